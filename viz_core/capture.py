@@ -1,0 +1,73 @@
+"""What one run leaves behind: frozen, ordered, named, read-only arrays."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from viz_core.config import TransformerConfig
+from viz_core.stages import Side, Stage, stages
+
+
+class Capture(Mapping[str, np.ndarray]):
+    """The recorded stages of one run, in execution order.
+
+    `capture[name]` is a read-only array with the axes of `capture.stage(name)`; `tokens` and `grad` are methods.
+    Sides are "source", "target" (the decoder's input) and "labels" (the answers).
+    """
+
+    def __init__(
+        self, config: TransformerConfig, arrays: Mapping[str, np.ndarray], tokens: Mapping[str, Sequence[Sequence[str]]],
+        *, grads: Mapping[str, np.ndarray] | None = None, seed: int = 0, device: str = "cpu", milliseconds: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.config, self.seed, self.device, self.milliseconds = config, seed, device, milliseconds
+        self._arrays = {name: _frozen(x) for name, x in arrays.items()}
+        self._grads = None if grads is None else {name: _frozen(x) for name, x in grads.items()}
+        self._tokens = {side: tuple(map(tuple, rows)) for side, rows in tokens.items()}
+        self._stages = {s.name: replace(s, shape=arrays[s.name].shape) for s in stages(config) if s.name in arrays}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._arrays:
+            raise KeyError(f"stage {name!r} was not recorded; the recorded ones are list(capture).")
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def stage(self, name: str) -> Stage:
+        """Name, axes, shape, formula, inputs, meaning and aliases of a recorded stage."""
+        self[name]
+        return self._stages[name]
+
+    def tokens(self, side: Side | str) -> list[list[str]]:
+        """The tokens of every sentence of a side, padding shown: B lists of equal length."""
+        if side not in self._tokens:
+            raise KeyError(f"side {side!r} is not part of this run; it has {', '.join(map(repr, self._tokens))}.")
+        return [list(row) for row in self._tokens[side]]
+
+    def axis_tokens(self, name: str, axis: str, item: int = 0) -> list[str] | None:
+        """Tokens that stand on an axis letter of a stage for one sentence; None for an axis without tokens."""
+        side = self.stage(name).sides.get(axis)
+        return None if side is None else self.tokens("labels" if name == "ids.labels" else side)[item]
+
+    def grad(self, name: str) -> np.ndarray:
+        """Gradient of the loss with respect to a stage, in the stage's shape."""
+        if self._grads is None:
+            raise KeyError(f"no gradients were kept; use run(..., grads=True) to have the gradient of {name!r}.")
+        if name not in self._grads:
+            raise KeyError(f"the loss has no gradient at {name!r}: it holds whole numbers or comes after the loss's path.")
+        return self._grads[name]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all recorded arrays, gradients left out."""
+        return sum(x.nbytes for x in self._arrays.values())
+
+
+def _frozen(x: np.ndarray) -> np.ndarray:
+    x = x.view()
+    x.flags.writeable = False
+    return x

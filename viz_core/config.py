@@ -1,0 +1,235 @@
+"""The switches of the one Transformer: a frozen, validated `TransformerConfig`.
+
+Axis letters used all over the project: B sentences, T query tokens, S key tokens,
+D = d_model, H heads, K = query/key width of a head, V = value width of a head,
+F = d_ff, W words in the vocabulary.
+"""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Literal, get_args
+
+Architecture = Literal["encoder-decoder", "encoder-only", "decoder-only"]
+Activation = Literal["relu", "gelu", "gelu_tanh"]
+Norm = Literal["post", "pre", "none"]
+Position = Literal["sinusoidal", "learned", "rope", "alibi", "none"]
+EmptyRow = Literal["zero", "as filled"]
+Init = Literal["xavier_uniform", "xavier_normal", "torch"]
+DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "architecture": get_args(Architecture),
+    "activation": get_args(Activation),
+    "norm": get_args(Norm),
+    "position": get_args(Position),
+    "empty_row": get_args(EmptyRow),
+    "init": get_args(Init),
+}
+SIZES = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "max_len", "source_vocab_size", "target_vocab_size")
+OPTIONAL_SIZES = ("qk_dim", "d_ff")
+SWITCHES = (
+    "scale_embedding", "norm_embedding", "scale_scores", "residual", "mask_source_padding", "mask_target_padding",
+    "mask_padded_queries", "zero_pad_embedding", "head", "tie_output", "attention_bias", "ffn_bias", "head_bias",
+)  # fmt: skip
+OPTIONAL_SWITCHES = ("final_norm", "causal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformerConfig:
+    """Every switch of the model. Unset derived values stay None and resolve in properties, so `replace` is safe.
+
+    A size of a side that the architecture lacks (decoder layers of an encoder) is kept and has no effect.
+    `ValueError` names the field, the value and the remedy.
+    """
+
+    architecture: Architecture = "encoder-decoder"
+    # Sizes
+    d_model: int = 64
+    n_heads: int = 4
+    qk_dim: int | None = None  # width of all queries (and keys) over all heads together; None: d_model
+    n_encoder_layers: int = 2
+    n_decoder_layers: int = 2
+    d_ff: int | None = None  # None: 4 · d_model
+    activation: Activation = "relu"
+    # Norms and residual stream
+    norm: Norm = "post"
+    norm_eps: float = 1e-5
+    final_norm: bool | None = None  # None: only Pre-LN has one
+    norm_embedding: bool = False  # BERT normalises the embedding
+    residual: bool = True
+    # Positions
+    position: Position = "sinusoidal"
+    position_base: float = 10000.0
+    max_len: int = 100  # rows of the position table (sinusoidal, learned); the other schemes have no table
+    scale_embedding: bool = True  # × √d_model
+    # Attention and masks
+    scale_scores: bool = True  # ÷ √d_k
+    causal: bool | None = None  # None: exactly where there is a decoder
+    mask_source_padding: bool = True
+    mask_target_padding: bool = True
+    mask_padded_queries: bool = False
+    mask_fill: float | Literal["-inf"] = "-inf"
+    empty_row: EmptyRow = "zero"  # weights of a query that may see nothing
+    # Vocabularies
+    source_vocab_size: int = 1000
+    target_vocab_size: int = 1000
+    source_pad_id: int = 0
+    target_pad_id: int = 0
+    zero_pad_embedding: bool = False
+    n_segments: int = 0  # rows of BERT's segment table
+    head: bool = True  # an encoder-only model's vocabulary logits
+    tie_output: bool = False  # the output matrix is the token embedding
+    # Training and weights
+    attention_bias: bool = True
+    ffn_bias: bool = True
+    head_bias: bool = True
+    dropout: float = 0.1  # acts in training only, never while tracing
+    dropout_sites: tuple[DropoutSite, ...] = ("embedding", "ffn", "sublayer")  # a site named twice acts twice
+    init: Init = "xavier_uniform"
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        _check_sizes(self)
+        _check_combinations(self)
+
+    @property
+    def has_encoder(self) -> bool:
+        return self.architecture != "decoder-only"
+
+    @property
+    def has_decoder(self) -> bool:
+        return self.architecture != "encoder-only"
+
+    @property
+    def has_cross_attention(self) -> bool:
+        return self.has_encoder and self.has_decoder
+
+    @property
+    def has_head(self) -> bool:
+        """A decoder always ends in logits; an encoder when `head` says so."""
+        return self.has_decoder or self.head
+
+    @property
+    def is_causal(self) -> bool:
+        return self.has_decoder if self.causal is None else self.causal
+
+    @property
+    def has_final_norm(self) -> bool:
+        return self.norm == "pre" if self.final_norm is None else self.final_norm
+
+    @property
+    def has_position_table(self) -> bool:
+        """Sinusoidal and learned positions are rows of a table; past its last row there is none."""
+        return self.position in ("sinusoidal", "learned")
+
+    @property
+    def qk_width(self) -> int:
+        """Width of all queries over all heads, H · K."""
+        return self.d_model if self.qk_dim is None else self.qk_dim
+
+    @property
+    def d_k(self) -> int:
+        """Query and key width of one head, K."""
+        return self.qk_width // self.n_heads
+
+    @property
+    def d_v(self) -> int:
+        """Value width of one head, V."""
+        return self.d_model // self.n_heads
+
+    @property
+    def ff_width(self) -> int:
+        """Hidden width of the feed-forward network, F."""
+        return 4 * self.d_model if self.d_ff is None else self.d_ff
+
+    @property
+    def fill(self) -> float:
+        """The number written where attention is forbidden."""
+        return -math.inf if self.mask_fill == "-inf" else float(self.mask_fill)
+
+    @property
+    def output_vocab_size(self) -> int:
+        """Words that the logits range over, W."""
+        return self.target_vocab_size if self.has_decoder else self.source_vocab_size
+
+
+FIELDS = tuple(f.name for f in fields(TransformerConfig))
+
+
+def _bad(field: str, value: object, problem: str, remedy: str) -> ValueError:
+    return ValueError(f"{field}={value!r} {problem}; {remedy}.")
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_types(c: TransformerConfig) -> None:
+    for name, choices in CHOICES.items():
+        value = getattr(c, name)
+        if value not in choices:
+            raise _bad(name, value, "is not one of the choices", "use " + ", ".join(repr(x) for x in choices))
+    for name in SIZES + OPTIONAL_SIZES:
+        value = getattr(c, name)
+        if value is None and name in OPTIONAL_SIZES:
+            continue
+        least = 0 if name.endswith("_layers") else 1
+        if not _is_int(value) or value < least:
+            raise _bad(name, value, "is not a size", f"use a whole number of at least {least}")
+    for name in SWITCHES + OPTIONAL_SWITCHES:
+        value = getattr(c, name)
+        if not isinstance(value, bool) and not (value is None and name in OPTIONAL_SWITCHES):
+            raise _bad(name, value, "is not a switch", "use True or False")
+    if not _is_int(c.n_segments) or c.n_segments < 0:
+        raise _bad("n_segments", c.n_segments, "is not a number of segments", "use 0 for none, 2 for BERT")
+    if not _is_number(c.norm_eps) or not 0 <= c.norm_eps < math.inf:
+        raise _bad("norm_eps", c.norm_eps, "cannot stand under the root", "use a small number such as 1e-5")
+    if not _is_number(c.position_base) or not 1 < c.position_base < math.inf:
+        raise _bad("position_base", c.position_base, "makes no falling frequencies", "use a number above 1 such as 10000")
+    if not _is_number(c.dropout) or not 0 <= c.dropout < 1:
+        raise _bad("dropout", c.dropout, "is not a share to drop", "use a number from 0 up to, not including, 1")
+    if not isinstance(c.dropout_sites, tuple) or any(s not in get_args(DropoutSite) for s in c.dropout_sites):
+        raise _bad("dropout_sites", c.dropout_sites, "names no place", f"use a tuple out of {get_args(DropoutSite)}")
+    if c.mask_fill != "-inf" and not (_is_number(c.mask_fill) and -3.0e38 < c.mask_fill < 3.0e38):
+        raise _bad("mask_fill", c.mask_fill, "is not a fill", "use '-inf' or a finite number such as -1e9")
+
+
+def _check_sizes(c: TransformerConfig) -> None:
+    if c.d_model % c.n_heads:
+        below, above = c.d_model // c.n_heads * c.n_heads, (c.d_model // c.n_heads + 1) * c.n_heads
+        fits = above if below == 0 else f"{below} or {above}"
+        raise _bad("d_model", c.d_model, f"does not split into n_heads={c.n_heads} equal heads", f"use {fits}")
+    if c.qk_width % c.n_heads:
+        above = (c.qk_width // c.n_heads + 1) * c.n_heads
+        raise _bad("qk_dim", c.qk_dim, f"does not split into n_heads={c.n_heads} equal heads", f"use {above}")
+    for side in ("source", "target"):
+        pad, size = getattr(c, f"{side}_pad_id"), getattr(c, f"{side}_vocab_size")
+        if not _is_int(pad) or not 0 <= pad < size:
+            raise _bad(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}")
+
+
+def _check_combinations(c: TransformerConfig) -> None:
+    """Switches that mean nothing together."""
+    if c.position == "rope" and c.d_k % 2:
+        raise _bad(
+            "position", c.position, f"turns pairs of features, and a head's query is {c.d_k} wide",
+            f"use an even head width, such as qk_dim={c.n_heads * (c.d_k + 1)}",
+        )  # fmt: skip
+    if c.norm == "none" and c.final_norm:
+        raise _bad("final_norm", True, "has no meaning with norm='none'", "use norm='pre', or final_norm=False")
+    if not c.has_encoder and c.n_segments:
+        raise _bad("n_segments", c.n_segments, "belongs to an encoder", "use 0 with architecture='decoder-only'")
+    if c.has_decoder and not c.head:
+        raise _bad("head", False, f"leaves architecture={c.architecture!r} without logits", "use head=True")
+    if c.tie_output and not c.has_head:
+        raise _bad("tie_output", True, "needs an output matrix to tie", "use head=True, or tie_output=False")
+    sides = [c.mask_source_padding] * c.has_encoder + [c.mask_target_padding] * c.has_decoder
+    if c.mask_padded_queries and not any(sides):
+        raise _bad(
+            "mask_padded_queries", True, "has no padding mask to take the padded queries from",
+            "turn on mask_source_padding or mask_target_padding of a side that the architecture has",
+        )  # fmt: skip

@@ -1,0 +1,27 @@
+"""Every limit of the app, each one constant.
+
+What people type may be any text of any length; these bounds keep one page from taking the whole machine.
+A message about a limit names the constant's value and what to shorten.
+"""
+
+MAX_SENTENCES = 32
+"""Sentences in one batch. Attention costs grow with the batch, and a list of more rows no longer fits a screen."""
+
+MAX_TOKENS = 1024
+"""Tokens in one sentence, `<bos>` and `<eos>` included. One head's weights are tokens x tokens: 4 MiB in float32 here.
+It is also the longest context of the published checkpoints with learned positions that fit `MAX_PARAMETERS`."""
+
+MAX_CAPTURE_BYTES = 512 * 2**20
+"""Bytes recorded in one run (512 MiB). Several cached runs must fit beside each other in a laptop's memory."""
+
+MAX_PARAMETERS = 150_000_000
+"""Parameters in one model: 600 MB in float32. Leaves room for GPT-2 small (124 million) and the base models of
+both papers, and nothing that would make a laptop swap."""
+
+MAX_LINK_BYTES = 8192
+"""Bytes in a link (8 KiB). Common web servers and proxies refuse a longer request line, so a longer setup stays
+in the session."""
+
+MAX_LABEL = 24
+"""Characters of a token's label on an axis before it is shortened with "…". Longer labels leave no room for the
+matrix they belong to."""

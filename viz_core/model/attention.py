@@ -1,0 +1,59 @@
+"""Multi-head scaled dot-product attention, every step in the open (no fused kernel)."""
+
+import math
+
+from torch import Tensor, nn
+
+from viz_core.config import TransformerConfig
+from viz_core.model.init import linear
+from viz_core.model.positions import alibi_bias, rotate
+from viz_core.tracing import NO_TAP, Tap
+
+
+class Attention(nn.Module):
+    """softmax(Q Kᵀ / √d_k) V in H heads (Vaswani et al. 2017, section 3.2; documents 000, 002, 004).
+
+    Queries come from x, keys and values from memory (x itself in self-attention). Q and K are `qk_dim` wide over
+    all heads (document 000), V keeps d_model. Positions act inside self-attention only.
+    """
+
+    def __init__(self, config: TransformerConfig, *, cross: bool = False) -> None:
+        super().__init__()
+        self.config, self.cross = config, cross
+        d, bias = config.d_model, config.attention_bias
+        self.w_q, self.w_k = linear(d, config.qk_width, bias), linear(d, config.qk_width, bias)
+        self.w_v, self.w_o = linear(d, d, bias), linear(d, d, bias)
+        self.dropout = nn.Dropout(config.dropout if "weights" in config.dropout_sites else 0.0)
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """x [B, T, D], memory [B, S, D], mask [B, 1, T, S] (True = may attend) -> [B, T, D]."""
+        c, position = self.config, None if self.cross else self.config.position
+        q = tap("q", self.split_heads(self.w_q(x)))  # [B, H, T, K]
+        k = tap("k", self.split_heads(self.w_k(memory)))  # [B, H, S, K]
+        if position == "rope":
+            q = tap("q_rot", rotate(q, c.position_base))  # [B, H, T, K]
+            k = tap("k_rot", rotate(k, c.position_base))  # [B, H, S, K]
+        v = tap("v", self.split_heads(self.w_v(memory)))  # [B, H, S, V]
+
+        raw = tap("raw_scores", q @ k.mT)  # [B, H, T, S]
+        scores = tap("scores", raw / math.sqrt(c.d_k) if c.scale_scores else raw)  # [B, H, T, S]
+        if position == "alibi":
+            scores = scores + tap("bias", alibi_bias(c.n_heads, x.shape[1], x.device))  # [B, H, T, S]
+        masked = tap("masked_scores", scores.masked_fill(~mask, c.fill))  # [B, H, T, S]
+        weights = tap("weights", self.softmax(masked, mask))  # [B, H, T, S]
+
+        z = tap("z", self.dropout(weights) @ v)  # [B, H, T, V]
+        concat = tap("concat", z.transpose(1, 2).flatten(2))  # [B, T, D]
+        return tap("out", self.w_o(concat))  # [B, T, D]
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """[B, T, H·K] -> [B, H, T, K]."""
+        return x.unflatten(-1, (self.config.n_heads, -1)).transpose(1, 2)
+
+    def softmax(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Rows sum to 1; a query that may see nothing gets zeros, or whatever the fill makes of it (`empty_row`)."""
+        if self.config.empty_row == "as filled":
+            return scores.softmax(dim=-1)  # [B, H, T, S]
+        empty = ~mask.any(dim=-1, keepdim=True)  # [B, 1, T, 1]
+        # Filled before the softmax too: its gradient at a row of -inf would be NaN.
+        return scores.masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)  # [B, H, T, S]

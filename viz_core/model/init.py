@@ -1,0 +1,59 @@
+"""How parameters begin: each drawn from a generator seeded by (seed, its name), so that a switch leaves the rest."""
+
+import hashlib
+import math
+
+import torch
+from torch import Tensor, nn
+
+from viz_core.config import TransformerConfig
+
+
+def empty(*shape: int) -> nn.Parameter:
+    """A parameter that `draw_parameters` will fill."""
+    return nn.Parameter(torch.empty(*shape))
+
+
+def linear(d_in: int, d_out: int, bias: bool = True) -> nn.Linear:
+    """x Wᵀ + b, to be filled by `draw_parameters`."""
+    return nn.utils.skip_init(nn.Linear, d_in, d_out, bias=bias)
+
+
+def embedding(rows: int, d_model: int) -> nn.Embedding:
+    """A lookup table [rows, D], to be filled by `draw_parameters`."""
+    return nn.utils.skip_init(nn.Embedding, rows, d_model)
+
+
+def generator(seed: int, name: str) -> torch.Generator:
+    """A generator of its own for one parameter."""
+    digest = hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest, "big") >> 1)
+
+
+@torch.no_grad()
+def draw_parameters(model: nn.Module, config: TransformerConfig, seed: int) -> None:
+    """Fill every parameter: norms 1 and 0, matrices and biases by `config.init`.
+
+    "torch": what nn.Linear and nn.Embedding draw, U(±1/√fan_in) and N(0, 1). "xavier_*": Glorot on every matrix,
+    embeddings too, biases as torch's (document 001).
+    """
+    for path, module in model.named_modules():
+        for leaf, parameter in module.named_parameters(recurse=False):
+            g = generator(seed, f"{path}.{leaf}")
+            if isinstance(module, nn.Linear | nn.Embedding):
+                parameter.copy_(_draw(module, leaf, config.init, g))
+            else:
+                parameter.fill_(1.0 if leaf == "weight" else 0.0)  # LayerNorm's γ and β
+
+
+def _draw(module: nn.Linear | nn.Embedding, leaf: str, init: str, g: torch.Generator) -> Tensor:
+    shape = module.weight.shape if leaf == "weight" else module.weight.shape[:1]
+    x = torch.empty(shape)
+    if leaf == "weight" and init == "xavier_uniform":
+        return nn.init.xavier_uniform_(x, generator=g)
+    if leaf == "weight" and init == "xavier_normal":
+        return nn.init.xavier_normal_(x, generator=g)
+    if isinstance(module, nn.Embedding):
+        return x.normal_(generator=g)
+    bound = 1 / math.sqrt(module.in_features)
+    return x.uniform_(-bound, bound, generator=g)

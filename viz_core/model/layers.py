@@ -1,0 +1,86 @@
+"""LayerNorm, the feed-forward network, and the layer that joins them with the residual stream."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from viz_core.config import TransformerConfig
+from viz_core.model.attention import Attention
+from viz_core.model.init import empty, linear
+from viz_core.tracing import NO_TAP, Tap
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+}
+
+
+class LayerNorm(nn.Module):
+    """γ (x - μ) / √(σ² + ε) + β over the features of each token; σ² divides by d (document 002, by hand)."""
+
+    def __init__(self, d_model: int, eps: float) -> None:
+        super().__init__()
+        self.weight, self.bias, self.eps = empty(d_model), empty(d_model), eps
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """x [B, T, D] -> [B, T, D]."""
+        var, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+        mean = tap("mean", mean)  # [B, T, 1]
+        var = tap("var", var)  # [B, T, 1]
+        normalized = tap("normalized", (x - mean) / torch.sqrt(var + self.eps))  # [B, T, D]
+        return tap("out", self.weight * normalized + self.bias)  # [B, T, D]
+
+
+class FeedForward(nn.Module):
+    """W² act(W¹ x + b¹) + b², each token alone (Vaswani et al. 2017, section 3.3; document 003)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.w_in = linear(config.d_model, config.ff_width, config.ffn_bias)
+        self.w_out = linear(config.ff_width, config.d_model, config.ffn_bias)
+        self.activation = ACTIVATIONS[config.activation]
+        self.dropout = nn.Dropout(config.dropout if "ffn" in config.dropout_sites else 0.0)
+
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """x [B, T, D] -> [B, T, D]."""
+        pre = tap("pre_act", self.w_in(x))  # [B, T, F]
+        post = tap("post_act", self.activation(pre))  # [B, T, F]
+        return tap("out", self.w_out(self.dropout(post)))  # [B, T, D]
+
+
+class Layer(nn.Module):
+    """Self-attention, cross-attention where there is a memory to read, feed-forward; each with residual and norm."""
+
+    def __init__(self, config: TransformerConfig, *, cross: bool = False) -> None:
+        super().__init__()
+        self.config = config
+        self.self_attn = Attention(config)
+        if cross:
+            self.cross_attn = Attention(config, cross=True)
+        self.ffn = FeedForward(config)
+        if config.norm != "none":
+            for name in ("self_attn", "cross_attn", "ffn") if cross else ("self_attn", "ffn"):
+                setattr(self, f"norm_{name}", LayerNorm(config.d_model, config.norm_eps))
+        self.dropout = nn.Dropout(config.dropout if "sublayer" in config.dropout_sites else 0.0)
+
+    def forward(
+        self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None, tap: Tap = NO_TAP
+    ) -> Tensor:
+        """x [B, T, D], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S] -> [B, T, D]."""
+        x = tap("resid_pre", x)  # [B, T, D]
+        x = self.add("resid_mid", x, "self_attn", lambda y: self.self_attn(y, y, mask, tap.scope("self_attn")), tap)
+        if memory is not None and memory_mask is not None:
+            read = tap.scope("cross_attn")
+            x = self.add("resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, read), tap)
+        return self.add("resid_post", x, "ffn", lambda y: self.ffn(y, tap.scope("ffn")), tap)  # [B, T, D]
+
+    def add(self, resid: str, x: Tensor, name: str, f: Callable[[Tensor], Tensor], tap: Tap) -> Tensor:
+        """Post-LN: norm(x + f(x)). Pre-LN: x + f(norm(x)). The sum is tapped as `resid`; x [B, T, D] -> [B, T, D]."""
+        norm = None if self.config.norm == "none" else getattr(self, f"norm_{name}")
+        inner = norm(x, tap.scope(f"norm_{name}")) if self.config.norm == "pre" else x  # [B, T, D]
+        y = self.dropout(f(inner))  # [B, T, D]
+        total = tap(resid, x + y if self.config.residual else y)  # [B, T, D]
+        return norm(total, tap.scope(f"norm_{name}")) if self.config.norm == "post" else total

@@ -1,0 +1,65 @@
+"""Who may look at whom. Masks are bool, True = may attend, 4-D so that they broadcast to [B, H, T, S].
+
+The parts (padding, causal) are made from ids and lengths; what attention uses is their AND (document 002).
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from viz_core.config import TransformerConfig
+from viz_core.tracing import NO_TAP, Tap
+
+
+class Masks(NamedTuple):
+    """The masks in use; None where the architecture has no such attention."""
+
+    source: Tensor | None  # [B, 1, T, S] encoder self-attention
+    target: Tensor | None  # [B, 1, T, S] decoder self-attention
+    cross: Tensor | None  # [B, 1, T, S] decoder queries, encoder keys
+
+
+def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
+    """ids [B, S] -> [B, 1, 1, S]: a key is a word (`ne` in document 002)."""
+    return ids.ne(pad_id)[:, None, None, :]
+
+
+def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
+    """[1, 1, T, T]: the lower triangle, a key is not later than the query (`tril` in document 002)."""
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
+
+
+def combine(query_ids: Tensor, key_ids: Tensor, *parts: Tensor | None) -> Tensor:
+    """AND of the parts that are there, as one mask of full size [B, 1, T, S]."""
+    mask = torch.ones(len(query_ids), 1, query_ids.shape[1], key_ids.shape[1], dtype=torch.bool, device=query_ids.device)
+    for part in parts:
+        mask = mask if part is None else mask & part  # [B, 1, T, S]
+    return mask
+
+
+def make_masks(config: TransformerConfig, source: Tensor | None, target: Tensor | None, tap: Tap = NO_TAP) -> Masks:
+    """The masks of one batch: source ids [B, S] and target ids [B, T], either None where there is no such side."""
+    source_words = target_words = causal = None
+    if source is not None and config.mask_source_padding:
+        source_words = tap("source_padding", padding_mask(source, config.source_pad_id))  # [B, 1, 1, S]
+    if target is not None and config.mask_target_padding:
+        target_words = tap("target_padding", padding_mask(target, config.target_pad_id))  # [B, 1, 1, S]
+    own = source if target is None else target
+    if config.is_causal and own is not None:
+        causal = tap("causal", causal_mask(own.shape[1], own.device))  # [1, 1, T, S]
+
+    source_rows, target_rows = None, None  # [B, 1, T, 1]: the query is a word
+    if config.mask_padded_queries:
+        source_rows = None if source_words is None else source_words.mT
+        target_rows = None if target_words is None else target_words.mT
+    in_encoder, in_decoder = (causal, None) if target is None else (None, causal)
+
+    used_source = used_target = used_cross = None
+    if source is not None:
+        used_source = tap("source", combine(source, source, source_words, source_rows, in_encoder))  # [B, 1, T, S]
+    if target is not None:
+        used_target = tap("target", combine(target, target, target_words, target_rows, in_decoder))  # [B, 1, T, S]
+    if source is not None and target is not None:
+        used_cross = tap("cross", combine(target, source, source_words, target_rows))  # [B, 1, T, S]
+    return Masks(used_source, used_target, used_cross)

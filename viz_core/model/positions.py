@@ -1,0 +1,53 @@
+"""Where a token stands: waves added to the input, rotations of q and k, or a penalty on distance."""
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def sinusoidal(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    """The fixed waves PE [length, d_model] (Vaswani et al. 2017, section 3.5; documents 000, 001, 002, 004).
+
+    PE[t, 2i] = sin(t / base^(2i/d)), PE[t, 2i+1] = cos(t / base^(2i/d)). An odd d_model ends on an unpaired sine.
+
+    >>> sinusoidal(2, 4)[0].tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
+    position = torch.arange(length, dtype=torch.float32)[:, None]  # [T, 1]
+    even = torch.arange(0, d_model, 2, dtype=torch.float32)  # [⌈D/2⌉]
+    angle = position * torch.exp(even * (-math.log(base) / d_model))  # [T, ⌈D/2⌉]
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :d_model]  # [T, D]
+
+
+def rotate(x: Tensor, base: float = 10000.0) -> Tensor:
+    """RoPE (Su et al. 2021): turn the pair (2i, 2i+1) of token t by t · base^(-2i/K). x [B, H, T, K], K even."""
+    length, width = x.shape[-2:]
+    position = torch.arange(length, dtype=torch.float32, device=x.device)[:, None]  # [T, 1]
+    even = torch.arange(0, width, 2, dtype=torch.float32, device=x.device)  # [K/2]
+    angle = position * torch.exp(even * (-math.log(base) / width))  # [T, K/2]
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x[..., 0::2], x[..., 1::2]  # [B, H, T, K/2] each
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)  # [B, H, T, K]
+
+
+def alibi_slopes(n_heads: int) -> list[float]:
+    """ALiBi's slope of each head (Press et al. 2022, the official `get_slopes`), for any head count.
+
+    The powers 2^(-8j/c) for the largest power of two c ≤ n; the rest are every second slope of 2c heads.
+
+    >>> alibi_slopes(2)
+    [0.0625, 0.00390625]
+    """
+    c = 2 ** int(math.log2(n_heads))
+    first = [2 ** (-8 * j / c) for j in range(1, c + 1)]
+    rest = [2 ** (-4 * (2 * j - 1) / c) for j in range(1, n_heads - c + 1)]
+    return first + rest
+
+
+def alibi_bias(n_heads: int, length: int, device: torch.device | None = None) -> Tensor:
+    """-m_h · |t - s|, [1, H, T, S]. Under a causal mask this is the paper's; seeing both ways it is an extension."""
+    slopes = torch.tensor(alibi_slopes(n_heads), device=device)  # [H]
+    position = torch.arange(length, dtype=torch.float32, device=device)  # [T]
+    distance = (position[:, None] - position[None, :]).abs()  # [T, S]
+    return -slopes[None, :, None, None] * distance  # [1, H, T, S]

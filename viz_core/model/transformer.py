@@ -1,0 +1,140 @@
+"""The one Transformer of the five documents: encoder-decoder, encoder-only or decoder-only."""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from viz_core.config import TransformerConfig
+from viz_core.model.init import draw_parameters, embedding, linear
+from viz_core.model.layers import Layer, LayerNorm
+from viz_core.model.masks import make_masks
+from viz_core.model.positions import sinusoidal
+from viz_core.tracing import NO_TAP, Tap
+
+
+class Output(NamedTuple):
+    """What a forward pass returns; None where the model or the call has no such thing."""
+
+    hidden: Tensor  # [B, T, D] before the head
+    logits: Tensor | None  # [B, T, W]
+    loss: Tensor | None  # [] mean next-token cross-entropy over answers that are not padding
+
+
+class Stack(nn.Module):
+    """Embedding, layers and final norm of one side: an encoder, or a decoder that may read a memory."""
+
+    def __init__(self, config: TransformerConfig, side: str) -> None:
+        super().__init__()
+        decoder = side == "decoder"
+        self.config = config
+        self.pad_id = config.target_pad_id if decoder else config.source_pad_id
+        self.tok_embedding = embedding(config.target_vocab_size if decoder else config.source_vocab_size, config.d_model)
+        if config.position == "learned":
+            self.pos_embedding = embedding(config.max_len, config.d_model)
+        if config.position == "sinusoidal":  # a buffer, not a parameter: fixed, and made again from the config
+            table = sinusoidal(config.max_len, config.d_model, config.position_base)
+            self.register_buffer("pos_table", table, persistent=False)
+        if config.n_segments:
+            self.seg_embedding = embedding(config.n_segments, config.d_model)
+        if config.norm_embedding:
+            self.norm_embed = LayerNorm(config.d_model, config.norm_eps)
+        n_layers = config.n_decoder_layers if decoder else config.n_encoder_layers
+        self.layers = nn.ModuleList(Layer(config, cross=decoder and config.has_encoder) for _ in range(n_layers))
+        if config.has_final_norm:
+            self.final_norm = LayerNorm(config.d_model, config.norm_eps)
+        self.dropouts = nn.ModuleList(nn.Dropout(config.dropout) for s in config.dropout_sites if s == "embedding")
+
+    def forward(
+        self, ids: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None, tap: Tap = NO_TAP
+    ) -> Tensor:
+        """ids [B, T], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S] -> [B, T, D]."""
+        x = self.embed(ids, tap)  # [B, T, D]
+        for i, layer in enumerate(self.layers):
+            x = layer(x, mask, memory, memory_mask, tap.scope(f"layers.{i}"))  # [B, T, D]
+        return self.final_norm(x, tap.scope("final_norm")) if self.config.has_final_norm else x
+
+    def embed(self, ids: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """Content × √d_model + position (+ segment): ids [B, T] -> [B, T, D]."""
+        c = self.config
+        x = tap("tok_embed", self.tok_embedding(ids))  # [B, T, D]
+        if c.scale_embedding:
+            x = tap("tok_embed_scaled", x * math.sqrt(c.d_model))  # [B, T, D]
+        if c.has_position_table:
+            x = x + tap("pos_embed", self.positions(ids.shape[1]))  # [B, T, D]
+        if c.n_segments:
+            x = x + tap("segment_embed", self.seg_embedding(torch.zeros_like(ids)))  # [B, T, D]
+        x = tap("embed", x)  # [B, T, D]
+        if c.norm_embedding:
+            x = self.norm_embed(x, tap.scope("norm_embed"))  # [B, T, D]
+        for dropout in self.dropouts:
+            x = dropout(x)
+        return x
+
+    def positions(self, length: int) -> Tensor:
+        """The first rows of the position table, [1, T, D]."""
+        c = self.config
+        if length > c.max_len:
+            raise ValueError(
+                f"max_len={c.max_len} is too short for {length} tokens: the {c.position} position table ends there; "
+                f"raise max_len to {length}, shorten the sentence, or use position 'rope', 'alibi' or 'none'."
+            )
+        table = self.pos_embedding.weight if c.position == "learned" else self.pos_table
+        return table[torch.arange(length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
+
+
+class Transformer(nn.Module):
+    """Encoder, decoder and head as the config says; `tap` sees every stage of `viz_core.stages`, in that order."""
+
+    def __init__(self, config: TransformerConfig, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = Stack(config, "encoder") if config.has_encoder else None
+        self.decoder = Stack(config, "decoder") if config.has_decoder else None
+        self.head = linear(config.d_model, config.output_vocab_size, config.head_bias) if config.has_head else None
+        draw_parameters(self, config, seed)
+        if self.head is not None and config.tie_output:
+            self.head.weight = (self.decoder or self.encoder).tok_embedding.weight  # type: ignore[union-attr]
+        for stack in (self.encoder, self.decoder):
+            if stack is not None and config.zero_pad_embedding:
+                stack.tok_embedding.weight.data[stack.pad_id] = 0.0
+
+    def forward(
+        self, source: Tensor | None = None, target: Tensor | None = None, labels: Tensor | None = None, tap: Tap = NO_TAP
+    ) -> Output:
+        """source [B, S] and target [B, T] ids, as the architecture needs; labels [B, T] for a loss."""
+        ids, here = tap.scope("ids"), self.config
+        source = self._checked("source", ids, source) if here.has_encoder else None
+        if labels is not None and here.has_decoder:
+            labels = ids("labels", labels)  # [B, T]
+        target = self._checked("target", ids, target) if here.has_decoder else None
+        if labels is not None and not here.has_decoder:
+            labels = ids("labels", labels)  # [B, T]
+        masks = make_masks(here, source, target, tap.scope("masks"))
+
+        x = memory = None
+        if self.encoder is not None:
+            x = memory = self.encoder(source, masks.source, tap=tap.scope("encoder"))  # [B, S, D]
+        if self.decoder is not None:
+            x = self.decoder(target, masks.target, memory, masks.cross, tap.scope("decoder"))  # [B, T, D]
+        assert x is not None
+        if self.head is None:
+            return Output(x, None, None)
+        logits = tap("logits", self.head(x))  # [B, T, W]
+        if labels is None:
+            return Output(x, logits, None)
+        tap("probs", logits.softmax(dim=-1))  # [B, T, W]
+        pad = here.target_pad_id if here.has_decoder else here.source_pad_id
+        loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad))  # []
+        return Output(x, logits, loss)
+
+    def _checked(self, side: str, tap: Tap, ids: Tensor | None) -> Tensor:
+        size = self.config.source_vocab_size if side == "source" else self.config.target_vocab_size
+        if ids is None:
+            raise ValueError(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.")
+        if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < size:
+            worst = int(ids.max()) if int(ids.max()) >= size else int(ids.min())
+            raise ValueError(f"{side} id {worst} is outside the vocabulary; {side}_vocab_size={size} has 0 to {size - 1}.")
+        return tap(side, ids)  # [B, T]

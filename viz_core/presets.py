@@ -1,0 +1,210 @@
+"""One preset per document: the switches that reproduce its model, and what each is based on.
+
+Every row of the comparison is *stated* (the text or its code says so), *repaired* (the code as printed cannot run or
+contradicts the text) or *assumed* (the text names the part without showing it), with one line why.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from viz_core.config import TransformerConfig
+
+Status = Literal["stated", "repaired", "assumed"]
+
+# The rows of the comparison: topic -> the config fields that it decides.
+TOPICS: dict[str, tuple[str, ...]] = {
+    "architecture": ("architecture",),
+    "norm / final norm": ("norm", "final_norm"),
+    "embedding × √d_model": ("scale_embedding",),
+    "position": ("position", "position_base"),
+    "source padding mask": ("mask_source_padding", "mask_padded_queries"),
+    "target mask": ("causal", "mask_target_padding", "mask_padded_queries"),
+    "mask means": (),
+    "fill": ("mask_fill", "empty_row"),
+    "pad id; pad row zero": ("source_pad_id", "target_pad_id", "zero_pad_embedding"),
+    "LayerNorm ε": ("norm_eps",),
+    "dropout": ("dropout", "dropout_sites"),
+    "initialisation": ("init",),
+    "biases": ("attention_bias", "ffn_bias", "head_bias"),
+    "vocabularies": ("source_vocab_size", "target_vocab_size"),
+    "layout": (),
+    "returns": ("head",),
+    "activation": ("activation",),
+    "sizes": ("d_model", "n_heads", "qk_dim", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_len"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the comparison: what holds, on what ground, and why."""
+
+    topic: str
+    value: str
+    status: Status
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A document's model. `rows` has one row per topic of TOPICS, in that order."""
+
+    name: str
+    title: str
+    summary: str
+    config: TransformerConfig
+    rows: tuple[Row, ...]
+
+
+def _preset(name: str, title: str, summary: str, config: TransformerConfig, **rows: tuple[str, Status, str]) -> Preset:
+    """`rows` by keyword in the order of TOPICS (keywords cannot hold spaces)."""
+    if len(rows) != len(TOPICS):
+        raise ValueError(f"preset {name!r} has {len(rows)} rows; the comparison has {len(TOPICS)}.")
+    return Preset(name, title, summary, config, tuple(Row(t, *row) for t, row in zip(TOPICS, rows.values(), strict=True)))
+
+
+_000 = _preset(
+    "000", "000 · Encoder-decoder with qk_dim",
+    "Post-LN, encoder and decoder, queries and keys narrower than d_model on request.",
+    TransformerConfig(
+        d_model=32, n_heads=4, qk_dim=32, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, max_len=20,
+        source_vocab_size=1000, target_vocab_size=1000, scale_embedding=False, mask_target_padding=False,
+        mask_fill=-1e20, empty_row="as filled", init="torch",
+    ),
+    architecture=("encoder-decoder", "stated", "The Transformer class joins an encoder and a decoder."),
+    norm=("post, no final norm", "stated", "norm1(x + dropout(attn_out)); nothing follows the last layer."),
+    scale=("no", "stated", "word_embedding(x) goes straight to the position encoding."),
+    position=("sinusoidal, added", "stated", "PositionalEncoding is printed in full."),
+    source_mask=("keys, (N, 1, 1, S)", "stated", "make_src_mask: (src != 0).unsqueeze(1).unsqueeze(2)."),
+    target_mask=("causal only; target padding is seen", "stated", "make_tgt_mask is torch.tril alone."),
+    means=("1 = may attend", "stated", "masked_fill(mask == 0, …)."),
+    fill=("−1e20", "stated", "A row with nothing to see comes out uniform, as the finite fill makes it."),
+    pad=("0; row not zero", "stated", "src != 0, and nn.Embedding without padding_idx."),
+    eps=("1e-5", "stated", "nn.LayerNorm's default."),
+    dropout=("embedding, inside FFN, sub-layer; 0.1", "stated", "Each nn.Dropout is printed; none on the weights."),
+    init=("torch's defaults, each layer drawn separately", "stated", "Plain nn.Linear and nn.Embedding."),
+    biases=("all linear layers", "stated", "nn.Linear without bias=False."),
+    vocabularies=("two, 1000 words each", "stated", "src_vocab_size and tgt_vocab_size of its demonstration."),
+    layout=("batch-first", "stated", "(N, seq_len, embed_size)."),
+    returns=("logits", "stated", "fc_out ends the decoder."),
+    activation=("ReLU", "stated", "nn.ReLU in FeedForward."),
+    sizes=("32 wide, 2 layers, 4 heads, qk_dim 32, d_ff 64, max_len 20", "stated",
+           "Its demonstration; the class defaults are 256, 3, 8, 64, 512, 100."),
+)  # fmt: skip
+
+_001 = _preset(
+    "001", "001 · Pre-LN, sequence-first",
+    "Pre-LN with final norms on both sides and Xavier on every matrix; the text keeps the sequence on the first axis.",
+    TransformerConfig(
+        d_model=512, n_heads=8, n_encoder_layers=2, n_decoder_layers=2, max_len=5000, source_vocab_size=10000,
+        target_vocab_size=10000, norm="pre", final_norm=True, mask_target_padding=True, init="xavier_uniform",
+        dropout_sites=("sublayer",),
+    ),
+    architecture=("encoder-decoder", "stated", "EncoderDecoder joins both, with a generator apart."),
+    norm=("pre, final norm in encoder and decoder", "stated", "z = norm(x) before each sub-layer; self.norm after the last."),
+    scale=("yes", "stated", "linear(x) · √d_model + pe."),
+    position=("sinusoidal, added", "stated", "get_positional_encoding is printed; this class has no dropout."),
+    source_mask=("keys", "assumed", "The caller passes the mask; masking padded keys is what the text describes."),
+    target_mask=("causal and padded keys", "assumed", "The caller passes the mask; the text says it usually holds the causal one."),
+    means=("True = may attend", "assumed", "The attention class is named, not shown."),
+    fill=("−inf", "assumed", "The attention class is named, not shown."),
+    pad=("0; row not zero", "assumed", "No pad id is given; nn.Embedding has no padding_idx."),
+    eps=("1e-5", "stated", "nn.LayerNorm's default."),
+    dropout=("sub-layer; 0.1", "stated", "x + dropout(sublayer); the rest is in classes that are not shown."),
+    init=("Xavier uniform on every matrix, embeddings too", "stated", "for p in parameters(): if p.dim() > 1: xavier_uniform_."),
+    biases=("all linear layers", "assumed", "The linear layers are in classes that are not shown."),
+    vocabularies=("two, 10,000 words each", "stated", "n_vocab = 10000 in its example."),
+    layout=("sequence-first in the text: (S, B, D), positions (max_len, 1, D)", "repaired",
+            "Computed batch-first here; the numbers are the same, the axes are transposed."),
+    returns=("hidden states; a generator makes the logits", "stated", "The generator is the head of this model."),
+    activation=("ReLU", "assumed", "FeedForward is named, not shown; the text says 'such as ReLU'."),
+    sizes=("512 wide, max_len 5000; 8 heads, d_ff 2048, 2 + 2 layers", "assumed",
+           "512 and 5000 are stated; heads and d_ff follow the paper; the text's 6 layers are an example, 2 keep the walk short."),
+)  # fmt: skip
+
+_002 = _preset(
+    "002", "002 · LayerNorm by hand, padded queries masked",
+    "Post-LN with its own LayerNorm (ε 1e-10), pad id 1, and a padding mask on queries as well as keys.",
+    TransformerConfig(
+        d_model=512, n_heads=8, n_encoder_layers=2, n_decoder_layers=2, scale_embedding=False, norm_eps=1e-10,
+        mask_padded_queries=True, source_pad_id=1, target_pad_id=1, zero_pad_embedding=True, init="torch",
+    ),
+    architecture=("encoder-decoder", "repaired", "The decoder is printed with encoder layers; here it has decoder layers."),
+    norm=("post, no final norm", "repaired", "norm1(x + _x) is computed and dropped as printed; here its result is kept."),
+    scale=("no", "stated", "tok_emb + pos_emb."),
+    position=("sinusoidal, added", "repaired", "As printed the device is passed as a size; the formula is the usual one."),
+    source_mask=("keys and queries, (B, 1, T, S)", "stated", "make_pad_mask: q & k."),
+    target_mask=("causal ∧ padded keys ∧ padded queries", "repaired", "The prose says upper triangle; the code keeps the lower one."),
+    means=("True = may attend", "stated", "ne(pad) and tril, filled where mask == 0."),
+    fill=("−inf; rows with nothing to see open as zeros", "repaired",
+          "As filled they are NaN in layer 1 and spread to every token in layer 2: set empty_row to 'as filled' to see it."),
+    pad=("1 on both sides; row zero", "stated", "padding_idx=1; source and target pad ids are separate arguments (1 each is assumed)."),
+    eps=("1e-10, biased variance", "stated", "LayerNorm is written by hand."),
+    dropout=("embedding, inside FFN, sub-layer; 0.1", "repaired", "drop2(x) is computed and dropped as printed."),
+    init=("torch's defaults, each layer drawn separately", "stated", "Plain nn.Linear and nn.Embedding."),
+    biases=("all linear layers", "stated", "nn.Linear without bias=False."),
+    vocabularies=("two, 1000 words each", "assumed", "enc_voc_size and dec_voc_size are arguments without a value."),
+    layout=("batch-first", "stated", "[batch, time, dimension]."),
+    returns=("logits", "stated", "fc ends the decoder."),
+    activation=("ReLU", "repaired", "F.relu, where F is imported as torch.functional, which has none."),
+    sizes=("512 wide, 8 heads; d_ff 2048, 2 + 2 layers, max_len 100", "assumed",
+           "512 and 8 are stated; the rest are arguments without a value (6 layers is an example)."),
+)  # fmt: skip
+
+_003 = _preset(
+    "003", "003 · SimpleGPT: an encoder that predicts",
+    "An encoder with an lm_head that predicts the next word; no mask by default, so it sees the answer.",
+    TransformerConfig(
+        architecture="encoder-only", d_model=64, n_heads=4, n_encoder_layers=2, mask_source_padding=False,
+        zero_pad_embedding=True, init="torch", causal=False, dropout_sites=("ffn", "sublayer"),
+    ),
+    architecture=("encoder-only with a language-model head", "stated", "SimpleGPT = TransformerEncoder + lm_head."),
+    norm=("post, no final norm", "repaired", "norm1(x + dropout(…)) is Post-LN; the text labels it Pre-LN."),
+    scale=("yes", "stated", "embedding(x) · √d_model."),
+    position=("sinusoidal, added once", "stated", "x + pe[:, :seq_len, :] before the first layer."),
+    source_mask=("none", "stated", "_create_padding_mask returns None."),
+    target_mask=("none by default; a causal one may be passed in", "stated", "Turn on the causal switch to pass it."),
+    means=("True = may attend", "assumed", "No mask is shown."),
+    fill=("−inf", "assumed", "No mask is shown."),
+    pad=("0; row zero", "stated", "padding_idx=pad_idx fixes the row to 0; the example id is 0."),
+    eps=("1e-5", "stated", "nn.LayerNorm's default."),
+    dropout=("inside FFN, sub-layer; 0.1", "stated", "The rest is in code that is not shown."),
+    init=("torch's defaults", "assumed", "The source files are named, not shown."),
+    biases=("all linear layers", "assumed", "The formula leaves them out; nn.Linear has them."),
+    vocabularies=("one, 1000 words", "assumed", "vocab_size is an argument without a value."),
+    layout=("batch-first", "stated", "[B, seq_len, d_model]."),
+    returns=("logits at every position", "stated", "lm_head(hidden_states)."),
+    activation=("ReLU", "stated", "FFN(x) = W₂ ReLU(W₁ x)."),
+    sizes=("d_ff = 4 · d_model; 64 wide, 4 heads, 2 layers, max_len 100", "assumed",
+           "Only d_ff = 4 · d_model is stated; the rest is small enough to read."),
+)  # fmt: skip
+
+_004 = _preset(
+    "004", "004 · The book chapter",
+    "The textbook encoder-decoder at the paper's base size, built on torch's own layers.",
+    TransformerConfig(
+        d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, init="torch",
+        dropout_sites=("embedding", "embedding", "weights", "ffn", "sublayer"),
+    ),
+    architecture=("encoder-decoder", "stated", "Encoder and decoder stacks; the families are described beside it."),
+    norm=("post, no final norm", "stated", "norm1(x + dropout1(attn)); nn.TransformerEncoder without norm=."),
+    scale=("yes", "stated", "src_embedding(src) · √d_model."),
+    position=("sinusoidal, added", "stated", "Learned positions are described and RoPE is named; both are switches here."),
+    source_mask=("padded keys", "stated", "src_key_padding_mask; optional in its signature."),
+    target_mask=("causal; padded keys", "repaired",
+                 "unsqueeze(1) on a (T, T) mask raises, or leaks where T equals the head count; here it is (1, 1, T, T)."),
+    means=("True = blocked in the text", "repaired", "Inverted here: True = may attend, on every page."),
+    fill=("−inf", "stated", "masked_fill(mask == True, -inf); the prose also allows −1e9."),
+    pad=("0; row not zero", "stated", "pad_token_id = 0, nn.Embedding without padding_idx."),
+    eps=("1e-5", "stated", "nn.LayerNorm's default."),
+    dropout=("embedding (twice), weights, inside FFN, sub-layer; 0.1", "stated", "pos_encoder drops, then self.dropout drops again."),
+    init=("torch's defaults, each layer drawn separately", "repaired",
+          "Clones of one nn.Transformer layer start identical; here every layer has its own numbers."),
+    biases=("all linear layers", "stated", "torch's layers have them."),
+    vocabularies=("two, 1000 words each", "assumed", "src_vocab_size and tgt_vocab_size are arguments without a value."),
+    layout=("batch-first", "stated", "batch_first=True."),
+    returns=("logits; the softmax is apart", "stated", "final_linear ends forward."),
+    activation=("ReLU", "stated", "F.relu; GELU is mentioned."),
+    sizes=("512 wide, 8 heads, d_ff 2048, 6 + 6 layers; max_len 100", "stated", "The examples and N = 6; max_seq_len is the caller's."),
+)  # fmt: skip
+
+PRESETS: dict[str, Preset] = {p.name: p for p in (_000, _001, _002, _003, _004)}

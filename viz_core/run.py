@@ -1,0 +1,186 @@
+"""Text + config + weights -> Capture."""
+
+import copy
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.limits import MAX_SENTENCES, MAX_TOKENS
+from viz_core.model.transformer import Transformer
+from viz_core.text import Tokenizer, TokenizerKind, pad
+from viz_core.tracing import Edit, Tracer
+
+Sentence = str | Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Padded ids [B, T] of each side and the tokens they stand for; a side that the architecture lacks is absent.
+
+    Sides: "source", "target" (the decoder's input) and "labels" (the answers).
+    """
+
+    ids: dict[str, np.ndarray]
+    tokens: dict[str, list[list[str]]]
+
+
+def build(config: TransformerConfig, seed: int = 0, device: str = "cpu") -> Transformer:
+    """The untrained model, dropout off. Same config and seed: the same parameters, on every device."""
+    return Transformer(config, seed).eval().to(pick_device(device))
+
+
+def pick_device(device: str = "auto") -> str:
+    """ "auto" takes a GPU where there is one. `ValueError` for a device that this machine lacks."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cpu" or (device == "cuda" and torch.cuda.is_available()):
+        return device
+    raise ValueError(f"device={device!r} is not on this machine; use 'cpu' or 'auto'.")
+
+
+def run(
+    config: TransformerConfig, source: Sequence[Sentence] | None = None, target: Sequence[Sentence] | None = None, *,
+    seed: int = 0, device: str = "auto", weights: Transformer | None = None, tokenizer: TokenizerKind = "word",
+    keep: Iterable[str] | None = None, tap: Edit | None = None, grads: bool = False,
+) -> Capture:  # fmt: skip
+    """Run the model on sentences (or id lists) and return every stage.
+
+    source, target: B sentences each, as the architecture needs; see `prepare`. weights: a model to use instead of a
+    fresh `build(config, seed)`; one with another config lends its parameters. keep: record only stages whose names
+    match one of these shell patterns. tap: `tap(name, x)` returns what flows on instead of x. grads: also keep the
+    gradient of the loss at every recorded stage. Dropout is off. `ValueError` names the field, value and remedy.
+    """
+    batch = prepare(config, source, target, tokenizer)
+    model = _placed(config, seed, weights, pick_device(device))
+    if grads and not _has_answers(config, batch):
+        raise ValueError("grads=True needs a loss, and there is no next token to predict; give a head and two tokens.")
+    return trace(model, batch, seed=seed, keep=keep, tap=tap, grads=grads)
+
+
+def trace(
+    model: Transformer, batch: Batch, *, seed: int = 0, keep: Iterable[str] | None = None, tap: Edit | None = None,
+    grads: bool = False,
+) -> Capture:  # fmt: skip
+    """One forward pass of a ready model over a ready batch, recorded. The arguments are those of `run`."""
+    device = next(model.parameters()).device
+    ids = {side: torch.from_numpy(x).to(device) for side, x in batch.ids.items()}
+    tracer = Tracer(keep=keep, edit=tap, grads=grads)
+    start = time.perf_counter()
+    with torch.enable_grad() if grads else torch.inference_mode():
+        out = model(ids.get("source"), ids.get("target"), ids.get("labels"), tap=tracer)
+        gradients = tracer.gradients(out.loss) if grads else None
+    arrays = tracer.arrays()
+    milliseconds = 1000 * (time.perf_counter() - start)
+    return Capture(
+        model.config, arrays, batch.tokens, grads=gradients, seed=seed, device=device.type, milliseconds=milliseconds
+    )
+
+
+def tokenizers(config: TransformerConfig, kind: TokenizerKind = "word") -> dict[str, Tokenizer]:
+    """The untrained tokenizer of each side that the architecture has."""
+    sides = {}
+    if config.has_encoder:
+        sides["source"] = Tokenizer(kind, config.source_vocab_size, config.source_pad_id)
+    if config.has_decoder:
+        sides["target"] = Tokenizer(kind, config.target_vocab_size, config.target_pad_id)
+    return sides
+
+
+def prepare(
+    config: TransformerConfig, source: Sequence[Sentence] | None, target: Sequence[Sentence] | None,
+    tokenizer: TokenizerKind = "word",
+) -> Batch:  # fmt: skip
+    """Sentences to padded ids.
+
+    A decoder predicts the target's tokens, after typed text also <eos>; its input is the same shifted right behind
+    <bos>. A decoder-only model reads the source where only that is given. An encoder with a head predicts its own
+    next token; a side that the architecture lacks is not read.
+    """
+    sides = tokenizers(config, tokenizer)
+    batch = Batch({}, {})
+    if config.has_encoder:
+        tok = sides["source"]
+        rows = [_ids("source", i, s, tok) for i, s in enumerate(_sentences("source", source, config))]
+        _add(batch, "source", rows, tok, source)
+        if config.head and not config.has_decoder:
+            words = batch.tokens["source"]
+            batch.ids["labels"] = pad([row[1:] + [tok.pad_id] for row in rows], tok.pad_id)
+            batch.tokens["labels"] = [row[1:] + ["<pad>"] for row in words]
+    if config.has_decoder:
+        tok = sides["target"]
+        given = source if target is None and not config.has_encoder else target
+        rows = [
+            _ids("target", i, s, tok, end=[tok.eos_id]) for i, s in enumerate(_sentences("target", given, config))
+        ]
+        if config.has_encoder and len(rows) != len(batch.ids["source"]):
+            raise ValueError(
+                f"target has {len(rows)} sentences and source has {len(batch.ids['source'])}; give one target a source."
+            )
+        _add(batch, "labels", rows, tok, given)
+        batch.ids["target"] = pad([[tok.bos_id, *row[:-1]] for row in rows], tok.pad_id)
+        batch.tokens["target"] = [
+            _padded(["<bos>", *words[: len(row) - 1]], len(words)) for row, words in zip(rows, batch.tokens["labels"], strict=True)
+        ]
+    return batch
+
+
+def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerConfig) -> Sequence[Sentence]:
+    if given is None or isinstance(given, str) or len(given) == 0:
+        raise ValueError(f"{side}={given!r}, but architecture={config.architecture!r} reads a list of sentences there.")
+    if len(given) > MAX_SENTENCES:
+        raise ValueError(f"{side} has {len(given)} sentences; give at most {MAX_SENTENCES}.")
+    return given
+
+
+def _ids(side: str, i: int, sentence: Sentence, tok: Tokenizer, end: list[int] | None = None) -> list[int]:
+    """Ids of one sentence; typed text ends in `end`, an id list is taken as it is."""
+    ids = tok.encode(tok.tokenize(sentence)) + (end or []) if isinstance(sentence, str) else [int(x) for x in sentence]
+    if not ids:
+        raise ValueError(f"{side} sentence {i + 1} is {sentence!r}, without a single token; type at least one word.")
+    if len(ids) > MAX_TOKENS:
+        raise ValueError(f"{side} sentence {i + 1} has {len(ids):,} tokens; shorten it to at most {MAX_TOKENS:,}.")
+    for x in ids:
+        if not 0 <= x < tok.vocab_size:
+            raise ValueError(f"{side} id {x} is outside the vocabulary; {side}_vocab_size={tok.vocab_size} has 0 to {tok.vocab_size - 1}.")
+    return ids
+
+
+def _add(batch: Batch, side: str, rows: list[list[int]], tok: Tokenizer, given: Sequence[Sentence] | None) -> None:
+    batch.ids[side] = pad(rows, tok.pad_id)
+    width = batch.ids[side].shape[1]
+    batch.tokens[side] = [_padded(_tokens(s, row, tok), width) for s, row in zip(given or (), rows, strict=True)]
+
+
+def _tokens(sentence: Sentence, ids: list[int], tok: Tokenizer) -> list[str]:
+    """The words as typed, then the names of the ids that no one typed."""
+    typed = tok.tokenize(sentence) if isinstance(sentence, str) else []
+    return typed + [tok.decode(x) for x in ids[len(typed) :]]
+
+
+def _padded(tokens: list[str], length: int) -> list[str]:
+    return tokens + ["<pad>"] * (length - len(tokens))
+
+
+def _has_answers(config: TransformerConfig, batch: Batch) -> bool:
+    pad_id = config.target_pad_id if config.has_decoder else config.source_pad_id
+    return "labels" in batch.ids and bool((batch.ids["labels"] != pad_id).any())
+
+
+def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, device: str) -> Transformer:
+    """The model to run, on its device; never the caller's own one moved or changed."""
+    if weights is None:
+        return build(config, seed, device)
+    if weights.config == config:
+        here = next(weights.parameters()).device.type == device and not weights.training
+        return weights if here else copy.deepcopy(weights).eval().to(device)
+    model = build(config, seed)
+    try:
+        model.load_state_dict(weights.state_dict())
+    except RuntimeError as error:
+        raise ValueError(f"weights of another model do not fit this config; build(config) makes fitting ones. {error}") from None
+    return model.to(device)

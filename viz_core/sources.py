@@ -1,0 +1,55 @@
+"""The line of this project's own source that computes a stage, found by reading the model's code (no import)."""
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from viz_core.stages import Stage
+
+MODEL = Path(__file__).parent / "model"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A piece of code: file below the project, first line number (1-based), text."""
+
+    file: str
+    line: int
+    text: str
+
+
+def source_of(stage: Stage) -> SourceLine:
+    """Where the model taps this stage. `LookupError` if its owner never does."""
+    return _find(stage.owner, "add" if stage.leaf in ("resid_mid", "resid_cross", "resid_post") else stage.leaf)
+
+
+@cache
+def _find(owner: str, leaf: str) -> SourceLine:
+    """The statement (or, for the residual sum, the method) in `owner` = "file" or "file.Class" that names the leaf."""
+    file, _, scope = owner.partition(".")
+    path = MODEL / f"{file}.py"
+    text = path.read_text(encoding="utf-8")
+    tree: ast.AST = ast.parse(text)
+    if scope:
+        tree = next(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == scope)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == leaf == "add":
+            return _lines(path, text, node)
+    statements = [n for n in ast.walk(tree) if isinstance(n, ast.Assign | ast.Return | ast.Expr) and _taps(n, leaf)]
+    if not statements:
+        raise LookupError(f"no line of {file}.py taps {leaf!r} in {scope or 'the file'}.")
+    return _lines(path, text, statements[0])
+
+
+def _taps(statement: ast.AST, leaf: str) -> bool:
+    """Whether the statement holds a call whose first argument is the leaf's name."""
+    calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and n.args)
+    return any(isinstance(c.args[0], ast.Constant) and c.args[0].value == leaf for c in calls)
+
+
+def _lines(path: Path, text: str, node: ast.stmt) -> SourceLine:
+    last = node.end_lineno or node.lineno
+    lines = text.splitlines()[node.lineno - 1 : last]
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    return SourceLine(f"viz_core/model/{path.name}", node.lineno, "\n".join(line[indent:] for line in lines))

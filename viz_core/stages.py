@@ -1,0 +1,486 @@
+"""THE stage table: every intermediate of the model, declared once.
+
+A stage is a named tensor on the way from token id to loss. Its name is module path + leaf, so
+`model.get_submodule(prefix)` finds the parameters that made it; ids and masks stand outside the module tree.
+Formulas are LaTeX in index notation: the indices are the axis letters in lower case (b sentence, t query token,
+s key token, d feature, h head, k query/key feature, v value feature, f hidden feature, w word).
+
+Step by step, Shapes, tooltips, exports, size estimates and tests all read this table.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Literal
+
+from viz_core.config import TransformerConfig
+
+Side = Literal["source", "target"]
+Kind = Literal["signed", "probability", "mask", "ids"]
+LIBRARIES = ("documents", "torch", "Hugging Face", "TransformerLens")
+BYTES = {"float32": 4, "int64": 8, "bool": 1}
+DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; everything else is float32
+AXES = {
+    "B": "sentence",
+    "T": "query token",
+    "S": "key token",
+    "D": "feature of the residual stream (d_model)",
+    "H": "head",
+    "K": "query/key feature of one head (d_k)",
+    "V": "value feature of one head (d_v)",
+    "F": "hidden feature of the feed-forward network (d_ff)",
+    "W": "word of the vocabulary",
+    "1": "broadcast",
+}
+SUBLAYERS = {
+    "self_attn": "Self-attention",
+    "cross_attn": "Cross-attention",
+    "ffn": "Feed-forward",
+    "norm_self_attn": "LayerNorm · self-attention",
+    "norm_cross_attn": "LayerNorm · cross-attention",
+    "norm_ffn": "LayerNorm · feed-forward",
+    "norm_embed": "LayerNorm · embedding",
+    "final_norm": "LayerNorm · final",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One intermediate: what it is, how it is computed, and what others call it.
+
+    `inputs` are the full names of the stages it is computed from (parameters come with the module at `prefix`),
+    `sides` says whose tokens stand on its token axes, `mask` names the mask that applies to its cells,
+    `owner` is the model source that computes it ("file" or "file.Class"), `shape` is filled in by `plan`.
+    """
+
+    name: str
+    axes: tuple[str, ...]
+    symbol: str
+    formula: str
+    inputs: tuple[str, ...]
+    meaning: str
+    owner: str
+    kind: Kind = "signed"
+    sides: Mapping[str, Side] = field(default_factory=lambda: MappingProxyType({}))
+    mask: str | None = None
+    aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def prefix(self) -> str:
+        """Path of the module that computes it ("" for the model itself)."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def leaf(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def dtype(self) -> str:
+        return DTYPES.get(self.kind, "float32")
+
+    @property
+    def block(self) -> str:
+        """The chapter of the walk: "Inputs", "Masks", "Encoder embedding", "Encoder layer 0", … "Output"."""
+        first, *rest = self.name.split(".")
+        if first not in ("encoder", "decoder"):
+            return {"ids": "Inputs", "masks": "Masks"}.get(first, "Output")
+        part = {"layers": f"layer {rest[1]}"} if rest[0] == "layers" else {"final_norm": "final norm"}
+        return f"{first.capitalize()} {part.get(rest[0], 'embedding')}"
+
+    @property
+    def sublayer(self) -> str:
+        """The section of the chapter: "Self-attention", "Residual stream", "LayerNorm · feed-forward", …"""
+        module = self.prefix.rpartition(".")[2]
+        return SUBLAYERS.get(module, "Residual stream" if self.leaf.startswith("resid") else self.block)
+
+    @property
+    def inside_norm(self) -> bool:
+        """Whether it is a step inside a LayerNorm, folded away until opened."""
+        return self.leaf in ("mean", "var", "normalized")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the recorded array; needs `shape`."""
+        if self.shape is None:
+            raise ValueError(f"stage {self.name!r} has no shape yet; take it from plan(...) or from a Capture.")
+        return math.prod(self.shape) * BYTES[self.dtype]
+
+
+def stages(config: TransformerConfig) -> tuple[Stage, ...]:
+    """All stages that `run` records for this config, in execution order."""
+    return tuple(_walk(config))
+
+
+def plan(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Stage, ...]:
+    """The stage table with shapes, before anything runs: B sentences of S source and T target tokens."""
+    length: dict[str, int] = {
+        "B": batch, "D": config.d_model, "H": config.n_heads, "K": config.d_k, "V": config.d_v, "F": config.ff_width,
+        "W": config.output_vocab_size, "1": 1, "source": source_len, "target": target_len,
+    }  # fmt: skip
+    return tuple(replace(s, shape=tuple(length[s.sides.get(a, a)] for a in s.axes)) for s in stages(config))
+
+
+def tour(config: TransformerConfig) -> tuple[str, ...]:
+    """Eight stops that take one token from its id to its logits (fewer where the model has no layer or no head)."""
+    side = "decoder" if config.has_decoder else "encoder"
+    layer = f"{side}.layers.0"
+    mixing = f"{layer}.cross_attn.weights" if config.has_cross_attention else f"{layer}.self_attn.z"
+    stops = (
+        "ids.target" if config.has_decoder else "ids.source", f"{side}.tok_embed", f"{side}.embed",
+        f"{layer}.self_attn.raw_scores", f"{layer}.self_attn.weights", mixing, f"{layer}.ffn.post_act",
+        "logits" if config.has_head else f"{layer}.resid_post",
+    )  # fmt: skip
+    names = {s.name for s in stages(config)}
+    return tuple(s for s in stops if s in names)
+
+
+# ---------------------------------------------------------------- the leaves
+
+
+def always(config: TransformerConfig) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One row of the table. `inputs` are local leaf names or the module's inputs x, memory, mask, ids."""
+
+    name: str
+    axes: str
+    symbol: str
+    formula: str
+    inputs: str
+    meaning: str
+    names: tuple[str, str, str, str] = ("–", "–", "–", "–")  # documents, torch, Hugging Face, TransformerLens
+    when: Callable[[TransformerConfig], bool] = always
+    kind: Kind = "signed"
+    masked: bool = False
+
+
+EMBEDDING = (
+    Leaf("tok_embed", "B T D", "E", r"E_{btd} = W^E_{x_{bt},\,d}",
+         "ids", "Each id looks up its row of the embedding table.",
+         ("word_embedding (000), tok_emb (002), embedding (003)", "nn.Embedding(x)", "word_embeddings, wte", "hook_embed")),
+    Leaf("tok_embed_scaled", "B T D", r"\tilde E", r"\tilde E_{btd} = E_{btd}\,\sqrt{d_\text{model}}",
+         "tok_embed", "The rows times √d_model, so that they are not drowned by the positions.",
+         ("linear(x) · √d_model (001), embedding(x) · √d_model (003, 004)", "–", "embed_scale", "–"), lambda c: c.scale_embedding),
+    Leaf("pos_embed", "1 T D", "P",
+         r"P_{t,2i} = \sin\frac{t}{@base^{2i/d_\text{model}}}, \quad P_{t,2i+1} = \cos\frac{t}{@base^{2i/d_\text{model}}}",
+         "ids", "A fixed wave per feature: where the token stands, the same for every sentence.",
+         ("pe (000, 004), positional_encodings (001), encoding (002)", "–", "embed_positions", "hook_pos_embed"),
+         lambda c: c.position == "sinusoidal"),
+    Leaf("pos_embed", "1 T D", "P", r"P_{td} = W^P_{td}",
+         "ids", "A learned row per position, the same for every sentence.",
+         ("E_pos (004)", "–", "position_embeddings, wpe", "hook_pos_embed"), lambda c: c.position == "learned"),
+    Leaf("segment_embed", "B T D", "G", r"G_{btd} = W^G_{0,\,d}",
+         "ids", "Which of two joined texts the token belongs to; here always the first.",
+         ("–", "–", "token_type_embeddings", "hook_token_type_embed"), lambda c: c.n_segments > 0),
+    Leaf("embed", "B T D", "X", r"X_{btd} = @sum",
+         "@terms", "What enters the layers: the token's content plus its position.",
+         ("out (000), tok_emb + pos_emb (002), x (003), src_emb (004)", "src", "embedding_output, hidden_states[0]", "hook_full_embed")),
+)  # fmt: skip
+
+ATTENTION = (
+    Leaf("q", "B H T K", "Q", r"Q_{bhtk} = \sum_d x_{btd}\,W^Q_{d,hk}@b^Q_{hk}",
+         "x", "Queries: what each token is looking for, one vector per head.",
+         ("Q (000), q (002, 004)", "q, from in_proj", "query_layer, q_proj", "@attn.hook_q")),
+    Leaf("k", "B H S K", "K", r"K_{bhsk} = \sum_d y_{bsd}\,W^K_{d,hk}@b^K_{hk}",
+         "memory", "Keys: what each token offers to be found by.",
+         ("K (000), k (002, 004)", "k, from in_proj", "key_layer, k_proj", "@attn.hook_k")),
+    Leaf("q_rot", "B H T K", r"\hat Q",
+         r"(\hat Q_{2i}, \hat Q_{2i+1}) = R(t\,\theta_i)\,(Q_{2i}, Q_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
+         "q", "Each pair of query features turned by an angle that grows with the position.",
+         ("RoPE, named only (004)", "–", "apply_rotary_pos_emb(q)", "@attn.hook_rot_q"), lambda c: c.position == "rope"),
+    Leaf("k_rot", "B H S K", r"\hat K",
+         r"(\hat K_{2i}, \hat K_{2i+1}) = R(s\,\theta_i)\,(K_{2i}, K_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
+         "k", "Keys turned the same way, so that q·k feels only the distance t − s.",
+         ("RoPE, named only (004)", "–", "apply_rotary_pos_emb(k)", "@attn.hook_rot_k"), lambda c: c.position == "rope"),
+    Leaf("v", "B H S V", "V", r"V_{bhsv} = \sum_d y_{bsd}\,W^V_{d,hv}@b^V_{hv}",
+         "memory", "Values: what each token hands over when it is attended to.",
+         ("V (000), v (002, 004)", "v, from in_proj", "value_layer, v_proj", "@attn.hook_v")),
+    Leaf("raw_scores", "B H T S", "R", r"R_{bhts} = \sum_k @q_{bhtk}\,@k_{bhsk}",
+         "@q @k", "How well each query fits each key: their dot product.",
+         ("QKᵀ (000, 002), scores (004)", "torch.bmm(q, k.T)", "attention_scores", "–")),
+    Leaf("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts} \,/\, \sqrt{d_k}, \quad d_k = @d_k",
+         "raw_scores", "The dot products over √d_k, so that wide heads do not saturate the softmax.",
+         ("energy (000), score (002), scaled_score (004)", "q_scaled · kᵀ", "attention_scores / √d", "–"), lambda c: c.scale_scores),
+    Leaf("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts}",
+         "raw_scores", "The dot products as they are: the 1/√d_k scale is switched off.",
+         ("energy without /√d_k", "–", "–", "–"), lambda c: not c.scale_scores),
+    Leaf("bias", "1 H T S", "A", r"A_{1hts} = -m_h\,|t - s|",
+         "@q", "ALiBi: a penalty that grows with distance, steeper in some heads.",
+         ("–", "attn_mask (float)", "alibi", "–"), lambda c: c.position == "alibi"),
+    Leaf("masked_scores", "B H T S", "S", r"S_{bhts} = \begin{cases} @scores & M_{b1ts} \\ @fill & \text{otherwise}\end{cases}",
+         "@scores mask", "Forbidden cells are overwritten, so that the softmax gives them nothing.",
+         ("energy.masked_fill(mask == 0) (000), masked_fill (002, 004)", "baddbmm(attn_mask, …)", "attention_scores + mask",
+          "@attn.hook_attn_scores"), masked=True),
+    Leaf("weights", "B H T S", r"\alpha", r"\alpha_{bhts} = \frac{\exp S_{bhts}}{\sum_{s'} \exp S_{bhts'}}@empty",
+         "masked_scores mask", "The softmax of each row: how much of each key's value a query takes. A row sums to 1.",
+         ("attention (000), attn_weights (004)", "attn_output_weights", "attentions[@n]", "@attn.hook_pattern"),
+         kind="probability", masked=True),
+    Leaf("z", "B H T V", "Z", r"Z_{bhtv} = \sum_s \alpha_{bhts}\,V_{bhsv}",
+         "weights v", "The weighted mean of the values, one per head.",
+         ("out (000), attention_output (004), head_i (004)", "attn_output", "context_layer", "@attn.hook_z")),
+    Leaf("concat", "B T D", "C", r"C_{bt,(hv)} = Z_{bhtv}",
+         "z", "The heads side by side again: H · V = d_model features.",
+         ("out.view(N, query_len, embed_size) (000), concat_attention (004)", "attn_output.view(T·B, D)", "context_layer.view", "–")),
+    Leaf("out", "B T D", "O", r"O_{btd} = \sum_{hv} C_{bt,(hv)}\,W^O_{hv,d}@b^O_d",
+         "concat", "The output projection mixes what the heads found.",
+         ("fc_out (000), w_combine (002), W_o (004)", "@attn(…)[0]", "attention output.dense", "@hook_out")),
+)  # fmt: skip
+
+FFN = (
+    Leaf("pre_act", "B T F", "U", r"U_{btf} = \sum_d x_{btd}\,W^1_{df}@b^1_f",
+         "x", "Each token alone, spread over d_ff hidden units.",
+         ("fc1 (000, 002), linear1 (003, 004)", "linear1", "intermediate.dense, c_fc", "@mlp.hook_pre")),
+    Leaf("post_act", "B T F", "G", r"G_{btf} = @act(U_{btf})",
+         "pre_act", "The non-linearity decides which hidden units speak.",
+         ("relu (000, 003), F.relu (002, 004)", "activation", "intermediate_act_fn", "@mlp.hook_post")),
+    Leaf("out", "B T D", "Y", r"Y_{btd} = \sum_f G_{btf}\,W^2_{fd}@b^2_d",
+         "post_act", "Back to d_model features.",
+         ("fc2 (000, 002), linear2 (003, 004)", "linear2", "output.dense, c_proj", "@hook_mlp_out")),
+)  # fmt: skip
+
+NORM = (
+    Leaf("mean", "B T 1", r"\mu", r"\mu_{bt} = \tfrac{1}{d_\text{model}} \sum_d x_{btd}",
+         "x", "The mean of one token's features.", ("mean (002)", "–", "–", "–")),
+    Leaf("var", "B T 1", r"\sigma^2", r"\sigma^2_{bt} = \tfrac{1}{d_\text{model}} \sum_d (x_{btd} - \mu_{bt})^2",
+         "x mean", "Their variance, divided by d (biased), as in document 002.", ("var(unbiased=False) (002)", "–", "–", "@hook_scale²")),
+    Leaf("normalized", "B T D", r"\hat x", r"\hat x_{btd} = (x_{btd} - \mu_{bt}) \,/\, \sqrt{\sigma^2_{bt} + \varepsilon}, \quad \varepsilon = @eps",
+         "x mean var", "Each token at mean 0 and variance 1.", ("output (002)", "–", "–", "@hook_normalized")),
+    Leaf("out", "B T D", "N", r"N_{btd} = \gamma_d\,\hat x_{btd} + \beta_d",
+         "normalized", "Scaled and shifted by what each feature has learned.",
+         ("gamma * output + beta (002)", "@norm", "LayerNorm, ln_1, ln_2", "–")),
+)  # fmt: skip
+
+OUTPUT = (
+    Leaf("logits", "B T W", r"\ell", r"\ell_{btw} = \sum_d h_{btd}\,W^\text{out}_{dw}@head_bias",
+         "x", "A score for every word of the vocabulary, at every position.",
+         ("fc_out (000), generator (001), fc (002), lm_head (003), final_linear (004)", "–", "logits", "unembed")),
+    Leaf("probs", "B T W", "p", r"p_{btw} = \frac{\exp \ell_{btw}}{\sum_{w'} \exp \ell_{btw'}}",
+         "logits", "The softmax of the logits: the predicted distribution of the next word.",
+         ("probabilities (004)", "–", "logits.softmax(-1)", "–"), kind="probability"),
+    Leaf("loss", "", r"\mathcal{L}", r"\mathcal{L} = -\frac{1}{n} \sum_{y_{bt} \neq \text{pad}} \ln p_{b,t,y_{bt}}",
+         "logits labels", "Mean surprise at the right next word, over all answers that are not padding.",
+         ("CrossEntropyLoss (003)", "F.cross_entropy", "loss", "loss")),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- the walk
+
+
+def _walk(c: TransformerConfig) -> Iterator[Stage]:
+    """The same order as `Transformer.forward`."""
+    yield from _ids(c)
+    yield from _masks(c)
+    last = ""
+    if c.has_encoder:
+        last = yield from _stack(c, "encoder", "source", None)
+    if c.has_decoder:
+        last = yield from _stack(c, "decoder", "target", last or None)
+    if c.has_head:
+        sides: dict[str, Side] = {"T": "target" if c.has_decoder else "source"}
+        fill = {"@head_bias": r" + b^\text{out}_w" if c.head_bias else ""}
+        yield from _expand(c, OUTPUT, "", {"x": last, "labels": "ids.labels"}, sides, "transformer.Transformer", fill)
+
+
+def _ids(c: TransformerConfig) -> Iterator[Stage]:
+    labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The answers: the word to predict at each position.",
+                  ("target token ids", "–", "labels", "–"), kind="ids")  # fmt: skip
+    source = Leaf("source", "B T", "x", r"x_{bt}", "", "The source words as numbers; shorter sentences are padded.",
+                  ("src, x", "src", "input_ids", "tokens"), kind="ids")  # fmt: skip
+    if c.has_encoder:
+        yield from _expand(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")
+    if c.has_decoder:
+        shifted = Leaf("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
+                       "The decoder's input: the answers shifted right behind <bos>.",
+                       ("tgt (000), trg (002), tgt_seq (004)", "tgt", "decoder_input_ids", "tokens"), kind="ids")  # fmt: skip
+        yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
+    elif c.has_head:
+        own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids", meaning="The answers: each position's own next token.")
+        yield from _expand(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
+
+
+def _masks(c: TransformerConfig) -> Iterator[Stage]:
+    """The parts (padding, causal), then the masks that attention really uses."""
+    padded = {"source": c.has_encoder and c.mask_source_padding, "target": c.has_decoder and c.mask_target_padding}
+    own: Side = "target" if c.has_decoder else "source"
+    for side in ("source", "target"):
+        if padded[side]:
+            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P_{b11s} = [\,x_{bs} \neq \text{pad}\,]", "ids",
+                        f"Which {side} tokens are words, not padding.",
+                        ("src_mask (000), ne(pad) (002), ¬pad_mask (004)", "¬key_padding_mask", "attention_mask", "–"), kind="mask")  # fmt: skip
+            yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")  # type: ignore[dict-item]
+    if c.is_causal:
+        part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may look at a later one.",
+                    ("tgt_mask (000), tril (002), ¬triu (004)", "¬attn_mask", "causal_mask", "mask"), kind="mask")  # fmt: skip
+        yield from _expand(c, (part,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
+
+    used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
+    if c.has_encoder:
+        used.append(("source", "source", "source", "Who may look at whom in the encoder. True = may attend.",
+                     ("src_mask", "¬(mask ∨ src_key_padding_mask)", "extended_attention_mask", "–")))  # fmt: skip
+    if c.has_decoder:
+        used.append(("target", "target", "target", "Who may look at whom in the decoder's self-attention. True = may attend.",
+                     ("tgt_mask, trg_mask", "¬(tgt_mask ∨ tgt_key_padding_mask)", "causal_mask", "–")))  # fmt: skip
+    if c.has_cross_attention:
+        used.append(("cross", "target", "source", "Which source tokens each target token may look at. True = may attend.",
+                     ("src_mask (000), src_trg_mask (002)", "¬memory_key_padding_mask", "encoder_attention_mask", "–")))  # fmt: skip
+    for name, queries, keys, meaning, names in used:
+        terms: dict[str, str] = {}  # factor of the AND -> stage
+        if padded[keys]:
+            terms[r"P^\text{%s}_{b11s}" % keys] = f"masks.{keys}_padding"
+        if c.mask_padded_queries and padded[queries]:
+            terms[r"P^\text{%s}_{b11t}" % queries] = f"masks.{queries}_padding"
+        if c.is_causal and queries == keys == own:
+            terms["C_{11ts}"] = "masks.causal"
+        formula = "M_{b1ts} = " + (r" \wedge ".join(terms) or r"1 \quad\text{(nothing is masked)}")
+        inputs = tuple(dict.fromkeys(terms.values())) or tuple(dict.fromkeys((f"ids.{queries}", f"ids.{keys}")))
+        leaf = Leaf(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask")
+        yield from _expand(c, (leaf,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
+
+
+def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> Iterator[Stage]:
+    """Embedding, layers, final norm of one side; returns the name of its output."""
+    added = ["tok_embed_scaled" if c.scale_embedding else "tok_embed"]
+    added += ["pos_embed"] * c.has_position_table + ["segment_embed"] * (c.n_segments > 0)
+    indexed = {"tok_embed": "E_{btd}", "tok_embed_scaled": r"\tilde E_{btd}", "pos_embed": "P_{1td}", "segment_embed": "G_{btd}"}
+    fill = {"@base": _number(c.position_base), "@sum": " + ".join(indexed[a] for a in added), "@terms": " ".join(added)}
+    yield from _expand(c, EMBEDDING, path, {"ids": f"ids.{side}"}, {"T": side}, "transformer.Stack", fill)
+    x = f"{path}.embed"
+    if c.norm_embedding:
+        x = yield from _norm(c, f"{path}.norm_embed", x, side)
+    for i in range(c.n_encoder_layers if path == "encoder" else c.n_decoder_layers):
+        x = yield from _layer(c, f"{path}.layers.{i}", x, side, memory)
+    if c.has_final_norm:
+        x = yield from _norm(c, f"{path}.final_norm", x, side)
+    return x
+
+
+def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:
+    pre = Leaf("resid_pre", "B T D", "x", "x_{btd}", "x", "The residual stream as it enters the layer.",
+               ("x", "src", "hidden_states[@n]", "@hook_resid_pre"))  # fmt: skip
+    yield from _expand(c, (pre,), path, {"x": x}, {"T": side}, "layers.Layer", _layer_names(path))
+    x = f"{path}.resid_pre"
+    sublayers = [("self_attn", "resid_mid")] + [("cross_attn", "resid_cross")] * (memory is not None) + [("ffn", "resid_post")]
+    for module, resid in sublayers:
+        before = x
+        if c.norm == "pre":
+            x = yield from _norm(c, f"{path}.norm_{module}", x, side)
+        if module == "ffn":
+            act = {"relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}_{\tanh}"}[c.activation]
+            fill = _layer_names(path) | _bias("12", c.ffn_bias) | {"@act": act}
+            yield from _expand(c, FFN, f"{path}.ffn", {"x": x}, {"T": side}, "layers.FeedForward", fill)
+        else:
+            cross = memory if module == "cross_attn" else None
+            yield from _attention(c, f"{path}.{module}", x, side, cross)
+        x = f"{path}.{resid}"
+        yield from _expand(c, (_residual(c, module, resid),), path, {"before": before, "f": f"{path}.{module}.out"},
+                           {"T": side}, "layers.Layer", _layer_names(path))  # fmt: skip
+        if c.norm == "post":
+            x = yield from _norm(c, f"{path}.norm_{module}", x, side)
+    return x
+
+
+def _residual(c: TransformerConfig, module: str, resid: str) -> Leaf:
+    name = {"self_attn": "O", "cross_attn": "O", "ffn": "Y"}[module]
+    note = ", before the norm" if c.norm == "post" else ""
+    names = ("x + dropout(sublayer(x))", f"x + _{'ff' if module == 'ffn' else 'sa' if module == 'self_attn' else 'mha'}_block(x)",
+             "hidden_states + residual", f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")  # fmt: skip
+    if c.residual:
+        return Leaf(resid, "B T D", "x", rf"x'_{{btd}} = x_{{btd}} + {name}_{{btd}}", "before f",
+                    f"The residual stream plus what the sub-layer adds{note}.", names)  # fmt: skip
+    return Leaf(resid, "B T D", "x", rf"x'_{{btd}} = {name}_{{btd}}", "f",
+                f"The sub-layer's output alone{note}: the residual connection is switched off.", names)  # fmt: skip
+
+
+def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:
+    cross = memory is not None
+    keys: Side = "source" if cross else side
+    rotated = c.position == "rope" and not cross
+    biased = c.position == "alibi" and not cross
+    leaves = [leaf for leaf in ATTENTION if not cross or leaf.name not in ("q_rot", "k_rot", "bias")]
+    symbols = {"Q": r"\hat Q", "K": r"\hat K"} if rotated else {"Q": "Q", "K": "K"}
+    formula = {"@q": symbols["Q"], "@k": symbols["K"]}
+    inputs = {"@q": "q_rot" if rotated else "q", "@k": "k_rot" if rotated else "k", "@scores": "scores bias" if biased else "scores"}
+    names = _layer_names(path)
+    # The longest placeholders first, so that "@scores" is not read as "@s".
+    fill = {
+        "@scores": r"\bar R_{bhts} + A_{1hts}" if biased else r"\bar R_{bhts}", "@fill": _fill(c), "@d_k": str(c.d_k),
+        "@base": _number(c.position_base), "@hook_out": names["@hook_out"], "@attn": names["@attn"], "@n": names["@n"],
+        "@empty": r"\quad (0 \text{ where a query may see nothing})" if c.empty_row == "zero" else "",
+    } | formula | _bias("QKVO", c.attention_bias)  # fmt: skip
+    leaves = [replace(leaf, inputs=_fill_in(leaf.inputs, inputs)) for leaf in leaves]
+    about = {"x": x, "memory": memory or x, "mask": "masks.cross" if cross else f"masks.{side}"}
+    yield from _expand(c, leaves, path, about, {"T": side, "S": keys}, "attention.Attention", fill)
+
+
+def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> Iterator[Stage]:
+    fill = {"@eps": _number(c.norm_eps)} | _norm_names(path)
+    yield from _expand(c, NORM, path, {"x": x}, {"T": side}, "layers.LayerNorm", fill)
+    return f"{path}.out"
+
+
+def _expand(
+    c: TransformerConfig, leaves: Iterable[Leaf], path: str, about: Mapping[str, str], sides: Mapping[str, Side], owner: str,
+    fill: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Stage]:  # fmt: skip
+    """Rows of the table at one place of the model: local inputs become full names, placeholders are filled in."""
+    rows = [leaf for leaf in leaves if leaf.when(c)]
+    local = {leaf.name: f"{path}.{leaf.name}" if path else leaf.name for leaf in rows}
+    known = local | dict(about)  # a module's input x never shares a name with its leaves
+    for leaf in rows:
+        axes = tuple(leaf.axes.split())
+        yield Stage(
+            name=local[leaf.name], axes=axes, symbol=leaf.symbol, formula=_fill_in(leaf.formula, fill), owner=owner, kind=leaf.kind,
+            inputs=tuple(known[i] for i in _fill_in(leaf.inputs, fill).split()), meaning=leaf.meaning,
+            sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=about["mask"] if leaf.masked else None,
+            aliases=MappingProxyType(dict(zip(LIBRARIES, (_fill_in(n, fill) for n in leaf.names), strict=True))),
+        )  # fmt: skip
+
+
+def _fill_in(text: str, fill: Mapping[str, str]) -> str:
+    for placeholder, value in fill.items():
+        text = text.replace(placeholder, value)
+    return text
+
+
+def _number(x: float) -> str:
+    """10000.0 -> 10000, 1e-05 -> 10^{-5}: a number as LaTeX."""
+    mantissa, _, exponent = f"{x:g}".partition("e")
+    if not exponent:
+        return mantissa
+    return (f"{mantissa} \\cdot " if mantissa not in ("1", "-1") else mantissa[:-1]) + f"10^{{{int(exponent)}}}"
+
+
+def _bias(letters: str, on: bool) -> dict[str, str]:
+    """Placeholders of the bias terms, which the switched-off ones leave empty."""
+    index = {"Q": "{hk}", "K": "{hk}", "V": "{hv}", "O": "d", "1": "f", "2": "d"}
+    return {f"@b^{a}_{index[a]}": f" + b^{a}_{index[a]}" if on else "" for a in letters}
+
+
+def _fill(c: TransformerConfig) -> str:
+    return r"-\infty" if c.mask_fill == "-inf" else _number(c.fill)
+
+
+def _layer_names(path: str) -> dict[str, str]:
+    """What torch and TransformerLens call the layer that `path` lies in; its encoder-decoder names both stacks."""
+    side, _, n, *rest = path.split(".")
+    module = rest[0] if rest else ""
+    block = f"{side}.{n}."
+    return {
+        "@hook_out": block + ("hook_cross_attn_out" if module == "cross_attn" else "hook_attn_out"),
+        "@attn": block + ("cross_attn" if module == "cross_attn" else "attn"),
+        "@mlp": block + "mlp", "@n": n, "@hook": block + "hook",
+    }  # fmt: skip
+
+
+def _norm_names(path: str) -> dict[str, str]:
+    """torch counts its norms: norm2 is the FFN's in the encoder and cross-attention's in the decoder."""
+    side, module = path.split(".")[0], path.rpartition(".")[2]
+    number = {"norm_self_attn": "norm1", "norm_cross_attn": "norm2", "norm_ffn": "norm2" if side == "encoder" else "norm3"}
+    ln = {"norm_self_attn": "ln1", "norm_cross_attn": "ln2", "norm_ffn": "ln2" if side == "encoder" else "ln3", "final_norm": "ln_final"}
+    where = ".".join(path.split(".")[:3:2]) + "." if ".layers." in path else ""
+    return {"@norm": number.get(module, "norm"), "@hook": f"{where}{ln.get(module, 'embed.ln')}.hook"}
