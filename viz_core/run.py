@@ -109,8 +109,8 @@ def prepare(
         _add(batch, "source", rows, tok, source)
         if config.head and not config.has_decoder:
             words = batch.tokens["source"]
-            batch.ids["labels"] = pad([row[1:] + [tok.pad_id] for row in rows], tok.pad_id)
-            batch.tokens["labels"] = [row[1:] + ["<pad>"] for row in words]
+            batch.ids["labels"] = pad([[*row[1:], tok.pad_id] for row in rows], tok.pad_id)
+            batch.tokens["labels"] = [[*row[1:], "<pad>"] for row in words]
     if config.has_decoder:
         tok = sides["target"]
         given = source if target is None and not config.has_encoder else target
@@ -146,7 +146,8 @@ def _ids(side: str, i: int, sentence: Sentence, tok: Tokenizer, end: list[int] |
         raise ValueError(f"{side} sentence {i + 1} has {len(ids):,} tokens; shorten it to at most {MAX_TOKENS:,}.")
     for x in ids:
         if not 0 <= x < tok.vocab_size:
-            raise ValueError(f"{side} id {x} is outside the vocabulary; {side}_vocab_size={tok.vocab_size} has 0 to {tok.vocab_size - 1}.")
+            ids_are = f"{side}_vocab_size={tok.vocab_size} has 0 to {tok.vocab_size - 1}"
+            raise ValueError(f"{side} id {x} is outside the vocabulary; {ids_are}.")
     return ids
 
 

@@ -9,7 +9,7 @@ Step by step, Shapes, tooltips, exports, size estimates and tests all read this 
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
@@ -270,6 +270,7 @@ OUTPUT = (
 
 # ---------------------------------------------------------------- the walk
 
+Walk = Generator[Stage, None, str]  # yields stages and returns the name of its output
 
 def _walk(c: TransformerConfig) -> Iterator[Stage]:
     """The same order as `Transformer.forward`."""
@@ -307,12 +308,13 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
     """The parts (padding, causal), then the masks that attention really uses."""
     padded = {"source": c.has_encoder and c.mask_source_padding, "target": c.has_decoder and c.mask_target_padding}
     own: Side = "target" if c.has_decoder else "source"
-    for side in ("source", "target"):
+    both: tuple[Side, Side] = ("source", "target")
+    for side in both:
         if padded[side]:
             part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P_{b11s} = [\,x_{bs} \neq \text{pad}\,]", "ids",
                         f"Which {side} tokens are words, not padding.",
                         ("src_mask (000), ne(pad) (002), ¬pad_mask (004)", "¬key_padding_mask", "attention_mask", "–"), kind="mask")  # fmt: skip
-            yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")  # type: ignore[dict-item]
+            yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
         part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may look at a later one.",
                     ("tgt_mask (000), tril (002), ¬triu (004)", "¬attn_mask", "causal_mask", "mask"), kind="mask")  # fmt: skip
@@ -342,7 +344,7 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
         yield from _expand(c, (leaf,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
 
 
-def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> Iterator[Stage]:
+def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> Walk:
     """Embedding, layers, final norm of one side; returns the name of its output."""
     added = ["tok_embed_scaled" if c.scale_embedding else "tok_embed"]
     added += ["pos_embed"] * c.has_position_table + ["segment_embed"] * (c.n_segments > 0)
@@ -359,7 +361,7 @@ def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> I
     return x
 
 
-def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:
+def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Walk:
     pre = Leaf("resid_pre", "B T D", "x", "x_{btd}", "x", "The residual stream as it enters the layer.",
                ("x", "src", "hidden_states[@n]", "@hook_resid_pre"))  # fmt: skip
     yield from _expand(c, (pre,), path, {"x": x}, {"T": side}, "layers.Layer", _layer_names(path))
@@ -417,7 +419,7 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
     yield from _expand(c, leaves, path, about, {"T": side, "S": keys}, "attention.Attention", fill)
 
 
-def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> Iterator[Stage]:
+def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> Walk:
     fill = {"@eps": _number(c.norm_eps)} | _norm_names(path)
     yield from _expand(c, NORM, path, {"x": x}, {"T": side}, "layers.LayerNorm", fill)
     return f"{path}.out"

@@ -192,9 +192,10 @@ _UNSEEN = regex.compile(
 
 
 def _picture(match: regex.Match[str]) -> str:
+    unseen: str = match[0]
     if match["working"]:
-        return match[0]
-    code = ord(match[0])
+        return unseen
+    code = ord(unseen)
     if code <= 0x20:
         return chr(0x2400 + code)
     return "␡" if code == 0x7F else f"U+{code:04X}"

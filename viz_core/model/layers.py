@@ -79,8 +79,12 @@ class Layer(nn.Module):
 
     def add(self, resid: str, x: Tensor, name: str, f: Callable[[Tensor], Tensor], tap: Tap) -> Tensor:
         """Post-LN: norm(x + f(x)). Pre-LN: x + f(norm(x)). The sum is tapped as `resid`; x [B, T, D] -> [B, T, D]."""
-        norm = None if self.config.norm == "none" else getattr(self, f"norm_{name}")
-        inner = norm(x, tap.scope(f"norm_{name}")) if self.config.norm == "pre" else x  # [B, T, D]
+        inner = self.normalize(name, x, tap) if self.config.norm == "pre" else x  # [B, T, D]
         y = self.dropout(f(inner))  # [B, T, D]
         total = tap(resid, x + y if self.config.residual else y)  # [B, T, D]
-        return norm(total, tap.scope(f"norm_{name}")) if self.config.norm == "post" else total
+        return self.normalize(name, total, tap) if self.config.norm == "post" else total
+
+    def normalize(self, name: str, x: Tensor, tap: Tap) -> Tensor:
+        """The LayerNorm of one sub-layer, [B, T, D] -> [B, T, D]."""
+        normalized: Tensor = getattr(self, f"norm_{name}")(x, tap.scope(f"norm_{name}"))
+        return normalized

@@ -81,7 +81,7 @@ class Stack(nn.Module):
                 f"max_len={c.max_len} is too short for {length} tokens: the {c.position} position table ends there; "
                 f"raise max_len to {length}, shorten the sentence, or use position 'rope', 'alibi' or 'none'."
             )
-        table = self.pos_embedding.weight if c.position == "learned" else self.pos_table
+        table: Tensor = self.pos_embedding.weight if c.position == "learned" else self.pos_table  # type: ignore[assignment]
         return table[torch.arange(length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
 
 

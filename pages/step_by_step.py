@@ -1,0 +1,11 @@
+"""The run as a walk: every tensor from token id to loss, one at a time."""
+
+from viz_core.ui.frame import open_page
+from viz_core.ui.steps import step_by_step
+
+lab = open_page(
+    "step_by_step",
+    "How does one token become a prediction?",
+    "Every number below was computed just now from your sentences. Walk with the arrow keys ← and →, or press P to play.",
+)
+step_by_step(lab)

@@ -1,0 +1,228 @@
+"""The floors of the house, read from the source: who may import whom, and what no module may do."""
+
+import ast
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TOP_LEVEL = {
+    *("app.py", "pages", "viz_core", "tests", "requirements.txt", ".streamlit"),
+    *("README.md", "pyproject.toml", "LICENSE", ".gitignore", ".ci"),
+}
+
+# Floor by floor: each room (a module, or a package with all that is in it) and what it may import besides the
+# standard library, itself and floor 0.
+FLOOR_0 = {f"viz_core.{name}" for name in ("config", "limits", "presets", "sources", "stages", "words")}
+CAPTURES = {"numpy", "viz_core.capture", "viz_core.text"}
+MODEL = {"torch", "viz_core.tracing", "viz_core.model"}
+VIEWS = {"viz_core.analysis", "viz_core.figures"}
+RUNS = {f"viz_core.{name}" for name in ("run", "experiments", "weights", "training")}
+FLOORS: list[dict[str, set[str]]] = [
+    {room: set() for room in ["viz_core.__init__", *FLOOR_0]},
+    {"viz_core.capture": {"numpy"}, "viz_core.text": {"numpy", "regex"}},
+    {"viz_core.tracing": {"torch", "numpy", "viz_core.capture"}},
+    {"viz_core.model": {"torch", "viz_core.tracing"}},
+    {room: CAPTURES | MODEL | RUNS for room in RUNS},
+    {"viz_core.analysis": {"numpy", "viz_core.capture"}},
+    {"viz_core.figures": {"plotly", "numpy", "viz_core.capture", "viz_core.analysis"}},
+    {"viz_core.ui": CAPTURES | MODEL | RUNS | VIEWS | {"streamlit", "plotly", "pandas"}},
+    {room: VIEWS | {"streamlit", "viz_core.ui"} for room in ["app", "pages"]},
+]
+ALLOWED = {room: allowed | FLOOR_0 for floor in FLOORS for room, allowed in floor.items()}
+
+
+# --- reading the source -------------------------------------------------------------------------
+
+
+def files(*patterns: str) -> dict[str, Path]:
+    """Module name → file, for every Python file that matches."""
+    found = sorted(path for pattern in patterns for path in ROOT.glob(pattern))
+    return {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in found}
+
+
+MODULES = files("app.py", "pages/**/*.py", "viz_core/**/*.py")
+
+
+def module_name(name: str) -> str:
+    """The file that `name` was imported from: "viz_core.run.build" and "viz_core.model" have names of their own."""
+    while name not in MODULES and f"{name}.__init__" not in MODULES and "." in name:
+        name = name.rpartition(".")[0]
+    return name if name in MODULES else f"{name}.__init__"
+
+
+def imports(tree: ast.AST, module: str = "") -> Iterator[str]:
+    """Every name that the tree imports, in full: `from a import b` is "a.b", relative to `module` where it has dots."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".")[: -node.level] if node.level else []
+            base = ".".join([*package, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def within(name: str, rooms: set[str]) -> bool:
+    return any(name == room or name.startswith(room + ".") for room in rooms)
+
+
+# --- the checks: each yields what is wrong with one module ---------------------------------------
+
+
+def wrong_floor(tree: ast.AST, module: str) -> Iterator[str]:
+    room = next((room for room in ALLOWED if within(module, {room})), None)
+    if room is None:
+        yield f"{module} belongs to no floor"
+        return
+    allowed = ALLOWED[room] | sys.stdlib_module_names | {room}
+    yield from (f"{module} imports {name}" for name in imports(tree, module) if not within(name, allowed))
+
+
+def in_place(tree: ast.AST, module: str) -> Iterator[str]:
+    """What a tap recorded must not change afterwards. Only `init.py`, which fills parameters, may write in place."""
+    for node in ast.walk(tree):
+        where = f"{module}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.AugAssign):
+            yield f"{where} assigns in place"
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name.endswith("_") and not name.endswith("__"):
+                yield f"{where} calls {name}"
+            yield from (f"{where} passes {k.arg}=" for k in node.keywords if k.arg in ("out", "inplace"))
+
+
+def unpickles(tree: ast.AST, module: str) -> Iterator[str]:
+    """Unpickling a file runs what its author put there."""
+    picklers = {"pickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal", "torch.load"}
+    yield from (f"{module} imports {name}" for name in imports(tree, module) if within(name, picklers))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "torch.load":
+            yield f"{module}:{node.lineno} calls torch.load"
+        elif isinstance(node, ast.keyword) and node.arg == "allow_pickle" and ast.unparse(node.value) != "False":
+            yield f"{module}:{node.lineno} allows pickle"
+
+
+def modules_loaded_by(package: str, suspects: list[str]) -> set[str]:
+    """Which suspects a fresh Python has loaded after importing the package and every module in it."""
+    code = (
+        "import importlib, pkgutil, sys\n"
+        f"package = importlib.import_module({package!r})\n"
+        "for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.'): importlib.import_module(m.name)\n"
+        f"print(*sys.modules.keys() & {set(suspects)!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+# --- the house as it stands ---------------------------------------------------------------------
+
+
+def complaints(check: Callable[[ast.AST, str], Iterator[str]], modules: dict[str, Path]) -> list[str]:
+    return [wrong for module, path in modules.items() for wrong in check(ast.parse(path.read_text("utf-8")), module)]
+
+
+def test_each_module_imports_only_from_the_floors_below() -> None:
+    assert not complaints(wrong_floor, MODULES)
+
+
+def test_no_floor_is_empty() -> None:
+    filled = [any(within(module, set(floor)) for module in MODULES) for floor in FLOORS]
+    built = len(FLOORS) if filled[8] else 4 if filled[3] else 0  # the model stands on 0 to 3, the app on everything
+    assert all(filled[:built]), filled
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    graph = {
+        module: {module_name(name) for name in imports(ast.parse(path.read_text("utf-8")), module)} & MODULES.keys()
+        for module, path in MODULES.items()
+    }
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_the_model_computes_nothing_in_place() -> None:
+    model = {m: path for m, path in MODULES.items() if within(m, {"viz_core.model"}) and m != "viz_core.model.init"}
+    assert not complaints(in_place, model)
+
+
+def test_nothing_is_unpickled() -> None:
+    assert not complaints(unpickles, MODULES | files("tests/**/*.py"))
+
+
+@pytest.mark.parametrize(
+    ("package", "suspects"),
+    [
+        ("viz_core.figures", ["torch", "streamlit"]),
+        ("viz_core.analysis", ["torch", "streamlit", "plotly"]),
+        ("viz_core.model", ["plotly", "streamlit"]),
+    ],
+)
+def test_a_floor_loads_nothing_from_above(package: str, suspects: list[str]) -> None:
+    if f"{package}.__init__" not in MODULES:
+        pytest.skip(f"{package} is not built yet")
+    assert not modules_loaded_by(package, suspects)
+
+
+def test_the_top_level_is_the_agreed_one() -> None:
+    if not shutil.which("git") or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    tracked = {path.split("/")[0] for path in listed.split("\0") if path}
+    if not tracked:
+        pytest.skip("git tracks nothing yet")
+    assert tracked - TOP_LEVEL == set()
+    assert "README.md" not in tracked or tracked == TOP_LEVEL  # the front door comes last
+
+
+# --- each check can fail ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("check", "module", "source"),
+    [
+        (wrong_floor, "viz_core.config", "import numpy"),
+        (wrong_floor, "viz_core.config", "from viz_core.capture import Capture"),
+        (wrong_floor, "viz_core.analysis.entropy", "import torch"),
+        (wrong_floor, "viz_core.analysis.entropy", "from viz_core import figures"),
+        (wrong_floor, "viz_core.analysis.entropy", "from ..figures import theme"),
+        (wrong_floor, "viz_core.figures.heads", "def f():\n    import streamlit as st"),
+        (wrong_floor, "viz_core.run", "import streamlit.components.v2"),
+        (wrong_floor, "viz_core.unheard_of", "import math"),
+        (wrong_floor, "pages.attention", "import plotly.graph_objects as go"),
+        (wrong_floor, "app", "import numpy as np"),
+        (in_place, "viz_core.model.attention", "scores /= 8"),
+        (in_place, "viz_core.model.attention", "scores.masked_fill_(mask, 0)"),
+        (in_place, "viz_core.model.attention", "torch.add(x, y, out=x)"),
+        (in_place, "viz_core.model.attention", "F.relu(x, inplace=True)"),
+        (unpickles, "viz_core.weights", "import pickle"),
+        (unpickles, "viz_core.weights", "from torch import load"),
+        (unpickles, "viz_core.weights", "torch.load(path, weights_only=True)"),
+        (unpickles, "viz_core.weights", "np.load(path, allow_pickle=True)"),
+    ],
+)
+def test_a_check_finds(check: Callable[[ast.AST, str], Iterator[str]], module: str, source: str) -> None:
+    assert list(check(ast.parse(source), module))
+
+
+@pytest.mark.parametrize(
+    ("check", "module", "source"),
+    [
+        (wrong_floor, "viz_core.config", "import math\nfrom viz_core.limits import MAX"),
+        (wrong_floor, "viz_core.figures.heads", "from . import parts\nfrom viz_core.figures import theme"),
+        (wrong_floor, "viz_core.model.attention", "import torch.nn.functional as F"),
+        (wrong_floor, "pages.attention", "import streamlit as st\nfrom viz_core.ui import frame"),
+        (in_place, "viz_core.model.attention", "super().__init__()\nscores = tap('scores', scores / 8)"),
+        (unpickles, "viz_core.weights", "np.load(path, allow_pickle=False)"),
+    ],
+)
+def test_a_check_lets_pass(check: Callable[[ast.AST, str], Iterator[str]], module: str, source: str) -> None:
+    assert not list(check(ast.parse(source), module))
+
+
+def test_a_loaded_module_is_found() -> None:
+    assert modules_loaded_by("xml", ["xml.dom.minidom", "numpy"]) == {"xml.dom.minidom"}

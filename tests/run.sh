@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Lint, types and every test, on a machine that may have nothing but python3.
+#
+#   tests/run.sh              everything
+#   tests/run.sh ARGS...      pytest ARGS... only
+#
+# CHROMIUM names a browser where there is no `chromium`; with CI=true a missing browser is a failure.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# --- what the machine lacks -------------------------------------------------------------------
+
+find_browser() {
+    if [ -n "${CHROMIUM:-}" ]; then
+        command -v "$CHROMIUM"
+    else
+        command -v chromium || command -v chromium-browser || command -v google-chrome
+    fi
+}
+
+missing=()
+find_browser >/dev/null || missing+=(chromium)
+if command -v dpkg >/dev/null; then
+    dpkg -s fonts-noto-cjk >/dev/null 2>&1 || missing+=(fonts-noto-cjk)
+fi
+if [ ! -x .venv/bin/pip ]; then
+    python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+fi
+if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null; then
+    as_root=(env DEBIAN_FRONTEND=noninteractive)
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo -n "${as_root[@]}")
+    { "${as_root[@]}" apt-get update -q && "${as_root[@]}" apt-get install -yq --no-install-recommends "${missing[@]}"; } ||
+        echo "Could not install ${missing[*]}: going on without." >&2
+fi
+
+if [ "${CI:-}" = true ] && ! find_browser >/dev/null; then
+    echo "No browser: install Chromium, or let CHROMIUM name one." >&2
+    exit 1
+fi
+
+[ -x .venv/bin/pip ] || python3 -m venv --clear .venv
+stamp=$(cat requirements.txt tests/requirements.txt | cksum)
+if [ "$(cat .venv/installed 2>/dev/null)" != "$stamp" ]; then
+    .venv/bin/pip install --quiet -r requirements.txt -r tests/requirements.txt
+    echo "$stamp" >.venv/installed
+fi
+export PATH="$PWD/.venv/bin:$PATH"
+
+# --- the checks ---------------------------------------------------------------------------------
+
+pytest_here() { OMP_NUM_THREADS=1 python -m pytest "$@"; } # one torch thread a process: two processes share the cores
+
+if [ $# -gt 0 ]; then
+    pytest_here "$@"
+    exit
+fi
+
+passed="" failed=""
+check() { # check NAME COMMAND...
+    local name=$1
+    shift
+    printf '\n== %s\n' "$name"
+    if "$@"; then passed+=", $name"; else failed+=", $name"; fi
+}
+
+check lint ruff check .
+check types mypy
+check tests pytest_here -n 2 -m "not browser"
+check "browser tests" pytest_here -m browser
+[ ! -f tests/benchmarks/__main__.py ] || check benchmarks python tests/benchmarks --small
+
+echo
+if [ -n "$failed" ]; then
+    echo "FAILED: ${failed#, }.${passed:+ Passed: ${passed#, }.}"
+    exit 1
+fi
+echo "PASSED: ${passed#, }."

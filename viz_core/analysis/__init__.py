@@ -1,0 +1,1 @@
+"""Numbers about configs and captures; nothing here draws."""

@@ -1,0 +1,70 @@
+"""What one recorded array holds, in a few numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from viz_core.capture import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """min, mean, max and (biased) standard deviation over the finite cells; how many cells are not finite."""
+
+    min: float
+    mean: float
+    max: float
+    std: float
+    n_finite: int
+    n_infinite: int
+    n_nan: int
+
+
+def summarize(x: np.ndarray) -> Summary:
+    """Statistics of a whole array of numbers or booleans, in float64. All NaN where no cell is finite."""
+    numbers = np.asarray(x, dtype=np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    n_nan = int(np.isnan(numbers).sum())
+    n_infinite = numbers.size - finite.size - n_nan
+    if not finite.size:
+        return Summary(np.nan, np.nan, np.nan, np.nan, 0, n_infinite, n_nan)
+    low, high = float(finite.min()), float(finite.max())
+    return Summary(low, float(finite.mean()), high, float(finite.std()), finite.size, n_infinite, n_nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The k most likely next words at one position: ids and probabilities, best first; the answer's own, if any."""
+
+    position: int
+    ids: tuple[int, ...]
+    probabilities: tuple[float, ...]
+    answer: int | None
+    answer_probability: float | None
+
+
+def predictions(capture: Capture, item: int = 0, k: int = 8) -> list[Prediction]:
+    """The model's top predictions after each token of one sentence, padding left out. Needs the stage `probs`."""
+    probs = capture["probs"][item]  # [T, W]
+    labels = capture["ids.labels"][item]  # [T]
+    config = capture.config
+    pad = config.target_pad_id if config.has_decoder else config.source_pad_id
+    own = capture["ids.target" if config.has_decoder else "ids.source"][item]  # [T]
+    n_real = int(np.max(np.nonzero(own != pad)[0], initial=0)) + 1
+    found = []
+    for t in range(n_real):
+        best = np.argsort(-probs[t], kind="stable")[:k]
+        answer = None if labels[t] == pad else int(labels[t])
+        chance = None if answer is None else float(probs[t, answer])
+        found.append(Prediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), answer, chance))
+    return found
+
+
+def typed_words(capture: Capture, side: str) -> dict[int, str]:
+    """The typed word of each id of a side ("source" or "target"), answers included; the first one where ids are shared."""
+    found: dict[int, str] = {}
+    for name in {"source": ("source",), "target": ("labels", "target")}[side]:
+        for ids, tokens in zip(capture[f"ids.{name}"], capture.tokens(name), strict=True):
+            for i, token in zip(ids, tokens, strict=True):
+                found.setdefault(int(i), token)
+    return found

@@ -1,0 +1,442 @@
+"""The architecture as a drawing: boxes and arrows read from the stage table, with the shapes of the run.
+
+    drawing = architecture(plan(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
+
+Each stack is a column that flows downwards. Of its layers one is drawn in full, the others are thin slabs before and
+after it. What enters from the side (position, mask, answers) stands to the right of what reads it. Which boxes there
+are, their order and their arrows follow from the names and inputs of the stages; no switch of the model is looked at.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Literal
+
+from viz_core.stages import SUBLAYERS, Stage
+
+BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]
+ArrowKind = Literal["flow", "residual", "side", "memory"]
+FrameKind = Literal["stack", "layer"]
+Point = tuple[float, float]
+
+# The grid, in units that the browser scales; text is 13 units or larger.
+LINE, TALL, SLAB = 25.0, 43.0, 17.0  # heights: one line of text, two lines, a layer that is not drawn in full
+GAP, SLAB_GAP = 11.0, 3.0  # between boxes that follow each other
+PAD, HEADING = 9.0, 23.0  # between a frame and what it holds; the frame's first line
+LANE, MAIN, SIDE = 20.0, 224.0, 102.0  # widths: the residual line's lane, the boxes, the boxes beside them
+SIDE_GAP, GUTTER = 24.0, 24.0  # between boxes and those beside them; between the columns
+COLUMN = PAD + LANE + MAIN + SIDE_GAP + SIDE + PAD
+MOST_SLABS = 6  # above each other; further layers share a row
+
+LABELS = {
+    "ids.source": "Source ids", "ids.target": "Target ids", "ids.labels": "Answers",
+    "tok_embed": "Token embedding", "pos_embed": "Position", "segment_embed": "Segment", "embed": "Embedding",
+    "resid_pre": "Layer input", "final_norm": "Final LayerNorm",
+    "logits": "Logits", "probs": "Probabilities", "loss": "Loss",
+}  # fmt: skip
+STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A part of the model: one module, one sum, one layer that is not drawn in full, …
+
+    `stage` is the stage to open when it is clicked. The shape is that of `stage`, or of the current stage where the
+    box is lit; `axes` are its letters, in the order of the parts of `shape_text` ("B 2 · T 7 · D 32").
+    """
+
+    id: str
+    label: str
+    sub: str  # which of the box's stages has the shape: "weights", "masked_scores"
+    shape_text: str
+    axes: tuple[str, ...]
+    x: float
+    y: float
+    w: float
+    h: float
+    stage: str
+    kind: BoxKind
+    current: bool
+    column: str  # "encoder" or "decoder"
+    hint: str  # what the box is, where, and what the stage means: one line for tooltips and screen readers
+
+    @property
+    def right(self) -> float:
+        return self.x + self.w
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.h
+
+    @property
+    def middle(self) -> Point:
+        return self.x + self.w / 2, self.y + self.h / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """A path of straight pieces from the edge of the box `source` to the edge of the box `target`."""
+
+    source: str
+    target: str
+    points: tuple[Point, ...]
+    kind: ArrowKind
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A titled ground behind boxes: a stack, or the layer that is drawn in full. `path` is its module's name."""
+
+    label: str
+    path: str
+    x: float
+    y: float
+    w: float
+    h: float
+    kind: FrameKind
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """Everything to draw, frames first; x grows to the right and y downwards, from 0 to `width` and `height`."""
+
+    width: float
+    height: float
+    frames: tuple[Frame, ...]
+    arrows: tuple[Arrow, ...]
+    boxes: tuple[Box, ...]
+    title: str
+    description: str
+
+
+def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram:
+    """The drawing of a stage table, with the box of the stage `current` lit.
+
+    Stages from `plan` or from a `Capture` bring the shapes along; without them the axis letters stand alone. A stack
+    shows the layer that the walk has last entered by `current`, and its first layer before that.
+    Raises ValueError where `current` is not in the table.
+    """
+    if current is not None and current not in {s.name for s in stages}:
+        raise ValueError(f"stage {current!r} is not in the table; pass the name of one of its {len(stages)} stages.")
+    parts = _Parts(stages, current)
+    boxes: list[Box] = []
+    frames: list[Frame] = []
+    for number, column in enumerate(parts.columns):
+        _lay_out(parts, column, number * (COLUMN + GUTTER), boxes, frames)
+    arrows = tuple(_arrows(parts, {box.id: box for box in boxes}))
+    corners = [point for arrow in arrows for point in arrow.points]
+    corners += [(f.x + f.w, f.y + f.h) for f in frames] + [(b.right, b.bottom) for b in boxes]
+    return Diagram(
+        width=max((x for x, _ in corners), default=0) + 1,
+        height=max((y for _, y in corners), default=0) + 1,
+        frames=tuple(frames),
+        arrows=arrows,
+        boxes=tuple(boxes),
+        title="Transformer: " + " and ".join(parts.columns),
+        description=_describe(parts, boxes),
+    )
+
+
+# ---------------------------------------------------------------- the table read as boxes
+
+
+class _Parts:
+    """Which stages share a box, what each box is, and which other box it stands beside."""
+
+    def __init__(self, stages: Sequence[Stage], current: str | None) -> None:
+        self.table = {s.name: s for s in stages}
+        self.current = current
+        self.layers: dict[str, list[int]] = {}  # stack -> its layers
+        self.shown: dict[str, int] = {}  # stack -> the layer that is drawn in full
+        passed = current is None
+        for stage in stages:
+            if layer := re.match(r"(\w+)\.layers\.(\d+)\.", stage.name):
+                stack, index = layer[1], int(layer[2])
+                if index not in self.layers.setdefault(stack, []):
+                    self.layers[stack].append(index)
+                if stack not in self.shown or not passed:
+                    self.shown[stack] = index
+            passed = passed or stage.name == current
+
+        # A part of a mask (padding, causal) belongs to the first mask that it goes into.
+        masks = [s for s in stages if s.prefix == "masks"]
+        mask_of = {part: mask.name for mask in reversed(masks) for part in mask.inputs if part.startswith("masks.")}
+        self.box_of = {s.name: mask_of.get(s.name) or self._box_of(s) for s in stages}
+        self.members: dict[str, list[Stage]] = {}  # box -> its stages, both in the order of the walk
+        for stage in stages:
+            self.members.setdefault(self.box_of[stage.name], []).append(stage)
+
+        stacks = {"target": "decoder", "source": "encoder"}
+        sides = [stacks[s.sides["T"]] for s in stages if "T" in s.sides]
+        self.columns = [column for column in STACKS if column in sides] or ["encoder"] * bool(stages)
+        self.column_of = {box: self._column_of(box, stacks) for box in self.members}
+        self.host = {box: host for box in self.members if (host := self._host(box)) is not None}
+
+    def _box_of(self, stage: Stage) -> str:
+        first, *rest = stage.name.split(".")
+        if rest and rest[0] == "layers":
+            if int(rest[1]) != self.shown[first]:
+                return f"{first}.layers.{rest[1]}"
+            return stage.name if stage.leaf.startswith("resid") else stage.prefix
+        if stage.leaf.startswith("tok_embed"):
+            return f"{first}.tok_embed"
+        return stage.prefix if stage.prefix.rpartition(".")[2] in SUBLAYERS else stage.name
+
+    def _column_of(self, box: str, stacks: dict[str, str]) -> str:
+        """The stack that it belongs to by name, or by whose tokens it is about; the last one otherwise."""
+        first = box.partition(".")[0]
+        sides = [stacks[s.sides["T"]] for s in self.members[box] if "T" in s.sides]
+        return first if first in STACKS else sides[-1] if sides else self.columns[-1]
+
+    def _host(self, box: str) -> str | None:
+        """The box that this one stands beside, or None where it stands in the column itself."""
+        side = {"encoder": "source", "decoder": "target"}[self.column_of[box]]
+        hosts: list[str] = []
+        if box.endswith(("pos_embed", "segment_embed")):
+            hosts = [f"{self.column_of[box]}.embed"]
+        elif box == "ids.labels":
+            hosts = [f"ids.{side}"]
+        elif box.startswith("masks."):
+            hosts = [b for b, members in self.members.items() if any(s.mask == box for s in members)]
+            hosts = [b for b in hosts if self.kind(b) == "attention"] + [f"ids.{side}"]
+        return next((host for host in hosts if host in self.members), None)
+
+    def kind(self, box: str) -> BoxKind:
+        first, _, module = box.partition(".")
+        leaf = box.rpartition(".")[2]
+        fixed: dict[str, BoxKind] = {"ids": "ids", "masks": "mask", "logits": "output", "probs": "output", "loss": "output"}
+        if first in fixed:
+            return fixed[first]
+        if re.fullmatch(r"layers\.\d+", module):
+            return "layer"
+        if "norm" in leaf:
+            return "norm"
+        if leaf.startswith("resid"):
+            return "stream" if leaf == "resid_pre" else "add"
+        modules: dict[str, BoxKind] = {"self_attn": "attention", "cross_attn": "attention", "ffn": "ffn"}
+        return modules.get(leaf, "embedding")
+
+    def stage(self, box: str) -> Stage:
+        """What a click opens: the output, or what is most worth seeing; in another layer, the same place there."""
+        members = self.members[box]
+        if self.kind(box) == "layer":
+            column = self.column_of[box]
+            here = f"{column}.layers.{self.shown[column]}."
+            if self.current is not None and self.current.startswith(here):
+                there = self.table.get(f"{box}.{self.current.removeprefix(here)}")
+                return there or members[0]
+            return members[0]
+        return next((s for s in members if s.leaf in ("weights", "post_act")), members[-1])
+
+    def lit(self, box: str) -> bool:
+        return self.current is not None and self.box_of[self.current] == box
+
+    def place(self, column: str, index: int) -> str:
+        """ "layer 2 of 6": counted from one, as people do."""
+        return f"layer {self.layers[column].index(index) + 1} of {len(self.layers[column])}"
+
+    def label(self, box: str) -> str:
+        leaf, kind, stage = box.rpartition(".")[2], self.kind(box), self.stage(box)
+        if kind == "layer":
+            return f"layer {self.layers[self.column_of[box]].index(int(leaf)) + 1}"
+        if kind == "mask":
+            return "Mask"
+        if kind == "add":
+            return "Add" if len(stage.inputs) > 1 else "No residual"
+        if kind in ("attention", "ffn"):
+            return SUBLAYERS[leaf]
+        return LABELS.get(box) or LABELS.get(leaf) or "LayerNorm"
+
+    def sub(self, box: str) -> str:
+        """The leaf of the stage whose shape is shown, where the label does not say it already."""
+        if self.kind(box) == "mask":
+            part = self.table[self.current].name if self.lit(box) and self.current else box
+            return "" if part == box else part.rpartition("_")[2].removeprefix("masks.")
+        if self.kind(box) not in ("attention", "ffn", "norm", "embedding"):
+            return ""
+        stage = self.shape_stage(box)
+        return "" if stage.leaf in ("out", box.rpartition(".")[2]) else stage.leaf
+
+    def shape_stage(self, box: str) -> Stage:
+        return self.table[self.current] if self.lit(box) and self.current else self.stage(box)
+
+    def hint(self, box: str) -> str:
+        column = self.column_of[box]
+        where, stage = "", self.shape_stage(box)
+        if self.kind(box) == "layer":
+            return f"{STACKS[column]} {self.place(column, int(box.rpartition('.')[2]))}. Opens {stage.name}."
+        if layer := re.match(r"\w+\.layers\.(\d+)\.", box):
+            where = f", {column} {self.place(column, int(layer[1]))}"
+        return f"{self.label(box)}{where}: {_shape_text(stage)}. {stage.meaning}"
+
+
+def _shape_text(stage: Stage) -> str:
+    """ "B 2 · T 7 · D 32"; "B · T · D" where the table has no shapes; a broadcast axis is "1" alone."""
+    sizes: Sequence[int | str] = stage.shape if stage.shape is not None else [""] * len(stage.axes)
+    parts = ["1" if a == "1" else f"{a} {n}".strip() for a, n in zip(stage.axes, sizes, strict=True)]
+    return " · ".join(parts) or "one number"
+
+
+def _describe(parts: _Parts, boxes: Sequence[Box]) -> str:
+    """The drawing in words, for those who cannot see it."""
+    stacks = []
+    for column in parts.columns:
+        layers = parts.layers.get(column, [])
+        shown = f", {parts.place(column, parts.shown[column])} in full" if layers else " without layers"
+        stacks.append(f"the {column}{shown}")
+    lit = next((f" You are at {box.label}." for box in boxes if box.current), "")
+    return f"From token ids at the top to the output at the bottom: {' and '.join(stacks)}.{lit}"
+
+
+# ---------------------------------------------------------------- where everything stands
+
+
+def _zone(parts: _Parts, column: str, box: str) -> str:
+    """The run of boxes of a column that one is in: inputs, start, before, layer, after, end, output."""
+    first, _, module = box.partition(".")
+    if first not in STACKS:
+        return "inputs" if first in ("ids", "masks") else "output"
+    if parts.kind(box) == "layer":
+        return "before" if int(box.rpartition(".")[2]) < parts.shown[column] else "after"
+    return "layer" if module.startswith("layers.") else "end" if module == "final_norm" else "start"
+
+
+def _rows(parts: _Parts, column: str, zone: str, boxes: list[str]) -> list[list[str]]:
+    """Boxes that stand beside each other: what both come from the logits, and slabs where there are many."""
+    if zone in ("before", "after"):
+        many = -(-(len(parts.layers[column]) - 1) // MOST_SLABS)
+        return [boxes[i : i + many] for i in range(0, len(boxes), many)]
+    if zone == "output":
+        return [[b for b in boxes if b == "logits"], [b for b in boxes if b != "logits"]]
+    return [[box] for box in boxes]
+
+
+def _height(kind: BoxKind, zone: str, row: Sequence[str]) -> float:
+    if kind == "layer":
+        return SLAB
+    return TALL if kind in ("ids", "mask", "attention", "ffn") or row[0].endswith(".embed") or len(row) > 1 else LINE
+
+
+def _lay_out(parts: _Parts, column: str, left: float, boxes: list[Box], frames: list[Frame]) -> None:
+    """Add the boxes and frames of one column, from the top down."""
+    mine = [b for b in parts.members if parts.column_of[b] == column and b not in parts.host]
+    beside = {host: [b for b, h in parts.host.items() if h == host] for host in mine}
+    zones = [(zone, list(run)) for zone, run in groupby(mine, lambda box: _zone(parts, column, box))]
+    inside = [zone for zone, _ in zones if zone not in ("inputs", "output")]  # the stack's frame
+    main = left + PAD + LANE
+    y = stack_top = 0.0
+    for zone, run in zones:
+        top = y
+        if inside and zone == inside[0]:
+            stack_top, y = y, y + HEADING
+        if zone == "layer":
+            top, y = y, y + HEADING
+        for row in _rows(parts, column, zone, run):
+            if not row:
+                continue
+            high = _height(parts.kind(row[0]), zone, row)
+            sides = [b for box in row for b in beside[box]]
+            room = max(high, len(sides) * (TALL + GAP) - GAP)
+            gap = SLAB_GAP if parts.kind(row[0]) == "layer" else GAP / 2
+            wide = (MAIN - gap * (len(row) - 1)) / len(row)
+            for i, box in enumerate(row):
+                boxes.append(_box(parts, box, main + i * (wide + gap), y + (room - high) / 2, wide, high))
+            for i, box in enumerate(sides):
+                boxes.append(_box(parts, box, main + MAIN + SIDE_GAP, y + i * (TALL + GAP), SIDE, TALL))
+            y += room + (SLAB_GAP if parts.kind(row[0]) == "layer" else GAP)
+        if zone in ("before", "after"):
+            y += GAP - SLAB_GAP
+        if zone == "layer":
+            path = f"{column}.layers.{parts.shown[column]}"
+            label = parts.place(column, parts.shown[column])
+            frames.append(Frame(label, path, left + PAD - 2, top, LANE + MAIN + PAD, y - GAP + PAD - top, "layer"))
+            y += PAD
+        if inside and zone == inside[-1]:
+            width, high = COLUMN, y - GAP + PAD - stack_top
+            frames.insert(0, Frame(STACKS[column], column, left, stack_top, width, high, "stack"))
+            y += PAD
+
+
+def _box(parts: _Parts, box: str, x: float, y: float, w: float, h: float) -> Box:
+    kind, shown = parts.kind(box), parts.shape_stage(box)
+    many = kind == "layer" and w < MAIN / 3
+    return Box(
+        id=box,
+        label=parts.label(box).removeprefix("layer ") if many else parts.label(box),
+        sub=parts.sub(box),
+        shape_text="" if kind == "layer" else _shape_text(shown),
+        axes=() if kind == "layer" else shown.axes,
+        x=x,
+        y=y,
+        w=w,
+        h=h,
+        stage=parts.stage(box).name,
+        kind=kind,
+        current=parts.lit(box),
+        column=parts.column_of[box],
+        hint=parts.hint(box),
+    )
+
+
+# ---------------------------------------------------------------- what feeds what
+
+
+def _arrows(parts: _Parts, boxes: dict[str, Box]) -> Iterator[Arrow]:
+    """An arrow for each input that comes from another box.
+
+    Left out is what would cross the whole drawing: ids to the masks and positions made from them, and the encoder's
+    output to decoder layers that are not drawn in full.
+    """
+    feeds = {(parts.box_of[i], box): None for box, m in parts.members.items() for s in m for i in s.inputs if i in parts.box_of}
+    steps: set[tuple[str, str]] = set()  # neighbours in a column
+    for column in parts.columns:
+        rows = _standing(parts, boxes, column)
+        steps |= {(a.id, b.id) for above, below in pairwise(rows) for a in above for b in below}
+    for source, target in feeds:
+        a, b = boxes[source], boxes[target]
+        if source == target or (a.kind == b.kind == "layer"):
+            continue
+        if parts.host.get(source) == target or parts.host.get(target) == source:
+            yield Arrow(source, target, _across(a, b), "side")
+        elif (source, target) in steps:
+            x = (a if a.w < b.w else b).middle[0]
+            yield Arrow(source, target, ((x, a.bottom), (x, b.y)), "flow")
+        elif b.kind == "add" and a.column == b.column:
+            lane, leave, arrive = a.x - LANE / 2, a.bottom - 7, b.y + 7
+            yield Arrow(source, target, ((a.x, leave), (lane, leave), (lane, arrive), (b.x, arrive)), "residual")
+        elif b.kind == "attention" and a.column != b.column and a.kind != "mask":
+            yield Arrow(source, target, _memory(a, b), "memory", "encoder output: keys and values")
+        elif b.id == "loss":
+            yield Arrow(source, target, _around(a, b), "side")
+
+
+def _standing(parts: _Parts, boxes: dict[str, Box], column: str) -> list[list[Box]]:
+    """The boxes of a column from the top down, those at one height together, those beside it left out."""
+    standing = [b for b in boxes.values() if b.column == column and b.id not in parts.host]
+    return [list(row) for _, row in groupby(sorted(standing, key=lambda b: b.y), key=lambda b: b.y)]
+
+
+def _across(a: Box, b: Box) -> tuple[Point, ...]:
+    """Between a box and one beside it, straight where the two are level."""
+    start, end = (a.x, b.right) if a.x > b.x else (a.right, b.x)
+    y = a.middle[1]
+    level = min(max(y, b.y + 7), b.bottom - 7)
+    if level == y:
+        return (start, y), (end, y)
+    turn = (start + end) / 2
+    return (start, y), (turn, y), (turn, level), (end, level)
+
+
+def _around(a: Box, b: Box) -> tuple[Point, ...]:
+    """Down the right margin of the drawing, from the answers to the loss."""
+    margin, top, bottom = a.right + PAD + 8, a.middle[1], b.middle[1]
+    return (a.right, top), (margin, top), (margin, bottom), (b.right, bottom)
+
+
+def _memory(a: Box, b: Box) -> tuple[Point, ...]:
+    """From the foot of the encoder through the gutter into the decoder's cross-attention."""
+    x, floor = a.middle[0], a.bottom + PAD + GAP + 4
+    gutter = b.x - LANE - PAD - GUTTER / 2
+    return (x, a.bottom), (x, floor), (gutter, floor), (gutter, b.middle[1]), (b.x, b.middle[1])

@@ -1,0 +1,227 @@
+"""Matrices ready for the canvas: what to draw, in which colour range, packed into one buffer of bytes.
+
+A panel keeps every value. `pack` sends at most MAX_ROWS x MAX_COLS cells of each: a larger matrix is pooled in
+blocks, each block shown by its value of largest size, with the place that value came from.
+"""
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+Kind = Literal["probability", "signed", "mask", "ids"]
+Role = Literal["input", "output"]
+
+# The most cells of one panel that travel to the browser: 768 KiB of float32, and more columns than the pixels
+# of a laptop's page can show apart. A sentence of 256 tokens and a d_model of 768 still go unpooled.
+MAX_ROWS = 256
+MAX_COLS = 768
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One matrix for the canvas. Build it with `panel`, which checks it and chooses the colour range."""
+
+    title: str  # what it shows, plain text
+    values: np.ndarray  # [R, C] float32, read-only
+    rows: tuple[str, ...]  # row labels (tokens as shown), len R
+    cols: tuple[str, ...]  # column labels (tokens or feature numbers), len C
+    row_axis: str  # axis title, e.g. "T · query token"
+    col_axis: str  # axis title, e.g. "D · feature"
+    kind: Kind
+    low: float  # colour range, stated in the legend
+    high: float
+    masked: np.ndarray | None = None  # [R, C] bool, True = drawn with the masked look
+    row_letter: str = ""  # axis letters, for their colours
+    col_letter: str = ""
+    role: Role = "output"
+
+    @property
+    def note(self) -> str:
+        """How the panel will be pooled when it is sent, or an empty string."""
+        rows, cols = _block(self.values.shape, MAX_ROWS, MAX_COLS)
+        return "" if rows == cols == 1 else f"pooled {rows}×{cols}"
+
+
+class Pooled(NamedTuple):
+    """A matrix in blocks of `block` cells, and for each block the original (row, column) of its kept value."""
+
+    values: np.ndarray  # [r, c] float32
+    kept: np.ndarray  # [r, c, 2] int32
+    block: tuple[int, int]
+
+
+def panel(
+    title: str,
+    values: Any,
+    rows: Sequence[str] | None = None,
+    cols: Sequence[str] | None = None,
+    *,
+    row_axis: str,
+    col_axis: str,
+    kind: Kind = "signed",
+    low: float | None = None,
+    high: float | None = None,
+    masked: Any = None,
+    row_letter: str = "",
+    col_letter: str = "",
+    role: Role = "output",
+) -> Panel:
+    """A checked Panel; labels left out become numbers from 0.
+
+    The colour range covers the finite cells that are not masked, unless `low` or `high` is given:
+    a probability reaches from 0 to the largest one in view, signed values from -m to m with m the largest
+    size, a mask from 0 to 1, ids from 0 to the largest.
+    Raises ValueError naming the panel where shapes do not fit or an integer does not fit float32.
+    """
+    numbers = _float32(title, values)
+    n_rows, n_cols = numbers.shape
+    row_labels, col_labels = _labels(rows, n_rows), _labels(cols, n_cols)
+    if len(row_labels) != n_rows or len(col_labels) != n_cols:
+        raise ValueError(
+            f"panel {title!r} has {n_rows}x{n_cols} values but {len(row_labels)} row labels and "
+            f"{len(col_labels)} column labels; pass one label a row and one a column"
+        )
+    hidden = None if masked is None else _read_only(np.ascontiguousarray(masked, dtype=bool))
+    if hidden is not None and hidden.shape != numbers.shape:
+        raise ValueError(f"panel {title!r} has values {numbers.shape} but masked {hidden.shape}; pass equal shapes")
+
+    least, most = _range(numbers, hidden, kind)
+    least, most = least if low is None else float(low), most if high is None else float(high)
+    if not (math.isfinite(least) and math.isfinite(most) and least < most):
+        raise ValueError(f"panel {title!r} has the colour range {least} to {most}; pass a finite low below high")
+    return Panel(
+        title=title,
+        values=numbers,
+        rows=row_labels,
+        cols=col_labels,
+        row_axis=row_axis,
+        col_axis=col_axis,
+        kind=kind,
+        low=least,
+        high=most,
+        masked=hidden,
+        row_letter=row_letter,
+        col_letter=col_letter,
+        role=role,
+    )
+
+
+def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | None = None) -> Pooled:
+    """Show a [R, C] matrix in at most max_rows x max_cols cells by the value of largest size of each block.
+
+    The sign stays. A NaN outranks an infinity and both outrank every number, so that an overview never hides
+    them; a masked cell is kept only where its whole block is masked. Of equals the first in reading order wins.
+    """
+    values = np.asarray(values, dtype=np.float32)
+    n_rows, n_cols = values.shape
+    high, wide = _block(values.shape, max_rows, max_cols)
+
+    rank = np.abs(values).astype(np.float64)
+    rank[np.isinf(values)] = np.finfo(np.float64).max
+    rank[np.isnan(values)] = np.inf
+    if masked is not None:
+        rank[masked] = -1
+    padded = np.full((-(-n_rows // high) * high, -(-n_cols // wide) * wide), -2.0)
+    padded[:n_rows, :n_cols] = rank
+
+    blocks = padded.reshape(len(padded) // high, high, -1, wide).swapaxes(1, 2)  # [r, c, high, wide]
+    best = blocks.reshape(*blocks.shape[:2], high * wide).argmax(axis=-1)  # [r, c] place inside the block
+    row = np.arange(best.shape[0])[:, None] * high + best // wide
+    col = np.arange(best.shape[1])[None, :] * wide + best % wide
+    return Pooled(values[row, col], np.stack([row, col], axis=-1).astype(np.int32), (high, wide))
+
+
+def pack(panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0) -> bytes:
+    """One little-endian buffer for the browser.
+
+    uint32 length of the header, the header as UTF-8 JSON padded with spaces to a multiple of 4, then for each
+    panel its float32 values, the int32 (row, column) pairs of the kept cells where it is pooled, and its uint8
+    mask where it has one. Each part begins at a multiple of 4, counted in the header from the header's end.
+    `selected` is the picked (panel, row, column) in original indices; `echo` the number of the reader's last
+    pick that the server knows of.
+    """
+    payload = bytearray()
+    entries = [_entry(each, payload) for each in panels]
+    header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo}
+    text = json.dumps(header, allow_nan=False).encode()  # ASCII only, so that no half of a surrogate pair can break it
+    text += b" " * (-len(text) % 4)
+    return struct.pack("<I", len(text)) + text + bytes(payload)
+
+
+def _entry(item: Panel, payload: bytearray) -> dict[str, Any]:
+    """Append a panel's arrays to the payload and say in JSON what they are and where they lie."""
+
+    def append(array: np.ndarray, dtype: str) -> int:
+        offset = len(payload)
+        payload.extend(np.ascontiguousarray(array, dtype=dtype).tobytes())
+        payload.extend(bytes(-len(payload) % 4))
+        return offset
+
+    start = len(payload)
+    values, kept, hidden, block = item.values, None, item.masked, (1, 1)
+    if item.note:
+        values, kept, block = pool(item.values, MAX_ROWS, MAX_COLS, item.masked)
+        hidden = None if hidden is None else hidden[kept[..., 0], kept[..., 1]]
+    entry = {
+        "title": item.title,
+        "shape": list(values.shape),
+        "full": list(item.values.shape),
+        "block": list(block),
+        "rows": None if item.rows == _labels(None, len(item.rows)) else item.rows,
+        "cols": None if item.cols == _labels(None, len(item.cols)) else item.cols,
+        "rowAxis": item.row_axis,
+        "colAxis": item.col_axis,
+        "rowLetter": item.row_letter,
+        "colLetter": item.col_letter,
+        "kind": item.kind,
+        "low": item.low,
+        "high": item.high,
+        "role": item.role,
+        "values": append(values, "<f4"),
+        "kept": None if kept is None else append(kept, "<i4"),
+        "masked": None if hidden is None else append(hidden, "u1"),
+    }
+    content = json.dumps(entry).encode() + payload[start:]
+    return entry | {"digest": hashlib.blake2b(content, digest_size=8).hexdigest()}
+
+
+def _float32(title: str, values: Any) -> np.ndarray:
+    """A read-only float32 view or copy in which every integer is exact."""
+    array = np.asarray(values)
+    if array.ndim != 2:
+        raise ValueError(f"panel {title!r} needs a matrix, got shape {array.shape}; select one batch entry and head")
+    numbers = np.ascontiguousarray(array, dtype=np.float32)
+    if array.dtype.kind in "iu" and not np.array_equal(numbers, array):
+        raise ValueError(f"panel {title!r} holds an integer that float32 cannot hold exactly; keep it below 2**24")
+    return _read_only(numbers)
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """The same data seen through a view that cannot be written; the caller's own array is left as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _labels(labels: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    return tuple(str(i) for i in range(count)) if labels is None else tuple(labels)
+
+
+def _block(shape: tuple[int, ...], max_rows: int, max_cols: int) -> tuple[int, int]:
+    """The smallest block whose grid fits the limits."""
+    return max(1, -(-shape[0] // max_rows)), max(1, -(-shape[1] // max_cols))
+
+
+def _range(values: np.ndarray, masked: np.ndarray | None, kind: Kind) -> tuple[float, float]:
+    """The colour range of the finite cells in view; never empty, so that a matrix of zeros has one too."""
+    if kind == "mask":
+        return 0.0, 1.0
+    seen = np.isfinite(values) if masked is None else np.isfinite(values) & ~masked
+    most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
+    return (-most if kind == "signed" else 0.0), most

@@ -1,0 +1,103 @@
+"""One stage as matrices: what goes in and what comes out, with tokens on the axes."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from viz_core.capture import Capture
+from viz_core.figures.panels import Panel, Role, panel
+from viz_core.stages import AXES, Stage
+from viz_core.text import Tokenizer, visible
+
+SELECTED = ("B", "H")  # axes of which one index is shown
+
+
+def stage_panels(
+    capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: dict[str, Tokenizer] | None = None
+) -> list[Panel]:
+    """The recorded inputs of a stage, then the stage itself, for one sentence and one head.
+
+    tokenizers: of the side whose vocabulary the logits range over, to put words on the axis W.
+    """
+    inputs = [i for i in capture.stage(name).inputs if i in capture]
+    shown = [stage_panel(capture, i, item, head, tokenizers, role="input") for i in inputs]
+    return [*shown, stage_panel(capture, name, item, head, tokenizers)]
+
+
+def stage_panel(
+    capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: dict[str, Tokenizer] | None = None,
+    role: Role = "output",
+) -> Panel:  # fmt: skip
+    """One stage as a matrix: its last two axes for one sentence and one head; a row for a vector, a cell for a number."""
+    stage = capture.stage(name)
+    values, axes = slice_of(capture[name], stage.axes, item, head)
+    row_letter, col_letter = axes
+    masked = None
+    if stage.mask is not None and stage.mask in capture:
+        masked = ~np.broadcast_to(capture[stage.mask][item, 0], values.shape)
+    return panel(
+        title(stage, item, head), values, _labels(capture, stage, row_letter, values.shape[0], item, tokenizers),
+        _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
+        row_axis=axis_title(stage, row_letter), col_axis=axis_title(stage, col_letter), kind=stage.kind, masked=masked,
+        row_letter=row_letter, col_letter=col_letter, role=role,
+    )  # fmt: skip
+
+
+def slice_of(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[np.ndarray, tuple[str, str]]:
+    """The matrix of one sentence and one head, and the letters of its rows and columns ("1" where there is no axis).
+
+    A size-1 axis is taken as it is, whichever sentence is asked for: it is the same for all.
+    """
+    rest = list(axes)
+    if rest and rest[0] in ("B", "1"):
+        x = x[item if rest[0] == "B" else 0]
+        del rest[0]
+    if len(rest) == 3:
+        x = x[head if rest[0] == "H" else 0]
+        del rest[0]
+    rest = ["1"] * (2 - len(rest)) + rest
+    return x.reshape((1,) * (2 - x.ndim) + x.shape), (rest[0], rest[1])
+
+
+def original_index(stage: Stage, row: int, col: int, item: int, head: int) -> tuple[int, ...]:
+    """The full index into the array of a stage for a cell of its panel."""
+    lead = {"B": item, "H": head}
+    n = len(stage.axes)
+    tail = (row, col)[2 - min(n, 2) :]
+    if n == 2 and stage.axes[0] == "B":  # [B, T] is drawn as one row
+        return (item, col)
+    return tuple(lead.get(a, 0) for a in stage.axes[: n - len(tail)]) + tail
+
+
+def title(stage: Stage, item: int, head: int) -> str:
+    """Where the matrix comes from: name without the layers' prefix, and what was selected."""
+    return f"{stage.name} · head {head}" if "H" in stage.axes else stage.name
+
+
+def axis_title(stage: Stage, letter: str) -> str:
+    """ "S · source key token": what stands on an axis."""
+    if letter == "1":
+        return ""
+    meaning = AXES[letter].split(" (")[0]
+    side = stage.sides.get(letter)
+    if letter == "T" and "S" not in stage.axes:
+        meaning = "token"
+    return f"{letter} · {side + ' ' if side else ''}{meaning}"
+
+
+def _labels(
+    capture: Capture, stage: Stage, letter: str, length: int, item: int, tokenizers: dict[str, Tokenizer] | None
+) -> Sequence[str] | None:
+    if letter == "1":
+        return ("",) * length
+    if letter == "W" and tokenizers:
+        return vocabulary(tokenizers["target" if capture.config.has_decoder else "source"])
+    tokens = capture.axis_tokens(stage.name, letter, item)
+    return None if tokens is None else tuple(map(visible, tokens))
+
+
+@lru_cache(maxsize=16)
+def vocabulary(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """The names of all ids, as they are shown."""
+    return tuple(visible(tokenizer.decode(i)) for i in range(tokenizer.vocab_size))

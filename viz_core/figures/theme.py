@@ -1,0 +1,131 @@
+"""The one visual language: every colour and font that any figure or canvas uses.
+
+Zero looks like the page: on a light page palettes start (or are centred) near white, on a dark page near
+black, so that what stands out is what is large. Palettes with a `_DARK` twin are chosen by the page's
+theme; the others are of middling brightness and serve both.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import plotly.graph_objects as go
+
+# Twelve heads at most are told apart; colours repeat after that. The first six are from Okabe and Ito; the
+# others keep as much distance from them, and from each other, under simulated protanopia, deuteranopia and
+# tritanopia as those six keep among themselves.
+HEAD_COLOURS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9",
+    "#613DC4", "#BCA793", "#025372", "#826CDF", "#786C81", "#634902",
+)  # fmt: skip
+
+# One colour per axis letter. White text on each has a contrast of 5:1 or more. The letter is always written
+# beside its colour, as ten hues of one brightness cannot all be told apart by the colour-blind.
+AXIS_COLOURS = {
+    "B": "#7A5C00",  # batch
+    "T": "#0067A5",  # position that asks (query)
+    "S": "#B0460A",  # position that is asked (key, value)
+    "H": "#7B3F9E",  # head
+    "D": "#00755E",  # model feature
+    "K": "#A8326F",  # query and key feature of one head
+    "V": "#5B6B00",  # value feature of one head
+    "F": "#4A5AC8",  # hidden feature of the feed-forward network
+    "W": "#8A4B2A",  # word of the vocabulary
+    "1": "#666A70",  # broadcast
+}
+
+# Probabilities: even steps of lightness in OKLCH from the page's own brightness, through green and blue.
+SEQUENTIAL = (
+    "#EDF6F0", "#BBE6D2", "#85D4C0", "#4AC0B5", "#04A8AB",
+    "#038D9B", "#077289", "#155973", "#254153", "#262B30",
+)  # fmt: skip
+SEQUENTIAL_DARK = (
+    "#1D2130", "#18355C", "#024F74", "#016981", "#04858C",
+    "#08A293", "#46BC90", "#92CD97", "#C8DEB0", "#EFF1DA",
+)  # fmt: skip
+
+# Activations and scores: blue below zero, orange above, the page's own brightness at zero.
+DIVERGING = (
+    "#014E8E", "#316EAD", "#618EC1", "#8FAFD4", "#BFD0E5", "#F2F2F2",
+    "#EBD0BC", "#E0B08E", "#D48F61", "#C56D34", "#AF4E03",
+)  # fmt: skip
+DIVERGING_DARK = (
+    "#8ECBFF", "#63A8E1", "#5286B1", "#416482", "#324554", "#262730",
+    "#533D2C", "#805636", "#AE6F42", "#DE8A51", "#FFAF7E",
+)  # fmt: skip
+
+# Two flat looks for 0 and 1 of a mask, and the ground behind written ids.
+MASK = ("#E3E5E9", "#077289")
+MASK_DARK = ("#30343D", "#46BC90")
+GROUND = "#EEF1F4"
+GROUND_DARK = "#262B36"
+
+# A masked cell is hatched: `line` drawn at 45 degrees on `fill`. Nothing else in the app is hatched.
+MASKED = {"fill": "#E9E9EC", "line": "#A3A6AD"}
+MASKED_DARK = {"fill": "#1B1E25", "line": "#5A606C"}
+
+# Values that are no number on the scale. None of these colours occurs in a palette above.
+SPECIAL = {"NaN": "#D81B9A", "+∞": "#F2DC1B", "−∞": "#8E44E0"}
+
+FONT = "Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif"
+FONT_SIZE = 15  # read from the back row
+
+
+def head_colour(head: int) -> str:
+    """The colour of a head, the same on every page."""
+    return HEAD_COLOURS[head % len(HEAD_COLOURS)]
+
+
+def sequential(dark: bool = False) -> tuple[str, ...]:
+    """The palette for probabilities and other amounts."""
+    return SEQUENTIAL_DARK if dark else SEQUENTIAL
+
+
+def diverging(dark: bool = False) -> tuple[str, ...]:
+    """The palette for signed values; its middle stands for zero."""
+    return DIVERGING_DARK if dark else DIVERGING
+
+
+def masked(dark: bool = False) -> dict[str, str]:
+    """The `fill` and `line` colours of the masked look."""
+    return MASKED_DARK if dark else MASKED
+
+
+def colorscale(palette: Sequence[str]) -> list[list[float | str]]:
+    """A palette as Plotly wants it: [[0.0, colour], ..., [1.0, colour]]."""
+    return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(palette)), palette, strict=True)]
+
+
+@cache
+def template(dark: bool = False) -> go.layout.Template:
+    """The Plotly template of every figure: large fonts, no background of its own, quiet grid lines."""
+    text, line = ("#FAFAFA", "#454B57") if dark else ("#31333F", "#D5D8DE")
+    axis = {
+        "automargin": True,
+        "gridcolor": line,
+        "linecolor": line,
+        "zerolinecolor": line,
+        "tickfont": {"size": FONT_SIZE - 1},
+        "title": {"font": {"size": FONT_SIZE}, "standoff": 10},
+    }
+    return go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": FONT_SIZE, "color": text},
+            "title": {"font": {"size": FONT_SIZE + 3}, "x": 0, "xanchor": "left"},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "colorway": list(HEAD_COLOURS),
+            "colorscale": {
+                "sequential": colorscale(sequential(dark)),
+                "sequentialminus": colorscale(sequential(dark)[::-1]),
+                "diverging": colorscale(diverging(dark)),
+            },
+            "coloraxis": {"colorbar": {"outlinewidth": 0, "tickfont": {"size": FONT_SIZE - 1}}},
+            "hoverlabel": {"font": {"family": FONT, "size": FONT_SIZE}},
+            "legend": {"font": {"size": FONT_SIZE - 1}},
+            "margin": {"l": 8, "r": 8, "t": 44, "b": 8},
+            "xaxis": axis,
+            "yaxis": axis,
+        },
+        data={"heatmap": [{"colorbar": {"outlinewidth": 0, "tickfont": {"size": FONT_SIZE - 1}}}]},
+    )

@@ -1,0 +1,88 @@
+"""Runs and models shared by all visitors, bounded by bytes: the least recently used leave first."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+import streamlit as st
+
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.model.transformer import Transformer
+from viz_core.run import Batch, build, pick_device, trace
+
+T = TypeVar("T")
+MAX_RUN_BYTES = 1024 * 2**20  # all captures together
+MAX_MODEL_BYTES = 1280 * 2**20  # all parameters together; at least one model of MAX_PARAMETERS fits
+
+
+class Store(Generic[T]):
+    """A thread-safe cache bounded by total size. Two visitors who ask for the same thing wait for one making of it."""
+
+    def __init__(self, limit: int, size: Callable[[T], int]) -> None:
+        self._limit, self._size = limit, size
+        self._held: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making: dict[Hashable, threading.Lock] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The held thing, or a new one. One larger than the whole limit is made but not held."""
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key][0]
+            making = self._making.setdefault(key, threading.Lock())
+        with making:  # others go on; only those who want this very thing wait
+            with self._lock:
+                if key in self._held:
+                    return self._held[key][0]
+            try:
+                thing = make()
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+            self._keep(key, thing)
+            return thing
+
+    def _keep(self, key: Hashable, thing: T) -> None:
+        size = self._size(thing)
+        with self._lock:
+            if size <= self._limit:
+                self._held[key] = (thing, size)
+            while sum(s for _, s in self._held.values()) > self._limit:
+                self._held.popitem(last=False)
+
+    @property
+    def nbytes(self) -> int:
+        with self._lock:
+            return sum(s for _, s in self._held.values())
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+@st.cache_resource(show_spinner=False)
+def runs() -> Store[Capture]:
+    """All captures of this server."""
+    return Store(MAX_RUN_BYTES, lambda capture: capture.nbytes)
+
+
+@st.cache_resource(show_spinner=False)
+def models() -> Store[Transformer]:
+    """All models of this server."""
+    return Store(MAX_MODEL_BYTES, lambda model: sum(p.nbytes for p in model.parameters()))
+
+
+def cached_model(config: TransformerConfig, seed: int, device: str) -> Transformer:
+    """The untrained model of a config and seed, shared: nobody may change it."""
+    device = pick_device(device)
+    return models().get((config, seed, device), lambda: build(config, seed, device))
+
+
+def cached_run(config: TransformerConfig, batch: Batch, seed: int, device: str) -> Capture:
+    """The capture of a run, shared and frozen. The ids and the typed tokens make the key together."""
+    tokens = tuple((side, tuple(map(tuple, rows))) for side, rows in batch.tokens.items())
+    ids = tuple((side, x.shape, x.tobytes()) for side, x in batch.ids.items())
+    key = (config, seed, pick_device(device), tokens, ids)
+    return runs().get(key, lambda: trace(cached_model(config, seed, device), batch, seed=seed))

@@ -1,0 +1,123 @@
+"""The canvas: every matrix of a step in one component, quick to redraw, with hover, click and arrow keys.
+
+    chosen = matrices([tokens, weights, output], key="step", pick=Pick(1, 0, 3))
+
+The pages hand over panels (`viz_core.figures.panels`); the browser gets one buffer of bytes and keeps its
+nodes when the panels change.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from viz_core.figures import theme
+from viz_core.figures.panels import Panel, pack
+
+
+class Pick(NamedTuple):
+    """A picked cell: which panel of those passed in, and its row and column in the panel's own values."""
+
+    panel: int
+    row: int
+    col: int
+
+
+class _Memory(NamedTuple):
+    """What the last run knew, to tell whether the page or the reader has picked since."""
+
+    argument: Pick | None  # the page's `pick`
+    echo: int  # the number of the reader's last pick
+    shown: Pick | None
+
+
+def _script() -> str:
+    """The component's JavaScript, with the colours of the theme in front."""
+    colours = {
+        "light": {
+            "sequential": theme.SEQUENTIAL,
+            "diverging": theme.DIVERGING,
+            "mask": theme.MASK,
+            "ground": theme.GROUND,
+            "masked": theme.MASKED,
+        },
+        "dark": {
+            "sequential": theme.SEQUENTIAL_DARK,
+            "diverging": theme.DIVERGING_DARK,
+            "mask": theme.MASK_DARK,
+            "ground": theme.GROUND_DARK,
+            "masked": theme.MASKED_DARK,
+        },
+        "special": theme.SPECIAL,
+        "axis": theme.AXIS_COLOURS,
+    }
+    return f"const THEME = {json.dumps(colours)}\n{_beside('canvas.js')}"
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_canvas",
+    html='<div class="lab">\n</div>',
+    css=_beside("canvas.css"),
+    js=_script(),
+)
+
+
+def matrices(
+    panels: Sequence[Panel],
+    *,
+    key: str,
+    pick: Pick | None = None,
+    on_pick: Callable[[Pick | None], None] | None = None,
+) -> Pick | None:
+    """Draw the panels, inputs left of outputs (above them where the page is narrow), and return the picked cell.
+
+    The later of two picks counts: the reader's last one, or `pick` from the run in which it last changed. So
+    a page may leave `pick` alone and use what is returned, or keep the pick itself (in a link, or beside a
+    select box) and pass it in each run. `on_pick` is called before the run that follows a click or key, with
+    the new pick or None where it was cleared. A pick outside the panels is not drawn, and None is returned.
+    """
+    memory_key = f"{key}/memory"
+
+    def report() -> None:
+        if on_pick is not None:
+            on_pick(_read(st.session_state.get(key), panels)[1])
+
+    memory = st.session_state.get(memory_key, _Memory(None, 0, None))
+    number, by_reader = _read(st.session_state.get(key), panels)
+    if pick != memory.argument:
+        shown = pick
+    elif number > memory.echo:
+        shown = by_reader
+    else:
+        shown = memory.shown
+    number = max(number, memory.echo)
+    st.session_state[memory_key] = _Memory(pick, number, shown)
+
+    drawn = shown if _inside(shown, panels) else None
+    _COMPONENT(key=key, data=pack(panels, drawn, number), on_pick_change=report)
+    return drawn
+
+
+def _read(state: Any, panels: Sequence[Panel]) -> tuple[int, Pick | None]:
+    """The number of the reader's last pick and the pick itself, from what the browser sent: (0, None) if nothing."""
+    sent = state.get("pick") if isinstance(state, Mapping) else None
+    number, cell = (sent.get("number"), sent.get("cell")) if isinstance(sent, Mapping) else (None, None)
+    if not isinstance(number, int):
+        return 0, None
+    if not (isinstance(cell, list) and len(cell) == 3 and all(isinstance(i, int) for i in cell)):
+        return number, None
+    made = Pick(*cell)
+    return number, made if _inside(made, panels) else None
+
+
+def _inside(pick: Pick | None, panels: Sequence[Panel]) -> bool:
+    if pick is None or not 0 <= pick.panel < len(panels):
+        return False
+    rows, cols = panels[pick.panel].values.shape
+    return 0 <= pick.row < rows and 0 <= pick.col < cols

@@ -1,0 +1,182 @@
+/* Draws the Diagram of viz_core/figures/architecture.py as SVG: frames, then arrows, then boxes.
+ * Nodes are kept from run to run, and a box is touched only where it has changed. AXIS_COLOURS is put in front by
+ * diagram.py. */
+
+const ROUND = 6, HEAD = 6, MARGIN = 10; // corners of arrows, their heads, and text in a box
+const views = new WeakMap(); // one View per mounted component
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  let view = views.get(parentElement);
+  if (!view) views.set(parentElement, (view = new View(parentElement.querySelector(".drawing"))));
+  view.open = (stage) => setTriggerValue("open", stage);
+  view.show(data);
+  return () => views.delete(parentElement);
+}
+
+/* ---- small helpers ---- */
+
+function make(parent, tag, attributes = {}, text = "") {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  if (text) node.textContent = text;
+  return parent.appendChild(set(node, attributes));
+}
+
+function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+/* A path through the points with rounded corners, which ends where its head begins. */
+function line(points) {
+  const towards = ([x, y], [u, v], distance) => {
+    const length = Math.hypot(u - x, v - y), part = Math.min(distance, length / 2) / length;
+    return [x + (u - x) * part, y + (v - y) * part];
+  };
+  const last = points.length - 1;
+  let path = `M${points[0]}`;
+  for (let i = 1; i < last; i++)
+    path += `L${towards(points[i], points[i - 1], ROUND)}Q${points[i]} ${towards(points[i], points[i + 1], ROUND)}`;
+  return `${path}L${towards(points[last], points[last - 1], HEAD)}`;
+}
+
+function head(points) {
+  const [[u, v], [x, y]] = points.slice(-2), length = Math.hypot(x - u, y - v);
+  const [dx, dy] = [((x - u) / length) * HEAD, ((y - v) / length) * HEAD];
+  return `M${x},${y}L${x - dx - dy * 0.7},${y - dy + dx * 0.7}L${x - dx + dy * 0.7},${y - dy - dx * 0.7}Z`;
+}
+
+/* ---- the whole component ---- */
+
+class View {
+  constructor(root) {
+    this.root = root;
+    this.svg = make(root, "svg", { role: "group" });
+    this.title = make(this.svg, "title");
+    this.description = make(this.svg, "desc");
+    [this.frames, this.arrows, this.boxes] = ["frames", "arrows", "boxes"].map((name) => make(this.svg, "g", { class: name }));
+    this.drawn = {}; // what the frames and arrows were drawn from
+    this.nodes = new Map(); // id of a box → its node
+  }
+
+  show(data) {
+    const { width, height, title, description, frames, arrows, boxes, room } = data;
+    set(this.svg, { viewBox: `0 0 ${width} ${height}`, "aria-label": `${title}. ${description}` });
+    [this.title.textContent, this.description.textContent] = [title, description];
+    for (const [name, value] of Object.entries({ width, height, room: room ? `${room}px` : "" }))
+      this.root.style.setProperty(`--${name}`, value);
+    this.redraw("frames", frames, () => frames.forEach((frame) => this.frame(frame)));
+    this.redraw("arrows", arrows, () => this.drawArrows(arrows));
+    this.drawBoxes(boxes);
+    this.follow(boxes.find((box) => box.current)?.id);
+  }
+
+  redraw(name, data, draw) {
+    const text = JSON.stringify(data);
+    if (this.drawn[name] === text) return;
+    this.drawn[name] = text;
+    this[name].replaceChildren();
+    draw();
+  }
+
+  frame({ label, path, x, y, w, h, kind }) {
+    const node = make(this.frames, "g", { class: `frame ${kind}` });
+    make(node, "rect", { x: x + 0.5, y: y + 0.5, width: w, height: h, rx: 8 });
+    make(node, "text", { class: "label", x: x + MARGIN, y: y + 17 }, label);
+    make(node, "text", { class: "path", x: x + w - MARGIN, y: y + 17 }, path);
+  }
+
+  /* One path for the lines of a kind and one for their heads; those that cross others have a halo. */
+  drawArrows(arrows) {
+    for (const kind of ["side", "flow", "residual", "memory"]) {
+      const mine = arrows.filter((arrow) => arrow.kind === kind);
+      const lines = mine.map(({ points }) => line(points)).join("");
+      if (kind === "memory") make(this.arrows, "path", { class: "halo", d: lines });
+      make(this.arrows, "path", { class: `line ${kind}`, d: lines });
+      make(this.arrows, "path", { class: `head ${kind}`, d: mine.map(({ points }) => head(points)).join("") });
+    }
+    for (const { points, label } of arrows)
+      if (label) make(this.arrows, "text", { x: points[1][0] + 8, y: points[1][1] + 16 }, label);
+  }
+
+  drawBoxes(boxes) {
+    const focused = this.root.getRootNode().activeElement?.closest?.(".box");
+    const wanted = new Set(boxes.map((box) => box.id));
+    for (const [id, node] of this.nodes) if (!wanted.has(id)) { node.remove(); this.nodes.delete(id); }
+    const changed = [];
+    boxes.forEach((box, i) => {
+      let node = this.nodes.get(box.id);
+      if (!node) this.nodes.set(box.id, (node = this.newBox()));
+      if (this.boxes.children[i] !== node) this.boxes.insertBefore(node, this.boxes.children[i] ?? null);
+      const text = JSON.stringify(box);
+      if (node.drawn === text) return;
+      node.drawn = text;
+      this.draw(node, box);
+      changed.push([node, box]);
+    });
+    changed.map(([node, box]) => squeeze(node, box)).forEach((apply) => apply()); // all are measured before any is changed
+    if (focused && !focused.isConnected) this.nodes.get(boxes.find((box) => box.current)?.id)?.focus();
+  }
+
+  newBox() {
+    const node = make(this.boxes, "g", { tabindex: 0, role: "button" });
+    node.parts = {
+      title: make(node, "title"), aura: make(node, "rect", { class: "aura" }), paper: make(node, "rect", { class: "paper" }),
+      face: make(node, "rect", { class: "face" }), name: make(node, "text"), shape: make(node, "text", { class: "shape" }),
+    };
+    node.onclick = () => this.open(node.dataset.stage);
+    node.onkeydown = (event) => {
+      if (!["Enter", " "].includes(event.key) || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      event.stopPropagation(); // the page has shortcuts of its own
+      this.open(node.dataset.stage);
+    };
+    return node;
+  }
+
+  draw(node, box) {
+    const { title, aura, paper, face, name, shape } = node.parts, { x, y, w, h } = box;
+    const two = h > 30, thin = box.kind === "layer", narrow = w < 120; // two: the shape stands below the name
+    set(node, { class: `box ${box.kind}${narrow ? " side-box" : ""}`, "aria-label": box.hint });
+    Object.assign(node.dataset, { stage: box.stage, current: box.current, box: box.id });
+    if (box.current) node.setAttribute("aria-current", "step");
+    else node.removeAttribute("aria-current");
+    title.textContent = box.hint;
+    for (const rect of [face, paper]) set(rect, { x, y, width: w, height: h, rx: thin ? 4 : 6 });
+    set(aura, { x: x - 3, y: y - 3, width: w + 6, height: h + 6, rx: 9 });
+
+    const left = narrow ? 7 : MARGIN;
+    set(name, { x: thin ? x + w / 2 : x + left, y: y + (two ? 18 : h / 2 + 5), "text-anchor": thin ? "middle" : "start" });
+    name.replaceChildren();
+    make(name, "tspan", { class: "label" }, box.label);
+    if (two && box.sub) make(name, "tspan", { class: "sub", dx: 6 }, box.sub);
+    set(shape, { x: two ? x + left : x + w - left, y: y + (two ? h - 9 : h / 2 + 5), "text-anchor": two ? "start" : "end" });
+    shape.replaceChildren();
+    const parts = box.shape_text ? box.shape_text.split(" · ") : [];
+    parts.forEach((part, i) => {
+      const letter = box.axes[i] ?? "", rest = part.slice(letter.length);
+      if (i) make(shape, "tspan", { class: "dot" }, " · ");
+      if (letter) make(shape, "tspan", { class: "letter" }, letter).style.setProperty("--axis", AXIS_COLOURS[letter]);
+      if (rest) make(shape, "tspan", {}, rest);
+    });
+  }
+
+  /* Keep the lit box in sight where the drawing is scrolled inside its own box; the page itself stays. */
+  follow(id) {
+    if (id === this.followed) return;
+    this.followed = id;
+    const { root } = this, node = this.nodes.get(id);
+    if (!node || (root.scrollWidth <= root.clientWidth && root.scrollHeight <= root.clientHeight)) return;
+    const box = node.getBoundingClientRect(), view = root.getBoundingClientRect();
+    const shift = (low, high, from, to) => (low < from || high > to ? (low + high) / 2 - (from + to) / 2 : 0);
+    root.scrollBy(shift(box.left, box.right, view.left, view.right), shift(box.top, box.bottom, view.top, view.bottom));
+  }
+}
+
+/* Measure a box's texts; the function returned narrows those that are wider than their room. */
+function squeeze(node, box) {
+  const { name, shape } = node.parts, room = box.w - 2 * (box.w < 120 ? 6 : MARGIN);
+  for (const text of [name, shape]) for (const part of ["textLength", "lengthAdjust"]) text.removeAttribute(part);
+  const used = box.h > 30 ? 0 : name.getComputedTextLength() + 8;
+  const wide = [[name, room], [shape, room - used]].filter(([text, most]) => text.getComputedTextLength() > most);
+  return () => wide.forEach(([text, most]) => set(text, { textLength: Math.max(most, 1), lengthAdjust: "spacingAndGlyphs" }));
+}

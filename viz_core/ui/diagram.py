@@ -1,0 +1,58 @@
+"""The architecture drawing on a page: `viz_core.figures.architecture` drawn as SVG, with boxes to click.
+
+    opened = diagram(architecture(stages, current), key="architecture")
+
+The browser keeps its nodes from run to run, so that moving the lit box costs next to nothing.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from viz_core.figures import theme
+from viz_core.figures.architecture import Diagram
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_diagram",
+    html='<div class="drawing">\n</div>',
+    css=_beside("diagram.css"),
+    js=f"const AXIS_COLOURS = {json.dumps(theme.AXIS_COLOURS)};\n{_beside('diagram.js')}",
+)
+
+
+def diagram(
+    d: Diagram,
+    *,
+    key: str,
+    height: int | None = None,
+    on_open: Callable[[str], None] | None = None,
+) -> str | None:
+    """Draw it and return the stage of the box that was clicked (or chosen by Enter or Space), once; else None.
+
+    The drawing takes the width of the page up to a quarter more than its natural size. With a `height` in pixels
+    it shrinks to fit, and scrolls inside its own box where its text would become too small. `on_open` is called with
+    the stage before the run that follows a click, so that the same run can already show it.
+    """
+
+    def report() -> None:
+        stage = _opened(st.session_state.get(key), d)
+        if on_open is not None and stage is not None:
+            on_open(stage)
+
+    result = _COMPONENT(key=key, data=asdict(d) | {"room": height}, on_open_change=report)
+    return _opened(result, d)
+
+
+def _opened(state: Any, d: Diagram) -> str | None:
+    """The stage that the browser sent, if it is one of the drawing's."""
+    stage = state.get("open") if isinstance(state, Mapping) else None
+    return stage if stage in {box.stage for box in d.boxes} else None

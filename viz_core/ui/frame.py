@@ -1,0 +1,289 @@
+"""The frame that every page shares: navigation, sidebar, link, status line, and the run that the page is about.
+
+`main` is all of app.py, `open_page` the first line of every page. The setup lives in the session and, as far as it
+differs from the preset, in the link; captures live in the shared store (`viz_core.ui.cache`), never in a session.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from viz_core.analysis.counts import Estimate, estimate
+from viz_core.analysis.summary import typed_words
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES
+from viz_core.presets import PRESETS
+from viz_core.run import prepare, tokenizers
+from viz_core.text import Tokenizer
+from viz_core.ui.cache import cached_run
+from viz_core.ui.safe import code, words
+from viz_core.ui.setup import (
+    CONTROLS,
+    DEVICES,
+    MAX_SEED,
+    Control,
+    Setup,
+    from_link,
+    sentences,
+    to_link,
+    with_field,
+    with_preset,
+)  # fmt: skip
+
+GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
+SETUP, LINK, PAGE, FAULTS, NOTES, SHELL, DEEP = (
+    "lab_setup", "lab_link", "lab_page", "lab_faults", "lab_notes", "_in_shell", "_deeplink",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpec:
+    """One page: its file's name in pages/ (and its URL), title in the navigation, icon."""
+
+    name: str
+    title: str
+    icon: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """What a page works with. `capture` is None where there is nothing to run; the reason is on the page already."""
+
+    setup: Setup
+    capture: Capture | None
+
+    @property
+    def config(self) -> TransformerConfig:
+        return self.setup.config
+
+    @property
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        return tokenizers(self.config, self.setup.tokenizer)
+
+    def word(self, side: str, id: int) -> str:
+        """The name of an id: the word typed here that has it, else the vocabulary's."""
+        typed = {} if self.capture is None else typed_words(self.capture, side)
+        return typed.get(id) or self.tokenizers[side].decode(id)
+
+
+# ---------------------------------------------------------------- app.py and the first line of each page
+
+
+def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
+    """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions instead of files."""
+    st.set_page_config(page_title="Attention Lab", page_icon=":material/grid_view:", layout="wide")
+    pages = {
+        s.name: st.Page(
+            (bodies or {}).get(s.name, f"pages/{s.name}.py"), title=s.title, icon=s.icon, default=s is specs[0],
+            url_path=None if s is specs[0] else s.name,
+        )
+        for s in specs
+    }  # fmt: skip
+    chosen = st.navigation(list(pages.values()))
+    if (target := st.session_state.pop(DEEP, None)) in pages:
+        st.switch_page(pages[target], query_params=st.query_params.to_dict())
+    _adopt_link(chosen.title)
+    _sidebar()
+    _write_link()
+    st.session_state[SHELL] = True
+    try:
+        chosen.run()
+    finally:
+        st.session_state[SHELL] = False
+
+
+def open_page(name: str, question: str, lead: str) -> Lab:
+    """First line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line.
+
+    A folder named pages/ beside app.py makes Streamlit run the page's file alone on a fresh server's first deep
+    link; then this goes back to app.py, which opens the page in its frame.
+    """
+    if not st.session_state.get(SHELL):
+        st.session_state[DEEP] = name
+        st.switch_page("app.py", query_params=st.query_params.to_dict())
+    st.title(question, anchor=False)
+    st.markdown(lead)
+    setup = current()
+    for written, fault in st.session_state.get(FAULTS, []):
+        st.warning(f"The link says {code(written)}, which {fault}.")
+    for note in st.session_state.pop(NOTES, []):
+        st.info(note)
+    return Lab(setup, _run(setup))
+
+
+def current() -> Setup:
+    """The setup of this session."""
+    setup: Setup = st.session_state[SETUP]
+    return setup
+
+
+def change(**selection: Any) -> None:
+    """Change what is selected (stage, item, head) or typed; for callbacks."""
+    st.session_state[SETUP] = replace(current(), **selection)
+    st.session_state[FAULTS] = []
+
+
+# ---------------------------------------------------------------- the link
+
+
+def _adopt_link(page: str) -> None:
+    """Take the setup from the link: in a new session, and where the link has changed under an open one (Back, an edit).
+
+    Streamlit empties the query when the visitor goes to another page; then the setup stays as it is.
+    """
+    state, params = st.session_state, st.query_params.to_dict()
+    moved = state.get(PAGE) not in (None, page)
+    if SETUP not in state or (params != state[LINK] and not (moved and not params)):
+        state[SETUP], state[FAULTS] = from_link(params)
+        state[FAULTS] += [(f"{k} (twice)", "is given more than once; the last one is used")
+                          for k in params if len(st.query_params.get_all(k)) > 1]  # fmt: skip
+    state[PAGE] = page
+
+
+def _write_link() -> None:
+    params, too_long = to_link(current())
+    if params != st.query_params.to_dict():
+        st.query_params.from_dict(params)
+    st.session_state[LINK] = params
+    if too_long:
+        st.sidebar.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text stays in this tab.")
+
+
+# ---------------------------------------------------------------- the sidebar
+
+
+def _sidebar() -> None:
+    with st.sidebar:
+        setup = current()
+        widget(st.selectbox, "preset", "Preset", setup.preset, _set_preset, options=list(PRESETS),
+                format_func=lambda n: PRESETS[n].title, help="Each preset is the model of one document.")  # fmt: skip
+        if setup.config.has_encoder:
+            _text("source", "Source sentences" if setup.config.has_decoder else "Sentences")
+        if setup.config.has_decoder:
+            _text("target", "Target sentences" if setup.config.has_encoder else "Sentences")
+        for control in CONTROLS:
+            if not control.group:
+                _control(control)
+        widget(st.number_input, "seed", "Seed", setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
+                help="Same setup and seed: the same weights, to the bit.")  # fmt: skip
+        more = st.expander("All switches", on_change="rerun", key="all_switches")
+        if more.open:
+            with more:
+                _all_switches()
+
+
+def _all_switches() -> None:
+    setup = current()
+    widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=["word", "character"],
+            help="Word: spaces and punctuation split. Character: every character is a token.")  # fmt: skip
+    widget(st.selectbox, "device", "Device", setup.device, set_choice, options=_devices(),
+            help="auto takes a GPU where this machine has one.")  # fmt: skip
+    for group in GROUPS:
+        shown = [c for c in CONTROLS if c.group == group and c.when(setup.config)]
+        if shown:
+            st.markdown(f"**{group}**")
+        for control in shown:
+            _control(control)
+    st.caption("Dropout is always off here, so that the same setup gives the same numbers.")
+
+
+def _devices() -> list[str]:
+    import torch
+
+    return [d for d in DEVICES if d != "cuda" or torch.cuda.is_available()]
+
+
+def _text(side: str, label: str) -> None:
+    widget(st.text_area, side, label, getattr(current(), side), set_choice, height=110,
+            help="One sentence a line. Spaces separate words; Chinese without spaces is split by character.")  # fmt: skip
+
+
+def _control(control: Control) -> None:
+    config = current().config
+    if not control.when(config):
+        return
+    options, value = control.offered(config), control.value(config)
+    kwargs: dict[str, Any] = {"help": control.help}
+    make: Callable[..., Any]
+    if set(options) <= {True, False} and isinstance(value, bool):
+        make = st.toggle
+    elif isinstance(value, str) or any(isinstance(o, str) for o in options) or len(options) < 3:
+        make, kwargs = st.selectbox, kwargs | {"options": options}
+    else:
+        make, kwargs = st.select_slider, kwargs | {"options": options}
+    if make is not st.toggle:
+        kwargs["format_func"] = lambda o: f"{o:g}" if isinstance(o, float) else str(o)
+    widget(widget, control.field, control.label, value, _set_field, **kwargs)
+
+
+def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_change: Callable[[str], None], **kwargs: Any) -> None:
+    """A widget that shows the setup and changes it only through its callback: the setup is the one truth."""
+    key = f"set_{name}"
+    if st.session_state.get(key) != value or key not in st.session_state:
+        st.session_state[key] = value
+    make(label, key=key, on_change=on_change, args=(name,), **kwargs)
+
+
+def _set_preset(name: str) -> None:
+    st.session_state[SETUP] = with_preset(current(), st.session_state["set_preset"])
+    st.session_state[FAULTS] = []
+
+
+def set_choice(name: str) -> None:
+    change(**{name: st.session_state[f"set_{name}"]})
+
+
+def _set_field(name: str) -> None:
+    st.session_state[SETUP], notes = with_field(current(), name, st.session_state[f"set_{name}"])
+    st.session_state[FAULTS], st.session_state[NOTES] = [], notes
+
+
+# ---------------------------------------------------------------- the run
+
+
+def _run(setup: Setup) -> Capture | None:
+    """The capture of this setup; where there is none, one sentence on the page says why."""
+    source, target, notes = sentences(setup)
+    for note in notes:
+        st.info(note)
+    given = source or target
+    if not any(s.strip() for s in given):
+        st.warning("There is nothing to read yet: type a sentence in the box at the left.")
+        return None
+    if len(given) > MAX_SENTENCES:
+        st.warning(f"There are {len(given)} sentences and the limit is {MAX_SENTENCES}: remove some lines.")
+        return None
+    try:
+        batch = prepare(setup.config, source, target, setup.tokenizer)
+        lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
+        size = estimate(setup.config, len(given), lengths.get("source", 0), lengths.get("target", 0))
+        if size.problem:
+            st.warning(size.problem)
+            return None
+        capture = cached_run(setup.config, batch, setup.seed, setup.device)
+    except ValueError as error:  # one sentence: what is wrong, with which value, what to do
+        st.warning(str(error).replace("_", r"\_"))
+        return None
+    _status(setup, capture, size)
+    return capture
+
+
+def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
+    """Architecture, parameters, tokens and milliseconds; and words that share an id."""
+    sides = [f"{side} {_tokens(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
+    parts = (
+        setup.config.architecture, f"{size.parameters:,} parameters, untrained", " and ".join(sides),
+        f"{capture.milliseconds:.1f} ms on {capture.device}",
+    )  # fmt: skip
+    st.caption(" · ".join(parts))
+    for side, tokenizer in tokenizers(setup.config, setup.tokenizer).items():
+        for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>")):
+            st.info(f"The {side} words {words(list(clash))} share one id: raise the {side} vocabulary to tell them apart.")
+
+
+def _tokens(capture: Capture, side: str) -> str:
+    rows = capture[f"ids.{side}"].shape
+    return f"{rows[1]} tokens" if rows[0] == 1 else f"{rows[0]} × {rows[1]} tokens"

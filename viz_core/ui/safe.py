@@ -1,0 +1,17 @@
+"""What people type is data: shown as it was typed, wherever Streamlit would read Markdown."""
+
+import re
+
+from viz_core.text import visible
+
+
+def code(text: str, limit: int = 120) -> str:
+    """Typed text as a Markdown code span, in which nothing is markup. Control characters become visible."""
+    shown = "".join(map(visible, text.replace("\n", "⏎")[:limit])).replace("␠", " ") + ("…" if len(text) > limit else "")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    return f"{fence} {shown} {fence}"
+
+
+def words(texts: list[str], limit: int = 8) -> str:
+    """Several typed words, each as a code span."""
+    return ", ".join(map(code, texts[:limit])) + (" …" if len(texts) > limit else "")

@@ -1,0 +1,347 @@
+"""One setup: what is typed, switched and selected, as a frozen value and as a link.
+
+The link holds only what differs from the preset. Whatever a link says is checked at the door: an unknown or
+out-of-range value is named and replaced by the default, and nothing else is lost. No Streamlit in here.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+from viz_core.config import CHOICES, TransformerConfig
+from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES
+from viz_core.presets import PRESETS
+from viz_core.stages import stages
+from viz_core.text import TokenizerKind
+
+DEFAULT_PRESET = "000"
+DEFAULT_SOURCE = "the cat sat on the mat"
+DEFAULT_TARGET = "猫 坐在 垫子 上"
+DEVICES = ("auto", "cpu", "cuda")
+MAX_SEED = 2**31 - 1
+TEXTS = ("source", "target")
+
+
+def always(config: TransformerConfig) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One switch of the sidebar: the config field it sets and the valid values it offers, in order."""
+
+    field: str
+    label: str
+    help: str
+    options: Callable[[TransformerConfig], Sequence[Any]]
+    group: str = ""  # "" for the few that matter first
+    when: Callable[[TransformerConfig], bool] = always  # whether it has a meaning
+
+    def value(self, config: TransformerConfig) -> Any:
+        """What holds now, derived values resolved."""
+        return getattr(config, RESOLVED.get(self.field, self.field))
+
+    def offered(self, config: TransformerConfig) -> list[Any]:
+        """The valid values, the present one among them."""
+        options = list(self.options(config))
+        if self.value(config) not in options:
+            options = sorted([*options, self.value(config)])
+        return options
+
+
+RESOLVED = {"qk_dim": "qk_width", "d_ff": "ff_width", "causal": "is_causal", "final_norm": "has_final_norm"}
+WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+MAX_D_MODEL = 1024
+
+
+def _of(*values: Any) -> Callable[[TransformerConfig], Sequence[Any]]:
+    return lambda config: values
+
+
+def _choices(name: str) -> Callable[[TransformerConfig], Sequence[Any]]:
+    return lambda config: CHOICES[name]
+
+
+def _widths(c: TransformerConfig) -> list[int]:
+    """d_model: every head gets the same number of features."""
+    fits = [c.n_heads * w for w in WIDTHS if c.n_heads * w <= MAX_D_MODEL]
+    even = c.position == "rope" and c.qk_dim is None
+    return [d for d in fits if not (even and d // c.n_heads % 2)]
+
+
+def _qk_widths(c: TransformerConfig) -> list[int]:
+    return [c.n_heads * w for w in WIDTHS if c.n_heads * w <= MAX_D_MODEL and not (c.position == "rope" and w % 2)]
+
+
+LAYERS = _of(*range(1, 13), 16, 24, 32, 48)
+VOCABULARIES = _of(20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000)
+SWITCH = _of(False, True)
+PAD_IDS = _of(0, 1, 2, 3)
+
+CONTROLS: tuple[Control, ...] = (
+    Control("architecture", "Architecture", "Which stacks the model has.", _choices("architecture")),
+    Control("norm", "LayerNorm", "After each sub-layer's sum (post), before each sub-layer (pre), or nowhere.", _choices("norm")),
+    Control("position", "Positions", "How the model learns the order of the words.", _choices("position")),
+    Control("n_heads", "n_heads", "How many attention heads look in parallel.", _of(*range(1, 17))),
+    Control("d_model", "d_model", "Width of the residual stream; splits evenly into the heads.", _widths),
+    Control("n_encoder_layers", "Encoder layers", "How many encoder layers.", LAYERS, when=lambda c: c.has_encoder),
+    Control("n_decoder_layers", "Decoder layers", "How many decoder layers.", LAYERS, when=lambda c: c.has_decoder),
+    Control("qk_dim", "qk_dim", "Width of all queries (and keys) over all heads; values keep d_model.", _qk_widths, "Sizes"),
+    Control("d_ff", "d_ff", "Hidden width of the feed-forward network.",
+            _of(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096), "Sizes"),
+    Control("max_len", "max_len", "Rows of the position table; a longer sentence has no position.",
+            _of(5, 10, 20, 50, 100, 200, 512, 1024, 5000), "Sizes", lambda c: c.has_position_table),
+    Control("source_vocab_size", "Source vocabulary", "Word ids of the encoder.", VOCABULARIES, "Sizes", lambda c: c.has_encoder),
+    Control("target_vocab_size", "Target vocabulary", "Word ids of the decoder.", VOCABULARIES, "Sizes", lambda c: c.has_decoder),
+    Control("activation", "Activation", "The feed-forward network's non-linearity.", _choices("activation"), "Layers"),
+    Control("residual", "Residual connections", "Off: each sub-layer replaces the stream.", SWITCH, "Layers"),
+    Control("final_norm", "Final norm", "A LayerNorm after the last layer.", SWITCH, "Layers", lambda c: c.norm != "none"),
+    Control("norm_embedding", "Norm on the embedding", "As BERT has it.", SWITCH, "Layers"),
+    Control("norm_eps", "LayerNorm ε", "Keeps the root away from zero.",
+            _of(1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1), "Layers", lambda c: c.norm != "none" or c.norm_embedding),
+    Control("scale_embedding", "Embedding × √d_model", "Makes content as loud as the positions.", SWITCH, "Embedding"),
+    Control("position_base", "Position base", "Slowest wave: about 2π times this.",
+            _of(10.0, 100.0, 1000.0, 10000.0, 100000.0, 1000000.0), "Embedding", lambda c: c.position in ("sinusoidal", "rope")),
+    Control("zero_pad_embedding", "Zero padding row", "The embedding of <pad> starts as zeros.", SWITCH, "Embedding"),
+    Control("source_pad_id", "Source pad id", "The id of <pad> in the source.", PAD_IDS, "Embedding", lambda c: c.has_encoder),
+    Control("target_pad_id", "Target pad id", "The id of <pad> in the target.", PAD_IDS, "Embedding", lambda c: c.has_decoder),
+    Control("n_segments", "Segments", "Rows of BERT's segment table; 0 for none.", _of(0, 2), "Embedding", lambda c: c.has_encoder),
+    Control("scale_scores", "Scores ÷ √d_k", "Off: wide heads saturate the softmax.", SWITCH, "Attention and masks"),
+    Control("causal", "Causal mask", "No token may look at a later one.", SWITCH, "Attention and masks"),
+    Control("mask_source_padding", "Mask source padding", "Nobody may look at padding of the source.", SWITCH,
+            "Attention and masks", lambda c: c.has_encoder),
+    Control("mask_target_padding", "Mask target padding", "Nobody may look at padding of the target.", SWITCH,
+            "Attention and masks", lambda c: c.has_decoder),
+    Control("mask_padded_queries", "Mask padded queries", "Padding may not look at anyone either (document 002).", SWITCH,
+            "Attention and masks",
+            lambda c: (c.has_encoder and c.mask_source_padding) or (c.has_decoder and c.mask_target_padding)),
+    Control("mask_fill", "Mask fill", "What is written into forbidden scores.", _of("-inf", -1e20, -1e9, -1e4), "Attention and masks"),
+    Control("empty_row", "A query that sees nothing", "Its weights: zeros, or what the fill makes of them (NaN under −inf).",
+            _choices("empty_row"), "Attention and masks"),
+    Control("head", "Vocabulary logits", "Whether the encoder ends in word scores.", SWITCH, "Output", lambda c: not c.has_decoder),
+    Control("tie_output", "Tied output", "The output matrix is the token embedding.", SWITCH, "Output", lambda c: c.has_head),
+    Control("head_bias", "Output bias", "A bias per word.", SWITCH, "Output", lambda c: c.has_head),
+    Control("attention_bias", "Attention biases", "Biases of W_Q, W_K, W_V, W_O.", SWITCH, "Weights"),
+    Control("ffn_bias", "Feed-forward biases", "Biases of both linear layers.", SWITCH, "Weights"),
+    Control("init", "Initialisation", "What the untrained matrices are drawn from.", _choices("init"), "Weights"),
+)  # fmt: skip
+BY_FIELD = {c.field: c for c in CONTROLS}
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Everything a link carries. `config` is the preset's with the visitor's changes."""
+
+    preset: str = DEFAULT_PRESET
+    config: TransformerConfig = field(default_factory=lambda: PRESETS[DEFAULT_PRESET].config)
+    source: str = DEFAULT_SOURCE
+    target: str = DEFAULT_TARGET
+    tokenizer: TokenizerKind = "word"
+    seed: int = 0
+    device: str = "auto"
+    stage: str = ""  # "" is the first stop of the tour
+    item: int = 0
+    attn_head: int = 0
+
+
+def changes(setup: Setup) -> dict[str, Any]:
+    """Config fields that differ from the preset's, resolved values compared."""
+    base = PRESETS[setup.preset].config
+    found = {}
+    for c in CONTROLS:
+        both_derived = getattr(setup.config, c.field) is None and getattr(base, c.field) is None
+        if not both_derived and c.value(setup.config) != c.value(base):
+            found[c.field] = c.value(setup.config)
+    return found
+
+
+# ---------------------------------------------------------------- changing
+
+
+def with_preset(setup: Setup, name: str) -> Setup:
+    """Another document's model, on the same sentences."""
+    return replace(setup, preset=name, config=PRESETS[name].config, stage=_kept_stage(setup.stage, PRESETS[name].config), attn_head=0)
+
+
+def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
+    """Change one config field; fields that no longer fit follow it, each with a sentence that says so."""
+    values: dict[str, Any] = {f: getattr(setup.config, f) for f in TransformerConfig.__dataclass_fields__} | {name: value}
+    notes: list[str] = []
+
+    def follow(follower: str, new: Any, why: str) -> None:
+        values[follower] = new
+        notes.append(f"{follower} is now {new}: {why}.")
+
+    heads = values["n_heads"]
+    if values["d_model"] % heads:
+        follow("d_model", max(1, round(values["d_model"] / heads)) * heads, f"it splits into {heads} equal heads")
+    width = (values["qk_dim"] or values["d_model"]) / heads
+    if width % 1:
+        follow("qk_dim", max(1, round(width)) * heads, f"it splits into {heads} equal heads")
+    if values["position"] == "rope" and (values["qk_dim"] or values["d_model"]) // heads % 2:
+        follow("qk_dim", ((values["qk_dim"] or values["d_model"]) // heads + 1) * heads, "RoPE turns pairs of features")
+    if values["norm"] == "none":
+        values["final_norm"] = None
+    if values["architecture"] != "encoder-only":
+        values["head"] = True
+    if values["architecture"] == "decoder-only":
+        values["n_segments"] = 0
+    if not values["head"]:
+        values["tie_output"] = False
+    if values["architecture"] != setup.config.architecture:
+        values["causal"] = None  # what the architecture usually has
+    padded = (values["architecture"] != "decoder-only" and values["mask_source_padding"]) or (
+        values["architecture"] != "encoder-only" and values["mask_target_padding"]
+    )
+    if values["mask_padded_queries"] and not padded:
+        follow("mask_padded_queries", False, "no padding is masked")
+    config = TransformerConfig(**values)
+    return replace(setup, config=config, stage=_kept_stage(setup.stage, config), attn_head=min(setup.attn_head, config.n_heads - 1)), notes
+
+
+def _kept_stage(stage: str, config: TransformerConfig) -> str:
+    return stage if any(s.name == stage for s in stages(config)) else ""
+
+
+# ---------------------------------------------------------------- links
+
+
+def to_link(setup: Setup) -> tuple[dict[str, str], bool]:
+    """Query parameters of what differs from the preset, and whether the text had to be left out (over 8 KB)."""
+    default = Setup()
+    params = {} if setup.preset == DEFAULT_PRESET else {"preset": setup.preset}
+    params |= {name: _to_text(value) for name, value in changes(setup).items()}
+    for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head", *TEXTS):
+        if getattr(setup, name) != getattr(default, name):
+            params[name] = str(getattr(setup, name))
+    too_long = len(urlencode(params, errors="surrogatepass")) > MAX_LINK_BYTES
+    return {k: v for k, v in params.items() if not (too_long and k in TEXTS)}, too_long
+
+
+def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
+    """The setup that a link describes, and its faults: (parameter as written, sentence without what was written)."""
+    faults: list[tuple[str, str]] = []
+    left = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
+    setup = with_preset(Setup(), DEFAULT_PRESET)
+    if (name := left.pop("preset", DEFAULT_PRESET)) in PRESETS:
+        setup = with_preset(setup, name)
+    else:
+        faults.append((f"preset={name}", f"is not a preset; {DEFAULT_PRESET} is used"))
+
+    fields: dict[str, Any] = {}
+    for control in CONTROLS:
+        if control.field in left:
+            text = left.pop(control.field)
+            value, fault = _from_text(control, text, setup.config)
+            if fault:
+                faults.append((f"{control.field}={text}", fault))
+            else:
+                fields[control.field] = value
+    config, misfits = _fitting(setup.config, fields)
+    faults += misfits
+    setup = replace(setup, config=config)
+
+    readers: dict[str, Callable[[str], Any]] = {
+        "tokenizer": _one_of(get_args(TokenizerKind)), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
+        "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
+        "attn_head": _whole(config.n_heads - 1), "source": str, "target": str,
+    }  # fmt: skip
+    for name, read in readers.items():
+        if name in left:
+            text = left.pop(name)
+            try:
+                setup = replace(setup, **{name: read(text)})
+            except ValueError as error:
+                faults.append((f"{name}={text}", f"{error}; the default is used"))
+    faults += [(f"{name}={text}", "is not a setting of this app and is left out") for name, text in left.items()]
+    return setup, faults
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[Any, str]:
+    """A value and "", or None and what is wrong with the text. Sizes are bounded by the largest that is offered."""
+    options = list(control.options(config))
+    by_text = {_to_text(o): o for o in options}
+    if text in by_text:
+        return by_text[text], ""
+    numbers = [o for o in options if isinstance(o, int | float) and not isinstance(o, bool)]
+    if not numbers or any(isinstance(o, str | bool) for o in options):
+        return None, "is not one of " + ", ".join(by_text) + "; the preset's is used"
+    low, high = min(numbers), MAX_D_MODEL if control.field in ("d_model", "qk_dim") else max(numbers)
+    low = 1 if isinstance(numbers[0], int) and control.field not in ("source_pad_id", "target_pad_id", "n_segments") else low
+    kind = type(numbers[0])
+    try:
+        value = kind(text)
+    except ValueError:
+        return None, f"is not a {'whole ' if kind is int else ''}number; the preset's is used"
+    if not low <= value <= high:
+        return None, f"is outside {_to_text(low)} to {_to_text(high)}; the preset's is used"
+    return value, ""
+
+
+def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[TransformerConfig, list[tuple[str, str]]]:
+    """The base with as many of the fields as fit together; each that does not is named with the reason."""
+    fields = dict(fields)
+    faults: list[tuple[str, str]] = []
+    while True:
+        try:
+            return replace(base, **fields), faults
+        except ValueError as error:
+            reason = str(error)
+            guilty = reason.split("=")[0]
+            if guilty not in fields:
+                guilty = next((f for f in fields if f in reason), next(iter(fields)))
+            faults.append((f"{guilty}={_to_text(fields.pop(guilty))}", f"does not fit ({reason.rstrip('.')}); the preset's is used"))
+
+
+def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            few = ", ".join(choices) if len(choices) <= 6 else "those that this model has"
+            raise ValueError(f"is not one of {few}")
+        return text
+
+    return read
+
+
+def _whole(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and int(text) <= most):
+            raise ValueError(f"is not a whole number from 0 to {most}")
+        return int(text)
+
+    return read
+
+
+# ---------------------------------------------------------------- sentences
+
+
+def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
+    """The typed lines as (source, target) pairs, blank ones left out, and what there is to say about them."""
+    c = setup.config
+    notes: list[str] = []
+    source, target = (_lines(getattr(setup, side)) for side in TEXTS)
+    if not c.has_cross_attention:
+        own = [line for line in (source if c.has_encoder else target) if line.strip()]
+        return (own, [], notes) if c.has_encoder else ([], own, notes)
+    pairs = []
+    for i in range(max(len(source), len(target))):
+        s, t = (side[i] if i < len(side) else "" for side in (source, target))
+        if s.strip():
+            pairs.append((s, t))
+            if not t.strip():
+                notes.append(f"Line {i + 1} has no target: the decoder reads <bos> alone.")
+        elif t.strip():
+            notes.append(f"Line {i + 1} has a target but no source, so it is left out.")
+    return [s for s, _ in pairs], [t for _, t in pairs], notes
+
+
+def _lines(text: str) -> list[str]:
+    """Lines of a text box. Only the Enter key ends a line: other separators are what a person typed."""
+    return text.replace("\r\n", "\n").rstrip("\n").split("\n")
