@@ -13,12 +13,9 @@ lab = open_page(
     "Five documents describe this model in five ways: each is a preset, and every switch is yours to flip.",
 )
 if lab.capture is not None:
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        home.drawing(lab.capture)
-    with right:
-        item = home.tokens(lab, lab.capture)
-        home.next_word(lab, lab.capture, item)
+    item = home.tokens(lab, lab.capture)
+    home.drawing(lab.capture)
+    home.next_word(lab, lab.capture, item)
 st.subheader("Doors", anchor=False)
 st.page_link("pages/step_by_step.py", label="Step by step: walk through every tensor, from id to loss", icon=":material/footprint:")
 home.preset_rows(lab)

@@ -3,9 +3,5 @@
 from viz_core.ui.frame import open_page
 from viz_core.ui.steps import step_by_step
 
-lab = open_page(
-    "step_by_step",
-    "How does one token become a prediction?",
-    "Every number below was computed just now from your sentences. Walk with the arrow keys ← and →, or press P to play.",
-)
+lab = open_page("step_by_step", "How does one token become a prediction?")
 step_by_step(lab)

@@ -62,6 +62,16 @@ class Capture(Mapping[str, np.ndarray]):
         return self._grads[name]
 
     @property
+    def sides(self) -> tuple[str, ...]:
+        """The sides that have tokens in this run: of "source", "target", "labels"."""
+        return tuple(self._tokens)
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences ran together, B."""
+        return len(next(iter(self._tokens.values())))
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all recorded arrays, gradients left out."""
         return sum(x.nbytes for x in self._arrays.values())

@@ -30,8 +30,8 @@ FLOORS: list[dict[str, set[str]]] = [
     {"viz_core.model": {"torch", "viz_core.tracing"}},
     {room: CAPTURES | MODEL | RUNS for room in RUNS},
     {"viz_core.analysis": {"numpy", "viz_core.capture"}},
-    {"viz_core.figures": {"plotly", "numpy", "viz_core.capture", "viz_core.analysis"}},
-    {"viz_core.ui": CAPTURES | MODEL | RUNS | VIEWS | {"streamlit", "plotly", "pandas"}},
+    {"viz_core.figures": {"plotly", "numpy", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
+    {"viz_core.ui": CAPTURES | MODEL | RUNS | VIEWS | {"streamlit", "plotly", "pandas", "PIL"}},
     {room: VIEWS | {"streamlit", "viz_core.ui"} for room in ["app", "pages"]},
 ]
 ALLOWED = {room: allowed | FLOOR_0 for floor in FLOORS for room, allowed in floor.items()}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page
 
 ROOT = Path(__file__).parents[2]
 FLAGS = [
@@ -33,6 +33,8 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+# On a deep link Streamlit's client first asks whether the page's own path is where the server lives.
+PROBE = re.compile(r"://[^/]+/[^/]+/_stcore/(health|host-config)$")
 LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|data:|blob:|about:")
 
 
@@ -157,7 +159,12 @@ def watch(page: Page) -> Page:
         if not LOCAL.match(url):
             problems.append(f"left this machine: {url[:200]}")
 
-    page.on("console", lambda m: problems.append(f"console error: {m.text[:300]}") if m.type == "error" else None)
+    def note_if_error(message: ConsoleMessage) -> None:
+        url = message.location.get("url", "")
+        if message.type == "error" and not PROBE.search(url):
+            problems.append(f"console error: {message.text[:300]} {url}")
+
+    page.on("console", note_if_error)
     page.on("pageerror", lambda error: problems.append(f"page error: {error}"))
     page.on("request", lambda request: note_if_away(request.url))
     page.on("websocket", lambda websocket: note_if_away(websocket.url))

@@ -100,4 +100,5 @@ def configs(draw: st.DrawFn, **fixed: Any) -> TransformerConfig:
 def batches(vocab: int = 17, longest: int = 6) -> st.SearchStrategy[tuple[list[list[int]], list[list[int]]]]:
     """Source and target of equally many sentences, any ids, pad ids in the middle too."""
     sentence = st.lists(st.integers(0, vocab - 1), min_size=1, max_size=longest)
-    return st.lists(st.tuples(sentence, sentence), min_size=1, max_size=3).map(lambda pairs: tuple(map(list, zip(*pairs, strict=True))))
+    pairs = st.lists(st.tuples(sentence, sentence), min_size=1, max_size=3)
+    return pairs.map(lambda rows: ([source for source, _ in rows], [target for _, target in rows]))

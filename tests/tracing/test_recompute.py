@@ -204,7 +204,7 @@ FORMULAS: dict[tuple[str, str], Formula] = {
 
 
 def kind(prefix: str) -> str:
-    *path, last = prefix.split(".")
+    last = prefix.rpartition(".")[2]
     if last.isdigit():
         return "layer"
     if "norm" in last:
@@ -290,7 +290,8 @@ def test_typed_text() -> None:
 
 @pytest.mark.parametrize("config", [
     small(), small(norm="pre", position="rope", scale_scores=False), small(architecture="decoder-only", position="alibi"),
-    small(norm="none", position="learned", mask_padded_queries=True), small(architecture="encoder-only", residual=False, n_segments=2),
+    small(norm="none", position="learned", mask_padded_queries=True),
+    small(architecture="encoder-only", residual=False, n_segments=2),
 ], ids=described)  # fmt: skip
 def test_edited_stages_flow_on(config: TransformerConfig) -> None:
     """Everything is disturbed at once; each stage still follows from its *edited* inputs."""
@@ -318,7 +319,7 @@ def test_edited_stages_flow_on(config: TransformerConfig) -> None:
 def test_every_formula_is_needed() -> None:
     """No formula of a leaf that no longer exists."""
     used = {(kind(s.prefix), s.leaf) for c in GRID for s in stages(c) if s.inputs}
-    assert set(FORMULAS) == {(k, leaf) for k, leaf in used if (k, leaf) not in {("masks", m) for m in ("source", "target", "cross")}}
+    assert set(FORMULAS) == used - {("masks", name) for name in ("source", "target", "cross")}
 
 
 @pytest.mark.parametrize("attention_bias", [True, False])

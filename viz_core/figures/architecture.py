@@ -7,7 +7,6 @@ after it. What enters from the side (position, mask, answers) stands to the righ
 are, their order and their arrows follow from the names and inputs of the stages; no switch of the model is looked at.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -23,6 +22,7 @@ Point = tuple[float, float]
 # The grid, in units that the browser scales; text is 13 units or larger.
 LINE, TALL, SLAB = 25.0, 43.0, 17.0  # heights: one line of text, two lines, a layer that is not drawn in full
 GAP, SLAB_GAP = 11.0, 3.0  # between boxes that follow each other
+MARGIN = 6.0  # around everything, for the glow of the lit box
 PAD, HEADING = 9.0, 23.0  # between a frame and what it holds; the frame's first line
 LANE, MAIN, SIDE = 20.0, 224.0, 102.0  # widths: the residual line's lane, the boxes, the boxes beside them
 SIDE_GAP, GUTTER = 24.0, 24.0  # between boxes and those beside them; between the columns
@@ -35,7 +35,12 @@ LABELS = {
     "resid_pre": "Layer input", "final_norm": "Final LayerNorm",
     "logits": "Logits", "probs": "Probabilities", "loss": "Loss",
 }  # fmt: skip
+KINDS: dict[str, BoxKind] = {
+    "ids": "ids", "masks": "mask", "logits": "output", "probs": "output", "loss": "output",
+    "resid_pre": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
+}  # fmt: skip
 STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
+SIDES = {"source": "encoder", "target": "decoder"}  # whose tokens a stack reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A titled ground behind boxes: a stack, or the layer that is drawn in full. `path` is its module's name."""
+    """A titled ground behind boxes: a stack, or in it the layer that is drawn in full, `path` being its module's name."""
 
     label: str
     path: str
@@ -124,13 +129,13 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
     boxes: list[Box] = []
     frames: list[Frame] = []
     for number, column in enumerate(parts.columns):
-        _lay_out(parts, column, number * (COLUMN + GUTTER), boxes, frames)
+        _lay_out(parts, column, MARGIN + number * (COLUMN + GUTTER), boxes, frames)
     arrows = tuple(_arrows(parts, {box.id: box for box in boxes}))
     corners = [point for arrow in arrows for point in arrow.points]
     corners += [(f.x + f.w, f.y + f.h) for f in frames] + [(b.right, b.bottom) for b in boxes]
     return Diagram(
-        width=max((x for x, _ in corners), default=0) + 1,
-        height=max((y for _, y in corners), default=0) + 1,
+        width=max((x for x, _ in corners), default=0) + MARGIN,
+        height=max((y for _, y in corners), default=0) + MARGIN,
         frames=tuple(frames),
         arrows=arrows,
         boxes=tuple(boxes),
@@ -151,14 +156,15 @@ class _Parts:
         self.layers: dict[str, list[int]] = {}  # stack -> its layers
         self.shown: dict[str, int] = {}  # stack -> the layer that is drawn in full
         passed = current is None
-        for stage in stages:
-            if layer := re.match(r"(\w+)\.layers\.(\d+)\.", stage.name):
-                stack, index = layer[1], int(layer[2])
+        for name in self.table:
+            stack, _, path = name.partition(".layers.")
+            if path:
+                index = int(path.partition(".")[0])
                 if index not in self.layers.setdefault(stack, []):
                     self.layers[stack].append(index)
                 if stack not in self.shown or not passed:
                     self.shown[stack] = index
-            passed = passed or stage.name == current
+            passed = passed or name == current
 
         # A part of a mask (padding, causal) belongs to the first mask that it goes into.
         masks = [s for s in stages if s.prefix == "masks"]
@@ -168,11 +174,15 @@ class _Parts:
         for stage in stages:
             self.members.setdefault(self.box_of[stage.name], []).append(stage)
 
-        stacks = {"target": "decoder", "source": "encoder"}
-        sides = [stacks[s.sides["T"]] for s in stages if "T" in s.sides]
-        self.columns = [column for column in STACKS if column in sides] or ["encoder"] * bool(stages)
-        self.column_of = {box: self._column_of(box, stacks) for box in self.members}
-        self.host = {box: host for box in self.members if (host := self._host(box)) is not None}
+        self.kind = {box: _kind(box) for box in self.members}
+        self.stage = {box: self._stage(box) for box in self.members}  # to open
+        self.lit = None if current is None else self.box_of[current]
+        self.seen = self.stage | ({} if current is None else {self.box_of[current]: self.table[current]})  # its shape is shown
+        stacks = {self._stack_of(box): None for box in self.members}
+        self.columns = [column for column in STACKS if column in stacks] or ["decoder"]
+        self.column_of = {box: self._stack_of(box) or self.columns[-1] for box in self.members}
+        hosts = {box: self._host(box) for box in self.members}
+        self.host = {box: host for box, host in hosts.items() if host is not None}
 
     def _box_of(self, stage: Stage) -> str:
         first, *rest = stage.name.split(".")
@@ -184,61 +194,41 @@ class _Parts:
             return f"{first}.tok_embed"
         return stage.prefix if stage.prefix.rpartition(".")[2] in SUBLAYERS else stage.name
 
-    def _column_of(self, box: str, stacks: dict[str, str]) -> str:
-        """The stack that it belongs to by name, or by whose tokens it is about; the last one otherwise."""
+    def _stage(self, box: str) -> Stage:
+        """What a click opens: the output, or what is most worth seeing; in another layer, the same place there."""
+        members = self.members[box]
+        if self.kind[box] == "layer":
+            stack = box.partition(".")[0]
+            here = f"{stack}.layers.{self.shown[stack]}."
+            there = f"{box}.{self.current.removeprefix(here)}" if self.current else ""
+            return self.table.get(there, members[0])
+        return next((s for s in members if s.leaf in ("weights", "post_act")), members[-1])
+
+    def _stack_of(self, box: str) -> str:
+        """The stack that it belongs to by name or by its query tokens; "" where it has none (the loss)."""
         first = box.partition(".")[0]
-        sides = [stacks[s.sides["T"]] for s in self.members[box] if "T" in s.sides]
-        return first if first in STACKS else sides[-1] if sides else self.columns[-1]
+        side = self.stage[box].sides.get("T")
+        return first if first in STACKS else "" if side is None else SIDES[side]
 
     def _host(self, box: str) -> str | None:
         """The box that this one stands beside, or None where it stands in the column itself."""
-        side = {"encoder": "source", "decoder": "target"}[self.column_of[box]]
+        column = self.column_of[box]
+        ids = next(f"ids.{side}" for side, stack in SIDES.items() if stack == column)
         hosts: list[str] = []
         if box.endswith(("pos_embed", "segment_embed")):
-            hosts = [f"{self.column_of[box]}.embed"]
+            hosts = [f"{column}.embed"]
         elif box == "ids.labels":
-            hosts = [f"ids.{side}"]
-        elif box.startswith("masks."):
-            hosts = [b for b, members in self.members.items() if any(s.mask == box for s in members)]
-            hosts = [b for b in hosts if self.kind(b) == "attention"] + [f"ids.{side}"]
+            hosts = [ids]
+        elif self.kind[box] == "mask":
+            hosts = [b for b, stage in self.stage.items() if stage.mask == box and self.kind[b] == "attention"] + [ids]
         return next((host for host in hosts if host in self.members), None)
-
-    def kind(self, box: str) -> BoxKind:
-        first, _, module = box.partition(".")
-        leaf = box.rpartition(".")[2]
-        fixed: dict[str, BoxKind] = {"ids": "ids", "masks": "mask", "logits": "output", "probs": "output", "loss": "output"}
-        if first in fixed:
-            return fixed[first]
-        if re.fullmatch(r"layers\.\d+", module):
-            return "layer"
-        if "norm" in leaf:
-            return "norm"
-        if leaf.startswith("resid"):
-            return "stream" if leaf == "resid_pre" else "add"
-        modules: dict[str, BoxKind] = {"self_attn": "attention", "cross_attn": "attention", "ffn": "ffn"}
-        return modules.get(leaf, "embedding")
-
-    def stage(self, box: str) -> Stage:
-        """What a click opens: the output, or what is most worth seeing; in another layer, the same place there."""
-        members = self.members[box]
-        if self.kind(box) == "layer":
-            column = self.column_of[box]
-            here = f"{column}.layers.{self.shown[column]}."
-            if self.current is not None and self.current.startswith(here):
-                there = self.table.get(f"{box}.{self.current.removeprefix(here)}")
-                return there or members[0]
-            return members[0]
-        return next((s for s in members if s.leaf in ("weights", "post_act")), members[-1])
-
-    def lit(self, box: str) -> bool:
-        return self.current is not None and self.box_of[self.current] == box
 
     def place(self, column: str, index: int) -> str:
         """ "layer 2 of 6": counted from one, as people do."""
         return f"layer {self.layers[column].index(index) + 1} of {len(self.layers[column])}"
 
     def label(self, box: str) -> str:
-        leaf, kind, stage = box.rpartition(".")[2], self.kind(box), self.stage(box)
+        leaf, kind, stage = box.rpartition(".")[2], self.kind[box], self.stage[box]
         if kind == "layer":
             return f"layer {self.layers[self.column_of[box]].index(int(leaf)) + 1}"
         if kind == "mask":
@@ -250,26 +240,32 @@ class _Parts:
         return LABELS.get(box) or LABELS.get(leaf) or "LayerNorm"
 
     def sub(self, box: str) -> str:
-        """The leaf of the stage whose shape is shown, where the label does not say it already."""
-        if self.kind(box) == "mask":
-            part = self.table[self.current].name if self.lit(box) and self.current else box
-            return "" if part == box else part.rpartition("_")[2].removeprefix("masks.")
-        if self.kind(box) not in ("attention", "ffn", "norm", "embedding"):
+        """Which of the box's stages has the shape, where the label does not say it already."""
+        stage = self.seen[box]
+        if stage.name == box or stage.leaf == "out":
             return ""
-        stage = self.shape_stage(box)
-        return "" if stage.leaf in ("out", box.rpartition(".")[2]) else stage.leaf
-
-    def shape_stage(self, box: str) -> Stage:
-        return self.table[self.current] if self.lit(box) and self.current else self.stage(box)
+        if self.kind[box] == "mask":
+            return stage.leaf.rpartition("_")[2]
+        return stage.leaf if self.kind[box] in ("attention", "ffn", "norm", "embedding") else ""
 
     def hint(self, box: str) -> str:
-        column = self.column_of[box]
-        where, stage = "", self.shape_stage(box)
-        if self.kind(box) == "layer":
+        column, stage = self.column_of[box], self.seen[box]
+        if self.kind[box] == "layer":
             return f"{STACKS[column]} {self.place(column, int(box.rpartition('.')[2]))}. Opens {stage.name}."
-        if layer := re.match(r"\w+\.layers\.(\d+)\.", box):
-            where = f", {column} {self.place(column, int(layer[1]))}"
+        inside = ".layers." in box
+        where = f", {column} {self.place(column, self.shown[column])}" if inside else ""
         return f"{self.label(box)}{where}: {_shape_text(stage)}. {stage.meaning}"
+
+
+def _kind(box: str) -> BoxKind:
+    first, leaf = box.partition(".")[0], box.rpartition(".")[2]
+    if first in KINDS:
+        return KINDS[first]
+    if leaf.isdigit():
+        return "layer"
+    if "norm" in leaf:
+        return "norm"
+    return KINDS.get(leaf) or ("add" if leaf.startswith("resid") else "embedding")
 
 
 def _shape_text(stage: Stage) -> str:
@@ -298,7 +294,7 @@ def _zone(parts: _Parts, column: str, box: str) -> str:
     first, _, module = box.partition(".")
     if first not in STACKS:
         return "inputs" if first in ("ids", "masks") else "output"
-    if parts.kind(box) == "layer":
+    if parts.kind[box] == "layer":
         return "before" if int(box.rpartition(".")[2]) < parts.shown[column] else "after"
     return "layer" if module.startswith("layers.") else "end" if module == "final_norm" else "start"
 
@@ -313,7 +309,7 @@ def _rows(parts: _Parts, column: str, zone: str, boxes: list[str]) -> list[list[
     return [[box] for box in boxes]
 
 
-def _height(kind: BoxKind, zone: str, row: Sequence[str]) -> float:
+def _height(kind: BoxKind, row: Sequence[str]) -> float:
     if kind == "layer":
         return SLAB
     return TALL if kind in ("ids", "mask", "attention", "ffn") or row[0].endswith(".embed") or len(row) > 1 else LINE
@@ -326,7 +322,7 @@ def _lay_out(parts: _Parts, column: str, left: float, boxes: list[Box], frames: 
     zones = [(zone, list(run)) for zone, run in groupby(mine, lambda box: _zone(parts, column, box))]
     inside = [zone for zone, _ in zones if zone not in ("inputs", "output")]  # the stack's frame
     main = left + PAD + LANE
-    y = stack_top = 0.0
+    y = stack_top = MARGIN
     for zone, run in zones:
         top = y
         if inside and zone == inside[0]:
@@ -336,45 +332,48 @@ def _lay_out(parts: _Parts, column: str, left: float, boxes: list[Box], frames: 
         for row in _rows(parts, column, zone, run):
             if not row:
                 continue
-            high = _height(parts.kind(row[0]), zone, row)
+            kind = parts.kind[row[0]]
+            high = _height(kind, row)
             sides = [b for box in row for b in beside[box]]
             room = max(high, len(sides) * (TALL + GAP) - GAP)
-            gap = SLAB_GAP if parts.kind(row[0]) == "layer" else GAP / 2
+            gap = SLAB_GAP if kind == "layer" else GAP / 2
             wide = (MAIN - gap * (len(row) - 1)) / len(row)
             for i, box in enumerate(row):
                 boxes.append(_box(parts, box, main + i * (wide + gap), y + (room - high) / 2, wide, high))
             for i, box in enumerate(sides):
                 boxes.append(_box(parts, box, main + MAIN + SIDE_GAP, y + i * (TALL + GAP), SIDE, TALL))
-            y += room + (SLAB_GAP if parts.kind(row[0]) == "layer" else GAP)
+            y += room + (SLAB_GAP if kind == "layer" else GAP)
         if zone in ("before", "after"):
             y += GAP - SLAB_GAP
         if zone == "layer":
-            path = f"{column}.layers.{parts.shown[column]}"
-            label = parts.place(column, parts.shown[column])
+            shown = parts.shown[column]
+            label, path = parts.place(column, shown), f"layers.{shown}"
             frames.append(Frame(label, path, left + PAD - 2, top, LANE + MAIN + PAD, y - GAP + PAD - top, "layer"))
             y += PAD
         if inside and zone == inside[-1]:
+            if ("before" in inside) != ("after" in inside):
+                y += GAP - SLAB_GAP  # as high as with slabs on both sides, so that nothing moves from layer to layer
             width, high = COLUMN, y - GAP + PAD - stack_top
-            frames.insert(0, Frame(STACKS[column], column, left, stack_top, width, high, "stack"))
+            frames.insert(0, Frame(STACKS[column], "", left, stack_top, width, high, "stack"))
             y += PAD
 
 
 def _box(parts: _Parts, box: str, x: float, y: float, w: float, h: float) -> Box:
-    kind, shown = parts.kind(box), parts.shape_stage(box)
+    kind, seen = parts.kind[box], parts.seen[box]
     many = kind == "layer" and w < MAIN / 3
     return Box(
         id=box,
         label=parts.label(box).removeprefix("layer ") if many else parts.label(box),
         sub=parts.sub(box),
-        shape_text="" if kind == "layer" else _shape_text(shown),
-        axes=() if kind == "layer" else shown.axes,
+        shape_text="" if kind == "layer" else _shape_text(seen),
+        axes=() if kind == "layer" else seen.axes,
         x=x,
         y=y,
         w=w,
         h=h,
-        stage=parts.stage(box).name,
+        stage=parts.stage[box].name,
         kind=kind,
-        current=parts.lit(box),
+        current=box == parts.lit,
         column=parts.column_of[box],
         hint=parts.hint(box),
     )
@@ -389,7 +388,8 @@ def _arrows(parts: _Parts, boxes: dict[str, Box]) -> Iterator[Arrow]:
     Left out is what would cross the whole drawing: ids to the masks and positions made from them, and the encoder's
     output to decoder layers that are not drawn in full.
     """
-    feeds = {(parts.box_of[i], box): None for box, m in parts.members.items() for s in m for i in s.inputs if i in parts.box_of}
+    inputs = ((box, name) for box, members in parts.members.items() for stage in members for name in stage.inputs)
+    feeds = {(parts.box_of[name], box): None for box, name in inputs if name in parts.box_of}  # in the order of the walk
     steps: set[tuple[str, str]] = set()  # neighbours in a column
     for column in parts.columns:
         rows = _standing(parts, boxes, column)

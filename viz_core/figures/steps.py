@@ -21,15 +21,18 @@ def stage_panels(
     tokenizers: of the side whose vocabulary the logits range over, to put words on the axis W.
     """
     inputs = [i for i in capture.stage(name).inputs if i in capture]
-    shown = [stage_panel(capture, i, item, head, tokenizers, role="input") for i in inputs]
-    return [*shown, stage_panel(capture, name, item, head, tokenizers)]
+    shown = [stage_panel(capture, i, item, head, tokenizers, role="input", near=name) for i in inputs]
+    return [*shown, stage_panel(capture, name, item, head, tokenizers, near=name)]
 
 
 def stage_panel(
     capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: dict[str, Tokenizer] | None = None,
-    role: Role = "output",
+    role: Role = "output", near: str = "",
 ) -> Panel:  # fmt: skip
-    """One stage as a matrix: its last two axes for one sentence and one head; a row for a vector, a cell for a number."""
+    """One stage as a matrix: its last two axes for one sentence and one head; a row for a vector, a cell for a number.
+
+    near: the stage that the walk is at; what lies in the same layer is titled without the layer's path.
+    """
     stage = capture.stage(name)
     values, axes = slice_of(capture[name], stage.axes, item, head)
     row_letter, col_letter = axes
@@ -37,10 +40,10 @@ def stage_panel(
     if stage.mask is not None and stage.mask in capture:
         masked = ~np.broadcast_to(capture[stage.mask][item, 0], values.shape)
     return panel(
-        title(stage, item, head), values, _labels(capture, stage, row_letter, values.shape[0], item, tokenizers),
+        title(stage, head, near), values, _labels(capture, stage, row_letter, values.shape[0], item, tokenizers),
         _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
         row_axis=axis_title(stage, row_letter), col_axis=axis_title(stage, col_letter), kind=stage.kind, masked=masked,
-        row_letter=row_letter, col_letter=col_letter, role=role,
+        row_letter=row_letter.strip("1"), col_letter=col_letter.strip("1"), role=role,
     )  # fmt: skip
 
 
@@ -70,9 +73,11 @@ def original_index(stage: Stage, row: int, col: int, item: int, head: int) -> tu
     return tuple(lead.get(a, 0) for a in stage.axes[: n - len(tail)]) + tail
 
 
-def title(stage: Stage, item: int, head: int) -> str:
-    """Where the matrix comes from: name without the layers' prefix, and what was selected."""
-    return f"{stage.name} · head {head}" if "H" in stage.axes else stage.name
+def title(stage: Stage, head: int, near: str = "") -> str:
+    """The stage's name, within its layer where `near` lies in the same one, and the selected head."""
+    layer = ".".join(near.split(".")[:3]) + "."
+    name = stage.name.removeprefix(layer) if ".layers." in layer else stage.name
+    return f"{name} · head {head}" if "H" in stage.axes else name
 
 
 def axis_title(stage: Stage, letter: str) -> str:

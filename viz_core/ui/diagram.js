@@ -51,8 +51,6 @@ class View {
   constructor(root) {
     this.root = root;
     this.svg = make(root, "svg", { role: "group" });
-    this.title = make(this.svg, "title");
-    this.description = make(this.svg, "desc");
     [this.frames, this.arrows, this.boxes] = ["frames", "arrows", "boxes"].map((name) => make(this.svg, "g", { class: name }));
     this.drawn = {}; // what the frames and arrows were drawn from
     this.nodes = new Map(); // id of a box → its node
@@ -61,7 +59,6 @@ class View {
   show(data) {
     const { width, height, title, description, frames, arrows, boxes, room } = data;
     set(this.svg, { viewBox: `0 0 ${width} ${height}`, "aria-label": `${title}. ${description}` });
-    [this.title.textContent, this.description.textContent] = [title, description];
     for (const [name, value] of Object.entries({ width, height, room: room ? `${room}px` : "" }))
       this.root.style.setProperty(`--${name}`, value);
     this.redraw("frames", frames, () => frames.forEach((frame) => this.frame(frame)));
@@ -82,7 +79,7 @@ class View {
     const node = make(this.frames, "g", { class: `frame ${kind}` });
     make(node, "rect", { x: x + 0.5, y: y + 0.5, width: w, height: h, rx: 8 });
     make(node, "text", { class: "label", x: x + MARGIN, y: y + 17 }, label);
-    make(node, "text", { class: "path", x: x + w - MARGIN, y: y + 17 }, path);
+    if (path) make(node, "text", { class: "path", x: x + w - MARGIN, y: y + 17 }, path);
   }
 
   /* One path for the lines of a kind and one for their heads; those that cross others have a halo. */
@@ -113,7 +110,8 @@ class View {
       this.draw(node, box);
       changed.push([node, box]);
     });
-    changed.map(([node, box]) => squeeze(node, box)).forEach((apply) => apply()); // all are measured before any is changed
+    const fits = changed.map(([node, box]) => squeeze(node, box)); // all are measured before any is changed
+    fits.forEach((apply) => apply());
     if (focused && !focused.isConnected) this.nodes.get(boxes.find((box) => box.current)?.id)?.focus();
   }
 
@@ -136,7 +134,7 @@ class View {
   draw(node, box) {
     const { title, aura, paper, face, name, shape } = node.parts, { x, y, w, h } = box;
     const two = h > 30, thin = box.kind === "layer", narrow = w < 120; // two: the shape stands below the name
-    set(node, { class: `box ${box.kind}${narrow ? " side-box" : ""}`, "aria-label": box.hint });
+    set(node, { class: `box ${box.kind}${narrow ? " side-box" : ""}` });
     Object.assign(node.dataset, { stage: box.stage, current: box.current, box: box.id });
     if (box.current) node.setAttribute("aria-current", "step");
     else node.removeAttribute("aria-current");
@@ -146,11 +144,13 @@ class View {
 
     const left = narrow ? 7 : MARGIN;
     set(name, { x: thin ? x + w / 2 : x + left, y: y + (two ? 18 : h / 2 + 5), "text-anchor": thin ? "middle" : "start" });
-    name.replaceChildren();
+    for (const text of [name, shape]) {
+      text.replaceChildren();
+      ["textLength", "lengthAdjust"].forEach((attribute) => text.removeAttribute(attribute));
+    }
     make(name, "tspan", { class: "label" }, box.label);
-    if (two && box.sub) make(name, "tspan", { class: "sub", dx: 6 }, box.sub);
+    if (box.sub) make(name, "tspan", { class: "sub", dx: 6 }, box.sub);
     set(shape, { x: two ? x + left : x + w - left, y: y + (two ? h - 9 : h / 2 + 5), "text-anchor": two ? "start" : "end" });
-    shape.replaceChildren();
     const parts = box.shape_text ? box.shape_text.split(" · ") : [];
     parts.forEach((part, i) => {
       const letter = box.axes[i] ?? "", rest = part.slice(letter.length);
@@ -172,11 +172,17 @@ class View {
   }
 }
 
-/* Measure a box's texts; the function returned narrows those that are wider than their room. */
+/* Measure a box's texts. The function returned makes them fit: on one line the stage's name goes first, then what is
+ * still wider than its room is narrowed. */
 function squeeze(node, box) {
-  const { name, shape } = node.parts, room = box.w - 2 * (box.w < 120 ? 6 : MARGIN);
-  for (const text of [name, shape]) for (const part of ["textLength", "lengthAdjust"]) text.removeAttribute(part);
-  const used = box.h > 30 ? 0 : name.getComputedTextLength() + 8;
-  const wide = [[name, room], [shape, room - used]].filter(([text, most]) => text.getComputedTextLength() > most);
-  return () => wide.forEach(([text, most]) => set(text, { textLength: Math.max(most, 1), lengthAdjust: "spacingAndGlyphs" }));
+  const { name, shape } = node.parts, sub = name.querySelector(".sub"), one = box.h <= 30;
+  const room = box.w - 2 * (box.w < 120 ? 6 : MARGIN);
+  let [named, shaped] = [name, shape].map((text) => text.getComputedTextLength());
+  const drop = one && sub && named + 8 + shaped > room;
+  if (drop) named -= sub.getComputedTextLength() + 6;
+  const wide = [[name, named, room], [shape, shaped, one ? room - named - 8 : room]].filter(([, length, most]) => length > most);
+  return () => {
+    if (drop) sub.remove();
+    for (const [text, , most] of wide) set(text, { textLength: Math.max(most, 1), lengthAdjust: "spacingAndGlyphs" });
+  };
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
+from PIL import Image
 
 from viz_core.analysis.counts import Estimate, estimate
 from viz_core.analysis.summary import typed_words
@@ -74,7 +75,7 @@ class Lab:
 
 def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
     """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions instead of files."""
-    st.set_page_config(page_title="Attention Lab", page_icon=":material/grid_view:", layout="wide")
+    st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide")
     pages = {
         s.name: st.Page(
             (bodies or {}).get(s.name, f"pages/{s.name}.py"), title=s.title, icon=s.icon, default=s is specs[0],
@@ -95,7 +96,15 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
         st.session_state[SHELL] = False
 
 
-def open_page(name: str, question: str, lead: str) -> Lab:
+def _icon() -> Image.Image:
+    """The page's icon, a causal mask; drawn here, since Streamlit fetches a named one from the internet."""
+    icon = Image.new("RGB", (4, 4), "#d6e2e6")
+    for t in range(4):
+        icon.paste("#038d9b", (0, t, t + 1, t + 1))
+    return icon.resize((32, 32), Image.Resampling.NEAREST)
+
+
+def open_page(name: str, question: str, lead: str = "") -> Lab:
     """First line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line.
 
     A folder named pages/ beside app.py makes Streamlit run the page's file alone on a fresh server's first deep
@@ -105,7 +114,8 @@ def open_page(name: str, question: str, lead: str) -> Lab:
         st.session_state[DEEP] = name
         st.switch_page("app.py", query_params=st.query_params.to_dict())
     st.title(question, anchor=False)
-    st.markdown(lead)
+    if lead:
+        st.markdown(lead)
     setup = current()
     for written, fault in st.session_state.get(FAULTS, []):
         st.warning(f"The link says {code(written)}, which {fault}.")
@@ -216,7 +226,7 @@ def _control(control: Control) -> None:
         make, kwargs = st.select_slider, kwargs | {"options": options}
     if make is not st.toggle:
         kwargs["format_func"] = lambda o: f"{o:g}" if isinstance(o, float) else str(o)
-    widget(widget, control.field, control.label, value, _set_field, **kwargs)
+    widget(make, control.field, control.label, value, _set_field, **kwargs)
 
 
 def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_change: Callable[[str], None], **kwargs: Any) -> None:

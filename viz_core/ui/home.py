@@ -28,7 +28,7 @@ def tokens(lab: Lab, capture: Capture) -> int:
     """The tokens with their ids, padding shown; returns the selected sentence."""
     st.subheader("Your words become numbers", anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
-    n_items = capture[f"ids.{sides[0]}"].shape[0]
+    n_items = capture.n_sentences
     item = min(lab.setup.item, n_items - 1)
     if n_items > 1:
         widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,

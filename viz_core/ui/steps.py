@@ -35,15 +35,19 @@ def step_by_step(lab: Lab) -> None:
     if lab.capture is None:
         return
     capture = lab.capture
-    name = lab.setup.stage if lab.setup.stage in capture else tour(capture.config)[0]
-    stops = _controls(capture, name)
+    name = lab.setup.stage if lab.setup.stage in capture else next(iter(capture))
     stage = capture.stage(name)
     left, right = st.columns([5, 2], gap="medium")
     with right:
+        _modes(stage)
+        stops = walk(capture, st.session_state[MODE], st.session_state[NORMS])
+        _jumps(capture, stage)
         _map(capture, name)
     with left:
-        _where(capture, stage, stops)
-        _matrices(lab, capture, stage)
+        item, head = _moves(lab, capture, stops, name)
+        st.subheader(stage.meaning, anchor=False)
+        st.latex(stage.formula)
+        _matrices(lab, capture, stage, item, head)
         _facts(capture, stage)
     _player(stops, name)
 
@@ -51,35 +55,48 @@ def step_by_step(lab: Lab) -> None:
 # ---------------------------------------------------------------- moving
 
 
-def _controls(capture: Capture, name: str) -> list[str]:
-    """Previous, next, play, scrubber and jumps; returns the stops of the walk."""
+def _modes(stage: Stage) -> None:
+    """The whole walk or the tour, LayerNorms open or folded."""
     st.session_state.setdefault(MODE, WHOLE)
-    if capture.stage(name).inside_norm:
+    if stage.inside_norm:
         st.session_state[NORMS] = True
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        previous, following, play = st.container(), st.container(), st.container()
-        st.segmented_control("Walk", [WHOLE, TOUR], key=MODE, required=True, label_visibility="collapsed",
-                             persist_state="session", help="The tour takes one token from id to logit in eight stops.")  # fmt: skip
-        st.toggle("Open LayerNorms", key=NORMS, persist_state="session", disabled=st.session_state[MODE] == TOUR,
-                  help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
-    stops = walk(capture, st.session_state[MODE], st.session_state[NORMS])
+    st.segmented_control("Walk", [WHOLE, TOUR], key=MODE, required=True, label_visibility="collapsed", persist_state="session",
+                         width="stretch")  # fmt: skip
+    st.toggle("Open LayerNorms", key=NORMS, persist_state="session", disabled=st.session_state[MODE] == TOUR,
+              help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
+
+
+def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int, int]:
+    """Previous, next, play, sentence, head and the scrubber; returns the selected sentence and head."""
     at = _nearest(list(capture), stops, name)
-    on_stop = stops[at] == name
-    with previous:
-        st.button("Previous", icon=":material/arrow_back:", shortcut="Left", on_click=_go, disabled=at == 0 and on_stop,
-                  args=(stops[max(at - 1, 0)] if on_stop else stops[at],), key="walk_previous")  # fmt: skip
-    with following:
+    here = stops[at] == name
+    playing = st.session_state.get(PLAYING, False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.button("Previous", icon=":material/arrow_back:", shortcut="Left", on_click=_go, disabled=at == 0 and here,
+                  args=(stops[max(at - 1, 0)] if here else stops[at],), key="walk_previous")  # fmt: skip
         st.button("Next", icon=":material/arrow_forward:", shortcut="Right", on_click=_go, disabled=at == len(stops) - 1,
                   args=(stops[min(at + 1, len(stops) - 1)],), key="walk_next", type="primary")  # fmt: skip
-    with play:
-        playing = st.session_state.get(PLAYING, False)
         st.button("Pause" if playing else "Play", icon=":material/pause:" if playing else ":material/play_arrow:",
                   shortcut="P", on_click=_toggle_play, key="walk_play")  # fmt: skip
+        selected = _selection(lab, capture, capture.stage(name))
     if len(stops) > 1:
         st.session_state["walk_scrubber"] = at + 1
-        st.slider(f"Step {at + 1} of {len(stops)}", 1, len(stops), key="walk_scrubber", on_change=_scrub, args=(tuple(stops),),
-                  label_visibility="visible")  # fmt: skip
-    return stops
+        st.slider(f"Step {at + 1} of {len(stops)} · {name}", 1, len(stops), key="walk_scrubber", on_change=_scrub,
+                  args=(tuple(stops),))  # fmt: skip
+    return selected
+
+
+def _selection(lab: Lab, capture: Capture, stage: Stage) -> tuple[int, int]:
+    """Which sentence and which head the matrices show; a choice only where there is one."""
+    n_items = capture.n_sentences
+    item, head, n_heads = min(lab.setup.item, n_items - 1), lab.setup.attn_head, capture.config.n_heads
+    if n_items > 1:
+        widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
+               format_func=lambda i: str(i + 1))  # fmt: skip
+    shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
+    if n_heads > 1 and any("H" in s.axes for s in shown):
+        widget(st.segmented_control, "attn_head", "Head", head, set_choice, options=range(n_heads), required=True)
+    return item, head
 
 
 def _nearest(order: Sequence[str], stops: Sequence[str], name: str) -> int:
@@ -132,49 +149,33 @@ def _map(capture: Capture, name: str) -> None:
         st.rerun()
 
 
-def _where(capture: Capture, stage: Stage, stops: list[str]) -> None:
-    """Chapter, section and operation as a path one can jump along; what the stage means; its formula."""
+def _jumps(capture: Capture, stage: Stage) -> None:
+    """Chapter, section and operation: each select box goes to the first stage of what is chosen."""
     everything = [capture.stage(n) for n in capture]
     block = [s for s in everything if s.block == stage.block]
     section = [s for s in block if s.sublayer == stage.sublayer]
-    chapters = list(dict.fromkeys(s.block for s in everything))
-    sections = list(dict.fromkeys(s.sublayer for s in block))
-    columns = st.columns(3)
-    firsts = (
-        ("Chapter", chapters, stage.block, {c: next(s.name for s in everything if s.block == c) for c in chapters}),
-        ("Section", sections, stage.sublayer, {c: next(s.name for s in block if s.sublayer == c) for c in sections}),
-        ("Operation", [s.leaf for s in section], stage.leaf, {s.leaf: s.name for s in section}),
+    levels = (
+        ("Chapter", stage.block, {s.block: s.name for s in reversed(everything)}),
+        ("Section", stage.sublayer, {s.sublayer: s.name for s in reversed(block)}),
+        ("Operation", stage.leaf, {s.leaf: s.name for s in reversed(section)}),
     )
-    for column, (label, options, value, target) in zip(columns, firsts, strict=True):
-        with column:
-            key = f"walk_{label}"
-            st.session_state[key] = value
-            st.selectbox(label, options, key=key, on_change=_jump, args=(key, target))
-    st.subheader(stage.meaning, anchor=False)
-    st.latex(stage.formula)
+    for label, value, first in levels:
+        key = f"walk_{label}"
+        st.session_state[key] = value
+        st.selectbox(label, list(first)[::-1], key=key, on_change=_jump, args=(key, first))
 
 
 def _jump(key: str, target: dict[str, str]) -> None:
     change(stage=target[st.session_state[key]])
 
 
-def _matrices(lab: Lab, capture: Capture, stage: Stage) -> None:
-    """Inputs and output as matrices, for a selectable sentence and head; the exact value of a picked cell."""
+def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) -> None:
+    """Inputs and output as matrices, for one sentence and head; the exact value of a picked cell."""
     shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
-    n_items = next((x.shape[0] for x in capture.values() if x.ndim > 1 and x.shape[0] > 1), 1)
-    item, head = min(lab.setup.item, n_items - 1), lab.setup.attn_head
-    has_heads = any("H" in s.axes for s in shown) and capture.config.n_heads > 1
-    with st.container(horizontal=True):
-        if n_items > 1:
-            widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
-                   format_func=lambda i: str(i + 1))  # fmt: skip
-        if has_heads:
-            heads = range(capture.config.n_heads)
-            widget(st.segmented_control, "attn_head", "Head", head, set_choice, options=heads, required=True)
     panels = stage_panels(capture, stage.name, item, head, lab.tokenizers)
     pick = matrices(panels, key="walk_canvas")
     if pick is None:
-        st.caption("Hover over a cell to read it, click it or use the arrow keys to pick it.")
+        st.caption("Hover over a cell to read it; click it, then use the arrow keys, to pick it. ← and → walk, P plays.")
         return
     cell = shown[pick.panel]
     panel = panels[pick.panel]

@@ -137,7 +137,7 @@ class Transformer(nn.Module):
             )
             self.transformer_decoder = nn.TransformerDecoder(
                 nn.TransformerDecoderLayer(**sizes), num_decoder_layers, norm=None
-            )
+            )  # fmt: skip
         self.final_linear = nn.Linear(d_model, tgt_vocab_size)
         self.eval()
 

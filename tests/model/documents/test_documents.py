@@ -221,7 +221,7 @@ def reference_003(case):
     s = SIZES["003"]
     reference = doc003.SimpleGPT(
         s["source_vocab_size"], s["d_model"], s["n_heads"], s["n_encoder_layers"], s["d_ff"], s["max_len"]
-    )
+    )  # fmt: skip
     return weights.fill_003(reference, case.parameters)
 
 
