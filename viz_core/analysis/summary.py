@@ -9,27 +9,34 @@ from viz_core.capture import Capture
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """min, mean, max and (biased) standard deviation over the finite cells; how many cells are not finite."""
+    """min, mean, max and (biased) standard deviation over the cells that count, and how many cells do not."""
 
     min: float
     mean: float
     max: float
     std: float
-    n_finite: int
+    n_counted: int
+    n_masked: int
     n_infinite: int
     n_nan: int
 
 
-def summarize(x: np.ndarray) -> Summary:
-    """Statistics of a whole array of numbers or booleans, in float64. All NaN where no cell is finite."""
+def summarize(x: np.ndarray, allowed: np.ndarray | None = None) -> Summary:
+    """Statistics of a whole array of numbers or booleans, in float64, over its finite cells.
+
+    allowed: bool, broadcast to x; cells where it is False were overwritten by a mask and do not count. All NaN where
+    no cell counts.
+    """
     numbers = np.asarray(x, dtype=np.float64)
+    if allowed is not None:
+        numbers = numbers[np.broadcast_to(allowed, numbers.shape)]
     finite = numbers[np.isfinite(numbers)]
     n_nan = int(np.isnan(numbers).sum())
-    n_infinite = numbers.size - finite.size - n_nan
+    left_out = (np.size(x) - numbers.size, numbers.size - finite.size - n_nan, n_nan)
     if not finite.size:
-        return Summary(np.nan, np.nan, np.nan, np.nan, 0, n_infinite, n_nan)
+        return Summary(np.nan, np.nan, np.nan, np.nan, 0, *left_out)
     low, high = float(finite.min()), float(finite.max())
-    return Summary(low, float(finite.mean()), high, float(finite.std()), finite.size, n_infinite, n_nan)
+    return Summary(low, float(finite.mean()), high, float(finite.std()), finite.size, *left_out)
 
 
 @dataclass(frozen=True, slots=True)

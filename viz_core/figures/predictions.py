@@ -29,7 +29,8 @@ def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, he
     figure.add_vline(x=1 / vocab_size, line_dash="dot", line_color="#888888")
     figure.update_layout(
         title_text=html.escape(heading), height=84 + 34 * len(words), showlegend=False, margin={"r": 60, "b": 48},
-        xaxis={"title_text": f"probability (dotted: a blind guess, 1/{vocab_size:,})", "rangemode": "tozero", "tickformat": ".1%"},
+        xaxis={"title_text": f"probability (dotted: a blind guess, 1/{vocab_size:,})", "rangemode": "tozero",
+               "tickformat": ".2~%", "nticks": 6},
         yaxis={"title_text": "", "tickvals": y, "ticktext": names, "range": [len(words) - 0.5, -0.5]},
     )  # fmt: skip
     return figure

@@ -73,6 +73,18 @@ def original_index(stage: Stage, row: int, col: int, item: int, head: int) -> tu
     return tuple(lead.get(a, 0) for a in stage.axes[: n - len(tail)]) + tail
 
 
+def strongest(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, int]:
+    """Row and column of the cell of largest size (signed: of largest value) that a token has in a panel.
+
+    A panel of a single row has a token a column.
+    """
+    if shown.values.shape[0] == 1:
+        return 0, token
+    cells = shown.values[token] if signed else np.abs(shown.values[token])
+    allowed = np.isfinite(cells) if shown.masked is None else np.isfinite(cells) & ~shown.masked[token]
+    return token, int(np.argmax(np.where(allowed, cells, -np.inf)))
+
+
 def title(stage: Stage, head: int, near: str = "") -> str:
     """The stage's name, within its layer where `near` lies in the same one, and the selected head."""
     layer = ".".join(near.split(".")[:3]) + "."

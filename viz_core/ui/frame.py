@@ -17,17 +17,19 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES
 from viz_core.presets import PRESETS
-from viz_core.run import prepare, tokenizers
-from viz_core.text import Tokenizer
+from viz_core.run import Batch, prepare, tokenizers
+from viz_core.text import Tokenizer, TokenizerKind
 from viz_core.ui.cache import cached_run
 from viz_core.ui.safe import code, words
 from viz_core.ui.setup import (
     CONTROLS,
     DEVICES,
     MAX_SEED,
+    TOKENS,
     Control,
     Setup,
     from_link,
+    ids,
     sentences,
     to_link,
     with_field,
@@ -62,7 +64,7 @@ class Lab:
 
     @property
     def tokenizers(self) -> dict[str, Tokenizer]:
-        return tokenizers(self.config, self.setup.tokenizer)
+        return tokenizers(self.config, kind(self.setup))
 
     def word(self, side: str, id: int) -> str:
         """The name of an id: the word typed here that has it, else the vocabulary's."""
@@ -122,6 +124,11 @@ def open_page(name: str, question: str, lead: str = "") -> Lab:
     for note in st.session_state.pop(NOTES, []):
         st.info(note)
     return Lab(setup, _run(setup))
+
+
+def kind(setup: Setup) -> TokenizerKind:
+    """The tokenizer that names the ids."""
+    return "word" if setup.tokenizer == "ids" else setup.tokenizer
 
 
 def current() -> Setup:
@@ -187,8 +194,8 @@ def _sidebar() -> None:
 
 def _all_switches() -> None:
     setup = current()
-    widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=["word", "character"],
-            help="Word: spaces and punctuation split. Character: every character is a token.")  # fmt: skip
+    widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=TOKENS,
+            help="Word: spaces and punctuation split. Character: every character is a token. Ids: type the numbers.")  # fmt: skip
     widget(st.selectbox, "device", "Device", setup.device, set_choice, options=_devices(),
             help="auto takes a GPU where this machine has one.")  # fmt: skip
     for group in GROUPS:
@@ -267,7 +274,7 @@ def _run(setup: Setup) -> Capture | None:
         st.warning(f"There are {len(given)} sentences and the limit is {MAX_SENTENCES}: remove some lines.")
         return None
     try:
-        batch = prepare(setup.config, source, target, setup.tokenizer)
+        batch = _batch(setup, source, target)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
         size = estimate(setup.config, len(given), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
@@ -281,6 +288,13 @@ def _run(setup: Setup) -> Capture | None:
     return capture
 
 
+def _batch(setup: Setup, source: list[str], target: list[str]) -> Batch:
+    """Typed sentences, or typed ids, as a batch."""
+    if setup.tokenizer != "ids":
+        return prepare(setup.config, source, target, setup.tokenizer)
+    return prepare(setup.config, ids("source", source), ids("target", target))
+
+
 def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     """Architecture, parameters, tokens and milliseconds; and words that share an id."""
     sides = [f"{side} {_tokens(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
@@ -289,7 +303,7 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
         f"{capture.milliseconds:.1f} ms on {capture.device}",
     )  # fmt: skip
     st.caption(" · ".join(parts))
-    for side, tokenizer in tokenizers(setup.config, setup.tokenizer).items():
+    for side, tokenizer in tokenizers(setup.config, kind(setup)).items() if setup.tokenizer != "ids" else ():
         for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>")):
             st.info(f"The {side} words {words(list(clash))} share one id: raise the {side} vocabulary to tell them apart.")
 

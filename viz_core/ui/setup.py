@@ -6,7 +6,7 @@ out-of-range value is named and replaced by the default, and nothing else is los
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from viz_core.config import CHOICES, TransformerConfig
@@ -18,6 +18,8 @@ from viz_core.text import TokenizerKind
 DEFAULT_PRESET = "000"
 DEFAULT_SOURCE = "the cat sat on the mat"
 DEFAULT_TARGET = "猫 坐在 垫子 上"
+Tokens = TokenizerKind | Literal["ids"]  # "ids": the numbers themselves are typed
+TOKENS = ("word", "character", "ids")
 DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
 TEXTS = ("source", "target")
@@ -137,7 +139,7 @@ class Setup:
     config: TransformerConfig = field(default_factory=lambda: PRESETS[DEFAULT_PRESET].config)
     source: str = DEFAULT_SOURCE
     target: str = DEFAULT_TARGET
-    tokenizer: TokenizerKind = "word"
+    tokenizer: Tokens = "word"
     seed: int = 0
     device: str = "auto"
     stage: str = ""  # "" is the first stop of the tour
@@ -243,7 +245,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     setup = replace(setup, config=config)
 
     readers: dict[str, Callable[[str], Any]] = {
-        "tokenizer": _one_of(get_args(TokenizerKind)), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
+        "tokenizer": _one_of(TOKENS), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
         "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
         "attn_head": _whole(config.n_heads - 1), "source": str, "target": str,
     }  # fmt: skip
@@ -340,6 +342,19 @@ def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
         elif t.strip():
             notes.append(f"Line {i + 1} has a target but no source, so it is left out.")
     return [s for s, _ in pairs], [t for _, t in pairs], notes
+
+
+def ids(side: str, lines: Sequence[str]) -> list[list[int]]:
+    """Typed ids of each line, separated by spaces or commas. `ValueError` for a word that is no number."""
+    rows = []
+    for i, line in enumerate(lines):
+        words = line.replace(",", " ").split()
+        wrong = next((w for w in words if not (w.isascii() and w.isdigit() and len(w) < 10)), None)
+        if wrong is not None:
+            problem = f"{side} sentence {i + 1} holds a word that is no id"
+            raise ValueError(f"{problem}; type whole numbers such as 101 205 330, or choose another tokenizer.")
+        rows.append([int(w) for w in words])
+    return rows
 
 
 def _lines(text: str) -> list[str]:

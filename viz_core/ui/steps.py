@@ -10,17 +10,33 @@ from viz_core.analysis.summary import Summary, summarize
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.architecture import architecture
-from viz_core.figures.steps import original_index, stage_panels
+from viz_core.figures.panels import Panel
+from viz_core.figures.steps import original_index, stage_panels, strongest
 from viz_core.sources import source_of
 from viz_core.stages import Stage, tour
 from viz_core.text import visible
-from viz_core.ui.canvas import matrices
+from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.diagram import diagram
 from viz_core.ui.frame import Lab, change, current, set_choice, widget
 
 PLAY_SECONDS = 2.0  # long enough to read a title, short enough to hold a room
 WHOLE, TOUR = "Whole walk", "Short tour"
-MODE, NORMS, PLAYING, TICK = "walk_mode", "walk_norms", "walk_playing", "walk_tick"
+MODE, NORMS, PLAYING, TICK, FOLLOW = "walk_mode", "walk_norms", "walk_playing", "walk_tick", "walk_follow"
+
+# What to look at on each stop of the tour, by the stage's leaf. The followed token's strongest cell is picked.
+TOUR_WORDS = {
+    "source": "Stop one: a word is only a number, its place in the vocabulary.",
+    "target": "Stop one: a word is only a number, its place in the vocabulary.",
+    "tok_embed": "The number picks one row of a table: from here on the token is a vector.",
+    "embed": "Position is added, so that the same word at another place is another vector.",
+    "raw_scores": "The token's query meets every key. The larger the product, the better they fit.",
+    "weights": "A softmax turns the row into shares. Forbidden cells get none; the row sums to 1.",
+    "cross_attn.weights": "The same once more, but the keys are the source sentence: where this word looks in it.",
+    "z": "The token now carries a mixture of the values it attended to.",
+    "post_act": "Alone again, the token passes the feed-forward network: only some hidden units speak.",
+    "resid_post": "What attention and the feed-forward network found is added to the token's vector.",
+    "logits": "The last vector is compared with every word: the largest score is the prediction.",
+}
 
 
 def walk(capture: Capture, mode: str, norms: bool) -> list[str]:
@@ -39,7 +55,7 @@ def step_by_step(lab: Lab) -> None:
     stage = capture.stage(name)
     left, right = st.columns([5, 2], gap="medium")
     with right:
-        _modes(stage)
+        _modes(stage, tour(capture.config)[0])
         stops = walk(capture, st.session_state[MODE], st.session_state[NORMS])
         _jumps(capture, stage)
         _map(capture, name)
@@ -47,6 +63,10 @@ def step_by_step(lab: Lab) -> None:
         item, head = _moves(lab, capture, stops, name)
         st.subheader(stage.meaning, anchor=False)
         st.latex(stage.formula)
+        if st.session_state[MODE] == TOUR:
+            st.info(_tour_words(stage) if name in stops else "This stage lies between two stops of the tour.")
+        if stage.block == "Output":
+            st.caption("The weights are untrained: these numbers are exact, and they predict nothing yet.")
         _matrices(lab, capture, stage, item, head)
         _facts(capture, stage)
     _player(stops, name)
@@ -55,15 +75,26 @@ def step_by_step(lab: Lab) -> None:
 # ---------------------------------------------------------------- moving
 
 
-def _modes(stage: Stage) -> None:
+def _modes(stage: Stage, begin: str) -> None:
     """The whole walk or the tour, LayerNorms open or folded."""
     st.session_state.setdefault(MODE, WHOLE)
     if stage.inside_norm:
         st.session_state[NORMS] = True
-    st.segmented_control("Walk", [WHOLE, TOUR], key=MODE, required=True, label_visibility="collapsed", persist_state="session",
-                         width="stretch")  # fmt: skip
-    st.toggle("Open LayerNorms", key=NORMS, persist_state="session", disabled=st.session_state[MODE] == TOUR,
+    touring = st.session_state[MODE] == TOUR
+    # A button, since a radio group would keep the focus and with it the arrow keys.
+    st.button("Walk all stages" if touring else "Take the short tour", icon=":material/route:", width="stretch", key="walk_tour",
+              on_click=_switch_mode, args=(begin,), help="Eight stops that take one token from its id to its logits.")  # fmt: skip
+    st.toggle("Open LayerNorms", key=NORMS, persist_state="session", disabled=touring,
               help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
+
+
+def _switch_mode(first: str) -> None:
+    """The tour begins at its first stop, wherever the walk was; the walk goes on where the tour was."""
+    if st.session_state[MODE] == TOUR:
+        st.session_state[MODE] = WHOLE
+    else:
+        st.session_state[MODE] = TOUR
+        change(stage=first)
 
 
 def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int, int]:
@@ -173,7 +204,8 @@ def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) ->
     """Inputs and output as matrices, for one sentence and head; the exact value of a picked cell."""
     shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
     panels = stage_panels(capture, stage.name, item, head, lab.tokenizers)
-    pick = matrices(panels, key="walk_canvas")
+    lead = _followed(lab, capture, stage, panels, item) if st.session_state[MODE] == TOUR else None
+    pick = matrices(panels, key="walk_canvas", pick=lead)
     if pick is None:
         st.caption("Hover over a cell to read it; click it, then use the arrow keys, to pick it. ← and → walk, P plays.")
         return
@@ -183,6 +215,23 @@ def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) ->
     names = [f"{label!s}" for label in (panel.rows[pick.row], panel.cols[pick.col]) if label]
     where = ", ".join(f"{a.lower()}={i}" for a, i in zip(cell.axes, index, strict=True))
     st.text(f"{cell.name}[{where}] = {number(float(capture[cell.name][index]))}    ({' · '.join(map(visible, names))})")
+
+
+def _tour_words(stage: Stage) -> str:
+    own = ".".join(stage.name.split(".")[-2:])
+    return TOUR_WORDS.get(own) or TOUR_WORDS[stage.leaf]
+
+
+def _followed(lab: Lab, capture: Capture, stage: Stage, panels: list[Panel], item: int) -> Pick | None:
+    """The strongest cell of the token that the tour follows, in the output panel."""
+    side = stage.sides.get("T")
+    if side is None:
+        return None
+    row = capture.tokens(side)[item]
+    st.session_state[FOLLOW] = min(st.session_state.get(FOLLOW, len(row) - 1), len(row) - 1)
+    st.selectbox("Follow the token", range(len(row)), key=FOLLOW, format_func=lambda t: f"{t} · {visible(row[t])}",
+                 persist_state="session")  # fmt: skip
+    return Pick(len(panels) - 1, *strongest(panels[-1], st.session_state[FOLLOW], signed=stage.leaf == "logits"))
 
 
 # ---------------------------------------------------------------- facts
@@ -195,12 +244,13 @@ def number(x: float) -> str:
 
 def _facts(capture: Capture, stage: Stage) -> None:
     """Shape with named axes, statistics, the line of source, and what others call it."""
-    st.html(shape_html(stage) + statistics_html(summarize(capture[stage.name]), stage))
+    # Masked scores hold the fill where attention is forbidden: a number of the mask, not of the model.
+    overwritten = capture[stage.mask] if stage.mask and stage.kind == "signed" else None
+    st.html(shape_html(stage) + statistics_html(summarize(capture[stage.name], overwritten), stage))
     place = source_of(stage)
     st.caption(f"Computed in `{place.file}`, line {place.line}")
     st.code(place.text, language="python", wrap_lines=True)
-    rows = "".join(f"<tr><td>{html.escape(k)}</td><td><code>{html.escape(v)}</code></td></tr>" for k, v in stage.aliases.items())
-    st.html(f"<table><caption>Elsewhere it is called</caption>{rows}</table>")
+    st.html(names_html(stage))
 
 
 def shape_html(stage: Stage) -> str:
@@ -210,10 +260,19 @@ def shape_html(stage: Stage) -> str:
         f"{a} = {n}</span>"
         for a, n in zip(stage.axes, stage.shape or (), strict=True)
     )
-    return (
-        '<div style="display:flex;flex-wrap:wrap;gap:6px;align-items:center;margin:4px 0 10px">'
-        f"<code>{html.escape(stage.name)}</code> {chips or 'a single number'} <span>{stage.dtype}</span></div>"
+    name = f'<code style="overflow-wrap:anywhere">{html.escape(stage.name)}</code>'
+    shape = f"{name} {chips or 'a single number'} <span>{stage.dtype}</span>"
+    return f'<div style="display:flex;flex-wrap:wrap;gap:6px;align-items:center;margin:4px 0 10px">{shape}</div>'
+
+
+def names_html(stage: Stage) -> str:
+    """What others call it, a line each."""
+    lines = "".join(
+        f'<div><span style="opacity:.7">{html.escape(who)}</span> '
+        f'<code style="overflow-wrap:anywhere">{html.escape(name)}</code></div>'
+        for who, name in stage.aliases.items()
     )
+    return f'<div style="display:grid;gap:4px"><b>Elsewhere it is called</b>{lines}</div>'
 
 
 def statistics_html(s: Summary, stage: Stage) -> str:
@@ -226,6 +285,6 @@ def statistics_html(s: Summary, stage: Stage) -> str:
         f"{number(value)}</div></div>"
         for name, value in cells
     )
-    odd = [f"{n:,} {what}" for n, what in ((s.n_infinite, "infinite"), (s.n_nan, "NaN")) if n]
-    note = f"<div>over the {s.n_finite:,} finite cells; {' and '.join(odd)} left out</div>" if odd else ""
+    odd = [f"{n:,} {what}" for n, what in ((s.n_masked, "masked"), (s.n_infinite, "infinite"), (s.n_nan, "NaN")) if n]
+    note = f"<div>over {s.n_counted:,} cells; {' and '.join(odd)} left out</div>" if odd else ""
     return f'<div style="display:flex;flex-wrap:wrap;gap:28px;align-items:end;margin-bottom:8px">{boxes}{note}</div>'

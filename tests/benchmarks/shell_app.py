@@ -1,0 +1,19 @@
+"""The app's frame, sidebar and run around a page without a figure: a button to the next stage, and its name."""
+
+import streamlit as st
+
+from viz_core.ui.frame import PageSpec, change, main, open_page
+from viz_core.ui.steps import WHOLE, walk
+
+
+def shell() -> None:
+    lab = open_page("shell", "How does one token become a prediction?")
+    assert lab.capture is not None
+    stops = walk(lab.capture, WHOLE, norms=False)
+    name = lab.setup.stage or stops[0]
+    following = stops[min(stops.index(name) + 1, len(stops) - 1)]
+    st.button("Next", shortcut="Right", on_click=lambda: change(stage=following))
+    st.text(name)
+
+
+main((PageSpec("shell", "Shell", ":material/home:"),), bodies={"shell": shell})
