@@ -162,109 +162,119 @@ class Leaf:
 EMBEDDING = (
     Leaf("tok_embed", "B T D", "E", r"E_{btd} = W^E_{x_{bt},\,d}",
          "ids", "Each id looks up its row of the embedding table.",
-         ("word_embedding (000), tok_emb (002), embedding (003)", "nn.Embedding(x)", "word_embeddings, wte", "hook_embed")),
+         ("word_embedding (000), linear (001), tok_emb (002), embedding (003), @src_embedding (004)", "nn.Embedding",
+          "word_embeddings (BERT), wte (GPT-2), embed_tokens (BART, Llama)", "@tl_embed")),
     Leaf("tok_embed_scaled", "B T D", r"\tilde E", r"\tilde E_{btd} = E_{btd}\,\sqrt{d_\text{model}}",
-         "tok_embed", "The rows times √d_model, so that they are not drowned by the positions.",
-         ("linear(x) · √d_model (001), embedding(x) · √d_model (003, 004)", "–", "embed_scale", "–"), lambda c: c.scale_embedding),
+         "tok_embed", "The rows times √d_model, so that small ones are not drowned by the positions.",
+         ("linear(x) * math.sqrt(self.d_model) (001), embedding(x) * sqrt(d_model) (003), "
+          "@src_embedding(@src_seq) * math.sqrt(self.d_model) (004)", "–", "embed_tokens(input_ids) * self.embed_scale (Marian)", "–"),
+         lambda c: c.scale_embedding),
     Leaf("pos_embed", "1 T D", "P",
-         r"P_{t,2i} = \sin\frac{t}{@base^{2i/d_\text{model}}}, \quad P_{t,2i+1} = \cos\frac{t}{@base^{2i/d_\text{model}}}",
+         r"P_{1,t,2i} = \sin\frac{t}{@base^{2i/d_\text{model}}}, \quad P_{1,t,2i+1} = \cos\frac{t}{@base^{2i/d_\text{model}}}",
          "ids", "A fixed wave per feature: where the token stands, the same for every sentence.",
-         ("pe (000, 004), positional_encodings (001), encoding (002)", "–", "embed_positions", "hook_pos_embed"),
+         ("pe (000, 003, 004), positional_encodings (001), encoding (002)", "–", "embed_positions (Marian)", "@tl_pos"),
          lambda c: c.position == "sinusoidal"),
-    Leaf("pos_embed", "1 T D", "P", r"P_{td} = W^P_{td}",
+    Leaf("pos_embed", "1 T D", "P", r"P_{1td} = W^P_{td}",
          "ids", "A learned row per position, the same for every sentence.",
-         ("E_pos (004)", "–", "position_embeddings, wpe", "hook_pos_embed"), lambda c: c.position == "learned"),
+         ("E_pos (004)", "–", "position_embeddings (BERT), wpe (GPT-2), embed_positions (BART)", "@tl_pos"),
+         lambda c: c.position == "learned"),
     Leaf("segment_embed", "B T D", "G", r"G_{btd} = W^G_{0,\,d}",
          "ids", "Which of two joined texts the token belongs to; here always the first.",
-         ("–", "–", "token_type_embeddings", "hook_token_type_embed"), lambda c: c.n_segments > 0),
+         ("–", "–", "token_type_embeddings (BERT)", "@tl_segment"), lambda c: c.n_segments > 0),
     Leaf("embed", "B T D", "X", r"X_{btd} = @sum",
-         "@terms", "What enters the layers: the token's content plus its position.",
-         ("out (000), tok_emb + pos_emb (002), x (003), src_emb (004)", "src", "embedding_output, hidden_states[0]", "hook_full_embed")),
+         "@terms", "One vector a token before the first layer: its content, plus its position where one is added.",
+         ("out (000), linear(x) * math.sqrt(self.d_model) + pe (001), tok_emb+pos_emb (002), x (003), @src_emb (004)",
+          "@torch_sum", "@hf_sum", "@tl_sum")),
 )  # fmt: skip
 
 ATTENTION = (
-    Leaf("q", "B H T K", "Q", r"Q_{bhtk} = \sum_d x_{btd}\,W^Q_{d,hk}@b^Q_{hk}",
+    Leaf("q", "B H T K", "Q", r"Q_{bhtk} = \sum_d @x_{btd}\,W^Q_{d,hk}@b^Q_{hk}",
          "x", "Queries: what each token is looking for, one vector per head.",
-         ("Q (000), q (002, 004)", "q, from in_proj", "query_layer, q_proj", "@attn.hook_q")),
-    Leaf("k", "B H S K", "K", r"K_{bhsk} = \sum_d y_{bsd}\,W^K_{d,hk}@b^K_{hk}",
+         ("Q (000), q (002, 004)", "q, by in_proj_weight", "query_layer (BERT), query_states (GPT-2, BART, Llama)", "@attn.hook_q")),
+    Leaf("k", "B H S K", "K", r"K_{bhsk} = \sum_d @y_{bsd}\,W^K_{d,hk}@b^K_{hk}@where",
          "memory", "Keys: what each token offers to be found by.",
-         ("K (000), k (002, 004)", "k, from in_proj", "key_layer, k_proj", "@attn.hook_k")),
+         ("K (000), k (002, 004)", "k, by in_proj_weight", "key_layer (BERT), key_states (GPT-2, BART, Llama)", "@attn.hook_k")),
     Leaf("q_rot", "B H T K", r"\hat Q",
          r"(\hat Q_{2i}, \hat Q_{2i+1}) = R(t\,\theta_i)\,(Q_{2i}, Q_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
          "q", "Each pair of query features turned by an angle that grows with the position.",
-         ("RoPE, named only (004)", "–", "apply_rotary_pos_emb(q)", "@attn.hook_rot_q"), lambda c: c.position == "rope"),
+         ("RoPE, named only (004)", "–", "q_embed of apply_rotary_pos_emb (Llama)", "@rot_q"), lambda c: c.position == "rope"),
     Leaf("k_rot", "B H S K", r"\hat K",
          r"(\hat K_{2i}, \hat K_{2i+1}) = R(s\,\theta_i)\,(K_{2i}, K_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
-         "k", "Keys turned the same way, so that q·k feels only the distance t − s.",
-         ("RoPE, named only (004)", "–", "apply_rotary_pos_emb(k)", "@attn.hook_rot_k"), lambda c: c.position == "rope"),
-    Leaf("v", "B H S V", "V", r"V_{bhsv} = \sum_d y_{bsd}\,W^V_{d,hv}@b^V_{hv}",
+         "k", "Keys turned the same way, so that of the two positions q·k feels only the distance t − s.",
+         ("RoPE, named only (004)", "–", "k_embed of apply_rotary_pos_emb (Llama)", "@rot_k"), lambda c: c.position == "rope"),
+    Leaf("v", "B H S V", "V", r"V_{bhsv} = \sum_d @y_{bsd}\,W^V_{d,hv}@b^V_{hv}@where",
          "memory", "Values: what each token hands over when it is attended to.",
-         ("V (000), v (002, 004)", "v, from in_proj", "value_layer, v_proj", "@attn.hook_v")),
-    Leaf("raw_scores", "B H T S", "R", r"R_{bhts} = \sum_k @q_{bhtk}\,@k_{bhsk}",
+         ("V (000), v (002, 004)", "v, by in_proj_weight", "value_layer (BERT), value_states (GPT-2, BART, Llama)", "@attn.hook_v")),
+    Leaf("raw_scores", "B H T S", "R", r"R_{bhts} = \sum_k @Q_{bhtk}\,@K_{bhsk}",
          "@q @k", "How well each query fits each key: their dot product.",
-         ("QKᵀ (000, 002), scores (004)", "torch.bmm(q, k.T)", "attention_scores", "–")),
+         ("torch.matmul(Q, K.transpose(-1, -2)) (000), q@k.transpose(2,3) (002), score_j, scores (004)", "–",
+          "torch.matmul(query, key.transpose(2, 3))", "–")),
     Leaf("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts} \,/\, \sqrt{d_k}, \quad d_k = @d_k",
          "raw_scores", "The dot products over √d_k, so that wide heads do not saturate the softmax.",
-         ("energy (000), score (002), scaled_score (004)", "q_scaled · kᵀ", "attention_scores / √d", "–"), lambda c: c.scale_scores),
+         ("energy (000), score (002), scaled_score_j, scores (004)", "torch.bmm(q_scaled, k.transpose(-2, -1))",
+          "attn_weights, before the mask", "–"), lambda c: c.scale_scores),
     Leaf("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts}",
-         "raw_scores", "The dot products as they are: the 1/√d_k scale is switched off.",
-         ("energy without /√d_k", "–", "–", "–"), lambda c: not c.scale_scores),
+         "raw_scores", "The dot products as they are: the 1/√d_k scale is switched off.", when=lambda c: not c.scale_scores),
     Leaf("bias", "1 H T S", "A", r"A_{1hts} = -m_h\,|t - s|",
          "@q", "ALiBi: a penalty that grows with distance, steeper in some heads.",
-         ("–", "attn_mask (float)", "alibi", "–"), lambda c: c.position == "alibi"),
+         ("–", "attn_mask (float)", "alibi (BLOOM)", "@alibi"), lambda c: c.position == "alibi"),
     Leaf("masked_scores", "B H T S", "S", r"S_{bhts} = \begin{cases} @scores & M_{b1ts} \\ @fill & \text{otherwise}\end{cases}",
-         "@scores mask", "Forbidden cells are overwritten, so that the softmax gives them nothing.",
-         ("energy.masked_fill(mask == 0) (000), masked_fill (002, 004)", "baddbmm(attn_mask, …)", "attention_scores + mask",
+         "@scores mask", "Forbidden cells are overwritten, usually so low that the softmax gives them nothing.",
+         ("energy.masked_fill (000), score.masked_fill (002), scores.masked_fill (004)",
+          "torch.baddbmm(attn_mask, q_scaled, k.transpose(-2, -1))", "attn_weights + attention_mask",
           "@attn.hook_attn_scores"), masked=True),
     Leaf("weights", "B H T S", r"\alpha", r"\alpha_{bhts} = \frac{\exp S_{bhts}}{\sum_{s'} \exp S_{bhts'}}@empty",
-         "masked_scores mask", "The softmax of each row: how much of each key's value a query takes. A row sums to 1.",
-         ("attention (000), attn_weights (004)", "attn_output_weights", "attentions[@n]", "@attn.hook_pattern"),
+         "masked_scores mask", "The softmax of each row: how much of each key's value a query takes. A row with a key to see sums to 1.",
+         ("attention (000), self.softmax(score) (002), attn_weights (004)", "attn_output_weights", "@attentions[@n]", "@attn.hook_pattern"),
          kind="probability", masked=True),
     Leaf("z", "B H T V", "Z", r"Z_{bhtv} = \sum_s \alpha_{bhts}\,V_{bhsv}",
          "weights v", "The weighted mean of the values, one per head.",
-         ("out (000), attention_output (004), head_i (004)", "attn_output", "context_layer", "@attn.hook_z")),
+         ("out (000), self.softmax(score)@v (002), attention_output, head_i (004)", "torch.bmm(attn_output_weights, v)",
+          "torch.matmul(attn_weights, value)", "@attn.hook_z")),
     Leaf("concat", "B T D", "C", r"C_{bt,(hv)} = Z_{bhtv}",
          "z", "The heads side by side again: H · V = d_model features.",
-         ("out.view(N, query_len, embed_size) (000), concat_attention (004)", "attn_output.view(T·B, D)", "context_layer.view", "–")),
+         ("view(N, query_len, self.embed_size) (000), view(batch,time,dimension) (002), concat_attention (004)",
+          "attn_output.transpose(0, 1).reshape(tgt_len * bsz, embed_dim)", "attn_output.reshape(*input_shape, -1)", "–")),
     Leaf("out", "B T D", "O", r"O_{btd} = \sum_{hv} C_{bt,(hv)}\,W^O_{hv,d}@b^O_d",
          "concat", "The output projection mixes what the heads found.",
-         ("fc_out (000), w_combine (002), W_o (004)", "@attn(…)[0]", "attention output.dense", "@hook_out")),
+         ("fc_out (000), w_combine (002), W_o (004)", "@mha(…)[0]", "output.dense (BERT), c_proj (GPT-2), out_proj (BART), o_proj (Llama)",
+          "@hook_out")),
 )  # fmt: skip
 
 FFN = (
-    Leaf("pre_act", "B T F", "U", r"U_{btf} = \sum_d x_{btd}\,W^1_{df}@b^1_f",
+    Leaf("pre_act", "B T F", "U", r"U_{btf} = \sum_d @x_{btd}\,W^1_{df}@b^1_f",
          "x", "Each token alone, spread over d_ff hidden units.",
-         ("fc1 (000, 002), linear1 (003, 004)", "linear1", "intermediate.dense, c_fc", "@mlp.hook_pre")),
+         ("fc1 (000, 002), linear1 (003, 004)", "linear1", "intermediate.dense (BERT), c_fc (GPT-2), fc1 (BART)", "@mlp.hook_pre")),
     Leaf("post_act", "B T F", "G", r"G_{btf} = @act(U_{btf})",
          "pre_act", "The non-linearity decides which hidden units speak.",
-         ("relu (000, 003), F.relu (002, 004)", "activation", "intermediate_act_fn", "@mlp.hook_post")),
+         ("relu (000), F.relu (002, 003, 004)", "activation", "intermediate_act_fn (BERT), act (GPT-2), activation_fn (BART)",
+          "@mlp.hook_post")),
     Leaf("out", "B T D", "Y", r"Y_{btd} = \sum_f G_{btf}\,W^2_{fd}@b^2_d",
          "post_act", "Back to d_model features.",
-         ("fc2 (000, 002), linear2 (003, 004)", "linear2", "output.dense, c_proj", "@hook_mlp_out")),
+         ("fc2 (000, 002), linear2 (003, 004)", "linear2", "output.dense (BERT), c_proj (GPT-2), fc2 (BART)", "@hook_mlp_out")),
 )  # fmt: skip
 
 NORM = (
-    Leaf("mean", "B T 1", r"\mu", r"\mu_{bt} = \tfrac{1}{d_\text{model}} \sum_d x_{btd}",
+    Leaf("mean", "B T 1", r"\mu", r"\mu_{bt} = \tfrac{1}{d_\text{model}} \sum_d @x_{btd}",
          "x", "The mean of one token's features.", ("mean (002)", "–", "–", "–")),
-    Leaf("var", "B T 1", r"\sigma^2", r"\sigma^2_{bt} = \tfrac{1}{d_\text{model}} \sum_d (x_{btd} - \mu_{bt})^2",
-         "x mean", "Their variance, divided by d (biased), as in document 002.", ("var(unbiased=False) (002)", "–", "–", "@hook_scale²")),
-    Leaf("normalized", "B T D", r"\hat x", r"\hat x_{btd} = (x_{btd} - \mu_{bt}) \,/\, \sqrt{\sigma^2_{bt} + \varepsilon}, \quad \varepsilon = @eps",
-         "x mean var", "Each token at mean 0 and variance 1.", ("output (002)", "–", "–", "@hook_normalized")),
+    Leaf("var", "B T 1", r"\sigma^2", r"\sigma^2_{bt} = \tfrac{1}{d_\text{model}} \sum_d (@x_{btd} - \mu_{bt})^2",
+         "x mean", "Their variance, divided by d_model (biased), as in document 002.", ("var (002)", "–", "–", "@tl_var")),
+    Leaf("normalized", "B T D", r"\hat x", r"\hat x_{btd} = (@x_{btd} - \mu_{bt}) \,/\, \sqrt{\sigma^2_{bt} + \varepsilon}, \quad \varepsilon = @eps",
+         "x mean var", "Each token at mean 0 and, but for ε, variance 1.", ("output (002)", "–", "–", "@tl_normalized")),
     Leaf("out", "B T D", "N", r"N_{btd} = \gamma_d\,\hat x_{btd} + \beta_d",
-         "normalized", "Scaled and shifted by what each feature has learned.",
-         ("gamma * output + beta (002)", "@norm", "LayerNorm, ln_1, ln_2", "–")),
+         "normalized", "Scaled and shifted by what each feature has learned.", ("@documents", "@torch", "@hf", "@tl_out")),
 )  # fmt: skip
 
 OUTPUT = (
-    Leaf("logits", "B T W", r"\ell", r"\ell_{btw} = \sum_d h_{btd}\,W^\text{out}_{dw}@head_bias",
+    Leaf("logits", "B T W", r"\ell", r"\ell_{btw} = \sum_d @x_{btd}\,@W_out@head_bias",
          "x", "A score for every word of the vocabulary, at every position.",
-         ("fc_out (000), generator (001), fc (002), lm_head (003), final_linear (004)", "–", "logits", "unembed")),
+         ("fc_out (000), generator (001), fc (002), lm_head (003), final_linear (004)", "–", "logits", "logits")),
     Leaf("probs", "B T W", "p", r"p_{btw} = \frac{\exp \ell_{btw}}{\sum_{w'} \exp \ell_{btw'}}",
          "logits", "The softmax of the logits: the predicted distribution of the next word.",
-         ("probabilities (004)", "–", "logits.softmax(-1)", "–"), kind="probability"),
-    Leaf("loss", "", r"\mathcal{L}", r"\mathcal{L} = -\frac{1}{n} \sum_{y_{bt} \neq \text{pad}} \ln p_{b,t,y_{bt}}",
+         ("probabilities (004)", "F.softmax", "–", "–"), kind="probability"),
+    Leaf("loss", "", r"\mathcal{L}", r"\mathcal{L} = -\frac{1}{n} \sum_{y_{bt} \neq \text{pad}} \ln p_{b,t,y_{bt}}, \quad n = \#\{y_{bt} \neq \text{pad}\}",
          "logits labels", "Mean surprise at the right next word, over all answers that are not padding.",
-         ("CrossEntropyLoss (003)", "F.cross_entropy", "loss", "loss")),
+         ("CrossEntropyLoss (003)", "F.cross_entropy", "loss", "@tl_loss")),
 )  # fmt: skip
 
 
@@ -283,24 +293,31 @@ def _walk(c: TransformerConfig) -> Iterator[Stage]:
         last = yield from _stack(c, "decoder", "target", last or None)
     if c.has_head:
         sides: dict[str, Side] = {"T": "target" if c.has_decoder else "source"}
-        fill = {"@head_bias": r" + b^\text{out}_w" if c.head_bias else ""}
+        fill = {
+            "@x": _symbol(last), "@W_out": "W^E_{wd}" if c.tie_output else r"W^\text{out}_{dw}",
+            "@head_bias": r" + b^\text{out}_w" if c.head_bias else "",
+            "@tl_loss": "–" if c.has_encoder else "loss",  # only HookedTransformer computes one
+        }  # fmt: skip
         yield from _expand(c, OUTPUT, "", {"x": last, "labels": "ids.labels"}, sides, "transformer.Transformer", fill)
 
 
 def _ids(c: TransformerConfig) -> Iterator[Stage]:
+    both = c.has_cross_attention
     labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The answers: the word to predict at each position.",
-                  ("target token ids", "–", "labels", "–"), kind="ids")  # fmt: skip
+                  ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")  # fmt: skip
     source = Leaf("source", "B T", "x", r"x_{bt}", "", "The source words as numbers; shorter sentences are padded.",
-                  ("src, x", "src", "input_ids", "tokens"), kind="ids")  # fmt: skip
+                  ("src (000, 001, 002), x (003), src_seq (004)", "–", "input_ids", "tokens"), kind="ids")  # fmt: skip
     if c.has_encoder:
         yield from _expand(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")
     if c.has_decoder:
         shifted = Leaf("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
-                       "The decoder's input: the answers shifted right behind <bos>.",
-                       ("tgt (000), trg (002), tgt_seq (004)", "tgt", "decoder_input_ids", "tokens"), kind="ids")  # fmt: skip
+                       "The decoder's input: the answers shifted right behind <bos>, padded where they are.",
+                       ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
+                        "decoder_input" if both else "tokens"), kind="ids")  # fmt: skip
         yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
     elif c.has_head:
-        own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids", meaning="The answers: each position's own next token.")
+        own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
+                      meaning="The answers: each position's own next token; the last has none, so padding.")  # fmt: skip
         yield from _expand(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
 
 
@@ -309,27 +326,38 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
     padded = {"source": c.has_encoder and c.mask_source_padding, "target": c.has_decoder and c.mask_target_padding}
     own: Side = "target" if c.has_decoder else "source"
     both: tuple[Side, Side] = ("source", "target")
+    cross = c.has_cross_attention
+    padding_names = {
+        "source": ("src_mask (000), k.ne(pad_idx_k) (002), ¬src_padding_mask (004)", "¬src_key_padding_mask", "attention_mask",
+                   "one_zero_attention_mask"),
+        "target": ("k.ne(pad_idx_k) (002), ¬tgt_padding_mask (004)", f"¬{_torch_side(c, 'decoder')}_key_padding_mask",
+                   "decoder_attention_mask" if cross else "attention_mask", "–" if cross else "attention_mask"),
+    }  # fmt: skip
     for side in both:
         if padded[side]:
-            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P_{b11s} = [\,x_{bs} \neq \text{pad}\,]", "ids",
-                        f"Which {side} tokens are words, not padding.",
-                        ("src_mask (000), ne(pad) (002), ¬pad_mask (004)", "¬key_padding_mask", "attention_mask", "–"), kind="mask")  # fmt: skip
+            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,x_{bs} \neq \text{pad}\,]" % side, "ids",
+                        f"Which {side} tokens are words, not padding.", padding_names[side], kind="mask")  # fmt: skip
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
         part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may look at a later one.",
-                    ("tgt_mask (000), tril (002), ¬triu (004)", "¬attn_mask", "causal_mask", "mask"), kind="mask")  # fmt: skip
+                    ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
+                     "–" if cross else "attn.mask"), kind="mask")  # fmt: skip
         yield from _expand(c, (part,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
 
     used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
     if c.has_encoder:
         used.append(("source", "source", "source", "Who may look at whom in the encoder. True = may attend.",
-                     ("src_mask", "¬(mask ∨ src_key_padding_mask)", "extended_attention_mask", "–")))  # fmt: skip
+                     ("src_mask (000, 001, 002), mask (003), ¬src_padding_mask (004)", "¬(mask ∨ src_key_padding_mask)",
+                      "causal_mask" if c.is_causal and not cross else "attention_mask of create_bidirectional_mask", "–")))  # fmt: skip
     if c.has_decoder:
         used.append(("target", "target", "target", "Who may look at whom in the decoder's self-attention. True = may attend.",
-                     ("tgt_mask, trg_mask", "¬(tgt_mask ∨ tgt_key_padding_mask)", "causal_mask", "–")))  # fmt: skip
+                     ("tgt_mask (000, 001), trg_mask (002), ¬tgt_mask (004)",
+                      "¬(tgt_mask ∨ tgt_key_padding_mask)" if cross else "¬(mask ∨ src_key_padding_mask)",
+                      "attention_mask of create_causal_mask" if cross else "causal_mask (GPT-2, Llama)", "–")))  # fmt: skip
     if c.has_cross_attention:
         used.append(("cross", "target", "source", "Which source tokens each target token may look at. True = may attend.",
-                     ("src_mask (000), src_trg_mask (002)", "¬memory_key_padding_mask", "encoder_attention_mask", "–")))  # fmt: skip
+                     ("src_mask (000, 001), src_trg_mask (002), ¬src_mask (004)", "¬memory_key_padding_mask",
+                      "encoder_attention_mask", "–")))  # fmt: skip
     for name, queries, keys, meaning, names in used:
         terms: dict[str, str] = {}  # factor of the AND -> stage
         if padded[keys]:
@@ -349,7 +377,9 @@ def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> W
     added = ["tok_embed_scaled" if c.scale_embedding else "tok_embed"]
     added += ["pos_embed"] * c.has_position_table + ["segment_embed"] * (c.n_segments > 0)
     indexed = {"tok_embed": "E_{btd}", "tok_embed_scaled": r"\tilde E_{btd}", "pos_embed": "P_{1td}", "segment_embed": "G_{btd}"}
-    fill = {"@base": _number(c.position_base), "@sum": " + ".join(indexed[a] for a in added), "@terms": " ".join(added)}
+    fill = _stack_names(c, path) | {
+        "@base": _base(c), "@sum": " + ".join(indexed[a] for a in added), "@terms": " ".join(added)
+    }  # fmt: skip
     yield from _expand(c, EMBEDDING, path, {"ids": f"ids.{side}"}, {"T": side}, "transformer.Stack", fill)
     x = f"{path}.embed"
     if c.norm_embedding:
@@ -362,9 +392,9 @@ def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> W
 
 
 def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Walk:
-    pre = Leaf("resid_pre", "B T D", "x", "x_{btd}", "x", "The residual stream as it enters the layer.",
-               ("x", "src", "hidden_states[@n]", "@hook_resid_pre"))  # fmt: skip
-    yield from _expand(c, (pre,), path, {"x": x}, {"T": side}, "layers.Layer", _layer_names(path))
+    pre = Leaf("resid_pre", "B T D", r"x^\text{pre}", r"x^\text{pre}_{btd} = @x_{btd}", "x", "The residual stream as it enters the layer.",
+               ("x (000, 001, 002, 003, 004)", "@src", "@hidden_states[@n]", "@hook_resid_pre"))  # fmt: skip
+    yield from _expand(c, (pre,), path, {"x": x}, {"T": side}, "layers.Layer", _layer_names(c, path) | {"@x": _symbol(x)})
     x = f"{path}.resid_pre"
     sublayers = [("self_attn", "resid_mid")] + [("cross_attn", "resid_cross")] * (memory is not None) + [("ffn", "resid_post")]
     for module, resid in sublayers:
@@ -373,29 +403,32 @@ def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | No
             x = yield from _norm(c, f"{path}.norm_{module}", x, side)
         if module == "ffn":
             act = {"relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}_{\tanh}"}[c.activation]
-            fill = _layer_names(path) | _bias("12", c.ffn_bias) | {"@act": act}
+            fill = _layer_names(c, path) | _bias("12", c.ffn_bias) | {"@act": act, "@x": _symbol(x)}
             yield from _expand(c, FFN, f"{path}.ffn", {"x": x}, {"T": side}, "layers.FeedForward", fill)
         else:
             cross = memory if module == "cross_attn" else None
             yield from _attention(c, f"{path}.{module}", x, side, cross)
         x = f"{path}.{resid}"
-        yield from _expand(c, (_residual(c, module, resid),), path, {"before": before, "f": f"{path}.{module}.out"},
-                           {"T": side}, "layers.Layer", _layer_names(path))  # fmt: skip
+        yield from _expand(c, (_residual(c, module, resid, before),), path, {"before": before, "f": f"{path}.{module}.out"},
+                           {"T": side}, "layers.Layer", _layer_names(c, path))  # fmt: skip
         if c.norm == "post":
             x = yield from _norm(c, f"{path}.norm_{module}", x, side)
     return x
 
 
-def _residual(c: TransformerConfig, module: str, resid: str) -> Leaf:
+def _residual(c: TransformerConfig, module: str, resid: str, before: str) -> Leaf:
     name = {"self_attn": "O", "cross_attn": "O", "ffn": "Y"}[module]
+    symbol = _symbol(resid)
     note = ", before the norm" if c.norm == "post" else ""
-    names = ("x + dropout(sublayer(x))", f"x + _{'ff' if module == 'ffn' else 'sa' if module == 'self_attn' else 'mha'}_block(x)",
-             "hidden_states + residual", f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")  # fmt: skip
     if c.residual:
-        return Leaf(resid, "B T D", "x", rf"x'_{{btd}} = x_{{btd}} + {name}_{{btd}}", "before f",
+        names = ("x + self.dropout (000, 001), x+_x (002), x + sublayer(x) (003), x + Sublayer(x) (004)",
+                 f"x + self._{'ff' if module == 'ffn' else 'sa' if module == 'self_attn' else 'mha'}_block(…)",
+                 "hidden_states + input_tensor (BERT), residual + hidden_states (BART, Llama)",
+                 f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")  # fmt: skip
+        return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {_symbol(before)}_{{btd}} + {name}_{{btd}}", "before f",
                     f"The residual stream plus what the sub-layer adds{note}.", names)  # fmt: skip
-    return Leaf(resid, "B T D", "x", rf"x'_{{btd}} = {name}_{{btd}}", "f",
-                f"The sub-layer's output alone{note}: the residual connection is switched off.", names)  # fmt: skip
+    return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {name}_{{btd}}", "f",
+                f"The sub-layer's output alone{note}: the residual connection is switched off.")  # fmt: skip
 
 
 def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:
@@ -405,22 +438,22 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
     biased = c.position == "alibi" and not cross
     leaves = [leaf for leaf in ATTENTION if not cross or leaf.name not in ("q_rot", "k_rot", "bias")]
     symbols = {"Q": r"\hat Q", "K": r"\hat K"} if rotated else {"Q": "Q", "K": "K"}
-    formula = {"@q": symbols["Q"], "@k": symbols["K"]}
+    formula = {"@Q": symbols["Q"], "@K": symbols["K"]}
     inputs = {"@q": "q_rot" if rotated else "q", "@k": "k_rot" if rotated else "k", "@scores": "scores bias" if biased else "scores"}
-    names = _layer_names(path)
+    names = _layer_names(c, path)
     # The longest placeholders first, so that "@scores" is not read as "@s".
     fill = {
         "@scores": r"\bar R_{bhts} + A_{1hts}" if biased else r"\bar R_{bhts}", "@fill": _fill(c), "@d_k": str(c.d_k),
-        "@base": _number(c.position_base), "@hook_out": names["@hook_out"], "@attn": names["@attn"], "@n": names["@n"],
-        "@empty": r"\quad (0 \text{ where a query may see nothing})" if c.empty_row == "zero" else "",
-    } | formula | _bias("QKVO", c.attention_bias)  # fmt: skip
+        "@empty": r"\quad (0 \text{ where a query may see nothing})" if c.empty_row == "zero" else "", "@base": _base(c),
+        "@x": _symbol(x), "@y": "y" if cross else _symbol(x), "@where": r", \quad y = \text{the encoder's output}" if cross else "",
+    } | names | formula | _bias("QKVO", c.attention_bias)  # fmt: skip
     leaves = [replace(leaf, inputs=_fill_in(leaf.inputs, inputs)) for leaf in leaves]
     about = {"x": x, "memory": memory or x, "mask": "masks.cross" if cross else f"masks.{side}"}
     yield from _expand(c, leaves, path, about, {"T": side, "S": keys}, "attention.Attention", fill)
 
 
 def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> Walk:
-    fill = {"@eps": _number(c.norm_eps)} | _norm_names(path)
+    fill = {"@eps": _number(c.norm_eps), "@x": _symbol(x)} | _norm_names(c, path)
     yield from _expand(c, NORM, path, {"x": x}, {"T": side}, "layers.LayerNorm", fill)
     return f"{path}.out"
 
@@ -467,22 +500,93 @@ def _fill(c: TransformerConfig) -> str:
     return r"-\infty" if c.mask_fill == "-inf" else _number(c.fill)
 
 
-def _layer_names(path: str) -> dict[str, str]:
-    """What torch and TransformerLens call the layer that `path` lies in; its encoder-decoder names both stacks."""
-    side, _, n, *rest = path.split(".")
-    module = rest[0] if rest else ""
-    block = f"{side}.{n}."
+def _base(c: TransformerConfig) -> str:
+    """The position base, ready to be raised to a power."""
+    base = _number(c.position_base)
+    return f"({base})" if "^" in base else base
+
+
+def _symbol(name: str) -> str:
+    """The symbol of what flows between sub-layers: X the embedding, N a norm's output, x^pre, x^mid, … the stream."""
+    leaf = name.rpartition(".")[2]
+    return {"embed": "X", "out": "N"}.get(leaf) or r"x^\text{%s}" % leaf.removeprefix("resid_")
+
+
+# ---------------------------------------------------------------- what the libraries call it
+#
+# TransformerLens has a model per architecture: HookedTransformer (decoder-only), HookedEncoder (encoder-only, BERT) and
+# HookedEncoderDecoder (T5). torch has no decoder without a memory: a causal encoder is one.
+
+
+def _torch_side(c: TransformerConfig, side: str) -> str:
+    return "tgt" if side == "decoder" and c.has_cross_attention else "src"
+
+
+def _block(c: TransformerConfig, side: str, n: int | str) -> str:
+    """The path of a layer in TransformerLens."""
+    return f"{side}.{n}" if c.has_cross_attention else f"blocks.{n}"
+
+
+def _hidden(c: TransformerConfig, side: str) -> str:
+    """Hugging Face's tuple of what enters each layer, and what leaves the last."""
+    return f"{side}_hidden_states" if c.has_cross_attention else "hidden_states"
+
+
+def _stack_names(c: TransformerConfig, side: str) -> dict[str, str]:
+    both, bert = c.has_cross_attention, not c.has_decoder
+    starts = (c.n_encoder_layers if side == "encoder" else c.n_decoder_layers) > 0 and not c.norm_embedding
+    first = f"{_block(c, side, 0)}.hook_resid_pre" if starts else "–"
     return {
-        "@hook_out": block + ("hook_cross_attn_out" if module == "cross_attn" else "hook_attn_out"),
-        "@attn": block + ("cross_attn" if module == "cross_attn" else "attn"),
-        "@mlp": block + "mlp", "@n": n, "@hook": block + "hook",
+        "@src": "src" if side == "encoder" else "tgt",
+        "@torch_sum": "–" if c.norm_embedding else _torch_side(c, side),
+        "@hf_sum": "embeddings, before LayerNorm (BERT)" if c.norm_embedding else f"{_hidden(c, side)}[0]" if starts else "–",
+        "@tl_embed": "embed.hook_embed" if bert else "–" if both and side == "decoder" else "hook_embed",
+        "@tl_pos": "embed.hook_pos_embed" if bert else "–" if both else "hook_pos_embed",
+        "@tl_segment": "embed.hook_token_type_embed" if bert else "–",
+        "@tl_sum": "hook_full_embed" if bert and not c.norm_embedding else first,
+    }
+
+
+def _layer_names(c: TransformerConfig, path: str) -> dict[str, str]:
+    """Placeholders of the names in the layer that `path` lies in."""
+    side, _, n, *rest = path.split(".")
+    cross, both = rest == ["cross_attn"], c.has_cross_attention
+    block = _block(c, side, n)
+    return {
+        "@hook_out": f"{block}.hook_{'cross_attn' if cross else 'attn'}_out", "@hook": f"{block}.hook", "@mlp": f"{block}.mlp",
+        "@attn": f"{block}.{'cross_attn' if cross else 'attn'}", "@mha": "multihead_attn" if cross else "self_attn",
+        "@attentions": "cross_attentions" if cross else f"{side}_attentions" if both else "attentions",
+        "@hidden_states": _hidden(c, side), "@src": _torch_side(c, side), "@n": n,
+        "@alibi": "–" if both else f"{block}.attn.alibi",
+        "@rot_q": "–" if both else f"{block}.attn.hook_rot_q", "@rot_k": "–" if both else f"{block}.attn.hook_rot_k",
     }  # fmt: skip
 
 
-def _norm_names(path: str) -> dict[str, str]:
-    """torch counts its norms: norm2 is the FFN's in the encoder and cross-attention's in the decoder."""
+def _norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
+    """torch and the documents count their norms: the last of a layer with cross-attention is the third."""
     side, module = path.split(".")[0], path.rpartition(".")[2]
-    number = {"norm_self_attn": "norm1", "norm_cross_attn": "norm2", "norm_ffn": "norm2" if side == "encoder" else "norm3"}
-    ln = {"norm_self_attn": "ln1", "norm_cross_attn": "ln2", "norm_ffn": "ln2" if side == "encoder" else "ln3", "final_norm": "ln_final"}
-    where = ".".join(path.split(".")[:3:2]) + "." if ".layers." in path else ""
-    return {"@norm": number.get(module, "norm"), "@hook": f"{where}{ln.get(module, 'embed.ln')}.hook"}
+    third = c.has_cross_attention and side == "decoder"
+    documents, torch, hf, ln = {
+        "norm_self_attn": ("norm1 (000, 002, 003, 004), norm_self_attn (001)", "norm1",
+                           "attention.output.LayerNorm (BERT), ln_1 (GPT-2), self_attn_layer_norm (BART)", "ln1"),
+        "norm_cross_attn": ("norm2 (000, 002, 004), norm_src_attn (001)", "norm2",
+                            "crossattention.output.LayerNorm (BERT), ln_cross_attn (GPT-2), encoder_attn_layer_norm (BART)", "ln2"),
+        "norm_ffn": ("norm3 (000, 002, 004), norm_ff (001)" if third else "norm2 (000, 002, 003, 004), norm_ff (001)",
+                     "norm3" if third else "norm2", "output.LayerNorm (BERT), ln_2 (GPT-2), final_layer_norm (BART)", "ln2"),
+        "norm_embed": ("–", "–", f"{_hidden(c, side)}[0], embedding_output (BERT), layernorm_embedding (BART)", "embed.ln"),
+        "final_norm": ("self.norm (001)", "norm", f"{_hidden(c, side)}[-1], ln_f (GPT-2)", "ln_final"),
+    }[module]  # fmt: skip
+    if module == "norm_ffn" and c.norm == "post":
+        after = int(path.split(".")[2]) + 1
+        tied = c.has_final_norm and after == (c.n_encoder_layers if side == "encoder" else c.n_decoder_layers)
+        hf = hf if tied else f"{_hidden(c, side)}[{after}], {hf}"  # the last entry is what the final norm returns
+    # HookedEncoderDecoder has RMSNorm instead, HookedEncoder no final norm, HookedTransformer's embed.ln no positions.
+    lacks = {"final_norm": not c.has_decoder, "norm_embed": c.has_decoder and c.has_position_table}
+    if c.has_cross_attention or lacks.get(module, False):
+        return {"@documents": documents, "@torch": torch, "@hf": hf, "@tl_var": "–", "@tl_normalized": "–", "@tl_out": "–"}
+    where = f"{_block(c, side, path.split('.')[2])}.{ln}" if ".layers." in path else ln
+    return {
+        "@documents": documents, "@torch": torch, "@hf": hf, "@tl_var": f"{where}.hook_scale² − ε",
+        "@tl_normalized": f"{where}.hook_normalized (LNPre)" if c.has_decoder else "–",
+        "@tl_out": f"{where}.hook_normalized" + (" (LN)" if c.has_decoder else ""),
+    }  # fmt: skip

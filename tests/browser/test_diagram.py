@@ -71,7 +71,7 @@ def test_a_slab_opens_its_layer(drawn: Callable[..., Page]) -> None:
     box(page, "encoder.layers.3").click()
     assert told(page).startswith("at encoder.layers.3.ffn.out;")
     assert lit(page) == ["encoder.layers.3.ffn"]
-    assert page.locator(".frame.layer .label").all_inner_texts() == ["layer 4 of 6", "layer 1 of 6"]
+    assert page.locator(".frame.layer .label").all_text_contents() == ["layer 3 (of 6)", "layer 0 (of 6)"]
 
 
 @pytest.mark.parametrize("key", ["Enter", "Space"])
@@ -80,7 +80,6 @@ def test_a_key_opens_the_box_in_focus(drawn: Callable[..., Page], key: str) -> N
     box(page, "ids.source").focus()
     page.keyboard.press("Tab")
     page.keyboard.press(key)
-    assert lit(page) == [] or told(page)
     assert told(page) == "at encoder.tok_embed_scaled; opened encoder.tok_embed_scaled"
     assert lit(page) == ["encoder.tok_embed"]
 
@@ -99,7 +98,7 @@ def test_focus_goes_on_where_a_slab_became_the_layer(drawn: Callable[..., Page])
 def test_boxes_are_kept_from_step_to_step(drawn: Callable[..., Page]) -> None:
     page = drawn("at=encoder.layers.0.self_attn.q")
     page.locator(".box").evaluate_all("nodes => nodes.forEach((node) => { node.kept = true; })")
-    for _ in range(15):
+    for _ in range(12):
         page.get_by_role("button", name="Next", exact=True).click()
         idle(page)
     assert lit(page) == ["encoder.layers.0.norm_self_attn"]
@@ -109,10 +108,10 @@ def test_boxes_are_kept_from_step_to_step(drawn: Callable[..., Page]) -> None:
 def test_a_box_says_what_it_is(drawn: Callable[..., Page]) -> None:
     page = drawn()
     attention = box(page, "decoder.layers.0.cross_attn")
-    assert attention.locator("text").all_inner_texts() == ["Cross-attentionweights", "B 2 · H 4 · T 5 · S 7"]
+    assert attention.locator("text").all_text_contents() == ["Cross-attentionweights", "B 2 · H 4 · T 5 · S 7"]
     title = attention.locator("title").text_content() or ""
-    assert title.startswith("Cross-attention, decoder layer 1 of 2: B 2 · H 4 · T 5 · S 7.")
-    assert page.get_by_role("button", name="Cross-attention, decoder layer 1 of 2").count() == 1
+    assert title.startswith("Cross-attention, decoder layer 0 (of 2): B 2 · H 4 · T 5 · S 7.")
+    assert page.get_by_role("button", name="Cross-attention, decoder layer 0 (of 2)").count() == 1
 
 
 # What of the texts is smaller than `least` pixels, or reaches out of its box.
@@ -138,11 +137,12 @@ def test_the_text_is_legible_and_fits(drawn: Callable[..., Page], model: str, wi
 
 def test_the_lit_box_is_in_sight_on_a_phone(drawn: Callable[..., Page]) -> None:
     page = drawn("at=decoder.layers.0.self_attn.q", width=390)
-    for name in ("decoder.layers.0.self_attn", "encoder.layers.0.self_attn"):
-        place = box(page, name).bounding_box()
-        assert place and place["x"] >= 0 and place["x"] + place["width"] <= 390
-        box(page, "encoder.layers.0.self_attn").dispatch_event("click")
+    for name in ("decoder.layers.0.self_attn", "encoder.layers.1.self_attn"):
+        box(page, name).dispatch_event("click")
         idle(page)
+        place = box(page, name).bounding_box()
+        assert lit(page) == [name]
+        assert place and place["x"] >= 0 and place["x"] + place["width"] <= 390
 
 
 def test_with_a_height_it_scrolls_inside_its_own_box(drawn: Callable[..., Page]) -> None:

@@ -124,8 +124,9 @@ def test_nothing_overlaps_and_everything_is_inside(config: TransformerConfig) ->
             assert 0 <= x <= drawing.width and 0 <= y <= drawing.height
 
 
-def test_the_drawing_stays_as_high_from_layer_to_layer() -> None:
-    config = make(n_encoder_layers=6, n_decoder_layers=6)
+@pytest.mark.parametrize("layers", [1, 2, 6, 12, 15])
+def test_the_drawing_stays_as_high_from_layer_to_layer(layers: int) -> None:
+    config = make(n_encoder_layers=layers, n_decoder_layers=layers)
     assert len({drawing.height for drawing in layouts(config)}) == 1
 
 
@@ -231,10 +232,10 @@ def test_each_stack_shows_the_layer_last_entered() -> None:
     def shown(current: str | None) -> list[str]:
         return [frame.label for frame in architecture(rows, current).frames if frame.kind == "layer"]
 
-    assert shown(None) == shown("ids.source") == ["layer 1 of 3", "layer 1 of 3"]
-    assert shown("encoder.layers.1.ffn.out") == ["layer 2 of 3", "layer 1 of 3"]
-    assert shown("decoder.layers.1.cross_attn.z") == ["layer 3 of 3", "layer 2 of 3"]
-    assert shown("loss") == ["layer 3 of 3", "layer 3 of 3"]
+    assert shown(None) == shown("ids.source") == ["layer 0 (of 3)", "layer 0 (of 3)"]
+    assert shown("encoder.layers.1.ffn.out") == ["layer 1 (of 3)", "layer 0 (of 3)"]
+    assert shown("decoder.layers.1.cross_attn.z") == ["layer 2 (of 3)", "layer 1 (of 3)"]
+    assert shown("loss") == ["layer 2 (of 3)", "layer 2 (of 3)"]
 
 
 def test_a_slab_opens_the_same_place_in_its_layer() -> None:
@@ -250,7 +251,7 @@ def test_the_lit_box_says_which_of_its_stages_it_shows() -> None:
     attention = lit(architecture(rows, "decoder.layers.0.cross_attn.k"))[0]
     assert (attention.sub, attention.shape_text) == ("k", "B 2 · H 4 · S 7 · K 8")
     assert attention.stage == "decoder.layers.0.cross_attn.weights"
-    assert "decoder layer 1 of 2" in attention.hint
+    assert "decoder layer 0 (of 2)" in attention.hint
     mask = lit(architecture(rows, "masks.target_padding"))[0]
     assert (mask.id, mask.sub, mask.shape_text) == ("masks.target", "padding", "B 2 · 1 · 1 · S 5")
 

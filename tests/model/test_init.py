@@ -30,10 +30,11 @@ def counted(monkeypatch: pytest.MonkeyPatch, config: TransformerConfig) -> Trans
 
 @pytest.mark.parametrize("switches", [
     {"norm": "none"}, {"norm": "pre"}, {"final_norm": True}, {"norm_embedding": True}, {"position": "learned"},
-    {"position": "rope"}, {"position": "alibi"}, {"causal": False}, {"n_encoder_layers": 3}, {"n_decoder_layers": 1}, {"qk_dim": 4}, {"n_heads": 4},
-    {"d_ff": 9}, {"tie_output": True}, {"attention_bias": False}, {"ffn_bias": False}, {"head_bias": False}, {"n_segments": 2},
-    {"activation": "gelu"}, {"residual": False}, {"dropout": 0.5}, {"architecture": "encoder-only"},
-    {"architecture": "decoder-only"}, {"source_vocab_size": 21}, {"target_vocab_size": 21}, {"max_len": 40},
+    {"position": "rope"}, {"position": "alibi"}, {"causal": False}, {"n_encoder_layers": 3}, {"n_decoder_layers": 1},
+    {"qk_dim": 4}, {"n_heads": 4}, {"d_ff": 9}, {"tie_output": True}, {"attention_bias": False}, {"ffn_bias": False},
+    {"head_bias": False}, {"n_segments": 2}, {"activation": "gelu"}, {"residual": False}, {"dropout": 0.5},
+    {"architecture": "encoder-only"}, {"architecture": "decoder-only"}, {"source_vocab_size": 21},
+    {"target_vocab_size": 21}, {"max_len": 40},
 ], ids=str)  # fmt: skip
 def test_a_switch_leaves_other_parameters(switches: dict[str, Any]) -> None:
     """Bit for bit; only the part that the switch is about may change."""

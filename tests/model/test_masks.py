@@ -80,7 +80,7 @@ def test_no_token_sees_the_future(switches: dict[str, Any], position: str) -> No
     model, own, other = unlike_identity(build(config)), ids(2, 9), ids(2, 9, seed=1)
     source = ids(2, 5, seed=2) if config.has_encoder else None
     before = outputs(config, model, own, source).hidden
-    for t in range(1, 9):
+    for t in (1, 5, 8):
         after = outputs(config, model, torch.cat((own[:, :t], other[:, t:]), 1), source).hidden
         assert torch.equal(after[:, :t], before[:, :t])
         assert not torch.equal(after[:, t:], before[:, t:])

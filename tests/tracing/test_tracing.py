@@ -213,7 +213,7 @@ def test_wrong_edits_are_named(wrong: Any, error: type[Exception]) -> None:
 # ---------------------------------------------------------------- gradients
 
 
-@each_config
+@pytest.mark.parametrize("config", [CONFIGS[i] for i in (1, 3, 5)])
 def test_gradients_are_slopes(config: TransformerConfig) -> None:
     """(L(x + εu) − L(x − εu)) / 2ε = ⟨∂L/∂x, u⟩ at every stage with a gradient, in float64."""
     config = replace(config, n_encoder_layers=1, n_decoder_layers=1)

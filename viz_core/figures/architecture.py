@@ -130,7 +130,7 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
     frames: list[Frame] = []
     for number, column in enumerate(parts.columns):
         _lay_out(parts, column, MARGIN + number * (COLUMN + GUTTER), boxes, frames)
-    arrows = tuple(_arrows(parts, {box.id: box for box in boxes}))
+    arrows = tuple(_arrows(parts, {box.id: box for box in boxes}, frames))
     corners = [point for arrow in arrows for point in arrow.points]
     corners += [(f.x + f.w, f.y + f.h) for f in frames] + [(b.right, b.bottom) for b in boxes]
     return Diagram(
@@ -224,13 +224,13 @@ class _Parts:
         return next((host for host in hosts if host in self.members), None)
 
     def place(self, column: str, index: int) -> str:
-        """ "layer 2 of 6": counted from one, as people do."""
-        return f"layer {self.layers[column].index(index) + 1} of {len(self.layers[column])}"
+        """ "layer 1 (of 6)": counted from zero, as the names of the stages are."""
+        return f"layer {index} (of {len(self.layers[column])})"
 
     def label(self, box: str) -> str:
         leaf, kind, stage = box.rpartition(".")[2], self.kind[box], self.stage[box]
         if kind == "layer":
-            return f"layer {self.layers[self.column_of[box]].index(int(leaf)) + 1}"
+            return f"layer {leaf}"
         if kind == "mask":
             return "Mask"
         if kind == "add":
@@ -300,13 +300,32 @@ def _zone(parts: _Parts, column: str, box: str) -> str:
 
 
 def _rows(parts: _Parts, column: str, zone: str, boxes: list[str]) -> list[list[str]]:
-    """Boxes that stand beside each other: what both come from the logits, and slabs where there are many."""
+    """Boxes that stand beside each other: both that come from the logits, and slabs where there are many."""
     if zone in ("before", "after"):
-        many = -(-(len(parts.layers[column]) - 1) // MOST_SLABS)
-        return [boxes[i : i + many] for i in range(0, len(boxes), many)]
+        rows = _slab_rows(boxes[::-1] if zone == "before" else boxes, len(parts.layers[column]))
+        return [row[::-1] for row in rows[::-1]] if zone == "before" else rows
     if zone == "output":
         return [[b for b in boxes if b == "logits"], [b for b in boxes if b != "logits"]]
     return [[box] for box in boxes]
+
+
+def _slab_rows(slabs: list[str], layers: int) -> list[list[str]]:
+    """The neighbour of the layer in full has a row to itself; those further away share rows if the model is deep."""
+    many = -(-(layers - 1) // MOST_SLABS)
+    return [slabs[:1], *(slabs[i : i + many] for i in range(1, len(slabs), many))]
+
+
+def _spare(parts: _Parts, column: str) -> float:
+    """What to leave free below the layers, so that the drawing is as high whichever of them is in full."""
+    layers = [str(index) for index in parts.layers.get(column, [])]
+
+    def height(shown: int) -> float:
+        runs = [_slab_rows(run, len(layers)) for run in (layers[:shown], layers[shown + 1 :]) if run]
+        return sum(len(rows) * (SLAB + SLAB_GAP) - SLAB_GAP + GAP for rows in runs)
+
+    if not layers:
+        return 0.0
+    return max(map(height, range(len(layers)))) - height(layers.index(str(parts.shown[column])))
 
 
 def _height(kind: BoxKind, row: Sequence[str]) -> float:
@@ -351,8 +370,7 @@ def _lay_out(parts: _Parts, column: str, left: float, boxes: list[Box], frames: 
             frames.append(Frame(label, path, left + PAD - 2, top, LANE + MAIN + PAD, y - GAP + PAD - top, "layer"))
             y += PAD
         if inside and zone == inside[-1]:
-            if ("before" in inside) != ("after" in inside):
-                y += GAP - SLAB_GAP  # as high as with slabs on both sides, so that nothing moves from layer to layer
+            y += _spare(parts, column)
             width, high = COLUMN, y - GAP + PAD - stack_top
             frames.insert(0, Frame(STACKS[column], "", left, stack_top, width, high, "stack"))
             y += PAD
@@ -382,7 +400,7 @@ def _box(parts: _Parts, box: str, x: float, y: float, w: float, h: float) -> Box
 # ---------------------------------------------------------------- what feeds what
 
 
-def _arrows(parts: _Parts, boxes: dict[str, Box]) -> Iterator[Arrow]:
+def _arrows(parts: _Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Iterator[Arrow]:
     """An arrow for each input that comes from another box.
 
     Left out is what would cross the whole drawing: ids to the masks and positions made from them, and the encoder's
@@ -407,7 +425,8 @@ def _arrows(parts: _Parts, boxes: dict[str, Box]) -> Iterator[Arrow]:
             lane, leave, arrive = a.x - LANE / 2, a.bottom - 7, b.y + 7
             yield Arrow(source, target, ((a.x, leave), (lane, leave), (lane, arrive), (b.x, arrive)), "residual")
         elif b.kind == "attention" and a.column != b.column and a.kind != "mask":
-            yield Arrow(source, target, _memory(a, b), "memory", "encoder output: keys and values")
+            floor = max((f.y + f.h for f in frames if f.x < a.right), default=a.bottom) + GAP
+            yield Arrow(source, target, _memory(a, b, floor), "memory", "encoder output: keys and values")
         elif b.id == "loss":
             yield Arrow(source, target, _around(a, b), "side")
 
@@ -435,8 +454,8 @@ def _around(a: Box, b: Box) -> tuple[Point, ...]:
     return (a.right, top), (margin, top), (margin, bottom), (b.right, bottom)
 
 
-def _memory(a: Box, b: Box) -> tuple[Point, ...]:
-    """From the foot of the encoder through the gutter into the decoder's cross-attention."""
-    x, floor = a.middle[0], a.bottom + PAD + GAP + 4
+def _memory(a: Box, b: Box, floor: float) -> tuple[Point, ...]:
+    """From the encoder's last box out below its frame, through the gutter into the decoder's cross-attention."""
+    x = a.middle[0]
     gutter = b.x - LANE - PAD - GUTTER / 2
     return (x, a.bottom), (x, floor), (gutter, floor), (gutter, b.middle[1]), (b.x, b.middle[1])

@@ -52,38 +52,44 @@ class View {
     this.root = root;
     this.svg = make(root, "svg", { role: "group" });
     [this.frames, this.arrows, this.boxes] = ["frames", "arrows", "boxes"].map((name) => make(this.svg, "g", { class: name }));
-    this.drawn = {}; // what the frames and arrows were drawn from
+    this.drawn = {}; // what each part was last drawn from
     this.nodes = new Map(); // id of a box → its node
   }
 
   show(data) {
     const { width, height, title, description, frames, arrows, boxes, room } = data;
-    set(this.svg, { viewBox: `0 0 ${width} ${height}`, "aria-label": `${title}. ${description}` });
-    for (const [name, value] of Object.entries({ width, height, room: room ? `${room}px` : "" }))
-      this.root.style.setProperty(`--${name}`, value);
-    this.redraw("frames", frames, () => frames.forEach((frame) => this.frame(frame)));
+    this.redraw("size", [width, height, room, title, description], () => {
+      set(this.svg, { viewBox: `0 0 ${width} ${height}`, "aria-label": `${title}. ${description}` });
+      for (const [name, value] of Object.entries({ width, height, room: room ? `${room}px` : "" }))
+        this.root.style.setProperty(`--${name}`, value);
+    });
+    this.redraw("frames", frames, () => this.drawFrames(frames));
     this.redraw("arrows", arrows, () => this.drawArrows(arrows));
     this.drawBoxes(boxes);
     this.follow(boxes.find((box) => box.current)?.id);
   }
 
+  /* Draw a part where its data has changed. */
   redraw(name, data, draw) {
     const text = JSON.stringify(data);
     if (this.drawn[name] === text) return;
     this.drawn[name] = text;
-    this[name].replaceChildren();
     draw();
   }
 
-  frame({ label, path, x, y, w, h, kind }) {
-    const node = make(this.frames, "g", { class: `frame ${kind}` });
-    make(node, "rect", { x: x + 0.5, y: y + 0.5, width: w, height: h, rx: 8 });
-    make(node, "text", { class: "label", x: x + MARGIN, y: y + 17 }, label);
-    if (path) make(node, "text", { class: "path", x: x + w - MARGIN, y: y + 17 }, path);
+  drawFrames(frames) {
+    this.frames.replaceChildren();
+    for (const { label, path, x, y, w, h, kind } of frames) {
+      const node = make(this.frames, "g", { class: `frame ${kind}` });
+      make(node, "rect", { x, y, width: w, height: h, rx: 8 });
+      make(node, "text", { class: "label", x: x + MARGIN, y: y + 17 }, label);
+      if (path) make(node, "text", { class: "path", x: x + w - MARGIN, y: y + 17 }, path);
+    }
   }
 
   /* One path for the lines of a kind and one for their heads; those that cross others have a halo. */
   drawArrows(arrows) {
+    this.arrows.replaceChildren();
     for (const kind of ["side", "flow", "residual", "memory"]) {
       const mine = arrows.filter((arrow) => arrow.kind === kind);
       const lines = mine.map(({ points }) => line(points)).join("");
@@ -134,7 +140,7 @@ class View {
   draw(node, box) {
     const { title, aura, paper, face, name, shape } = node.parts, { x, y, w, h } = box;
     const two = h > 30, thin = box.kind === "layer", narrow = w < 120; // two: the shape stands below the name
-    set(node, { class: `box ${box.kind}${narrow ? " side-box" : ""}` });
+    set(node, { class: `box ${box.kind}${narrow && !thin ? " side-box" : ""}` });
     Object.assign(node.dataset, { stage: box.stage, current: box.current, box: box.id });
     if (box.current) node.setAttribute("aria-current", "step");
     else node.removeAttribute("aria-current");

@@ -17,7 +17,7 @@ from viz_core.stages import Stage, tour
 from viz_core.text import visible
 from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.diagram import diagram
-from viz_core.ui.frame import Lab, change, current, set_choice, widget
+from viz_core.ui.frame import Lab, change, set_choice, widget
 
 PLAY_SECONDS = 2.0  # long enough to read a title, short enough to hold a room
 WHOLE, TOUR = "Whole walk", "Short tour"
@@ -175,9 +175,7 @@ def _player(stops: list[str], name: str) -> None:
 def _map(capture: Capture, name: str) -> None:
     """The architecture, the present stage lit; a click goes there."""
     picture = architecture([capture.stage(n) for n in capture], name)
-    if (clicked := diagram(picture, key="walk_map")) and clicked != current().stage:
-        change(stage=clicked)
-        st.rerun()
+    diagram(picture, key="walk_map", on_open=_go)
 
 
 def _jumps(capture: Capture, stage: Stage) -> None:
