@@ -175,7 +175,7 @@ _003 = _preset(
     returns=("logits at every position", "stated", "lm_head(hidden_states)."),
     activation=("ReLU", "stated", "F.relu; FFN(x) = W₂ ReLU(W₁ x)."),
     sizes=("d_ff = 4 · d_model; 64 wide, 4 heads, 2 layers, max_len 100", "assumed",
-           "Only d_ff = 4×d_model is stated, as usual; the rest is chosen small enough to read."),
+           "Only d_ff = 4×d_model is stated, as what is usual; the rest is small enough to read."),
 )  # fmt: skip
 
 _004 = _preset(

@@ -27,10 +27,10 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """x [B, T, D] -> [B, T, D]."""
-        var, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
-        mean = tap("mean", mean)  # [B, T, 1]
-        var = tap("var", var)  # [B, T, 1]
-        normalized = tap("normalized", (x - mean) / torch.sqrt(var + self.eps))  # [B, T, D]
+        mean = tap("mean", x.mean(dim=-1, keepdim=True))  # [B, T, 1]
+        centred = x - mean  # [B, T, D]
+        var = tap("var", centred.square().mean(dim=-1, keepdim=True))  # [B, T, 1]
+        normalized = tap("normalized", centred / torch.sqrt(var + self.eps))  # [B, T, D]
         return tap("out", self.weight * normalized + self.bias)  # [B, T, D]
 
 
