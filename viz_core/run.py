@@ -1,6 +1,7 @@
 """Text + config + weights -> Capture."""
 
 import copy
+import operator
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def trace(
 ) -> Capture:  # fmt: skip
     """One forward pass of a ready model over a ready batch, recorded. The arguments are those of `run`."""
     device = next(model.parameters()).device
-    ids = {side: torch.from_numpy(x).to(device) for side, x in batch.ids.items()}
+    ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}  # a copy: the capture is frozen
     tracer = Tracer(keep=keep, edit=tap, grads=grads)
     start = time.perf_counter()
     with torch.enable_grad() if grads else torch.inference_mode():
@@ -139,7 +140,14 @@ def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerC
 
 def _ids(side: str, i: int, sentence: Sentence, tok: Tokenizer, end: list[int] | None = None) -> list[int]:
     """Ids of one sentence; typed text ends in `end`, an id list is taken as it is."""
-    ids = tok.encode(tok.tokenize(sentence)) + (end or []) if isinstance(sentence, str) else [int(x) for x in sentence]
+    if isinstance(sentence, str):
+        ids = tok.encode(tok.tokenize(sentence)) + (end or [])
+    else:
+        try:
+            ids = [operator.index(x) for x in sentence]
+        except TypeError:
+            problem = f"{side} sentence {i + 1} is {sentence!r}"
+            raise ValueError(f"{problem}, neither text nor a list of ids; give a string or whole numbers.") from None
     if not ids:
         raise ValueError(f"{side} sentence {i + 1} is {sentence!r}, without a single token; type at least one word.")
     if len(ids) > MAX_TOKENS:
@@ -179,6 +187,8 @@ def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, d
     if weights.config == config:
         here = next(weights.parameters()).device.type == device and not weights.training
         return weights if here else copy.deepcopy(weights).eval().to(device)
+    if weights.config.tie_output != config.tie_output:
+        raise ValueError(f"tie_output={config.tie_output} does not fit weights made with the opposite; use theirs.")
     model = build(config, seed)
     try:
         model.load_state_dict(weights.state_dict())

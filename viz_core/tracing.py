@@ -57,7 +57,7 @@ class Tracer:
     """
 
     def __init__(self, *, keep: Iterable[str] | None = None, edit: Edit | None = None, grads: bool = False) -> None:
-        self._keep = None if keep is None else tuple(keep)
+        self._keep = None if keep is None else (keep,) if isinstance(keep, str) else tuple(keep)
         self._edit, self._grads = edit, grads
         self._records: dict[str, Tensor] = {}
         self._live: dict[str, Tensor] = {}
@@ -85,6 +85,8 @@ class Tracer:
 
     def gradients(self, loss: Tensor) -> dict[str, np.ndarray]:
         """∂loss/∂stage for every recorded stage on the loss's path. Touches no parameter's `.grad`."""
+        if not self._live:
+            return {}
         found = torch.autograd.grad(loss, list(self._live.values()), allow_unused=True)
         return {name: g.cpu().numpy() for name, g in zip(self._live, found, strict=True) if g is not None}
 

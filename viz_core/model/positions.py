@@ -6,6 +6,16 @@ import torch
 from torch import Tensor
 
 
+def angles(length: int, width: int, base: float, device: torch.device | None = None) -> Tensor:
+    """t / base^(2i/width) for every position t and pair i, [length, ⌈width/2⌉], float64.
+
+    In float32 the thousandth position would already be off in the fourth decimal of its sine.
+    """
+    position = torch.arange(length, dtype=torch.float64, device=device)[:, None]  # [T, 1]
+    even = torch.arange(0, width, 2, dtype=torch.float64, device=device)  # [⌈D/2⌉]
+    return position * torch.exp(even * (-math.log(base) / width))  # [T, ⌈D/2⌉]
+
+
 def sinusoidal(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     """The fixed waves PE [length, d_model] (Vaswani et al. 2017, section 3.5; documents 000, 001, 002, 004).
 
@@ -14,19 +24,14 @@ def sinusoidal(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     >>> sinusoidal(2, 4)[0].tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
-    position = torch.arange(length, dtype=torch.float32)[:, None]  # [T, 1]
-    even = torch.arange(0, d_model, 2, dtype=torch.float32)  # [⌈D/2⌉]
-    angle = position * torch.exp(even * (-math.log(base) / d_model))  # [T, ⌈D/2⌉]
-    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :d_model]  # [T, D]
+    angle = angles(length, d_model, base)  # [T, ⌈D/2⌉]
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :d_model].float()  # [T, D]
 
 
 def rotate(x: Tensor, base: float = 10000.0) -> Tensor:
     """RoPE (Su et al. 2021): turn the pair (2i, 2i+1) of token t by t · base^(-2i/K). x [B, H, T, K], K even."""
-    length, width = x.shape[-2:]
-    position = torch.arange(length, dtype=torch.float32, device=x.device)[:, None]  # [T, 1]
-    even = torch.arange(0, width, 2, dtype=torch.float32, device=x.device)  # [K/2]
-    angle = position * torch.exp(even * (-math.log(base) / width))  # [T, K/2]
-    cos, sin = angle.cos(), angle.sin()
+    angle = angles(x.shape[-2], x.shape[-1], base, x.device)  # [T, K/2]
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)  # [T, K/2] each
     a, b = x[..., 0::2], x[..., 1::2]  # [B, H, T, K/2] each
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)  # [B, H, T, K]
 
