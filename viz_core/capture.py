@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from viz_core.config import TransformerConfig
-from viz_core.stages import Side, Stage, stages
+from viz_core.stages import Side, Stage, stage_of
 
 
 class Capture(Mapping[str, np.ndarray]):
@@ -24,7 +24,6 @@ class Capture(Mapping[str, np.ndarray]):
         self._arrays = {name: _frozen(x) for name, x in arrays.items()}
         self._grads = None if grads is None else {name: _frozen(x) for name, x in grads.items()}
         self._tokens = {side: tuple(map(tuple, rows)) for side, rows in tokens.items()}
-        self._stages = {s.name: replace(s, shape=arrays[s.name].shape) for s in stages(config) if s.name in arrays}
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._arrays:
@@ -39,8 +38,7 @@ class Capture(Mapping[str, np.ndarray]):
 
     def stage(self, name: str) -> Stage:
         """Name, axes, shape, formula, inputs, meaning and aliases of a recorded stage."""
-        self[name]
-        return self._stages[name]
+        return replace(stage_of(self.config, name), shape=self[name].shape)
 
     def tokens(self, side: Side | str) -> list[list[str]]:
         """The tokens of every sentence of a side, padding shown: B lists of equal length."""

@@ -11,6 +11,7 @@ Step by step, Shapes, tooltips, exports, size estimates and tests all read this 
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -108,9 +109,22 @@ class Stage:
         return math.prod(self.shape) * BYTES[self.dtype]
 
 
+@lru_cache(maxsize=64)
 def stages(config: TransformerConfig) -> tuple[Stage, ...]:
     """All stages that `run` records for this config, in execution order."""
     return tuple(_walk(config))
+
+
+@lru_cache(maxsize=64)
+def _by_name(config: TransformerConfig) -> Mapping[str, Stage]:
+    return MappingProxyType({s.name: s for s in stages(config)})
+
+
+def stage_of(config: TransformerConfig, name: str) -> Stage:
+    """One row of the table. `KeyError` where this config has no such stage."""
+    if name not in _by_name(config):
+        raise KeyError(f"there is no stage {name!r} in this model; stages(config) lists them.")
+    return _by_name(config)[name]
 
 
 def plan(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Stage, ...]:
