@@ -188,9 +188,7 @@ def taps(stage: Stage, text: str) -> bool:
 
 
 def test_an_unknown_stage_has_no_line() -> None:
-    stage = Stage(
-        name="encoder.x", axes=(), symbol="", formula="", inputs=(), meaning="", owner="attention.Attention"
-    )
+    stage = Stage(name="encoder.x", axes=(), symbol="", formula="", inputs=(), meaning="", owner="attention.Attention")
     with pytest.raises(LookupError, match="taps 'x'"):
         source_of(stage)
     assert MODEL.is_dir()

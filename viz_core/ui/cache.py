@@ -1,11 +1,13 @@
 """Runs and models shared by all visitors, bounded by bytes: the least recently used leave first."""
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 import streamlit as st
+import torch
 
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
@@ -14,6 +16,7 @@ from viz_core.run import Batch, build, pick_device, trace
 
 T = TypeVar("T")
 MAX_RUN_BYTES = 1024 * 2**20  # all captures together
+SMALL = 10_000_000  # parameters of a model that one thread runs best
 MAX_MODEL_BYTES = 1280 * 2**20  # all parameters together; at least one model of MAX_PARAMETERS fits
 
 
@@ -39,10 +42,10 @@ class Store(Generic[T]):
                     return self._held[key][0]
             try:
                 thing = make()
+                self._keep(key, thing)  # held before the lock is forgotten, or a newcomer would make it again
             finally:
                 with self._lock:
                     self._making.pop(key, None)
-            self._keep(key, thing)
             return thing
 
     def _keep(self, key: Hashable, thing: T) -> None:
@@ -85,4 +88,12 @@ def cached_run(config: TransformerConfig, batch: Batch, seed: int, device: str) 
     tokens = tuple((side, tuple(map(tuple, rows))) for side, rows in batch.tokens.items())
     ids = tuple((side, x.shape, x.tobytes()) for side, x in batch.ids.items())
     key = (config, seed, pick_device(device), tokens, ids)
-    return runs().get(key, lambda: trace(cached_model(config, seed, device), batch, seed=seed))
+
+    def make() -> Capture:
+        model = cached_model(config, seed, device)
+        # Each run of a page has a thread of its own; to wake helpers for it costs more than a small model's arithmetic.
+        small = sum(p.numel() for p in model.parameters()) < SMALL
+        torch.set_num_threads(1 if small else os.cpu_count() or 1)
+        return trace(model, batch, seed=seed)
+
+    return runs().get(key, make)

@@ -4,6 +4,7 @@
 differs from the preset, in the link; captures live in the shared store (`viz_core.ui.cache`), never in a session.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,7 @@ from viz_core.ui.setup import (
     CONTROLS,
     DEVICES,
     MAX_SEED,
+    TEXTS,
     TOKENS,
     Control,
     Setup,
@@ -37,9 +39,14 @@ from viz_core.ui.setup import (
 )  # fmt: skip
 
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
-SETUP, LINK, PAGE, FAULTS, NOTES, SHELL, DEEP = (
-    "lab_setup", "lab_link", "lab_page", "lab_faults", "lab_notes", "_in_shell", "_deeplink",
-)  # fmt: skip
+ECHO_SECONDS = 1.5  # how long a browser may still send a value that the setup has overruled
+
+# Where a session keeps what: the setup and the setup as this page was entered; the link as written, whether it left
+# the text out, and whether it was left empty; the page; faults of the link and notes to show; whether a widget asked
+# for this run; values that were overruled; and two marks of the way into the frame.
+SETUP, ENTERED, LINK, TOO_LONG, BARE = "lab_setup", "lab_entered", "lab_link", "lab_too_long", "lab_bare"
+PAGE, FAULTS, NOTES, TOUCHED, OVERRULED = "lab_page", "lab_faults", "lab_notes", "lab_touched", "lab_overruled"
+SHELL, DEEP = "_in_shell", "_deeplink"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +146,7 @@ def current() -> Setup:
 
 def change(**selection: Any) -> None:
     """Change what is selected (stage, item, head) or typed; for callbacks."""
+    touch()
     st.session_state[SETUP] = replace(current(), **selection)
     st.session_state[FAULTS] = []
 
@@ -149,23 +157,37 @@ def change(**selection: Any) -> None:
 def _adopt_link(page: str) -> None:
     """Take the setup from the link: in a new session, and where the link has changed under an open one (Back, an edit).
 
-    Streamlit empties the query when the visitor goes to another page; then the setup stays as it is.
+    A run that a widget asked for never adopts: its link may be older than the setup. Streamlit empties the query on
+    the way to another page, and its history keeps that empty entry: Back to it means the setup as the page was entered.
     """
     state, params = st.session_state, st.query_params.to_dict()
-    moved = state.get(PAGE) not in (None, page)
-    if SETUP not in state or (params != state[LINK] and not (moved and not params)):
+    moved, touched = state.get(PAGE) not in (None, page), state.pop(TOUCHED, False)
+    if SETUP not in state:
         state[SETUP], state[FAULTS] = from_link(params)
         state[FAULTS] += [(f"{k} (twice)", "is given more than once; the last one is used")
                           for k in params if len(st.query_params.get_all(k)) > 1]  # fmt: skip
+    elif params != state[LINK] and not touched and not (moved and not params):
+        if params:
+            setup, state[FAULTS] = from_link(params)
+            left_out = {k: getattr(current(), k) for k in TEXTS if state[TOO_LONG] and k not in params}
+            state[SETUP] = replace(setup, **left_out)
+        else:
+            state[SETUP], state[FAULTS], state[BARE] = state[ENTERED], [], True
+    if moved or ENTERED not in state:
+        state[ENTERED], state[BARE] = state[SETUP], False
     state[PAGE] = page
 
 
 def _write_link() -> None:
-    params, too_long = to_link(current())
-    if params != st.query_params.to_dict():
+    """Bring the address bar to the setup; after Back to an empty entry it stays empty, or Back would lead no further."""
+    state = st.session_state
+    params, state[TOO_LONG] = to_link(current())
+    if state[BARE] and current() == state[ENTERED]:
+        params = {}
+    elif params != st.query_params.to_dict():
         st.query_params.from_dict(params)
-    st.session_state[LINK] = params
-    if too_long:
+    state[LINK] = params
+    if state[TOO_LONG]:
         st.sidebar.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text stays in this tab.")
 
 
@@ -186,7 +208,7 @@ def _sidebar() -> None:
                 _control(control)
         widget(st.number_input, "seed", "Seed", setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
                 help="Same setup and seed: the same weights, to the bit.")  # fmt: skip
-        more = st.expander("All switches", on_change="rerun", key="all_switches")
+        more = st.expander("All switches", on_change=touch, key="all_switches")
         if more.open:
             with more:
                 _all_switches()
@@ -237,24 +259,48 @@ def _control(control: Control) -> None:
 
 
 def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_change: Callable[[str], None], **kwargs: Any) -> None:
-    """A widget that shows the setup and changes it only through its callback: the setup is the one truth."""
-    key = f"set_{name}"
-    if st.session_state.get(key) != value or key not in st.session_state:
-        st.session_state[key] = value
-    make(label, key=key, on_change=on_change, args=(name,), **kwargs)
+    """A widget that shows `value` and changes it only through `on_change(name)`: the setup is the one truth.
+
+    Its own value is at `widget_value(name)`. Where the setup has overruled the widget, the browser may send the old
+    value once more before it hears of it; such an echo is not a change.
+    """
+    key, state = f"set_{name}", st.session_state
+    if key in state and state[key] != value:
+        state.setdefault(OVERRULED, {})[key] = (state[key], time.monotonic())
+    if key not in state or state[key] != value:
+        state[key] = value
+    make(label, key=key, on_change=_heard, args=(on_change, key, name), **kwargs)
+
+
+def widget_value(name: str) -> Any:
+    """What the widget of this name shows."""
+    return st.session_state[f"set_{name}"]
+
+
+def _heard(on_change: Callable[[str], None], key: str, name: str) -> None:
+    touch()
+    overruled = st.session_state.get(OVERRULED, {}).get(key)
+    if overruled and overruled[0] == st.session_state[key] and time.monotonic() - overruled[1] < ECHO_SECONDS:
+        return
+    on_change(name)
+
+
+def touch() -> None:
+    """Say that this run was asked for by a widget; the callback of every widget that has none of its own."""
+    st.session_state[TOUCHED] = True
 
 
 def _set_preset(name: str) -> None:
-    st.session_state[SETUP] = with_preset(current(), st.session_state["set_preset"])
+    st.session_state[SETUP] = with_preset(current(), widget_value("preset"))
     st.session_state[FAULTS] = []
 
 
 def set_choice(name: str) -> None:
-    change(**{name: st.session_state[f"set_{name}"]})
+    change(**{name: widget_value(name)})
 
 
 def _set_field(name: str) -> None:
-    st.session_state[SETUP], notes = with_field(current(), name, st.session_state[f"set_{name}"])
+    st.session_state[SETUP], notes = with_field(current(), name, widget_value(name))
     st.session_state[FAULTS], st.session_state[NOTES] = [], notes
 
 
@@ -264,8 +310,6 @@ def _set_field(name: str) -> None:
 def _run(setup: Setup) -> Capture | None:
     """The capture of this setup; where there is none, one sentence on the page says why."""
     source, target, notes = sentences(setup)
-    for note in notes:
-        st.info(note)
     given = source or target
     if not any(s.strip() for s in given):
         st.warning("There is nothing to read yet: type a sentence in the box at the left.")
@@ -273,6 +317,8 @@ def _run(setup: Setup) -> Capture | None:
     if len(given) > MAX_SENTENCES:
         st.warning(f"There are {len(given)} sentences and the limit is {MAX_SENTENCES}: remove some lines.")
         return None
+    for note in notes:
+        st.info(note)
     try:
         batch = _batch(setup, source, target)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}

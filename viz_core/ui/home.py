@@ -1,6 +1,7 @@
 """The parts of the home page."""
 
-import pandas as pd
+from collections import Counter
+
 import streamlit as st
 
 from viz_core.analysis.summary import predictions
@@ -12,7 +13,7 @@ from viz_core.presets import PRESETS
 from viz_core.text import visible
 from viz_core.ui.canvas import matrices
 from viz_core.ui.diagram import diagram
-from viz_core.ui.frame import Lab, change, set_choice, widget
+from viz_core.ui.frame import Lab, change, set_choice, touch, widget
 
 
 def drawing(capture: Capture) -> None:
@@ -33,7 +34,7 @@ def tokens(lab: Lab, capture: Capture) -> int:
     if n_items > 1:
         widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
                format_func=lambda i: str(i + 1))  # fmt: skip
-    matrices([stage_panel(capture, f"ids.{side}", item) for side in sides], key="home_ids")
+    matrices([stage_panel(capture, f"ids.{side}", item) for side in sides], key="home_ids", on_pick=lambda _: touch())
     st.caption("Each token is looked up by its id. <pad>, <bos> and <eos> are added by the model's input.".replace("<", r"\<"))
     return item
 
@@ -53,7 +54,8 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
         st.session_state[key] = last
     st.session_state.setdefault(key, last)
     if last:
-        st.select_slider("After the token", range(last + 1), key=key, format_func=lambda i: f"{i} · {visible(row[i])}")
+        st.select_slider("After the token", range(last + 1), key=key, on_change=touch,
+                         format_func=lambda i: f"{i} · {visible(row[i])}")  # fmt: skip
     shown = found[st.session_state[key]]
     names = [lab.word(side, i) for i in shown.ids]
     dark = st.context.theme.type == "dark"
@@ -66,13 +68,13 @@ def preset_rows(lab: Lab) -> None:
     """What the preset's document states, and what had to be repaired or assumed."""
     preset = PRESETS[lab.setup.preset]
     st.subheader("Where this model comes from", anchor=False)
-    counts = pd.Series([r.status for r in preset.rows]).value_counts()
+    counts = Counter(r.status for r in preset.rows)
     st.markdown(
-        f"Preset **{preset.title}**. {preset.summary} Of {len(preset.rows)} choices the text states {counts.get('stated', 0)}, "
-        f"{counts.get('repaired', 0)} are repaired (the printed code cannot run or contradicts the text) "
-        f"and {counts.get('assumed', 0)} assumed (named but not shown)."
+        f"Preset **{preset.title}**. {preset.summary} Of {len(preset.rows)} choices the text states {counts['stated']}, "
+        f"{counts['repaired']} are repaired (the printed code cannot run or contradicts the text) "
+        f"and {counts['assumed']} assumed (named but not shown)."
     )
-    with st.expander("All choices, each with its ground"):
-        rows = [(r.topic, r.value, r.status, r.why) for r in preset.rows]
-        table = pd.DataFrame(rows, columns=["choice", "here", "ground", "why"])
-        st.dataframe(table, hide_index=True, width="stretch", height=36 * (len(table) + 1))
+    choices = st.expander("All choices, each with its ground", on_change=touch, key="home_choices")
+    if choices.open:
+        rows = [{"choice": r.topic, "here": r.value, "ground": r.status, "why": r.why} for r in preset.rows]
+        choices.table(rows)

@@ -7,7 +7,7 @@ from viz_core.text import visible
 
 def code(text: str, limit: int = 120) -> str:
     """Typed text as a Markdown code span, in which nothing is markup. Control characters become visible."""
-    shown = "".join(map(visible, text.replace("\n", "⏎")[:limit])).replace("␠", " ") + ("…" if len(text) > limit else "")
+    shown = visible(text.replace("\n", "⏎")[:limit]).replace("␠", " ") + ("…" if len(text) > limit else "")
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     return f"{fence} {shown} {fence}"
 

@@ -148,14 +148,26 @@ class Setup:
 
 
 def changes(setup: Setup) -> dict[str, Any]:
-    """Config fields that differ from the preset's, resolved values compared."""
+    """The fewest config fields that, set on the preset's config, give this one."""
     base = PRESETS[setup.preset].config
-    found = {}
-    for c in CONTROLS:
-        both_derived = getattr(setup.config, c.field) is None and getattr(base, c.field) is None
-        if not both_derived and c.value(setup.config) != c.value(base):
-            found[c.field] = c.value(setup.config)
+    found = {c.field: c.value(setup.config) for c in CONTROLS if getattr(setup.config, c.field) != getattr(base, c.field)}
+    for name in list(found):  # one that follows from the rest need not be said
+        rest = {f: v for f, v in found.items() if f != name}
+        if _resolved(_config(base, rest)) == _resolved(setup.config):
+            found = rest
     return found
+
+
+def _resolved(config: TransformerConfig | None) -> list[Any]:
+    return [] if config is None else [c.value(config) for c in CONTROLS]
+
+
+def _config(base: TransformerConfig, fields: Mapping[str, Any]) -> TransformerConfig | None:
+    """The base with these fields; None where they do not fit together."""
+    try:
+        return replace(base, **fields)
+    except ValueError:
+        return None
 
 
 # ---------------------------------------------------------------- changing
@@ -177,12 +189,13 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
 
     heads = values["n_heads"]
     if values["d_model"] % heads:
-        follow("d_model", max(1, round(values["d_model"] / heads)) * heads, f"it splits into {heads} equal heads")
+        follow("d_model", _multiple(values["d_model"], heads), f"it splits into {heads} equal heads")
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
-        follow("qk_dim", max(1, round(width)) * heads, f"it splits into {heads} equal heads")
+        follow("qk_dim", _multiple(values["qk_dim"], heads), f"it splits into {heads} equal heads")
     if values["position"] == "rope" and (values["qk_dim"] or values["d_model"]) // heads % 2:
-        follow("qk_dim", ((values["qk_dim"] or values["d_model"]) // heads + 1) * heads, "RoPE turns pairs of features")
+        width = (values["qk_dim"] or values["d_model"]) // heads
+        follow("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, "RoPE turns pairs of features")
     if values["norm"] == "none":
         values["final_norm"] = None
     if values["architecture"] != "encoder-only":
@@ -200,6 +213,11 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
         follow("mask_padded_queries", False, "no padding is masked")
     config = TransformerConfig(**values)
     return replace(setup, config=config, stage=_kept_stage(setup.stage, config), attn_head=min(setup.attn_head, config.n_heads - 1)), notes
+
+
+def _multiple(size: int, heads: int) -> int:
+    """The multiple of the head count nearest to a size, within what is offered."""
+    return min(max(1, round(size / heads)), MAX_D_MODEL // heads) * heads
 
 
 def _kept_stage(stage: str, config: TransformerConfig) -> str:
@@ -263,7 +281,8 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
 def _to_text(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
 def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[Any, str]:
@@ -276,7 +295,7 @@ def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[
     if not numbers or any(isinstance(o, str | bool) for o in options):
         return None, "is not one of " + ", ".join(by_text) + "; the preset's is used"
     low, high = min(numbers), MAX_D_MODEL if control.field in ("d_model", "qk_dim") else max(numbers)
-    low = 1 if isinstance(numbers[0], int) and control.field not in ("source_pad_id", "target_pad_id", "n_segments") else low
+    low = min(low, 5 if "vocab" in control.field else 1) if isinstance(numbers[0], int) else low
     kind = type(numbers[0])
     try:
         value = kind(text)
@@ -297,8 +316,9 @@ def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[Transform
         except ValueError as error:
             reason = str(error)
             guilty = reason.split("=")[0]
-            if guilty not in fields:
-                guilty = next((f for f in fields if f in reason), next(iter(fields)))
+            if guilty not in fields:  # the reason names a field of the preset: find one whose absence helps
+                helps = (f for f in fields if _config(base, {k: v for k, v in fields.items() if k != f}))
+                guilty = next(helps, next((f for f in fields if f in reason), next(iter(fields))))
             faults.append((f"{guilty}={_to_text(fields.pop(guilty))}", f"does not fit ({reason.rstrip('.')}); the preset's is used"))
 
 
@@ -314,7 +334,7 @@ def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
 
 def _whole(most: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and int(text) <= most):
+        if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= most):
             raise ValueError(f"is not a whole number from 0 to {most}")
         return int(text)
 
@@ -332,16 +352,25 @@ def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
     if not c.has_cross_attention:
         own = [line for line in (source if c.has_encoder else target) if line.strip()]
         return (own, [], notes) if c.has_encoder else ([], own, notes)
-    pairs = []
+    pairs, bare, orphans = [], [], []
     for i in range(max(len(source), len(target))):
         s, t = (side[i] if i < len(side) else "" for side in (source, target))
         if s.strip():
             pairs.append((s, t))
-            if not t.strip():
-                notes.append(f"Line {i + 1} has no target: the decoder reads <bos> alone.")
-        elif t.strip():
-            notes.append(f"Line {i + 1} has a target but no source, so it is left out.")
+        if s.strip() and not t.strip():
+            bare.append(i + 1)
+        if t.strip() and not s.strip():
+            orphans.append(i + 1)
+    if bare:
+        notes.append(f"No target for {_line_numbers(bare)}: there the decoder reads <bos> alone.")
+    if orphans:
+        notes.append(f"No source for {_line_numbers(orphans)}: what stands there as target is left out.")
     return [s for s, _ in pairs], [t for _, t in pairs], notes
+
+
+def _line_numbers(numbers: list[int]) -> str:
+    few = ", ".join(map(str, numbers[:6])) + (", …" if len(numbers) > 6 else "")
+    return f"line {few}" if len(numbers) == 1 else f"lines {few}"
 
 
 def ids(side: str, lines: Sequence[str]) -> list[list[int]]:

@@ -3,6 +3,7 @@
 import html
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -17,7 +18,7 @@ from viz_core.stages import Stage, tour
 from viz_core.text import visible
 from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.diagram import diagram
-from viz_core.ui.frame import Lab, change, set_choice, widget
+from viz_core.ui.frame import Lab, change, set_choice, touch, widget, widget_value
 
 PLAY_SECONDS = 2.0  # long enough to read a title, short enough to hold a room
 WHOLE, TOUR = "Whole walk", "Short tour"
@@ -57,7 +58,9 @@ def step_by_step(lab: Lab) -> None:
     with right:
         _modes(stage, tour(capture.config)[0])
         stops = walk(capture, st.session_state[MODE], st.session_state[NORMS])
-        _jumps(capture, stage)
+        if st.toggle("Jump to a stage", key="walk_jump", on_change=touch, persist_state="session",
+                     help="Choose chapter, section and operation by name."):  # fmt: skip
+            _jumps(capture, stage)
         _map(capture, name)
     with left:
         item, head = _moves(lab, capture, stops, name)
@@ -84,12 +87,17 @@ def _modes(stage: Stage, begin: str) -> None:
     # A button, since a radio group would keep the focus and with it the arrow keys.
     st.button("Walk all stages" if touring else "Take the short tour", icon=":material/route:", width="stretch", key="walk_tour",
               on_click=_switch_mode, args=(begin,), help="Eight stops that take one token from its id to its logits.")  # fmt: skip
-    st.toggle("Open LayerNorms", key=NORMS, persist_state="session", disabled=touring,
+    st.toggle("Open LayerNorms", key=NORMS, persist_state="session", disabled=touring, on_change=touch,
               help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
+
+
+def _scrub(stops: list[str], name: str) -> None:
+    change(stage=stops[min(widget_value(name), len(stops)) - 1])
 
 
 def _switch_mode(first: str) -> None:
     """The tour begins at its first stop, wherever the walk was; the walk goes on where the tour was."""
+    touch()
     if st.session_state[MODE] == TOUR:
         st.session_state[MODE] = WHOLE
     else:
@@ -111,9 +119,8 @@ def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int
                   shortcut="P", on_click=_toggle_play, key="walk_play")  # fmt: skip
         selected = _selection(lab, capture, capture.stage(name))
     if len(stops) > 1:
-        st.session_state["walk_scrubber"] = at + 1
-        st.slider(f"Step {at + 1} of {len(stops)} · {name}", 1, len(stops), key="walk_scrubber", on_change=_scrub,
-                  args=(tuple(stops),))  # fmt: skip
+        label = f"Step {at + 1} of {len(stops)} · {_path(capture.stage(name))}"
+        widget(st.slider, "walk_scrubber", label, at + 1, partial(_scrub, stops), min_value=1, max_value=len(stops))
     return selected
 
 
@@ -130,6 +137,11 @@ def _selection(lab: Lab, capture: Capture, stage: Stage) -> tuple[int, int]:
     return item, head
 
 
+def _path(stage: Stage) -> str:
+    """ "Encoder layer 0 › Self-attention › weights" """
+    return " › ".join(dict.fromkeys((stage.block, stage.sublayer, stage.leaf)))
+
+
 def _nearest(order: Sequence[str], stops: Sequence[str], name: str) -> int:
     """The place in the walk at or before a stage."""
     place = {n: i for i, n in enumerate(order)}
@@ -140,11 +152,8 @@ def _go(name: str) -> None:
     change(stage=name)
 
 
-def _scrub(stops: tuple[str, ...]) -> None:
-    change(stage=stops[st.session_state["walk_scrubber"] - 1])
-
-
 def _toggle_play() -> None:
+    touch()
     st.session_state[PLAYING] = not st.session_state.get(PLAYING, False)
     st.session_state[TICK] = time.monotonic()
 
@@ -189,13 +198,13 @@ def _jumps(capture: Capture, stage: Stage) -> None:
         ("Operation", stage.leaf, {s.leaf: s.name for s in reversed(section)}),
     )
     for label, value, first in levels:
-        key = f"walk_{label}"
-        st.session_state[key] = value
-        st.selectbox(label, list(first)[::-1], key=key, on_change=_jump, args=(key, first))
+        widget(st.selectbox, f"walk_{label}", label, value, partial(_jump, first), options=list(first)[::-1])
 
 
-def _jump(key: str, target: dict[str, str]) -> None:
-    change(stage=target[st.session_state[key]])
+def _jump(first: dict[str, str], name: str) -> None:
+    """Go to the first stage of what was chosen; a choice made on an older page may be none of this one's."""
+    if (chosen := widget_value(name)) in first:
+        change(stage=first[chosen])
 
 
 def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) -> None:
@@ -203,7 +212,7 @@ def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) ->
     shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
     panels = stage_panels(capture, stage.name, item, head, lab.tokenizers)
     lead = _followed(lab, capture, stage, panels, item) if st.session_state[MODE] == TOUR else None
-    pick = matrices(panels, key="walk_canvas", pick=lead)
+    pick = matrices(panels, key="walk_canvas", pick=lead, on_pick=lambda _: touch())
     if pick is None:
         st.caption("Hover over a cell to read it; click it, then use the arrow keys, to pick it. ← and → walk, P plays.")
         return
@@ -228,7 +237,7 @@ def _followed(lab: Lab, capture: Capture, stage: Stage, panels: list[Panel], ite
     row = capture.tokens(side)[item]
     st.session_state[FOLLOW] = min(st.session_state.get(FOLLOW, len(row) - 1), len(row) - 1)
     st.selectbox("Follow the token", range(len(row)), key=FOLLOW, format_func=lambda t: f"{t} · {visible(row[t])}",
-                 persist_state="session")  # fmt: skip
+                 persist_state="session", on_change=touch)  # fmt: skip
     return Pick(len(panels) - 1, *strongest(panels[-1], st.session_state[FOLLOW], signed=stage.leaf == "logits"))
 
 

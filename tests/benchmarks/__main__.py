@@ -1,0 +1,43 @@
+"""The benchmarks: `python tests/benchmarks [--small] [--only NAME]`.
+
+Each row is a ratio of two things measured in turns, in one run, so that it says the same on a slow machine.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import torch
+
+from tests.benchmarks import forward, measure, recording, start, stepping
+from tests.browser.conftest import find_browser
+
+BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "start": start}
+IN_BROWSER = ("stepping", "start")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python tests/benchmarks", description="Measure how fast the model and the app are.")
+    parser.add_argument("--small", action="store_true", help="tiny sizes and few repeats: shows that everything runs")
+    parser.add_argument("--only", choices=BENCHMARKS, help="one of the benchmarks")
+    given = parser.parse_args()
+
+    results: list[measure.Result] = []
+    for name in [given.only] if given.only else BENCHMARKS:
+        if name in IN_BROWSER and find_browser() is None:
+            print(f"{name} is left out: no browser; install Chromium, or let CHROMIUM name one.")
+            continue
+        before = os.getloadavg()[0]
+        results += BENCHMARKS[name].measure(given.small)
+        print(f"{name} is measured; load {before:.1f} before, {os.getloadavg()[0]:.1f} after.", flush=True)
+    print(f"\n{os.cpu_count()} cores, {torch.get_num_threads()} torch threads, torch {torch.__version__}")
+    if given.small:
+        print("Small sizes show that everything runs; they have no bar.")
+    print("\n" + measure.table(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,374 @@
+"""The app in Chromium: links, keys, the Back button, drawings and pictures, as a visitor meets them."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from tests.browser.helpers import idle, open_page
+from viz_core.presets import PRESETS
+from viz_core.run import run
+from viz_core.stages import stages
+from viz_core.ui.setup import DEFAULT_SOURCE, DEFAULT_TARGET
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page, WebSocketRoute
+
+PICTURES = Path(__file__).with_name("pictures")
+PAGES = {"": "Watch a Transformer", "step_by_step": "How does one token"}  # path → how its title begins
+ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
+WEIGHTS = "decoder.layers.0.cross_attn.weights"
+Open = Callable[..., "Page"]
+
+
+@pytest.fixture
+def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+    """`open_at("step_by_step", stage="logits", width=390)` → that page, drawn."""
+
+    def open_at(path: str = "", width: int = 1280, theme: str = "light", **params: str) -> Page:
+        return open_page(new_page(width=width, theme=theme), address(serve(), path, **params))
+
+    return open_at
+
+
+def address(base: str, path: str = "", **params: str) -> str:
+    return f"{base}/{path}" + ("?" + urlencode(params) if params else "")
+
+
+def query(page: Page) -> dict[str, str]:
+    return {k: v[-1] for k, v in parse_qs(urlsplit(page.url).query, keep_blank_values=True).items()}
+
+
+def at_stage(page: Page, name: str) -> None:
+    """Wait until the walk is at a stage: the address, the drawing and the canvas say so."""
+    page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get("stage", [ORDER[0]]) == [name])
+    page.locator('[data-box][aria-current="step"]').wait_for()
+    idle(page)
+
+
+def canvas(page: Page, title: str) -> Locator:
+    found = page.locator(f'canvas[data-title="{title}"][data-drawn]')
+    found.wait_for()
+    return found
+
+
+def cell(drawn: Locator, row: int, col: int) -> dict[str, float]:
+    left, top, wide, high = map(float, drawn.get_attribute("data-grid").split(","))
+    return {"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high}
+
+
+def box(page: Page, side: str = "Source sentences") -> Locator:
+    return page.get_by_role("textbox", name=side, exact=True)
+
+
+def until(page: Page, true: Callable[[], bool], seconds: float = 30) -> None:
+    """Let the page work until something seen from here holds."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never came to hold"
+        page.wait_for_timeout(10)
+
+
+def title(page: Page) -> str:
+    return page.locator("h1").inner_text()
+
+
+# ---------------------------------------------------------------- links
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_deep_link_to_a_fresh_server(serve: Callable[..., str], new_page: Callable[..., Page], path: str) -> None:
+    params = {"preset": "003", "seed": "5", "source": "a b  c"}
+    page = open_page(new_page(), address(serve(fresh=True), path, **params))
+    assert title(page).startswith(PAGES[path])
+    assert urlsplit(page.url).path == f"/{path}" and query(page) == params
+    assert page.get_by_test_id("stSidebarNavLink").count() == len(PAGES)  # its frame
+    assert box(page, "Sentences").input_value() == "a b  c"
+    assert page.get_by_role("dialog").count() == 0
+    assert page.get_by_test_id("stException").count() == 0
+
+
+def test_a_link_opens_the_same_state_elsewhere(serve: Callable[..., str], open_at: Open, new_page: Callable[..., Page]) -> None:
+    page = open_at("step_by_step", stage=WEIGHTS)
+    box(page).fill("one two three")
+    box(page).press("Control+Enter")
+    page.wait_for_url(re.compile("source=one"))
+    idle(page)
+    page.get_by_role("slider", name="n_heads").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(re.compile("n_heads=3"))
+    idle(page)
+    link = page.url
+    elsewhere = serve(fresh=True) + link.removeprefix(serve())
+    other = open_page(new_page(), elsewhere)
+    assert query(other) == query(page) and other.get_by_test_id("stAlert").count() == 0
+    for each in (page, other):
+        assert box(each).input_value() == "one two three"
+    seen = [canvas(each, "cross_attn.weights · head 0") for each in (page, other)]
+    assert len({each.get_attribute("data-drawn") for each in seen}) == 1  # the same numbers, to the bit
+    assert seen[0].get_attribute("data-cols") == "3"
+
+
+def test_switching_pages_keeps_the_setup(open_at: Open) -> None:
+    page = open_at("", seed="5", source="mine")
+    for path in ("step_by_step", "", "step_by_step"):
+        page.get_by_test_id("stSidebarNavLink").nth(list(PAGES).index(path)).click()
+        page.locator("h1").filter(has_text=PAGES[path]).wait_for()
+        idle(page)
+        assert box(page).input_value() == "mine"
+        assert query(page) == {"seed": "5", "source": "mine"}
+
+
+# ---------------------------------------------------------------- Back
+
+
+def test_back_undoes_a_step_and_a_change(open_at: Open) -> None:
+    page = open_at("step_by_step")
+    for name in ORDER[1:3]:
+        page.keyboard.press("ArrowRight")
+        at_stage(page, name)
+    box(page).fill("something else")
+    box(page).press("Control+Enter")
+    page.wait_for_url(re.compile("source="))
+    idle(page)
+    page.go_back()
+    page.wait_for_url(lambda url: "source=" not in url)
+    idle(page)
+    assert box(page).input_value() == DEFAULT_SOURCE
+    page.go_back()
+    at_stage(page, ORDER[1])
+    page.go_forward()
+    at_stage(page, ORDER[2])
+
+
+def test_back_over_a_page_finds_the_same_setup(open_at: Open) -> None:
+    page = open_at("", seed="5", source="mine")
+    page.get_by_test_id("stSidebarNavLink").nth(1).click()
+    page.locator("h1").filter(has_text=PAGES["step_by_step"]).wait_for()
+    idle(page)
+    for _ in range(4):
+        page.go_back()
+        idle(page)
+        assert box(page).input_value() == "mine"  # no stop on the way back forgets it
+        if title(page).startswith(PAGES[""]):
+            break
+    assert title(page).startswith(PAGES[""]) and query(page)["seed"] == "5"
+
+
+def test_back_keeps_a_text_that_is_too_long_for_the_link(open_at: Open) -> None:
+    page = open_at("step_by_step", position="none")
+    long = "the cat sat " * 60 + "猫" * 900
+    box(page).fill(long)
+    box(page).press("Control+Enter")
+    page.get_by_test_id("stAlert").filter(has_text="leaves the text out").wait_for()
+    idle(page)
+    page.get_by_role("slider", name="n_heads").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(re.compile("n_heads=3"))
+    idle(page)
+    page.go_back()
+    page.wait_for_url(lambda url: "n_heads" not in url)
+    idle(page)
+    assert box(page).input_value() == long
+
+
+# ---------------------------------------------------------------- keys
+
+
+def test_arrow_keys_walk(open_at: Open) -> None:
+    page = open_at("step_by_step")
+    for key, name in [("ArrowRight", ORDER[1]), ("ArrowRight", ORDER[2]), ("ArrowLeft", ORDER[1]), ("ArrowLeft", ORDER[0])]:
+        page.keyboard.press(key)
+        at_stage(page, name)
+    page.keyboard.press("ArrowLeft")  # the first stage holds
+    idle(page)
+    at_stage(page, ORDER[0])
+
+
+@pytest.mark.parametrize("where", ["text", "canvas", "slider"])
+def test_arrow_keys_that_belong_to_something_else_do_not_walk(open_at: Open, where: str) -> None:
+    page = open_at("step_by_step", stage=WEIGHTS)
+    if where == "text":
+        box(page).focus()
+    elif where == "canvas":
+        canvas(page, "cross_attn.weights · head 0").focus()
+    else:
+        page.get_by_role("slider", name="d_model").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    if where == "canvas":
+        page.locator('canvas[data-pick="0,0"]').wait_for()
+    if where == "slider":
+        page.wait_for_url(re.compile("d_model="))
+    idle(page)
+    assert query(page)["stage"] == WEIGHTS
+    page.locator("h1").click()  # away from it, they walk again
+    page.keyboard.press("ArrowRight")
+    at_stage(page, ORDER[ORDER.index(WEIGHTS) + 1])
+
+
+def test_keys_in_a_hurry_break_nothing(open_at: Open) -> None:
+    page = open_at("step_by_step", source="typed by hand")
+    for i in range(60):
+        page.keyboard.press("ArrowLeft" if i % 5 == 4 else "ArrowRight", delay=(30, 80, 150, 45)[i % 4])
+    idle(page)
+    assert page.get_by_test_id("stException").count() == 0
+    assert box(page).input_value() == "typed by hand" and query(page)["source"] == "typed by hand"
+    assert box(page, "Target sentences").input_value() == DEFAULT_TARGET
+    assert query(page).get("stage", ORDER[0]) in ORDER
+    now = ORDER.index(query(page).get("stage", ORDER[0]))
+    page.keyboard.press("ArrowRight")  # and the walk goes on from where it is
+    at_stage(page, ORDER[now + 1])
+
+
+def test_a_slow_line_never_takes_a_step_back(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    """Answers reach a far visitor late, so that a click may still carry the address of the step before."""
+    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+    page = new_page()
+    waiting: list[Callable[[], None]] = []  # answers on their way
+    finished = 0  # runs whose last answer is on its way
+    slow = False
+
+    def connect(socket: WebSocketRoute) -> None:
+        def answer(message: bytes) -> None:
+            nonlocal finished
+            if not slow:
+                return socket.send(message)
+            waiting.append(lambda: socket.send(message))
+            finished += ForwardMsg.FromString(message).WhichOneof("type") == "script_finished"
+
+        server = socket.connect_to_server()
+        server.on_message(answer)
+        socket.on_message(server.send)
+
+    page.route_web_socket(re.compile("_stcore/stream"), connect)
+    open_page(page, address(serve(), "step_by_step"))
+    slow = True
+    box(page).fill("hello there")
+    box(page).press("Control+Enter")
+    until(page, lambda: finished == 1)
+    page.locator(".st-key-walk_next button").evaluate("button => button.click()")  # before the answer is there
+    until(page, lambda: finished == 2)
+    slow = False
+    for arrive in waiting:
+        arrive()
+    page.wait_for_url(re.compile("source=hello"))
+    idle(page)
+    assert query(page) == {"source": "hello there", "stage": ORDER[1]}
+    assert box(page).input_value() == "hello there"
+
+
+def test_p_plays_and_pauses(open_at: Open) -> None:
+    page = open_at("step_by_step")
+    page.keyboard.press("p")
+    page.get_by_role("button", name="Pause").wait_for()
+    page.wait_for_url(re.compile(f"stage={re.escape(ORDER[2])}"), timeout=30_000)  # two steps on, by itself
+    page.keyboard.press("p")
+    page.get_by_role("button", name="Play").wait_for()
+    idle(page)
+    stopped = query(page)["stage"]
+    page.keyboard.press("ArrowRight")
+    at_stage(page, ORDER[ORDER.index(stopped) + 1])
+    assert page.get_by_role("button", name="Play").count() == 1
+
+
+def test_playing_ends_at_the_last_stage(open_at: Open) -> None:
+    page = open_at("step_by_step", stage=ORDER[-2])
+    page.keyboard.press("p")
+    page.wait_for_url(re.compile(f"stage={ORDER[-1]}"), timeout=30_000)
+    page.get_by_role("button", name="Play").wait_for()
+
+
+# ---------------------------------------------------------------- drawings
+
+
+def test_a_box_on_home_opens_its_stage(open_at: Open) -> None:
+    page = open_at("", seed="5")
+    chosen = page.locator("[data-box]").nth(12)
+    stage = chosen.get_attribute("data-stage")
+    chosen.click()
+    page.locator("h1").filter(has_text=PAGES["step_by_step"]).wait_for()
+    at_stage(page, stage)
+    assert query(page) == {"seed": "5", "stage": stage}
+    assert page.locator('[aria-current="step"]').get_attribute("data-stage") == stage
+
+
+def test_a_box_beside_the_walk_goes_there(open_at: Open) -> None:
+    page = open_at("step_by_step")
+    wanted = page.locator('[data-stage="encoder.embed"]').first
+    wanted.click()
+    at_stage(page, "encoder.embed")
+    page.locator('[data-box][aria-current="step"]').press("Enter")  # its own box: nothing to do
+    idle(page)
+    assert query(page)["stage"] == "encoder.embed"
+
+
+def test_a_picked_cell_shows_the_exact_value(open_at: Open) -> None:
+    page = open_at("step_by_step", stage=WEIGHTS, attn_head="2")
+    weights = canvas(page, "cross_attn.weights · head 2")
+    weights.click(position=cell(weights, 3, 1))
+    said = page.get_by_test_id("stText").filter(has_text=WEIGHTS)
+    said.wait_for()
+    capture = run(PRESETS["000"].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
+    value = float(capture[WEIGHTS][0, 2, 3, 1])
+    assert f"{WEIGHTS}[b=0, h=2, t=3, s=1] = {value:.6g}" in said.inner_text()
+    assert "垫子" in said.inner_text() and "cat" in said.inner_text()
+    page.keyboard.press("ArrowRight")
+    page.get_by_test_id("stText").filter(has_text="s=2").wait_for()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_both_themes(open_at: Open, theme: str) -> None:
+    page = open_at("step_by_step", theme=theme, stage=WEIGHTS)
+    assert canvas(page, "cross_attn.weights · head 0").get_attribute("data-theme") == theme
+    paper = page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", paper)[:3])) > 380) == (theme == "light")
+    page.goto(address(page.url.split("/step")[0]))
+    idle(page)
+    ink = page.locator(".js-plotly-plot .ytick text").first.evaluate("e => getComputedStyle(e).fill")
+    assert (sum(map(int, re.findall(r"\d+", ink)[:3])) < 380) == (theme == "light")
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("params", [{}, {"preset": "004", "stage": WEIGHTS}])
+def test_a_phone_scrolls_down_only(open_at: Open, path: str, params: dict[str, str]) -> None:
+    page = open_at(path, width=390, **params)
+    page.locator("canvas[data-drawn]").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    wide = "e => e.scrollWidth - e.clientWidth"
+    assert page.get_by_test_id("stMain").evaluate(wide) <= 0
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_notes_read_as_they_are_written(open_at: Open, path: str) -> None:
+    page = open_at(path, target="", stage="ids.target")
+    assert "the decoder reads <bos> alone" in page.get_by_test_id("stAlert").first.inner_text()
+    if path:
+        assert "the answers shifted right behind <bos>" in page.locator("h3").first.inner_text()
+
+
+# ---------------------------------------------------------------- README's pictures
+
+
+@pytest.mark.parametrize(("name", "path"), [("home", ""), ("step_by_step", "step_by_step")])
+def test_pictures_for_the_readme(open_at: Open, request: pytest.FixtureRequest, name: str, path: str) -> None:
+    file = PICTURES / f"{name}.png"
+    if os.environ.get("UPDATE") == "1":
+        page = open_at(path, **({"stage": WEIGHTS} if path else {}))
+        page.set_viewport_size({"width": 1280, "height": 800})
+        idle(page)
+        page.locator("canvas[data-drawn]").first.wait_for()
+        page.mouse.move(640, 2)
+        PICTURES.mkdir(exist_ok=True)
+        page.screenshot(path=file, animations="disabled", caret="hide")
+    data = file.read_bytes()
+    assert data.startswith(b"\x89PNG") and struct.unpack(">II", data[16:24]) == (1280, 800)

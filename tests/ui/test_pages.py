@@ -1,0 +1,486 @@
+"""Every page run as a visitor's browser would ask for it, without a browser: what is on it, and what bad input does."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from viz_core.config import CHOICES
+from viz_core.limits import MAX_CAPTURE_BYTES
+from viz_core.presets import PRESETS
+from viz_core.stages import stages, tour
+from viz_core.ui.setup import BY_FIELD, Setup, from_link, with_preset
+
+APP = Path(__file__).parents[2] / "app.py"
+PAGES = ("home", "step_by_step")
+TINY = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "1", "n_decoder_layers": "1", "max_len": "100",
+        "source_vocab_size": "50", "target_vocab_size": "50"}  # fmt: skip
+each_page = pytest.mark.parametrize("page", PAGES)
+each_preset = pytest.mark.parametrize("preset", PRESETS)
+Open = Callable[..., AppTest]
+
+
+def tiny(preset: str = "000", **more: str) -> dict[str, str]:
+    """A link to a small model of a preset."""
+    sizes = TINY | ({"qk_dim": "16"} if PRESETS[preset].config.qk_dim else {})
+    return {"preset": preset} | sizes | more
+
+
+@pytest.fixture
+def open_at() -> Iterator[Open]:
+    """`open_at("step_by_step", preset="003")` → the page behind that link, already run."""
+
+    def open_at(page: str = "home", **params: str) -> AppTest:
+        at = AppTest.from_file(APP, default_timeout=60)
+        at.query_params.update(params)
+        at.run()
+        if page != "home":
+            at.switch_page(f"pages/{page}.py").run()
+        return at
+
+    yield open_at
+
+
+def sound(at: AppTest) -> AppTest:
+    """The run reached its end and shows no error."""
+    assert not at.exception, [e.message for e in at.exception]
+    assert not at.error
+    assert len(at.title) == 1
+    return at
+
+
+def status(at: AppTest) -> str:
+    (found,) = [c.value for c in at.caption if "parameters" in c.value]
+    return found
+
+
+def components(at: AppTest) -> int:
+    """Canvases and drawings on the page."""
+    return len(at.get("bidi_component"))
+
+
+def said(at: AppTest) -> str:
+    return "\n".join(e.value for e in (*at.warning, *at.info))
+
+
+def link(at: AppTest) -> dict[str, str]:
+    """What the address says."""
+    return {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
+
+
+def here(at: AppTest) -> str:
+    """The stage that the walk is at."""
+    return at.session_state["lab_setup"].stage
+
+
+def typed(at: AppTest, side: str) -> str:
+    return at.text_area(key=f"set_{side}").value
+
+
+# ---------------------------------------------------------------- what is on the pages
+
+
+@each_preset
+def test_home_at_the_presets_own_size(open_at: Open, preset: str) -> None:
+    at = sound(open_at(preset=preset))
+    assert not at.warning
+    assert status(at).startswith(PRESETS[preset].config.architecture)
+    assert components(at) == 2  # the ids and the drawing
+    (chart,) = at.get("plotly_chart")
+    assert len(json.loads(chart.proto.spec)["data"][0]["y"]) == 8
+    assert any(PRESETS[preset].title in m.value for m in at.markdown)
+
+
+@each_page
+@each_preset
+def test_every_page_with_every_preset(open_at: Open, page: str, preset: str) -> None:
+    at = sound(open_at(page, **tiny(preset)))
+    assert not at.warning and not at.info
+    assert "parameters, untrained" in status(at) and " ms on " in status(at)
+    assert components(at) == 2
+    if page == "step_by_step":
+        (formula,) = at.latex
+        assert "x_{bt}" in formula.value
+        assert at.code[0].language == "python"
+
+
+@each_preset
+def test_the_status_counts_the_models_parameters(open_at: Open, preset: str) -> None:
+    from viz_core.run import build
+
+    params = tiny(preset)
+    count = sum(p.numel() for p in build(from_link(params)[0].config).parameters())
+    assert f"· {count:,} parameters, untrained ·" in status(open_at(**params))
+
+
+def corners(preset: str) -> list[str]:
+    """The first stage of every chapter, and the steps inside the first LayerNorm."""
+    table = stages(from_link(tiny(preset))[0].config)
+    first = {s.block: s.name for s in reversed(table)}
+    norm = next((s.prefix for s in table if s.inside_norm), None)
+    return [*first.values(), *(s.name for s in table if s.prefix == norm)]
+
+
+def jumps(at: AppTest) -> AppTest:
+    """The page with its select boxes open: they are drawn on demand."""
+    if "walk_jump" not in at.session_state or not at.session_state["walk_jump"]:
+        at.session_state["walk_jump"] = True
+        sound(at.run())
+    return at
+
+
+@each_preset
+def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
+    at = open_at("step_by_step", **tiny(preset))
+    table = {s.name: s for s in stages(at.session_state["lab_setup"].config)}
+    for name in corners(preset):
+        at.query_params["stage"] = name
+        sound(at.run())
+        assert here(at) == name
+        assert at.latex[0].value.strip("$\n ") == table[name].formula
+        assert jumps(at).selectbox(key="set_walk_Chapter").value == table[name].block
+        assert jumps(at).selectbox(key="set_walk_Operation").value == table[name].leaf
+        assert at.toggle(key="walk_norms").value or not table[name].inside_norm
+        assert not at.warning and components(at) == 2
+
+
+@pytest.mark.parametrize("position", CHOICES["position"])
+@pytest.mark.parametrize("norm", CHOICES["norm"])
+@pytest.mark.parametrize("architecture", CHOICES["architecture"])
+def test_every_kind_of_model(open_at: Open, architecture: str, norm: str, position: str) -> None:
+    side = "encoder" if architecture == "encoder-only" else "decoder"
+    stage = f"{side}.layers.0.self_attn.weights"
+    at = sound(open_at("step_by_step", **tiny(architecture=architecture, norm=norm, position=position, stage=stage)))
+    assert not at.warning
+    assert status(at).startswith(architecture)
+    assert here(at) == stage and components(at) == 2
+
+
+def test_app_py_runs_first_in_every_run(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny(source="a b"))
+    for _ in range(3):
+        sound(at.run())
+        assert typed(at, "source") == "a b"  # the sidebar is app.py's
+
+
+@pytest.mark.parametrize("page", PAGES[1:])
+def test_a_page_alone_goes_through_app_py(page: str) -> None:
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.switch_page(f"pages/{page}.py")
+    at.query_params["seed"] = "5"
+    sound(at.run())
+    assert at.title[0].value == "How does one token become a prediction?"
+    assert at.number_input(key="set_seed").value == 5
+
+
+# ---------------------------------------------------------------- moving
+
+
+def test_next_and_previous_walk(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny())
+    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
+    assert at.button(key="walk_previous").disabled
+    for name in order[1:5]:
+        sound(at.button(key="walk_next").click().run())
+        assert here(at) == name and link(at)["stage"] == name
+    for name in order[3::-1]:
+        sound(at.button(key="walk_previous").click().run())
+        assert here(at) == name
+    at.query_params["stage"] = "loss"
+    sound(at.run())
+    assert at.button(key="walk_next").disabled and not at.button(key="walk_previous").disabled
+    assert f"of {len(order)} · Output › loss" in at.slider(key="set_walk_scrubber").label
+
+
+def test_the_whole_walk_end_to_end(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny("003"))
+    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
+    for name in order[1:]:
+        sound(at.button(key="walk_next").click().run())
+        assert here(at) == name
+    assert at.button(key="walk_next").disabled
+
+
+@each_preset
+def test_the_tour_has_eight_stops(open_at: Open, preset: str) -> None:
+    at = open_at("step_by_step", **tiny(preset))
+    expected = tour(at.session_state["lab_setup"].config)
+    assert len(expected) == 8
+    next(b for b in at.button if "tour" in b.label).click().run()
+    seen = [here(sound(at))]
+    while not at.button(key="walk_next").disabled and len(seen) < 20:
+        sound(at.button(key="walk_next").click().run())
+        seen.append(here(at))
+    assert tuple(seen) == expected
+    assert "of 8" in at.slider(key="set_walk_scrubber").label
+
+
+def test_the_scrubber_and_the_boxes_jump(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny())
+    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
+    sound(at.slider(key="set_walk_scrubber").set_value(7).run())
+    assert here(at) == order[6]
+    sound(jumps(at).selectbox(key="set_walk_Chapter").set_value("Decoder layer 0").run())
+    assert here(at) == "decoder.layers.0.resid_pre"
+    sound(jumps(at).selectbox(key="set_walk_Section").set_value("Cross-attention").run())
+    assert here(at) == "decoder.layers.0.cross_attn.q"
+    sound(jumps(at).selectbox(key="set_walk_Operation").set_value("weights").run())
+    assert here(at) == "decoder.layers.0.cross_attn.weights"
+
+
+@pytest.mark.parametrize("box", ["set_walk_Chapter", "set_walk_Section", "set_walk_Operation"])
+def test_an_answer_to_an_older_page_breaks_nothing(open_at: Open, box: str) -> None:
+    """While keys are pressed in a hurry, a browser may still report a choice that the page no longer offers."""
+    at = jumps(open_at("step_by_step", **tiny(stage="encoder.layers.0.self_attn.q")))
+    at.selectbox(key=box).options.append("something else")
+    sound(at.selectbox(key=box).set_value("something else").run())
+    assert typed(at, "source") and here(at)
+
+
+def test_a_scrubber_left_over_from_the_longer_walk_breaks_nothing(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny())
+    next(b for b in at.button if "tour" in b.label).click().run()
+    sound(at.slider(key="set_walk_scrubber").set_value(40).run())
+    assert typed(at, "source") and here(at)
+
+
+def test_the_selected_sentence_and_head(open_at: Open) -> None:
+    at = sound(open_at("step_by_step", **tiny(source="a\nb c", target="x\ny", stage="encoder.layers.0.self_attn.weights")))
+    groups = {g.proto.label if hasattr(g.proto, "label") else "": g for g in at.get("button_group")}
+    assert {"Sentence", "Head"} <= set(groups)
+    sound(groups["Sentence"].set_value(1).run())
+    assert at.session_state["lab_setup"].item == 1 and link(at)["item"] == "1"
+
+
+# ---------------------------------------------------------------- switches
+
+
+def test_changing_the_heads_says_what_follows(open_at: Open) -> None:
+    at = open_at()
+    sound(at.select_slider(key="set_n_heads").set_value(3).run())
+    assert "d_model is now 33: it splits into 3 equal heads." in said(at)
+    assert link(at)["n_heads"] == "3" and link(at)["d_model"] == "33"
+    sound(at.run())
+    assert "is now" not in said(at)  # said once
+
+
+@each_page
+def test_all_switches_are_there_and_work(open_at: Open, page: str) -> None:
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params.update(tiny("003"))
+    at.session_state["all_switches"] = True
+    at.run()
+    if page != "home":
+        at.switch_page(f"pages/{page}.py").run()
+    sound(at)
+    config = at.session_state["lab_setup"].config
+    widgets = {w.key for kind in ("toggle", "selectbox", "select_slider") for w in at.sidebar.get(kind)}
+    assert {f"set_{name}" for name, control in BY_FIELD.items() if control.when(config)} <= widgets
+    for toggle in ("set_residual", "set_causal", "set_scale_scores", "set_head"):
+        before = at.toggle(key=toggle).value
+        sound(at.toggle(key=toggle).set_value(not before).run())
+        assert link(at)[toggle.removeprefix("set_")] == ("off" if before else "on")
+    assert page != "home" or "predicts no word" in said(at)
+
+
+def test_a_new_preset_keeps_the_text(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny(source="mine", stage="decoder.layers.0.cross_attn.weights"))
+    sound(at.selectbox(key="set_preset").set_value("003").run())
+    assert typed(at, "source") == "mine"
+    assert link(at)["preset"] == "003" and "stage" not in link(at)
+    assert not at.warning
+
+
+def test_the_setup_follows_to_the_next_page_and_back(open_at: Open) -> None:
+    at = open_at(**tiny(source="mine", seed="5"))
+    for page in ("step_by_step", "home"):
+        sound(at.switch_page(f"pages/{page}.py").run())
+        assert typed(at, "source") == "mine" and at.number_input(key="set_seed").value == 5
+        assert link(at)["seed"] == "5"
+
+
+def test_the_same_link_is_the_same_state(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny("002", stage="logits", attn_head="1", source="a b", seed="3"))
+    address = link(at)
+    other = open_at("step_by_step", **address)
+    assert other.session_state["lab_setup"] == at.session_state["lab_setup"]
+    assert link(other) == address
+
+
+def test_typed_ids_are_read_as_numbers(open_at: Open) -> None:
+    at = sound(open_at(**tiny(tokenizer="ids", source="5 6, 7", target="8 9")))
+    assert "source 3 tokens" in status(at) and not at.warning
+    sound(at.text_area(key="set_source").set_value("5 cat").run())
+    assert "holds a word that is no id" in said(at)
+    assert typed(at, "source") == "5 cat"
+
+
+def test_back_takes_the_links_state_and_keeps_what_is_too_long_for_it(open_at: Open) -> None:
+    long = "word " * 2000
+    at = open_at("step_by_step", **tiny(position="none"))
+    sound(at.text_area(key="set_source").set_value(long).run())
+    assert "leaves the text out" in said(at) and "source" not in at.query_params
+    earlier = link(at)
+    at.query_params.clear()
+    at.query_params.update(earlier | {"seed": "1"})  # as Back, or an edit of the address
+    sound(at.run())
+    assert at.number_input(key="set_seed").value == 1
+    assert typed(at, "source") == long
+
+
+# ---------------------------------------------------------------- too large
+
+
+@each_page
+def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[Any] = []
+    monkeypatch.setattr("viz_core.ui.frame.cached_run", lambda *given: ran.append(given))
+    text = "\n".join(["the cat " * 500] * 32)
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params.update(tiny(position="none"))
+    at.session_state["lab_setup"] = replace(from_link(tiny(position="none"))[0], source=text, target=text)
+    at.session_state["lab_link"] = tiny(position="none")
+    at.run()
+    if page != "home":
+        at.switch_page(f"pages/{page}.py").run()
+    sound(at)
+    (problem,) = [w.value for w in at.warning]
+    assert problem.startswith("This run would record ") and f"the limit is {MAX_CAPTURE_BYTES // 2**20}.0 MB: lower " in problem
+    assert typed(at, "source") == text
+    assert components(at) == 0 and not ran
+
+
+@each_page
+def test_too_large_a_model_is_not_built(open_at: Open, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[Any] = []
+    monkeypatch.setattr("viz_core.ui.frame.cached_run", lambda *given: ran.append(given))
+    at = sound(open_at(page, n_heads="16", d_model="1024", d_ff="4096", n_encoder_layers="48"))
+    assert "parameters and the limit is 150,000,000: lower d" in said(at).replace("\\", "")
+    assert at.select_slider(key="set_n_encoder_layers").value == 48  # and it can be turned back
+    assert not ran and not any("parameters, untrained" in c.value for c in at.caption)
+
+
+# ---------------------------------------------------------------- bad input
+
+
+TEN_THOUSAND = " ".join(["word"] * 10_000)
+BAD: dict[str, tuple[str, str]] = {  # name → (what is typed, a part of what is said where it cannot be run)
+    "empty": ("", "nothing to read yet"),
+    "blank": (" \t \n \n", "nothing to read yet"),
+    "ten thousand words": (TEN_THOUSAND, "tokens; shorten it to at most 1,024."),
+    "past max_len": (" ".join(["the"] * 120), "is too short for 12"),
+    "forty lines": ("\n".join(["the cat"] * 40), "There are 40 sentences and the limit is 32"),
+    "emoji": ("👨‍👩‍👧 👍🏽 🇨🇳 1️⃣", ""),
+    "right to left": ("שלום עולם مرحبا \u202eabc", ""),
+    "control characters": ("a\x00b \x1b[31m \x7f \u200b", ""),
+    "script": ("<script>alert(1)</script> <img src=x onerror=alert(1)>", ""),
+    "markup": ("$x$ **b** :red[x] `a` [l](javascript:alert(1)) :material/home: # h", ""),
+    "identical words": ("the the the the", ""),
+    "a long word": ("x" * 5000, ""),
+    "only punctuation": ("... !!! ---", ""),
+}  # fmt: skip
+
+
+@each_page
+@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind: str) -> None:
+    text, sentence = BAD[kind]
+    at = open_at(page, **tiny())
+    sound(at.text_area(key=f"set_{side}").set_value(text).run())
+    assert typed(at, side) == text  # nothing typed is lost
+    ran = any("parameters, untrained" in c.value for c in at.caption)
+    if side == "target" and not text.strip():
+        assert ran and "No target for line" in said(at)  # the decoder reads <bos> alone
+    elif side == "target" and kind == "forty lines":
+        assert ran and "No source for line" in said(at)
+    elif sentence:
+        assert sentence in said(at).replace("\\", "") and not ran
+        assert len(said(at)) < 1000  # a clear sentence, not what was typed, nor one for each line
+    else:
+        assert ran and components(at) == 2 and not at.warning
+    other = "target" if side == "source" else "source"
+    assert typed(at, other) == getattr(Setup(), other)
+    sound(at.run())
+    assert typed(at, side) == text
+    if len(text) < 2000:  # and its own link brings it back
+        again = sound(open_at(page, **link(at)))
+        assert typed(again, side) == text
+
+
+@each_page
+@pytest.mark.parametrize("preset", ["003", "000"])
+@pytest.mark.parametrize("text", ["", "<b>$x$ **b**", "the the the"])
+def test_a_model_of_one_stack_has_one_box(open_at: Open, page: str, preset: str, text: str) -> None:
+    more = {} if preset == "003" else {"architecture": "decoder-only"}
+    at = open_at(page, **tiny(preset, **more))
+    side, gone = ("source", "target") if preset == "003" else ("target", "source")
+    assert not [t for t in at.text_area if t.key == f"set_{gone}"]
+    sound(at.text_area(key=f"set_{side}").set_value(text).run())
+    assert typed(at, side) == text
+    assert bool(text) == any("parameters, untrained" in c.value for c in at.caption)
+    assert bool(text) or "nothing to read yet" in said(at)
+
+
+BAD_LINKS: list[tuple[dict[str, str], str]] = [
+    ({"nonsense": "1"}, "` nonsense=1 `, which is not a setting of this app"),
+    ({"preset": "999"}, "` preset=999 `, which is not a preset; 000 is used"),
+    ({"norm": "<script>"}, "` norm=<script> `, which is not one of post, pre, none"),
+    ({"n_heads": "0"}, "` n_heads=0 `, which is outside 1 to 16"),
+    ({"d_model": "1000000"}, "` d_model=1000000 `, which is outside 1 to 1024"),
+    ({"d_ff": "many"}, "` d_ff=many `, which is not a whole number"),
+    ({"qk_dim": "7", "n_heads": "2"}, "` qk_dim=7 `, which does not fit"),
+    ({"seed": "-1"}, "` seed=-1 `, which is not a whole number from 0 to"),
+    ({"stage": "decoder.layers.7.ffn.out"}, "` stage=decoder.layers.7.ffn.out `, which is not one of those that this model has"),
+    ({"attn_head": "99"}, "` attn_head=99 `, which is not a whole number"),
+    ({"item": "x`y"}, "`` item=x`y ``, which is not a whole number"),
+    ({"tokenizer": ""}, "` tokenizer= `, which is not one of word, character"),
+    ({"source_vocab_size": "3"}, "is outside 5 to 30000"),
+    ({"max_len": "1"}, "is too short for"),
+]
+
+
+@each_page
+@pytest.mark.parametrize(("params", "sentence"), BAD_LINKS, ids=[" ".join(p) for p, _ in BAD_LINKS])
+def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, page: str, params: dict[str, str], sentence: str) -> None:
+    at = sound(open_at(page, **{"source": "keep me", "scale_embedding": "on"} | params))
+    assert sentence in said(at).replace("\\", "")
+    assert typed(at, "source") == "keep me"
+    assert at.session_state["lab_setup"].config.scale_embedding
+    kept = link(at)
+    assert kept["source"] == "keep me" and kept["scale_embedding"] == "on"
+    if "The link says" in said(at):  # the default took its place: the page works, and the address is mended
+        assert components(at) == 2
+        assert not set(params.items()) & set(kept.items()) - {("n_heads", "2")}
+        sound(at.text_area(key="set_source").set_value("now this").run())
+        assert "The link says" not in said(at)
+
+
+def test_a_link_for_a_gpu_on_a_machine_without_one(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    at = sound(open_at(device="cuda"))
+    assert "device='cuda' is not on this machine; use 'cpu' or 'auto'." in said(at)
+    assert typed(at, "source")
+
+
+def test_words_that_share_an_id_are_named_as_typed(open_at: Open) -> None:
+    at = sound(open_at(source="$x$ **b**", source_vocab_size="5"))
+    (clash,) = [i.value for i in at.info if "share one id" in i.value]
+    assert "` $ `, ` x `" in clash and clash.endswith("raise the source vocabulary to tell them apart.")
+
+
+def test_two_visitors_do_not_see_each_other(open_at: Open) -> None:
+    one, two = open_at(**tiny(source="one")), open_at(**tiny(source="two"))
+    sound(one.text_area(key="set_source").set_value("one more").run())
+    sound(two.run())
+    assert (typed(one, "source"), typed(two, "source")) == ("one more", "two")
+
+
+def test_a_preset_is_what_the_setup_says(open_at: Open) -> None:
+    for preset in PRESETS:
+        setup: Any = with_preset(Setup(), preset)
+        assert from_link({"preset": preset})[0] == setup

@@ -1,0 +1,362 @@
+"""The setup as a value and as a link: nothing that a link can hold is lost, and nothing that it says is trusted."""
+
+from dataclasses import fields, replace
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viz_core.config import TransformerConfig
+from viz_core.limits import MAX_LINK_BYTES
+from viz_core.presets import PRESETS
+from viz_core.stages import stages
+from viz_core.ui.setup import (
+    BY_FIELD,
+    CONTROLS,
+    DEFAULT_SOURCE,
+    DEFAULT_TARGET,
+    DEVICES,
+    MAX_SEED,
+    RESOLVED,
+    TOKENS,
+    Setup,
+    from_link,
+    ids,
+    sentences,
+    to_link,
+    with_field,
+    with_preset,
+)  # fmt: skip
+
+SELECTION = ("tokenizer", "seed", "device", "stage", "item", "attn_head", "source", "target")
+NAMES = ("preset", *BY_FIELD, *SELECTION)
+each_preset = pytest.mark.parametrize("preset", PRESETS)
+each_control = pytest.mark.parametrize("control", CONTROLS, ids=lambda c: c.field)
+
+
+def start(preset: str) -> Setup:
+    return with_preset(Setup(), preset)
+
+
+def meaning(setup: Setup) -> dict[str, Any]:
+    """All that a setup says, whether a value is written or derived."""
+    own = {f.name: getattr(setup, f.name) for f in fields(Setup) if f.name != "config"}
+    return own | {f.name: getattr(setup.config, RESOLVED.get(f.name, f.name)) for f in fields(TransformerConfig)}
+
+
+def assert_round_trip(setup: Setup) -> None:
+    params, too_long = to_link(setup)
+    assert not too_long
+    again, faults = from_link(params)
+    assert faults == []
+    assert meaning(again) == meaning(setup)
+    assert to_link(again) == (params, False)
+
+
+# ---------------------------------------------------------------- round trips
+
+
+@each_preset
+def test_an_untouched_preset_is_only_its_name(preset: str) -> None:
+    assert to_link(start(preset))[0] == ({} if preset == "000" else {"preset": preset})
+    assert_round_trip(start(preset))
+
+
+@each_preset
+@each_control
+def test_every_offered_value_survives_the_link(control: Any, preset: str) -> None:
+    begin = start(preset)
+    for value in control.offered(begin.config):
+        setup, _ = with_field(begin, control.field, value)
+        params, _ = to_link(setup)
+        before, after = meaning(begin), meaning(setup)
+        assert set(params) - {"preset"} == {f for f in BY_FIELD if before[f] != after[f]} & set(params)  # only differences
+        assert all(isinstance(v, str) for v in params.values())
+        assert_round_trip(setup)
+
+
+# Any control, and often those that pull others along.
+ANY = st.sampled_from(CONTROLS)
+PULLING = ("n_heads", "d_model", "qk_dim", "d_ff", "position", "norm", "final_norm", "architecture", "causal")
+LINKED = st.sampled_from([BY_FIELD[name] for name in PULLING])
+changes = st.lists(st.tuples(st.one_of(LINKED, ANY), st.integers(0, 99)), max_size=6)
+
+
+def walk(preset: str, moves: list[tuple[Any, int]]) -> tuple[Setup, list[str]]:
+    """The setup after choosing offered values of several controls, one after the other."""
+    setup, notes = start(preset), []
+    for control, n in moves:
+        options = control.offered(setup.config)
+        if control.when(setup.config):
+            setup, notes = with_field(setup, control.field, options[n % len(options)])
+    return setup, notes
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(PRESETS)), changes)
+def test_any_walk_over_the_controls_survives_the_link(preset: str, moves: list[tuple[Any, int]]) -> None:
+    assert_round_trip(walk(preset, moves)[0])
+
+
+@pytest.mark.parametrize(
+    ("preset", "moves"),
+    [
+        ("003", [("qk_dim", 128), ("qk_dim", 64), ("d_model", 32)]),
+        ("003", [("d_ff", 512), ("d_ff", 256), ("d_model", 32)]),
+        ("000", [("final_norm", True), ("final_norm", False), ("norm", "pre")]),
+        ("001", [("norm", "none"), ("norm", "post")]),
+        ("003", [("architecture", "encoder-decoder"), ("causal", False), ("architecture", "encoder-only")]),
+        ("000", [("n_heads", 2), ("d_model", 1024), ("n_heads", 9)]),
+        ("001", [("n_heads", 12), ("position", "rope"), ("n_heads", 11)]),
+        ("000", [("mask_padded_queries", True), ("mask_source_padding", False)]),
+        ("003", [("tie_output", True), ("head", False)]),
+        ("003", [("n_segments", 2), ("architecture", "decoder-only")]),
+    ],
+)
+def test_a_value_set_back_by_hand_survives_the_link(preset: str, moves: list[tuple[str, Any]]) -> None:
+    setup = start(preset)
+    for name, value in moves:
+        setup, _ = with_field(setup, name, value)
+    assert_round_trip(setup)
+
+
+@each_preset
+def test_every_selection_survives_the_link(preset: str) -> None:
+    begin = start(preset)
+    last = begin.config.n_heads - 1
+    for change in (
+        {"tokenizer": "character"}, {"tokenizer": "ids"}, {"device": "cuda"}, {"device": "cpu"}, {"seed": 1}, {"seed": MAX_SEED},
+        {"item": 31}, {"attn_head": last}, {"source": ""}, {"target": ""}, {"source": " \n\n "}, {"source": "a+b&c=d%20#?"},
+        {"source": "👨‍👩‍👧\u202eשלום\x00"}, {"target": DEFAULT_SOURCE}, {"source": "preset=004"},
+    ):  # fmt: skip
+        assert_round_trip(replace(begin, **change))
+    for stage in stages(begin.config)[:: max(1, len(stages(begin.config)) // 12)]:
+        assert_round_trip(replace(begin, stage=stage.name))
+
+
+def test_the_link_is_short_and_readable() -> None:
+    setup, _ = with_field(replace(Setup(), seed=7, source="hello"), "norm", "pre")
+    assert to_link(setup)[0] == {"norm": "pre", "seed": "7", "source": "hello"}
+
+
+# ---------------------------------------------------------------- what a link may say
+
+
+ODD = st.sampled_from(["", "nan", "inf", "-1", "0", "1e400", "1_0", "٣", "on", "none", "True", "000", "12.3456789", "9" * 5000])
+OFFERED = [str(o) for c in CONTROLS for p in PRESETS.values() for o in c.options(p.config)]
+VALUES = st.one_of(
+    st.text(max_size=8), ODD, st.sampled_from(OFFERED), st.integers(-5, 2000).map(str), st.floats().map(repr),
+    st.sampled_from(sorted(PRESETS)),
+)  # fmt: skip
+NUMBERS = [c.field for c in CONTROLS if not any(isinstance(o, str | bool) for o in c.options(PRESETS["000"].config))]
+LINKS = st.tuples(
+    st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=8)), VALUES, max_size=8),
+    st.dictionaries(st.sampled_from(NUMBERS), st.one_of(st.integers(1, 40).map(str), st.floats(0, 1e6).map(repr)), max_size=3),
+).map(lambda both: both[0] | both[1])
+
+
+@settings(max_examples=200)
+@given(LINKS)
+def test_no_link_breaks_the_app(params: dict[str, str]) -> None:
+    setup, faults = from_link(params)
+    assert isinstance(setup.config, TransformerConfig)  # valid, or it would not exist
+    assert setup.preset in PRESETS and setup.tokenizer in TOKENS and setup.device in DEVICES
+    assert 0 <= setup.seed <= MAX_SEED and 0 <= setup.attn_head < setup.config.n_heads
+    assert setup.stage == "" or setup.stage in {s.name for s in stages(setup.config)}
+    for control in CONTROLS:  # the sidebar can show it
+        assert control.value(setup.config) in control.offered(setup.config)
+    for text, sentence in faults:  # what was written is quoted, never woven into the sentence
+        assert text.partition("=")[0] in params or any(text.startswith(f"{k}=") for k in params)
+        assert sentence.startswith(("is ", "does not fit ("))
+    named = {text.partition("=")[0] for text, _ in faults}
+    for name in params:
+        if name not in NAMES and not name.startswith("embed") and "=" not in name:
+            assert name in named
+    for side in ("source", "target"):
+        assert getattr(setup, side) == params.get(side, getattr(Setup(), side))  # typed text is never refused
+    assert_round_trip(setup)
+
+
+GOOD = {"preset": "002", "n_heads": "4", "norm": "pre", "position": "rope", "final_norm": "off", "seed": "3", "source": "a b"}
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ({"nonsense": "1"}, "is not a setting"),
+        ({"activation": "tanh"}, "is not one of relu, gelu, gelu_tanh"),
+        ({"residual": "maybe"}, "is not one of off, on"),
+        ({"d_ff": "big"}, "is not a whole number"),
+        ({"d_ff": "4.5"}, "is not a whole number"),
+        ({"d_ff": "0"}, "is outside 1 to 4096"),
+        ({"n_decoder_layers": "49"}, "is outside 1 to 48"),
+        ({"norm_eps": "x"}, "is not a number"),
+        ({"position_base": "nan"}, "is outside 10 to"),
+        ({"position_base": "1"}, "is outside 10 to"),
+        ({"mask_fill": "-5"}, "is not one of -inf"),
+        ({"d_model": "510"}, "does not fit (d_model=510 does not split into n_heads=4"),
+        ({"qk_dim": "6"}, "does not fit (qk_dim=6 does not split"),
+        ({"source_vocab_size": "1"}, "is outside 5 to 30000"),
+        ({"head": "off"}, "does not fit (head=False leaves"),
+        ({"tokenizer": "bpe"}, "is not one of word, character"),
+        ({"device": "tpu"}, "is not one of auto, cpu, cuda"),
+        ({"seed": "-1"}, f"is not a whole number from 0 to {MAX_SEED}"),
+        ({"seed": str(MAX_SEED + 1)}, "is not a whole number"),
+        ({"item": "32"}, "is not a whole number from 0 to 31"),
+        ({"attn_head": "4"}, "is not a whole number from 0 to 3"),
+        ({"stage": "encoder.layers.9.resid_pre"}, "is not one of those that this model has"),
+    ],
+    ids=lambda x: next(iter(x.items())) if isinstance(x, dict) else "",
+)
+def test_a_bad_value_is_named_and_nothing_else_is_lost(bad: dict[str, str], said: str) -> None:
+    expected, none = from_link({k: v for k, v in GOOD.items() if k not in bad})
+    assert none == []
+    setup, faults = from_link(GOOD | bad)
+    assert meaning(setup) == meaning(expected)
+    ((text, sentence),) = faults
+    assert text == "=".join(*bad.items())
+    assert sentence.startswith(said) and not sentence.endswith(".")
+
+
+def test_a_bad_preset_is_named_and_nothing_else_is_lost() -> None:
+    setup, faults = from_link({"preset": "005", "seed": "4", "norm": "pre"})
+    assert (setup.preset, setup.seed, setup.config.norm) == ("000", 4, "pre")
+    assert faults == [("preset=005", "is not a preset; 000 is used")]
+
+
+def test_only_streamlits_own_parameters_pass_in_silence() -> None:
+    assert from_link({"embed": "true", "embed_options": "dark_theme"}) == (from_link({})[0], [])
+
+
+# ---------------------------------------------------------------- eight kilobytes
+
+
+def test_a_link_of_eight_kilobytes_still_holds_the_text() -> None:
+    rest = len(urlencode({"seed": "7", "source": ""}))
+    most = replace(Setup(), seed=7, source="x" * (MAX_LINK_BYTES - rest))
+    assert to_link(most) == ({"seed": "7", "source": most.source}, False)
+    assert to_link(replace(most, source=most.source + "x")) == ({"seed": "7"}, True)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_bytes_count_as_they_are_written(side: str) -> None:
+    text = "猫" * (MAX_LINK_BYTES // 9 + 1)  # three bytes each, three characters a byte
+    params, too_long = to_link(replace(Setup(), **{side: text}, seed=3))
+    assert too_long and params == {"seed": "3"}
+
+
+@given(st.text(st.characters(), max_size=3000))  # with lone surrogates too
+def test_any_text_has_a_link(text: str) -> None:
+    params, too_long = to_link(replace(Setup(), source=text))
+    assert too_long == ("source" not in params and text != DEFAULT_SOURCE)
+    assert from_link(params)[0].source == (DEFAULT_SOURCE if too_long else text)
+
+
+# ---------------------------------------------------------------- changing a field
+
+
+@each_preset
+@each_control
+def test_what_is_offered_is_valid(control: Any, preset: str) -> None:
+    begin = start(preset)
+    options = control.offered(begin.config)
+    assert control.value(begin.config) in options
+    assert len(set(options)) == len(options)
+    for value in options if control.when(begin.config) else []:
+        setup, notes = with_field(begin, control.field, value)
+        assert control.value(setup.config) == value
+        for name in ("d_model", "qk_dim", "mask_padded_queries"):  # what follows says so
+            was, now = getattr(begin.config, name), getattr(setup.config, name)
+            if name != control.field and now != was:
+                assert any(note.startswith(f"{name} is now {now}: ") for note in notes)
+        for other in CONTROLS:  # and the next choice starts from a valid one
+            assert other.value(setup.config) in other.offered(setup.config)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(PRESETS)), changes, st.sampled_from(CONTROLS), st.integers(0, 99))
+def test_from_wherever_one_has_gone_each_offer_is_valid(preset: str, moves: list[tuple[Any, int]], control: Any, n: int) -> None:
+    setup, _ = walk(preset, moves)
+    options = control.offered(setup.config)
+    if control.when(setup.config):
+        value = options[n % len(options)]
+        assert control.value(with_field(setup, control.field, value)[0].config) == value
+
+
+def test_heads_pull_the_widths_along() -> None:
+    setup, notes = with_field(start("000"), "n_heads", 3)
+    assert (setup.config.d_model, setup.config.qk_dim) == (33, 33)
+    assert notes == ["d_model is now 33: it splits into 3 equal heads.", "qk_dim is now 33: it splits into 3 equal heads."]
+
+
+def test_rope_needs_pairs() -> None:
+    setup, notes = with_field(with_field(start("003"), "d_model", 20)[0], "position", "rope")
+    assert setup.config.d_k == 6
+    assert notes == ["qk_dim is now 24: RoPE turns pairs of features."]
+
+
+def test_a_stage_that_is_gone_is_forgotten() -> None:
+    at = replace(start("000"), stage="decoder.layers.0.cross_attn.weights", attn_head=3)
+    assert with_field(at, "norm", "pre")[0].stage == at.stage
+    assert with_field(at, "architecture", "encoder-only")[0].stage == ""
+    assert with_preset(at, "003").stage == "" and with_preset(at, "004").stage == at.stage
+    assert with_field(at, "n_heads", 2)[0].attn_head == 1
+    assert with_preset(at, "004").attn_head == 0
+
+
+def test_the_architecture_brings_its_usual_mask() -> None:
+    setup, _ = with_field(start("003"), "architecture", "decoder-only")
+    assert setup.config.is_causal
+    assert not with_field(setup, "architecture", "encoder-only")[0].config.is_causal
+
+
+def test_the_text_outlives_every_preset_and_switch() -> None:
+    setup = replace(Setup(), source="one\ntwo", target="eins\nzwei", seed=9, tokenizer="character", item=1)
+    for name in PRESETS:
+        setup = with_preset(setup, name)
+    for control in CONTROLS:
+        setup, _ = with_field(setup, control.field, control.offered(setup.config)[0])
+    assert (setup.source, setup.target, setup.seed, setup.tokenizer, setup.item) == ("one\ntwo", "eins\nzwei", 9, "character", 1)
+
+
+# ---------------------------------------------------------------- sentences
+
+
+def typed(source: str, target: str = "", **switches: Any) -> tuple[list[str], list[str], list[str]]:
+    return sentences(replace(Setup(), source=source, target=target, config=replace(Setup().config, **switches)))
+
+
+def test_lines_are_pairs() -> None:
+    assert typed("a b\nc", "x\ny z") == (["a b", "c"], ["x", "y z"], [])
+    assert typed(DEFAULT_SOURCE, DEFAULT_TARGET) == ([DEFAULT_SOURCE], [DEFAULT_TARGET], [])
+    assert typed("a\n", "x\n\n") == (["a"], ["x"], [])
+    assert typed("a\r\nb", "x\r\ny") == (["a", "b"], ["x", "y"], [])
+
+
+def test_only_enter_ends_a_line() -> None:
+    assert typed("a\u2028b\x0bc\x85d", "x") == (["a\u2028b\x0bc\x85d"], ["x"], [])
+
+
+def test_a_blank_pair_is_left_out_and_half_a_pair_is_said() -> None:
+    source, target, notes = typed("a\n  \nc\n\ne", "x\n\n\nw")
+    assert (source, target) == (["a", "c", "e"], ["x", "", ""])
+    assert [note.split(":")[0] for note in notes] == ["No target for lines 3, 5", "No source for line 4"]
+
+
+def test_nothing_typed_is_no_sentence() -> None:
+    assert typed("", "") == ([], [], [])
+    assert typed(" \n\t\n", "\n") == ([], [], [])
+
+
+@pytest.mark.parametrize(("architecture", "kept"), [("encoder-only", (["a", "b"], [])), ("decoder-only", ([], ["x"]))])
+def test_one_stack_reads_its_own_box(architecture: str, kept: tuple[list[str], list[str]]) -> None:
+    assert typed("a\n\nb", "\nx\n ", architecture=architecture) == (*kept, [])
+
+
+def test_ids_may_be_typed() -> None:
+    assert ids("source", ["1 2,3", " 4 "]) == [[1, 2, 3], [4]]
+    for wrong in ("cat", "-1", "1.5", "٣", "1" * 10):
+        with pytest.raises(ValueError, match="source sentence 2 holds a word that is no id; type whole numbers"):
+            ids("source", ["1", f"2 {wrong}"])
