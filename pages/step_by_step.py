@@ -4,4 +4,5 @@ from viz_core.ui.frame import open_page
 from viz_core.ui.steps import step_by_step
 
 lab = open_page("step_by_step", "How does one token become a prediction?")
-step_by_step(lab)
+if lab.capture is not None:
+    step_by_step()

@@ -23,6 +23,7 @@ class Capture(Mapping[str, np.ndarray]):
         self.config, self.seed, self.device, self.milliseconds = config, seed, device, milliseconds
         self._arrays = {name: _frozen(x) for name, x in arrays.items()}
         self._grads = None if grads is None else {name: _frozen(x) for name, x in grads.items()}
+        self._shaped: dict[str, Stage] = {}
         self._tokens = {side: tuple(map(tuple, rows)) for side, rows in tokens.items()}
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -38,7 +39,9 @@ class Capture(Mapping[str, np.ndarray]):
 
     def stage(self, name: str) -> Stage:
         """Name, axes, shape, formula, inputs, meaning and aliases of a recorded stage."""
-        return replace(stage_of(self.config, name), shape=self[name].shape)
+        if name not in self._shaped:  # made when first asked for: recording pays nothing for it
+            self._shaped[name] = replace(stage_of(self.config, name), shape=self[name].shape)
+        return self._shaped[name]
 
     def tokens(self, side: Side | str) -> list[list[str]]:
         """The tokens of every sentence of a side, padding shown: B lists of equal length."""

@@ -15,18 +15,18 @@ from tests.browser.helpers import idle
 from viz_core.figures.steps import stage_panels
 from viz_core.run import run
 from viz_core.ui.setup import Setup, sentences
-from viz_core.ui.steps import WHOLE, walk
+from viz_core.ui.steps import WHOLE, path, walk
 
 BAR = 2.0
 QUIET = 100  # ms after each step, for what the page still does once it is drawn
 WEIGHTS = "decoder.layers.0.self_attn.weights"  # a stage that depends on the seed
 
-# Looked for in every frame after the event; `awaited` is the stage's name and the titles of its matrices.
+# Looked for in every frame after the event; `awaited` is the stage's name, its path and the titles of its matrices.
 SHELL = """({name}) => document.querySelector("[data-testid=stText]")?.textContent.trim() === name"""
-STEP = """({name, titles}, before) => {
+STEP = """({path, titles}, before) => {
     const label = document.querySelector("[data-testid=stMain] [data-testid=stSlider] label")?.textContent.trim() ?? "";
     const shown = canvases();
-    return label.endsWith(` · ${name}`) && String(shown.map((c) => c.dataset.title)) === String(titles)
+    return label.endsWith(` · ${path}`) && String(shown.map((c) => c.dataset.title)) === String(titles)
         && shown.at(-1).dataset.drawn !== before;
 }"""
 OTHER_NUMBERS = """(awaited, before) => canvases().at(-1).dataset.drawn !== before"""
@@ -66,7 +66,10 @@ def stops() -> list[dict]:
     source, target, _ = sentences(setup)
     capture = run(setup.config, source, target, seed=setup.seed, device=setup.device)
     names = walk(capture, WHOLE, norms=False)
-    return [{"name": name, "titles": [panel.title for panel in stage_panels(capture, name)]} for name in names]
+    return [
+        {"name": name, "path": path(capture.stage(name)), "titles": [panel.title for panel in stage_panels(capture, name)]}
+        for name in names
+    ]
 
 
 def measure(small: bool) -> Iterator[Result]:

@@ -74,7 +74,11 @@ class View {
     this.outputs = root.appendChild(make("div", "side"));
     this.arrow.setAttribute("aria-hidden", "true");
     this.redraw = () => { this.drawn = ""; this.layout(); };
-    this.resize = new ResizeObserver(() => root.clientWidth !== this.width && this.layout());
+    this.resize = new ResizeObserver(() => { // here the width is known; to ask for it while a page is built costs a layout
+      if (root.clientWidth === this.width) return;
+      this.width = root.clientWidth;
+      this.layout();
+    });
   }
 
   start() {
@@ -106,7 +110,7 @@ class View {
 
   /* Side by side where every panel keeps legible cells, otherwise inputs above outputs. */
   layout() {
-    this.width = this.root.clientWidth;
+    this.width ||= this.root.clientWidth;
     if (!this.width || !this.panels) return void (this.drawn = ""); // in a closed tab: drawn when it opens
     this.readTheme();
     const picture = [this.width, devicePixelRatio, this.theme, ...this.panels.map((panel) => panel.digest)].join();

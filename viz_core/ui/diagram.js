@@ -54,6 +54,7 @@ class View {
     [this.frames, this.arrows, this.boxes] = ["frames", "arrows", "boxes"].map((name) => make(this.svg, "g", { class: name }));
     this.drawn = {}; // what each part was last drawn from
     this.nodes = new Map(); // id of a box → its node
+    this.unfitted = new Map(); // node → box, redrawn since texts were last fitted
   }
 
   show(data) {
@@ -66,7 +67,17 @@ class View {
     this.redraw("frames", frames, () => this.drawFrames(frames));
     this.redraw("arrows", arrows, () => this.drawArrows(arrows));
     this.drawBoxes(boxes);
-    this.follow(boxes.find((box) => box.current)?.id);
+    this.lit = boxes.find((box) => box.current)?.id;
+    // Before the next picture, once the page is built: to measure while it is being built costs a layout of all of it.
+    this.frame ??= requestAnimationFrame(() => this.settle());
+  }
+
+  settle() {
+    this.frame = null;
+    const fits = [...this.unfitted].map(([node, box]) => squeeze(node, box)); // all are measured before any is changed
+    this.unfitted.clear();
+    fits.forEach((apply) => apply());
+    this.follow(this.lit);
   }
 
   /* Draw a part where its data has changed. */
@@ -104,8 +115,7 @@ class View {
   drawBoxes(boxes) {
     const focused = this.root.getRootNode().activeElement?.closest?.(".box");
     const wanted = new Set(boxes.map((box) => box.id));
-    for (const [id, node] of this.nodes) if (!wanted.has(id)) { node.remove(); this.nodes.delete(id); }
-    const changed = [];
+    for (const [id, node] of this.nodes) if (!wanted.has(id)) this.forget(id, node);
     boxes.forEach((box, i) => {
       let node = this.nodes.get(box.id);
       if (!node) this.nodes.set(box.id, (node = this.newBox()));
@@ -114,11 +124,15 @@ class View {
       if (node.drawn === text) return;
       node.drawn = text;
       this.draw(node, box);
-      changed.push([node, box]);
+      this.unfitted.set(node, box);
     });
-    const fits = changed.map(([node, box]) => squeeze(node, box)); // all are measured before any is changed
-    fits.forEach((apply) => apply());
     if (focused && !focused.isConnected) this.nodes.get(boxes.find((box) => box.current)?.id)?.focus();
+  }
+
+  forget(id, node) {
+    node.remove();
+    this.nodes.delete(id);
+    this.unfitted.delete(node);
   }
 
   newBox() {

@@ -97,7 +97,7 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
         st.switch_page(pages[target], query_params=st.query_params.to_dict())
     _adopt_link(chosen.title)
     _sidebar()
-    _write_link()
+    write_link()
     st.session_state[SHELL] = True
     try:
         chosen.run()
@@ -138,6 +138,11 @@ def kind(setup: Setup) -> TokenizerKind:
     return "word" if setup.tokenizer == "ids" else setup.tokenizer
 
 
+def present() -> Lab:
+    """The setup and its run, without a word on the page: for a fragment, which reruns without its page."""
+    return Lab(current(), _attempt(current()).capture)
+
+
 def current() -> Setup:
     """The setup of this session."""
     setup: Setup = st.session_state[SETUP]
@@ -161,7 +166,7 @@ def _adopt_link(page: str) -> None:
     the way to another page, and its history keeps that empty entry: Back to it means the setup as the page was entered.
     """
     state, params = st.session_state, st.query_params.to_dict()
-    moved, touched = state.get(PAGE) not in (None, page), state.pop(TOUCHED, False)
+    moved, touched = state.get(PAGE) not in (None, page), state.get(TOUCHED, False)
     if SETUP not in state:
         state[SETUP], state[FAULTS] = from_link(params)
         state[FAULTS] += [(f"{k} (twice)", "is given more than once; the last one is used")
@@ -178,7 +183,7 @@ def _adopt_link(page: str) -> None:
     state[PAGE] = page
 
 
-def _write_link() -> None:
+def write_link() -> None:
     """Bring the address bar to the setup; after Back to an empty entry it stays empty, or Back would lead no further."""
     state = st.session_state
     params, state[TOO_LONG] = to_link(current())
@@ -187,8 +192,7 @@ def _write_link() -> None:
     elif params != st.query_params.to_dict():
         st.query_params.from_dict(params)
     state[LINK] = params
-    if state[TOO_LONG]:
-        st.sidebar.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text stays in this tab.")
+    state[TOUCHED] = False
 
 
 # ---------------------------------------------------------------- the sidebar
@@ -307,31 +311,47 @@ def _set_field(name: str) -> None:
 # ---------------------------------------------------------------- the run
 
 
-def _run(setup: Setup) -> Capture | None:
-    """The capture of this setup; where there is none, one sentence on the page says why."""
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A run, or one sentence why there is none; and what there is to say about the sentences."""
+
+    capture: Capture | None = None
+    size: Estimate | None = None
+    problem: str = ""
+    notes: Sequence[str] = ()
+
+
+def _attempt(setup: Setup) -> Attempt:
+    """Run this setup, from the shared store where it has run before. Its size is estimated before it runs."""
     source, target, notes = sentences(setup)
     given = source or target
     if not any(s.strip() for s in given):
-        st.warning("There is nothing to read yet: type a sentence in the box at the left.")
-        return None
+        return Attempt(problem="There is nothing to read yet: type a sentence in the box at the left.")
     if len(given) > MAX_SENTENCES:
-        st.warning(f"There are {len(given)} sentences and the limit is {MAX_SENTENCES}: remove some lines.")
-        return None
-    for note in notes:
-        st.info(note)
+        return Attempt(problem=f"There are {len(given)} sentences and the limit is {MAX_SENTENCES}: remove some lines.")
     try:
         batch = _batch(setup, source, target)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
         size = estimate(setup.config, len(given), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
-            st.warning(size.problem)
-            return None
-        capture = cached_run(setup.config, batch, setup.seed, setup.device)
+            return Attempt(problem=size.problem, notes=notes)
+        return Attempt(cached_run(setup.config, batch, setup.seed, setup.device), size, notes=notes)
     except ValueError as error:  # one sentence: what is wrong, with which value, what to do
-        st.warning(str(error).replace("_", r"\_"))
-        return None
-    _status(setup, capture, size)
-    return capture
+        return Attempt(problem=str(error), notes=notes)
+
+
+def _run(setup: Setup) -> Capture | None:
+    """The capture of this setup, with its status line; where there is none, the page says why."""
+    attempt = _attempt(setup)
+    for note in attempt.notes:
+        st.info(note)
+    if st.session_state[TOO_LONG]:
+        st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text stays in this tab.")
+    if attempt.problem:
+        st.warning(attempt.problem.replace("_", r"\_"))
+    if attempt.capture and attempt.size:
+        _status(setup, attempt.capture, attempt.size)
+    return attempt.capture
 
 
 def _batch(setup: Setup, source: list[str], target: list[str]) -> Batch:

@@ -18,8 +18,12 @@ from viz_core.stages import Stage, tour
 from viz_core.text import visible
 from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.diagram import diagram
-from viz_core.ui.frame import Lab, change, set_choice, touch, widget, widget_value
+from viz_core.ui.frame import Lab, change, present, set_choice, touch, widget, widget_value, write_link
 
+HINT = (
+    '<div style="opacity:.7;margin-bottom:10px">Hover over a cell to read it; click it, then use the arrow keys, to pick it. '
+    "← and → walk, P plays.</div>"
+)
 PLAY_SECONDS = 2.0  # long enough to read a title, short enough to hold a room
 WHOLE, TOUR = "Whole walk", "Short tour"
 MODE, NORMS, PLAYING, TICK, FOLLOW = "walk_mode", "walk_norms", "walk_playing", "walk_tick", "walk_follow"
@@ -47,8 +51,10 @@ def walk(capture: Capture, mode: str, norms: bool) -> list[str]:
     return [name for name in capture if norms or not capture.stage(name).inside_norm]
 
 
-def step_by_step(lab: Lab) -> None:
-    """The whole page below its title."""
+@st.fragment
+def step_by_step() -> None:
+    """The whole page below its title. A fragment: a step reruns this alone, not the sidebar and the frame."""
+    lab = present()
     if lab.capture is None:
         return
     capture = lab.capture
@@ -64,15 +70,11 @@ def step_by_step(lab: Lab) -> None:
         _map(capture, name)
     with left:
         item, head = _moves(lab, capture, stops, name)
-        st.subheader(stage.meaning, anchor=False)
-        st.latex(stage.formula)
-        if st.session_state[MODE] == TOUR:
-            st.info(_tour_words(stage) if name in stops else "This stage lies between two stops of the tour.")
-        if stage.block == "Output":
-            st.caption("The weights are untrained: these numbers are exact, and they predict nothing yet.")
+        _heading(stage, on_tour=st.session_state[MODE] == TOUR, at_stop=name in stops)
         _matrices(lab, capture, stage, item, head)
         _facts(capture, stage)
     _player(stops, name)
+    write_link()
 
 
 # ---------------------------------------------------------------- moving
@@ -119,7 +121,7 @@ def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int
                   shortcut="P", on_click=_toggle_play, key="walk_play")  # fmt: skip
         selected = _selection(lab, capture, capture.stage(name))
     if len(stops) > 1:
-        label = f"Step {at + 1} of {len(stops)} · {_path(capture.stage(name))}"
+        label = f"Step {at + 1} of {len(stops)} · {path(capture.stage(name))}"
         widget(st.slider, "walk_scrubber", label, at + 1, partial(_scrub, stops), min_value=1, max_value=len(stops))
     return selected
 
@@ -137,7 +139,7 @@ def _selection(lab: Lab, capture: Capture, stage: Stage) -> tuple[int, int]:
     return item, head
 
 
-def _path(stage: Stage) -> str:
+def path(stage: Stage) -> str:
     """ "Encoder layer 0 › Self-attention › weights" """
     return " › ".join(dict.fromkeys((stage.block, stage.sublayer, stage.leaf)))
 
@@ -207,6 +209,16 @@ def _jump(first: dict[str, str], name: str) -> None:
         change(stage=first[chosen])
 
 
+def _heading(stage: Stage, *, on_tour: bool, at_stop: bool) -> None:
+    """What the stage means and its formula, with the tour's words: one element, since each costs a few milliseconds."""
+    words = [f"#### {stage.meaning}".replace("<", r"\<")]
+    if on_tour:
+        words.append(_tour_words(stage) if at_stop else "This stage lies between two stops of the tour.")
+    if stage.block == "Output":
+        words.append("The weights are untrained: these numbers are exact, and they predict nothing yet.")
+    st.markdown("\n\n".join([*words, f"$$\n{stage.formula}\n$$"]))
+
+
 def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) -> None:
     """Inputs and output as matrices, for one sentence and head; the exact value of a picked cell."""
     shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
@@ -214,7 +226,6 @@ def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) ->
     lead = _followed(lab, capture, stage, panels, item) if st.session_state[MODE] == TOUR else None
     pick = matrices(panels, key="walk_canvas", pick=lead, on_pick=lambda _: touch())
     if pick is None:
-        st.caption("Hover over a cell to read it; click it, then use the arrow keys, to pick it. ← and → walk, P plays.")
         return
     cell = shown[pick.panel]
     panel = panels[pick.panel]
@@ -250,14 +261,21 @@ def number(x: float) -> str:
 
 
 def _facts(capture: Capture, stage: Stage) -> None:
-    """Shape with named axes, statistics, the line of source, and what others call it."""
+    """Shape with named axes, statistics, the line of source, and what others call it: one element, quick to replace."""
     # Masked scores hold the fill where attention is forbidden: a number of the mask, not of the model.
     overwritten = capture[stage.mask] if stage.mask and stage.kind == "signed" else None
-    st.html(shape_html(stage) + statistics_html(summarize(capture[stage.name], overwritten), stage))
+    summary = summarize(capture[stage.name], overwritten)
+    st.html(HINT + shape_html(stage) + statistics_html(summary, stage) + source_html(stage) + names_html(stage))
+
+
+def source_html(stage: Stage) -> str:
+    """The line of this project's own source that computed it."""
     place = source_of(stage)
-    st.caption(f"Computed in `{place.file}`, line {place.line}")
-    st.code(place.text, language="python", wrap_lines=True)
-    st.html(names_html(stage))
+    box = "background:rgba(128,128,128,.12);border-radius:4px;padding:10px 12px;margin:4px 0 14px;white-space:pre-wrap"
+    return (
+        f'<div style="opacity:.7">Computed in <code>{html.escape(place.file)}</code>, line {place.line}</div>'
+        f'<pre style="{box}"><code>{html.escape(place.text)}</code></pre>'
+    )
 
 
 def shape_html(stage: Stage) -> str:
