@@ -283,6 +283,8 @@ def widget_value(name: str) -> Any:
 
 def _heard(on_change: Callable[[str], None], key: str, name: str) -> None:
     touch()
+    if st.session_state[key] is None:  # what a widget says while it comes and goes; none of ours offers it
+        return
     overruled = st.session_state.get(OVERRULED, {}).get(key)
     if overruled and overruled[0] == st.session_state[key] and time.monotonic() - overruled[1] < ECHO_SECONDS:
         return
