@@ -24,7 +24,7 @@ WEIGHTS = "decoder.layers.0.self_attn.weights"  # a stage that depends on the se
 # Looked for in every frame after the event; `awaited` is the stage's name, its path and the titles of its matrices.
 SHELL = """({name}) => document.querySelector("[data-testid=stText]")?.textContent.trim() === name"""
 STEP = """({path, titles}, before) => {
-    const label = document.querySelector("[data-testid=stMain] [data-testid=stSlider] label")?.textContent.trim() ?? "";
+    const label = roots().map((root) => root.querySelector(".scrubber label")).find(Boolean)?.textContent ?? "";
     const shown = canvases();
     return label.endsWith(` · ${path}`) && String(shown.map((c) => c.dataset.title)) === String(titles)
         && shown.at(-1).dataset.drawn !== before;
@@ -32,8 +32,8 @@ STEP = """({path, titles}, before) => {
 OTHER_NUMBERS = """(awaited, before) => canvases().at(-1).dataset.drawn !== before"""
 
 WATCH = """([event, awaited]) => {
-    const canvases = () => [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]
-        .flatMap((host) => [...host.shadowRoot.querySelectorAll("canvas[data-drawn]")]);
+    const roots = () => [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")].map((host) => host.shadowRoot);
+    const canvases = () => roots().flatMap((root) => [...root.querySelectorAll("canvas[data-drawn]")]);
     const shows = CONDITION;
     const running = () => document.querySelector("[data-testid=stApp]").dataset.testScriptState !== "notRunning";
     const before = canvases().at(-1)?.dataset.drawn;

@@ -215,6 +215,17 @@ def test_arrow_keys_that_belong_to_something_else_do_not_walk(open_at: Open, whe
     at_stage(page, ORDER[ORDER.index(WEIGHTS) + 1])
 
 
+def test_the_scrubber_goes_anywhere(open_at: Open) -> None:
+    page = open_at("step_by_step")
+    scrubber = page.get_by_role("slider", name=re.compile("^Step "))
+    scrubber.fill("7")
+    at_stage(page, ORDER[6])
+    scrubber.press("ArrowRight")  # its own key: one step, not two
+    at_stage(page, ORDER[7])
+    idle(page)
+    at_stage(page, ORDER[7])
+
+
 def test_keys_in_a_hurry_break_nothing(open_at: Open) -> None:
     page = open_at("step_by_step", source="typed by hand")
     for i in range(60):

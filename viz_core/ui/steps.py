@@ -19,6 +19,7 @@ from viz_core.text import visible
 from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.diagram import diagram
 from viz_core.ui.frame import Lab, change, present, set_choice, touch, widget, widget_value, write_link
+from viz_core.ui.scrubber import scrubber
 
 HINT = (
     '<div style="opacity:.7;margin-bottom:10px">Hover over a cell to read it; click it, then use the arrow keys, to pick it. '
@@ -93,10 +94,6 @@ def _modes(stage: Stage, begin: str) -> None:
               help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
 
 
-def _scrub(stops: list[str], name: str) -> None:
-    change(stage=stops[min(widget_value(name), len(stops)) - 1])
-
-
 def _switch_mode(first: str) -> None:
     """The tour begins at its first stop, wherever the walk was; the walk goes on where the tour was."""
     touch()
@@ -122,7 +119,7 @@ def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int
         selected = _selection(lab, capture, capture.stage(name))
     if len(stops) > 1:
         label = f"Step {at + 1} of {len(stops)} · {path(capture.stage(name))}"
-        widget(st.slider, "walk_scrubber", label, at + 1, partial(_scrub, stops), min_value=1, max_value=len(stops))
+        scrubber(label, at + 1, len(stops), key="walk_scrubber", on_move=lambda step: _go(stops[step - 1]))
     return selected
 
 
