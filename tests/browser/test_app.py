@@ -364,7 +364,7 @@ def test_notes_read_as_they_are_written(open_at: Open, path: str) -> None:
     page = open_at(path, target="", stage="ids.target")
     assert "the decoder reads <bos> alone" in page.get_by_test_id("stAlert").first.inner_text()
     if path:
-        assert "the answers shifted right behind <bos>" in page.locator("h3, h4").first.inner_text()
+        assert "the answers shifted right behind <bos>" in page.locator("h3, h4, h5").first.inner_text()
 
 
 # ---------------------------------------------------------------- README's pictures
@@ -375,11 +375,11 @@ def test_pictures_for_the_readme(open_at: Open, request: pytest.FixtureRequest, 
     file = PICTURES / f"{name}.png"
     if os.environ.get("UPDATE") == "1":
         page = open_at(path, **({"stage": WEIGHTS} if path else {}))
-        page.set_viewport_size({"width": 1280, "height": 800})
+        page.set_viewport_size({"width": 1280, "height": 1120})
         idle(page)
         page.locator("canvas[data-drawn]").first.wait_for()
         page.mouse.move(640, 2)
         PICTURES.mkdir(exist_ok=True)
         page.screenshot(path=file, animations="disabled", caret="hide")
     data = file.read_bytes()
-    assert data.startswith(b"\x89PNG") and struct.unpack(">II", data[16:24]) == (1280, 800)
+    assert data.startswith(b"\x89PNG") and struct.unpack(">II", data[16:24]) == (1280, 1120)

@@ -208,7 +208,7 @@ def _jump(first: dict[str, str], name: str) -> None:
 
 def _heading(stage: Stage, *, on_tour: bool, at_stop: bool) -> None:
     """What the stage means and its formula, with the tour's words: one element, since each costs a few milliseconds."""
-    words = [f"#### {stage.meaning}".replace("<", r"\<")]
+    words = [f"##### {stage.meaning}".replace("<", r"\<")]
     if on_tour:
         words.append(_tour_words(stage) if at_stop else "This stage lies between two stops of the tour.")
     if stage.block == "Output":
