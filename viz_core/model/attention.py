@@ -5,7 +5,7 @@ import math
 from torch import Tensor, nn
 
 from viz_core.config import TransformerConfig
-from viz_core.model.init import linear
+from viz_core.model.init import Linear
 from viz_core.model.positions import alibi_bias, rotate
 from viz_core.tracing import NO_TAP, Tap
 
@@ -21,8 +21,8 @@ class Attention(nn.Module):
         super().__init__()
         self.config, self.cross = config, cross
         d, bias = config.d_model, config.attention_bias
-        self.w_q, self.w_k = linear(d, config.qk_width, bias), linear(d, config.qk_width, bias)
-        self.w_v, self.w_o = linear(d, d, bias), linear(d, d, bias)
+        self.w_q, self.w_k = Linear(d, config.qk_width, bias), Linear(d, config.qk_width, bias)
+        self.w_v, self.w_o = Linear(d, d, bias), Linear(d, d, bias)
         self.dropout = nn.Dropout(config.dropout if "weights" in config.dropout_sites else 0.0)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:

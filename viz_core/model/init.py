@@ -14,14 +14,18 @@ def empty(*shape: int) -> nn.Parameter:
     return nn.Parameter(torch.empty(*shape))
 
 
-def linear(d_in: int, d_out: int, bias: bool = True) -> nn.Linear:
-    """x Wᵀ + b, to be filled by `draw_parameters`."""
-    return nn.utils.skip_init(nn.Linear, d_in, d_out, bias=bias)
+class Linear(nn.Linear):
+    """x Wᵀ + b, to be filled by `draw_parameters` alone: torch's own draw would be thrown away."""
+
+    def reset_parameters(self) -> None:
+        pass
 
 
-def embedding(rows: int, d_model: int) -> nn.Embedding:
-    """A lookup table [rows, D], to be filled by `draw_parameters`."""
-    return nn.utils.skip_init(nn.Embedding, rows, d_model)
+class Embedding(nn.Embedding):
+    """A lookup table [rows, D], to be filled by `draw_parameters` alone."""
+
+    def reset_parameters(self) -> None:
+        pass
 
 
 def generator(seed: int, name: str) -> torch.Generator:

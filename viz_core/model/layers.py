@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from viz_core.config import TransformerConfig
 from viz_core.model.attention import Attention
-from viz_core.model.init import empty, linear
+from viz_core.model.init import Linear, empty
 from viz_core.tracing import NO_TAP, Tap
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -39,8 +39,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.w_in = linear(config.d_model, config.ff_width, config.ffn_bias)
-        self.w_out = linear(config.ff_width, config.d_model, config.ffn_bias)
+        self.w_in = Linear(config.d_model, config.ff_width, config.ffn_bias)
+        self.w_out = Linear(config.ff_width, config.d_model, config.ffn_bias)
         self.activation = ACTIVATIONS[config.activation]
         self.dropout = nn.Dropout(config.dropout if "ffn" in config.dropout_sites else 0.0)
 

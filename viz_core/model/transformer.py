@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.config import TransformerConfig
-from viz_core.model.init import draw_parameters, embedding, linear
+from viz_core.model.init import Embedding, Linear, draw_parameters
 from viz_core.model.layers import Layer, LayerNorm
 from viz_core.model.masks import make_masks
 from viz_core.model.positions import sinusoidal
@@ -31,14 +31,14 @@ class Stack(nn.Module):
         decoder = side == "decoder"
         self.config = config
         self.pad_id = config.target_pad_id if decoder else config.source_pad_id
-        self.tok_embedding = embedding(config.target_vocab_size if decoder else config.source_vocab_size, config.d_model)
+        self.tok_embedding = Embedding(config.target_vocab_size if decoder else config.source_vocab_size, config.d_model)
         if config.position == "learned":
-            self.pos_embedding = embedding(config.max_len, config.d_model)
+            self.pos_embedding = Embedding(config.max_len, config.d_model)
         if config.position == "sinusoidal":  # a buffer, not a parameter: fixed, and made again from the config
             table = sinusoidal(config.max_len, config.d_model, config.position_base)
             self.register_buffer("pos_table", table, persistent=False)
         if config.n_segments:
-            self.seg_embedding = embedding(config.n_segments, config.d_model)
+            self.seg_embedding = Embedding(config.n_segments, config.d_model)
         if config.norm_embedding:
             self.norm_embed = LayerNorm(config.d_model, config.norm_eps)
         n_layers = config.n_decoder_layers if decoder else config.n_encoder_layers
@@ -93,7 +93,7 @@ class Transformer(nn.Module):
         self.config = config
         self.encoder = Stack(config, "encoder") if config.has_encoder else None
         self.decoder = Stack(config, "decoder") if config.has_decoder else None
-        self.head = linear(config.d_model, config.output_vocab_size, config.head_bias) if config.has_head else None
+        self.head = Linear(config.d_model, config.output_vocab_size, config.head_bias) if config.has_head else None
         draw_parameters(self, config, seed)
         if self.head is not None and config.tie_output:
             self.head.weight = (self.decoder or self.encoder).tok_embedding.weight  # type: ignore[union-attr]
