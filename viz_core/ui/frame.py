@@ -7,7 +7,7 @@ differs from the preset, in the link; captures live in the shared store (`viz_co
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from PIL import Image
@@ -18,9 +18,7 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES
 from viz_core.presets import PRESETS
-from viz_core.run import Batch, prepare, tokenizers
 from viz_core.text import Tokenizer, TokenizerKind
-from viz_core.ui.cache import cached_run
 from viz_core.ui.safe import code, words
 from viz_core.ui.setup import (
     CONTROLS,
@@ -37,6 +35,12 @@ from viz_core.ui.setup import (
     with_field,
     with_preset,
 )  # fmt: skip
+
+if TYPE_CHECKING:
+    from viz_core.run import Batch
+
+# torch takes over a second to import. What needs it imports it where it is used, so that the first visitor's browser
+# builds the sidebar and the title meanwhile.
 
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 ECHO_SECONDS = 1.5  # how long a browser may still send a value that the setup has overruled
@@ -71,6 +75,8 @@ class Lab:
 
     @property
     def tokenizers(self) -> dict[str, Tokenizer]:
+        from viz_core.run import tokenizers
+
         return tokenizers(self.config, kind(self.setup))
 
     def word(self, side: str, id: int) -> str:
@@ -325,6 +331,8 @@ class Attempt:
 
 def _attempt(setup: Setup) -> Attempt:
     """Run this setup, from the shared store where it has run before. Its size is estimated before it runs."""
+    from viz_core.ui.cache import cached_run
+
     source, target, notes = sentences(setup)
     given = source or target
     if not any(s.strip() for s in given):
@@ -356,8 +364,10 @@ def _run(setup: Setup) -> Capture | None:
     return attempt.capture
 
 
-def _batch(setup: Setup, source: list[str], target: list[str]) -> Batch:
+def _batch(setup: Setup, source: list[str], target: list[str]) -> "Batch":
     """Typed sentences, or typed ids, as a batch."""
+    from viz_core.run import prepare
+
     if setup.tokenizer != "ids":
         return prepare(setup.config, source, target, setup.tokenizer)
     return prepare(setup.config, ids("source", source), ids("target", target))
@@ -371,7 +381,7 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
         f"{capture.milliseconds:.1f} ms on {capture.device}",
     )  # fmt: skip
     st.caption(" · ".join(parts))
-    for side, tokenizer in tokenizers(setup.config, kind(setup)).items() if setup.tokenizer != "ids" else ():
+    for side, tokenizer in Lab(setup, capture).tokenizers.items() if setup.tokenizer != "ids" else ():
         for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>")):
             st.info(f"The {side} words {words(list(clash))} share one id: raise the {side} vocabulary to tell them apart.")
 
