@@ -339,7 +339,7 @@ def test_back_takes_the_links_state_and_keeps_what_is_too_long_for_it(open_at: O
 @each_page
 def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Any] = []
-    monkeypatch.setattr("viz_core.ui.frame.cached_run", lambda *given: ran.append(given))
+    monkeypatch.setattr("viz_core.ui.cache.cached_run", lambda *given: ran.append(given))
     text = "\n".join(["the cat " * 500] * 32)
     at = AppTest.from_file(APP, default_timeout=60)
     at.query_params.update(tiny(position="none"))
@@ -358,7 +358,7 @@ def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch:
 @each_page
 def test_too_large_a_model_is_not_built(open_at: Open, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Any] = []
-    monkeypatch.setattr("viz_core.ui.frame.cached_run", lambda *given: ran.append(given))
+    monkeypatch.setattr("viz_core.ui.cache.cached_run", lambda *given: ran.append(given))
     at = sound(open_at(page, n_heads="16", d_model="1024", d_ff="4096", n_encoder_layers="48"))
     assert "parameters and the limit is 150,000,000: lower d" in said(at).replace("\\", "")
     assert at.select_slider(key="set_n_encoder_layers").value == 48  # and it can be turned back

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES
 from viz_core.presets import PRESETS
-from viz_core.stages import stages
+from viz_core.stages import always, stages
 from viz_core.text import TokenizerKind
 
 DEFAULT_PRESET = "000"
@@ -23,10 +23,6 @@ TOKENS = ("word", "character", "ids")
 DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
 TEXTS = ("source", "target")
-
-
-def always(config: TransformerConfig) -> bool:
-    return True
 
 
 @dataclass(frozen=True, slots=True)
