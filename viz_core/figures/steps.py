@@ -10,8 +10,6 @@ from viz_core.figures.panels import Panel, Role, panel
 from viz_core.stages import AXES, Stage
 from viz_core.text import Tokenizer, visible
 
-SELECTED = ("B", "H")  # axes of which one index is shown
-
 
 def stage_panels(
     capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: dict[str, Tokenizer] | None = None
