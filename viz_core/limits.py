@@ -25,3 +25,6 @@ in the session."""
 MAX_LABEL = 24
 """Characters of a token's label on an axis before it is shortened with "…". Longer labels leave no room for the
 matrix they belong to."""
+
+MAX_VIEW_CHARS = 200
+"""Characters of a text that a page keeps as its selection, such as a filter."""

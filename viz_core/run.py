@@ -3,7 +3,7 @@
 import copy
 import operator
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +12,11 @@ import torch
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_SENTENCES, MAX_TOKENS
+from viz_core.memory import keep_freed_pages
 from viz_core.model.transformer import Transformer
-from viz_core.text import Tokenizer, TokenizerKind, pad
+from viz_core.text import AnyTokenizer, Tokenizer, TokenizerKind, pad
 from viz_core.tracing import Edit, Tracer
+from viz_core.weights.catalogue import Card
 
 Sentence = str | Sequence[int]
 
@@ -46,18 +48,24 @@ def pick_device(device: str = "auto") -> str:
 
 def run(
     config: TransformerConfig, source: Sequence[Sentence] | None = None, target: Sequence[Sentence] | None = None, *,
-    seed: int = 0, device: str = "auto", weights: Transformer | None = None, tokenizer: TokenizerKind = "word",
+    seed: int = 0, device: str = "auto", weights: Transformer | Card | None = None, tokenizer: TokenizerKind = "word",
     keep: Iterable[str] | None = None, tap: Edit | None = None, grads: bool = False,
 ) -> Capture:  # fmt: skip
     """Run the model on sentences (or id lists) and return every stage.
 
     source, target: B sentences each, as the architecture needs; see `prepare`. weights: a model to use instead of a
-    fresh `build(config, seed)`; one with another config lends its parameters. keep: record only stages whose names
-    match one of these shell patterns. tap: `tap(name, x)` returns what flows on instead of x. grads: also keep the
-    gradient of the loss at every recorded stage. Dropout is off. `ValueError` names the field, value and remedy.
+    fresh `build(config, seed)`; one with another config lends its parameters. Or a card of `viz_core.weights.catalogue`,
+    which brings its tokenizers too, and a config that may differ in switches without parameters. keep: record only
+    stages whose names match one of these shell patterns. tap: `tap(name, x)` returns what flows on instead of x.
+    grads: also keep the gradient of the loss at every recorded stage. Dropout is off. `ValueError` names the field,
+    value and remedy.
     """
-    batch = prepare(config, source, target, tokenizer)
-    model = _placed(config, seed, weights, pick_device(device))
+    if isinstance(weights, Card):
+        batch = prepare(config, source, target, weights.tokenizers())
+        model = switched(weights.load(), config).to(pick_device(device))
+    else:
+        batch = prepare(config, source, target, tokenizer)
+        model = _placed(config, seed, weights, pick_device(device))
     if grads and not _has_answers(config, batch):
         raise ValueError("grads=True needs a loss, and there is no next token to predict; give a head and two tokens.")
     return trace(model, batch, seed=seed, keep=keep, tap=tap, grads=grads)
@@ -68,6 +76,7 @@ def trace(
     grads: bool = False,
 ) -> Capture:  # fmt: skip
     """One forward pass of a ready model over a ready batch, recorded. The arguments are those of `run`."""
+    keep_freed_pages()
     device = next(model.parameters()).device
     ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}  # a copy: the capture is frozen
     tracer = Tracer(keep=keep, edit=tap, grads=grads)
@@ -94,15 +103,15 @@ def tokenizers(config: TransformerConfig, kind: TokenizerKind = "word") -> dict[
 
 def prepare(
     config: TransformerConfig, source: Sequence[Sentence] | None, target: Sequence[Sentence] | None,
-    tokenizer: TokenizerKind = "word",
+    tokenizer: TokenizerKind | Mapping[str, AnyTokenizer] = "word",
 ) -> Batch:  # fmt: skip
-    """Sentences to padded ids.
+    """Sentences to padded ids, by the untrained tokenizer of a kind or by one of each side.
 
     A decoder predicts the target's tokens, after typed text also <eos>; its input is the same shifted right behind
     <bos>. A decoder-only model reads the source where only that is given. An encoder with a head predicts its own
     next token; a side that the architecture lacks is not read.
     """
-    sides = tokenizers(config, tokenizer)
+    sides = tokenizers(config, tokenizer) if isinstance(tokenizer, str) else tokenizer
     batch = Batch({}, {})
     if config.has_encoder:
         tok = sides["source"]
@@ -138,10 +147,10 @@ def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerC
     return given
 
 
-def _ids(side: str, i: int, sentence: Sentence, tok: Tokenizer, end: list[int] | None = None) -> list[int]:
+def _ids(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int] | None = None) -> list[int]:
     """Ids of one sentence; typed text ends in `end`, an id list is taken as it is."""
     if isinstance(sentence, str):
-        ids = tok.encode(tok.tokenize(sentence)) + (end or [])
+        ids = tok.read(sentence)[1] + (end or [])
     else:
         try:
             ids = [operator.index(x) for x in sentence]
@@ -159,20 +168,38 @@ def _ids(side: str, i: int, sentence: Sentence, tok: Tokenizer, end: list[int] |
     return ids
 
 
-def _add(batch: Batch, side: str, rows: list[list[int]], tok: Tokenizer, given: Sequence[Sentence] | None) -> None:
+def _add(batch: Batch, side: str, rows: list[list[int]], tok: AnyTokenizer, given: Sequence[Sentence] | None) -> None:
     batch.ids[side] = pad(rows, tok.pad_id)
     width = batch.ids[side].shape[1]
     batch.tokens[side] = [_padded(_tokens(s, row, tok), width) for s, row in zip(given or (), rows, strict=True)]
 
 
-def _tokens(sentence: Sentence, ids: list[int], tok: Tokenizer) -> list[str]:
+def _tokens(sentence: Sentence, ids: list[int], tok: AnyTokenizer) -> list[str]:
     """The words as typed, then the names of the ids that no one typed."""
-    typed = tok.tokenize(sentence) if isinstance(sentence, str) else []
+    typed = tok.read(sentence)[0] if isinstance(sentence, str) else []
     return typed + [tok.decode(x) for x in ids[len(typed) :]]
 
 
 def _padded(tokens: list[str], length: int) -> list[str]:
     return tokens + ["<pad>"] * (length - len(tokens))
+
+
+def switched(model: Transformer, config: TransformerConfig) -> Transformer:
+    """The same parameters, shared, in a model whose config differs in switches without parameters.
+
+    A learned position table that the config no longer uses stays behind. `ValueError` where the parameters do not fit.
+    """
+    if model.config == config:
+        return model
+    other = Transformer(config, seed=None).eval()
+    kept = {n: p for n, p in model.state_dict().items() if config.position == "learned" or ".pos_embedding." not in f".{n}"}
+    try:
+        other.load_state_dict(kept, assign=True)
+    except RuntimeError as error:
+        raise ValueError(f"weights of another model do not fit this config; build(config) makes fitting ones. {error}") from None
+    if other.head is not None and config.tie_output:
+        other.head.weight = (other.decoder or other.encoder).tok_embedding.weight  # type: ignore[union-attr]
+    return other
 
 
 def _has_answers(config: TransformerConfig, batch: Batch) -> bool:

@@ -1,20 +1,23 @@
 """Text to token ids and back. What people type is data: any Unicode, any length, nothing is lost or refused.
 
-An untrained model has no learned vocabulary. Its ids are laid out as
+An untrained model has no learned vocabulary. Its `Tokenizer` lays ids out as
 
     specials | listed words | hash buckets
 
-so that a word's id depends on the word, the vocabulary size and the pad id, never on what else is typed.
+so that a word's id depends on the word, the vocabulary size and the pad id, never on what else is typed. A trained
+model knows the words that it was trained on: its `Vocabulary` is `specials | those words`, and all else is <unk>.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import regex
@@ -74,7 +77,45 @@ def split_characters(sentence: str) -> list[str]:
     return clusters
 
 
-# --- Ids --------------------------------------------------------------------------------------------------------------
+# --- What every tokenizer does ----------------------------------------------------------------------------------------
+class AnyTokenizer(Protocol):
+    """Words, characters or subwords; of an untrained model, a shipped checkpoint or a published one."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def pad_id(self) -> int: ...
+    @property
+    def bos_id(self) -> int: ...
+    @property
+    def eos_id(self) -> int: ...
+    @property
+    def unk_id(self) -> int: ...
+
+    def read(self, sentence: str) -> tuple[list[str], list[int]]:
+        """The tokens as they are shown, and one id each; with [CLS] and [SEP] where the model expects them."""
+        ...
+
+    def decode(self, id: int) -> str:
+        """The token with this id. `ValueError` for an id outside the vocabulary."""
+        ...
+
+    def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
+        """The groups of different typed tokens that share one id, unknown words left out."""
+        ...
+
+    def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
+        """The words outside the vocabulary, each with up to three known words that are spelt most like it."""
+        ...
+
+    def groups(self, tokens: Sequence[str]) -> list[int]:
+        """For each token the number of the word that it belongs to, counted from 0."""
+        ...
+
+
+# --- Ids of an untrained model ----------------------------------------------------------------------------------------
 @lru_cache
 def _listed(kind: TokenizerKind) -> tuple[str, ...]:
     """The tokens that can have an id of their own, most useful first."""
@@ -151,6 +192,11 @@ class Tokenizer:
             ids.append(place + 3 + (place + 3 >= self.pad_id))
         return ids
 
+    def read(self, sentence: str) -> tuple[list[str], list[int]]:
+        """The tokens exactly as typed, and one id each."""
+        tokens = self.tokenize(sentence)
+        return tokens, self.encode(tokens)
+
     def decode(self, id: int) -> str:
         """The token with this id: a special, a listed token, or "⟨#123⟩" for the bucket with id 123."""
         if not 0 <= id < self.vocab_size:
@@ -166,10 +212,147 @@ class Tokenizer:
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
         """The groups of different tokens that share one id, in order of first appearance."""
         distinct = list(dict.fromkeys(tokens))
-        groups: dict[int, list[str]] = {}
-        for id, token in zip(self.encode(distinct), distinct, strict=True):
-            groups.setdefault(id, []).append(token)
-        return [tuple(group) for group in groups.values() if len(group) > 1]
+        return _sharing(distinct, self.encode(distinct))
+
+    def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
+        """None: a bucket takes whatever is typed."""
+        return []
+
+    def groups(self, tokens: Sequence[str]) -> list[int]:
+        """Words count 0, 1, 2, ...; characters count by the spaces between them, each space by itself."""
+        if self.kind == "word":
+            return list(range(len(tokens)))
+        alone = [token.isspace() or token in SPECIALS for token in tokens]
+        starts = [i > 0 and (alone[i] or alone[i - 1]) for i in range(len(tokens))]
+        return [int(word) for word in np.cumsum(starts)]
+
+
+def _sharing(tokens: Sequence[str], ids: Sequence[int]) -> list[tuple[str, ...]]:
+    groups: dict[int, list[str]] = {}
+    for id, token in zip(ids, tokens, strict=True):
+        groups.setdefault(id, []).append(token)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+# --- Ids of a checkpoint ----------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The words of a trained model: ids 0 to 3 are <pad> <bos> <eos> <unk>, then `words` in their order.
+
+    A typed word is looked up as it is, then in lower case with a straight apostrophe (The, didn’t); all else is <unk>.
+    Raises ValueError for no words, a word twice or empty, or one with a special's name.
+    """
+
+    words: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set(SPECIALS)
+        for word in self.words:
+            if not isinstance(word, str) or not word or word in seen:
+                raise ValueError(f"words holds {word!r} where a new word belongs; list each word once, and no special.")
+            seen.add(word)
+        if not self.words:
+            raise ValueError("words is empty; a vocabulary needs at least one word.")
+
+    @property
+    def vocab_size(self) -> int:
+        return len(SPECIALS) + len(self.words)
+
+    @property
+    def pad_id(self) -> int:
+        return 0
+
+    @property
+    def bos_id(self) -> int:
+        return 1
+
+    @property
+    def eos_id(self) -> int:
+        return 2
+
+    @property
+    def unk_id(self) -> int:
+        return 3
+
+    def tokenize(self, sentence: str) -> list[str]:
+        """The tokens of `split_words`, exactly as typed; a run of Chinese is split into known words.
+
+        In such a run the longest known word is taken from the left; what lies between known words is one unknown word.
+        Where the sentence has spaces, a run that is not made of known words alone stays the word that was typed.
+        """
+        spaced = len(sentence.split()) > 1
+        pieces = split_words(f"{sentence} .")[:-1]  # spaced, so that runs of Chinese stay whole
+        return [token for piece in pieces for token in self._split_run(piece, spaced)]
+
+    def _split_run(self, piece: str, spaced: bool) -> list[str]:
+        clusters = split_characters(piece)
+        if _kind(clusters[0][:3]) != "H" or piece in self._ids:
+            return [piece]
+        known, longest = self._ids, max(map(len, self.words))
+        cuts: list[int] = []  # where tokens start
+        start, stranger = 0, False
+        while start < len(clusters):
+            ends = range(min(start + longest, len(clusters)), start, -1)
+            end = next((end for end in ends if "".join(clusters[start:end]) in known), None)
+            if end is None and spaced:
+                return [piece]
+            if end is not None or not stranger:  # strangers side by side are one word
+                cuts.append(start)
+            start, stranger = end or start + 1, end is None
+        return ["".join(clusters[cut:next_cut]) for cut, next_cut in pairwise([*cuts, len(clusters)])]
+
+    def encode(self, tokens: Sequence[str]) -> list[int]:
+        """One id per token. Typed text gets no special's id but <unk>, not even the text "<pad>"."""
+        known = self._ids
+        return [known.get(token, known.get(_plain(token), self.unk_id)) for token in tokens]
+
+    def read(self, sentence: str) -> tuple[list[str], list[int]]:
+        """The tokens exactly as typed, and one id each."""
+        tokens = self.tokenize(sentence)
+        return tokens, self.encode(tokens)
+
+    def decode(self, id: int) -> str:
+        """The token with this id: a special or a word."""
+        if not 0 <= id < self.vocab_size:
+            raise ValueError(
+                f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}."
+            )
+        return (SPECIALS + self.words)[id]
+
+    def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
+        """The groups of different known tokens that share one id (The, the), in order of first appearance."""
+        distinct = list(dict.fromkeys(tokens))
+        pairs = [(token, id) for token, id in zip(distinct, self.encode(distinct), strict=True) if id != self.unk_id]
+        return _sharing(*zip(*pairs, strict=True)) if pairs else []
+
+    def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
+        """The words outside the vocabulary, once each as typed, with up to three known words spelt most like it."""
+        tokens, ids = self.read(sentence)
+        strangers = dict.fromkeys(token for token, id in zip(tokens, ids, strict=True) if id == self.unk_id)
+        return [(token, list(_nearest(_plain(token), self.words))) for token in strangers]
+
+    def groups(self, tokens: Sequence[str]) -> list[int]:
+        """Each token is a word: 0, 1, 2, ..."""
+        return list(range(len(tokens)))
+
+    @property
+    def _ids(self) -> Mapping[str, int]:
+        return _places(self.words)
+
+
+@lru_cache(maxsize=64)
+def _places(words: tuple[str, ...]) -> Mapping[str, int]:
+    return MappingProxyType({word: id for id, word in enumerate(words, start=len(SPECIALS))})
+
+
+@lru_cache(maxsize=4096)
+def _nearest(word: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(get_close_matches(word, words, n=3))
+
+
+def _plain(token: str) -> str:
+    return token.lower().replace("’", "'")
+
 
 
 # --- Showing tokens ---------------------------------------------------------------------------------------------------

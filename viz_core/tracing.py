@@ -73,7 +73,7 @@ class Tracer:
             if not x.requires_grad:  # a fixed table, such as sinusoidal positions: make it a leaf of its own
                 x = x.detach().requires_grad_()
             self._live[name] = x
-        self._records[name] = x.detach()
+        self._records[name] = x.detach() if x.requires_grad else x
         return x
 
     def scope(self, name: str) -> _Scope:

@@ -148,7 +148,7 @@ def test_a_run_is_known_by_its_words_as_well_as_its_ids() -> None:
     config = PRESETS["000"].config
 
     def captured(word: str, seed: int = 0) -> object:
-        return cache.cached_run(config, prepare(config, [word], ["x"]), seed, "cpu")
+        return cache.cached_run("untrained", config, prepare(config, [word], ["x"]), seed, "cpu")
 
     first = captured("cat")
     assert captured("cat") is first

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -90,8 +91,8 @@ def test_home_at_the_presets_own_size(open_at: Open, preset: str) -> None:
     assert not at.warning
     assert status(at).startswith(PRESETS[preset].config.architecture)
     assert components(at) == 2  # the ids and the drawing
-    (chart,) = at.get("plotly_chart")
-    assert len(json.loads(chart.proto.spec)["data"][0]["y"]) == 8
+    (bars,) = at.get("html")
+    assert len(ElementTree.fromstring(bars.proto.body).findall(".//*[@title]")) == 8
     assert any(PRESETS[preset].title in m.value for m in at.markdown)
 
 
@@ -290,7 +291,7 @@ def test_all_switches_are_there_and_work(open_at: Open, page: str) -> None:
 
 def test_a_new_preset_keeps_the_text(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny(source="mine", stage="decoder.layers.0.cross_attn.weights"))
-    sound(at.selectbox(key="set_preset").set_value("003").run())
+    sound(at.selectbox(key="set_model").set_value("003").run())
     assert typed(at, "source") == "mine"
     assert link(at)["preset"] == "003" and "stage" not in link(at)
     assert not at.warning

@@ -1,6 +1,6 @@
 """One stage as matrices: what goes in and what comes out, with tokens on the axes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -8,11 +8,11 @@ import numpy as np
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel, Role, panel
 from viz_core.stages import AXES, Stage
-from viz_core.text import Tokenizer, visible
+from viz_core.text import AnyTokenizer, visible
 
 
 def stage_panels(
-    capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: dict[str, Tokenizer] | None = None
+    capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None
 ) -> list[Panel]:
     """The recorded inputs of a stage, then the stage itself, for one sentence and one head.
 
@@ -24,7 +24,7 @@ def stage_panels(
 
 
 def stage_panel(
-    capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: dict[str, Tokenizer] | None = None,
+    capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None,
     role: Role = "output", near: str = "",
 ) -> Panel:  # fmt: skip
     """One stage as a matrix: its last two axes for one sentence and one head; a row for a vector, a cell for a number.
@@ -102,7 +102,7 @@ def axis_title(stage: Stage, letter: str) -> str:
 
 
 def _labels(
-    capture: Capture, stage: Stage, letter: str, length: int, item: int, tokenizers: dict[str, Tokenizer] | None
+    capture: Capture, stage: Stage, letter: str, length: int, item: int, tokenizers: Mapping[str, AnyTokenizer] | None
 ) -> Sequence[str] | None:
     if letter == "1":
         return ("",) * length
@@ -113,6 +113,6 @@ def _labels(
 
 
 @lru_cache(maxsize=16)
-def vocabulary(tokenizer: Tokenizer) -> tuple[str, ...]:
+def vocabulary(tokenizer: AnyTokenizer) -> tuple[str, ...]:
     """The names of all ids, as they are shown."""
     return tuple(visible(tokenizer.decode(i)) for i in range(tokenizer.vocab_size))

@@ -86,15 +86,19 @@ class Stack(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Encoder, decoder and head as the config says; `tap` sees every stage of `viz_core.stages`, in that order."""
+    """Encoder, decoder and head as the config says; `tap` sees every stage of `viz_core.stages`, in that order.
 
-    def __init__(self, config: TransformerConfig, seed: int = 0) -> None:
+    seed: of the parameters' draw; None leaves them empty, for weights that follow.
+    """
+
+    def __init__(self, config: TransformerConfig, seed: int | None = 0) -> None:
         super().__init__()
         self.config = config
         self.encoder = Stack(config, "encoder") if config.has_encoder else None
         self.decoder = Stack(config, "decoder") if config.has_decoder else None
         self.head = Linear(config.d_model, config.output_vocab_size, config.head_bias) if config.has_head else None
-        draw_parameters(self, config, seed)
+        if seed is not None:
+            draw_parameters(self, config, seed)
         if self.head is not None and config.tie_output:
             self.head.weight = (self.decoder or self.encoder).tok_embedding.weight  # type: ignore[union-attr]
         for stack in (self.encoder, self.decoder):

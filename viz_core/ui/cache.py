@@ -4,7 +4,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import streamlit as st
 import torch
@@ -12,9 +12,11 @@ import torch
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.run import Batch, build, pick_device, trace
+from viz_core.run import Batch, build, pick_device, switched, trace
+from viz_core.weights.catalogue import UNTRAINED, catalogue
 
 T = TypeVar("T")
+MAX_RESULTS = 256  # results of experiments
 MAX_RUN_BYTES = 1024 * 2**20  # all captures together
 SMALL = 10_000_000  # parameters of a model that one thread runs best
 MAX_MODEL_BYTES = 1280 * 2**20  # all parameters together; at least one model of MAX_PARAMETERS fits
@@ -77,23 +79,48 @@ def models() -> Store[Transformer]:
     return Store(MAX_MODEL_BYTES, lambda model: sum(p.nbytes for p in model.parameters()))
 
 
-def cached_model(config: TransformerConfig, seed: int, device: str) -> Transformer:
-    """The untrained model of a config and seed, shared: nobody may change it."""
+def cached_model(weights: str, config: TransformerConfig, seed: int, device: str) -> Transformer:
+    """The model of a setup, shared: nobody may change it. weights: "untrained", or a name in the catalogue."""
     device = pick_device(device)
-    return models().get((config, seed, device), lambda: build(config, seed, device))
+    if weights == UNTRAINED:
+        return models().get((weights, config, seed, device), lambda: build(config, seed, device))
+    return models().get((weights, config, device), lambda: switched(_trained(weights), config).to(device))
 
 
-def cached_run(config: TransformerConfig, batch: Batch, seed: int, device: str) -> Capture:
+def _trained(weights: str) -> Transformer:
+    """The weights' own model as it was loaded, on the CPU."""
+    card = catalogue()[weights]
+    return models().get((weights, card.config, "loaded"), card.load)
+
+
+def cached_run(weights: str, config: TransformerConfig, batch: Batch, seed: int, device: str) -> Capture:
     """The capture of a run, shared and frozen. The ids and the typed tokens make the key together."""
-    tokens = tuple((side, tuple(map(tuple, rows))) for side, rows in batch.tokens.items())
-    ids = tuple((side, x.shape, x.tobytes()) for side, x in batch.ids.items())
-    key = (config, seed, pick_device(device), tokens, ids)
+    key = run_key(weights, config, batch, seed, device)
 
     def make() -> Capture:
-        model = cached_model(config, seed, device)
+        model = cached_model(weights, config, seed, device)
         # Each run of a page has a thread of its own; to wake helpers for it costs more than a small model's arithmetic.
         small = sum(p.numel() for p in model.parameters()) < SMALL
         torch.set_num_threads(1 if small else os.cpu_count() or 1)
         return trace(model, batch, seed=seed)
 
     return runs().get(key, make)
+
+
+def run_key(weights: str, config: TransformerConfig, batch: Batch, seed: int, device: str) -> Hashable:
+    """What makes two runs the same one."""
+    tokens = tuple((side, tuple(map(tuple, rows))) for side, rows in batch.tokens.items())
+    ids = tuple((side, x.shape, x.tobytes()) for side, x in batch.ids.items())
+    return weights, config, seed if weights == UNTRAINED else 0, pick_device(device), tokens, ids
+
+
+@st.cache_resource(show_spinner=False)
+def results() -> Store[Any]:
+    """What experiments found, for all visitors: bounded by number, so only small things belong here."""
+    return Store(MAX_RESULTS, lambda result: 1)
+
+
+def cached_result(kind: str, key: Hashable, make: Callable[[], T]) -> T:
+    """A small frozen result, made once for all visitors. key: with `run_key` where it depends on a run."""
+    found: T = results().get((kind, key), make)
+    return found

@@ -5,10 +5,11 @@ differs from the preset, in the link; captures live in the shared store (`viz_co
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 from PIL import Image
 
@@ -16,9 +17,9 @@ from viz_core.analysis.counts import Estimate, estimate
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES
+from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS
 from viz_core.presets import PRESETS
-from viz_core.text import Tokenizer, TokenizerKind
+from viz_core.text import AnyTokenizer, TokenizerKind
 from viz_core.ui.safe import code, words
 from viz_core.ui.setup import (
     CONTROLS,
@@ -26,23 +27,32 @@ from viz_core.ui.setup import (
     MAX_SEED,
     TEXTS,
     TOKENS,
+    VIEW,
     Control,
     Setup,
+    changes,
+    editable,
     from_link,
     ids,
+    offered,
     sentences,
     to_link,
     with_field,
     with_preset,
+    with_view,
+    with_weights,
 )  # fmt: skip
+from viz_core.weights.catalogue import catalogue
 
 if TYPE_CHECKING:
+    from viz_core.model.transformer import Transformer
     from viz_core.run import Batch
 
 # torch takes over a second to import. What needs it imports it where it is used, so that the first visitor's browser
 # builds the sidebar and the title meanwhile.
 
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
+MAX_NAMED = 6  # words outside the vocabulary that are named one by one
 ECHO_SECONDS = 1.5  # how long a browser may still send a value that the setup has overruled
 
 # Where a session keeps what: the setup and the setup as this page was entered; the link as written, whether it left
@@ -68,20 +78,31 @@ class Lab:
 
     setup: Setup
     capture: Capture | None
+    batch: "Batch | None" = None
 
     @property
     def config(self) -> TransformerConfig:
         return self.setup.config
 
     @property
-    def tokenizers(self) -> dict[str, Tokenizer]:
-        from viz_core.run import tokenizers
+    def tokenizers(self) -> Mapping[str, AnyTokenizer]:
+        return _tokenizers(self.setup)
 
-        return tokenizers(self.config, kind(self.setup))
+    def model(self) -> "Transformer":
+        """The model of this setup, shared by all visitors: nobody may change it."""
+        from viz_core.ui.cache import cached_model
+
+        return cached_model(self.setup.weights, self.config, self.setup.seed, self.setup.device)
+
+    def parameter(self, name: str) -> np.ndarray:
+        """One parameter of the model by its torch name, read-only."""
+        x: np.ndarray = self.model().get_parameter(name).detach().cpu().numpy().view()
+        x.flags.writeable = False
+        return x
 
     def word(self, side: str, id: int) -> str:
         """The name of an id: the word typed here that has it, else the vocabulary's."""
-        typed = {} if self.capture is None else typed_words(self.capture, side)
+        typed = {} if self.capture is None or self.setup.card else typed_words(self.capture, side)
         return typed.get(id) or self.tokenizers[side].decode(id)
 
 
@@ -136,17 +157,24 @@ def open_page(name: str, question: str, lead: str = "") -> Lab:
         st.warning(f"The link says {code(written)}, which {fault}.")
     for note in st.session_state.pop(NOTES, []):
         st.info(note)
-    return Lab(setup, _run(setup))
+    attempt = _run(setup)
+    return Lab(setup, attempt.capture, attempt.batch)
 
 
-def kind(setup: Setup) -> TokenizerKind:
-    """The tokenizer that names the ids."""
-    return "word" if setup.tokenizer == "ids" else setup.tokenizer
+def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
+    """What names the ids of each side: the trained weights' own, or the untrained ones of the config."""
+    if setup.card:
+        return setup.card.tokenizers()
+    from viz_core.run import tokenizers
+
+    kind: TokenizerKind = "word" if setup.tokenizer == "ids" else setup.tokenizer
+    return tokenizers(setup.config, kind)
 
 
 def present() -> Lab:
     """The setup and its run, without a word on the page: for a fragment, which reruns without its page."""
-    return Lab(current(), _attempt(current()).capture)
+    attempt = _attempt(current())
+    return Lab(current(), attempt.capture, attempt.batch)
 
 
 def current() -> Setup:
@@ -160,6 +188,45 @@ def change(**selection: Any) -> None:
     touch()
     st.session_state[SETUP] = replace(current(), **selection)
     st.session_state[FAULTS] = []
+
+
+def view(name: str) -> Any:
+    """What this page has selected under a name of `viz_core.ui.views`."""
+    return current().view(name)
+
+
+def set_view(**values: Any) -> None:
+    """Change what pages have selected; for callbacks."""
+    change(views=with_view(current(), **values).views)
+
+
+def view_widget(make: Callable[..., Any], name: str, label: str, **kwargs: Any) -> Any:
+    """A widget bound to a view; returns the view's value. options: fewer than the table's, where the run allows fewer.
+
+    A value that the run does not allow is named, and the default (or the first allowed) stands in.
+    """
+    spec, value = VIEW[name], view(name)
+    allowed = kwargs.get("options", spec.options)
+    if allowed is not None and not spec.many and value not in allowed:
+        instead = spec.default if spec.default in allowed else next(iter(allowed))
+        st.warning(f"{label} {code(spec.write(value))} is not to be had here; {code(spec.write(instead))} is shown.")
+        value = instead
+    if spec.many and allowed is not None:
+        value = tuple(v for v in value if v in allowed)
+    if make in (st.number_input, st.slider) and isinstance(allowed, range):
+        kwargs = {k: v for k, v in kwargs.items() if k != "options"}
+        kwargs |= {"min_value": allowed[0], "max_value": allowed[-1], "step": allowed.step}
+    elif make is st.text_input:
+        kwargs.setdefault("max_chars", MAX_VIEW_CHARS)
+    elif make not in (st.toggle, st.checkbox):
+        kwargs.setdefault("options", allowed)
+    widget(make, name, label, list(value) if spec.many else value, _set_view, **kwargs)
+    return value
+
+
+def _set_view(name: str) -> None:
+    value = widget_value(name)
+    set_view(**{name: tuple(value) if VIEW[name].many else value})
 
 
 # ---------------------------------------------------------------- the link
@@ -207,8 +274,9 @@ def write_link() -> None:
 def _sidebar() -> None:
     with st.sidebar:
         setup = current()
-        widget(st.selectbox, "preset", "Preset", setup.preset, _set_preset, options=list(PRESETS),
-                format_func=lambda n: PRESETS[n].title, help="Each preset is the model of one document.")  # fmt: skip
+        chosen = setup.weights if setup.card else setup.preset
+        widget(st.selectbox, "model", "Model", chosen, _set_model, options=[*catalogue(), *PRESETS], format_func=_model_title,
+                help="Trained weights, or one of the five documents' models with random ones.")  # fmt: skip
         if setup.config.has_encoder:
             _text("source", "Source sentences" if setup.config.has_decoder else "Sentences")
         if setup.config.has_decoder:
@@ -216,8 +284,9 @@ def _sidebar() -> None:
         for control in CONTROLS:
             if not control.group:
                 _control(control)
-        widget(st.number_input, "seed", "Seed", setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
-                help="Same setup and seed: the same weights, to the bit.")  # fmt: skip
+        if setup.card is None:
+            widget(st.number_input, "seed", "Seed", setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
+                    help="Same setup and seed: the same weights, to the bit.")  # fmt: skip
         more = st.expander("All switches", on_change=touch, key="all_switches")
         if more.open:
             with more:
@@ -226,12 +295,16 @@ def _sidebar() -> None:
 
 def _all_switches() -> None:
     setup = current()
-    widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=TOKENS,
-            help="Word: spaces and punctuation split. Character: every character is a token. Ids: type the numbers.")  # fmt: skip
+    own = "the weights' own" if setup.card else "word"
+    kinds = [t for t in TOKENS if not (setup.card and t == "character")]
+    widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=kinds,
+            format_func=lambda t: own if t == "word" else t,
+            help="Word: spaces and punctuation split. Character: every character is a token. Ids: type the numbers. "
+            "Trained weights have their own.")  # fmt: skip
     widget(st.selectbox, "device", "Device", setup.device, set_choice, options=_devices(),
             help="auto takes a GPU where this machine has one.")  # fmt: skip
     for group in GROUPS:
-        shown = [c for c in CONTROLS if c.group == group and c.when(setup.config)]
+        shown = [c for c in CONTROLS if c.group == group and c.when(setup.config) and editable(setup, c.field)]
         if shown:
             st.markdown(f"**{group}**")
         for control in shown:
@@ -251,10 +324,10 @@ def _text(side: str, label: str) -> None:
 
 
 def _control(control: Control) -> None:
-    config = current().config
-    if not control.when(config):
+    setup, config = current(), current().config
+    if not control.when(config) or not editable(setup, control.field):
         return
-    options, value = control.offered(config), control.value(config)
+    options, value = offered(setup, control), control.value(config)
     kwargs: dict[str, Any] = {"help": control.help}
     make: Callable[..., Any]
     if set(options) <= {True, False} and isinstance(value, bool):
@@ -302,8 +375,13 @@ def touch() -> None:
     st.session_state[TOUCHED] = True
 
 
-def _set_preset(name: str) -> None:
-    st.session_state[SETUP] = with_preset(current(), widget_value("preset"))
+def _model_title(name: str) -> str:
+    return f"{PRESETS[name].title} · untrained" if name in PRESETS else catalogue()[name].title
+
+
+def _set_model(name: str) -> None:
+    chosen = widget_value(name)
+    st.session_state[SETUP] = (with_preset if chosen in PRESETS else with_weights)(current(), chosen)
     st.session_state[FAULTS] = []
 
 
@@ -324,6 +402,7 @@ class Attempt:
     """A run, or one sentence why there is none; and what there is to say about the sentences."""
 
     capture: Capture | None = None
+    batch: "Batch | None" = None
     size: Estimate | None = None
     problem: str = ""
     notes: Sequence[str] = ()
@@ -344,14 +423,16 @@ def _attempt(setup: Setup) -> Attempt:
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
         size = estimate(setup.config, len(given), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
-            return Attempt(problem=size.problem, notes=notes)
-        return Attempt(cached_run(setup.config, batch, setup.seed, setup.device), size, notes=notes)
+            return Attempt(batch=batch, problem=size.problem, notes=notes)
+        notes = [*notes, *_unknown(setup, {"source": source, "target": target})]
+        capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
+        return Attempt(capture, batch, size, notes=notes)
     except ValueError as error:  # one sentence: what is wrong, with which value, what to do
         return Attempt(problem=str(error), notes=notes)
 
 
-def _run(setup: Setup) -> Capture | None:
-    """The capture of this setup, with its status line; where there is none, the page says why."""
+def _run(setup: Setup) -> Attempt:
+    """The run of this setup, with its status line; where there is none, the page says why."""
     attempt = _attempt(setup)
     for note in attempt.notes:
         st.info(note)
@@ -361,7 +442,19 @@ def _run(setup: Setup) -> Capture | None:
         st.warning(attempt.problem.replace("_", r"\_"))
     if attempt.capture and attempt.size:
         _status(setup, attempt.capture, attempt.size)
-    return attempt.capture
+    return attempt
+
+
+def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
+    """A sentence a side for words that trained weights have never seen, with the nearest ones that they know."""
+    notes = []
+    for side, tokenizer in _tokenizers(setup).items() if setup.card and setup.tokenizer != "ids" else ():
+        missing = dict(m for line in typed[side] for m in tokenizer.unknown(line))
+        named = [f"{words([word])} (near: {words(near)})" if near else words([word]) for word, near in missing.items()]
+        if named:
+            few = ", ".join(named[:MAX_NAMED]) + (f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else "")
+            notes.append(f"Not in the {side} vocabulary of these weights, so read as `<unk>`: {few}.")
+    return notes
 
 
 def _batch(setup: Setup, source: list[str], target: list[str]) -> "Batch":
@@ -369,18 +462,21 @@ def _batch(setup: Setup, source: list[str], target: list[str]) -> "Batch":
     from viz_core.run import prepare
 
     if setup.tokenizer != "ids":
-        return prepare(setup.config, source, target, setup.tokenizer)
-    return prepare(setup.config, ids("source", source), ids("target", target))
+        return prepare(setup.config, source, target, _tokenizers(setup))
+    return prepare(setup.config, ids("source", source), ids("target", target), _tokenizers(setup))
 
 
 def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     """Architecture, parameters, tokens and milliseconds; and words that share an id."""
     sides = [f"{side} {_tokens(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
     parts = (
-        setup.config.architecture, f"{size.parameters:,} parameters, untrained", " and ".join(sides),
-        f"{capture.milliseconds:.1f} ms on {capture.device}",
+        setup.config.architecture, f"{size.parameters:,} parameters, {'trained' if setup.card else 'untrained'}",
+        " and ".join(sides), f"{capture.milliseconds:.1f} ms on {capture.device}",
     )  # fmt: skip
     st.caption(" · ".join(parts))
+    if setup.card and (changed := changes(setup)):
+        named = ", ".join(code(f"{n}={v}") for n, v in changed.items())
+        st.info(f"Not as trained: {named}. The weights learned without this change.")
     for side, tokenizer in Lab(setup, capture).tokenizers.items() if setup.tokenizer != "ids" else ():
         for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>")):
             st.info(f"The {side} words {words(list(clash))} share one id: raise the {side} vocabulary to tell them apart.")

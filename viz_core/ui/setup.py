@@ -14,7 +14,10 @@ from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES
 from viz_core.presets import PRESETS
 from viz_core.stages import always, stages
 from viz_core.text import TokenizerKind
+from viz_core.ui.views import VIEWS
+from viz_core.weights.catalogue import UNTRAINED, Card, catalogue
 
+OPENING = "translator"  # the weights that a newcomer sees
 DEFAULT_PRESET = "000"
 DEFAULT_SOURCE = "the cat sat on the mat"
 DEFAULT_TARGET = "猫 坐在 垫子 上"
@@ -48,6 +51,11 @@ class Control:
         return options
 
 
+# Switches that no parameter depends on: what stays editable with trained weights, though not as they were trained.
+WEIGHTLESS = frozenset({
+    "position", "position_base", "max_len", "scale_embedding", "scale_scores", "residual", "causal", "activation", "norm_eps",
+    "mask_source_padding", "mask_target_padding", "mask_padded_queries", "mask_fill", "empty_row",
+})  # fmt: skip
 RESOLVED = {"qk_dim": "qk_width", "d_ff": "ff_width", "causal": "is_causal", "final_norm": "has_final_norm"}
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 MAX_D_MODEL = 1024
@@ -125,13 +133,15 @@ CONTROLS: tuple[Control, ...] = (
     Control("init", "Initialisation", "What the untrained matrices are drawn from; torch: what nn.Linear and nn.Embedding draw by default.", _choices("init"), "Weights"),
 )  # fmt: skip
 BY_FIELD = {c.field: c for c in CONTROLS}
+VIEW = {v.name: v for v in VIEWS}
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Everything a link carries. `config` is the preset's with the visitor's changes."""
+    """Everything a link carries. `config` is the preset's, or the trained weights' own, with the visitor's changes."""
 
-    preset: str = DEFAULT_PRESET
+    weights: str = UNTRAINED  # or a name in the catalogue
+    preset: str = DEFAULT_PRESET  # where the weights are untrained
     config: TransformerConfig = field(default_factory=lambda: PRESETS[DEFAULT_PRESET].config)
     source: str = DEFAULT_SOURCE
     target: str = DEFAULT_TARGET
@@ -141,11 +151,41 @@ class Setup:
     stage: str = ""  # "" is the first stop of the tour
     item: int = 0
     attn_head: int = 0
+    views: tuple[tuple[str, Any], ...] = ()  # what pages have selected, where it is not the default
+
+    @property
+    def card(self) -> Card | None:
+        """The trained weights' card; None where they are untrained."""
+        return None if self.weights == UNTRAINED else catalogue()[self.weights]
+
+    @property
+    def base(self) -> TransformerConfig:
+        """The config that changes start from: the preset's or the weights' own."""
+        return PRESETS[self.preset].config if self.card is None else self.card.config
+
+    @property
+    def default_texts(self) -> tuple[str, str]:
+        """The source and target that a newcomer to these weights reads."""
+        return (DEFAULT_SOURCE, DEFAULT_TARGET) if self.card is None else _example(self.card)
+
+    def view(self, name: str) -> Any:
+        """What a page has selected under a name in `VIEWS`."""
+        return dict(self.views).get(name, VIEW[name].default)
+
+
+def _example(card: Card) -> tuple[str, str]:
+    """The first example of a card's language, or the untrained models' sentences."""
+    return tuple(card.examples[0]) if card.examples else (DEFAULT_SOURCE, DEFAULT_TARGET)  # type: ignore[return-value]
+
+
+def opening() -> Setup:
+    """What an empty link opens."""
+    return with_weights(Setup(), OPENING) if OPENING in catalogue() else Setup()
 
 
 def changes(setup: Setup) -> dict[str, Any]:
-    """The fewest config fields that, set on the preset's config, give this one."""
-    base = PRESETS[setup.preset].config
+    """The fewest config fields that, set on the base config, give this one."""
+    base = setup.base
     found = {c.field: c.value(setup.config) for c in CONTROLS if getattr(setup.config, c.field) != getattr(base, c.field)}
     for name in list(found):  # one that follows from the rest need not be said
         rest = {f: v for f, v in found.items() if f != name}
@@ -170,8 +210,44 @@ def _config(base: TransformerConfig, fields: Mapping[str, Any]) -> TransformerCo
 
 
 def with_preset(setup: Setup, name: str) -> Setup:
-    """Another document's model, on the same sentences."""
-    return replace(setup, preset=name, config=PRESETS[name].config, stage=_kept_stage(setup.stage, PRESETS[name].config), attn_head=0)
+    """Another document's model, untrained, on the same sentences."""
+    return _with_base(setup, UNTRAINED, name, PRESETS[name].config)
+
+
+def with_weights(setup: Setup, name: str) -> Setup:
+    """Trained weights and the model they belong to, read with their own tokenizer."""
+    return _with_base(setup, name, setup.preset, catalogue()[name].config)
+
+
+def _with_base(setup: Setup, weights: str, preset: str, config: TransformerConfig) -> Setup:
+    """Typed text stays; sentences that nobody typed give way to some that the new weights know."""
+    offered = {(DEFAULT_SOURCE, DEFAULT_TARGET), *(tuple(e) for card in catalogue().values() for e in card.examples)}
+    untouched = (setup.source, setup.target) in offered
+    new = replace(setup, weights=weights, preset=preset, config=config, stage=_kept_stage(setup.stage, config), attn_head=0)
+    if weights != UNTRAINED and new.tokenizer == "character":
+        new = replace(new, tokenizer="word")
+    source, target = new.default_texts
+    return replace(new, source=source, target=target) if untouched else new
+
+
+def with_view(setup: Setup, **values: Any) -> Setup:
+    """Other selections of a page. `ValueError` for one that the table does not allow."""
+    kept = dict(setup.views)
+    for name, value in values.items():
+        kept[name] = VIEW[name].read(VIEW[name].write(value))
+    return replace(setup, views=tuple(sorted((n, v) for n, v in kept.items() if v != VIEW[n].default)))
+
+
+def editable(setup: Setup, name: str) -> bool:
+    """Whether a config field may be changed: with trained weights only what no parameter depends on."""
+    learned_table = name == "max_len" and setup.base.position == "learned"
+    return setup.card is None or (name in WEIGHTLESS and not learned_table)
+
+
+def offered(setup: Setup, control: Control) -> list[Any]:
+    """The values of a control that the weights allow: a learned table only where one was learned."""
+    lacks_table = control.field == "position" and setup.card is not None and setup.base.position != "learned"
+    return [o for o in control.offered(setup.config) if not (lacks_table and o == "learned")]
 
 
 def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
@@ -207,6 +283,9 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     )
     if values["mask_padded_queries"] and not padded:
         follow("mask_padded_queries", False, "no padding is masked")
+    bound = [f for f, v in values.items() if v != getattr(setup.config, f) and not editable(setup, f)]
+    if bound:
+        return setup, [f"{name} stays as it is: {value} would need another {', '.join(bound)}, which the trained weights fix."]
     config = TransformerConfig(**values)
     return replace(setup, config=config, stage=_kept_stage(setup.stage, config), attn_head=min(setup.attn_head, config.n_heads - 1)), notes
 
@@ -225,33 +304,36 @@ def _kept_stage(stage: str, config: TransformerConfig) -> str:
 
 def to_link(setup: Setup) -> tuple[dict[str, str], bool]:
     """Query parameters of what differs from the preset, and whether the text had to be left out (over 8 KB)."""
-    default = Setup()
-    params = {} if setup.preset == DEFAULT_PRESET else {"preset": setup.preset}
+    default, start = Setup(), opening()
+    params: dict[str, str] = {}
+    if setup.weights != start.weights:
+        params = {"preset": setup.preset} if setup.card is None and setup.preset != DEFAULT_PRESET else {"weights": setup.weights}
+    elif setup.card is None and setup.preset != DEFAULT_PRESET:
+        params = {"preset": setup.preset}
     params |= {name: _to_text(value) for name, value in changes(setup).items()}
-    for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head", *TEXTS):
+    for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head"):
         if getattr(setup, name) != getattr(default, name):
             params[name] = str(getattr(setup, name))
+    params |= {name: VIEW[name].write(value) for name, value in setup.views}
+    params |= {side: getattr(setup, side) for side, own in zip(TEXTS, setup.default_texts, strict=True) if getattr(setup, side) != own}
     too_long = len(urlencode(params, errors="surrogatepass")) > MAX_LINK_BYTES
     return {k: v for k, v in params.items() if not (too_long and k in TEXTS)}, too_long
 
 
 def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     """The setup that a link describes, and its faults: (parameter as written, sentence without what was written)."""
-    faults: list[tuple[str, str]] = []
     left = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
-    setup = with_preset(Setup(), DEFAULT_PRESET)
-    if (name := left.pop("preset", DEFAULT_PRESET)) in PRESETS:
-        setup = with_preset(setup, name)
-    else:
-        faults.append((f"preset={name}", f"is not a preset; {DEFAULT_PRESET} is used"))
+    setup, faults = _base(left)
 
     fields: dict[str, Any] = {}
     for control in CONTROLS:
         if control.field in left:
             text = left.pop(control.field)
-            value, fault = _from_text(control, text, setup.config)
-            if fault:
-                faults.append((f"{control.field}={text}", fault))
+            value, problem = _from_text(control, text, setup.config)
+            if not editable(setup, control.field) or (value == "learned" and value not in offered(setup, control)):
+                problem = f"would need other weights than {setup.weights}; choose weights=untrained to change it"
+            if problem:
+                faults.append((f"{control.field}={text}", problem))
             else:
                 fields[control.field] = value
     config, misfits = _fitting(setup.config, fields)
@@ -261,16 +343,39 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     readers: dict[str, Callable[[str], Any]] = {
         "tokenizer": _one_of(TOKENS), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
         "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
-        "attn_head": _whole(config.n_heads - 1), "source": str, "target": str,
+        "attn_head": _whole(config.n_heads - 1), "source": str, "target": str, **{v.name: v.read for v in VIEWS},
     }  # fmt: skip
     for name, read in readers.items():
         if name in left:
             text = left.pop(name)
             try:
-                setup = replace(setup, **{name: read(text)})
+                value = read(text)
+                setup = with_view(setup, **{name: value}) if name in VIEW else replace(setup, **{name: value})
             except ValueError as error:
                 faults.append((f"{name}={text}", f"{error}; the default is used"))
     faults += [(f"{name}={text}", "is not a setting of this app and is left out") for name, text in left.items()]
+    return setup, faults
+
+
+def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
+    """The weights or the preset that a link starts from, taken out of it.
+
+    A link that names neither, but a preset, a seed or a switch that trained weights fix, means the untrained model.
+    """
+    faults: list[tuple[str, str]] = []
+    means_untrained = bool(left.keys() & ({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS)))
+    start = Setup() if means_untrained else opening()
+    setup = start
+    if (weights := left.pop("weights", start.weights)) == UNTRAINED:
+        setup = Setup()
+    elif weights in catalogue():
+        setup = with_weights(Setup(), weights)
+    else:
+        faults.append((f"weights={weights}", f"are not on this machine; {start.weights} is used"))
+    if (preset := left.pop("preset", DEFAULT_PRESET)) not in PRESETS:
+        faults.append((f"preset={preset}", f"is not a preset; {DEFAULT_PRESET} is used"))
+    elif setup.card is None:
+        setup = with_preset(setup, preset)
     return setup, faults
 
 

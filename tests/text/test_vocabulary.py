@@ -1,0 +1,149 @@
+"""The vocabulary of a trained model, and what every tokenizer has in common."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viz_core.text import SPECIALS, AnyTokenizer, Tokenizer, Vocabulary, split_words
+
+ENGLISH = Vocabulary(("the", "cat", "sat", "on", "mat", "animal", "didn't", "did", "not", "street", ".", "I"))
+CHINESE = Vocabulary(("猫", "坐在", "坐", "在", "垫子", "上", "没有", "没", "动物", "。"))
+ANY_TEXT = st.text(st.one_of(st.characters(), st.sampled_from("the cat'’.,<pad>猫坐在垫子\u0301\u200d\ud83d \n")))
+
+
+def tokens_of(vocabulary: Vocabulary, sentence: str) -> str:
+    return "|".join(vocabulary.read(sentence)[0])
+
+
+def test_ids_are_the_specials_then_the_words() -> None:
+    names = [CHINESE.decode(id) for id in range(CHINESE.vocab_size)]
+    assert names == ["<pad>", "<bos>", "<eos>", "<unk>", *CHINESE.words]
+    assert [CHINESE.pad_id, CHINESE.bos_id, CHINESE.eos_id, CHINESE.unk_id] == [0, 1, 2, 3]
+    assert CHINESE.encode(CHINESE.words) == list(range(4, 14))
+
+
+@pytest.mark.parametrize("id", [-1, 14])
+def test_an_id_outside_has_no_token(id: int) -> None:
+    with pytest.raises(ValueError, match=rf"token id {id} .* use 0 to 13\."):
+        CHINESE.decode(id)
+
+
+@pytest.mark.parametrize("words", [(), ("a", "a"), ("",), ("a", "<pad>"), (3,)])
+def test_words_that_make_no_vocabulary(words: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=r"^words .*\.$"):
+        Vocabulary(words)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tokens", "ids"),
+    [
+        ("the cat sat.", "the|cat|sat|.", [4, 5, 6, 14]),
+        ("The CAT", "The|CAT", [4, 5]),
+        ("I i", "I|i", [15, 3]),  # only lower case is fallen back to
+        ("The animal didn’t", "The|animal|didn’t", [4, 9, 10]),
+        ("the zebra", "the|zebra", [4, 3]),
+        ("<pad> <unk>", "<|pad|>|<|unk|>", [3] * 6),
+        ("", "", []),
+        (" \n", "", []),
+    ],
+)
+def test_english(sentence: str, tokens: str, ids: list[int]) -> None:
+    assert ENGLISH.read(sentence) == ([token for token in tokens.split("|") if token], ids)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tokens"),
+    [
+        ("猫 坐在 垫子 上 。", "猫|坐在|垫子|上|。"),
+        ("猫坐在垫子上。", "猫|坐在|垫子|上|。"),  # the longest word first: 坐在, not 坐
+        ("猫坐在 垫子上。", "猫|坐在|垫子|上|。"),
+        ("猫 坐 在", "猫|坐|在"),
+        ("斑马坐在沙发上", "斑马|坐在|沙发|上"),  # what lies between known words is one unknown word
+        ("斑马 坐在 上衣 上", "斑马|坐在|上衣|上"),  # a typed word stays whole
+        ("上衣", "上|衣"),
+        ("没有猫cat没", "没有|猫|cat|没"),
+        ("斑马", "斑马"),
+        ("斑", "斑"),
+        ("猫\u0301坐", "猫\u0301|坐"),  # a grapheme cluster is never cut
+    ],
+)
+def test_chinese(sentence: str, tokens: str) -> None:
+    assert tokens_of(CHINESE, sentence) == tokens
+
+
+def test_all_known_words_go_there_and_back() -> None:
+    for vocabulary in (ENGLISH, CHINESE):
+        tokens, ids = vocabulary.read(" ".join(vocabulary.words))
+        assert tuple(tokens) == vocabulary.words == tuple(map(vocabulary.decode, ids))
+
+
+@given(ANY_TEXT)
+def test_any_text_is_read_and_nothing_is_lost(sentence: str) -> None:
+    for vocabulary in (ENGLISH, CHINESE):
+        tokens, ids = vocabulary.read(sentence)
+        assert "".join(tokens) == "".join(sentence.split())
+        assert len(ids) == len(tokens) and all(id >= vocabulary.unk_id for id in ids)
+        assert vocabulary.groups(tokens) == list(range(len(tokens)))
+        strangers = [token for token, id in zip(tokens, ids, strict=True) if id == vocabulary.unk_id]
+        assert [word for word, _ in vocabulary.unknown(sentence)] == list(dict.fromkeys(strangers))
+        assert not {word for group in vocabulary.collisions(tokens) for word in group} & set(strangers)
+
+
+@given(ANY_TEXT)
+def test_without_chinese_it_splits_as_ever(sentence: str) -> None:
+    latin = "".join(c for c in sentence if c < "\u2000")
+    assert ENGLISH.tokenize(latin) == split_words(latin)
+
+
+@pytest.mark.parametrize("special", SPECIALS)
+def test_a_typed_special_is_unknown(special: str) -> None:
+    assert ENGLISH.encode([special]) == [3]
+    assert set(ENGLISH.read(special)[1]) == {3}
+
+
+def test_unknown_words_and_the_nearest_known_ones() -> None:
+    assert ENGLISH.unknown("The cats sat on the Streets, cats") == [("cats", ["cat"]), ("Streets", ["street"]), (",", [])]
+    assert [(word, set(near)) for word, near in ENGLISH.unknown("hat")] == [("hat", {"cat", "sat", "mat"})]
+    assert ENGLISH.unknown("The cat didn’t") == []
+    assert CHINESE.unknown("小猫 坐 在 垫") == [("小猫", ["猫"]), ("垫", ["垫子"])]
+
+
+def test_known_words_that_share_an_id() -> None:
+    assert ENGLISH.collisions(["The", "cat", "the", "zebra", "lion", "<pad>", "THE"]) == [("The", "the", "THE")]
+    assert ENGLISH.collisions(iter(["zebra", "lion"])) == ENGLISH.collisions([]) == []
+
+
+def test_long_text_is_read_too() -> None:
+    """A second together; with time that grows with the square, minutes."""
+    for sentence in ("斑" * 50_000, "猫坐" * 25_000, "斑猫" * 25_000, "a" * 50_000, "猫\u0301" * 25_000, "猫" * 50_000 + " 斑"):
+        assert "".join(CHINESE.tokenize(sentence)) == "".join(sentence.split())
+        assert CHINESE.unknown(sentence) is not None
+
+
+# --- what the untrained tokenizer has in common with it ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tokenizer", [Tokenizer("word", 60), Tokenizer("character", 60, 7), ENGLISH])
+def test_each_tokenizer_reads(tokenizer: AnyTokenizer) -> None:
+    tokens, ids = tokenizer.read("the cat <pad> 斑")
+    assert len(tokens) == len(ids) == len(tokenizer.groups(tokens))
+    assert all(0 <= id < tokenizer.vocab_size for id in ids)
+    assert not set(ids) & {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
+
+
+def test_the_untrained_tokenizer_knows_every_word() -> None:
+    assert Tokenizer("word", 60).unknown("zebra \ud800") == []
+
+
+@pytest.mark.parametrize(
+    ("tokens", "groups"),
+    [
+        (list("ab  c."), [0, 0, 1, 2, 3, 3]),
+        ([" ", "a", "<eos>", "<pad>", "<pad>"], [0, 1, 2, 3, 4]),
+        (["<bos>", "a", "b"], [0, 1, 1]),
+        ([], []),
+    ],
+)
+def test_characters_are_grouped_by_word(tokens: list[str], groups: list[int]) -> None:
+    assert Tokenizer("character", 60).groups(tokens) == groups
+    assert Tokenizer("word", 60).groups(tokens) == list(range(len(tokens)))

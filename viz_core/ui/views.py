@@ -1,0 +1,97 @@
+"""What a page has selected, as part of the link: one table of all pages' views. No Streamlit in here.
+
+A view is a name (the link's parameter, its page's name in front), a default, and what it may be. Only what differs
+from the default is written into a link; what a link says is checked at the door.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from viz_core.config import CHOICES
+from viz_core.limits import MAX_VIEW_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One selection. options: the values it may have (None: short text); many: it is a tuple of some of them."""
+
+    name: str
+    default: Any
+    options: Sequence[Any] | None = None
+    many: bool = False
+
+    def write(self, value: Any) -> str:
+        """As a link says it."""
+        return ",".join(map(_plain, value)) if self.many else _plain(value)
+
+    def read(self, text: str) -> Any:
+        """A value from a link. `ValueError` says what is wrong, without what was written."""
+        if self.options is None:
+            if len(text) > MAX_VIEW_CHARS:
+                raise ValueError(f"is longer than {MAX_VIEW_CHARS} characters")
+            return text
+        if self.many:
+            return tuple(dict.fromkeys(self._one(part) for part in text.split(",") if part))
+        return self._one(text)
+
+    def _one(self, text: str) -> Any:
+        assert self.options is not None
+        if isinstance(self.options, range):
+            low, high = self.options[0], self.options[-1]
+            digits = text.removeprefix("-")
+            if not (digits.isascii() and digits.isdigit() and len(digits) < 10 and int(text) in self.options):
+                step = f" in steps of {self.options.step}" if self.options.step > 1 else ""
+                raise ValueError(f"is not a whole number from {low} to {high}{step}")
+            return int(text)
+        for option in self.options:
+            if _plain(option) == text:
+                return option
+        few = ", ".join(map(_plain, self.options)) if len(self.options) <= 12 else "what the page offers"
+        raise ValueError(f"is not one of {few}")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+LEDGER_COLUMNS = (
+    "symbolic shape", "dtype", "parameters", "FLOPs", "bytes", "statistics", "documents", "torch", "Hugging Face",
+    "TransformerLens", "sequence-first",
+)  # fmt: skip
+
+VIEWS: tuple[View, ...] = (
+    # Shapes
+    View("shapes_filter", ""),
+    View("shapes_block", "all"),
+    View("shapes_part", "all"),
+    View("shapes_columns", (), LEDGER_COLUMNS, many=True),
+    # Documents
+    View("documents_rows", "all", ("all", "differ", "words", "agree")),
+    # Positions
+    View("pos_section", "waves", ("waves", "matrix", "clock", "similarity", "sentence", "schemes", "experiments")),
+    View("pos_length", 100, range(1, 5001)),  # the page's own table: document 001's plot
+    View("pos_width", 20, range(1, 1025)),
+    View("pos_base", "10000"),
+    View("pos_dims", (4, 5, 6, 7), range(1024), many=True),
+    View("pos_at", 10, range(5000)),
+    View("pos_row", 0, range(5000)),  # where the window at full precision begins
+    View("pos_col", 0, range(1024)),
+    View("pos_k", 3, range(101)),
+    View("pos_side", "source", ("source", "target")),
+    View("pos_scale", "model", ("model", "with", "without")),
+    View("pos_scheme", "sinusoidal", CHOICES["position"]),
+    View("pos_query", -1, range(-1, 1024)),  # -1: the page chooses
+    View("pos_key", -1, range(-1, 1024)),
+    View("pos_sentence", "yours", ("yours", "我爱你", "狗咬人")),
+    View("pos_experiment", "swap", ("swap", "shuffle", "prepend", "past")),
+    View("pos_a", -1, range(-1, 1024)),
+    View("pos_b", -1, range(-1, 1024)),
+    View("pos_draw", 0, range(1000)),
+    View("pos_front", "today"),
+    # Attention
+    # Masks
+    # Norms
+)
