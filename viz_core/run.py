@@ -16,7 +16,7 @@ from viz_core.memory import keep_freed_pages
 from viz_core.model.transformer import Transformer
 from viz_core.text import AnyTokenizer, Tokenizer, TokenizerKind, pad
 from viz_core.tracing import Edit, Tracer
-from viz_core.weights.catalogue import Card
+from viz_core.weights.card import Card
 
 Sentence = str | Sequence[int]
 
@@ -54,7 +54,7 @@ def run(
     """Run the model on sentences (or id lists) and return every stage.
 
     source, target: B sentences each, as the architecture needs; see `prepare`. weights: a model to use instead of a
-    fresh `build(config, seed)`; one with another config lends its parameters. Or a card of `viz_core.weights.catalogue`,
+    fresh `build(config, seed)`; one with another config lends its parameters. Or a card of the weights' catalogue,
     which brings its tokenizers too, and a config that may differ in switches without parameters. keep: record only
     stages whose names match one of these shell patterns. tap: `tap(name, x)` returns what flows on instead of x.
     grads: also keep the gradient of the loss at every recorded stage. Dropout is off. `ValueError` names the field,
@@ -133,8 +133,9 @@ def prepare(
             )
         _add(batch, "labels", rows, tok, given)
         batch.ids["target"] = pad([[tok.bos_id, *row[:-1]] for row in rows], tok.pad_id)
+        begin, answers = tok.decode(tok.bos_id), batch.tokens["labels"]
         batch.tokens["target"] = [
-            _padded(["<bos>", *words[: len(row) - 1]], len(words)) for row, words in zip(rows, batch.tokens["labels"], strict=True)
+            _padded([begin, *words[: len(row) - 1]], len(words)) for row, words in zip(rows, answers, strict=True)
         ]
     return batch
 

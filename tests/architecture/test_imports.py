@@ -18,7 +18,7 @@ TOP_LEVEL = {
 
 # Floor by floor: each room (a module, or a package with all that is in it) and what it may import besides the
 # standard library, itself and floor 0.
-FLOOR_0 = {f"viz_core.{name}" for name in ("config", "limits", "presets", "sources", "stages", "words")}
+FLOOR_0 = {f"viz_core.{name}" for name in ("concepts", "config", "limits", "memory", "presets", "sources", "stages", "words")}
 CAPTURES = {"numpy", "viz_core.capture", "viz_core.text"}
 MODEL = {"torch", "viz_core.tracing", "viz_core.model"}
 VIEWS = {"viz_core.analysis", "viz_core.figures"}
@@ -28,7 +28,8 @@ FLOORS: list[dict[str, set[str]]] = [
     {"viz_core.capture": {"numpy"}, "viz_core.text": {"numpy", "regex"}},
     {"viz_core.tracing": {"torch", "numpy", "viz_core.capture"}},
     {"viz_core.model": {"torch", "viz_core.tracing"}},
-    {room: CAPTURES | MODEL | RUNS for room in RUNS},
+    {room: CAPTURES | MODEL | RUNS for room in RUNS - {"viz_core.weights"}}
+    | {"viz_core.weights": CAPTURES | MODEL | RUNS | {"safetensors", "tokenizers", "huggingface_hub", "regex"}},
     {"viz_core.analysis": {"numpy", "viz_core.capture"}},
     {"viz_core.figures": {"plotly", "numpy", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
     {"viz_core.ui": CAPTURES | MODEL | RUNS | VIEWS | {"streamlit", "plotly", "pandas", "PIL"}},

@@ -1,6 +1,8 @@
 """Every page run as a visitor's browser would ask for it, without a browser: what is on it, and what bad input does."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -33,11 +35,11 @@ def tiny(preset: str = "000", **more: str) -> dict[str, str]:
 
 @pytest.fixture
 def open_at() -> Iterator[Open]:
-    """`open_at("step_by_step", preset="003")` → the page behind that link, already run."""
+    """`open_at("step_by_step", preset="003")` → the page behind that link, already run; untrained unless it says more."""
 
     def open_at(page: str = "home", **params: str) -> AppTest:
         at = AppTest.from_file(APP, default_timeout=60)
-        at.query_params.update(params)
+        at.query_params.update(params if "weights" in params else {"preset": "000"} | params)
         at.run()
         if page != "home":
             at.switch_page(f"pages/{page}.py").run()
@@ -69,8 +71,9 @@ def said(at: AppTest) -> str:
 
 
 def link(at: AppTest) -> dict[str, str]:
-    """What the address says."""
-    return {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
+    """What the address says, the untrained default left out."""
+    found = {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
+    return {k: v for k, v in found.items() if (k, v) != ("preset", "000")}
 
 
 def here(at: AppTest) -> str:
@@ -94,6 +97,47 @@ def test_home_at_the_presets_own_size(open_at: Open, preset: str) -> None:
     (bars,) = at.get("html")
     assert len(ElementTree.fromstring(bars.proto.body).findall(".//*[@title]")) == 8
     assert any(PRESETS[preset].title in m.value for m in at.markdown)
+
+
+@pytest.mark.parametrize(
+    ("preset", "said"),
+    [
+        ("000", "The text states all 18 choices."),
+        ("003", "Of 18 choices the text states 11; 1 is repaired (the printed code cannot run or contradicts the text) and "
+                "6 are assumed (named but not shown)."),
+    ],
+)  # fmt: skip
+def test_home_counts_what_a_document_says(open_at: Open, preset: str, said: str) -> None:
+    assert any(m.value.endswith(said) for m in open_at(**tiny(preset)).markdown)
+
+
+def test_home_shows_the_card_of_trained_weights_as_text() -> None:
+    def page() -> None:
+        from types import SimpleNamespace
+
+        from viz_core.config import TransformerConfig
+        from viz_core.ui.home import preset_rows
+        from viz_core.weights.card import Card
+
+        card = Card(name="t", title="*t*", config=TransformerConfig(), tokenizers=dict, load=dict, about={"data": "<b>", "n": 9})
+        preset_rows(SimpleNamespace(setup=SimpleNamespace(card=card)))
+
+    at = AppTest.from_function(page).run()
+    assert not at.exception
+    (shown,) = at.markdown
+    assert shown.value == "Trained weights **\\*t\\***.\n\n- data: \\<b\\>\n- n: 9"
+
+
+def test_the_first_page_imports_no_tables() -> None:
+    """Streamlit takes half a second for pandas as soon as a component is given a list to look into."""
+    code = (
+        "import sys\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        f"at = AppTest.from_file({str(APP)!r}, default_timeout=60).run()\n"
+        "print(len(at.title), len(at.exception), *sys.modules.keys() & {'pandas', 'torch'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=APP.parent, capture_output=True, text=True)
+    assert done.stdout.split() == ["1", "0", "torch"], done.stdout + done.stderr
 
 
 @each_page

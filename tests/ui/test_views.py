@@ -23,7 +23,7 @@ from viz_core.ui.setup import (
     with_weights,
 )
 from viz_core.ui.views import VIEWS, View
-from viz_core.weights.catalogue import Card
+from viz_core.weights.card import Card
 
 # ---------------------------------------------------------------- views
 

@@ -13,7 +13,8 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, build, pick_device, switched, trace
-from viz_core.weights.catalogue import UNTRAINED, catalogue
+from viz_core.weights.card import UNTRAINED
+from viz_core.weights.catalogue import catalogue
 
 T = TypeVar("T")
 MAX_RESULTS = 256  # results of experiments

@@ -20,7 +20,7 @@ from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS
 from viz_core.presets import PRESETS
 from viz_core.text import AnyTokenizer, TokenizerKind
-from viz_core.ui.safe import code, words
+from viz_core.ui.safe import code, escaped, words
 from viz_core.ui.setup import (
     CONTROLS,
     DEVICES,
@@ -43,6 +43,7 @@ from viz_core.ui.setup import (
     with_weights,
 )  # fmt: skip
 from viz_core.weights.catalogue import catalogue
+from viz_core.weights.huggingface import hub_card, hub_is_open, problems
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
@@ -60,6 +61,7 @@ ECHO_SECONDS = 1.5  # how long a browser may still send a value that the setup h
 # for this run; values that were overruled; and two marks of the way into the frame.
 SETUP, ENTERED, LINK, TOO_LONG, BARE = "lab_setup", "lab_entered", "lab_link", "lab_too_long", "lab_bare"
 PAGE, FAULTS, NOTES, TOUCHED, OVERRULED = "lab_page", "lab_faults", "lab_notes", "lab_touched", "lab_overruled"
+HUB_NAME = "lab_hub"
 SHELL, DEEP = "_in_shell", "_deeplink"
 
 
@@ -173,8 +175,13 @@ def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
 
 def present() -> Lab:
     """The setup and its run, without a word on the page: for a fragment, which reruns without its page."""
-    attempt = _attempt(current())
-    return Lab(current(), attempt.capture, attempt.batch)
+    return lab_of(current())
+
+
+def lab_of(setup: Setup) -> Lab:
+    """Another setup and its run, to compare with."""
+    attempt = _attempt(setup)
+    return Lab(setup, attempt.capture, attempt.batch)
 
 
 def current() -> Setup:
@@ -277,6 +284,8 @@ def _sidebar() -> None:
         chosen = setup.weights if setup.card else setup.preset
         widget(st.selectbox, "model", "Model", chosen, _set_model, options=[*catalogue(), *PRESETS], format_func=_model_title,
                 help="Trained weights, or one of the five documents' models with random ones.")  # fmt: skip
+        if hub_is_open():
+            _hub()
         if setup.config.has_encoder:
             _text("source", "Source sentences" if setup.config.has_decoder else "Sentences")
         if setup.config.has_decoder:
@@ -375,6 +384,22 @@ def touch() -> None:
     st.session_state[TOUCHED] = True
 
 
+def _hub() -> None:
+    """A model of the Hugging Face hub by its name: the one request off the machine, and only where a person asks."""
+    with st.form("hub", border=False):
+        st.text_input("From the Hugging Face hub", key=HUB_NAME, placeholder="owner/model", max_chars=MAX_VIEW_CHARS)
+        st.form_submit_button("Open", on_click=_open_from_hub, width="stretch")
+
+
+def _open_from_hub() -> None:
+    touch()
+    try:
+        name = hub_card(st.session_state[HUB_NAME].strip()).name
+        st.session_state[SETUP], st.session_state[FAULTS] = with_weights(current(), name), []
+    except ValueError as error:
+        st.session_state[NOTES] = [escaped(str(error))]
+
+
 def _model_title(name: str) -> str:
     return f"{PRESETS[name].title} · untrained" if name in PRESETS else catalogue()[name].title
 
@@ -439,7 +464,9 @@ def _run(setup: Setup) -> Attempt:
     if st.session_state[TOO_LONG]:
         st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text stays in this tab.")
     if attempt.problem:
-        st.warning(attempt.problem.replace("_", r"\_"))
+        st.warning(escaped(attempt.problem))
+    for broken in problems():
+        st.info(escaped(f"Weights that cannot be read: {broken}"))
     if attempt.capture and attempt.size:
         _status(setup, attempt.capture, attempt.size)
     return attempt

@@ -15,3 +15,8 @@ def code(text: str, limit: int = 120) -> str:
 def words(texts: list[str], limit: int = 8) -> str:
     """Several typed words, each as a code span."""
     return ", ".join(map(code, texts[:limit])) + (" …" if len(texts) > limit else "")
+
+
+def escaped(sentence: str) -> str:
+    """A sentence in which no character is markup: for messages that quote a name or a value."""
+    return re.sub(r"([\\`*_\[\]<>$~]|:(?=\w))", r"\\\1", sentence.replace("\n", " "))

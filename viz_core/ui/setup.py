@@ -15,7 +15,8 @@ from viz_core.presets import PRESETS
 from viz_core.stages import always, stages
 from viz_core.text import TokenizerKind
 from viz_core.ui.views import VIEWS
-from viz_core.weights.catalogue import UNTRAINED, Card, catalogue
+from viz_core.weights.card import UNTRAINED, Card
+from viz_core.weights.catalogue import catalogue
 
 OPENING = "translator"  # the weights that a newcomer sees
 DEFAULT_PRESET = "000"
@@ -306,10 +307,10 @@ def to_link(setup: Setup) -> tuple[dict[str, str], bool]:
     """Query parameters of what differs from the preset, and whether the text had to be left out (over 8 KB)."""
     default, start = Setup(), opening()
     params: dict[str, str] = {}
-    if setup.weights != start.weights:
-        params = {"preset": setup.preset} if setup.card is None and setup.preset != DEFAULT_PRESET else {"weights": setup.weights}
-    elif setup.card is None and setup.preset != DEFAULT_PRESET:
-        params = {"preset": setup.preset}
+    if setup.card is None and (start.card or setup.preset != start.preset):
+        params["preset"] = setup.preset  # it says that the weights are untrained
+    elif setup.weights != start.weights:
+        params["weights"] = setup.weights
     params |= {name: _to_text(value) for name, value in changes(setup).items()}
     for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head"):
         if getattr(setup, name) != getattr(default, name):

@@ -62,6 +62,9 @@ LEDGER_COLUMNS = (
     "TransformerLens", "sequence-first",
 )  # fmt: skip
 
+ATTENTION_KINDS = ("encoder", "decoder", "cross")
+ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for layer in range(48) for head in range(16))
+
 VIEWS: tuple[View, ...] = (
     # Shapes
     View("shapes_filter", ""),
@@ -92,6 +95,19 @@ VIEWS: tuple[View, ...] = (
     View("pos_draw", 0, range(1000)),
     View("pos_front", "today"),
     # Attention
+    View("att_show", "all", ("all", *ATTENTION_KINDS)),
+    View("att_kind", "", ("", *ATTENTION_KINDS)),  # "" and -1: the page chooses
+    View("att_layer", -1, range(-1, 256)),
+    View("att_query", -1, range(-1, 1024)),
+    View("att_key", -1, range(-1, 1024)),
+    View("att_lock", "", ("", "query", "key")),
+    View("att_step", "weights", ("raw", "scaled", "biased", "masked", "weights")),
+    View("att_colour", "largest", ("largest", "one", "uniform")),
+    View("att_more", "none", ("none", "table", "rollout", "break")),
+    View("att_after", -1, range(-1, 256)),
+    View("att_off", (), ATTENTION_HEADS, many=True),
+    View("att_unscaled", False, (False, True)),
+    View("att_temperature", 1.0, (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)),
     # Masks
     # Norms
 )

@@ -1,0 +1,186 @@
+"""The shipped checkpoints do what their cards say."""
+
+from itertools import islice, pairwise
+from math import sqrt
+
+import numpy as np
+import pytest
+import torch
+
+from viz_core.run import prepare, trace
+from viz_core.text import Vocabulary
+from viz_core.training.__main__ import PLANS, SHOWN
+from viz_core.training.evaluate import attention_measures, best_head, next_word, translations
+from viz_core.training.grammar import examples
+from viz_core.training.loop import encode, greedy
+from viz_core.weights.catalogue import SHIPPED, catalogue
+
+CARDS = {name: catalogue()[name] for name in PLANS}
+TRANSLATORS = [name for name, card in CARDS.items() if card.config.has_encoder]
+GOOD = ["translator", "translator-pre", "translator-learned"]
+SAMPLE = list(islice(examples(77, held_out=True), 300))  # another seed than the card's own measurement
+MODELS = {name: card.load() for name, card in CARDS.items()}
+
+
+def vocabulary(name: str) -> dict[str, Vocabulary]:
+    found = dict(CARDS[name].tokenizers())
+    assert all(isinstance(words, Vocabulary) for words in found.values())
+    return found  # type: ignore[return-value]
+
+
+def translate(name: str, sentence: str) -> str:
+    """As a visitor's sentence is read and translated."""
+    words = vocabulary(name)
+    source = torch.tensor([words["source"].read(sentence)[1]])
+    start = torch.tensor([[words["target"].bos_id]])
+    (ids,) = greedy(MODELS[name], start, words["target"].eos_id, source)
+    return " ".join(map(words["target"].decode, ids))
+
+
+def looked_at(name: str, sentence: str, target: str, word: int) -> list[str]:
+    """For each head of the last cross-attention the source word with the largest weight where this target word is predicted."""
+    card = CARDS[name]
+    batch = prepare(card.config, [sentence], [target], card.tokenizers())
+    capture = trace(MODELS[name], batch, keep=["decoder.layers.*.cross_attn.weights"])
+    weights = capture[f"decoder.layers.{card.config.n_decoder_layers - 1}.cross_attn.weights"][0]  # [H, T, S]
+    return [capture.tokens("source")[0][s] for s in weights[:, word].argmax(axis=-1)]
+
+
+def test_every_plan_is_shipped_in_its_order() -> None:
+    assert [name for name in catalogue() if name in PLANS] == list(PLANS)
+    assert {path.name for path in SHIPPED.iterdir()} == {f"{n}.{e}" for n in PLANS for e in ("json", "safetensors")}
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 12e6
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_is_that_of_its_plan(name: str) -> None:
+    card, plan = CARDS[name], PLANS[name]
+    assert (card.title, card.config) == (plan.title, plan.config)
+    assert card.tokenizers() == plan.vocabulary
+    assert f"{plan.recipe.steps:,} steps of {plan.recipe.batch}" in card.about["training"]
+    assert f"seed {plan.recipe.seed}" in card.about["training"]
+    assert card.about["parameters"] == f"{sum(p.numel() for p in MODELS[name].parameters()):,}"
+    assert card.examples and not MODELS[name].training
+
+
+def within(found: float, said: float, n: int, n_said: int) -> bool:
+    """Whether two shares of samples can be of one source: four standard errors apart, or two cases."""
+    both = (found * n + said * n_said) / (n + n_said)
+    return abs(found - said) <= max(4 * sqrt(both * (1 - both) * (1 / n + 1 / n_said)), 2 / n)
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_the_accuracy_of_the_card_is_met_on_other_sentences(name: str) -> None:
+    said = translations(MODELS[name], SAMPLE, vocabulary(name))
+    exact = float(np.mean([words == e.target for words, e in zip(said, SAMPLE, strict=True)]))
+    card = CARDS[name].measures
+    assert within(exact, card["exact_match"], len(SAMPLE), card["sentences"])
+    assert f"{card['exact_match']:.1%}" in CARDS[name].about["exact match"]
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_the_attention_of_the_card_is_met_on_other_sentences(name: str) -> None:
+    found, card = attention_measures(MODELS[name], SAMPLE, vocabulary(name)), CARDS[name].measures
+    for measure, slack in (("aer", 0.05), ("referent", 0.2)):  # 300 sentences: some 2,500 links, but only some 70 pronouns
+        for row in ("predicts", "reads"):
+            np.testing.assert_allclose(found[measure][row], card[measure][row], atol=slack)
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_the_loss_of_the_card_is_met_on_other_sentences(name: str) -> None:
+    plan, card = PLANS[name], CARDS[name].measures
+    pairs = [(e.source, e.target if plan.config.has_encoder else e.source) for e in SAMPLE]
+    loss, accuracy = next_word(MODELS[name], encode(plan.config, pairs, vocabulary(name)))
+    assert loss == pytest.approx(card["loss"], rel=0.2, abs=0.02)
+    n_words = sum(len(target) + 1 for _, target in pairs)
+    assert within(accuracy, card["next_word"], n_words, n_words)
+
+
+# --- What the translators can do --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_they_translate_held_out_sentences(name: str) -> None:
+    card = CARDS[name].measures
+    assert card["exact_match"] >= 0.99
+    layer, head = best_head(card["aer"]["predicts"], largest=False)
+    assert layer == CARDS[name].config.n_decoder_layers - 1 and card["aer"]["predicts"][layer][head] < 0.15
+    assert max(card["referent"]["predicts"][layer]) > 0.95
+
+
+@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize(("source", "target"), SHOWN, ids=lambda text: text)
+def test_they_translate_what_the_app_shows(name: str, source: str, target: str) -> None:
+    assert translate(name, source) == target
+
+
+@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize(
+    ("sentence", "target"),
+    [
+        ("The animal did not cross the street because it was too tired .", "动物 没有 穿过 街道 因为 动物 太 累 。"),
+        ("the animal did not cross the street because it was too wide", "动物 没有 穿过 街道 因为 街道 太 宽"),
+        ("The cat sat on the mat.", "猫 坐在 垫子 上 。"),
+        ("the dog chased the cat", "狗 追 了 猫"),
+        ("the cat chased the dog", "猫 追 了 狗"),
+        ("the zebra sat on the mat", "<unk> 坐在 垫子 上"),
+    ],
+)
+def test_they_translate_with_and_without_marks_and_around_unknown_words(name: str, sentence: str, target: str) -> None:
+    assert translate(name, sentence) == target
+
+
+@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize(
+    ("animal", "verb", "place", "of_animal", "of_place"),
+    [
+        (("animal", "动物"), ("cross", "穿过"), ("street", "街道"), ("tired", "累"), ("wide", "宽")),
+        (("horse", "马"), ("climb", "爬"), ("mountain", "山"), ("old", "老"), ("steep", "陡")),
+        (("fox", "狐狸"), ("enter", "进入"), ("cave", "山洞"), ("scared", "害怕"), ("dark", "黑暗")),
+    ],
+)
+def test_a_head_moves_from_the_animal_to_the_place(
+    name: str, animal: tuple[str, str], verb: tuple[str, str], place: tuple[str, str], of_animal: tuple[str, str],
+    of_place: tuple[str, str],
+) -> None:  # fmt: skip
+    heads = []
+    for noun, adjective in ((animal, of_animal), (place, of_place)):
+        source = f"the {animal[0]} did not {verb[0]} the {place[0]} because it was too {adjective[0]} ."
+        target = f"{animal[1]} 没有 {verb[1]} {place[1]} 因为 {noun[1]} 太 {adjective[1]} 。"
+        assert translate(name, source) == target
+        heads.append([word == noun[0] for word in looked_at(name, source, target, word=5)])
+    assert any(both for both in np.logical_and(*heads)), heads
+
+
+def test_without_positions_it_cannot_tell_who_did_it() -> None:
+    assert translate("translator-nopos", "the dog chased the cat") == translate("translator-nopos", "the cat chased the dog")
+    assert CARDS["translator-nopos"].measures["exact_match"] < CARDS["translator"].measures["exact_match"] - 0.05
+
+
+# --- The language models ----------------------------------------------------------------------------------------------
+
+
+def test_the_mask_makes_the_task_hard() -> None:
+    masked, opened = CARDS["english"].measures, CARDS["english-open"].measures
+    assert opened["loss"] < 0.1 < 0.5 < masked["loss"]
+    assert opened["next_word"] > 0.98
+
+
+def generated(name: str, n: int) -> list[list[str]]:
+    """What follows the first two words of n sentences."""
+    words = vocabulary(name)["target"]
+    starts = [words.encode(e.source[:2]) for e in islice(examples(5), n) if len(e.source) > 3]
+    rows = greedy(MODELS[name], torch.tensor([[words.bos_id, *ids] for ids in starts]), words.eos_id)
+    return [[words.decode(i) for i in row] for row in rows]
+
+
+def test_only_with_the_mask_it_learns_to_go_on() -> None:
+    """Two-word pieces of what is generated, looked up among those of the grammar's own sentences."""
+    pairs = {pair for e in islice(examples(0), 20_000) for pair in pairwise(e.source)}
+    shares = {}
+    for name in ("english", "english-open"):
+        said = [pair for row in generated(name, 60) for pair in pairwise(row)]
+        shares[name] = np.mean([pair in pairs for pair in said]) if said else 0.0
+    assert shares["english"] > 0.97 and shares["english-open"] < 0.8
+
+

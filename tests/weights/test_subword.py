@@ -1,0 +1,261 @@
+"""Published tokenizers: what is typed is text, whatever it spells, and is shown as what it is."""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from tests.weights.published import TEXTS, byte_level, transformers, wordpiece
+from tests.weights.test_huggingface import minilm_folder
+from viz_core.text import AnyTokenizer
+from viz_core.weights import subword
+from viz_core.weights.subword import Subword
+
+# Any code point, lone surrogates too, and often what a tokenizer treats as its own.
+OWN = ["[SEP]", "[CLS]", "[PAD]", "[UNK]", "<|endoftext|>", "##ing", "the", " ", "\n", "猫", "🐈‍⬛", "Ġ", "⟨E7⟩", "\ud83d"]
+TYPED = st.lists(st.text(st.characters(codec=None), max_size=6) | st.sampled_from(OWN)).map("".join)
+
+
+@cache
+def bert() -> Subword:
+    return Subword(wordpiece().to_str(), 61, 0)
+
+
+@cache
+def gpt2() -> Subword:
+    return Subword(byte_level().to_str(), 300, 0, ends=(0, 0))
+
+
+def words(tokenizer: AnyTokenizer, sentence: str) -> list[str]:
+    """The tokens joined by the group that they belong to."""
+    tokens, _ = tokenizer.read(sentence)
+    grouped = zip(tokenizer.groups(tokens), tokens, strict=True)
+    return ["".join(token for _, token in pairs) for _, pairs in groupby(grouped, key=lambda pair: pair[0])]
+
+
+# --- against the library and transformers -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sentence", [*TEXTS, "", "  the  cat ", "Playing CATS!", "a\tb\nc"])
+@pytest.mark.parametrize(("make", "read", "specials"), [
+    (wordpiece, bert, {"pad_token": "[PAD]", "unk_token": "[UNK]"}), (byte_level, gpt2, {}),
+])  # fmt: skip
+def test_ids_are_those_of_transformers(
+    make: Callable[[], Tokenizer], read: Callable[[], Subword], specials: dict[str, str], sentence: str
+) -> None:
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=make(), **specials)
+    assert read().read(sentence)[1] == fast(sentence, padding=False, truncation=False)["input_ids"]
+
+
+def test_minilm_reads_long_texts_whole() -> None:
+    """Its file says: cut at 128 tokens, fill up to 128."""
+    text = (minilm_folder() / "tokenizer.json").read_text("utf-8")
+    assert json.loads(text)["truncation"]["max_length"] == 128 == json.loads(text)["padding"]["strategy"]["Fixed"]
+    tokenizer = Subword(text, 30522, 0)
+    assert len(tokenizer.read("cat")[1]) == 3 and len(tokenizer.read("cat " * 300)[1]) == 302
+    assert (tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id, tokenizer.unk_id) == (101, 102, 0, 100)
+    assert tokenizer.read("Tokenization!")[0] == ["[CLS]", "token", "##ization", "!", "[SEP]"]
+
+
+# --- typed specials are text ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("special", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+def test_a_typed_special_is_text_in_bert(special: str) -> None:
+    tokens, ids = bert().read(f"the {special} cat")
+    assert set(ids[1:-1]).isdisjoint({0, 2, 3, 4}) and special not in tokens[1:-1]
+    assert tokens[2] == "[" and "]" in tokens
+    assert ids[0] == 2 and ids[-1] == 3
+
+
+def test_a_typed_special_is_text_in_gpt2() -> None:
+    tokens, ids = gpt2().read("the<|endoftext|> <|endoftext|>")
+    assert 0 not in ids and "".join(tokens) == "the<|endoftext|> <|endoftext|>"
+    assert gpt2().decode(0) == "<|endoftext|>"
+
+
+def keeping(unk: str | None) -> str:
+    """A tokenizer whose words are split at spaces alone, so that it finds "[SEP]" among its words."""
+    made = Tokenizer(models.WordLevel({"[SEP]": 0, "[UNK]": 1, "cat": 2}, unk_token=unk))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made.add_special_tokens(["[SEP]"])
+    return made.to_str()
+
+
+def test_a_special_among_the_words_is_unknown_text() -> None:
+    tokenizer = Subword(keeping("[UNK]"), 3, 0)
+    assert tokenizer.read("cat [SEP] dog") == (["cat", "[SEP]", "dog"], [2, 1, 1])
+    assert tokenizer.read("[UNK]") == (["[UNK]"], [1])
+    assert tokenizer.unknown("cat [SEP] dog dog") == [("[SEP]", []), ("dog", [])]
+
+
+def test_a_special_among_the_words_is_refused_where_nothing_is_unknown() -> None:
+    tokenizer = Subword(keeping("[SEP]"), 3, 0, ends=(0, 0))
+    assert tokenizer.read("cat dog") == (["cat", "dog"], [2, 0])  # its word for unknown ones
+    with pytest.raises(ValueError, match=r"'\[SEP\]' is a special token of this checkpoint and cannot be typed"):
+        tokenizer.read("cat [SEP]")
+
+
+@given(TYPED)
+def test_any_text_gives_text_ids_alone(sentence: str) -> None:
+    tokens, ids = bert().read(sentence)
+    assert len(tokens) == len(ids) and ids[0] == 2 and ids[-1] == 3
+    assert {0, 2, 3, 4}.isdisjoint(ids[1:-1]) and all(tokens) and set(ids) <= set(range(61))
+    shown = [token for token, id in zip(tokens, ids, strict=True) if id == 1]
+    assert all(token in sentence for token in shown)  # unknown ones as typed
+    assert [token for token, _ in bert().unknown(sentence)] == list(dict.fromkeys(shown))
+
+
+@given(TYPED)
+def test_any_text_is_in_its_bytes(sentence: str) -> None:
+    tokens, ids = gpt2().read(sentence)
+    assert 0 not in ids and all(tokens)
+    seen = "".join("\ufffd" if "\ud800" <= x <= "\udfff" else x for x in sentence)  # half a pair is in no UTF-8
+    assert b"".join(map(subword._bytes, tokens)).decode() == seen
+    assert [gpt2().decode(id) for id in ids] == tokens
+    assert gpt2().unknown(sentence) == [] == gpt2().collisions(tokens)
+
+
+@given(TYPED)
+def test_groups_count_words(sentence: str) -> None:
+    for tokenizer in (bert(), gpt2()):
+        tokens, _ = tokenizer.read(sentence)
+        groups = tokenizer.groups(tokens)
+        assert len(groups) == len(tokens)
+        assert not groups or (groups[0] == 0 and all(b - a in (0, 1) for a, b in pairwise(groups)))
+
+
+# --- how tokens are shown and grouped ---------------------------------------------------------------------------------
+
+
+def test_pieces_of_bert() -> None:
+    assert bert().read("Tokens: PLAYING 猫!")[0] == ["[CLS]", "token", "##s", ":", "play", "##ing", "猫", "!", "[SEP]"]
+    assert words(bert(), "tokens playing 猫!") == ["[CLS]", "token##s", "play##ing", "猫", "!", "[SEP]"]
+    assert bert().decode(2) == "[CLS]" and bert().decode(60) == "⟨#60⟩"
+    with pytest.raises(ValueError, match="token id 61 is outside the vocabulary of 61; use 0 to 60"):
+        bert().decode(61)
+
+
+def test_pieces_of_gpt2() -> None:
+    tokens, _ = gpt2().read("the cat 猫")
+    assert tokens[:2] == ["the", " cat"] and "".join(tokens[2:]) == " ⟨E7 8C⟩⟨AB⟩"
+    assert words(gpt2(), "the animal didn't cross, 3.14 猫猫") == [
+        "the", " animal", " didn", "'t", " cross", ",", " 3", ".", "14", " ⟨E7 8C⟩⟨AB⟩⟨E7 8C⟩⟨AB⟩",
+    ]  # fmt: skip
+    assert gpt2().decode(299) and gpt2().read("")[1] == []
+
+
+@pytest.mark.parametrize("sentence", [*TEXTS, " leading", "a  b", "x\n\ny", "it's 12ab!?", "猫坐在垫子上"])
+def test_words_of_gpt2_are_those_of_its_pattern(sentence: str) -> None:
+    """Against the offsets of the library, which groups(tokens) does not see."""
+    found = byte_level().encode(sentence).word_ids
+    assert gpt2().groups(gpt2().read(sentence)[0]) == [list(dict.fromkeys(found)).index(word) for word in found]
+
+
+def test_specials_stand_alone() -> None:
+    tokens = ["<|endoftext|>", *gpt2().read("the cat")[0], "<|endoftext|>", "<pad>", "<pad>"]
+    assert gpt2().groups(tokens) == [0, 1, 2, 3, 4, 5]
+    assert gpt2().groups([]) == [] == bert().groups([])
+    assert bert().groups(["[CLS]", "play", "##ing", "[SEP]", "<pad>", "<pad>"]) == [0, 1, 1, 2, 3, 4]
+
+
+def test_the_alphabet_of_bytes_is_the_librarys() -> None:
+    assert set(subword.BYTE_OF) == set(pre_tokenizers.ByteLevel.alphabet())
+    for byte in range(128):  # one ASCII character is one letter
+        ((letters, _),) = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(chr(byte))
+        assert subword.BYTE_OF[letters] == byte
+    for character in "é猫🐈":
+        ((letters, _),) = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(character)
+        assert bytes(subword.BYTE_OF[letter] for letter in letters) == character.encode()
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+def changed(make: Callable[[], Tokenizer], **parts: Any) -> str:
+    return json.dumps(json.loads(make().to_str()) | parts)
+
+
+def template_with(id: int) -> str:
+    """One that adds an id before every text."""
+    special, text = {"SpecialToken": {"id": "[X]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
+    known = {"[X]": {"id": "[X]", "ids": [2, id, 3], "tokens": ["[CLS]", "[X]", "[SEP]"]}}
+    template = {"type": "TemplateProcessing", "single": [special, text], "pair": [text], "special_tokens": known}
+    return changed(wordpiece, post_processor=template)
+
+
+def template_without() -> str:
+    """One that adds a token it does not know: the library panics."""
+    special = {"SpecialToken": {"id": "[X]", "type_id": 0}}
+    template = {"type": "TemplateProcessing", "single": [special], "pair": [], "special_tokens": {}}
+    return changed(wordpiece, post_processor=template)
+
+
+def replacing() -> Tokenizer:
+    made = wordpiece()
+    made.normalizer = normalizers.Sequence([normalizers.Lowercase(), normalizers.Replace("a", "a" * 1000)])
+    return made
+
+
+@pytest.mark.parametrize(("text", "reason"), [
+    ("", "is not a tokenizer in JSON"),
+    ("{", "is not a tokenizer in JSON"),
+    ("[" * 100_000, "is not a tokenizer in JSON"),
+    ("[]", "is not a tokenizer in JSON"),
+    ("{}", "is not a tokenizer in JSON"),
+    ('{"model": 1}', "is not a tokenizer in JSON"),
+    ('{"model": {}}', "cannot be used"),
+    (changed(wordpiece, model={"type": "WordPiece", "vocab": {"a": -1}}), "cannot be used"),
+    (changed(wordpiece, model={"type": "WordPiece", "vocab": {"a": 10**9}, "unk_token": "a", "max_input_chars_per_word": 1,
+                               "continuing_subword_prefix": "##"}), r"ids up to 1000000000"),
+    (replacing().to_str(), "a normalizer 'Replace', which is not read here"),
+    (changed(wordpiece, pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}),
+     "a pre_tokenizer 'Split', which is not read here"),
+    (changed(wordpiece, normalizer={"type": ["x"]}), "which is not read here"),
+    (template_without(), "cannot read this text: no entry found for key"),
+    (template_with(61), "special token id 61 is outside the vocabulary of 61"),
+    (changed(wordpiece, pre_tokenizer={"type": "Sequence", "pretokenizers": {"type": "Sequence"}}), "cannot be used"),
+], ids=lambda x: str(x)[:30])  # fmt: skip
+def test_refused(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason) as error:
+        Subword(text, 61, 0)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+def test_a_tokenizer_of_another_model() -> None:
+    size = wordpiece().get_vocab_size()
+    assert Subword(wordpiece().to_str(), size, 0).vocab_size == size
+    with pytest.raises(ValueError, match=f"ids up to {size - 1}, and the model has {size - 1} words; they are no pair"):
+        Subword(wordpiece().to_str(), size - 1, 0)
+    with pytest.raises(ValueError, match="special token id 300 is outside the vocabulary of 300"):
+        Subword(byte_level().to_str(), 300, 0, ends=(0, 300))
+
+
+def test_a_text_that_the_library_cannot_read() -> None:
+    """A WordPiece without its own unknown token."""
+    said = json.loads(wordpiece().to_str())
+    said["model"]["unk_token"] = "[NONE]"
+    tokenizer = Subword(json.dumps(said), 61, 0)
+    assert tokenizer.read("cat")[1] == [2, 6, 3]
+    with pytest.raises(ValueError, match=r"tokenizer\.json cannot read this text"):
+        tokenizer.read("Ω")
+
+
+def test_a_card_names_its_tokenizers_fault(tmp_path: Path) -> None:
+    from tests.weights.published import write
+    from viz_core.weights.huggingface import read_folder
+
+    write(tmp_path / "model", "BertModel")
+    (tmp_path / "model" / "tokenizer.json").write_bytes(b"\xff")
+    with pytest.raises(ValueError, match=r"^local/model: tokenizer\.json is not text that can be read; fetch it again\.$"):
+        read_folder(tmp_path / "model").tokenizers()
+    (tmp_path / "model" / "tokenizer.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"^local/model: tokenizer\.json is not a tokenizer in JSON; fetch it again\.$"):
+        read_folder(tmp_path / "model").tokenizers()

@@ -1,0 +1,61 @@
+"""A model's parameters as a file, and back: safetensors only, which holds numbers and nothing that could be run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as read_tensors
+from safetensors.torch import save as to_bytes
+from torch import Tensor
+
+from viz_core.config import TransformerConfig
+from viz_core.model.transformer import Transformer
+
+
+def save(model: Transformer, path: Path) -> None:
+    """Write every parameter under its torch name, as float32; a matrix that is tied to another is written once."""
+    tensors = {name: parameter.detach().float().cpu().contiguous() for name, parameter in model.named_parameters()}
+    path.write_bytes(to_bytes(tensors))
+
+
+def load(path: Path, config: TransformerConfig) -> Transformer:
+    """The model of this config with the file's parameters, on the CPU, dropout off.
+
+    `ValueError`, one sentence, for a file that is missing, cut off or no safetensors file, or whose tensors differ from
+    what the config asks for in name, shape or type, or hold numbers that are not finite.
+    """
+    model = Transformer(config, seed=None).eval()
+    expected = dict(model.named_parameters())
+    tensors = _read(path)
+    _check(path.name, tensors, expected)
+    with torch.no_grad():
+        for name, parameter in expected.items():
+            parameter.copy_(tensors[name])
+    return model
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    try:
+        return read_tensors(path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"{path.name} cannot be read ({error.strerror}); train it again: python -m viz_core.training.") from None
+    except SafetensorError as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{path.name} is cut off or no safetensors file ({reason}); train or fetch it again.") from None
+
+
+def _check(file: str, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    for name in sorted(expected.keys() - found.keys()):
+        raise ValueError(f"{file} lacks the tensor {name!r}; use a file that was saved with this config.")
+    for name in sorted(found.keys() - expected.keys()):
+        raise ValueError(f"{file} holds a tensor {name!r} that the model lacks; use a file that was saved with this config.")
+    for name, want in expected.items():
+        x = found[name]
+        if x.shape != want.shape:
+            shapes = f"is {list(x.shape)} where the model has {list(want.shape)}"
+            raise ValueError(f"{file}: {name!r} {shapes}; use a file that was saved with this config.")
+        if x.dtype != torch.float32:
+            raise ValueError(f"{file}: {name!r} holds {str(x.dtype).removeprefix('torch.')}; save it as float32.")
+        if not x.isfinite().all():
+            raise ValueError(f"{file}: {name!r} holds numbers that are not finite; train it again.")

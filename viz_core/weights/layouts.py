@@ -1,0 +1,230 @@
+"""Published architectures as switches of our one model, and where in their files each of its parameters lies.
+
+BERT (Devlin et al. 2019), DistilBERT (Sanh et al. 2019) and GPT-2 (Radford et al. 2019) compute what `Transformer`
+computes: the first two are Post-LN encoders that normalise the embedding, the last a Pre-LN decoder with a tied head.
+Only names differ, and GPT-2 keeps its matrices transposed with q, k and v in one. Nothing is loaded here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple
+
+from viz_core.config import Activation, TransformerConfig
+
+Said = Mapping[str, Any]  # what config.json says
+
+ACTIVATIONS: dict[str, Activation] = {
+    "relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_fast": "gelu_tanh",
+    "gelu_accurate": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_python_tanh": "gelu_tanh",
+}  # fmt: skip
+
+
+class Row(NamedTuple):
+    """One module of ours and the one it is read from; `@` is the number of the layer, the same on both sides."""
+
+    ours: str
+    theirs: str
+    axes: str  # of our weight: W words, P positions, G segments, D = d_model, F = d_ff; a bias has the first
+    bias: bool = True
+    conv: bool = False  # stored as [in, out], GPT-2's Conv1D, instead of [out, in]
+    third: int | None = None  # which third of the stored matrix it is: q, k and v in one
+
+
+class Part(NamedTuple):
+    """Where one parameter of ours lies: a tensor's name and shape, and what to do with it."""
+
+    name: str
+    shape: tuple[int, ...]
+    transposed: bool
+    third: int | None
+
+    @property
+    def numbers(self) -> int:
+        """How many our parameter has."""
+        return prod(self.shape) // (1 if self.third is None else 3)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """One model type of the Hugging Face layout."""
+
+    title: str
+    side: str  # the one text that it reads: "source" of an encoder, "target" of a decoder
+    config: Callable[[Said], TransformerConfig]
+    plain: Said  # switches of theirs that our model lacks, with the value at which they change nothing
+    prefix: str  # before the names of the body where the file also holds a head
+    body: tuple[str, ...]  # what the names of the body begin with
+    buffers: str  # pattern of tensors of the body that are no parameters
+    embedding: tuple[Row, ...]
+    layer: tuple[Row, ...]
+    last: tuple[Row, ...] = ()
+    head: Row | None = None  # outside the body; used where it is not tied to the embedding
+    ends: Callable[[Said], tuple[Any, Any] | None] = lambda said: None  # ids of <bos> and <eos>; None: the tokenizer adds them
+
+    def parts(self, config: TransformerConfig) -> Iterator[tuple[str, Part]]:
+        """Each of our parameters by its torch name, and its part in their file (body names without the prefix)."""
+        c, stack = config, "decoder" if config.has_decoder else "encoder"
+        vocabulary = c.target_vocab_size if c.has_decoder else c.source_vocab_size
+        sizes = {"W": vocabulary, "P": c.max_len, "G": c.n_segments, "D": c.d_model, "F": c.ff_width}
+        for row in self.embedding:
+            if "G" not in row.axes or c.n_segments:
+                yield from _parts(row, sizes, f"{stack}.")
+        for i in range(c.n_decoder_layers if c.has_decoder else c.n_encoder_layers):
+            for row in self.layer:
+                ours, theirs = row.ours.replace("@", str(i)), row.theirs.replace("@", str(i))
+                yield from _parts(row._replace(ours=ours, theirs=theirs), sizes, f"{stack}.")
+        for row in self.last:
+            yield from _parts(row, sizes, f"{stack}.")
+        if self.head is not None and not c.tie_output:
+            yield from _parts(self.head, sizes, "")
+
+
+def _parts(row: Row, sizes: Mapping[str, int], stack: str) -> Iterator[tuple[str, Part]]:
+    first, *rest = (sizes[axis] for axis in row.axes.split())
+    stored = (first if row.third is None else 3 * first, *rest)
+    weight = Part(f"{row.theirs}.weight", stored[::-1] if row.conv else stored, row.conv, row.third)
+    yield f"{stack}{row.ours}.weight", weight
+    if row.bias:
+        yield f"{stack}{row.ours}.bias", Part(f"{row.theirs}.bias", stored[:1], False, row.third)
+
+
+def activation(said: Said, field: str, default: str) -> Activation:
+    """Our name of their activation. `ValueError` for one that the model lacks."""
+    name = said.get(field, default)
+    if not isinstance(name, str) or name not in ACTIVATIONS:
+        raise ValueError(f"{field}={name!r} is not an activation of this model; it has {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]
+
+
+def size(said: Said, field: str) -> Any:
+    """A size that config.json must state; the config checks its value."""
+    if field not in said:
+        raise ValueError(f"{field} is missing; a model of this type states it")
+    return said[field]
+
+
+def either(said: Said, *fields: str, default: int) -> Any:
+    """The first id that is stated and not null."""
+    return next((said[field] for field in fields if said.get(field) is not None), default)
+
+
+# --- BERT and DistilBERT ----------------------------------------------------------------------------------------------
+
+
+def _encoder(said: Said, vocabulary: int, **switches: Any) -> TransformerConfig:
+    """A Post-LN encoder whose embedding is normalised. Its head, where the file has one, is not ours: see `bert`."""
+    return TransformerConfig(
+        architecture="encoder-only", norm="post", norm_embedding=True, position="learned", scale_embedding=False, head=False,
+        source_vocab_size=vocabulary, source_pad_id=either(said, "pad_token_id", default=0),
+        dropout_sites=("embedding", "weights", "sublayer"), **switches,
+    )  # fmt: skip
+
+
+def bert(said: Said) -> TransformerConfig:
+    """BERT's masked-word head transforms the hidden state once more before it scores words; ours does not, so no head."""
+    return _encoder(
+        said, size(said, "vocab_size"), d_model=size(said, "hidden_size"), n_heads=size(said, "num_attention_heads"),
+        n_encoder_layers=size(said, "num_hidden_layers"), d_ff=size(said, "intermediate_size"),
+        max_len=size(said, "max_position_embeddings"), n_segments=said.get("type_vocab_size", 2),
+        activation=activation(said, "hidden_act", "gelu"), norm_eps=said.get("layer_norm_eps", 1e-12),
+        dropout=said.get("hidden_dropout_prob", 0.1),
+    )  # fmt: skip
+
+
+def distilbert(said: Said) -> TransformerConfig:
+    """BERT without segments; ε is not a setting there."""
+    return _encoder(
+        said, size(said, "vocab_size"), d_model=size(said, "dim"), n_heads=size(said, "n_heads"),
+        n_encoder_layers=size(said, "n_layers"), d_ff=size(said, "hidden_dim"), max_len=size(said, "max_position_embeddings"),
+        activation=activation(said, "activation", "gelu"), norm_eps=1e-12, dropout=said.get("dropout", 0.1),
+    )  # fmt: skip
+
+
+BERT = Layout(
+    title="BERT encoder", side="source", config=bert,
+    plain={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False},
+    prefix="bert.", body=("embeddings.", "encoder."), buffers=r"embeddings\.(position_ids|token_type_ids)",
+    embedding=(
+        Row("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
+        Row("pos_embedding", "embeddings.position_embeddings", "P D", bias=False),
+        Row("seg_embedding", "embeddings.token_type_embeddings", "G D", bias=False),
+        Row("norm_embed", "embeddings.LayerNorm", "D"),
+    ),
+    layer=(
+        Row("layers.@.self_attn.w_q", "encoder.layer.@.attention.self.query", "D D"),
+        Row("layers.@.self_attn.w_k", "encoder.layer.@.attention.self.key", "D D"),
+        Row("layers.@.self_attn.w_v", "encoder.layer.@.attention.self.value", "D D"),
+        Row("layers.@.self_attn.w_o", "encoder.layer.@.attention.output.dense", "D D"),
+        Row("layers.@.norm_self_attn", "encoder.layer.@.attention.output.LayerNorm", "D"),
+        Row("layers.@.ffn.w_in", "encoder.layer.@.intermediate.dense", "F D"),
+        Row("layers.@.ffn.w_out", "encoder.layer.@.output.dense", "D F"),
+        Row("layers.@.norm_ffn", "encoder.layer.@.output.LayerNorm", "D"),
+    ),
+)  # fmt: skip
+
+DISTILBERT = Layout(
+    title="DistilBERT encoder", side="source", config=distilbert, plain={},
+    prefix="distilbert.", body=("embeddings.", "transformer."), buffers=r"embeddings\.position_ids",
+    embedding=(
+        Row("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
+        Row("pos_embedding", "embeddings.position_embeddings", "P D", bias=False),
+        Row("norm_embed", "embeddings.LayerNorm", "D"),
+    ),
+    layer=(
+        Row("layers.@.self_attn.w_q", "transformer.layer.@.attention.q_lin", "D D"),
+        Row("layers.@.self_attn.w_k", "transformer.layer.@.attention.k_lin", "D D"),
+        Row("layers.@.self_attn.w_v", "transformer.layer.@.attention.v_lin", "D D"),
+        Row("layers.@.self_attn.w_o", "transformer.layer.@.attention.out_lin", "D D"),
+        Row("layers.@.norm_self_attn", "transformer.layer.@.sa_layer_norm", "D"),
+        Row("layers.@.ffn.w_in", "transformer.layer.@.ffn.lin1", "F D"),
+        Row("layers.@.ffn.w_out", "transformer.layer.@.ffn.lin2", "D F"),
+        Row("layers.@.norm_ffn", "transformer.layer.@.output_layer_norm", "D"),
+    ),
+)  # fmt: skip
+
+
+# --- GPT-2 ------------------------------------------------------------------------------------------------------------
+
+
+def gpt2(said: Said) -> TransformerConfig:
+    """A Pre-LN decoder with a final norm and a head without bias.
+
+    Its one special token, <|endoftext|>, opens a text, closes it and fills shorter ones up. A padding mask would hide
+    the opening one as well, so there is none: under the causal mask no token sees the padding on its right anyway.
+    """
+    return TransformerConfig(
+        architecture="decoder-only", norm="pre", position="learned", scale_embedding=False, head_bias=False,
+        d_model=size(said, "n_embd"), n_heads=size(said, "n_head"), n_decoder_layers=size(said, "n_layer"),
+        d_ff=said.get("n_inner"), max_len=size(said, "n_positions"),
+        target_vocab_size=size(said, "vocab_size"), target_pad_id=gpt2_ends(said)[1], mask_target_padding=False,
+        activation=activation(said, "activation_function", "gelu_new"), norm_eps=said.get("layer_norm_epsilon", 1e-5),
+        scale_scores=said.get("scale_attn_weights", True), tie_output=said.get("tie_word_embeddings", True),
+        dropout=said.get("resid_pdrop", 0.1), dropout_sites=("embedding", "weights", "sublayer"),
+    )  # fmt: skip
+
+
+def gpt2_ends(said: Said) -> tuple[Any, Any]:
+    """The ids that open and close a text: both <|endoftext|>, unless config.json says otherwise."""
+    return either(said, "bos_token_id", "eos_token_id", default=50256), either(said, "eos_token_id", "bos_token_id", default=50256)
+
+
+GPT2 = Layout(
+    title="GPT-2 decoder", side="target", config=gpt2,
+    plain={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False},
+    prefix="transformer.", body=("wte.", "wpe.", "h.", "ln_f."), buffers=r"h\.\d+\.attn\.(bias|masked_bias)",
+    embedding=(Row("tok_embedding", "wte", "W D", bias=False), Row("pos_embedding", "wpe", "P D", bias=False)),
+    layer=(
+        Row("layers.@.norm_self_attn", "h.@.ln_1", "D"),
+        *(Row(f"layers.@.self_attn.w_{x}", "h.@.attn.c_attn", "D D", conv=True, third=i) for i, x in enumerate("qkv")),
+        Row("layers.@.self_attn.w_o", "h.@.attn.c_proj", "D D", conv=True),
+        Row("layers.@.norm_ffn", "h.@.ln_2", "D"),
+        Row("layers.@.ffn.w_in", "h.@.mlp.c_fc", "F D", conv=True),
+        Row("layers.@.ffn.w_out", "h.@.mlp.c_proj", "D F", conv=True),
+    ),
+    last=(Row("final_norm", "ln_f", "D"),),
+    head=Row("head", "lm_head", "W D", bias=False),
+    ends=gpt2_ends,
+)  # fmt: skip
+
+LAYOUTS = {"bert": BERT, "distilbert": DISTILBERT, "gpt2": GPT2}

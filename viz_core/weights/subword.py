@@ -1,0 +1,207 @@
+"""Subwords: the tokenizer of a published checkpoint, read from its tokenizer.json by the `tokenizers` library.
+
+What people type is text: "[SEP]" or "<|endoftext|>" in a sentence is split like any other word and never becomes the
+special token of that name.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, TypeVar
+
+import regex
+from tokenizers import Encoding, Tokenizer
+
+# The parts that BERT's and GPT-2's tokenizers are made of. Others can run any pattern over what people type, or make
+# it a thousand times as long.
+PARTS = frozenset({
+    "Sequence", "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Strip",
+    "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "ByteLevel", "Metaspace",
+    "TemplateProcessing", "BertProcessing", "RobertaProcessing",
+})  # fmt: skip
+STEPS = ("normalizer", "pre_tokenizer", "post_processor")
+
+T = TypeVar("T")
+
+_SURROGATE = regex.compile(r"[\uD800-\uDFFF]")  # a half of a pair: no text in UTF-8 has one
+_ESCAPED = regex.compile(r"[\uDC80-\uDCFF]+")  # how Python decodes bytes that are no whole character
+_BYTES = regex.compile(r"⟨([0-9A-F]{2}(?: [0-9A-F]{2})*)⟩")
+
+
+class Subword:
+    """A published tokenizer: WordPiece (BERT), byte-level BPE (GPT-2), or another one of the library.
+
+    Tokens are shown as the vocabulary has them ("##ing"), bytes as the text they are (" cat", not "Ġcat"), a part of a
+    character as its bytes ("⟨E7 8C⟩"), and an unknown word as it was typed. ends: the ids of <bos> and <eos> where the
+    tokenizer adds none itself. `ValueError`: one sentence, for a tokenizer.json that cannot be read or does not fit.
+    """
+
+    def __init__(self, text: str, vocab_size: int, pad_id: int, ends: tuple[int, int] | None = None) -> None:
+        self.vocab_size, self.pad_id = vocab_size, pad_id
+        said = _parsed(text)
+        self._tokenizer = _guarded(lambda: Tokenizer.from_str(text), "tokenizer.json cannot be used")
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True  # typed text is text
+        highest = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+        if not 0 <= highest < vocab_size:
+            raise ValueError(f"tokenizer.json has ids up to {highest}, and the model has {vocab_size} words; they are no pair")
+        model = said["model"]
+        self._prefix = _string(model.get("continuing_subword_prefix")) if model.get("type") == "WordPiece" else ""
+        self._byte_level = any(part.get("type") == "ByteLevel" for part in _parts(said.get("pre_tokenizer")))
+        unknown = self._tokenizer.token_to_id(_string(model.get("unk_token")))
+        added = self._encode("").ids  # BERT's [CLS] and [SEP]
+        if ends is None:
+            ends = (added[0], added[-1]) if added else (pad_id, pad_id)
+        self.bos_id, self.eos_id = ends
+        for id in (*ends, *added):
+            if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < vocab_size:
+                raise ValueError(f"special token id {id!r} is outside the vocabulary of {vocab_size}")
+        self._unknown = unknown
+        self.unk_id = self.eos_id if unknown is None else unknown
+        declared = {id for id, token in self._tokenizer.get_added_tokens_decoder().items() if token.special}
+        self._specials = frozenset(declared | {pad_id, self.bos_id, self.eos_id, self.unk_id})
+
+    def read(self, sentence: str) -> tuple[list[str], list[int]]:
+        """The tokens as they are shown, and one id each; with [CLS] and [SEP] where the tokenizer adds them."""
+        tokens, ids = [], []
+        for token, id, _ in self._pieces(sentence):
+            tokens.append(token)
+            ids.append(id)
+        return tokens, ids
+
+    def decode(self, id: int) -> str:
+        """The token with this id as it is shown, or "⟨#123⟩" for a row of the embedding that no token has."""
+        if not 0 <= id < self.vocab_size:
+            raise ValueError(f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}.")
+        token = self._tokenizer.id_to_token(id)
+        return f"⟨#{id}⟩" if token is None else self._shown(token, id)
+
+    def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
+        """None: tokens are shown as the vocabulary has them, so different ones have different ids."""
+        return []
+
+    def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
+        """What has no pieces in the vocabulary, once each as typed. No known word is near: single letters are pieces."""
+        typed = [token for token, id, is_typed in self._pieces(sentence) if is_typed and id == self._unknown]
+        return [(token, []) for token in dict.fromkeys(typed)]
+
+    def groups(self, tokens: Sequence[str]) -> list[int]:
+        """For each token the number of the word that it belongs to, as the tokenizer cuts words; specials stand alone."""
+        starts = self._byte_starts(tokens) if self._byte_level else self._prefix_starts(tokens)
+        return [count - 1 for count in accumulate(starts)]
+
+    def _prefix_starts(self, tokens: Sequence[str]) -> Iterator[bool]:
+        for i, token in enumerate(tokens):
+            yield i == 0 or not self._prefix or not token.startswith(self._prefix)
+
+    def _byte_starts(self, tokens: Sequence[str]) -> Iterator[bool]:
+        """Each run of typed tokens is put together again and cut where the tokenizer cuts words."""
+        special = {self.decode(id) for id in self._specials} | {"<pad>", "<bos>", "<eos>"}
+        run: list[bytes] = []
+        for token in tokens:
+            if token in special:
+                yield from self._run_starts(run)
+                run = []
+                yield True
+            else:
+                run.append(_bytes(token))
+        yield from self._run_starts(run)
+
+    def _run_starts(self, run: Sequence[bytes]) -> Iterator[bool]:
+        pre = self._tokenizer.pre_tokenizer
+        words = pre.pre_tokenize_str(b"".join(run).decode("utf-8", "replace")) if pre is not None else []
+        starts = {0, *accumulate(len(word) for word, _ in words)}  # in bytes: a word is spelt with one letter a byte
+        yield from (place in starts for place in accumulate(map(len, run[:-1]), initial=0) if run)
+
+    def _encode(self, sentence: str) -> Encoding:
+        text = _SURROGATE.sub("\ufffd", sentence)
+        return _guarded(lambda: self._tokenizer.encode(text), "tokenizer.json cannot read this text")
+
+    def _pieces(self, sentence: str) -> Iterator[tuple[str, int, bool]]:
+        """Token as shown, id, and whether it was typed rather than added."""
+        found = self._encode(sentence)
+        for token, id, added, (start, end) in zip(found.tokens, found.ids, found.special_tokens_mask, found.offsets, strict=True):
+            typed = sentence[start:end]
+            if added:
+                yield token, id, False
+            elif id not in self._specials:
+                yield self._shown(token, id), id, True
+            elif id == self._unknown and (typed != token or id not in (self.pad_id, self.bos_id, self.eos_id)):
+                yield typed or token, id, True
+            elif self._unknown not in (None, id):  # a tokenizer that keeps a special's name among its words
+                yield typed, self.unk_id, True
+            else:
+                raise ValueError(f"{token[:40]!r} is a special token of this checkpoint and cannot be typed; write it otherwise")
+
+    def _shown(self, token: str, id: int) -> str:
+        return token if not self._byte_level or id in self._specials else _text(token)
+
+
+# --- Reading tokenizer.json -------------------------------------------------------------------------------------------
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """tokenizer.json as an object whose parts are all known ones."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict) or not isinstance(said.get("model"), dict):
+        raise ValueError("tokenizer.json is not a tokenizer in JSON; fetch it again")
+    for step in STEPS:
+        for part in _parts(said.get(step)):
+            kind = part.get("type")
+            if not isinstance(kind, str) or kind not in PARTS:
+                raise ValueError(f"tokenizer.json has a {step} {str(kind)[:40]!r}, which is not read here; use BERT's or GPT-2's")
+    return said
+
+
+def _parts(step: Any) -> Iterator[dict[str, Any]]:
+    """A normalizer, pre-tokenizer or post-processor, and what a sequence of them holds."""
+    if not isinstance(step, dict):
+        return
+    yield step
+    for inner in (x for field in ("normalizers", "pretokenizers", "processors") for x in step.get(field) or ()):
+        yield from _parts(inner)
+
+
+def _guarded(call: Callable[[], T], problem: str) -> T:
+    """What the library returns. It raises plain Exceptions, and panics, which are none, where it trusts a file too far."""
+    try:
+        return call()
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(f"{problem}: {str(error)[:100]}") from None
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# --- Bytes as text ----------------------------------------------------------------------------------------------------
+
+
+def _alphabet() -> dict[str, int]:
+    """GPT-2's letter for each byte (`bytes_to_unicode`): the printable ones of Latin-1 as they are, the rest from U+0100."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+BYTE_OF = _alphabet()
+
+
+def _text(token: str) -> str:
+    """The text that a byte-level token stands for: "Ġcat" -> " cat", "çĮ" -> "⟨E7 8C⟩", the first two bytes of 猫."""
+    if any(letter not in BYTE_OF for letter in token):
+        return token
+    text = bytes(BYTE_OF[letter] for letter in token).decode("utf-8", "surrogateescape")
+    return _ESCAPED.sub(lambda part: "⟨" + " ".join(f"{ord(x) - 0xDC00:02X}" for x in part[0]) + "⟩", text)
+
+
+def _bytes(shown: str) -> bytes:
+    """The inverse of `_text`."""
+    pieces = _BYTES.split(shown)  # text, bytes in hex, text, …
+    return b"".join(bytes.fromhex(x) if i % 2 else x.encode("utf-8", "replace") for i, x in enumerate(pieces))
