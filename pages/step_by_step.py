@@ -1,8 +1,10 @@
 """The run as a walk: every tensor from token id to loss, one at a time."""
 
 from viz_core.ui.frame import open_page
+from viz_core.ui.proof import proof_line
 from viz_core.ui.steps import step_by_step
 
 lab = open_page("step_by_step", "How does one token become a prediction?")
 if lab.capture is not None:
     step_by_step()
+    proof_line(lab)

@@ -1,0 +1,389 @@
+"""The proof line: a run compared with torch's own layers, which hold the same weights and read the same ids.
+
+Where `torch.nn.TransformerEncoder` and `TransformerDecoder` can express the run, they compute it from the recorded
+embedding on, each layer from what the one before returned, up to the logits. Elsewhere torch computes every step by
+itself, from that step's own recorded inputs: attention by `scaled_dot_product_attention`, linear layers, LayerNorms.
+
+torch's layers have a fast path in evaluation that zeroes padded rows, and its switch belongs to the whole process, not
+to a thread. It is not touched here: torch leaves that path by itself where a layer has forward hooks, which do the
+comparing, and where attention masks are floats, which all of these are.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.model.attention import Attention
+from viz_core.model.layers import FeedForward, LayerNorm
+from viz_core.model.transformer import Stack, Transformer
+from viz_core.run import Batch
+
+FUSED = "scaled_dot_product_attention"
+# What float32 may make of another order of summing, relative to a stage's largest number. Ordinary stages stay below
+# 2e-6; scores in the hundreds (document 004 begins with some) are rounded by more, and softmax and norms hand that on.
+ROUNDING = 1e-3
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"),
+}  # fmt: skip
+# A layer's parts: torch's module, ours with the same weights, and the stage that it computes.
+Part = tuple[str, str, str]
+ENCODER_PARTS: tuple[Part, ...] = (
+    ("self_attn", "self_attn", "self_attn.out"), ("norm1", "norm_self_attn", "norm_self_attn.out"),
+    ("linear1", "ffn.w_in", "ffn.pre_act"), ("linear2", "ffn.w_out", "ffn.out"), ("norm2", "norm_ffn", "norm_ffn.out"),
+)  # fmt: skip
+DECODER_PARTS: tuple[Part, ...] = (
+    *ENCODER_PARTS[:-1], ("multihead_attn", "cross_attn", "cross_attn.out"),
+    ("norm2", "norm_cross_attn", "norm_cross_attn.out"), ("norm3", "norm_ffn", "norm_ffn.out"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One stage against torch, over the real positions.
+
+    by: the part of torch that computed it. difference: the largest absolute one, infinite where only one side is NaN.
+    size: the stage's largest finite absolute value. both_nan: numbers that are NaN on both sides, which counts as equal.
+    """
+
+    stage: str
+    by: str
+    difference: float
+    size: float
+    numbers: int
+    both_nan: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether rounding explains the difference."""
+        return self.difference <= ROUNDING * max(1.0, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """All checks of one run, in execution order. why_not: one sentence why torch's layers cannot express it, or ""."""
+
+    against: str
+    why_not: str
+    checks: tuple[Check, ...]
+
+    @property
+    def difference(self) -> float:
+        """The largest absolute difference of all."""
+        return max((c.difference for c in self.checks), default=0.0)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether rounding explains the difference at every stage."""
+        return all(c.agrees for c in self.checks)
+
+    @property
+    def first(self) -> str:
+        """The first stage whose difference is more than rounding; "" where there is none."""
+        return next((c.stage for c in self.checks if not c.agrees), "")
+
+    @property
+    def where(self) -> str:
+        """The stage with the largest difference; "" where there is none."""
+        return max(self.checks, key=lambda c: c.difference).stage if self.difference else ""
+
+    @property
+    def size(self) -> float:
+        """The largest finite absolute value that was compared."""
+        return max((c.size for c in self.checks), default=0.0)
+
+    @property
+    def numbers(self) -> int:
+        return sum(c.numbers for c in self.checks)
+
+    @property
+    def both_nan(self) -> int:
+        return sum(c.both_nan for c in self.checks)
+
+    @property
+    def compared(self) -> str:
+        """ "12 stages (41,216 numbers)" """
+        nan = f", {self.both_nan:,} of them NaN on both sides" if self.both_nan else ""
+        return f"{len(self.checks)} stages ({self.numbers:,} numbers{nan})"
+
+
+@torch.inference_mode()
+def prove(model: Transformer, batch: Batch, capture: Capture) -> Proof:
+    """Compare a recorded run with torch, now.
+
+    model and batch are those that the capture was made from, all stages recorded; none of them is changed. Padded
+    positions are left out. Nothing is kept but the numbers of each `Check`, and parameters are shared, not copied.
+    """
+    run = _Comparison(model, batch, capture)
+    if why_not := _why_not(run):
+        for name in capture:
+            _step(run, name)
+        return Proof(FUSED, why_not, tuple(run.checks))
+    _layers(run)
+    against = "torch.nn.TransformerEncoder" + " and TransformerDecoder" * capture.config.has_cross_attention
+    return Proof(against, "", tuple(run.checks))
+
+
+class _Comparison:
+    """A run, and what has been checked of it so far."""
+
+    def __init__(self, model: Transformer, batch: Batch, capture: Capture) -> None:
+        self.model, self.capture, self.config = model, capture, capture.config
+        self.device, self.checks = next(model.parameters()).device, list[Check]()
+        self.ids = {side: torch.tensor(batch.ids[side], device=self.device) for side in _sides(self.config)}  # [B, T] each
+        self.words: dict[str, np.ndarray] = {  # [B, T] each
+            side: np.not_equal(batch.ids[side], pad) for side, pad in _sides(self.config).items()
+        }
+
+    def tensor(self, name: str) -> Tensor:
+        """A recorded stage, on the model's device."""
+        return torch.tensor(self.capture[name], device=self.device)  # a copy: captures are read-only
+
+    def __call__(self, name: str, theirs: Tensor, by: str) -> Tensor:
+        """Compare a stage with torch's at the positions of words; returns torch's."""
+        ours, other = self._real(name, self.capture[name]), self._real(name, theirs.cpu().numpy())
+        both_nan = np.isnan(ours) & np.isnan(other)
+        with np.errstate(invalid="ignore"):  # ∞ - ∞
+            gap = np.where((ours == other) | both_nan, 0.0, np.abs(ours - other))
+        difference = np.where(np.isnan(gap), np.inf, gap).max(initial=0.0)
+        size = np.abs(ours[np.isfinite(ours)]).max(initial=0.0)
+        self.checks.append(Check(name, by, float(difference), float(size), gap.size, int(both_nan.sum())))
+        return theirs
+
+    def _real(self, name: str, x: np.ndarray) -> np.ndarray:
+        """What a stage holds for words: [B, …, T, …] -> [words, …]. A stage that all sentences share is taken whole."""
+        stage = self.capture.stage(name)
+        if stage.axes[0] != "B":
+            return x
+        ((axis, side),) = stage.sides.items()
+        keep = self.words[side]  # [B, T]
+        if stage.leaf == "z":  # of queries that may see nothing, torch promises no number
+            keep = keep & self.capture[self.mask_of(stage.prefix)][:, 0].any(axis=-1)  # [B, T]
+        return np.moveaxis(x, stage.axes.index(axis), 1)[keep]
+
+    def mask_of(self, attention: str) -> str:
+        """The name of the mask that an attention uses."""
+        mask = self.capture.stage(f"{attention}.weights").mask
+        assert mask is not None
+        return mask
+
+
+# ---------------------------------------------------------------- torch's layers
+
+
+def _layers(run: _Comparison) -> None:
+    """Embedding, then torch's stacks from the recorded embedding on, then the head on what they return."""
+    c = run.config
+    memory: Tensor | None = None
+    for side in _sides(c):
+        name = "encoder" if side == "source" else "decoder"
+        theirs, x = _twin(run, name), _embed(run, name)  # x [B, T, D]
+        mask = _mask(run, side, side, x.dtype)  # [B · H, T, T]
+        if memory is None:
+            memory = theirs(x, mask, is_causal=False)  # [B, T, D]
+        else:
+            memory = theirs(x, memory, mask, _mask(run, side, "source", x.dtype), tgt_is_causal=False)  # [B, T, D]
+    if run.model.head is not None:
+        assert memory is not None
+        run("logits", F.linear(memory, run.model.head.weight, run.model.head.bias), "F.linear")
+
+
+def _embed(run: _Comparison, name: str) -> Tensor:
+    """The input of a stack: the recorded embedding, its looked-up terms and its LayerNorm compared."""
+    for leaf in ("tok_embed", "pos_embed", "segment_embed"):
+        if f"{name}.{leaf}" in run.capture:
+            _step(run, f"{name}.{leaf}")
+    normalized = _step(run, f"{name}.norm_embed.out") if run.config.norm_embedding else None
+    return run.tensor(f"{name}.embed") if normalized is None else normalized
+
+
+def _twin(run: _Comparison, name: str) -> Any:
+    """torch's stack over our parameters, shared and not copied; its hooks compare each part as it is computed."""
+    c = run.config
+    ours: Any = run.model.get_submodule(name)
+    cross = name == "decoder" and c.has_encoder
+    layer = (nn.TransformerDecoderLayer if cross else nn.TransformerEncoderLayer)(
+        c.d_model, c.n_heads, c.ff_width, 0.0, ACTIVATIONS[c.activation], layer_norm_eps=c.norm_eps, batch_first=True,
+        norm_first=c.norm == "pre", device="meta",
+    )  # fmt: skip
+    norm = nn.LayerNorm(c.d_model, eps=c.norm_eps, device="meta") if c.has_final_norm else None
+    theirs: Any = (
+        nn.TransformerDecoder(layer, len(ours.layers), norm) if cross  # type: ignore[arg-type]
+        else nn.TransformerEncoder(layer, len(ours.layers), norm, enable_nested_tensor=False)  # type: ignore[arg-type]
+    )  # fmt: skip
+    parts = DECODER_PARTS if cross else ENCODER_PARTS
+    theirs.load_state_dict(_state(ours, parts), assign=True)
+    for i, twin in enumerate(theirs.layers):
+        for part, _, stage in parts:
+            _hook(run, twin.get_submodule(part), f"{name}.layers.{i}.{stage}")
+        if c.norm == "pre":  # a Post-LN layer returns what its last norm does
+            _hook(run, twin, f"{name}.layers.{i}.resid_post")
+    if norm is not None:
+        _hook(run, theirs.norm, f"{name}.final_norm.out")
+    return theirs.eval()
+
+
+def _hook(run: _Comparison, module: nn.Module, stage: str) -> None:
+    def hook(module: nn.Module, args: Any, out: Any) -> None:
+        run(stage, out[0] if isinstance(out, tuple) else out, f"nn.{type(module).__name__}")
+
+    module.register_forward_hook(hook)
+
+
+def _state(ours: Any, parts: tuple[Part, ...]) -> dict[str, Tensor]:
+    """Our parameters under torch's names. A bias that is switched off is zero there."""
+    state = {}
+    for i, layer in enumerate(ours.layers):
+        for theirs, name, _ in parts:
+            path, module = f"layers.{i}.{theirs}", layer.get_submodule(name)
+            if isinstance(module, Attention):  # torch packs three matrices in one
+                packed, path = [module.w_q, module.w_k, module.w_v], f"{path}.out_proj"
+                state[f"layers.{i}.{theirs}.in_proj_weight"] = torch.cat([m.weight for m in packed])  # [3 · D, D]
+                state[f"layers.{i}.{theirs}.in_proj_bias"] = torch.cat([_bias(m) for m in packed])  # [3 · D]
+                module = module.w_o
+            state[f"{path}.weight"], state[f"{path}.bias"] = module.weight, _bias(module)
+    if ours.config.has_final_norm:
+        state["norm.weight"], state["norm.bias"] = ours.final_norm.weight, ours.final_norm.bias
+    return state
+
+
+def _bias(module: Any) -> Tensor:
+    bias: Tensor = module.weight.new_zeros(len(module.weight)) if module.bias is None else module.bias
+    return bias
+
+
+def _mask(run: _Comparison, queries: str, keys: str, dtype: torch.dtype) -> Tensor:
+    """What torch adds to the scores, [B · H, T, S]: -∞ at padded and at later keys, ALiBi's penalty, else 0.
+
+    Made from the ids, not from the recorded masks. All in this one mask: torch's check of a `key_padding_mask` would
+    import its compiler.
+    """
+    c, own = run.config, queries == keys
+    padded = (run.ids[keys] == _sides(c)[keys]) & _hides_padding(c, keys)  # [B, S]
+    mask = torch.zeros(padded.shape, dtype=dtype, device=run.device).masked_fill(padded, -torch.inf)  # [B, S]
+    mask = mask[:, None, None].expand(-1, c.n_heads, run.ids[queries].shape[1], -1)  # [B, H, T, S]
+    if own and c.is_causal and queries == _own(c):
+        mask = mask + nn.Transformer.generate_square_subsequent_mask(mask.shape[-1], run.device, dtype)  # [B, H, T, T]
+    if own and c.position == "alibi":  # the same in every layer
+        stack = "encoder" if queries == "source" else "decoder"
+        mask = mask + run.tensor(f"{stack}.layers.0.self_attn.bias").to(dtype)  # [B, H, T, T]
+    return mask.flatten(0, 1)  # [B · H, T, S]
+
+
+# ---------------------------------------------------------------- one step by itself
+
+# The linear layer that computes a stage, by the module's kind and the stage's leaf.
+LINEAR = {
+    (Attention, "q"): "w_q", (Attention, "k"): "w_k", (Attention, "v"): "w_v", (Attention, "out"): "w_o",
+    (FeedForward, "pre_act"): "w_in", (FeedForward, "out"): "w_out", (Transformer, "logits"): "head",
+}  # fmt: skip
+TABLES = {"tok_embed": "tok_embedding", "pos_embed": "pos_embedding", "segment_embed": "seg_embedding"}
+
+
+def _step(run: _Comparison, name: str) -> Tensor | None:
+    """Compute a stage by a function of torch from its recorded inputs, and compare. None where no weights take part."""
+    stage = run.capture.stage(name)
+    if stage.kind in ("ids", "mask"):
+        return None
+    module: Any = run.model.get_submodule(stage.prefix)
+    if isinstance(module, Stack) and hasattr(module, TABLES.get(stage.leaf, "")):
+        side = "source" if stage.prefix == "encoder" else "target"
+        ids = run.ids[side]  # [B, T]
+        place = torch.arange(ids.shape[1], device=run.device)[None]  # [1, T]
+        index = {"tok_embed": ids, "pos_embed": place, "segment_embed": torch.zeros_like(ids)}[stage.leaf]
+        return run(name, F.embedding(index, getattr(module, TABLES[stage.leaf]).weight), "F.embedding")  # [B, T, D]
+    if isinstance(module, LayerNorm) and stage.leaf == "out":
+        x = run.tensor(run.capture.stage(f"{stage.prefix}.mean").inputs[0])  # [B, T, D]
+        return run(name, F.layer_norm(x, x.shape[-1:], module.weight, module.bias, module.eps), "F.layer_norm")
+    if isinstance(module, Attention) and stage.leaf == "z":
+        return run(name, _fused(run, stage.prefix), f"F.{FUSED}")
+    if linear := LINEAR.get((type(module), stage.leaf)):
+        layer = getattr(module, linear)
+        y = F.linear(run.tensor(stage.inputs[0]), layer.weight, layer.bias)  # [B, T, out]
+        heads = y.unflatten(-1, (run.config.n_heads, -1)).transpose(1, 2) if "H" in stage.axes else y  # [B, H, T, K]
+        return run(name, heads, "F.linear")
+    return None
+
+
+def _fused(run: _Comparison, path: str) -> Tensor:
+    """z of one attention from its recorded q, k, v, [B, H, T, V]."""
+    c = run.config
+    q, k = ("q_rot", "k_rot") if f"{path}.q_rot" in run.capture else ("q", "k")
+    scores, sees = run.tensor(f"{path}.scores"), run.tensor(run.mask_of(path))  # [B, H, T, S], [B, 1, T, S]
+    penalty = run.tensor(f"{path}.bias") if f"{path}.bias" in run.capture else torch.zeros_like(scores)  # [1 or B, H, T, S]
+    # torch adds its mask to the scores, where ours overwrites them: what is added lands a forbidden cell on the fill.
+    added = torch.where(sees, penalty, c.fill - scores)  # [B, H, T, S]
+    return F.scaled_dot_product_attention(
+        run.tensor(f"{path}.{q}"), run.tensor(f"{path}.{k}"), run.tensor(f"{path}.v"), added,
+        scale=None if c.scale_scores else 1.0,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- what torch's layers cannot express
+
+
+def _why_not(run: _Comparison) -> str:
+    """One sentence, or "" where torch's layers can compute this run."""
+    c = run.config
+    depths = [c.n_encoder_layers] * c.has_encoder + [c.n_decoder_layers] * c.has_decoder
+    reasons = (
+        (c.qk_width != c.d_model, f"make queries d_model={c.d_model} wide, and here they are {c.qk_width}"),
+        (c.position == "rope", "cannot turn queries and keys, as RoPE does"),
+        (not c.scale_scores, "always divide the scores by √d_k, which is switched off here"),
+        (not c.residual, "always have residual connections, which are switched off here"),
+        (c.norm == "none", "always have LayerNorms, and here are none"),
+        (not all(depths), "come at least one in a stack, and here a side has none"),
+        (_blind(run), "promise no number to a query that may see nothing, and here is one"),
+        (_leaks(run), f"leave forbidden cells no weight at all, and here the fill {c.mask_fill} leaves some"),
+    )
+    why = [reason for holds, reason in reasons if holds]
+    return f"torch's layers {'; they '.join(why)}." if why else ""
+
+
+def _blind(run: _Comparison) -> bool:
+    """Whether torch's layers would meet a query that may see nothing, or ours made NaN of one.
+
+    They get the causal mask and padded keys. `mask_padded_queries` also blinds padded queries, at whose rows no word
+    ever looks: that makes no difference, unless their weights are NaN, since 0 · NaN is NaN.
+    """
+    c = run.config
+    for side, words in run.words.items():
+        sees = words[:, 0] if c.is_causal and side == _own(c) else words.any(axis=1)  # [B]: the first query sees a key
+        if _hides_padding(c, side) and not sees.all():
+            return True
+    masks = {run.mask_of(name.rpartition(".")[0]) for name in run.capture if name.endswith(".weights")}
+    spreads = c.empty_row == "as filled" and c.mask_fill == "-inf"
+    return spreads and any(not run.capture[mask].any(axis=-1).all() for mask in masks)
+
+
+def _leaks(run: _Comparison) -> bool:
+    """Whether a finite fill leaves forbidden cells some weight, in the rows of queries that may see others."""
+    if run.config.mask_fill == "-inf":
+        return False
+    for name in run.capture:
+        if name.endswith(".weights"):
+            weights, sees = run.capture[name], run.capture[run.mask_of(name.rpartition(".")[0])]  # [B, H, T, S], [B, 1, T, S]
+            if (weights * (~sees & sees.any(axis=-1, keepdims=True))).any():
+                return True
+    return False
+
+
+def _sides(c: TransformerConfig) -> dict[str, int]:
+    """The sides that the architecture has, each with its pad id."""
+    return dict([("source", c.source_pad_id)] * c.has_encoder + [("target", c.target_pad_id)] * c.has_decoder)
+
+
+def _hides_padding(c: TransformerConfig, side: str) -> bool:
+    return c.mask_source_padding if side == "source" else c.mask_target_padding
+
+
+def _own(c: TransformerConfig) -> str:
+    """The side that a causal mask acts on."""
+    return "target" if c.has_decoder else "source"
