@@ -1,0 +1,67 @@
+"""The command that trains the shipped checkpoints, with a few steps instead of thousands."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from viz_core.config import TransformerConfig
+from viz_core.text import Vocabulary
+from viz_core.training.__main__ import PLANS, SHOWN, main
+from viz_core.training.grammar import examples
+from viz_core.training.lexicon import CHINESE, ENGLISH
+from viz_core.weights.checkpoint import load
+
+QUICK = ["--steps", "2", "--sentences", "80", "--measured", "30", "--folder"]
+
+
+@pytest.fixture(autouse=True)
+def _threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One, as in every test; and the command's choice is taken back."""
+    monkeypatch.setattr("viz_core.training.__main__.THREADS", 1)
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_it_writes_tensors_and_a_card(tmp_path: Path) -> None:
+    main(["translator-learned", "english-open", *QUICK, str(tmp_path)])
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"{name}.{ending}" for name in ("translator-learned", "english-open") for ending in ("json", "safetensors")
+    }
+    for name in ("translator-learned", "english-open"):
+        card = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
+        fields = {key: tuple(value) if isinstance(value, list) else value for key, value in card["config"].items()}
+        config = TransformerConfig(**fields)
+        assert config == PLANS[name].config
+        model = load(tmp_path / f"{name}.safetensors", config)
+        assert card["about"]["parameters"] == f"{sum(p.numel() for p in model.parameters()):,}"
+        assert card["about"]["training"].startswith("2 steps of 64 sentences")
+        assert card["about"]["data"].startswith("80 sentences") and card["measures"]["sentences"] == 30
+        assert 0 <= card["measures"]["next_word"] < 0.5 and card["measures"]["loss"] > 1  # two steps teach next to nothing
+    assert card["vocabulary"] == {"target": list(ENGLISH)}
+
+
+def test_the_same_command_gives_the_same_file(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        main(["english", *QUICK, str(tmp_path / folder)])
+    first, second = ((tmp_path / folder / "english.safetensors").read_bytes() for folder in ("a", "b"))
+    assert first == second
+
+
+def test_an_unheard_of_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["translater", *QUICK, str(tmp_path)])
+    assert "no checkpoint is named translater; choose of translator, " in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_examples_are_of_the_languages_and_held_out() -> None:
+    english, chinese = Vocabulary(ENGLISH), Vocabulary(CHINESE)
+    learnt = {" ".join(e.source).lower().rstrip(" .?") for e in islice(examples(0), 20_000)}
+    for source, target in SHOWN:
+        assert not english.unknown(source) and not chinese.unknown(target)
+        assert " ".join(english.tokenize(source)).lower().rstrip(" .?") not in learnt

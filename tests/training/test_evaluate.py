@@ -1,0 +1,132 @@
+"""Measures of attention against hand-made attention, and of translations against a model that is known."""
+
+import numpy as np
+import pytest
+import torch
+
+from viz_core.config import TransformerConfig
+from viz_core.run import build, run
+from viz_core.text import Vocabulary
+from viz_core.training.evaluate import (
+    alignment_error_rate,
+    attention_measures,
+    best_head,
+    exact_match,
+    looked_at,
+    next_word,
+    referent_accuracy,
+    translations,
+)
+from viz_core.training.grammar import Example
+from viz_core.training.loop import encode
+
+
+def attention(*keys: list[int], n_keys: int = 5) -> np.ndarray:
+    """[1, H, T, S]: each head looks mostly, not only, at the given key in each row."""
+    weights = 0.6 * np.eye(n_keys)[np.array(keys)] + 0.4 / n_keys  # [H, T, S]
+    return weights[None]
+
+
+# rows: <bos> predicts word 0, word 0 predicts word 1, ...; the last row predicts <eos>
+TRUTH = [[(0,), (2, 3), (), (4,)]]
+
+
+def test_error_of_known_attention() -> None:
+    weights = attention(
+        [0, 2, 1, 4, 0],  # all right; the word from nowhere does not count
+        [0, 3, 3, 4, 4],  # the other half of "did not" is as good
+        [1, 0, 2, 3, 4],  # all wrong
+        [0, 0, 0, 0, 0],  # one sure link right: 1 - (1 + 1) / (3 + 2)
+        [1, 2, 0, 0, 0],  # only the possible link right: 1 - (0 + 1) / (3 + 2)
+    )
+    np.testing.assert_allclose(alignment_error_rate(weights, TRUTH), [0, 0, 1, 0.6, 0.8])
+
+
+def test_error_is_that_of_och_and_ney_counted_with_sets() -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(6), size=(9, 3, 8))  # [B, H, T, S]
+    truth = [[tuple(sorted(rng.choice(6, rng.integers(0, 4), replace=False).tolist())) for _ in range(7)] for _ in range(9)]
+    for offset, row in ((0, "predicts"), (1, "reads")):
+        for h, error in enumerate(alignment_error_rate(weights, truth, row)):  # type: ignore[arg-type]
+            a, s, p = set(), set(), set()
+            for b, words in enumerate(truth):
+                for j, places in enumerate(words):
+                    p |= {(b, j, i) for i in places}
+                    if len(places) == 1:
+                        s.add((b, j, places[0]))
+                    if places:
+                        a.add((b, j, int(weights[b, h, j + offset].argmax())))
+            assert error == pytest.approx(1 - (len(a & s) + len(a & p)) / (len(a) + len(s)))
+
+
+def test_the_row_that_reads_is_one_later() -> None:
+    weights = attention([4, 0, 2, 1, 4])
+    assert alignment_error_rate(weights, TRUTH, "reads") == pytest.approx([0])
+    assert alignment_error_rate(weights, TRUTH, "predicts") == pytest.approx([1])
+    assert looked_at(weights, "reads").tolist() == [[[0, 2, 1, 4]]]
+
+
+def test_padding_and_further_sentences_count_nothing() -> None:
+    weights = np.concatenate([attention([0, 2, 1, 4, 0]), attention([3, 1, 1, 1, 1])])
+    assert alignment_error_rate(weights, [*TRUTH, [(3,)]]) == pytest.approx([0])
+    assert alignment_error_rate(weights, [*TRUTH, [(3,), (0,)]]) == pytest.approx([1 - (3 + 4) / (5 + 4)])
+
+
+def test_referents() -> None:
+    weights = np.concatenate([attention([0, 2, 1, 4, 0], [0, 0, 0, 0, 0]), attention([1, 1, 3, 0, 0], [1, 1, 1, 1, 1])])
+    assert referent_accuracy(weights, [(1, 2), (2, 3)]) == pytest.approx([1, 0])
+    assert referent_accuracy(weights, [(1, 0), (2, 1)]) == pytest.approx([0, 1])
+    assert referent_accuracy(weights, [(3, 4), None]) == pytest.approx([1, 0])
+    assert referent_accuracy(weights, [(1, 1), (1, 3)], "reads") == pytest.approx([1, 0])
+
+
+def test_best_head() -> None:
+    assert best_head([[0.3, 0.2], [0.9, 0.1]]) == (1, 0)
+    assert best_head([[0.3, 0.2], [0.9, 0.1]], largest=False) == (1, 1)
+
+
+# --- On a model -------------------------------------------------------------------------------------------------------
+WORDS = {"source": Vocabulary(tuple("abcdef")), "target": Vocabulary(tuple("uvwxyz"))}
+CONFIG = TransformerConfig(d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=2, source_vocab_size=10, target_vocab_size=10)
+SAID = [
+    Example(list("abc"), list("uv"), [(0,), (1, 2)], (1, 2)),
+    Example(list("de"), list("wxyz"), [(1,), (), (0,), (0,)], None),
+    Example(list("f"), list("u"), [(0,)], (0, 0)),
+]
+
+
+def test_attention_is_measured_under_the_true_target() -> None:
+    """Beside the measures of each sentence alone, run as the app runs it; batched in parts of any size."""
+    model = build(CONFIG, seed=2)
+    measured = attention_measures(model, SAID * 120, WORDS)  # 360 examples: more than one part
+    for layer in range(2):
+        right, sure, links = np.zeros(2), 0, 0
+        for e in SAID:
+            capture = run(CONFIG, [WORDS["source"].encode(e.source)], [[*WORDS["target"].encode(e.target), 2]], weights=model)
+            weights = capture[f"decoder.layers.{layer}.cross_attn.weights"][0]  # [H, T, S]
+            for j, places in enumerate(e.alignment):
+                if places:
+                    hit = np.isin(weights[:, j].argmax(axis=-1), places)
+                    right += hit * (1 + (len(places) == 1))
+                    sure, links = sure + (len(places) == 1), links + 1
+        np.testing.assert_allclose(measured["aer"]["predicts"][layer], 1 - right / (sure + links), atol=1e-4)
+    assert [len(heads) for row in measured["referent"].values() for heads in row] == [2, 2, 2, 2]
+
+
+def test_translations_and_exact_match() -> None:
+    model = build(CONFIG, seed=2)
+    said = translations(model, SAID, WORDS)
+    assert exact_match(model, SAID, WORDS) == np.mean([words == e.target for words, e in zip(said, SAID, strict=True)])
+    right = [Example(e.source, words, [()] * len(words)) for e, words in zip(SAID, said, strict=True)]
+    assert exact_match(model, right, WORDS) == 1
+    assert exact_match(model, [*right, Example(list("ab"), ["<pad>"], [()])], WORDS) == pytest.approx(3 / 4)
+
+
+def test_next_word() -> None:
+    model = build(CONFIG, seed=2)
+    data = encode(CONFIG, [(e.source, e.target) for e in SAID], WORDS)
+    loss, accuracy = next_word(model, data)
+    logits, labels = model(data["source"], data["target"]).logits.detach(), data["labels"]
+    real = labels != 0
+    assert loss == pytest.approx(float(torch.nn.functional.nll_loss(logits.log_softmax(-1)[real], labels[real])), abs=1e-5)
+    assert accuracy == pytest.approx(float((logits.argmax(-1) == labels)[real].double().mean()), abs=1e-6)

@@ -1,0 +1,153 @@
+"""The training loop learns, does the same twice, and leaves nothing changed behind it."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+import torch
+from torch import nn
+
+from viz_core.config import TransformerConfig
+from viz_core.model.transformer import Transformer
+from viz_core.run import build, prepare
+from viz_core.text import Vocabulary
+from viz_core.training.loop import Recipe, batches, encode, greedy, repeatable, train, trimmed
+
+WORDS = Vocabulary(tuple("abcdef"))
+BOTH = {"source": WORDS, "target": WORDS}
+CONFIG = TransformerConfig(
+    d_model=32, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, source_vocab_size=10, target_vocab_size=10, dropout=0.1
+)
+# Every pair of letters, turned round.
+PAIRS = [([x, y], [y, x]) for x in WORDS.words for y in WORDS.words]
+RECIPE = Recipe(steps=250, batch=18, peak=5e-3, warmup=25)
+
+
+def test_a_tiny_task_is_learnt() -> None:
+    model = Transformer(CONFIG, 0)
+    data = encode(CONFIG, PAIRS, BOTH)
+    losses = train(model, data, RECIPE)
+    assert len(losses) == RECIPE.steps
+    assert losses[0] > 1.5 and sum(losses[-10:]) / 10 < 0.1
+    assert not model.training
+    start = torch.full((len(PAIRS), 1), WORDS.bos_id)
+    said = greedy(model, start, WORDS.eos_id, data["source"])
+    assert [[WORDS.decode(i) for i in row] for row in said] == [target for _, target in PAIRS]
+
+
+def test_a_language_model_is_learnt_too() -> None:
+    config = replace(CONFIG, architecture="decoder-only")
+    data = encode(config, [([], list("abcde"))] * 4, {"target": WORDS})
+    assert set(data) == {"target", "labels"}
+    model = Transformer(config, 0)
+    train(model, data, replace(RECIPE, steps=60, batch=4))
+    assert greedy(model, torch.tensor([[WORDS.bos_id]]), WORDS.eos_id) == [WORDS.encode("abcde")]
+    start = torch.tensor([[WORDS.bos_id, *WORDS.encode("ab")]])
+    assert greedy(model, start, WORDS.eos_id) == [WORDS.encode("cde")]
+    assert greedy(model, start, WORDS.eos_id, longest=2) == [WORDS.encode("cd")]
+
+
+def test_the_same_seed_gives_the_same_weights() -> None:
+    recipe = replace(RECIPE, steps=5)
+    models = [Transformer(CONFIG, 0) for _ in range(3)]
+    data = encode(CONFIG, PAIRS, BOTH)
+    losses = [train(model, data, replace(recipe, seed=seed)) for model, seed in zip(models, (0, 0, 1), strict=True)]
+    same, again, other = (nn.utils.parameters_to_vector(model.parameters()) for model in models)
+    assert torch.equal(same, again) and losses[0] == losses[1]
+    assert not torch.allclose(same, other) and losses[0] != losses[2]
+
+
+def test_the_callers_random_state_and_settings_come_back() -> None:
+    state, deterministic = torch.random.get_rng_state(), torch.are_deterministic_algorithms_enabled()
+    train(Transformer(CONFIG, 0), encode(CONFIG, PAIRS, BOTH), replace(RECIPE, steps=2))
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert torch.are_deterministic_algorithms_enabled() == deterministic
+    with pytest.raises(RuntimeError, match="on purpose"), repeatable(0):
+        assert torch.are_deterministic_algorithms_enabled()
+        raise RuntimeError("on purpose")
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert torch.are_deterministic_algorithms_enabled() == deterministic
+
+
+def test_a_step_is_one_of_adam_on_a_clipped_gradient() -> None:
+    config, recipe = replace(CONFIG, dropout=0.0), Recipe(steps=3, batch=6, peak=1e-2, warmup=1, clip=0.1)
+    ours, theirs = Transformer(config, 0).double(), Transformer(config, 0).double()
+    data = encode(config, PAIRS[:6], BOTH)
+    train(ours, data, recipe)
+    adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    for step in range(3):
+        logits = theirs(data["source"], data["target"]).logits
+        loss = -logits.log_softmax(-1).gather(-1, data["labels"][..., None]).mean()  # no padding here
+        adam.zero_grad()
+        loss.backward()
+        gradients = [p.grad for p in theirs.parameters() if p.grad is not None]
+        norm = torch.cat([g.flatten() for g in gradients]).norm()
+        assert norm > recipe.clip
+        for g in gradients:
+            g *= recipe.clip / (norm + 1e-6)
+        adam.param_groups[0]["lr"] = 1e-2 * min(step + 1, (3 - step) / 2)
+        adam.step()
+    for x, y in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(x, y, atol=1e-9, rtol=0)
+
+
+def test_the_rate_climbs_and_falls_in_a_line() -> None:
+    recipe = Recipe(steps=100, peak=1.0, warmup=10)
+    rates = [recipe.rate(step) for step in range(100)]
+    assert rates[0] == pytest.approx(0.1) and rates[4] == pytest.approx(0.5) and max(rates) == pytest.approx(1.0)
+    assert rates.index(max(rates)) in (9, 10)
+    assert rates[55] == pytest.approx(0.5) and rates[99] == pytest.approx(1 / 90)
+    short = recipe.shortened(3)
+    assert (short.steps, short.warmup, short.peak) == (3, 1, 1.0) and all(short.rate(s) > 0 for s in range(3))
+
+
+# --- Sentences as ids -------------------------------------------------------------------------------------------------
+
+
+def test_encoded_as_the_app_encodes_typed_text() -> None:
+    pairs = [("a b c", "b ?"), ("d", "a b c d")]
+    data = encode(CONFIG, [(source.split(), target.split()) for source, target in pairs], BOTH)
+    batch = prepare(CONFIG, [source for source, _ in pairs], [target for _, target in pairs], BOTH)
+    assert {side: x.tolist() for side, x in data.items()} == {side: x.tolist() for side, x in batch.ids.items()}
+
+
+def test_each_round_brings_every_sentence_once() -> None:
+    pairs = [(["a"] * (1 + i % 7), ["b"] * (1 + i % 5)) for i in range(70)]
+    data = encode(CONFIG, pairs, BOTH) | {"number": torch.arange(1, 71)[:, None]}
+    for seed in (0, 1):
+        seen: list[int] = []
+        for batch in batches(data, 8, seed):
+            if len(seen) == 140:
+                break
+            seen += batch["number"].flatten().tolist()
+            for side in ("source", "target", "labels"):
+                assert (batch[side][:, -1] != 0).any()  # no column is padding alone
+                assert torch.equal(batch[side], trimmed(data[side][batch["number"].flatten() - 1]))
+        assert set(Counter(seen[:70]).values()) == set(Counter(seen[70:]).values()) == {1}
+        assert seen[:70] != seen[70:]
+
+
+def test_like_lengths_come_together() -> None:
+    pairs = [(["a"] * (1 + i % 12), ["b"]) for i in range(320)]
+    widths = [batch["source"].shape[1] for batch in islice(batches(encode(CONFIG, pairs, BOTH), 10, 0), 32)]
+    assert sum(widths) / len(widths) < 9  # chance alone gives almost always 12
+
+
+def test_batches_follow_their_seed() -> None:
+    data = encode(CONFIG, PAIRS, BOTH)
+    first = [[x["source"].tolist() for x in islice(batches(data, 6, seed), 4)] for seed in (0, 0, 1)]
+    assert first[0] == first[1] != first[2]
+
+
+def test_greedy_takes_the_likeliest_word_each_time() -> None:
+    """Beside a loop by hand, each sentence alone, on an untrained model."""
+    model = build(CONFIG, seed=4)
+    source = torch.tensor([[4, 5, 6], [7, 8, 0], [9, 0, 0]])
+    rows = greedy(model, torch.full((3, 1), WORDS.bos_id), WORDS.eos_id, source, longest=7)
+    for row, ids in zip(rows, source.tolist(), strict=True):
+        alone, said = torch.tensor([[i for i in ids if i]]), [WORDS.bos_id]
+        for _ in range(7):
+            said.append(int(model(alone, torch.tensor([said])).logits[0, -1].argmax()))
+        by_hand = said[1:]
+        assert row == (by_hand[: by_hand.index(WORDS.eos_id)] if WORDS.eos_id in by_hand else by_hand)

@@ -1,0 +1,204 @@
+"""Train the shipped checkpoints again from nothing: python -m viz_core.training [NAME ...] [--help].
+
+Each becomes NAME.safetensors and NAME.json, its card, with what was measured just then on held-out sentences.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from viz_core.config import TransformerConfig
+from viz_core.model.transformer import Transformer
+from viz_core.text import Vocabulary
+from viz_core.training.evaluate import attention_measures, best_head, exact_match, next_word
+from viz_core.training.grammar import Example, examples, with_strangers
+from viz_core.training.lexicon import CHINESE, ENGLISH
+from viz_core.training.loop import Recipe, encode, greedy, train
+from viz_core.weights.catalogue import SHIPPED
+from viz_core.weights.checkpoint import save
+
+SENTENCES, MEASURED = 100_000, 1_000
+DATA_SEED, HELD_OUT_SEED = 0, 1
+THREADS = 2  # torch adds in another order with another number, and the last digits differ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One checkpoint: its switches, how it is trained, and what is worth knowing about it."""
+
+    title: str
+    note: str
+    config: TransformerConfig
+    recipe: Recipe = field(default_factory=Recipe)
+
+    @property
+    def vocabulary(self) -> dict[str, Vocabulary]:
+        """English is read and Chinese written; a language model writes English."""
+        if self.config.has_encoder:
+            return {"source": Vocabulary(ENGLISH), "target": Vocabulary(CHINESE)}
+        return {"target": Vocabulary(ENGLISH)}
+
+
+# Dropout on the attention weights alone: a head learns to do without its neighbours, and its map becomes sharper.
+_TRANSLATOR = TransformerConfig(
+    source_vocab_size=len(ENGLISH) + 4, target_vocab_size=len(CHINESE) + 4, dropout=0.1, dropout_sites=("weights",)
+)
+_ENGLISH = replace(_TRANSLATOR, architecture="decoder-only", target_vocab_size=len(ENGLISH) + 4)
+PLANS: dict[str, Plan] = {
+    "translator": Plan(
+        title="Translator, English → Chinese",
+        note="The documents' architecture: Post-LN and sinusoidal positions.",
+        config=_TRANSLATOR,
+    ),
+    "translator-pre": Plan(
+        title="Translator, Pre-LN",
+        note="Each sub-layer reads a normalised input, and the residual stream itself is never normalised.",
+        config=replace(_TRANSLATOR, norm="pre"),
+    ),
+    "translator-learned": Plan(
+        title="Translator, learned positions",
+        note="A learned vector for each place instead of waves. Few training sentences have more than 18 tokens: "
+        "the vectors after that are nearly as they were drawn.",
+        config=replace(_TRANSLATOR, position="learned", max_len=32),
+    ),
+    "translator-nopos": Plan(
+        title="Translator without positions",
+        note="To its encoder a sentence is a bag of words: it cannot know who chased whom, and that is the lesson.",
+        config=replace(_TRANSLATOR, position="none"),
+    ),
+    "english": Plan(
+        title="English, next word",
+        note="A decoder alone, with the causal mask: each word is predicted from the words before it.",
+        config=_ENGLISH,
+    ),
+    "english-open": Plan(
+        title="English without causal mask",
+        note="Document 003's default: every word may look at the next one, which is the answer. So the loss is near 0, "
+        "and when no next word is there to be copied, what it generates is nonsense.",
+        config=replace(_ENGLISH, causal=False),
+    ),
+}  # fmt: skip
+SHOWN = (
+    ("The animal didn't cross the street because it was too tired.", "动物 没有 穿过 街道 因为 动物 太 累 。"),
+    ("The animal didn't cross the street because it was too wide.", "动物 没有 穿过 街道 因为 街道 太 宽 。"),
+    ("the cat sat on the mat", "猫 坐在 垫子 上"),
+    ("the big red ball in the box", "盒子 里 的 大 红 球"),
+    ("The trophy did not fit in the suitcase because it was too big.", "奖杯 没有 装进 箱子 因为 奖杯 太 大 。"),
+    ("The trophy did not fit in the suitcase because it was too small.", "奖杯 没有 装进 箱子 因为 箱子 太 小 。"),
+    ("yesterday the man gave a book to her", "男人 昨天 把 一 本 书 给 了 她"),
+    ("where is my dog ?", "我 的 狗 在 哪里 ？"),
+    ("I love you", "我 爱 你"),
+)
+STARTS = ("the animal did not cross the", "there is a")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m viz_core.training", description="Train the shipped checkpoints from nothing.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which, of {', '.join(PLANS)}; all where none is named")
+    parser.add_argument("--steps", type=int, help="fewer steps, to try it out")
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help="sentences to learn from")
+    parser.add_argument("--measured", type=int, default=MEASURED, help="held-out sentences to measure it on")
+    parser.add_argument("--folder", type=Path, default=SHIPPED, help="where the files go")
+    chosen = parser.parse_args(arguments)
+    unheard_of = set(chosen.names) - set(PLANS)
+    if unheard_of:
+        parser.error(f"no checkpoint is named {', '.join(sorted(unheard_of))}; choose of {', '.join(PLANS)}")
+    torch.set_num_threads(THREADS)
+    learnt = list(islice(examples(DATA_SEED), chosen.sentences))
+    chosen.folder.mkdir(parents=True, exist_ok=True)
+    for name in chosen.names or PLANS:
+        plan = PLANS[name]
+        recipe = plan.recipe if chosen.steps is None else plan.recipe.shortened(chosen.steps)
+        make(name, plan, recipe, learnt, chosen.measured, chosen.folder)
+
+
+def make(name: str, plan: Plan, recipe: Recipe, learnt: Sequence[Example], n_measured: int, folder: Path) -> None:
+    """Train, measure, and write the tensors and the card."""
+    model, start = Transformer(plan.config, recipe.seed), time.perf_counter()
+    said = list(with_strangers(learnt, DATA_SEED)) if plan.config.has_encoder else learnt
+    train(model, encode(plan.config, sides(plan, said), plan.vocabulary), recipe, lambda step, loss: tell(name, step, loss))
+    minutes = (time.perf_counter() - start) / 60
+    save(model, folder / f"{name}.safetensors")
+    measures = measure(model, plan, n_measured)
+    size = (folder / f"{name}.safetensors").stat().st_size
+    about = facts(plan, recipe, measures, len(learnt))
+    if not plan.config.has_encoder:
+        about["goes on"] = continuations(model, plan.vocabulary["target"])
+    about |= {
+        "minutes": f"{minutes:.1f} on {THREADS} cores", "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
+        "file": f"{size / 1e6:.2f} MB",
+    }  # fmt: skip
+    card = {
+        "title": plan.title, "place": list(PLANS).index(name), "config": asdict(plan.config), "about": about,
+        "examples": SHOWN if plan.config.has_encoder else [("", source) for source, _ in SHOWN], "measures": measures,
+        "vocabulary": {side: words.words for side, words in plan.vocabulary.items()},
+    }  # fmt: skip
+    (folder / f"{name}.json").write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    print(name, json.dumps(about, ensure_ascii=False), flush=True)
+
+
+def sides(plan: Plan, said: Sequence[Example]) -> list[tuple[list[str], list[str]]]:
+    """(source, target) of each example; a language model's target is the English."""
+    return [(e.source, e.target if plan.config.has_encoder else e.source) for e in said]
+
+
+def measure(model: Transformer, plan: Plan, n: int) -> dict[str, Any]:
+    """What the model does with held-out sentences: translations and attention, or next words."""
+    held_out = list(islice(examples(HELD_OUT_SEED, held_out=True), n))
+    loss, accuracy = next_word(model, encode(plan.config, sides(plan, held_out), plan.vocabulary))
+    measures: dict[str, Any] = {"sentences": n, "seed": HELD_OUT_SEED}
+    measures |= {"loss": round(loss, 4), "next_word": round(accuracy, 4)}
+    if not plan.config.has_encoder:
+        return measures
+    exact = exact_match(model, held_out, plan.vocabulary)
+    return measures | {"exact_match": round(exact, 4), **attention_measures(model, held_out, plan.vocabulary)}
+
+
+def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: int) -> dict[str, str]:
+    """The card's facts in the order in which they are shown."""
+    sample = f"{measures['sentences']:,} held-out sentences"
+    about = {
+        "task": "English of a small grammar " + ("→ Chinese" if plan.config.has_encoder else "→ its next word"),
+        "note": plan.note,
+        "data": f"{n_sentences:,} sentences that the grammar said (seed {DATA_SEED}); a tenth of all combinations of "
+        "content words is held out, and so are the examples shown here"
+        + ("; one sentence in twenty has unknown words" if plan.config.has_encoder else ""),
+        "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with Adam, learning rate up to {recipe.peak:g}, "
+        f"dropout {plan.config.dropout:g}, seed {recipe.seed}",
+        "next word": f"loss {measures['loss']:.4f}, right in {measures['next_word']:.1%}, on {sample}",
+    }  # fmt: skip
+    if not plan.config.has_encoder:
+        return about
+    aer, referent = measures["aer"]["predicts"], measures["referent"]["predicts"]
+    (i, j), (k, m) = best_head(aer, largest=False), best_head(referent)
+    return about | {
+        "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
+        "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
+        "pronouns": f"{referent[k][m]:.1%} of resolved pronouns look most at their referent (layer {k}, head {m})",
+    }
+
+
+def continuations(model: Transformer, words: Vocabulary) -> str:
+    """How a language model goes on from each start, the likeliest word each time."""
+    said = []
+    for start in STARTS:
+        read = words.read(start)[1]
+        (ids,) = greedy(model, torch.tensor([[words.bos_id, *read]]), words.eos_id, longest=10)
+        said.append(f"{start} … {' '.join(map(words.decode, ids))}")
+    return "; ".join(said)
+
+
+def tell(name: str, step: int, loss: float) -> None:
+    if step % 100 == 0:
+        print(f"{name}  step {step:,}  loss {loss:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

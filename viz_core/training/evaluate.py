@@ -1,0 +1,127 @@
+"""How good a checkpoint is: its translations, and its attention against the truth that the grammar knows.
+
+Which row of a decoder belongs to a target word? Input position j reads word j - 1 (behind <bos>) and predicts word j.
+So each word has two rows: the one that predicts it, and the next one, which reads it. Every measure names its row.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_core.capture import Capture
+from viz_core.model.transformer import Transformer
+from viz_core.run import Batch, trace
+from viz_core.text import Vocabulary
+from viz_core.training.grammar import Example
+from viz_core.training.loop import encode, greedy
+
+Row = Literal["predicts", "reads"]
+
+
+# --- Attention against the truth: numbers only ------------------------------------------------------------------------
+def looked_at(weights: np.ndarray, row: Row = "predicts") -> np.ndarray:
+    """weights [B, H, T, S] -> for each target word's row the key with the largest weight, [B, H, T] (T - 1 if it reads)."""
+    largest: np.ndarray = weights.argmax(axis=-1)  # [B, H, T]
+    return largest if row == "predicts" else largest[:, :, 1:]
+
+
+def alignment_error_rate(
+    weights: np.ndarray, alignments: Sequence[Sequence[tuple[int, ...]]], row: Row = "predicts"
+) -> np.ndarray:
+    """AER of each head, [H]: 0 where its largest weights are the true alignment, 1 where none is (Och & Ney 2003).
+
+    1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|). A: each target word linked to the source word with its row's largest weight.
+    P: the true links. S, the sure ones: those of target words that come from one source word alone; of "did not" ->
+    没有 either half will do. Target words that come from nowhere (的) are left out: a softmax cannot point at nothing.
+    """
+    chosen = looked_at(weights, row)  # [B, H, T]
+    links = [(b, j, truth) for b, words in enumerate(alignments) for j, truth in enumerate(words) if truth]
+    right = np.array([np.isin(chosen[b, :, j], truth) for b, j, truth in links])  # [links, H]
+    sure = np.array([len(truth) == 1 for _, _, truth in links])  # [links]
+    return 1 - (right[sure].sum(axis=0) + right.sum(axis=0)) / (len(right) + sure.sum())
+
+
+def referent_accuracy(weights: np.ndarray, referents: Sequence[tuple[int, int] | None], row: Row = "predicts") -> np.ndarray:
+    """How often a head's largest weight in the row of a resolved noun is on the noun that the pronoun stands for, [H].
+
+    A head that always looks at the first noun is right about half of the time.
+    """
+    chosen = looked_at(weights, row)  # [B, H, T]
+    found = [(b, *pair) for b, pair in enumerate(referents) if pair is not None]
+    return np.mean([chosen[b, :, j] == s for b, j, s in found], axis=0)
+
+
+# --- A checkpoint on sentences ----------------------------------------------------------------------------------------
+def translations(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> list[list[str]]:
+    """The greedy translation of each example's source."""
+    target = vocabulary["target"]
+    done: list[list[str]] = []
+    for part in _parts(examples):
+        source = encode(model.config, [(e.source, e.target) for e in part], vocabulary)["source"]
+        start = torch.full((len(part), 1), target.bos_id)
+        done += [[target.decode(i) for i in row] for row in greedy(model, start, target.eos_id, source)]
+    return done
+
+
+def exact_match(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> float:
+    """Share of the examples whose greedy translation is right in every word."""
+    said = translations(model, examples, vocabulary)
+    return float(np.mean([words == e.target for words, e in zip(said, examples, strict=True)]))
+
+
+def attention_measures(
+    model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]
+) -> dict[str, dict[str, list[list[float]]]]:
+    """For each row convention, layer and head of cross-attention: AER and referent accuracy, under the true target.
+
+    {"aer": {"predicts": [layer][head], "reads": ...}, "referent": the same}.
+    """
+    layers = range(model.config.n_decoder_layers)
+    parts = [(part, _capture(model, part, vocabulary)) for part in _parts(examples)]
+    measures: dict[str, dict[str, list[list[float]]]] = {"aer": {}, "referent": {}}
+    rows: tuple[Row, ...] = ("predicts", "reads")
+    for row in rows:
+        for name in measures:
+            measures[name][row] = []
+        for layer in layers:
+            weights = _stacked([c[f"decoder.layers.{layer}.cross_attn.weights"] for _, c in parts])  # [N, H, T, S]
+            aer = alignment_error_rate(weights, [e.alignment for e in examples], row)
+            referent = referent_accuracy(weights, [e.referent for e in examples], row)
+            measures["aer"][row].append([round(float(x), 4) for x in aer])
+            measures["referent"][row].append([round(float(x), 4) for x in referent])
+    return measures
+
+
+def next_word(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, float]:
+    """Mean loss per token in nats, and the share of tokens whose true next one is the likeliest."""
+    with torch.inference_mode():
+        out = model(data.get("source"), data["target"], data["labels"])
+    assert out.logits is not None and out.loss is not None
+    real = data["labels"] != model.config.target_pad_id  # [B, T]
+    return float(out.loss), float((out.logits.argmax(dim=-1) == data["labels"])[real].float().mean())
+
+
+def best_head(table: Sequence[Sequence[float]], largest: bool = True) -> tuple[int, int]:
+    """(layer, head) with the largest or smallest number of a [layer][head] table."""
+    numbers = np.array(table)
+    layer, head = np.unravel_index(numbers.argmax() if largest else numbers.argmin(), numbers.shape)
+    return int(layer), int(head)
+
+
+def _parts(examples: Sequence[Example], size: int = 250) -> list[Sequence[Example]]:
+    return [examples[i : i + size] for i in range(0, len(examples), size)]
+
+
+def _capture(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> Capture:
+    ids: dict[str, Any] = encode(model.config, [(e.source, e.target) for e in examples], vocabulary)
+    batch = Batch({side: x.numpy() for side, x in ids.items()}, {})
+    return trace(model, batch, keep=["decoder.layers.*.cross_attn.weights"])
+
+
+def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """[B, H, T, S] of several batches -> one [N, H, T, S], filled up with weights of 0."""
+    length, width = (max(x.shape[axis] for x in arrays) for axis in (2, 3))
+    return np.concatenate([np.pad(x, ((0, 0), (0, 0), (0, length - x.shape[2]), (0, width - x.shape[3]))) for x in arrays])
