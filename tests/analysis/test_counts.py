@@ -1,21 +1,30 @@
-"""Sizes in closed form: against the model itself, the capture itself, and published numbers."""
+"""Sizes in closed form: against the model itself, torch's own counter, the capture itself, and published numbers."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
+from torch.utils.flop_counter import FlopCounterMode
 
-from tests.model.small import configs
+from tests.model.small import SMALL, configs, ids
 from viz_core import limits
-from viz_core.analysis.counts import estimate, megabytes, parameters
+from viz_core.analysis.counts import estimate, flops, megabytes, parameters, parameters_of
 from viz_core.config import TransformerConfig
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
+from viz_core.stages import plan, stages
 
 PAPER = TransformerConfig(
     d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, source_vocab_size=37000, target_vocab_size=37000,
     attention_bias=False, tie_output=True, head_bias=False,
+)  # fmt: skip
+
+
+GPT2 = TransformerConfig(
+    architecture="decoder-only", d_model=768, n_heads=12, n_decoder_layers=12, norm="pre", position="learned", max_len=1024,
+    target_vocab_size=50257, tie_output=True, head_bias=False, activation="gelu_tanh",
 )  # fmt: skip
 
 
@@ -44,15 +53,41 @@ def test_each_block_is_the_models(config: TransformerConfig) -> None:
     def held(path: str) -> int:
         return sum(p.numel() for name, p in model.named_parameters() if name.startswith(path))
 
-    for side in ("encoder", "decoder"):
+    for side in ("Encoder", "Decoder"):
+        path = f"{side.lower()}."
         for name in [n for n in counts if n.startswith(f"{side} layer")]:
-            assert counts[name] == held(f"{side}.layers.{name.split()[-1]}.")
-        if f"{side} final norm" in counts:
-            assert counts[f"{side} final norm"] == held(f"{side}.final_norm.")
-        if f"{side} embedding" in counts:
-            rest = sum(n for name, n in counts.items() if name.startswith((f"{side} layer", f"{side} final")))
-            assert counts[f"{side} embedding"] == held(f"{side}.") - rest
-    assert counts.get("head", 0) == sum(counts.values()) - held("encoder.") - held("decoder.")
+            assert counts[name] == held(f"{path}layers.{name.split()[-1]}.")
+        assert counts.get(f"{side} final norm", 0) == held(f"{path}final_norm.")
+        rest = sum(n for name, n in counts.items() if name.startswith((f"{side} layer", f"{side} final")))
+        assert counts.get(f"{side} embedding", 0) == held(path) - rest
+    assert counts.get("Output", 0) == sum(counts.values()) - held("encoder.") - held("decoder.")
+
+
+@settings(max_examples=60)
+@given(configs())
+def test_every_parameter_makes_one_stage(config: TransformerConfig) -> None:
+    model = {name: tuple(p.shape) for name, p in build(config).named_parameters()}
+    used = [p for stage in stages(config) for p in parameters_of(config, stage)]
+    assert {p.name: p.shape for p in used if not p.tied} == model
+    assert sum(not p.tied for p in used) == len(model)
+    assert [(p.name, p.shape, p.size) for p in used if p.tied] == [
+        (name, model[name], 0)
+        for name in [f"{'decoder' if config.has_decoder else 'encoder'}.tok_embedding.weight"] * config.tie_output
+    ]
+
+
+@settings(max_examples=60)
+@given(configs())
+def test_a_parameter_stands_in_the_formula_of_its_stage(config: TransformerConfig) -> None:
+    plain = {r"\text{out}": "out", r"\gamma": "γ", r"\beta": "β"}
+    for stage in stages(config):
+        formula = stage.formula
+        for latex, symbol in plain.items():
+            formula = formula.replace(latex, symbol)
+        made_by = {p.symbol for p in parameters_of(config, stage)}
+        named = {s for s in ("W^E", "W^P", "W^G", "W^Q", "W^K", "W^V", "W^O", "W^1", "W^2", "W^out", "γ", "β",
+                             "b^Q", "b^K", "b^V", "b^O", "b^1", "b^2", "b^out") if s in formula}  # fmt: skip
+        assert made_by == named, stage.name
 
 
 @pytest.mark.parametrize("preset", ["000", "003"])
@@ -62,17 +97,24 @@ def test_presets_at_their_own_size(preset: str) -> None:
 
 
 def test_gpt2_small() -> None:
-    gpt2 = TransformerConfig(
-        architecture="decoder-only", d_model=768, n_heads=12, n_decoder_layers=12, norm="pre", position="learned", max_len=1024,
-        target_vocab_size=50257, tie_output=True, head_bias=False, activation="gelu_tanh",
-    )  # fmt: skip
-    assert total(gpt2) == 124_439_808
+    assert total(GPT2) == 124_439_808
 
 
 def test_torchs_default_transformer() -> None:
     default = TransformerConfig(d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, final_norm=True)
     counts = parameters(default)
     assert sum(n for name, n in counts.items() if "layer" in name or "final norm" in name) == 44_140_544
+
+
+def test_torchs_default_transformer_itself() -> None:
+    with torch.device("meta"):
+        theirs = torch.nn.Transformer()
+    config = TransformerConfig(d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, final_norm=True)
+    counts = parameters(config)
+    for side, stack in (("Encoder", theirs.encoder), ("Decoder", theirs.decoder)):
+        for i, layer in enumerate(stack.layers):
+            assert counts[f"{side} layer {i}"] == sum(p.numel() for p in layer.parameters())
+        assert counts[f"{side} final norm"] == sum(p.numel() for p in stack.norm.parameters())
 
 
 @pytest.mark.parametrize(
@@ -91,6 +133,66 @@ def test_differences_of_the_papers_table(change: dict[str, Any], millions: float
 def test_the_papers_base_model() -> None:
     # One table for source, target and output, as the paper has it: of two embeddings here one is counted.
     assert total(PAPER) - 37000 * 512 == 63_045_632
+
+
+# ---------------------------------------------------------------- FLOPs
+
+
+def counted(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> dict[str, int]:
+    """Torch's own count of a forward pass with labels: "" the whole model, then each module's path."""
+    source, target = ids(batch, source_len) % config.source_vocab_size, ids(batch, target_len) % config.target_vocab_size
+    with FlopCounterMode(display=False) as counter:
+        build(config)(source, target, target if config.has_decoder else source if config.has_head else None)
+    found = {path: sum(ops.values()) for path, ops in counter.get_flop_counts().items()}
+    return {path.removeprefix("Transformer").removeprefix("."): n for path, n in found.items() if path.startswith("Transformer")}
+
+
+@settings(max_examples=40)
+@given(configs())
+def test_flops_are_what_torch_counts(config: TransformerConfig) -> None:
+    cost = flops(plan(config, 2, 5, 3))
+    theirs = counted(config, 2, 5, 3)
+    assert sum(cost.values()) == theirs.get("", 0)
+    for path, n in theirs.items():
+        inside = sum(c for name, c in cost.items() if name.startswith(f"{path}."))
+        if path and path.rpartition(".")[2] not in ("head", "w_q", "w_k", "w_v", "w_o", "w_in", "w_out"):
+            assert inside == n, path
+
+
+@pytest.mark.parametrize(("leaf", "linear"), [("q", "w_q"), ("k", "w_k"), ("v", "w_v"), ("out", "w_o")])
+def test_each_product_of_cross_attention_is_what_torch_counts(leaf: str, linear: str) -> None:
+    config = replace(SMALL, qk_dim=4)
+    path = "decoder.layers.0.cross_attn"
+    assert flops(plan(config, 2, 5, 3))[f"{path}.{leaf}"] == counted(config, 2, 5, 3)[f"{path}.{linear}"]
+
+
+@pytest.mark.parametrize(("d", "heads", "tokens"), [(64, 4, 10), (512, 8, 128), (768, 12, 1024)])
+def test_a_layer_of_usual_widths(d: int, heads: int, tokens: int) -> None:
+    config = TransformerConfig(architecture="encoder-only", d_model=d, n_heads=heads, n_encoder_layers=1, head=False)
+    assert sum(flops(plan(config, 1, tokens)).values()) == 24 * tokens * d**2 + 4 * tokens**2 * d
+
+
+def test_a_layer_of_other_widths() -> None:
+    t, d, h, k, v, ff = 9, 48, 4, 5, 12, 100
+    config = TransformerConfig(
+        architecture="encoder-only", d_model=d, n_heads=h, qk_dim=h * k, d_ff=ff, n_encoder_layers=1, head=False
+    )  # fmt: skip
+    closed = 2 * t * (2 * d * h * k + 2 * d * h * v + 2 * d * ff) + 2 * t**2 * h * (k + v)
+    assert sum(flops(plan(config, 1, t)).values()) == closed
+
+
+def test_gpt2_small_by_nanogpts_formula() -> None:
+    # Forward is a third of 6N + 12·L·H·Q·T a token; N are the matrices, the tied table counted as the output's.
+    matrices = sum(p.size for s in stages(GPT2) for p in parameters_of(GPT2, s) if len(p.shape) == 2 and s.leaf != "pos_embed")
+    tokens = 1024
+    assert sum(flops(plan(GPT2, 1, 0, tokens)).values()) == tokens * (2 * matrices + 4 * 12 * 12 * 64 * tokens)
+
+
+def test_what_works_cell_by_cell_counts_nothing() -> None:
+    cost = flops(plan(SMALL, 2, 5, 3))
+    leaves = {name.rpartition(".")[2] for name, n in cost.items() if n and ".layers." in name}
+    assert leaves == {"q", "k", "v", "raw_scores", "z", "out", "pre_act"}
+    assert not any(n for name, n in cost.items() if "norm" in name or name.endswith("weights"))
 
 
 # ---------------------------------------------------------------- a run before it happens

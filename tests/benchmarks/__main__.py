@@ -12,11 +12,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import torch
 
-from tests.benchmarks import forward, measure, recording, start, stepping
+from tests.benchmarks import attention, forward, ledger, measure, positions, recording, start, stepping
 from tests.browser.conftest import find_browser
 
-BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "start": start}
-IN_BROWSER = ("stepping", "start")
+BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "ledger": ledger, "positions": positions,
+              "attention": attention, "start": start}  # fmt: skip
+IN_BROWSER = ("stepping", "ledger", "positions", "attention", "start")
 
 
 def main() -> None:

@@ -13,12 +13,12 @@ from tests.benchmarks.servers import VIEWPORT, chromium, launched
 
 BAR = 6.0  # seconds
 
-# Everything on the page is there and nothing runs: the drawing's boxes, the matrices of ids, the chart, the doors.
+# Everything on the page is there and nothing runs: the drawing's boxes, the matrices of ids, the bars, the doors.
 DRAWN = """() => {
     const inside = (selector) => [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]
         .some((host) => host.shadowRoot?.querySelector(selector));
     return document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
-        && inside("svg .box") && inside("canvas[data-drawn]") && document.querySelector("[data-testid=stPlotlyChart] .main-svg")
+        && inside("svg .box") && inside("canvas[data-drawn]") && document.querySelector("[data-testid=stHtml] figure")
         && document.querySelector("[data-testid=stMain] [data-testid=stPageLink]")
         && !document.querySelector("[data-testid=stSkeleton]");
 }"""

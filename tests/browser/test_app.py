@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PICTURES = Path(__file__).with_name("pictures")
 PAGES = {"": "Watch a Transformer", "step_by_step": "How does one token"}  # path → how its title begins
+N_PAGES = len(list(Path(__file__).parents[2].glob("pages/*.py")))
 ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
 WEIGHTS = "decoder.layers.0.cross_attn.weights"
 Open = Callable[..., "Page"]
@@ -40,11 +41,14 @@ def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
 
 
 def address(base: str, path: str = "", **params: str) -> str:
-    return f"{base}/{path}" + ("?" + urlencode(params) if params else "")
+    """A link to an untrained model, unless it says more."""
+    return f"{base}/{path}?" + urlencode(params if "weights" in params else {"preset": "000"} | params)
 
 
 def query(page: Page) -> dict[str, str]:
-    return {k: v[-1] for k, v in parse_qs(urlsplit(page.url).query, keep_blank_values=True).items()}
+    """What the address says, the untrained default left out."""
+    found = {k: v[-1] for k, v in parse_qs(urlsplit(page.url).query, keep_blank_values=True).items()}
+    return {k: v for k, v in found.items() if (k, v) != ("preset", "000")}
 
 
 def at_stage(page: Page, name: str) -> None:
@@ -58,6 +62,11 @@ def canvas(page: Page, title: str) -> Locator:
     found = page.locator(f'canvas[data-title="{title}"][data-drawn]')
     found.wait_for()
     return found
+
+
+def bars(page: Page) -> Locator:
+    """The next words on Home."""
+    return page.get_by_test_id("stHtml").locator("figure").first
 
 
 def cell(drawn: Locator, row: int, col: int) -> dict[str, float]:
@@ -90,7 +99,7 @@ def test_a_deep_link_to_a_fresh_server(serve: Callable[..., str], new_page: Call
     page = open_page(new_page(), address(serve(fresh=True), path, **params))
     assert title(page).startswith(PAGES[path])
     assert urlsplit(page.url).path == f"/{path}" and query(page) == params
-    assert page.get_by_test_id("stSidebarNavLink").count() == len(PAGES)  # its frame
+    assert page.get_by_test_id("stSidebarNavLink").count() == N_PAGES  # its frame
     assert box(page, "Sentences").input_value() == "a b  c"
     assert page.get_by_role("dialog").count() == 0
     assert page.get_by_test_id("stException").count() == 0
@@ -327,14 +336,14 @@ def test_a_picked_cell_shows_the_exact_value(open_at: Open) -> None:
     page = open_at("step_by_step", stage=WEIGHTS, attn_head="2")
     weights = canvas(page, "cross_attn.weights · head 2")
     weights.click(position=cell(weights, 3, 1))
-    said = page.get_by_test_id("stText").filter(has_text=WEIGHTS)
+    said = page.locator(".arithmetic").filter(has_text=WEIGHTS)
     said.wait_for()
     capture = run(PRESETS["000"].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
     value = float(capture[WEIGHTS][0, 2, 3, 1])
     assert f"{WEIGHTS}[b=0, h=2, t=3, s=1] = {value:.6g}" in said.inner_text()
     assert "垫子" in said.inner_text() and "cat" in said.inner_text()
     page.keyboard.press("ArrowRight")
-    page.get_by_test_id("stText").filter(has_text="s=2").wait_for()
+    page.locator(".arithmetic").filter(has_text="s=2").wait_for()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -345,8 +354,35 @@ def test_both_themes(open_at: Open, theme: str) -> None:
     assert (sum(map(int, re.findall(r"\d+", paper)[:3])) > 380) == (theme == "light")
     page.goto(address(page.url.split("/step")[0]))
     idle(page)
-    ink = page.locator(".js-plotly-plot .ytick text").first.evaluate("e => getComputedStyle(e).fill")
+    ink = bars(page).locator("bdi").first.evaluate("e => getComputedStyle(e).color")
     assert (sum(map(int, re.findall(r"\d+", ink)[:3])) < 380) == (theme == "light")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_next_words_are_drawn_to_scale(open_at: Open, width: int) -> None:
+    picture = bars(open_at("", width=width))
+    rows = picture.locator("[title]")
+    exact = [float(row.get_attribute("title").rpartition(": ")[2]) for row in rows.all()]
+    assert len(exact) == 8 and exact == sorted(exact, reverse=True)
+    drawn = [bar.bounding_box() for bar in rows.locator("[style*=background]").all()]
+    first, last = drawn[0], drawn[-1]
+    for p, bar in zip(exact, drawn, strict=True):
+        assert bar["x"] == first["x"] and bar["height"] > 10
+        assert bar["width"] == pytest.approx(first["width"] * p / exact[0], abs=0.5)
+    guess = picture.locator("[style*=dotted]").bounding_box()
+    share = 1 / PRESETS["000"].config.target_vocab_size / exact[0]
+    assert guess["x"] - first["x"] == pytest.approx(first["width"] * share, abs=0.5)
+    assert guess["y"] <= first["y"] and guess["y"] + guess["height"] >= last["y"] + last["height"]
+    numbers, room = [number.bounding_box() for number in rows.locator("span").all()], picture.bounding_box()
+    assert max(number["x"] + number["width"] for number in numbers) <= room["x"] + room["width"]
+
+
+def test_the_first_page_waits_for_no_chart_library(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page, asked = new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    open_page(page, serve())
+    assert any("BidiComponent" in url for url in asked)  # what the page does need, seen by its name
+    assert not [url for url in asked if "plotly" in url.lower()]
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -60,7 +60,7 @@ def drawn_tokens(page: Page, title: str, along: str, count: int) -> list[tuple[s
 def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Callable[..., Page], path: str, side: str) -> None:
     page, opened = new_page(), []
     page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
-    open_page(page, f"{serve()}/{path}?" + urlencode({"stage": STAGE[side], "max_len": "50"}))
+    open_page(page, f"{serve()}/{path}?" + urlencode({"preset": "000", "stage": STAGE[side], "max_len": "50"}))
     for text, tokens in TYPED.items():
         type_into(page, side, text)
         expected = (["<bos>"] if side == "target" else []) + tokens
@@ -69,7 +69,7 @@ def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Ca
         if path:
             assert drawn_tokens(page, STAGE[side], "rows", len(expected)) == numbered
         elif side == "target":
-            heading = page.locator(".js-plotly-plot .gtitle").text_content()
+            heading = page.get_by_test_id("stHtml").locator("figcaption").first.text_content()
             assert heading in {f"Likeliest next words after “{token}”" for token in expected}
         if path and text != list(TYPED)[-1]:
             continue
@@ -86,7 +86,7 @@ def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Ca
 def test_an_emptied_box_stays_empty_and_the_page_says_so(
     serve: Callable[..., str], new_page: Callable[..., Page], path: str
 ) -> None:
-    page = open_page(new_page(), f"{serve()}/{path}")
+    page = open_page(new_page(), f"{serve()}/{path}?preset=000")
     box = page.get_by_role("textbox", name=BOXES["source"], exact=True)
     box.fill("")
     box.press("Control+Enter")

@@ -116,16 +116,18 @@ def test_home_shows_the_card_of_trained_weights_as_text() -> None:
         from types import SimpleNamespace
 
         from viz_core.config import TransformerConfig
-        from viz_core.ui.home import preset_rows
+        from viz_core.ui.home import origin
         from viz_core.weights.card import Card
 
         card = Card(name="t", title="*t*", config=TransformerConfig(), tokenizers=dict, load=dict, about={"data": "<b>", "n": 9})
-        preset_rows(SimpleNamespace(setup=SimpleNamespace(card=card)))
+        origin(SimpleNamespace(setup=SimpleNamespace(card=card)))
 
     at = AppTest.from_function(page).run()
     assert not at.exception
-    (shown,) = at.markdown
-    assert shown.value == "Trained weights **\\*t\\***.\n\n- data: \\<b\\>\n- n: 9"
+    (title,), (facts,) = at.markdown, at.get("html")
+    assert title.value == "Trained weights: **\\*t\\***."
+    text = list(ElementTree.fromstring(facts.proto.body).itertext())
+    assert text == ["data", " <b>", "n", " 9"]
 
 
 def test_the_first_page_imports_no_tables() -> None:

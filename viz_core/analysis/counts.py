@@ -1,33 +1,99 @@
 """How large a model and a run of it are, in closed form, before either exists."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS
-from viz_core.stages import Stage, plan
+from viz_core.stages import Stage, plan, stages
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One array of trainable numbers: torch's name and shape of it, its symbol in the formulas (plain text).
+
+    `tied` where another stage owns it and this one uses it a second time; it is counted once.
+    """
+
+    name: str
+    symbol: str
+    shape: tuple[int, ...]
+    tied: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many numbers it adds to the model."""
+        return 0 if self.tied else math.prod(self.shape)
+
+
+def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, ...]:
+    """The trainable arrays that a stage is computed with, beside its inputs: none, a matrix, a matrix and a bias, …"""
+    c, own = config, f"{stage.prefix}." if stage.prefix else ""
+    side = stage.name.split(".")[0]
+    vocabulary = c.target_vocab_size if side == "decoder" else c.source_vocab_size
+
+    def linear(module: str, symbol: str, width: int, inner: int, bias: bool) -> tuple[Parameter, ...]:
+        """torch.nn.Linear: weight [width, inner] and, where there is one, bias [width]."""
+        weight = Parameter(f"{own}{module}.weight", f"W^{symbol}", (width, inner))
+        return (weight, Parameter(f"{own}{module}.bias", f"b^{symbol}", (width,))) if bias else (weight,)
+
+    match stage.owner.rpartition(".")[2], stage.leaf:
+        case "Stack", "tok_embed":
+            return (Parameter(f"{own}tok_embedding.weight", "W^E", (vocabulary, c.d_model)),)
+        case "Stack", "pos_embed" if c.position == "learned":
+            return (Parameter(f"{own}pos_embedding.weight", "W^P", (c.max_len, c.d_model)),)
+        case "Stack", "segment_embed":
+            return (Parameter(f"{own}seg_embedding.weight", "W^G", (c.n_segments, c.d_model)),)
+        case "Attention", "q" | "k" as leaf:
+            return linear(f"w_{leaf}", leaf.upper(), c.qk_width, c.d_model, c.attention_bias)
+        case "Attention", "v":
+            return linear("w_v", "V", c.d_model, c.d_model, c.attention_bias)
+        case "Attention", "out":
+            return linear("w_o", "O", c.d_model, c.d_model, c.attention_bias)
+        case "FeedForward", "pre_act":
+            return linear("w_in", "1", c.ff_width, c.d_model, c.ffn_bias)
+        case "FeedForward", "out":
+            return linear("w_out", "2", c.d_model, c.ff_width, c.ffn_bias)
+        case "LayerNorm", "out":
+            return Parameter(f"{own}weight", "γ", (c.d_model,)), Parameter(f"{own}bias", "β", (c.d_model,))
+        case "Transformer", "logits":
+            matrix, *bias = linear("head", "out", c.output_vocab_size, c.d_model, c.head_bias)
+            if c.tie_output:
+                table = f"{'decoder' if c.has_decoder else 'encoder'}.tok_embedding.weight"
+                matrix = Parameter(table, "W^E", (c.output_vocab_size, c.d_model), tied=True)
+            return (matrix, *bias)
+    return ()
 
 
 def parameters(config: TransformerConfig) -> dict[str, int]:
-    """Trainable numbers by block, in order: embeddings, layers, final norms, head. Their sum is the model's."""
-    c = config
-    norm = 2 * c.d_model
-    attention = 2 * c.d_model * c.qk_width + 2 * c.d_model**2 + c.attention_bias * (2 * c.qk_width + 2 * c.d_model)
-    ffn = 2 * c.d_model * c.ff_width + c.ffn_bias * (c.ff_width + c.d_model)
+    """Trainable numbers by block ("Encoder embedding", "Encoder layer 0", … "Output"), in order. Their sum is the model's."""
     counts: dict[str, int] = {}
-    sides = [("encoder", c.source_vocab_size, c.n_encoder_layers, 1)] * c.has_encoder
-    sides += [("decoder", c.target_vocab_size, c.n_decoder_layers, 2 if c.has_cross_attention else 1)] * c.has_decoder
-    for side, vocabulary, n_layers, n_attentions in sides:
-        learned = c.max_len * (c.position == "learned")
-        counts[f"{side} embedding"] = (vocabulary + learned + c.n_segments) * c.d_model + norm * c.norm_embedding
-        layer = n_attentions * attention + ffn + (n_attentions + 1) * norm * (c.norm != "none")
-        for i in range(n_layers):
-            counts[f"{side} layer {i}"] = layer
-        if c.has_final_norm:
-            counts[f"{side} final norm"] = norm
-    if c.has_head:
-        matrix = 0 if c.tie_output else c.d_model * c.output_vocab_size
-        counts["head"] = matrix + c.head_bias * c.output_vocab_size
+    for stage in stages(config):
+        if held := parameters_of(config, stage):
+            counts[stage.block] = counts.get(stage.block, 0) + sum(p.size for p in held)
     return counts
+
+
+# The stages that are matrix products, by the class that computes them. Everything else works cell by cell.
+PRODUCTS = frozenset({
+    ("Attention", "q"), ("Attention", "k"), ("Attention", "v"), ("Attention", "raw_scores"), ("Attention", "z"),
+    ("Attention", "out"), ("FeedForward", "pre_act"), ("FeedForward", "out"), ("Transformer", "logits"),
+})  # fmt: skip
+
+
+def flops(table: Sequence[Stage]) -> dict[str, int]:
+    """Floating-point operations of the matrix products, by stage name; table: all stages with shapes, as from `plan`.
+
+    A product [m, k] × [k, n] counts 2·m·n·k, a multiplication and an addition for each term, as in
+    `torch.utils.flop_counter`; k is the last axis of the first input. What works cell by cell (biases, softmax, norms,
+    activations, lookups, sums) counts 0.
+    """
+    shape = {s.name: s.shape or () for s in table}
+    return {
+        s.name: 2 * math.prod(shape[s.name]) * shape[s.inputs[0]][-1] if (s.owner.rpartition(".")[2], s.leaf) in PRODUCTS else 0
+        for s in table
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Pictures as data: arrays in, Plotly figures or canvas panels out. Nothing here draws on a page."""
+"""Pictures as data: arrays in, Plotly figures, canvas panels or HTML out. Nothing here draws on a page."""

@@ -1,36 +1,82 @@
-"""What the model would say next, as bars."""
+"""What the model would say next, as bars.
+
+Plain HTML: the first page would otherwise wait seconds for the browser to read Plotly's script, for eight bars.
+"""
 
 import html
+import math
 from collections.abc import Sequence
-
-import plotly.graph_objects as go
 
 from viz_core.analysis.summary import Prediction
 from viz_core.figures import theme
 from viz_core.text import shorten, visible
 
+ROOM = "5em"  # right of the longest bar, for its number
+QUIET = "opacity:.7;font-size:.9em"  # what only explains the bars
 
-def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, heading: str, dark: bool = False) -> go.Figure:
-    """Probability of the likeliest next words, best on top, and the line of a uniform guess.
 
-    words: the names of prediction.ids. They are drawn as data: escaped, on a numeric axis, never merged.
+def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, after: str) -> str:
+    """HTML: the probability of the likeliest next words, best on top, and the line of a uniform guess.
+
+    words: the names of prediction.ids; after: the token that they follow. Both are drawn as data: escaped, isolated
+    from the reading direction around them, never merged. The bars start at 0; the longest fills the width.
     """
-    y = list(range(len(words)))
-    names = [html.escape(shorten(visible(w))) for w in words]
-    figure = go.Figure(
-        go.Bar(
-            x=list(prediction.probabilities), y=y, orientation="h", marker_color=theme.HEAD_COLOURS[0],
-            text=[f"{p:.2%}" for p in prediction.probabilities], textposition="outside", cliponaxis=False,
-            customdata=[[n, i] for n, i in zip(names, prediction.ids, strict=True)],
-            hovertemplate="%{customdata[0]} (id %{customdata[1]}): %{x:.6f}<extra></extra>",
-        ),
-        layout={"template": theme.template(dark)},
-    )  # fmt: skip
-    figure.add_vline(x=1 / vocab_size, line_dash="dot", line_color="#888888")
-    figure.update_layout(
-        title_text=html.escape(heading), height=84 + 34 * len(words), showlegend=False, margin={"r": 60, "b": 48},
-        xaxis={"title_text": f"probability (dotted: a blind guess, 1/{vocab_size:,})", "rangemode": "tozero",
-               "tickformat": ".2~%", "nticks": 6},
-        yaxis={"title_text": "", "tickvals": y, "ticktext": names, "range": [len(words) - 0.5, -0.5]},
-    )  # fmt: skip
-    return figure
+    guess = 1 / vocab_size
+    longest = max([guess, *(p for p in prediction.probabilities if math.isfinite(p))])
+    rows = [
+        _row(i, word, p, p / longest, line)
+        for line, (i, word, p) in enumerate(zip(prediction.ids, words, prediction.probabilities, strict=True), 2)
+    ]
+    return (
+        '<figure style="margin:0 0 8px;line-height:1.4">'
+        f'<figcaption style="font-weight:600;margin-bottom:6px">Likeliest next words after “{_name(after)}”</figcaption>'
+        '<div style="display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:6px 10px">'
+        f'<div style="{QUIET};text-align:right">next word</div><div style="{QUIET}">probability</div>'
+        f"{''.join(rows)}{_guess(guess / longest, vocab_size, len(rows))}"
+        "</div></figure>"
+    )
+
+
+def _row(token_id: int, word: str, p: float, share: float, line: int) -> str:
+    """A word, its bar and its number, in one line of the grid; id and exact value on hover."""
+    exact = f"{p:.9g}" if math.isfinite(p) else "NaN"  # nine digits tell any two float32 apart
+    width = share if math.isfinite(share) else 0
+    return (
+        f'<div title="{_label(word)} (id {token_id}): {exact}" style="grid-area:{line}/1/auto/-1;display:grid;'
+        'grid-template-columns:subgrid;align-items:center">'
+        f'<div style="text-align:right;overflow-wrap:anywhere;overflow:hidden">{_name(word)}</div>'
+        f'<div style="display:flex;align-items:center;padding-right:{ROOM}">'
+        f'<div style="flex:none;width:{width:.2%};height:1.3em;border-radius:2px;background:{theme.HEAD_COLOURS[0]}"></div>'
+        '<span style="margin-left:8px;white-space:nowrap;font-variant-numeric:tabular-nums">'
+        f"{html.escape(_percent(p))}</span></div></div>"
+    )
+
+
+def _percent(p: float) -> str:
+    """Two decimals; what they would round to nothing, or to all, says on which side of it it lies."""
+    if not math.isfinite(p):
+        return "NaN"
+    if 0 < p < 0.00005:
+        return "< 0.01%"
+    return "> 99.99%" if 0.99995 <= p < 1 else f"{p:.2%}"
+
+
+def _guess(share: float, vocab_size: int, n_rows: int) -> str:
+    """The dotted line through all bars where a uniform guess would end, and what it is; it lets the pointer through."""
+    # The space before the words gives way where the line is too far right for them.
+    return (
+        f'<div style="grid-area:2/2/{n_rows + 2}/2;pointer-events:none;padding-right:{ROOM}">'
+        f'<div style="height:calc(100% + 6px);margin-left:{share:.2%};border-left:2px dotted"></div></div>'
+        f'<div style="grid-area:{n_rows + 2}/2;display:flex">'
+        f'<div style="flex:0 1 calc({share:.4f} * (100% - {ROOM}))"></div>'
+        f'<div style="{QUIET};flex:none;max-width:100%">'
+        f"dotted: a blind guess, 1/{vocab_size:,} ({100 / vocab_size:.2g}%)</div></div>"
+    )
+
+
+def _label(token: str) -> str:
+    return html.escape(shorten(visible(token)))
+
+
+def _name(token: str) -> str:
+    return f"<bdi>{_label(token)}</bdi>"

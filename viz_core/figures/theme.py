@@ -34,6 +34,19 @@ AXIS_COLOURS = {
     "1": "#666A70",  # broadcast
 }
 
+# One colour per part of the model, in the hues that the architecture drawing gives them. Names stand beside them.
+PART_COLOURS = {
+    "embedding": "#613DC4",
+    "attention": "#E69F00",
+    "pairs of tokens": "#B8460A",
+    "feed-forward": "#56B4E9",
+    "LayerNorm": "#D9C62E",
+    "residual stream": "#025372",
+    "output": "#009E73",
+    "input": "#786C81",
+    "mask": "#BCA793",
+}
+
 # Probabilities: even steps of lightness in OKLCH from the page's own brightness, through green and blue.
 SEQUENTIAL = (
     "#EDF6F0", "#BBE6D2", "#85D4C0", "#4AC0B5", "#04A8AB",

@@ -5,7 +5,6 @@ Each becomes NAME.safetensors and NAME.json, its card, with what was measured ju
 
 import argparse
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
@@ -121,20 +120,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make(name: str, plan: Plan, recipe: Recipe, learnt: Sequence[Example], n_measured: int, folder: Path) -> None:
     """Train, measure, and write the tensors and the card."""
-    model, start = Transformer(plan.config, recipe.seed), time.perf_counter()
+    model = Transformer(plan.config, recipe.seed)
     said = list(with_strangers(learnt, DATA_SEED)) if plan.config.has_encoder else learnt
     train(model, encode(plan.config, sides(plan, said), plan.vocabulary), recipe, lambda step, loss: tell(name, step, loss))
-    minutes = (time.perf_counter() - start) / 60
     save(model, folder / f"{name}.safetensors")
     measures = measure(model, plan, n_measured)
     size = (folder / f"{name}.safetensors").stat().st_size
     about = facts(plan, recipe, measures, len(learnt))
     if not plan.config.has_encoder:
         about["goes on"] = continuations(model, plan.vocabulary["target"])
-    about |= {
-        "minutes": f"{minutes:.1f} on {THREADS} cores", "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
-        "file": f"{size / 1e6:.2f} MB",
-    }  # fmt: skip
+    about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": f"{size / 1e6:.2f} MB"}
     card = {
         "title": plan.title, "place": list(PLANS).index(name), "config": asdict(plan.config), "about": about,
         "examples": SHOWN if plan.config.has_encoder else [("", source) for source, _ in SHOWN], "measures": measures,

@@ -59,7 +59,8 @@ def _data(d: Diagram) -> dict[str, Any]:
         return {f.name: getattr(part, f.name) for f in fields(part)}
 
     lists = {"boxes": d.boxes, "arrows": d.arrows, "frames": d.frames}
-    return plain(d) | {name: [plain(part) for part in parts] for name, parts in lists.items()}
+    # Tuples: Streamlit imports pandas to see whether a list is a table.
+    return plain(d) | {name: tuple(map(plain, parts)) for name, parts in lists.items()}
 
 
 def _opened(state: Any, d: Diagram) -> str | None:

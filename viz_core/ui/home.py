@@ -1,5 +1,6 @@
 """The parts of the home page."""
 
+import html
 from collections import Counter
 
 import streamlit as st
@@ -9,11 +10,18 @@ from viz_core.capture import Capture
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
 from viz_core.figures.steps import stage_panel
-from viz_core.presets import PRESETS
+from viz_core.figures.truth import attention_truth
+from viz_core.presets import PRESETS, Preset, Status
 from viz_core.text import visible
 from viz_core.ui.canvas import matrices
 from viz_core.ui.diagram import diagram
 from viz_core.ui.frame import Lab, change, set_choice, touch, widget
+from viz_core.ui.safe import escaped
+from viz_core.weights.card import Card
+
+NOISE = "The weights are untrained, so this is noise near a blind guess; it is still exactly what the model computes."
+LEARNED = "The weights are trained: a long bar is a word that the model has learned to expect here."
+GROUNDS: dict[Status, str] = {"repaired": "the printed code cannot run or contradicts the text", "assumed": "named but not shown"}
 
 
 def drawing(capture: Capture) -> None:
@@ -40,14 +48,15 @@ def tokens(lab: Lab, capture: Capture) -> int:
 
 
 def next_word(lab: Lab, capture: Capture, item: int) -> None:
-    """The top predictions after a chosen token, called untrained."""
+    """The top predictions after a chosen token, called noise where the weights are untrained."""
     st.subheader("What the model would say next", anchor=False)
     if "probs" not in capture:
-        st.info("This encoder has no vocabulary logits, so it predicts no word: turn on 'Vocabulary logits' among all switches.")
+        remedy = "choose other weights" if lab.setup.card else "turn on 'Vocabulary logits' among all switches"
+        st.info(f"This encoder has no vocabulary logits, so it predicts no word: {remedy}.")
         return
     side = "target" if lab.config.has_decoder else "source"
     found, row = predictions(capture, item), capture.tokens(side)[item]
-    st.caption("The weights are untrained, so this is noise near a blind guess; it is still exactly what the model computes.")
+    st.caption(NOISE if lab.setup.card is None else LEARNED)
     key = "home_position"
     last = len(found) - 1
     if not 0 <= st.session_state.get(key, last) <= last:
@@ -58,23 +67,63 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
                          format_func=lambda i: f"{i} · {visible(row[i])}")  # fmt: skip
     shown = found[st.session_state[key]]
     names = [lab.word(side, i) for i in shown.ids]
-    dark = st.context.theme.type == "dark"
-    heading = f"Likeliest next words after “{visible(row[shown.position])}”"
-    figure = next_words(shown, names, lab.config.output_vocab_size, heading, dark)
-    st.plotly_chart(figure, key="home_next", theme=None, config={"displayModeBar": False})
+    st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))
 
 
-def preset_rows(lab: Lab) -> None:
+DOORS = (
+    ("step_by_step", "Step by step: every tensor, from id to loss", ":material/footprint:"),
+    ("attention", "Attention: where each head looks, down to one number", ":material/hub:"),
+    ("positions", "Positions: how order becomes visible", ":material/waves:"),
+    ("shapes", "Shapes: what every tensor looks like and costs", ":material/straighten:"),
+    ("documents", "Documents: five texts side by side, and where each idea shows", ":material/menu_book:"),
+)
+
+
+def doors() -> None:
+    """The way to every other page."""
+    st.subheader("Doors", anchor=False)
+    for page, label, icon in DOORS:
+        st.page_link(f"pages/{page}.py", label=label, icon=icon)
+
+
+def origin(lab: Lab) -> None:
+    """Where the model comes from: the card of trained weights, or the rows of the preset's document."""
+    st.subheader("Where this model comes from", anchor=False)
+    if lab.setup.card is None:
+        _preset_rows(lab)
+    else:
+        _card(lab.setup.card)
+
+
+def _card(card: Card) -> None:
+    """What the weights were trained on, how well they do, and sentences to try."""
+    st.markdown(f"Trained weights: **{escaped(card.title)}**.")
+    facts = ((html.escape(name), html.escape(str(fact))) for name, fact in card.about.items())
+    lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
+    st.html(f'<div style="display:grid;gap:4px">{lines}</div>{attention_truth(card.measures)}')
+    if card.examples:
+        st.markdown("Sentences to try")
+        with st.container(horizontal=True):
+            for i, (source, target) in enumerate(card.examples):
+                texts = {"source": source, "target": target}
+                st.button(escaped(source or target), key=f"home_example_{i}", on_click=change, kwargs=texts)
+
+
+def _preset_rows(lab: Lab) -> None:
     """What the preset's document states, and what had to be repaired or assumed."""
     preset = PRESETS[lab.setup.preset]
-    st.subheader("Where this model comes from", anchor=False)
-    counts = Counter(r.status for r in preset.rows)
-    st.markdown(
-        f"Preset **{preset.title}**. {preset.summary} Of {len(preset.rows)} choices the text states {counts['stated']}, "
-        f"{counts['repaired']} are repaired (the printed code cannot run or contradicts the text) "
-        f"and {counts['assumed']} assumed (named but not shown)."
-    )
+    st.markdown(f"Preset **{preset.title}**. {preset.summary} {_grounds(preset)}")
     choices = st.expander("All choices, each with its ground", on_change=touch, key="home_choices")
     if choices.open:
         rows = [{"choice": r.topic, "here": r.value, "ground": r.status, "why": r.why} for r in preset.rows]
         choices.table(rows)
+
+
+def _grounds(preset: Preset) -> str:
+    """How many of a preset's choices its text states, and what became of the others."""
+    counts = Counter(r.status for r in preset.rows)
+    if counts["stated"] == len(preset.rows):
+        return f"The text states all {len(preset.rows)} choices."
+    fewer = {status: n for status in GROUNDS if (n := counts[status])}
+    others = [f"{n} {'is' if n == 1 else 'are'} {status} ({GROUNDS[status]})" for status, n in fewer.items()]
+    return f"Of {len(preset.rows)} choices the text states {counts['stated']}; {' and '.join(others)}."

@@ -16,5 +16,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     held.set(parentElement, false);
     setTriggerValue("move", Number(input.value));
   };
-  input.onkeydown = (event) => event.key.startsWith("Arrow") && event.stopPropagation(); // the page's keys walk, too
+  input.onkeydown = (event) => { // returns nothing: a false would keep Tab and every other key from its work
+    if (event.key.startsWith("Arrow")) event.stopPropagation(); // the page's keys walk, too
+  };
 }

@@ -19,12 +19,14 @@ from viz_core.text import visible
 from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.diagram import diagram
 from viz_core.ui.frame import Lab, change, present, set_choice, touch, widget, widget_value, write_link
+from viz_core.ui.inspector import inspect_cell
 from viz_core.ui.scrubber import scrubber
 
 HINT = (
-    '<div style="opacity:.7;margin-bottom:10px">Hover over a cell to read it; click it, then use the arrow keys, to pick it. '
-    "← and → walk, P plays.</div>"
+    "Click a cell, or reach a matrix with Tab and press an arrow key, to see the arithmetic that made it. "
+    "← and → walk, P plays."
 )
+PICKED_HINT = "The arrow keys pick the next cell, Esc lets go. Then ← and → walk, P plays."
 PLAY_SECONDS = 2.0  # long enough to read a title, short enough to hold a room
 WHOLE, TOUR = "Whole walk", "Short tour"
 MODE, NORMS, PLAYING, TICK, FOLLOW = "walk_mode", "walk_norms", "walk_playing", "walk_tick", "walk_follow"
@@ -71,9 +73,9 @@ def step_by_step() -> None:
         _map(capture, name)
     with left:
         item, head = _moves(lab, capture, stops, name)
-        _heading(stage, on_tour=st.session_state[MODE] == TOUR, at_stop=name in stops)
-        _matrices(lab, capture, stage, item, head)
-        _facts(capture, stage)
+        _heading(stage, on_tour=st.session_state[MODE] == TOUR, at_stop=name in stops, trained=lab.setup.card is not None)
+        picked = _matrices(lab, capture, stage, item, head)
+        _facts(capture, stage, PICKED_HINT if picked else HINT)
     _player(stops, name)
     write_link()
 
@@ -206,30 +208,30 @@ def _jump(first: dict[str, str], name: str) -> None:
         change(stage=first[chosen])
 
 
-def _heading(stage: Stage, *, on_tour: bool, at_stop: bool) -> None:
+def _heading(stage: Stage, *, on_tour: bool, at_stop: bool, trained: bool) -> None:
     """What the stage means and its formula, with the tour's words: one element, since each costs a few milliseconds."""
     words = [f"##### {stage.meaning}".replace("<", r"\<")]
     if on_tour:
         words.append(_tour_words(stage) if at_stop else "This stage lies between two stops of the tour.")
-    if stage.block == "Output":
+    if stage.block == "Output" and not trained:
         words.append("The weights are untrained: these numbers are exact, and they predict nothing yet.")
     st.markdown("\n\n".join([*words, f"$$\n{stage.formula}\n$$"]))
 
 
-def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) -> None:
-    """Inputs and output as matrices, for one sentence and head; the exact value of a picked cell."""
+def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) -> bool:
+    """Inputs and output as matrices, for one sentence and head; below them the arithmetic behind a picked cell.
+
+    Returns whether a cell is picked.
+    """
     shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
     panels = stage_panels(capture, stage.name, item, head, lab.tokenizers)
     lead = _followed(lab, capture, stage, panels, item) if st.session_state[MODE] == TOUR else None
     pick = matrices(panels, key="walk_canvas", pick=lead, on_pick=lambda _: touch())
     if pick is None:
-        return
+        return False
     cell = shown[pick.panel]
-    panel = panels[pick.panel]
-    index = original_index(cell, pick.row, pick.col, item, head)
-    names = [f"{label!s}" for label in (panel.rows[pick.row], panel.cols[pick.col]) if label]
-    where = ", ".join(f"{a.lower()}={i}" for a, i in zip(cell.axes, index, strict=True))
-    st.text(f"{cell.name}[{where}] = {number(float(capture[cell.name][index]))}    ({' · '.join(map(visible, names))})")
+    inspect_cell(lab, cell.name, original_index(cell, pick.row, pick.col, item, head))
+    return True
 
 
 def _tour_words(stage: Stage) -> str:
@@ -257,12 +259,13 @@ def number(x: float) -> str:
     return "NaN (not a number)" if x != x else f"{x:.6g}"
 
 
-def _facts(capture: Capture, stage: Stage) -> None:
+def _facts(capture: Capture, stage: Stage, hint: str) -> None:
     """Shape with named axes, statistics, the line of source, and what others call it: one element, quick to replace."""
     # Masked scores hold the fill where attention is forbidden: a number of the mask, not of the model.
     overwritten = capture[stage.mask] if stage.mask and stage.kind == "signed" else None
     summary = summarize(capture[stage.name], overwritten)
-    st.html(HINT + shape_html(stage) + statistics_html(summary, stage) + source_html(stage) + names_html(stage))
+    told = f'<div style="opacity:.7;margin-bottom:10px">{hint}</div>'
+    st.html(told + shape_html(stage) + statistics_html(summary, stage) + source_html(stage) + names_html(stage))
 
 
 def source_html(stage: Stage) -> str:

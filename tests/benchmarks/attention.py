@@ -1,0 +1,149 @@
+"""The Attention page: another sentence with 12 layers of 12 heads, another step of one head at 1,024 tokens, event to
+drawn, against the same frame, sidebar and run without a figure; and what a page and a visitor cost.
+
+The page itself measures: from the click to the first frame in which every tile (or the matrix) shows other numbers and
+the script has ended. No change is measured twice, so nothing is drawn from what an earlier one left behind.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page
+
+from tests.benchmarks.ledger import milliseconds, watch
+from tests.benchmarks.measure import Result, middle_half, ratio
+from tests.benchmarks.servers import VIEWPORT, chromium, launched, served
+from tests.benchmarks.stepping import SHELL
+from tests.browser.conftest import await_health
+from tests.browser.helpers import idle
+from viz_core.stages import stages
+from viz_core.ui.setup import from_link
+
+WORDS = "abcdefghijklmnopqrstuvwxyz"
+VISITORS = 6
+
+TILES = """(awaited, before) => {
+    const shades = roots().flatMap((root) => [...root.querySelectorAll("canvas[data-shades]")]).map((c) => c.dataset.shades).join();
+    return shades !== "" && shades !== awaited.shades && canvases().at(-1).dataset.drawn !== before;
+}"""
+MATRIX = """({title}) => canvases().at(-1)?.dataset.title === title"""
+SHADES = """() => [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")].map((host) => host.shadowRoot)
+    .flatMap((root) => [...root.querySelectorAll("canvas[data-shades]")]).map((c) => c.dataset.shades).join()"""
+
+
+def link(layers: int, heads: int, tokens: int, sentences: int) -> dict[str, str]:
+    """An encoder with sentences of as many tokens, each beginning with another word."""
+    lines = "\n".join(" ".join(WORDS[(start + 7 * t + t // 26) % 26] for t in range(tokens)) for start in range(sentences))
+    return {"preset": "000", "architecture": "encoder-only", "n_encoder_layers": str(layers), "n_heads": str(heads),
+            "d_model": str(4 * heads), "d_ff": "16", "max_len": "1024", "source_vocab_size": "100", "source": lines}  # fmt: skip
+
+
+class Wire:
+    """Bytes that a page's websocket has received."""
+
+    def __init__(self, page: Page) -> None:
+        self.received = 0
+        page.on("websocket", lambda socket: socket.on("framereceived", self.count))
+
+    def count(self, frame: str | bytes) -> None:
+        self.received += len(frame)
+
+
+def opened(browser: Browser, url: str) -> tuple[Page, Wire]:
+    page = browser.new_context(viewport=VIEWPORT).new_page()
+    wire = Wire(page)
+    page.goto(url)
+    idle(page, timeout=240_000)
+    return page, wire
+
+
+def clicked(page: Page, label: str, button: str, condition: str, awaited: dict) -> float:
+    """Milliseconds from a click on one of a row of buttons until the page shows what is awaited."""
+    idle(page)
+    found = page.get_by_test_id("stButtonGroup").filter(has_text=label).get_by_role("radio", name=button, exact=True)
+    watch(page, "click", condition, awaited)
+    found.click()
+    return milliseconds(page, awaited)
+
+
+def shell_steps(page: Page, params: dict[str, str]) -> Iterator[float]:
+    """Key presses on the bare shell, as many as are asked for."""
+    names = [s.name for s in stages(from_link(params)[0].config) if not s.inside_norm]
+    for name in names[1:]:
+        watch(page, "keydown", SHELL, {"name": name})
+        page.keyboard.press("ArrowRight")
+        yield milliseconds(page, {"name": name})
+
+
+def moves(sentences: int) -> list[tuple[str, str]]:
+    """Clicks after each of which the tiles are others than ever before."""
+    if sentences > 2:
+        return [("Sentence", str(i)) for i in range(2, sentences + 1)]
+    return [("Sentence", "2"), ("Colour", "0 to 1"), ("Sentence", "1"), ("Colour", "against uniform"), ("Sentence", "2")]
+
+
+def grid(browser: Browser, url: str, shell_url: str, tokens: int, sentences: int, bar: float | None, most: float | None,
+         layers: int, heads: int) -> Iterator[Result]:  # fmt: skip
+    """Another sentence, or another colour: every tile is made, sent and drawn anew."""
+    params = link(layers, heads, tokens, sentences)
+    page, wire = opened(browser, f"{url}/attention?{urlencode(params)}")
+    shell, _ = opened(browser, f"{shell_url}/?{urlencode(params)}")
+    first, steps = wire.received, shell_steps(shell, params)
+    changes, shells, sizes = [], [], []
+    for label, button in moves(sentences):
+        before, received = page.evaluate(SHADES), wire.received
+        changes.append(clicked(page, label, button, TILES, {"shades": before}))
+        shells.append(next(steps))
+        sizes.append((wire.received - received) / 1e6)
+    setting = f"{layers} × {heads} heads, {tokens} tokens, {len(changes)} changes"
+    yield ratio(f"the grid at {tokens} tokens", changes, shells, bar, setting)
+    said = f"the largest change; the whole page at first {first / 1e6:.2f}"
+    yield Result(f"on the wire at {tokens} tokens", max(sizes), most, middle_half(sizes), "MB", said)
+
+
+def one_head(browser: Browser, url: str, shell_url: str, tokens: int, bar: float | None) -> Iterator[Result]:
+    """The next step of one head."""
+    params = link(1, 1, tokens, 1)
+    page, _ = opened(browser, f"{url}/attention?{urlencode(params)}")
+    shell, _ = opened(browser, f"{shell_url}/?{urlencode(params)}")
+    steps, changes, shells = shell_steps(shell, params), [], []
+    titles = {"q·k": "raw scores", "÷ √d_k": "scaled scores", "masked": "masked scores", "weights": "weights"}
+    for _ in range(3 if bar else 1):
+        for button, title in titles.items():
+            changes.append(clicked(page, "From q·k", button, MATRIX, {"title": title}))
+            shells.append(next(steps, shells[-1] if shells else 0.0))
+    yield ratio(f"one head at {tokens:,} tokens", changes, shells, bar, f"{len(changes)} steps from q·k to the weights")
+
+
+def visitor(browser: Browser, tokens: int, small: bool) -> Result:
+    """What the server's memory grows by for a visitor of the same page, once the first has made all that is shared."""
+    params = urlencode(link(2 if small else 12, 2 if small else 12, tokens, 1))
+    with launched("app.py") as (url, process, log):
+        await_health(url, process, log)
+        for _ in range(2):
+            opened(browser, f"{url}/attention?{params}")
+        before = resident(process.pid)
+        visitors = 2 if small else VISITORS
+        for _ in range(visitors):
+            opened(browser, f"{url}/attention?{params}")
+        each = (resident(process.pid) - before) / visitors
+    setting = f"of the server's memory, mean of {visitors}, {tokens} tokens"
+    return Result("one visitor", each, None if small else 5.0, (each, each), "MB", setting)
+
+
+def resident(pid: int) -> float:
+    """Resident memory in MB."""
+    (line,) = [x for x in Path(f"/proc/{pid}/status").read_text().splitlines() if x.startswith("VmRSS")]
+    return int(line.split()[1]) * 1024 / 1e6
+
+
+def measure(small: bool) -> Iterator[Result]:
+    layers = heads = 2 if small else 12
+    with chromium() as browser:
+        with served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
+            sizes = [(16, 3, None, None)] if small else [(64, 12, 2.5, 1.0), (256, 2, 4.0, 3.0)]
+            for tokens, sentences, bar, most in sizes:
+                yield from grid(browser, url, shell_url, tokens, sentences, bar, most, layers, heads)
+            yield from one_head(browser, url, shell_url, 32 if small else 1024, None if small else 6.0)
+        yield visitor(browser, 16 if small else 64, small)

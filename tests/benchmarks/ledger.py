@@ -1,0 +1,131 @@
+"""A change of filter on Shapes with 12 layers a side, event to drawn, against the same frame, sidebar and run without a figure.
+
+The page itself measures: from the event to the first frame in which the table shows the lines that are left and no
+script runs. Filters are answered in the browser; when the link follows, and what a further column costs, is reported
+beside.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page
+
+from tests.benchmarks.measure import Result, middle_half, ratio
+from tests.benchmarks.servers import VIEWPORT, chromium, served
+from tests.benchmarks.stepping import QUIET, SHELL, WATCH
+from tests.browser.helpers import idle
+from viz_core.analysis.ledger import Line, ledger
+from viz_core.ui.setup import from_link
+
+BAR = 2.0
+LAYERS, SMALL = 12, 2
+WORDS = ("s", "scores", "decoder scores", "weights", "norm out", "ffn", "b t", "d_ff", "")  # typed one after another
+COLUMNS = ("bytes", "FLOPs", "torch")
+
+LEDGER = 'const ledger = roots().map((root) => root.querySelector(".ledger")).find(Boolean);'
+SHOWS = f"({{shown}}) => {{ {LEDGER} return ledger?.dataset.shown === String(shown); }}"
+IN_LINK = """({part}) => (new URLSearchParams(location.search).get("shapes_part") ?? "all") === part"""
+HAS = f'({{columns}}) => {{ {LEDGER} return ledger?.querySelectorAll(".head .cell").length === columns; }}'
+
+SCROLL = """async () => {
+    const box = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]
+        .map((host) => host.shadowRoot.querySelector(".ledger .box")).find(Boolean);
+    const frames = [];
+    let last = await new Promise(requestAnimationFrame);
+    for (let y = 0; y < box.scrollHeight - box.clientHeight; y += 600) {
+        box.scrollTop = y;
+        const now = await new Promise(requestAnimationFrame);
+        frames.push(now - last);
+        last = now;
+    }
+    return frames;
+}"""
+
+
+def measure(small: bool) -> Iterator[Result]:
+    layers = SMALL if small else LAYERS
+    link = {"preset": "000", "n_encoder_layers": str(layers), "n_decoder_layers": str(layers)}
+    lines = ledger(from_link(link)[0].config, 1, 6, 5)
+    parts = [*dict.fromkeys(line.part for line in lines), "all"]
+    texts = WORDS[:3] if small else WORDS * 2
+    choices = parts[:3] if small else parts * 2
+    with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
+        page, shell = (browser.new_context(viewport=VIEWPORT).new_page() for _ in range(2))
+        for each, address in ((page, f"{url}/shapes"), (shell, shell_url)):
+            each.goto(f"{address}/?{urlencode(link)}" if each is shell else f"{address}?{urlencode(link)}")
+            idle(each)
+        names = iter([line.name for line in lines if not line.stage.inside_norm][1:])
+        times: dict[str, list[float]] = {what: [] for what in ("typed", "chosen", "linked", "columns", "typed, shell", "shell")}
+
+        def bare(to: str) -> None:
+            name = next(names)
+            times[to].append(timed(shell, "keydown", SHELL, {"name": name}, lambda: shell.keyboard.press("ArrowRight")))
+
+        for text in texts:
+            fill = partial(page.get_by_label("Filter", exact=True).fill, text)
+            times["typed"].append(timed(page, "input", SHOWS, {"shown": fitting(lines, text)}, fill))
+            idle(page)
+            bare("typed, shell")
+        page.get_by_label("Filter", exact=True).fill("")
+        for part in choices:
+            shown = {"shown": sum(part in ("all", line.part) for line in lines)}
+            choose = page.get_by_label("Part", exact=True).select_option
+            idle(page)
+            times["chosen"].append(timed(page, "input", SHOWS, shown, partial(choose, part)))
+            idle(page)
+            choose("all")
+            idle(page)
+            times["linked"].append(timed(page, "input", IN_LINK, {"part": part}, partial(choose, part)))
+            bare("shell")
+        page.get_by_label("Part", exact=True).select_option("all")
+        for count, column in enumerate(COLUMNS[:1] if small else COLUMNS, 5):
+            idle(page)
+            press = page.get_by_role("button", name=column, exact=True).click
+            times["columns"].append(timed(page, "click", HAS, {"columns": count}, press))
+        idle(page)
+        frames = page.evaluate(SCROLL)
+
+    setting = f"{layers} layers a side, {len(lines)} stages"
+    bar = None if small else BAR
+    yield ratio("a typed filter", times["typed"], times["typed, shell"], bar, f"{setting}; {len(texts)} texts")
+    yield ratio("another part", times["chosen"], times["shell"], bar, f"{setting}; {len(choices)} choices")
+    yield ratio("another part, until the link says so", times["linked"], times["shell"], None, setting)
+    yield Result("a further column", *spread(times["columns"]), "ms", setting)
+    yield Result("a frame of scrolling", *spread(frames), "ms", f"{setting}; 600 pixels a frame, the longest {max(frames):.0f} ms")
+
+
+def watch(page: Page, event: str, condition: str, awaited: dict) -> None:
+    """From the next `event` on, look in every frame whether the page shows what is awaited."""
+    page.evaluate(WATCH.replace("CONDITION", condition), [event, awaited])
+
+
+def milliseconds(page: Page, awaited: dict) -> float:
+    """What `watch` has measured."""
+    found = page.evaluate("window.milliseconds")
+    if found is None:
+        raise RuntimeError(f"the page at {page.url} did not show {awaited} in 30 s")
+    page.wait_for_timeout(QUIET)
+    return found
+
+
+def timed(page: Page, event: str, condition: str, awaited: dict, act: Callable[[], object]) -> float:
+    """Milliseconds from the event that `act` makes until the page shows what is awaited."""
+    watch(page, event, condition, awaited)
+    act()
+    return milliseconds(page, awaited)
+
+
+def fitting(lines: Sequence[Line], text: str) -> int:
+    """How many lines have every word in what the table shows of them at first, in their block or their part."""
+
+    def told(x: Line) -> str:
+        shape = " × ".join(map(str, x.shape)) or "a single number"
+        return "\n".join((x.name, " ".join(x.stage.axes), shape, x.stage.meaning, x.stage.block, x.part)).lower()
+
+    return sum(all(word in told(x) for word in text.split()) for x in lines)
+
+
+def spread(values: Sequence[float]) -> tuple[float, None, tuple[float, float]]:
+    """The middle one, without a bar, and the middle half."""
+    return sorted(values)[len(values) // 2], None, middle_half(values)

@@ -1,0 +1,109 @@
+"""Positions at 5,000 positions of 512 dimensions, event to drawn, against the same frame, sidebar and run without a figure;
+the bytes that one change sends to the browser; and the frames of the clock hands while they are dragged and while they play.
+"""
+
+import statistics
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page
+
+from tests.benchmarks.measure import Result, middle_half, ratio
+from tests.benchmarks.servers import VIEWPORT, chromium, served
+from tests.benchmarks.stepping import QUIET, SHELL, WATCH, stops
+from tests.browser.helpers import idle
+
+BAR = 4.0
+MEGABYTES = 2.0
+FRAME = 50.0  # milliseconds: 20 frames a second
+SIZES, SMALL = {"pos_length": "5000", "pos_width": "512"}, {"pos_length": "500", "pos_width": "32"}
+
+WINDOW = """(awaited, before) => canvases().at(-1).dataset.drawn !== before"""
+TABLE = """({base}, before) => canvases().at(-1).dataset.drawn !== before
+    && document.querySelector("[data-testid=stPlotlyChart]")?.textContent.includes(`2π · ${base}, `)"""
+
+# Moves the slider in every frame for two seconds, as a hand does, or lets the hands play; resolves to each frame's length.
+DRAG = """(play) => new Promise((resolve) => {
+    const clocks = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]
+        .map((host) => host.shadowRoot?.querySelector(".clocks")).find(Boolean);
+    const slider = clocks.querySelector("input"), hand = clocks.querySelector(".hand");
+    const frames = [], start = performance.now();
+    let last = start, place = "";
+    if (play) clocks.querySelector("button").click();
+    const look = (now) => {
+        if (hand.getAttribute("x2") !== place) frames.push(now - last), last = now;
+        place = hand.getAttribute("x2");
+        if (now - start > 2000) return resolve(frames.slice(1));
+        if (!play) {
+            slider.value = Math.round((now - start) / 20) % 100;
+            slider.dispatchEvent(new Event("input", {bubbles: true}));
+        }
+        requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+})"""
+
+
+def awaited(page: Page) -> float:
+    """The milliseconds that a watch has measured."""
+    found = page.evaluate("window.milliseconds")
+    if found is None:
+        raise RuntimeError(f"the page at {page.url} did not show what was asked for in 30 s")
+    page.wait_for_timeout(QUIET)
+    return found
+
+
+def shell_step(page: Page, stage: dict) -> float:
+    page.evaluate(WATCH.replace("CONDITION", SHELL), ["keydown", stage])
+    page.keyboard.press("ArrowRight")
+    return awaited(page)
+
+
+def window_step(page: Page) -> float:
+    """The window one position further: the table stays."""
+    page.evaluate(WATCH.replace("CONDITION", WINDOW), ["click", None])
+    page.get_by_test_id("stMain").get_by_test_id("stNumberInputStepUp").first.click()
+    return awaited(page)
+
+
+def table_step(page: Page, key: str, base: str) -> float:
+    """Another base: every number of the table, its picture and the wavelengths."""
+    page.get_by_test_id("stMain").get_by_role("slider", name="Base").focus()
+    page.evaluate(WATCH.replace("CONDITION", TABLE), ["keydown", {"base": base}])
+    page.keyboard.press(key)
+    return awaited(page)
+
+
+def measure(small: bool) -> Iterator[Result]:
+    sizes = SMALL if small else SIZES
+    query = {"preset": "000", "pos_section": "matrix"} | sizes
+    repeats = 2 if small else 15
+    with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
+        page, shell = (browser.new_context(viewport=VIEWPORT).new_page() for _ in range(2))
+        received: list[int] = []
+        page.on("websocket", lambda ws: ws.on("framereceived", lambda payload: received.append(len(payload))))
+        page.goto(f"{url}/positions?{urlencode(query)}")
+        shell.goto(f"{shell_url}/?preset=000")
+        for each in (page, shell):
+            idle(each)
+        windows, tables, shells, sent = [], [], [], []
+        for turn, stage in zip(range(2 * repeats), stops()[1:], strict=False):
+            shells.append(shell_step(shell, stage))
+            received.clear()
+            if turn % 2:
+                tables.append(table_step(page, *(("ArrowRight", "100000") if turn % 4 == 1 else ("ArrowLeft", "10000"))))
+                sent.append(sum(received) / 1e6)
+            else:
+                windows.append(window_step(page))
+        size = f"{sizes['pos_length']} positions × {sizes['pos_width']} dimensions"
+        yield ratio("the window of a large table", windows, shells[::2], None if small else BAR, size)
+        yield ratio("another large table", tables, shells[1::2], None if small else BAR, f"another base; {size}")
+        yield Result("bytes of another table", max(sent), None if small else MEGABYTES, middle_half(sent), "MB", f"most; {size}")
+
+        page.goto(f"{url}/positions?preset=000&pos_section=clock")
+        idle(page)
+        for name, play in (("a frame of the dragged hands", False), ("a frame of the playing hands", True)):
+            frames = page.evaluate(DRAG, play)
+            setting = f"{len(frames)} frames in 2 s, 10 clocks"
+            yield Result(name, statistics.mean(frames), None if small else FRAME, middle_half(frames), "ms", setting)
+            idle(page)

@@ -1,0 +1,28 @@
+"""A page with nothing but the lines view and the grid of heads."""
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import Tiles
+from viz_core.figures.attention import grid
+from viz_core.ui.heads import Focus, heads
+from viz_core.ui.lines import Lock, lines
+
+TOKENS = ["<s>", "$x$", "<b>bold</b>", "the", "the", "the", "مرحبا", "👩‍👩‍👧", "**a**", "</s>"]
+WEIGHTS = np.random.default_rng(0).dirichlet(np.full(10, 0.4), size=(3, 10)).astype(np.float32)
+
+
+def lock(at: Lock) -> None:
+    st.session_state.locked = at
+
+
+def focus(at: Focus) -> None:
+    st.session_state.focus = at
+
+
+st.set_page_config(layout="wide")
+at = st.session_state.get("focus", ("encoder", 0, 1))
+tiles = Tiles(np.stack([WEIGHTS, WEIGHTS[::-1]]), np.triu(np.ones((10, 10), bool), 1), (1, 1))
+heads([grid("encoder", tiles, "largest", (10, 10))], at, key="heads", on_focus=focus)
+lines(WEIGHTS, TOKENS, TOKENS, (at[2],), st.session_state.get("locked"), "Lines", key="lines", identity=str(at), on_lock=lock)
+st.text(f"focus {at}; locked {st.session_state.get('locked')}")

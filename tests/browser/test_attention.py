@@ -1,0 +1,178 @@
+"""The Attention page in Chromium: click a tile, lock and unlock a token, isolate and restore a head, and one word exchanged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.helpers import idle, open_page
+from tests.browser.lines_app import TOKENS, WEIGHTS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+APP = Path(__file__).with_name("lines_app.py")
+
+
+@pytest.fixture
+def demo(serve: Callable[..., str], new_page: Callable[..., Page]) -> Page:
+    page = open_page(new_page(), serve(str(APP)))
+    page.locator(".view[data-heads]").wait_for()
+    return page
+
+
+def has(what: Locator, name: str, value: str | re.Pattern[str]) -> None:
+    from playwright.sync_api import expect
+
+    expect(what).to_have_attribute(f"data-{name}", value)
+
+
+def says(page: Page, text: str) -> None:
+    page.get_by_test_id("stText").filter(has_text=text).wait_for()
+
+
+def token(page: Page, side: str, place: int) -> Locator:
+    return page.locator(f".column.{side} button").nth(place)
+
+
+def swatch(page: Page, head: int) -> Locator:
+    return page.locator(".swatches button").nth(head)
+
+
+def tile(canvas: Locator, layer: int, head: int) -> dict[str, float]:
+    left, top, size, gap = (float(canvas.get_attribute(f"data-{n}")) for n in ("left", "top", "tile", "gap"))
+    return {"x": left + head * (size + gap) + size / 2, "y": top + layer * (size + gap) + size / 2}
+
+
+# --- the grid -----------------------------------------------------------------------------------
+
+
+def test_a_click_on_a_tile_and_arrow_keys_focus_a_head(demo: Page) -> None:
+    canvas = demo.locator('canvas[data-kind="encoder"]')
+    has(canvas, "focus", "0,1")
+    canvas.click(position=tile(canvas, 1, 2))
+    has(canvas, "focus", "1,2")
+    says(demo, "focus ('encoder', 1, 2)")
+    has(demo.locator(".view"), "heads", "2")  # the lines follow
+    for key, place in (("ArrowLeft", "1,1"), ("ArrowUp", "0,1"), ("ArrowUp", "0,1"), ("ArrowRight", "0,2")):
+        canvas.press(key)
+        has(canvas, "focus", place)
+    says(demo, "focus ('encoder', 0, 2)")
+    assert "layer 0, head 2 in focus" in canvas.get_attribute("aria-label")
+
+
+def test_a_tile_shows_its_weights_and_hatches_what_is_masked(demo: Page) -> None:
+    canvas = demo.locator('canvas[data-kind="encoder"]')
+    left, top, size = (float(canvas.get_attribute(f"data-{n}")) for n in ("left", "top", "tile"))
+
+    def brightness(row: int, col: int) -> float:
+        read = "(c, [x, y]) => [...c.getContext('2d').getImageData(x, y, 1, 1).data.slice(0, 3)].reduce((a, b) => a + b)"
+        return canvas.evaluate(read, [round(left + (col + 0.5) * size / 10), round(top + (row + 0.5) * size / 10)])
+
+    seen = [(WEIGHTS[0, row, col], brightness(row, col)) for row in range(10) for col in range(row)]
+    darkest, lightest = (pick(seen, key=lambda pair: pair[1])[0] for pick in (min, max))
+    assert darkest == max(w for w, _ in seen) and lightest < 0.02  # a light page: dark is large
+    assert "masked" in canvas.locator("xpath=..").locator(".legend").inner_text()
+
+
+# --- lines --------------------------------------------------------------------------------------
+
+
+def test_tokens_read_exactly_as_typed_and_stay_apart(demo: Page) -> None:
+    for side in ("left", "right"):
+        assert demo.locator(f".column.{side} button bdi").all_text_contents() == TOKENS
+    assert demo.locator(".view b").count() == 0
+
+
+def test_hover_shows_a_row_alone(demo: Page) -> None:
+    view = demo.locator(".view")
+    everything = int(view.get_attribute("data-drawn"))
+    token(demo, "left", 3).hover()
+    has(view, "hover", "query,3")
+    assert 0 < int(view.get_attribute("data-drawn")) <= 10 < everything
+    row = WEIGHTS[1, 3]
+    best = int(row.argmax())
+    assert f"“the” looks at “{TOKENS[best]}” {row[best]:.3f}" in " ".join(view.locator(".readout").inner_text().split())
+    token(demo, "right", 7).hover()
+    has(view, "hover", "key,7")
+    best = int(WEIGHTS[1, :, 7].argmax())
+    assert f"is looked at by “{TOKENS[best]}” {WEIGHTS[1, best, 7]:.3f}" in " ".join(view.locator(".readout").inner_text().split())
+    demo.mouse.move(5, 5)
+    has(view, "hover", "")
+    has(view, "drawn", str(everything))
+
+
+def test_a_click_locks_and_a_second_unlocks(demo: Page) -> None:
+    view = demo.locator(".view")
+    token(demo, "left", 4).click()
+    has(view, "lock", "query,4")
+    says(demo, "locked ('query', 4)")
+    demo.mouse.move(5, 5)
+    demo.locator("canvas").first.focus()
+    has(view, "lock", "query,4")
+    assert int(view.get_attribute("data-drawn")) <= 10  # still alone without the pointer
+    token(demo, "left", 5).focus()
+    demo.keyboard.press("Enter")
+    has(view, "lock", "query,5")
+    demo.keyboard.press("Space")
+    has(view, "lock", "")
+    says(demo, "locked None")
+    token(demo, "right", 0).click()
+    says(demo, "locked ('key', 0)")
+
+
+def test_a_swatch_toggles_a_double_click_isolates_and_another_restores(demo: Page) -> None:
+    view = demo.locator(".view")
+    has(view, "heads", "1")
+    swatch(demo, 2).click()
+    has(view, "heads", "1,2")
+    swatch(demo, 2).dblclick()
+    has(view, "heads", "2")
+    swatch(demo, 2).dblclick()
+    has(view, "heads", "1,2")  # as before, not all
+    swatch(demo, 1).click()
+    has(view, "heads", "2")
+    swatch(demo, 0).focus()
+    demo.keyboard.press("Enter")
+    has(view, "heads", "0,2")
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve()}/attention")
+    canvas = page.locator('canvas[data-kind="cross"]')
+    has(canvas, "focus", re.compile(r"^\d,\d$"))
+    page.get_by_role("button", name="tired → wide").click()
+    idle(page)
+    drawn = page.locator("canvas[data-title]").evaluate_all("found => found.map(c => c.dataset.title)")
+    assert [t for t in drawn if "weights" in t] == ["A: weights", "B: weights"] and "B − A" in drawn
+    assert "wide" in page.get_by_role("textbox", name="Source sentences").input_value()
+    said = page.get_by_test_id("stMarkdown").filter(has_text="looks most at").inner_text()
+    a, b = said.split("\n")[:2]
+    assert "animal" in a and "street" in b
+    page.get_by_role("button", name="wide → tired").click()
+    idle(page)
+    assert page.locator('canvas[data-title="B − A"]').count() == 0
+
+
+def test_the_link_opens_the_same_focus(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve()}/attention?preset=000")
+    canvas = page.locator('canvas[data-kind="decoder"]')
+    canvas.click(position=tile(canvas, 1, 2))
+    idle(page)
+    token(page, "left", 2).click()
+    page.wait_for_url(re.compile("att_lock=query"))
+    idle(page)
+    told = set(page.url.split("?")[1].split("&"))
+    assert {"att_kind=decoder", "att_layer=1", "attn_head=2", "att_query=2", "att_lock=query"} <= told
+    again = open_page(new_page(), page.url)
+    has(again.locator('canvas[data-kind="decoder"]'), "focus", "1,2")
+    has(again.locator(".view"), "lock", "query,2")
+    matrix = again.locator('canvas[data-title="weights"]')
+    assert matrix.get_attribute("data-pick").split(",")[0] == "2"

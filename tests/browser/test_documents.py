@@ -1,0 +1,177 @@
+"""The Documents page in Chromium: every link opens the state that its row promises, and the table is read on a phone."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urljoin, urlsplit
+
+import pytest
+
+from tests.browser.helpers import idle, open_page
+from viz_core.analysis.counts import estimate
+from viz_core.concepts import Place, places
+from viz_core.presets import PRESETS
+from viz_core.stages import stage_of
+from viz_core.ui.documents import address, counted, setup_of, title_of
+from viz_core.ui.positions import SECTIONS
+from viz_core.ui.setup import Setup, to_link
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+OPEN = [(document, place) for document, place in places() if place.page]
+QUESTION = "Five documents, one model: where do they agree?"
+
+
+def query(page: Page) -> dict[str, str]:
+    return dict(parse_qsl(urlsplit(page.url).query, keep_blank_values=True))
+
+
+def plain(text: str) -> str:
+    """As read aloud: without spaces."""
+    return "".join(text.split())
+
+
+def test_every_link_is_on_the_page(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve()}/documents?preset=003")
+    links = page.locator(".docs a")
+    seen = links.evaluate_all("links => links.map(a => [a.href, a.target])")
+    here = f"{serve()}/documents"
+    assert Counter(href for href, _ in seen) == Counter(urljoin(here, address(d, place)) for d, place in OPEN)
+    assert {target for _, target in seen} <= {"", "_self"}
+    assert counted() in page.get_by_test_id("stMarkdown").filter(has_text="Of the rows").inner_text()
+    assert page.locator(".docs .tag", has_text="comes with").count() == len(list(places())) - len(OPEN)
+
+
+def promised(page: Page, setup: Setup, place: Place) -> None:
+    """The page shows the state: its own title in the navigation, sentences, model, stage or refusal, and no complaint."""
+    assert urlsplit(page.url).path == ("/" if place.page == "home" else f"/{place.page}")
+    nav = page.locator('[data-testid="stSidebarNavLink"][aria-current="page"]').inner_text()
+    assert nav.split("\n")[-1] == title_of(place.page)
+    assert query(page) == to_link(setup)[0]  # understood, and not mended
+    alerts = page.get_by_test_id("stAlert").all_inner_texts()
+    assert not [text for text in alerts if "The link says" in text]
+    assert page.get_by_test_id("stException").count() == 0
+    both = setup.config.has_cross_attention
+    for side, own in (("source", setup.config.has_encoder), ("target", setup.config.has_decoder)):
+        if own:
+            box = page.get_by_role("textbox", name=f"{side.capitalize()} sentences" if both else "Sentences", exact=True)
+            assert box.input_value() == getattr(setup, side)
+    status = page.get_by_test_id("stCaptionContainer").filter(has_text=" parameters").filter(has_text=" ms on ")
+    if place.problem:
+        assert any(place.problem in text for text in alerts)
+        assert status.count() == 0
+        return
+    assert status.count() == 1
+    said = status.inner_text()
+    assert said.startswith(setup.config.architecture)
+    assert f" {estimate(setup.config, 1, 1, 1).parameters:,} parameters" in said
+    if place.page == "step_by_step":
+        stage = stage_of(setup.config, place.state["stage"])
+        assert [plain(text) for text in page.locator("h5").all_inner_texts()] == [plain(stage.meaning)]
+        assert page.locator("canvas[data-drawn]").count()
+    if place.page == "attention":
+        named = page.locator("h3").filter(has_text=re.compile(f"layer {place.state['att_layer']}.*head {setup.attn_head}"))
+        assert named.count() == 1
+    if place.page == "positions":
+        section = SECTIONS[setup.view("pos_section")][0]
+        assert page.get_by_role("radio", name=section, exact=True, checked=True).count() == 1
+    if "shapes_filter" in place.state:
+        assert page.get_by_role("searchbox", name="Filter").input_value() == place.state["shapes_filter"]
+
+
+def go(page: Page, url: str, fresh: bool) -> None:
+    """Open a link as a click does, with a session of its own, or, quicker, as Back and Forward do in an open one."""
+    if fresh:
+        open_page(page, url)
+    else:
+        page.evaluate("url => { history.pushState(null, '', url); dispatchEvent(new PopStateEvent('popstate')) }", url)
+        idle(page)
+
+
+def problem_with(page: Page, document: str, place: Place, seconds: float = 20) -> str:
+    """Why the page does not show what the place promises, "" once it does; a busy machine may begin to answer late."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            promised(page, setup_of(document, place)[0], place)
+            return ""
+        except AssertionError as error:
+            if time.monotonic() > end:
+                return f"{address(document, place)[:150]}: {str(error)[:300]}"
+            idle(page)
+
+
+def test_every_link_opens_what_its_row_promises(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page, met, wrong = new_page(), set(), []
+    for document, place in OPEN:
+        go(page, urljoin(f"{serve()}/documents", address(document, place)), fresh=(document, place.page) not in met)
+        met.add((document, place.page))
+        wrong.append(problem_with(page, document, place))
+    assert not any(wrong), "\n".join(filter(None, wrong))
+
+
+def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve()}/documents?preset=003&source=my+own")
+    page.get_by_role("link", name=re.compile("^Open Step by step: The loss")).click()
+    page.locator("h5").filter(has_text="Mean surprise").wait_for()
+    idle(page)
+    assert len(page.context.pages) == 1 and query(page) == {"preset": "003", "stage": "loss"}
+    page.go_back()
+    page.locator("h1").filter(has_text=QUESTION).wait_for()
+    idle(page)
+    assert page.get_by_role("textbox", name="Sentences", exact=True).input_value() == "my own"
+
+
+def test_a_deep_link_to_a_fresh_server(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve(fresh=True)}/documents?preset=003&documents_rows=agree")
+    assert page.locator("h1").inner_text() == QUESTION
+    assert page.locator(".docs tbody tr").count() == 2
+    assert page.get_by_role("dialog").count() == 0
+
+
+def test_a_button_loads_a_preset_and_stays(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve()}/documents?preset=003")
+    page.get_by_role("button", name="Load 002").click()
+    page.get_by_role("button", name="002 is loaded").wait_for()
+    idle(page)
+    assert query(page) == {"preset": "002"}
+    assert page.locator("th.loaded").inner_text().startswith("002")
+    assert page.locator("h1").inner_text() == QUESTION
+
+
+def test_a_cell_opens_its_reason(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve()}/documents?preset=003")
+    row = PRESETS["001"].rows[1]
+    reason = page.locator(".docs td p", has_text=row.why)
+    assert not reason.is_visible()
+    page.locator(".docs td summary", has_text=row.value).press("Enter")
+    assert reason.is_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_phone_scrolls_the_table_inside_its_box(serve: Callable[..., str], new_page: Callable[..., Page], theme: str) -> None:
+    page = open_page(new_page(width=390, theme=theme), f"{serve()}/documents?preset=003")
+    wide = "e => e.scrollWidth - e.clientWidth"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.get_by_test_id("stMain").evaluate(wide) <= 0
+    box = page.locator(".docs .box")
+    assert box.evaluate(wide) > 300
+    choice, last = page.locator(".docs tbody th").first, page.locator(".docs tbody tr").first.locator("td").last
+    box.evaluate("e => e.scrollLeft = e.scrollWidth")
+    left, edge = choice.bounding_box(), box.bounding_box()
+    assert abs(left["x"] - edge["x"]) < 3  # the choices stay
+    assert last.bounding_box()["x"] < edge["x"] + edge["width"]
+    paper = page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert choice.evaluate("e => getComputedStyle(e).backgroundColor") == paper  # and nothing shines through
+
+
+def test_the_titles_stay_while_the_table_scrolls(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(width=1440), f"{serve()}/documents?preset=003")
+    page.locator(".docs tbody th", has_text="activation").scroll_into_view_if_needed()
+    page.get_by_test_id("stMain").evaluate("e => e.scrollBy(0, 300)")
+    assert 0 <= page.locator(".docs thead th").last.bounding_box()["y"] < 60

@@ -1,0 +1,255 @@
+"""The Positions page in Chromium: hands that turn without the server, a window that follows a click, and every section's fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import numpy as np
+import pytest
+
+from tests.browser.helpers import idle, open_page
+from viz_core.analysis.positions import waves
+from viz_core.ui.positions import SECTIONS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+Open = Callable[..., "Page"]
+SHORT = {"preset": "000", "source": "the cat sat on the mat", "target": "x y"}
+
+# Every hand's tip, as the numbers that are drawn; the first hand lies on top of the second, so it comes last.
+TIPS = """faces => faces.map((face) =>
+    [...face.querySelectorAll(".hand")].reverse().map((h) => [+h.getAttribute("x2"), -h.getAttribute("y2")]))"""
+
+# One slider position a frame, as a hand drags it; resolves to the tips that were drawn at each.
+DRAG = """async (slider, positions) => {
+    const faces = [...slider.getRootNode().querySelectorAll(".faces figure")], tips = TIPS, seen = [];
+    for (const position of positions) {
+        slider.value = position;
+        slider.dispatchEvent(new Event("input", {bubbles: true}));
+        await new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame));
+        seen.push(tips(faces));
+    }
+    return seen;
+}""".replace("TIPS", TIPS)
+
+
+@pytest.fixture
+def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+    """`open_at("clock", width=390, pos_k="4")` → that section, drawn."""
+
+    def open_at(section: str, width: int = 1280, theme: str = "light", **params: str) -> Page:
+        query = urlencode(SHORT | {"pos_section": section} | params)
+        return open_page(new_page(width=width, theme=theme), f"{serve()}/positions?{query}")
+
+    return open_at
+
+
+def query(page: Page) -> dict[str, str]:
+    return {k: v[-1] for k, v in parse_qs(urlsplit(page.url).query).items()}
+
+
+def slider(page: Page) -> Locator:
+    """The slider of the hands."""
+    found = page.locator(".clocks input")
+    found.wait_for()
+    return found
+
+
+def at(page: Page, position: int) -> None:
+    """Wait until the hands stand at a position."""
+    page.locator(f'.clocks[data-position="{position}"]').wait_for()
+
+
+def tips(page: Page) -> np.ndarray:
+    """Where the hands point, [clocks, hands, (x, y)]."""
+    return np.array(page.locator(".faces figure").evaluate_all(TIPS))
+
+
+def listen(page: Page) -> list[str]:
+    """What the page sends to the server from now on; to be called before it is opened."""
+    sent: list[str] = []
+    page.on("websocket", lambda ws: ws.on("framesent", lambda payload: sent.append(str(payload))))
+    return sent
+
+
+# ---------------------------------------------------------------- clock hands
+
+
+def test_the_hands_follow_the_slider_without_the_server(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = new_page()
+    sent = listen(page)
+    open_page(page, f"{serve()}/positions?{urlencode(SHORT | {'pos_section': 'clock', 'pos_k': '4', 'pos_at': '0'})}")
+    slider(page)
+    table = waves(110, 20)
+    sent.clear()
+    positions = list(range(0, 100, 3))
+    seen = np.array(slider(page).evaluate(DRAG, positions))  # [steps, clocks, hands, (x, y)]
+    assert len(sent) <= len(positions) / 10  # none where the page is never left waiting
+    for hand, shift in ((0, 0), (1, 4)):
+        rows = table[np.array(positions) + shift].reshape(len(positions), 10, 2)  # (sin, cos)
+        np.testing.assert_allclose(seen[:, :, hand], rows[..., ::-1], atol=1e-9)
+    page.wait_for_url(re.compile("pos_at=99"))  # at rest the link says where
+    assert sent
+
+
+def test_the_numbers_are_those_of_the_table(open_at: Open) -> None:
+    page = open_at("clock", pos_at="37")
+    at(page, 37)
+    table = waves(100, 20)
+    for i, text in enumerate(page.locator(".faces .value").all_inner_texts()):
+        sin, cos = (float(x) for x in re.findall(r"[-\d.]+", text.replace("−", "-")))
+        assert (sin, cos) == pytest.approx(tuple(table[37, 2 * i : 2 * i + 2]), abs=5.1e-5)
+    assert page.locator(".clocks .legend").inner_text().split("\n")[:2] == ["position 37", "position 40"]
+
+
+def test_keys_turn_the_hands_and_stay_here(open_at: Open) -> None:
+    page = open_at("clock", pos_at="10")
+    at(page, 10)
+    page.evaluate("window.pressed = []; document.addEventListener('keydown', (e) => window.pressed.push(e.key))")
+    slider(page).focus()
+    for key, position in (("ArrowRight", 11), ("ArrowRight", 12), ("ArrowLeft", 11), ("End", 99), ("ArrowRight", 99), ("Home", 0)):
+        page.keyboard.press(key)
+        at(page, position)
+    assert not [key for key in page.evaluate("window.pressed") if key.startswith("Arrow")]
+    page.wait_for_url(re.compile("pos_at=0"))
+    assert slider(page).get_attribute("aria-valuetext") == "position 0"
+
+
+def test_a_rest_moves_nothing_and_a_move_meanwhile_is_kept(open_at: Open) -> None:
+    page = open_at("clock", pos_at="10")
+    slider(page).focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile("pos_at=11"))
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    at(page, 16)
+    page.wait_for_url(re.compile("pos_at=16"))
+    idle(page)
+    at(page, 16)  # still: the answer to the first rest has not brought the hands back
+
+
+def test_playing_glides_pauses_and_ends(open_at: Open, record_property: Callable[[str, object], None]) -> None:
+    page = open_at("clock", pos_length="5", pos_at="0")
+    at(page, 0)
+    play = page.get_by_role("button", name="Play")
+    count = """() => new Promise((resolve) => {
+        const root = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")].map((h) => h.shadowRoot)
+            .find((r) => r?.querySelector(".clocks"));
+        const hand = root.querySelector(".hand"), seen = new Set(), start = performance.now();
+        const look = () => { seen.add(hand.getAttribute("x2"));
+            performance.now() - start < 1000 ? requestAnimationFrame(look) : resolve(seen.size); };
+        look();
+    })"""
+    play.click()
+    frames = page.evaluate(count)
+    record_property("frames in a second", frames)
+    assert frames > 5  # more than the three positions passed: it glides
+    at(page, 4)
+    page.get_by_role("button", name="Play").wait_for()  # it has ended
+    page.wait_for_url(re.compile("pos_at=4"))
+    page.get_by_role("button", name="Play").click()  # and begins again
+    page.get_by_role("button", name="Pause").click()
+    idle(page)
+    standing = tips(page)
+    page.wait_for_timeout(300)
+    assert np.array_equal(tips(page), standing)
+
+
+def test_less_motion_is_respected(open_at: Open) -> None:
+    """Where a reader asks for less motion, the hands do not glide: they stand at whole positions only."""
+    page = open_at("clock", pos_length="4", pos_at="0", pos_k="0")
+    page.emulate_media(reduced_motion="reduce")
+    page.get_by_role("button", name="Play").click()
+    stood = """() => new Promise((resolve) => {
+        const root = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")].map((h) => h.shadowRoot)
+            .find((r) => r?.querySelector(".clocks"));
+        const hand = root.querySelector(".hand"), seen = new Set();
+        const look = () => { seen.add(+hand.getAttribute("x2"));
+            root.querySelector("button").textContent === "Pause" ? requestAnimationFrame(look) : resolve([...seen]); };
+        look();
+    })"""
+    cosines = waves(4, 20)[:, 1]
+    assert all(np.abs(cosines - x).min() < 1e-9 for x in page.evaluate(stood))
+
+
+def test_the_planes_of_rope_turn_and_their_score_stays(open_at: Open) -> None:
+    page = open_at("schemes", pos_scheme="rope", pos_query="4", pos_key="2", pos_at="10")
+    at(page, 10)
+    total = page.locator(".clocks .foot").inner_text()
+    products = page.locator(".faces .value").all_inner_texts()
+    before = tips(page)
+    slider(page).focus()
+    for _ in range(7):
+        page.keyboard.press("ArrowRight")
+    at(page, 17)
+    assert np.abs(tips(page) - before).max() > 0.1
+    assert page.locator(".clocks .foot").inner_text() == total
+    assert page.locator(".faces .value").all_inner_texts() == products
+    said = page.get_by_test_id("stMain").inner_text()
+    (score,) = re.findall(r"apart: (-?[\d.]+) by the closed form", said)
+    assert float(total.split(":")[1].replace("−", "-")) == pytest.approx(float(score), abs=5.1e-5)
+
+
+# ---------------------------------------------------------------- the window
+
+
+def drawn(page: Page, title: str) -> Locator:
+    found = page.locator(f'canvas[data-title^="{title}"][data-drawn]')
+    found.wait_for()
+    return found
+
+
+def cell(canvas: Locator, row: int, col: int) -> dict[str, float]:
+    left, top, wide, high = map(float, canvas.get_attribute("data-grid").split(","))
+    return {"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high}
+
+
+def test_a_click_on_the_overview_redraws_the_window_at_full_precision(open_at: Open) -> None:
+    page = open_at("matrix", pos_length="5000", pos_width="512")
+    overview = drawn(page, "The whole table: 5,000 positions × 512 dimensions")
+    assert "pooled 20×" in overview.locator("xpath=..").inner_text()
+    drawn(page, "Full precision: positions 0 to 23, dimensions 0 to 9")
+    overview.click(position=cell(overview, 100, 60))
+    page.wait_for_url(re.compile(r"pos_row=\d+"))
+    idle(page)
+    row, col = int(query(page)["pos_row"]), int(query(page)["pos_col"])
+    assert 2000 <= row < 2020 and 100 < col < 200
+    window = drawn(page, f"Full precision: positions {row:,} to {row + 23:,}, dimensions {col} to {col + 9}")
+    window.hover(position=cell(window, 7, 3))
+    shown = float(window.get_attribute("data-hover").split(",")[2].replace("−", "-"))
+    assert shown == pytest.approx(waves(1, 512, start=row + 7)[0, col + 3], abs=5.1e-6)
+    assert f"“{row + 7}”" in window.locator("xpath=..").locator(".readout").inner_text()
+    window.click(position=cell(window, 7, 3))
+    said = page.get_by_test_id("stText").filter(has_text=f"PE({row + 7}, {col + 3})")
+    said.wait_for()
+    assert float(said.inner_text().split("= ")[2]) == pytest.approx(waves(1, 512, start=row + 7)[0, col + 3], abs=1e-11)
+
+
+# ---------------------------------------------------------------- every section
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize("section", SECTIONS)
+def test_nothing_is_wider_than_the_page(open_at: Open, section: str, width: int, theme: str) -> None:
+    page = open_at(section, width=width, theme=theme)
+    page.locator("canvas[data-drawn], .main-svg, .faces svg").first.wait_for()
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    for canvas in page.locator("canvas[data-drawn]").all():
+        box = canvas.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width
+        assert canvas.get_attribute("data-theme") == theme
+
+
+def test_a_section_is_chosen_by_hand_and_by_link(open_at: Open) -> None:
+    page = open_at("waves")
+    page.get_by_role("radio", name="Similarity").or_(page.get_by_role("button", name="Similarity")).first.click()
+    page.wait_for_url(re.compile("pos_section=similarity"))
+    drawn(page, "⟨PE(p), PE(q)⟩, 100 positions")
+    page.go_back()
+    page.wait_for_url(lambda url: "pos_section" not in url)
+    page.locator(".main-svg").first.wait_for()

@@ -1,0 +1,204 @@
+"""Shapes in Chromium: filtering as one types, marks, the CSV as a visitor gets it, and the way to Step by step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.helpers import idle, open_page
+from viz_core.analysis.ledger import ledger
+from viz_core.presets import PRESETS
+from viz_core.run import run
+from viz_core.ui.setup import DEFAULT_SOURCE, DEFAULT_TARGET
+from viz_core.ui.shapes import COLUMNS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+LINES = ledger(PRESETS["000"].config, 1, 6, 5)
+Open = Callable[..., "Page"]
+
+
+@pytest.fixture
+def open_shapes(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+    def open_shapes(width: int = 1280, theme: str = "light", **params: str) -> Page:
+        page = new_page(width=width, theme=theme)
+        return open_page(page, f"{serve()}/shapes?{urlencode({'preset': '000'} | params)}")
+
+    return open_shapes
+
+
+def query(page: Page) -> dict[str, str]:
+    """What the address says beside the model."""
+    return {k: v[-1] for k, v in parse_qs(urlsplit(page.url).query).items() if k not in ("preset", "weights")}
+
+
+def names(page: Page) -> list[str]:
+    """The stages that are shown, in order."""
+    return page.locator(".body .row:not([hidden]) button").evaluate_all("all => all.map((b) => b.dataset.stage)")
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(".body .row").filter(has=page.locator(f'button[data-stage="{name}"]'))
+
+
+def box(page: Page, label: str = "Filter") -> Locator:
+    return page.get_by_label(label, exact=True)
+
+
+def count(page: Page, text: str) -> None:
+    expect(page.locator(".count")).to_have_text(text)
+
+
+# ---------------------------------------------------------------- the table and its filter
+
+
+def test_the_table_shows_every_stage(open_shapes: Open) -> None:
+    page = open_shapes()
+    assert names(page) == [x.name for x in LINES]
+    assert page.locator(".head .cell").all_inner_texts() == ["name", "axes", "shape", "what it is"]
+    cells = row(page, "decoder.layers.0.cross_attn.weights").locator(".cell")
+    expect(cells.nth(2)).to_have_text("1 × 4 × 5 × 6")
+    expect(cells.nth(1).locator(".letter")).to_have_text(["B", "H", "T", "S"])
+    expect(row(page, "loss").locator(".cell").nth(2)).to_have_text("a single number")
+
+
+def test_typing_filters_at_once_and_the_link_follows(open_shapes: Open) -> None:
+    page = open_shapes()
+    box(page).press_sequentially("decoder SCORES", delay=20)
+    expected = [x.name for x in LINES if "scores" in f"{x.name} {x.stage.meaning}".lower() and x.name.startswith("decoder")]
+    assert names(page) == expected and len(expected) == 12  # raw, scaled and masked of four attentions
+    count(page, f"{len(expected)} of {len(LINES)} stages")
+    page.wait_for_url(re.compile(r"shapes_filter=decoder(\+|%20)SCORES\b"))
+    idle(page)
+    assert names(page) == expected and box(page).input_value() == "decoder SCORES"
+    page.reload()
+    idle(page)
+    assert names(page) == expected and query(page) == {"shapes_filter": "decoder SCORES"}
+
+
+def test_block_and_part_filter_and_back_undoes(open_shapes: Open) -> None:
+    page = open_shapes()
+    box(page, "Block").select_option("Decoder layer 1")
+    count(page, f"{sum(x.stage.block == 'Decoder layer 1' for x in LINES)} of {len(LINES)} stages")
+    page.wait_for_url(re.compile("shapes_block=Decoder"))
+    idle(page)
+    box(page, "Part").select_option("feed-forward")
+    page.wait_for_url(re.compile("shapes_part=feed"))
+    idle(page)
+    assert names(page) == [f"decoder.layers.1.ffn.{leaf}" for leaf in ("pre_act", "post_act", "out")]
+    page.go_back()
+    expect(box(page, "Part")).to_have_value("all")
+    expect(box(page, "Block")).to_have_value("Decoder layer 1")
+    idle(page)
+    assert query(page) == {"shapes_block": "Decoder layer 1"}
+
+
+def test_keys_in_a_hurry_leave_what_was_typed(open_shapes: Open) -> None:
+    page = open_shapes()
+    for part in ("norm", " out", " enc", "oder"):  # with pauses about as long as the page waits
+        box(page).press_sequentially(part, delay=60)
+        page.wait_for_timeout(380)
+    page.wait_for_url(re.compile("encoder"))
+    idle(page)
+    assert box(page).input_value() == "norm out encoder" and query(page) == {"shapes_filter": "norm out encoder"}
+    assert names(page) == [x.name for x in LINES if x.name.startswith("encoder") and "norm" in x.name and x.name.endswith("out")]
+
+
+@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", "$x$ **b**", "猫 \\ '\"", "x" * 400])
+def test_what_is_typed_is_data(open_shapes: Open, text: str) -> None:
+    page = open_shapes()
+    box(page).fill(text)
+    expect(page.locator(".nothing")).to_be_visible()
+    count(page, f"0 of {len(LINES)} stages")
+    page.wait_for_url(re.compile("shapes_filter="))
+    idle(page)
+    page.reload()
+    idle(page)
+    assert box(page).input_value() == text[:200] and names(page) == []
+    assert page.get_by_test_id("stAlert").count() == 0
+
+
+def test_further_columns(open_shapes: Open) -> None:
+    page = open_shapes()
+    page.get_by_role("button", name="FLOPs", exact=True).click()
+    expect(page.locator(".head .cell")).to_have_count(5)
+    expect(row(page, "logits").locator(".cell").last).to_have_text(f"{2 * 5 * 32 * 1000:,}")
+    page.wait_for_url(re.compile("shapes_columns=FLOPs"))
+
+
+def test_a_name_opens_its_stage(open_shapes: Open) -> None:
+    page = open_shapes()
+    row(page, "encoder.embed").locator("button").click()
+    page.locator("h1").filter(has_text="How does one token").wait_for()
+    page.wait_for_url(re.compile("stage=encoder.embed"))
+    idle(page)
+    assert urlsplit(page.url).path == "/step_by_step"
+
+
+# ---------------------------------------------------------------- marks
+
+
+def test_a_narrower_qk_dim_marks_what_changed(open_shapes: Open) -> None:
+    page = open_shapes(d_model="256", n_heads="8", qk_dim="256")
+    page.get_by_role("button", name="Try qk_dim 256 → 64").click()
+    changed = page.locator(".body .row.changed")
+    expect(changed).to_have_count(12)  # q and k of six attentions
+    shape = row(page, "encoder.layers.0.self_attn.q").locator(".shape")
+    expect(shape).to_have_text("1 × 8 × 6 × 32 → 1 × 8 × 6 × 8")
+    expect(shape.locator("del")).to_have_text("1 × 8 × 6 × 32")
+    idle(page)
+    page.get_by_text("Only what changed").click()
+    expect(page.locator(".count")).to_have_text("18 of 143 stages")  # and six raw_scores that cost less
+    page.get_by_role("button", name="Clear the marks").click()
+    expect(changed).to_have_count(0)
+    idle(page)
+    count(page, "143 stages")
+    assert query(page)["qk_dim"] == "64"
+
+
+# ---------------------------------------------------------------- CSV
+
+
+def test_the_csv_reread_by_pandas_is_the_run(open_shapes: Open, tmp_path) -> None:
+    page = open_shapes()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="All of it as CSV").click()
+    assert waiting.value.suggested_filename == "shapes_000.csv"
+    waiting.value.save_as(tmp_path / "ledger.csv")
+    read = pd.read_csv(tmp_path / "ledger.csv")
+    capture = run(PRESETS["000"].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
+    assert list(read.columns) == [c.label for c in COLUMNS]
+    assert list(read["name"]) == list(capture)
+    assert list(read["shape"]) == [" × ".join(map(str, x.shape)) or "a single number" for x in capture.values()]
+    assert read["bytes"].sum() == capture.nbytes
+    assert list(read["max"])[-1] == float(capture["loss"])
+    assert list(read["documents"]) == [capture.stage(n).aliases["documents"] for n in capture]  # Chinese and mathematics, too
+
+
+# ---------------------------------------------------------------- narrow and dark
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_phone_reads_cards_and_scrolls_down_only(open_shapes: Open, theme: str) -> None:
+    page = open_shapes(width=390, theme=theme, shapes_columns="parameters,FLOPs,statistics,documents")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    wide = "e => e.scrollWidth - e.clientWidth"
+    assert page.get_by_test_id("stMain").evaluate(wide) <= 0
+    assert page.locator(".box").evaluate(wide) <= 0
+    assert page.locator(".head").is_hidden()
+
+
+def test_on_a_wide_page_the_name_stays_while_columns_scroll(open_shapes: Open) -> None:
+    page = open_shapes(shapes_columns="parameters,FLOPs,bytes,documents")
+    name = row(page, "ids.source").locator(".name")
+    left = name.bounding_box()["x"]
+    page.locator(".box").evaluate("e => e.scrollTo(500, 0)")
+    assert page.locator(".box").evaluate("e => e.scrollLeft") == 500
+    assert name.bounding_box()["x"] == pytest.approx(left, abs=1)

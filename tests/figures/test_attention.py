@@ -1,0 +1,186 @@
+"""Attention as pictures: every number that is drawn is the capture's, and what was typed stays text."""
+
+import json
+import math
+import struct
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from tests.tolerances import FLOAT
+from viz_core.analysis.attention import Tiles, allowed, chain, module, profiles, steps, tiles
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.figures.attention import (
+    SHADES,
+    bought,
+    chain_html,
+    chain_steps,
+    compared,
+    grid,
+    head_panel,
+    number,
+    pack_grids,
+    pack_lines,
+    products,
+    profile_columns,
+    values,
+)
+from viz_core.run import run
+
+SIZES = {"d_model": 24, "n_heads": 3, "n_encoder_layers": 2, "n_decoder_layers": 2}
+CONFIG = TransformerConfig(**SIZES, source_vocab_size=60, target_vocab_size=60, position="alibi")
+HOSTILE = ["<s>", "$x$", "<b>bold</b>", "the", "the", "مرحبا", "👩‍👩‍👧", "&amp;"]
+
+
+@pytest.fixture(scope="module")
+def capture() -> Capture:
+    return run(CONFIG, ["the cat sat on the mat", "the the"], ["猫 坐在 垫子 上", "狗"], seed=1, device="cpu")
+
+
+def unpack(data: bytes) -> tuple[dict, bytes]:
+    (size,) = struct.unpack_from("<I", data)
+    return json.loads(data[4 : 4 + size]), data[4 + size :]
+
+
+# ---------------------------------------------------------------- tiles
+
+
+def test_a_grid_is_the_weights_in_255_shades(capture: Capture) -> None:
+    found = tiles(capture, "decoder", 0, 64)
+    for colour, top in (("largest", float(found.values.max())), ("one", 1.0)):
+        drawn = grid("decoder", found, colour, (5, 5))
+        assert (drawn.low, drawn.high, drawn.diverging) == (0, top, False)
+        np.testing.assert_allclose(drawn.shades / SHADES * top, found.values, atol=0.51 * top / SHADES)
+    np.testing.assert_array_equal(drawn.blocked, ~np.tri(5, dtype=bool))
+
+
+def test_a_uniform_head_has_the_middle_shade(capture: Capture) -> None:
+    found = tiles(capture, "encoder", 0, 64, uniform=True)
+    np.testing.assert_allclose(found.values[1, 2], capture["encoder.layers.1.self_attn.weights"][0, 2] * 6, atol=FLOAT)
+    drawn = grid("encoder", found, "uniform", (6, 6))
+    assert drawn.diverging and drawn.low == pytest.approx(2 - drawn.high)
+    alike = grid("encoder", Tiles(np.ones((1, 1, 3, 3), np.float32), np.zeros((3, 3), bool), (1, 1)), "uniform", (3, 3))
+    assert set(alike.shades.flat) == {SHADES // 2}
+
+
+def test_nan_has_a_shade_of_its_own_and_bytes_arrive(capture: Capture) -> None:
+    holes = np.zeros((1, 2, 2, 2), np.float32)
+    holes[0, 1, 1, 0] = np.nan
+    first, second = Tiles(holes, np.eye(2, dtype=bool), (3, 4)), tiles(capture, "encoder", 0, 64)
+    drawn = [grid("cross", first, "one", (6, 8)), grid("encoder", second, "one", (6, 6))]
+    header, payload = unpack(pack_grids(drawn, ("cross", 0, 1), 7))
+    first, second = header["grids"]
+    assert (header["focus"], header["echo"], first["block"], first["tokens"]) == (["cross", 0, 1], 7, [3, 4], [6, 8])
+    assert list(payload[:8]) == [0, 0, 0, 0, 0, 0, 255, 0] and list(payload[8:12]) == [1, 0, 0, 1]
+    assert second["at"] == 12 and payload[12 : 12 + drawn[1].shades.size] == drawn[1].shades.tobytes()
+
+
+# ---------------------------------------------------------------- one head
+
+
+def test_every_step_is_the_captures(capture: Capture) -> None:
+    path = module("decoder", 1)
+    assert steps(CONFIG, "decoder") == ("raw", "scaled", "biased", "masked", "weights")
+    assert "biased" not in steps(CONFIG, "cross")
+    stages = {"raw": "raw_scores", "scaled": "scores", "masked": "masked_scores", "weights": "weights"}
+    for step in steps(CONFIG, "decoder"):
+        shown = head_panel(capture, "decoder", 1, 2, 0, step)
+        bias = capture[f"{path}.bias"][0, 2] if step == "biased" else 0
+        recorded = capture[f"{path}.{stages.get(step, 'scores')}"][0, 2] + bias
+        np.testing.assert_array_equal(shown.values, recorded)
+        assert shown.kind == ("probability" if step == "weights" else "signed")
+        hidden = shown.masked is not None
+        assert hidden == (step in ("masked", "weights")) and (not hidden or (shown.masked == ~allowed(capture, "decoder", 0)).all())
+    assert shown.rows == ("<bos>", "猫", "坐在", "垫子", "上")
+
+
+def test_colours_of_the_weights(capture: Capture) -> None:
+    weights = capture["encoder.layers.0.self_attn.weights"][0, 1]
+    ranges = {c: head_panel(capture, "encoder", 0, 1, 0, "weights", c) for c in ("largest", "one", "uniform")}
+    assert (ranges["largest"].low, ranges["largest"].high) == (0, float(weights.max()))
+    assert (ranges["one"].low, ranges["one"].high) == (0, 1)
+    np.testing.assert_array_equal(ranges["uniform"].values, weights * 6)
+    assert ranges["uniform"].kind == "signed" and ranges["uniform"].low + ranges["uniform"].high == pytest.approx(2)
+
+
+def test_two_runs_share_a_scale_and_their_difference_is_b_less_a(capture: Capture) -> None:
+    other = run(CONFIG, ["the dog sat on the mat", "the the"], ["狗 坐在 垫子 上", "狗"], seed=1, device="cpu")
+    a, b = (head_panel(c, "encoder", 1, 0, 0) for c in (capture, other))
+    first, second, change = compared(a, b)
+    assert (first.low, first.high) == (second.low, second.high) == (0, max(a.high, b.high))
+    np.testing.assert_array_equal(first.values, a.values)
+    np.testing.assert_array_equal(change.values, b.values - a.values)
+    assert change.low == -change.high and change.kind == "signed" and np.abs(change.values).max() > 0
+    assert change.rows[1] == "cat→dog" and change.rows[0] == "the" and change.title == "B − A"
+    shorter = head_panel(capture, "decoder", 1, 0, 0)
+    assert len(compared(a, shorter)) == 2
+
+
+# ---------------------------------------------------------------- lines
+
+
+def test_all_lines_travel_where_they_are_few() -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(8), size=(2, 8)).astype(np.float32)
+    header, payload = unpack(pack_lines(weights, HOSTILE, HOSTILE, (1,), ("query", 3), "Lines", "x", 4))
+    assert header["queries"] == header["keys"] == HOSTILE
+    assert (header["count"], header["nHeads"], header["heads"], header["locked"], header["echo"]) == (8, 2, [1], ["query", 3], 4)
+    found = np.frombuffer(payload, "<f4", 128).reshape(2, 8, 8), np.frombuffer(payload, "<u2", 128, 512).reshape(2, 8, 8)
+    rebuilt = np.zeros_like(weights)
+    np.put_along_axis(rebuilt, found[1].astype(int), found[0], axis=-1)
+    np.testing.assert_array_equal(rebuilt, weights)
+
+
+def test_of_many_lines_the_strongest_travel() -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(300), size=(4, 300)).astype(np.float32)
+    header, payload = unpack(pack_lines(weights, ["a"] * 300, ["b"] * 300, (0,), None, "Lines", "x", 0))
+    n = header["count"]
+    assert n == 16 and len(payload) == 4 * 300 * n * 6
+    sent = np.frombuffer(payload, "<f4", 4 * 300 * n).reshape(4, 300, n)
+    np.testing.assert_array_equal(np.sort(sent, axis=-1), np.sort(weights, axis=-1)[..., -n:])
+
+
+# ---------------------------------------------------------------- one number
+
+
+def test_the_chain_says_the_captures_numbers(capture: Capture) -> None:
+    c = chain(capture, "decoder", 1, 2, 0, 3, 1)
+    path, at = module("decoder", 1), (0, 2, 3, 1)
+    said = {what: value for _, value, what in chain_steps(c)}
+    assert said["q · k"] == number(c.raw) and c.raw == pytest.approx(capture[f"{path}.raw_scores"][at], abs=FLOAT)
+    assert said["by the sum of the row: the weight"] == number(c.weight)
+    assert c.weight == pytest.approx(capture[f"{path}.weights"][at], abs=FLOAT)
+    assert "with position bias" in said and f"recorded {number(c.recorded)}" in chain_html(c)
+    forbidden = chain_steps(chain(capture, "decoder", 1, 2, 0, 1, 3))
+    assert ("mask", "−∞", "forbidden: overwritten") in forbidden and forbidden[-1][1] == "0"
+    bars = ElementTree.fromstring(products(c)).findall(".//*[@title]")
+    assert [b.get("title").split(" = ")[1] for b in bars] == [number(float(p)) for p in c.products]
+    taken = ElementTree.fromstring(values(capture[f"{path}.v"][0, 2, 1], c.recorded)).findall(".//*[@title]")
+    expected = capture[f"{path}.v"][0, 2, 1].astype(float) * c.recorded
+    assert [b.get("title").split(" = ")[1] for b in taken] == [number(float(p)) for p in expected]
+
+
+def test_what_a_weight_buys_names_each_key_as_typed() -> None:
+    weights, lengths = np.linspace(0, 1, 8), np.linspace(2, 0, 8)
+    drawn = ElementTree.fromstring(f"<div>{bought(HOSTILE, weights, lengths, 3)}</div>")
+    assert [e.text for e in drawn.iter("bdi")] == HOSTILE
+    said = [e.text for e in drawn.iter("span") if "tabular" in (e.get("style") or "")]
+    assert said == [number(float(x), 4) for pair in zip(weights, lengths, strict=True) for x in pair]
+    few = bought([str(i) for i in range(99)], np.arange(99) / 99, np.arange(99) / 99, 0, most=5)
+    assert few.count("<bdi>") == 6 and "93 smaller keys" in few
+
+
+@pytest.mark.parametrize(
+    ("x", "said"), [(math.nan, "NaN"), (-math.inf, "−∞"), (-0.25, "−0.25"), (1 / 3, "0.33333"), (2e-7, "2e−7")]
+)
+def test_numbers(x: float, said: str) -> None:
+    assert number(x) == said
+
+
+def test_the_table_holds_the_profiles(capture: Capture) -> None:
+    lines = profiles(capture, "encoder", 1)
+    columns = profile_columns(lines)
+    assert columns["entropy"] == [p.entropy for p in lines] and columns["on previous"] == [p.previous for p in lines]
+    assert columns["head"] == [0, 1, 2] * 2 and "rows with NaN" not in columns
+    assert "mean distance" not in profile_columns(profiles(capture, "cross", 0))

@@ -1,0 +1,296 @@
+"""The pictures of positions hold the numbers of runs and closed forms, and say what they show."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.tolerances import DOUBLE, EXACT, FLOAT, TABLE
+from viz_core.analysis.positions import (
+    alibi_decay,
+    alibi_slopes,
+    magnitude,
+    profile,
+    shift_matrix,
+    similarity,
+    term,
+    wavelengths,
+    waves,
+)  # fmt: skip
+from viz_core.experiments.order import SCHEMES, schemes
+from viz_core.figures import clock as C
+from viz_core.figures import positions as F
+from viz_core.figures import theme
+from viz_core.figures.panels import MAX_ROWS, pack
+from viz_core.model.positions import rotate, sinusoidal
+from viz_core.presets import PRESETS
+from viz_core.run import build, run
+
+TOKENS = ["the", "<b>cat</b>", "$x$", "the"]
+
+
+def named(figure: object) -> dict[str, object]:
+    return {trace.name: trace for trace in figure.data if trace.name}
+
+
+# ---------------------------------------------------------------- waves
+
+
+def test_the_page_opens_on_document_001s_own_plot() -> None:
+    """plt.plot(np.arange(100), pe[:, 0, 4:8]) of get_positional_encoding(20, 100)."""
+    figure = F.waves_figure(waves(100, 20), (4, 5, 6, 7), [term(10, d, 20) for d in (4, 5, 6, 7)])
+    model = sinusoidal(100, 20).numpy()
+    for trace, dim in zip(figure.data, (4, 5, 6, 7), strict=False):
+        assert trace.name == f"dim {dim} · {('sin', 'cos')[dim % 2]}"
+        np.testing.assert_array_equal(trace.x, np.arange(100))
+        np.testing.assert_allclose(trace.y, model[:, dim], atol=TABLE)
+    assert figure.layout.title.text == "One curve a dimension, 100 positions"
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("position", "PE(position, dimension)")
+
+
+def test_a_pair_shares_its_colour_and_differs_by_its_dash() -> None:
+    figure = F.waves_figure(waves(30, 20), (4, 5, 6, 7), [])
+    colours, dashes = [t.line.color for t in figure.data], [t.line.dash for t in figure.data]
+    assert colours[0] == colours[1] != colours[2] == colours[3]
+    assert dashes == ["solid", "dash", "solid", "dash"]
+
+
+def test_the_marked_position_lies_on_the_curves() -> None:
+    terms = [term(7, d, 20) for d in (0, 3)]
+    figure = F.waves_figure(waves(30, 20), (0, 3), terms)
+    marks, line = figure.data[-1], figure.layout.shapes[0]
+    np.testing.assert_allclose(marks.y, [figure.data[i].y[7] for i in range(2)], atol=TABLE)
+    assert set(marks.x) == {7} and line.x0 == line.x1 == 7
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_position_is_a_dot(n: int) -> None:
+    figure = F.waves_figure(waves(n, 1), (0,), [term(0, 0, 1)])
+    assert figure.data[0].mode == ("markers" if n == 1 else "lines")
+
+
+def test_the_formula_is_filled_in() -> None:
+    text = F.term_formula([term(10, 4, 20), term(10, 7, 20)], 20, 10000.0)
+    assert r"\text{PE}(10,\,4) &= \sin(10 / 10000^{4/20}) = 0.9999" in text
+    assert r"\text{PE}(10,\,7) &= \cos(10 / 10000^{6/20}) = 0.8075" in text
+    assert r"\text{PE}(pos,\,2i{+}1) &= \cos(pos / 10000^{2i/20})" in text
+    small = F.term_formula([term(1, 18, 20, 1e6)], 20, 1e6)
+    assert r"= 3.981\times10^{-6}" in small and "1000000^{18/20}" in small
+
+
+# ---------------------------------------------------------------- the table
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_whole_table_is_the_models(name: str) -> None:
+    c = PRESETS[name].config
+    n = min(c.max_len, 300)
+    drawn = F.table_panel(waves(n, c.d_model), wavelengths(c.d_model).tolist())
+    np.testing.assert_allclose(drawn.values, sinusoidal(n, c.d_model), atol=TABLE)
+    assert (drawn.low, drawn.high, drawn.kind) == (-1, 1, "signed")
+
+
+def test_hovering_names_position_and_frequency() -> None:
+    drawn = F.table_panel(waves(12, 6), wavelengths(6).tolist())
+    assert drawn.rows == tuple(map(str, range(12)))
+    assert drawn.cols[:3] == ("0 · λ 6.28", "1 · λ 6.28", f"2 · λ {2 * math.pi * 10000 ** (2 / 6):.3g}")
+    assert (drawn.row_letter, drawn.col_letter) == ("T", "D") and "wavelength" in drawn.col_axis
+
+
+def test_5000_by_512_is_pooled_says_so_and_stays_below_2_mb() -> None:
+    table, lengths = waves(5000, 512), wavelengths(512).tolist()
+    overview = F.table_panel(table, lengths, role="input")
+    window = F.window_panel(table[3000:3024, 40:50], 3000, 40, lengths)
+    assert overview.note == "pooled 20×1" and window.note == ""
+    assert len(pack([overview, window])) < 2_000_000
+    assert MAX_ROWS < 5000
+    assert window.rows[0] == "3000" and window.cols[0].startswith("40 · λ")
+    np.testing.assert_array_equal(window.values, table[3000:3024, 40:50].astype(np.float32))
+    assert window.title == "Full precision: positions 3,000 to 3,023, dimensions 40 to 49"
+
+
+def test_wavelengths_stand_on_a_log_axis_and_those_that_turn_are_set_apart() -> None:
+    lengths = wavelengths(20)
+    figure = F.wavelengths_figure(lengths, 10000.0, 50, "your 51 tokens")
+    fast, slow = figure.data
+    assert figure.layout.yaxis.type == "log"
+    assert list(fast.x) == [0, 1, 2, 3, 4, 5] and list(slow.x) == list(range(6, 20))  # 6.28, 15.8, 39.6 | 99.6 …
+    np.testing.assert_allclose(np.concatenate((fast.y, slow.y)), lengths, rtol=EXACT)
+    assert figure.layout.title.text == "6 of 20 dimensions turn<br>more than once within your 51 tokens"
+    shapes = {round(s.y0, 3) for s in figure.layout.shapes}
+    assert shapes == {round(2 * math.pi, 3), round(20000 * math.pi, 3), 50.0}
+    said = {a.text: a.y for a in figure.layout.annotations}
+    assert said["2π"] == pytest.approx(math.log10(2 * math.pi))
+    assert said["your 51 tokens: 50 steps"] == pytest.approx(math.log10(50))
+
+
+def test_one_token_spans_no_step() -> None:
+    figure = F.wavelengths_figure(wavelengths(4), 10000.0, 0, "your 1 token")
+    assert len(figure.data[0].x) == 0 and len(figure.layout.shapes) == 2
+
+
+def test_the_shift_matrix_is_drawn_as_it_is() -> None:
+    m = shift_matrix(13, 20)
+    drawn = F.shift_panel(m, 13, 20)
+    assert drawn.title == "M₁₃, its first 10 of 20 dimensions"
+    np.testing.assert_allclose(drawn.values, m[:10, :10], atol=TABLE)
+    assert F.shift_panel(shift_matrix(2, 6), 2, 6).title == "M₂"
+
+
+# ---------------------------------------------------------------- similarity
+
+
+def test_the_closed_form_runs_through_the_measured_points() -> None:
+    found = [profile(p, 60, 16) for p in (0, 30, 59)]
+    line, *points = F.profile_figure(found, 16).data
+    assert line.mode == "lines" and [p.name for p in points] == [f"measured from p = {p}" for p in (0, 30, 59)]
+    at = dict(zip(line.x, line.y, strict=True))
+    assert sorted(at) == list(range(-59, 60))
+    gram = similarity(sinusoidal(60, 16).double().numpy())
+    for trace, p in zip(points, (0, 30, 59), strict=True):
+        np.testing.assert_allclose(trace.y, [at[x] for x in trace.x], atol=DOUBLE)
+        np.testing.assert_allclose(trace.y, gram[p], atol=16 * TABLE)
+
+
+def test_a_long_profile_is_thinned_in_its_points() -> None:
+    _, points = F.profile_figure([profile(0, 5000, 8)], 8).data
+    assert len(points.x) <= F.MOST_POINTS and points.x[1] == 13
+
+
+def test_a_window_of_a_similarity_names_its_positions() -> None:
+    drawn = F.matrix_panel("x", np.eye(3), 40)
+    assert drawn.rows == drawn.cols == ("40", "41", "42")
+
+
+# ---------------------------------------------------------------- the sentence
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_three_parts_are_those_of_the_run(name: str) -> None:
+    capture = run(PRESETS[name].config, ["the cat sat"], ["x y"] if PRESETS[name].config.has_decoder else None, device="cpu")
+    content = capture["encoder.tok_embed_scaled" if PRESETS[name].config.scale_embedding else "encoder.tok_embed"][0]
+    parts = [("e", content), ("p", capture["encoder.pos_embed"][0]), ("sum", capture["encoder.embed"][0])]
+    first, second, total = F.sentence_panels(parts, ["the", "cat", "sat"])
+    np.testing.assert_allclose(first.values + second.values, total.values, atol=FLOAT)
+    assert np.array_equal(total.values, capture["encoder.embed"][0])
+    assert [p.role for p in (first, second, total)] == ["input", "input", "output"]
+    assert len({(p.low, p.high) for p in (first, second, total)}) == 1  # one colour range, so that the louder part shows
+    assert first.high == max(np.abs(x).max() for _, x in parts)
+
+
+def test_magnitudes_are_marked_at_their_lengths() -> None:
+    rows = np.full((3, 16), 0.5)
+    figure = F.magnitudes_figure([magnitude("a", rows), magnitude("b", rows * 4)], 4.0, 16)
+    traces = named(figure)
+    assert list(traces["embedding"].x) == [2.0, 8.0] and list(traces["embedding × √16"].x) == [8.0, 32.0]
+    (line,), (said,) = figure.layout.shapes, figure.layout.annotations
+    assert line.x0 == line.x1 == 4.0 and said.text == "position: 4" and said.x == pytest.approx(math.log10(4))
+    assert figure.layout.xaxis.type == "log"
+
+
+# ---------------------------------------------------------------- the five schemes
+
+
+def test_five_heads_of_attention_share_one_range_and_hold_the_weights() -> None:
+    model = build(PRESETS["000"].config)
+    found = schemes(model, [5, 6, 7, 8])
+    masked = np.triu(np.ones((4, 4), bool), 1)
+    drawn = F.attention_panels([(s.position, s.weights[2]) for s in found], TOKENS, masked)
+    assert [p.title for p in drawn] == list(SCHEMES)
+    for panel, s in zip(drawn, found, strict=True):
+        np.testing.assert_array_equal(panel.values, s.weights[2])
+        assert panel.rows == tuple(TOKENS) and panel.kind == "probability" and np.array_equal(panel.masked, masked)
+        assert (panel.low, panel.high) == (0, max(float(x.weights[2].max()) for x in found))
+
+
+@pytest.mark.parametrize("n_heads", [1, 3, 8, 16])
+def test_slopes_and_decay_have_their_heads_colours(n_heads: int) -> None:
+    slopes = alibi_slopes(n_heads)
+    (dots,) = F.slopes_figure(slopes, 0).data
+    np.testing.assert_array_equal(dots.y, slopes)
+    assert list(dots.marker.color) == [theme.head_colour(h) for h in range(n_heads)]
+    assert dots.marker.symbol[0] == "circle" and set(dots.marker.symbol[1:]) <= {"circle-open"}
+    assert dots.text[0] == (f"2<sup>{math.log2(slopes[0]):g}</sup>" if n_heads <= 8 else "")
+    decays = [alibi_decay(m, 20) for m in slopes]
+    curves = F.decay_figure(decays, 0).data
+    for h, (curve, decay) in enumerate(zip(curves, decays, strict=True)):
+        np.testing.assert_array_equal(curve.y, decay)
+        assert curve.line.color == theme.head_colour(h) and curve.line.width == (4 if h == 0 else 1.8)
+
+
+def test_the_bias_and_the_scores_keep_their_numbers() -> None:
+    bias = -np.abs(np.subtract.outer(np.arange(4), np.arange(4))) / 4
+    assert np.array_equal(F.bias_panel(bias, TOKENS, 1, None).values, bias.astype(np.float32))
+    scores = np.arange(9.0).reshape(3, 3)
+    assert np.array_equal(F.rope_panel(scores).values, scores)
+
+
+# ---------------------------------------------------------------- experiments
+
+
+def test_moves_stand_in_columns_of_schemes() -> None:
+    free, causal = np.array([0.0, 0.5]), np.array([0.25, 1.0])
+    first, second = F.moved_panels([("Sinusoidal", free, causal), ("None", causal, free)], ["a", "b"])
+    np.testing.assert_array_equal(first.values, [[0, 0.25], [0.5, 1]])
+    np.testing.assert_array_equal(second.values, [[0.25, 0], [1, 0.5]])
+    assert first.cols == ("Sinusoidal", "None") and first.high == second.high == 1
+
+
+def test_moves_of_rounding_stand_on_the_lower_edge_with_their_own_number() -> None:
+    figure = F.layers_figure([("RoPE", (0.0, 0.3)), ("Learned", (2.0, 0.5))], 1e-5)
+    rope, learned = figure.data
+    assert list(rope.y) == pytest.approx([1e-7, 0.3]) and list(rope.customdata) == [0.0, 0.3]
+    assert list(learned.y) == [2.0, 0.5]
+    assert figure.layout.yaxis.type == "log"
+    (band,) = figure.layout.shapes
+    assert band.y1 == 1e-5 and figure.layout.annotations[0].text == "rounding"
+
+
+# ---------------------------------------------------------------- clocks
+
+
+def tip(hand: C.Hand, speed: float, position: int) -> complex:
+    return hand.length * np.exp(1j * (hand.phase + speed * (position + hand.shift)))
+
+
+@pytest.mark.parametrize("d", [2, 3, 20, 512])
+@pytest.mark.parametrize("k", [0, 4])
+def test_the_hands_point_at_the_table(d: int, k: int) -> None:
+    made = C.wave_clocks(50, d, 10000.0, k)
+    table = sinusoidal(60, d).numpy()
+    assert len(made.clocks) == min(d // 2, C.MOST) and (made.first, made.last) == (0, 49)
+    for clock in made.clocks:
+        even = int(clock.title.split(",")[0])
+        for hand, shift in zip(clock.hands, (0, k), strict=False):
+            for p in (0, 1, 17, 49):
+                z = tip(hand, clock.speed, p)
+                assert (z.imag, z.real) == pytest.approx(tuple(table[p + shift, even : even + 2]), abs=TABLE)
+        assert len(clock.hands) == (2 if k else 1)
+    assert bool(made.left_out) == (d // 2 > C.MOST)
+    if made.left_out:
+        assert made.left_out == "10 of 256 pairs are drawn, evenly spread."
+        assert made.clocks[-1].title == "510, 511"
+
+
+@pytest.mark.parametrize("distance", [3, 0, -2])
+def test_the_planes_turn_as_rope_does_and_their_products_add_up(distance: int) -> None:
+    import torch
+
+    q, k = np.random.default_rng(0).normal(size=(2, 8))
+    made = C.plane_clocks(q, k, distance, 20, 100.0, ("q", "k"))
+    turned = [rotate(torch.tensor(x).expand(1, 1, 40, 8), 100.0)[0, 0].numpy() for x in (q, k)]
+    assert made.first == max(0, distance)
+    for p in range(made.first, made.last + 1):
+        n = p - distance
+        total = 0.0
+        for i, clock in enumerate(made.clocks):
+            a, b = (tip(hand, clock.speed, p) for hand in clock.hands)
+            scale = clock.scale**0.5
+            assert (a.real * scale, a.imag * scale) == pytest.approx(tuple(turned[0][p, 2 * i : 2 * i + 2]))
+            assert (b.real * scale, b.imag * scale) == pytest.approx(tuple(turned[1][n, 2 * i : 2 * i + 2]))
+            total += clock.scale * (a * b.conjugate()).real
+        assert total == pytest.approx(turned[0][p] @ turned[1][n], abs=DOUBLE)
+
+
+def test_numbers_are_short_and_without_commas() -> None:
+    assert [C.number(x) for x in (2 * math.pi, 999.96, 6283.185, 25013.6, 0.02506)] == ["6.283", "1000", "6283", "25014", "0.02506"]

@@ -1,0 +1,114 @@
+"""The charts of costs hold the ledger's own numbers, under titles that say what they show."""
+
+from dataclasses import replace
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from viz_core.analysis import ledger
+from viz_core.analysis.ledger import PAIRS, PARTS
+from viz_core.config import TransformerConfig
+from viz_core.figures import shapes, theme
+from viz_core.presets import PRESETS
+
+CONFIG = PRESETS["000"].config
+LENGTHS = [2**i for i in range(12)]
+BLOCKS = {
+    "Encoder embedding": {"embedding": 30},
+    "Encoder layers 0–1": {"attention": 40, "LayerNorm": 10},
+    "Output": {"output": 20},
+}
+
+
+def named(figure: go.Figure) -> dict[str, go.Bar | go.Scatter]:
+    return {trace.name: trace for trace in figure.data}
+
+
+# ---------------------------------------------------------------- by block
+
+
+def test_bars_are_the_amounts_stacked_by_part() -> None:
+    figure = shapes.by_block(BLOCKS, "Parameters by block", "parameters")
+    bars = {name: list(trace.x) for name, trace in named(figure).items() if trace.type == "bar"}
+    assert bars == {"embedding": [30, 0, 0], "attention": [0, 40, 0], "LayerNorm": [0, 10, 0], "output": [0, 0, 20]}
+    assert figure.layout.barmode == "stack"
+    assert list(figure.layout.yaxis.ticktext) == list(BLOCKS)
+    assert list(figure.layout.yaxis.range) == [2.5, -0.5]  # the model's order from the top
+    assert [trace.marker.color for trace in figure.data if trace.type == "bar"] == [theme.PART_COLOURS[p] for p in bars]
+
+
+def test_shares_stand_at_the_ends_of_the_bars() -> None:
+    (ends,) = [trace for trace in shapes.by_block(BLOCKS, "", "").data if trace.type == "scatter"]
+    assert list(ends.x) == [30, 50, 20] and list(ends.text) == [" 30.0%", " 50.0%", " 20.0%"]
+
+
+def test_titles_of_the_bars() -> None:
+    layout = shapes.by_block(BLOCKS, "FLOPs by block", "FLOPs").layout
+    assert layout.title.text == "FLOPs by block" and layout.xaxis.title.text == "FLOPs, 100 in all"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("amount", ["parameters", "flops", "nbytes"])
+def test_every_part_has_a_colour_of_its_own(preset: str, amount: ledger.Amount) -> None:
+    lines = ledger.ledger(PRESETS[preset].config, 1, 6, 5)
+    figure = shapes.by_block(ledger.by_block(lines, amount), "", "")
+    drawn = sum(sum(trace.x) for trace in figure.data if trace.type == "bar")
+    assert drawn == ledger.total(lines, amount)
+
+
+def test_the_theme_knows_every_part() -> None:
+    assert set(theme.PART_COLOURS) == {*PARTS.values(), "input", PAIRS}
+    assert len(set(theme.PART_COLOURS.values())) == len(theme.PART_COLOURS)
+
+
+def test_a_model_without_cost_has_no_bars() -> None:
+    assert len(shapes.by_block({}, "FLOPs by block", "FLOPs").data) == 1
+
+
+# ---------------------------------------------------------------- growth
+
+
+@pytest.mark.parametrize("amount", ["flops", "nbytes"])
+def test_curves_are_the_growth_on_logarithmic_axes(amount: ledger.Amount) -> None:
+    found = ledger.growth(CONFIG, LENGTHS, amount)
+    figure = shapes.growth(found, "FLOPs against tokens", "FLOPs", here=6)
+    curves = [trace for trace in figure.data if trace.mode == "lines"]
+    for trace, expected in zip(curves, (found.pairs, found.single, found.rnn), strict=True):
+        assert np.array_equal(trace.x, LENGTHS) and np.array_equal(trace.y, expected)
+    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
+    assert figure.layout.title.text == "FLOPs against tokens" and figure.layout.yaxis.title.text == "FLOPs"
+    assert figure.layout.xaxis.title.text == "N, tokens a side"
+
+
+def test_the_crossing_lies_on_both_curves() -> None:
+    found = ledger.growth(CONFIG, LENGTHS)
+    mark = named(shapes.growth(found, "", ""))["crossing"]
+    (n,), (cost,) = mark.x, mark.y
+    at = ledger.growth(CONFIG, [n])
+    assert cost == pytest.approx(at.pairs[0]) == pytest.approx(at.single[0])
+    assert mark.text == (f" equal at N = {n:,.0f} ",)
+
+
+@pytest.mark.parametrize("change", [{"n_encoder_layers": 0, "n_decoder_layers": 0}, {"d_ff": 100_000}])
+def test_a_crossing_out_of_sight_is_not_marked(change: dict[str, int]) -> None:
+    found = ledger.growth(replace(TransformerConfig(), **change), LENGTHS)
+    assert "crossing" not in named(shapes.growth(found, "", ""))
+
+
+def test_the_length_of_this_run_is_marked() -> None:
+    found = ledger.growth(CONFIG, LENGTHS)
+    line = named(shapes.growth(found, "", "", here=6))["this run"]
+    assert list(line.x) == [6, 6] and line.text[1] == " this run: N = 6"
+    everything = np.concatenate([found.pairs, found.single, found.rnn])
+    assert list(line.y) == [everything.min(), everything.max()]
+    assert "this run" not in named(shapes.growth(found, "", ""))
+
+
+def test_the_input_is_left_as_it_was() -> None:
+    found, blocks = ledger.growth(CONFIG, LENGTHS), {name: dict(parts) for name, parts in BLOCKS.items()}
+    before = [x.copy() for x in (found.lengths, found.pairs, found.single, found.rnn)]
+    shapes.growth(found, "", "", here=3)
+    shapes.by_block(blocks, "", "")
+    assert blocks == BLOCKS
+    assert all(np.array_equal(x, y) for x, y in zip(before, (found.lengths, found.pairs, found.single, found.rnn), strict=True))

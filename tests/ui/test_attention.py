@@ -1,0 +1,155 @@
+"""The Attention page without a browser: what is on it is the run's, and no setup breaks it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from viz_core.analysis import attention as numbers
+from viz_core.figures.attention import number
+from viz_core.presets import PRESETS
+from viz_core.run import run
+from viz_core.ui.attention import find_swap
+from viz_core.ui.setup import OPENING, Setup, opening, with_weights
+from viz_core.weights.catalogue import catalogue
+
+APP = Path(__file__).parents[2] / "app.py"
+TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "2", "n_decoder_layers": "2"}
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def open_at() -> Iterator[Open]:
+    def open_at(params: Mapping[str, str] = MappingProxyType({}), **more: str) -> AppTest:
+        at = AppTest.from_file(APP, default_timeout=120)
+        at.query_params.update({**params, **more})
+        at.run()
+        at.switch_page("pages/attention.py").run()
+        return sound(at)
+
+    yield open_at
+
+
+def sound(at: AppTest) -> AppTest:
+    assert not at.exception, [e.message for e in at.exception]
+    assert not at.error and len(at.title) == 1
+    return at
+
+
+def text(at: AppTest) -> str:
+    return "\n".join([*(m.value for m in at.markdown), *(c.value for c in at.caption), *(h.proto.body for h in at.get("html"))])
+
+
+def shows_one_number(at: AppTest) -> bool:
+    return "What the weight buys" in text(at)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
+    at = open_at(preset=preset)
+    assert len(at.get("bidi_component")) == 3 and shows_one_number(at)  # the grid, the matrix, the lines
+    assert not at.warning
+
+
+@pytest.mark.parametrize("more", [
+    {"architecture": "decoder-only", "position": "alibi", "att_step": "biased", "att_colour": "uniform"},
+    {"architecture": "encoder-only", "head": "off", "att_more": "break", "att_off": "encoder.1.0", "n_heads": "1", "d_model": "8"},
+    {"source": "x", "target": "", "position": "rope", "att_more": "rollout"},
+    {"source": "a b c\nd", "target": "e f\ng", "mask_padded_queries": "on", "empty_row": "as filled", "item": "1",
+     "att_more": "table"},
+    {"source": "<s> $x$ <b> the the the", "att_more": "break", "att_temperature": "0.25", "att_unscaled": "on"},
+    {"att_show": "cross", "att_kind": "encoder", "att_layer": "9", "att_query": "800", "att_key": "700", "att_off": "cross.9.9"},
+])  # fmt: skip
+def test_no_setup_breaks_it(open_at: Open, more: dict[str, str]) -> None:
+    at = open_at(TINY, **more)
+    assert shows_one_number(at)
+    if "att_more" in more and more["att_more"] != "table":
+        assert len(at.get("bidi_component")) > 3
+
+
+def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbers, "kinds", lambda config: ())
+    at = open_at(TINY)
+    assert "no layer" in at.info[0].value
+
+
+def test_the_number_in_focus_is_the_captures(open_at: Open) -> None:
+    at = open_at(TINY, att_kind="encoder", att_layer="1", attn_head="1", att_query="2", att_key="4")
+    setup = at.session_state["lab_setup"]
+    capture = run(setup.config, [setup.source], [setup.target], seed=0, device="cpu")
+    weight = float(capture["encoder.layers.1.self_attn.weights"][0, 1, 2, 4])
+    assert f"The model recorded {number(weight)}" in text(at)
+    c = numbers.chain(capture, "encoder", 1, 1, 0, 2, 4)
+    assert f"bars add up to {number(c.raw)}" in text(at)
+    w_o, v = at_parameter(setup, "encoder.layers.1.self_attn.w_o.weight"), capture["encoder.layers.1.self_attn.v"][0, 1]
+    length = np.linalg.norm(weight * v[4].astype(float) @ w_o[:, 8:16].T)
+    assert f">{number(float(length), 4)}<" in text(at)
+
+
+def at_parameter(setup: Setup, name: str) -> np.ndarray:
+    from viz_core.run import build
+
+    return build(setup.config, setup.seed).get_parameter(name).detach().numpy()
+
+
+# ---------------------------------------------------------------- the opening, A and B
+
+
+needs_translator = pytest.mark.skipif(OPENING not in catalogue(), reason="the translator is not shipped here")
+
+
+@needs_translator
+def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
+    at = open_at()
+    assert any(m.value.startswith("#### Cross-attention, layer 1, head ") for m in at.markdown)
+    at.button(key="att_swap").click().run()
+    sound(at)
+    said = next(m.value for m in at.markdown if "looks most at" in m.value and "**A**" in m.value)
+    a, b = said.split("\n")[:2]
+    assert "animal" in a and "street" in b
+    kept, now = at.session_state["att_a"], at.session_state["lab_setup"]
+    assert (kept.source, now.source) == (catalogue()[OPENING].examples[0][0], catalogue()[OPENING].examples[1][0])
+    assert now.target == catalogue()[OPENING].examples[1][1]
+    at.button(key="att_swap").click().run()
+    assert "att_a" not in at.session_state and at.session_state["lab_setup"].source == kept.source
+
+
+@needs_translator
+def test_a_swap_is_between_two_examples_that_differ_in_one_word() -> None:
+    found = find_swap(opening(), 0)
+    assert found is not None and (found.old, found.new) == ("tired", "wide")
+    assert find_swap(Setup(), 0) is None
+    assert find_swap(with_weights(Setup(source="hello", target="你好"), OPENING), 0) is None
+
+
+def test_a_kept_run_is_compared_and_shapes_that_differ_are_said(open_at: Open) -> None:
+    at = open_at(TINY)
+    at.button(key="att_keep").click().run()
+    sound(at)
+    assert "**A**" in text(at) and at.session_state["att_a"] == at.session_state["lab_setup"]
+    at.text_area(key="set_source").set_value("a longer sentence than the one that was there").run()
+    sound(at)
+    assert "so no difference is drawn" in text(at)
+    at.number_input(key="set_seed").set_value(5).run()
+    sound(at)
+    at.button(key="att_drop").click().run()
+    sound(at)
+    assert "no difference" not in text(at) and "att_a" not in at.session_state
+
+
+# ---------------------------------------------------------------- break it
+
+
+def test_breaking_says_what_moved_and_leaves_the_intact_run(open_at: Open) -> None:
+    at = open_at(TINY, att_more="break")
+    assert any("Nothing is broken" in i.value for i in at.info)
+    before = len(at.get("bidi_component"))
+    at.button(key="att_off_here").click().run()
+    sound(at)
+    assert at.session_state["lab_setup"].view("att_off") == ("cross.1.0",)
+    assert len(at.get("bidi_component")) == before + 2
+    assert "moved by **" in text(at) and "likeliest next word" in text(at)
+    assert shows_one_number(at)

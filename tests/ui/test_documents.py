@@ -1,0 +1,190 @@
+"""The Documents page, without a browser: its table, its buttons, its counts."""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from viz_core.concepts import CONCEPTS, FAULTS, Place, places
+from viz_core.presets import PRESETS, TOPICS
+from viz_core.run import build
+from viz_core.ui.documents import (
+    address,
+    comparison_html,
+    concepts_html,
+    counted,
+    difference,
+    faults_html,
+    is_loaded,
+    loaded_words,
+)  # fmt: skip
+from viz_core.ui.setup import Setup, from_link, with_preset
+from viz_core.weights.catalogue import Card
+
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture
+def page() -> Iterator[AppTest]:
+    """The page with document 003 loaded, whose model is small."""
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params["preset"] = "003"
+    at.run()
+    at.switch_page("pages/documents.py").run()
+    yield at
+
+
+def sound(at: AppTest) -> AppTest:
+    assert not at.exception, [e.message for e in at.exception]
+    assert not at.error and not at.warning
+    assert at.title[0].value == "Five documents, one model: where do they agree?"  # still here
+    return at
+
+
+def bodies(at: AppTest) -> list[str]:
+    return [h.proto.body for h in at.get("html")]
+
+
+def loaded(at: AppTest) -> str:
+    (found,) = [m.value for m in at.markdown if m.value.startswith("Loaded now")]
+    return found
+
+
+# ---------------------------------------------------------------- side by side
+
+
+def cells(table: str) -> list[list[str]]:
+    """The rows of the table, each cell's text."""
+    rows = re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2])
+    return [[html.unescape(re.sub("<[^>]+>", "\n", cell)) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows]
+
+
+def test_every_cell_is_the_presets() -> None:
+    rows = cells(comparison_html())
+    assert len(rows) == len(TOPICS) == 18
+    for at, (topic, row) in enumerate(zip(TOPICS, rows, strict=True)):
+        assert row[0].strip().startswith(topic) and len(row) == 6
+        for preset, cell in zip(PRESETS.values(), row[1:], strict=True):
+            value, status, why = (part.strip() for part in cell.split("\n") if part.strip())
+            expected = preset.rows[at]
+            assert (value, status.split()[-1], why) == (expected.value, expected.status, expected.why)
+
+
+def test_the_status_is_a_look_and_a_word() -> None:
+    tags = Counter(re.findall(r'<span class="tag (\w+)">([^<]*)</span></summary>', comparison_html()))
+    assert {(look, word.split()[-1]) for look, word in tags} == {("plain", "stated"), ("strong", "repaired"), ("dashed", "assumed")}
+    statuses = Counter(row.status for preset in PRESETS.values() for row in preset.rows)
+    assert {word.split()[-1]: n for (_, word), n in tags.items()} == statuses
+
+
+# Read in the documents; everything else that they say makes another model.
+SAME = {"agree": ["biases", "activation"], "words": ["position", "mask means", "layout", "returns"]}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_where_the_models_do_not_differ(kind: str) -> None:
+    assert [topic for topic in TOPICS if difference(topic) == kind] == SAME[kind]
+    assert [row[0].strip().split("\n")[0] for row in cells(comparison_html(kind))] == SAME[kind]
+
+
+def test_everything_else_makes_another_model() -> None:
+    same = {topic for topics in SAME.values() for topic in topics}
+    assert all((difference(topic) == "differ") == (topic not in same) for topic in TOPICS)
+
+
+def test_bold_is_what_stands_against_most() -> None:
+    odd = dict.fromkeys(TOPICS, "")
+    for topic, row in zip(TOPICS, re.findall(r"<tr>(.*?)</tr>", comparison_html().partition("<tbody>")[2]), strict=True):
+        odd[topic] = " ".join(n for n, cell in zip(PRESETS, re.findall(r"<td[^>]*>", row), strict=True) if "odd" in cell)
+    assert odd["architecture"] == "003" and odd["norm / final norm"] == "001" and odd["LayerNorm ε"] == "002"
+    assert odd["embedding × √d_model"] == "000 002"
+    assert odd["sizes"] == odd["activation"] == ""
+
+
+def test_the_filter_is_a_view(page: AppTest) -> None:
+    (rows,) = page.get("button_group")
+    assert len(cells(bodies(sound(page))[0])) == 18
+    sound(rows.set_value("words").run())
+    assert [row[0].strip().split("\n")[0] for row in cells(bodies(page)[0])] == ["position", "mask means", "layout", "returns"]
+    assert page.query_params["documents_rows"] in ("words", ["words"])
+
+
+# ---------------------------------------------------------------- loading a preset
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_button_loads_its_preset_and_stays(page: AppTest, name: str) -> None:
+    start = next(n for n in PRESETS if n != name)
+    if start != "003":
+        page.query_params["preset"] = start
+        sound(page.run())
+    page.text_area(key="set_source").set_value("my own words").run()
+    button = page.button(key=f"documents_load_{name}")
+    assert button.label == f"Load {name}" and not button.disabled
+    sound(button.click().run())
+    setup = page.session_state["lab_setup"]
+    assert (setup.preset, setup.config, setup.source) == (name, PRESETS[name].config, "my own words")
+    assert loaded(page) == f"Loaded now: **{PRESETS[name].title}**, as its document has it."
+    assert page.button(key=f"documents_load_{name}").disabled
+    assert [b.label for b in page.button if "is loaded" in b.label] == [f"{name} is loaded"]
+    assert re.search(rf"<b>{name}</b><br>[^<]*<span[^>]*>[^<]*<br><b>loaded now", bodies(page)[0])
+    assert bodies(page)[0].count("loaded now") == 1
+
+
+def test_a_changed_preset_says_what_is_changed_and_can_be_loaded_afresh(page: AppTest) -> None:
+    sound(page.select_slider(key="set_n_heads").set_value(8).run())
+    assert loaded(page) == f"Loaded now: **{PRESETS['003'].title}**, with `n_heads` changed."
+    button = page.button(key="documents_load_003")
+    assert button.label == "Load 003" and not button.disabled
+    sound(button.click().run())
+    assert page.session_state["lab_setup"].config == PRESETS["003"].config
+
+
+def test_trained_weights_are_none_of_the_five(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = PRESETS["000"].config
+    card = Card(name="some", title="Some trained model", config=config, tokenizers=dict, load=lambda: build(config))
+    monkeypatch.setattr("viz_core.ui.setup.catalogue", lambda: {"some": card})
+    setup = Setup(weights="some")
+    assert loaded_words(setup).startswith("Loaded now are trained weights, **Some trained model**")
+    assert not any(is_loaded(setup, name) for name in PRESETS)
+    assert "loaded now" not in comparison_html()
+
+
+# ---------------------------------------------------------------- the lists
+
+
+def test_every_row_is_there_once_with_its_link() -> None:
+    listed = concepts_html() + faults_html()
+    hrefs = [html.unescape(h) for h in re.findall(r'href="([^"]*)"', listed)]
+    assert Counter(hrefs) == Counter(address(document, place) for document, place in places() if place.page)
+    assert listed.count("comes with ") == sum(not place.page for _, place in places())
+    for text in [c.text for c in CONCEPTS] + [f.printed for f in FAULTS]:
+        assert listed.count(f"<div>{html.escape(text)}</div>") == 1
+    for document in PRESETS:
+        assert f"({sum(c.document == document for c in CONCEPTS)})</span></summary>" in concepts_html()
+
+
+def test_the_loaded_documents_rows_are_unfolded(page: AppTest) -> None:
+    for body in bodies(sound(page))[1:]:
+        assert re.findall(r'<details class="group" open><summary>(\d+)', body) == ["003"]
+
+
+def test_the_count_is_the_tables(page: AppTest) -> None:
+    (said,) = [m.value for m in page.markdown if m.value.startswith("Of the rows")]
+    now, all_, *later = map(int, re.findall(r"\d+", counted()))
+    waiting = [place for _, place in places() if not place.page]
+    assert (now, all_) == (len(list(places())) - len(waiting), len(list(places())))
+    assert later == [len(waiting), *Counter(place.later for place in waiting).values()]
+    assert counted() in said
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_link_to_a_preset_opens_it_however_the_app_opens(name: str) -> None:
+    link = address(name, Place("home", "its whole model"))
+    params = dict(parse_qsl(link.removeprefix("./").removeprefix("?"), keep_blank_values=True))
+    assert from_link(params) == (with_preset(Setup(), name), [])

@@ -1,0 +1,404 @@
+"""The Positions page, without a browser: every section on every model, its numbers, its link, and what it refuses."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.tolerances import TABLE
+from viz_core.config import CHOICES
+from viz_core.experiments.order import reorder, swap
+from viz_core.model.positions import sinusoidal
+from viz_core.presets import PRESETS
+from viz_core.run import build, run
+from viz_core.ui import schemes
+from viz_core.ui.positions import SECTIONS
+from viz_core.ui.setup import from_link
+
+APP = Path(__file__).parents[2] / "app.py"
+TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
+        "n_decoder_layers": "1", "max_len": "20", "source_vocab_size": "200", "target_vocab_size": "200"}  # fmt: skip
+QUESTION = "How does a model without a notion of order learn who comes first?"
+Open = Callable[..., AppTest]
+each_section = pytest.mark.parametrize("section", SECTIONS)
+
+
+@pytest.fixture
+def open_at() -> Iterator[Open]:
+    """`open_at("matrix", pos_length="50")` → that section, already run."""
+
+    def open_at(section: str = "waves", **params: str) -> AppTest:
+        at = AppTest.from_file(APP, default_timeout=60)
+        at.query_params.update(TINY | {"pos_section": section} | params)
+        at.run()
+        return sound(at.switch_page("pages/positions.py").run())
+
+    yield open_at
+
+
+def sound(at: AppTest) -> AppTest:
+    assert not at.exception, [e.message for e in at.exception]
+    assert not at.error
+    assert at.title[0].value == QUESTION
+    return at
+
+
+def words(at: AppTest) -> str:
+    """Everything written on the page."""
+    kinds = (at.markdown, at.caption, at.info, at.warning, at.success, at.text)
+    return "\n".join(e.value for kind in kinds for e in kind)
+
+
+def charts(at: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
+
+
+def numbers(values: Any) -> np.ndarray:
+    """A Plotly array, sent as base64 or as a list."""
+    if isinstance(values, list):
+        return np.array(values)
+    import base64
+
+    return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+
+
+def panels(at: AppTest) -> dict[str, np.ndarray]:
+    """Title → the values that were sent, of every canvas on the page."""
+    found = {}
+    for component in at.get("bidi_component"):
+        data = component.proto.bytes
+        if not data:
+            continue
+        size = int.from_bytes(data[:4], "little")
+        header = json.loads(data[4 : 4 + size])
+        for p in header["panels"]:
+            rows, cols = p["shape"]
+            found[p["title"]] = np.frombuffer(data, "<f4", rows * cols, 4 + size + p["values"]).reshape(rows, cols)
+    return found
+
+
+def clock_data(at: AppTest) -> dict[str, Any]:
+    (found,) = [d for c in at.get("bidi_component") if (d := json.loads(c.proto.json or "{}")) and "faces" in d]
+    return found
+
+
+def table(at: AppTest) -> list[list[str]]:
+    """The rows of the page's table."""
+    (body,) = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
+    rows = re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2])
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+
+
+def link(at: AppTest) -> dict[str, str]:
+    return {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
+
+
+# ---------------------------------------------------------------- every section, every model
+
+
+@each_section
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_section_with_every_preset(open_at: Open, preset: str, section: str) -> None:
+    sizes = {} if PRESETS[preset].config.qk_dim else {"qk_dim": ""}
+    params = {k: v for k, v in (TINY | {"preset": preset} | sizes).items() if v}
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params.update(params | {"pos_section": section})
+    sound(at.run().switch_page("pages/positions.py").run())
+    assert not at.warning
+    assert charts(at) or panels(at)  # it opens on a picture
+
+
+@pytest.mark.parametrize("section", ["sentence", "schemes", "experiments"])
+@pytest.mark.parametrize("position", CHOICES["position"])
+@pytest.mark.parametrize("architecture", CHOICES["architecture"])
+def test_every_kind_of_model(open_at: Open, architecture: str, position: str, section: str) -> None:
+    at = open_at(section, architecture=architecture, position=position)
+    assert not at.warning and panels(at)
+    added = position in ("sinusoidal", "learned")
+    assert ("adds no positions to the input" in words(at)) == (section == "sentence" and not added)
+
+
+@each_section
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"pos_length": "1"}, {"pos_width": "1"}, {"pos_width": "1", "pos_length": "1"}, {"pos_width": "2"}, {"pos_width": "3"},
+        {"pos_width": "21", "pos_k": "0"}, {"pos_length": "5000", "pos_width": "16", "pos_row": "4990"},
+        {"source": "one", "target": "x"}, {"n_heads": "1"}, {"n_heads": "16", "d_model": "16"},
+        {"n_heads": "3", "d_model": "15", "qk_dim": "9"}, {"d_model": "18", "qk_dim": "18"},
+        {"source": "a b\nc d e", "target": "x\ny z", "item": "1"}, {"tokenizer": "ids", "source": "5 6 7", "target": "8"},
+        {"pos_base": "10"}, {"position_base": "123.5"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_odd_widths_one_token_one_head_and_other_corners(open_at: Open, params: dict[str, str], section: str) -> None:
+    assert not open_at(section, **params).warning
+
+
+@each_section
+def test_5000_positions_of_512_dimensions(open_at: Open, section: str) -> None:
+    at = open_at(section, pos_length="5000", pos_width="512")
+    sent = sum(len(c.proto.bytes or b"") + len(c.proto.json or "") for c in at.get("bidi_component"))
+    sent += sum(len(c.proto.spec) for c in at.get("plotly_chart"))
+    assert sent < 2_000_000
+    if section == "matrix":
+        assert "The overview is pooled" in words(at)
+        assert panels(at)["The whole table: 5,000 positions × 512 dimensions"].shape == (250, 512)
+
+
+@each_section
+def test_without_a_sentence_the_page_stays(open_at: Open, section: str) -> None:
+    at = open_at(section, source=" ", target=" ")
+    assert "There is nothing to read yet" in words(at)
+    reads = section in ("sentence", "schemes", "experiments")
+    assert ("This section reads your sentence" in words(at)) == reads
+    assert bool(charts(at) or panels(at)) != reads
+    if section == "experiments":
+        at.query_params["pos_sentence"] = "狗咬人"
+        assert panels(sound(at.run()))
+
+
+def test_what_is_typed_stays_text(open_at: Open) -> None:
+    prepend, rope = {"pos_experiment": "prepend"}, {"pos_scheme": "rope"}
+    for section, params in (("experiments", {}), ("experiments", prepend), ("schemes", rope)):
+        at = open_at(section, source="<b>x</b> $y$ **z** `q`", pos_front="<i> $a$ **b**", **params)
+        assert "<b>" not in "".join(h.proto.body for h in at.get("html"))
+        code = re.findall(r"(`+ .*? `+)", words(at))
+        assert section != "experiments" or {"` < `", "` $ `", "`` ` ``"} <= set(code)
+
+
+# ---------------------------------------------------------------- the link
+
+
+def test_the_section_is_in_the_link(open_at: Open) -> None:
+    at = open_at("waves")
+    assert "pos_section" not in link(at)
+    next(g for g in at.get("button_group") if g.proto.label == "Section").set_value("clock").run()
+    assert link(sound(at))["pos_section"] == "clock" and clock_data(at)
+
+
+def test_a_view_that_is_not_to_be_had_is_said(open_at: Open) -> None:
+    at = open_at("waves", pos_length="20", pos_at="70")
+    assert "Position in the formula 70 is not there; 19 is shown." in words(at)
+    assert at.slider(key="set_pos_at").value == 19
+    at = open_at("waves", pos_base="77")
+    assert "Base ` 77 ` is not to be had here; ` 10000 ` is shown." in words(at)
+    at = open_at("schemes", pos_scheme="rope", pos_query="900")
+    assert "Query of 900 is not there; 5 is shown." in words(at)
+
+
+def test_the_table_as_in_the_model_and_as_in_document_001(open_at: Open) -> None:
+    at = open_at("waves", position_base="500", pos_dims="0,1")
+    sound(at.button(key="pos_model").click().run())
+    assert link(at).items() >= {"pos_length": "20", "pos_width": "16", "pos_base": "500"}.items()
+    assert "500^{2i/16}" in words(at) and len(charts(at)[0]["data"][0]["x"]["bdata"]) > 0
+    sound(at.button(key="pos_001").click().run())
+    assert not {"pos_length", "pos_width", "pos_base", "pos_dims"} & link(at).keys()
+
+
+# ---------------------------------------------------------------- the numbers on the page
+
+
+def test_the_page_opens_on_document_001s_plot(open_at: Open) -> None:
+    (figure,) = charts(open_at())
+    for trace, dim in zip(figure["data"], range(4, 8), strict=False):
+        np.testing.assert_allclose(numbers(trace["y"]), sinusoidal(100, 20)[:, dim], atol=TABLE)
+
+
+def test_no_dimension_is_a_sentence_and_narrow_tables_drop_what_they_lack(open_at: Open) -> None:
+    at = open_at(pos_width="3")
+    assert "No dimension is chosen: add one from 0 to 2" in words(at) and not charts(at)
+    at = open_at(pos_width="6", pos_dims="4,5,6,7")
+    assert [t["name"] for t in charts(at)[0]["data"] if t.get("name")] == ["dim 4 · sin", "dim 5 · cos"]
+
+
+def test_the_window_holds_the_tables_own_cells(open_at: Open) -> None:
+    at = open_at("matrix", pos_length="5000", pos_width="512", pos_row="3000", pos_col="40")
+    window = panels(at)["Full precision: positions 3,000 to 3,023, dimensions 40 to 49"]
+    np.testing.assert_allclose(window, sinusoidal(5000, 512)[3000:3024, 40:50], atol=TABLE)
+    sound(at.number_input(key="set_pos_row").set_value(10).run())
+    assert "Full precision: positions 10 to 33, dimensions 40 to 49" in panels(at)
+    at = open_at("matrix", pos_length="5000", pos_width="512", pos_row="4999", pos_col="511")
+    assert "Full precision: positions 4,976 to 4,999, dimensions 502 to 511" in panels(at)
+    assert "The window's first position 4,999 is not there; 4,976 is shown." in words(at)
+
+
+def test_a_small_table_needs_no_window(open_at: Open) -> None:
+    assert list(panels(open_at("matrix", pos_length="50"))) == ["The whole table: 50 positions × 20 dimensions"]
+
+
+def test_the_clock_is_given_speeds_and_a_position(open_at: Open) -> None:
+    at = open_at("clock", pos_k="7", pos_at="42")
+    data = clock_data(at)
+    assert data["position"] == 42 and (data["first"], data["last"]) == (0, 99)
+    table = sinusoidal(120, 20).numpy()
+    for face in data["faces"]:
+        dim = int(face["title"].split(",")[0])
+        for phase, length, shift in face["hands"]:
+            angle = phase + face["speed"] * (42 + shift)
+            tip, row = (length * np.sin(angle), length * np.cos(angle)), table[42 + int(shift)]
+            assert tip == pytest.approx(tuple(row[dim : dim + 2]), abs=TABLE)
+    assert [hand[2] for hand in data["faces"][0]["hands"]] == [0, 7]
+
+
+def test_the_residual_of_a_shift_is_rounding_and_said(open_at: Open) -> None:
+    at = open_at("clock", pos_k="5")
+    (said,) = re.findall(r"over all 100 positions: \*\*(\S+)\*\*", words(at))
+    assert 0 <= float(said) < 1e-12
+    assert "has no cosine beside it" not in words(at)
+    assert "Dimension 20 has no cosine beside it" in words(open_at("clock", pos_width="21"))
+    assert "one sine without its cosine" in words(open_at("clock", pos_width="1"))
+
+
+def test_an_odd_width_says_what_breaks(open_at: Open) -> None:
+    even, odd = (words(open_at("similarity", pos_width=d, pos_base="10")) for d in ("20", "21"))
+    (worst,) = re.findall(r"closed form: \*\*(\S+)\*\*, which is rounding", even)
+    assert float(worst) < 1e-12 and "is odd" not in even
+    (miss,) = re.findall(r"of the 10 whole pairs by up to \*\*(\S+)\*\*", odd)
+    assert float(miss) > 1e-3 and "d_model 21 is odd" in odd and r"+ \sin\omega_{10}p\,\sin\omega_{10}q" in odd
+    assert r"= \sum_{i=0}^{9} \cos\omega_i(p-q)$$" in even
+
+
+@pytest.mark.parametrize("scale", ["model", "with", "without"])
+@pytest.mark.parametrize("model_scales", ["on", "off"])
+def test_the_three_parts_add_up_and_are_the_runs(open_at: Open, model_scales: str, scale: str) -> None:
+    at = open_at("sentence", scale_embedding=model_scales, pos_scale=scale, source="the cat sat")
+    capture = at_capture(at)
+    scaled = model_scales == "on" if scale == "model" else scale == "with"
+    shown = panels(at)
+    content = shown["Token embedding × √d_model" if scaled else "Token embedding"]
+    np.testing.assert_allclose(content, capture["encoder.tok_embed"][0] * (4 if scaled else 1), rtol=1e-6)
+    assert np.array_equal(shown["Position · sinusoidal"], capture["encoder.pos_embed"][0])
+    np.testing.assert_allclose(content + shown["Position · sinusoidal"], shown["Their sum"], atol=1e-5)
+    if scaled == (model_scales == "on"):
+        assert np.array_equal(shown["Their sum"], capture["encoder.embed"][0])
+
+
+def at_capture(at: AppTest) -> Any:
+    setup = at.session_state["lab_setup"]
+    return run(setup.config, [setup.source], [setup.target], seed=setup.seed, device="cpu")
+
+
+def test_512_against_16_and_7_against_16(open_at: Open) -> None:
+    """The example of document 001, d 512 and 10,000 words, on the typed tokens."""
+    at = AppTest.from_file(APP, default_timeout=60)
+    few = {"n_encoder_layers": "1", "n_decoder_layers": "1", "d_ff": "8"}
+    at.query_params.update({"preset": "001", "pos_section": "sentence"} | few)
+    sound(at.run().switch_page("pages/positions.py").run())
+    assert "N(0, 1) rows 22.63, times √d_model 512; Xavier, 10,000 words 0.3121, times √d_model 7.062" in words(at)
+    (figure,) = charts(at)
+    scaled = next(t for t in figure["data"] if t["name"] == "embedding × √512")
+    assert numbers(scaled["x"])[1] == pytest.approx(512, rel=0.05) and numbers(scaled["x"])[2] == pytest.approx(7.06, rel=0.05)
+    assert figure["layout"]["annotations"][0]["text"] == "position: 16"
+
+
+@pytest.mark.parametrize("head", [0, 1])
+def test_the_five_heads_are_those_of_five_runs(open_at: Open, head: int) -> None:
+    at = open_at("schemes", attn_head=str(head), source="the cat sat")
+    shown = panels(at)
+    for position in CHOICES["position"]:
+        config = from_link(TINY | {"position": position})[0].config
+        capture = run(config, ["the cat sat"], ["x"], device="cpu")
+        np.testing.assert_array_equal(shown[schemes.TITLES[position]], capture["encoder.layers.0.self_attn.weights"][0, head])
+    assert [row[0] for row in table(at)] == list(schemes.TITLES.values())
+
+
+def test_rope_says_one_score_three_ways(open_at: Open) -> None:
+    at = open_at("schemes", pos_scheme="rope", source="the cat sat", pos_query="2", pos_key="1")
+    config = from_link(TINY | {"position": "rope"})[0].config
+    capture = run(config, ["the cat sat"], ["x"], device="cpu")
+    raw = capture["encoder.layers.0.self_attn.raw_scores"][0, 0, 2, 1]
+    closed, model = map(float, re.findall(r"\*\*(\S+)\*\* by the closed form, \*\*(\S+)\*\* in the model", words(at))[0])
+    assert closed == pytest.approx(raw, abs=1e-5) and model == pytest.approx(raw, abs=1e-5)
+    scores = panels(at)["The score ⟨Rₘ q, Rₙ k⟩"]
+    assert np.diagonal(scores, -1) == pytest.approx([raw] * 7, abs=1e-5)
+    data = clock_data(at)
+    assert data["first"] == 1 and data["names"] == ["query of sat at {p}", "key of cat at {s}"]
+
+
+def test_a_scheme_that_does_not_fit_is_a_sentence(open_at: Open) -> None:
+    at = open_at("schemes", n_heads="2", d_model="16", qk_dim="6", pos_scheme="rope")
+    assert r"turns pairs of features, and a head's query is 3 wide" in words(at)
+    assert len([p for p in panels(at) if p in schemes.TITLES.values()]) == 4
+
+
+def test_alibi_in_an_encoder_is_called_an_extension(open_at: Open) -> None:
+    assert "an extension" in words(open_at("schemes", pos_scheme="alibi"))
+    assert "an extension" not in words(open_at("schemes", pos_scheme="alibi", architecture="decoder-only"))
+
+
+def test_an_untrained_table_is_called_noise(open_at: Open) -> None:
+    for position in ("learned", "sinusoidal"):
+        at = open_at("schemes", pos_scheme="learned", position=position)
+        model = build(from_link(TINY | {"position": "learned"})[0].config)
+        shown = panels(at)["The learned table: 20 rows × 16 features"]
+        np.testing.assert_array_equal(shown, model.encoder.pos_embedding.weight.detach())
+        assert "untrained: noise" in words(at)
+
+
+def test_the_verdict_is_the_experiments(open_at: Open) -> None:
+    at = open_at("experiments", source="the cat sat on")
+    setup = at.session_state["lab_setup"]
+    ids = run(setup.config, ["the cat sat on"], ["x"])["ids.source"][0].tolist()
+    expected = reorder(build(setup.config), ids, swap(4, 1, 3))
+    (verdict,) = [s.value for s in at.success]
+    assert verdict == expected.verdict
+    rows = {row[0]: row for row in table(at)}
+    assert rows["None"][1] == f"{expected.rows[-1].free:.2g} · permuted" and rows["None"][2].endswith(" · seen")
+    moved = panels(at)["Without a mask"]
+    np.testing.assert_allclose(moved[:, 1], expected.rows[1].moved, rtol=1e-6)
+
+
+def test_two_words_of_your_choice(open_at: Open) -> None:
+    at = open_at("experiments", source="the cat sat on")
+    assert "and then: ` the ` ` on ` ` sat ` ` cat `" in words(at)
+    sound(at.selectbox(key="set_pos_a").set_value(0).run())
+    assert link(at)["pos_a"] == "0" and "and then: ` on ` ` cat ` ` sat ` ` the `" in words(at)
+    sound(at.selectbox(key="set_pos_b").set_value(0).run())
+    assert "A word cannot change places with itself" in words(at) and not at.success
+
+
+@pytest.mark.parametrize(("typed", "then"), [("我爱你", "` 你 ` ` 爱 ` ` 我 `"), ("狗咬人", "` 人 ` ` 咬 ` ` 狗 `")])
+def test_the_documents_sentences_are_one_click_away(open_at: Open, typed: str, then: str) -> None:
+    at = open_at("experiments")
+    next(g for g in at.get("button_group") if g.proto.label == "Sentence").set_value(typed).run()
+    assert f"and then: {then}" in words(sound(at)) and at.success
+    assert "mirror image" in at.success[0].value
+
+
+def test_every_experiment_has_its_button(open_at: Open) -> None:
+    at = open_at("experiments", source="the cat sat on")
+    first = at.success[0].value
+    sound(at.button(key="pos_do_shuffle").click().run())
+    shuffled = at.success[0].value
+    orders = {re.findall("and then: (.*)", words(at))[0]}
+    for _ in range(4):
+        sound(at.button(key="pos_again").click().run())
+        orders.add(re.findall("and then: (.*)", words(at))[0])
+    assert len(orders) > 1 and "pos_draw" in link(at)
+    sound(at.button(key="pos_do_prepend").click().run())
+    assert "in layer 0 the same two words score the same" in at.success[0].value and charts(at)
+    sound(at.text_input(key="set_pos_front").set_value("  ").run())
+    assert "There is no word to put in front: type one." in words(at)
+    sound(at.button(key="pos_do_past").click().run())
+    assert table(at)[0][2].startswith("max_len=20 is too short for 21 tokens")
+    assert "every output a number" in table(at)[4][2]
+    assert first != shuffled and link(at)["pos_experiment"] == "past"
+
+
+def test_one_token_is_refused_where_order_is_asked_for(open_at: Open) -> None:
+    for experiment in ("swap", "shuffle"):
+        at = open_at("experiments", source="one", pos_experiment=experiment)
+        assert "One token has only one order: type a second word." in words(at) and not at.success
+
+
+def test_a_long_sentence_is_cut_and_said(open_at: Open) -> None:
+    long = " ".join(f"w{i}" for i in range(60))
+    at = open_at("experiments", source=long, max_len="100", source_vocab_size="5000")
+    assert "Your sentence has 60 tokens; the first 48 are read here." in words(at)
+    assert panels(at)["Without a mask"].shape == (48, 5)

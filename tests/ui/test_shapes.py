@@ -1,0 +1,304 @@
+"""Shapes without a browser: the table that is sent, its marks, its CSV reread by pandas, and runs that cannot happen."""
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.model.small import SMALL
+from viz_core.analysis.ledger import ledger, statistics, with_statistics
+from viz_core.config import CHOICES, TransformerConfig
+from viz_core.presets import PRESETS
+from viz_core.run import build, run
+from viz_core.text import Tokenizer
+from viz_core.ui import shapes
+from viz_core.ui.setup import Setup, from_link
+from viz_core.ui.views import LEDGER_COLUMNS
+from viz_core.weights.card import Card
+
+APP = Path(__file__).parents[2] / "app.py"
+TINY = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "1", "n_decoder_layers": "1", "max_len": "100",
+        "source_vocab_size": "50", "target_vocab_size": "50"}  # fmt: skip
+FIRST = ["name", "axes", "shape", "what it is"]
+
+
+def tiny(preset: str = "000", **more: str) -> dict[str, str]:
+    return {"preset": preset} | TINY | ({"qk_dim": "16"} if PRESETS[preset].config.qk_dim else {}) | more
+
+
+@pytest.fixture
+def open_shapes() -> Iterator[Any]:
+    def open_shapes(**params: str) -> AppTest:
+        at = AppTest.from_file(APP, default_timeout=60)
+        at.query_params.update(params)
+        at.run()
+        return sound(at.switch_page("pages/shapes.py").run())
+
+    yield open_shapes
+
+
+def sound(at: AppTest) -> AppTest:
+    assert not at.exception, [e.message for e in at.exception]
+    assert not at.error
+    return at
+
+
+def sent(at: AppTest) -> dict[str, Any]:
+    """What the table was given, its text read."""
+    (data,) = [data for c in at.get("bidi_component") if "table" in (data := json.loads(c.proto.json or "{}"))]
+    return data | json.loads(data["table"])
+
+
+def rows(at: AppTest) -> dict[str, dict[str, Any]]:
+    return {row["cells"][0]: row for row in sent(at)["rows"]}
+
+
+def labels(at: AppTest) -> list[str]:
+    return [column["label"] for column in sent(at)["columns"]]
+
+
+def prose(at: AppTest) -> str:
+    return "\n".join(m.value for m in at.markdown)
+
+
+def charts(at: AppTest) -> list[str]:
+    return [json.loads(c.proto.spec)["layout"]["title"]["text"] for c in at.get("plotly_chart")]
+
+
+def size(at: AppTest) -> shapes.Size:
+    return at.session_state[shapes.SEEN]
+
+
+# ---------------------------------------------------------------- the table
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_at_its_own_size(open_shapes: Any, preset: str) -> None:
+    at = open_shapes(preset=preset)
+    assert at.title[0].value == "What shape is every tensor, and what does it cost?"
+    assert not at.warning and labels(at) == FIRST
+    lines = ledger(*size(at))
+    assert [row["cells"] for row in sent(at)["rows"]] == [
+        [x.name, " ".join(x.stage.axes) or "–", " × ".join(map(str, x.shape)) or "a single number", x.stage.meaning] for x in lines
+    ]
+    assert charts(at) == ["Parameters by block", "FLOPs by block", "FLOPs against tokens", "Recorded bytes against tokens"]
+    assert "exactly as estimated before it ran" in prose(at)
+
+
+@pytest.mark.parametrize("position", CHOICES["position"])
+@pytest.mark.parametrize("architecture", CHOICES["architecture"])
+def test_every_kind_of_model(open_shapes: Any, architecture: str, position: str) -> None:
+    params = tiny(architecture=architecture, position=position, qk_dim="8")
+    at = open_shapes(**params)
+    config = from_link(params)[0].config
+    model = build(config)
+    assert f"**{sum(p.numel() for p in model.parameters()):,} parameters**" in prose(at)
+    capture = run(config, ["the cat sat on the mat"], ["猫 坐在 垫子 上"] if config.has_decoder else None, device="cpu")
+    assert [(n, " × ".join(map(str, capture[n].shape))) for n in capture if capture[n].shape] == [
+        (name, row["cells"][2]) for name, row in rows(at).items() if row["cells"][2] != "a single number"
+    ]
+    assert f"**{len(capture)} tensors**" in prose(at) and f"**{capture.nbytes:,} bytes**" in prose(at)
+
+
+def test_each_choice_adds_its_columns(open_shapes: Any) -> None:
+    for choice in LEDGER_COLUMNS:
+        at = open_shapes(**tiny(shapes_columns=choice))
+        added = [c.label for c in shapes.COLUMNS if c.choice == choice]
+        assert added and labels(at) == FIRST + added
+        assert all(len(row["cells"]) == len(labels(at)) for row in sent(at)["rows"])
+
+
+def test_the_choice_of_columns_is_in_the_link(open_shapes: Any) -> None:
+    at = open_shapes(**tiny())
+    (pills,) = [g for g in at.get("button_group") if g.proto.label == "More columns"]
+    sound(pills.set_value(["FLOPs", "bytes"]).run())
+    assert labels(at) == [*FIRST, "FLOPs", "bytes"]
+    assert at.query_params["shapes_columns"] in ("FLOPs,bytes", ["FLOPs,bytes"])
+
+
+def test_statistics_are_the_runs(open_shapes: Any) -> None:
+    at = open_shapes(**tiny(shapes_columns="statistics"))
+    capture = run(size(at)[0], ["the cat sat on the mat"], ["猫 坐在 垫子 上"], device="cpu")
+    assert labels(at)[4:] == ["min", "mean", "max", "std"]
+    for name in ("encoder.embed", "logits", "decoder.layers.0.self_attn.weights"):
+        x = capture[name].astype(np.float64)
+        assert rows(at)[name]["cells"][4:] == [f"{v:.6g}" for v in (x.min(), x.mean(), x.max(), x.std())]
+
+
+def test_the_filter_of_a_link_reaches_the_table(open_shapes: Any) -> None:
+    at = open_shapes(**tiny(shapes_filter="<b>$x$ scores", shapes_block="Decoder layer 0", shapes_part="attention"))
+    assert sent(at)["filter"] == {"text": "<b>$x$ scores", "block": "Decoder layer 0", "part": "attention"}
+    assert not at.warning and not at.info
+
+
+def test_a_block_or_part_that_is_not_there_is_named(open_shapes: Any) -> None:
+    at = open_shapes(**tiny(shapes_block="Encoder layer 9", shapes_part="`*magic*`"))
+    assert sent(at)["filter"] == {"text": "", "block": "all", "part": "all"}
+    assert [i.value for i in at.info] == [
+        "This model has no block ` Encoder layer 9 `: all are shown.",
+        "This model has no part `` `*magic*` ``: all are shown.",
+    ]
+
+
+# ---------------------------------------------------------------- marks
+
+
+def marked(at: AppTest, mark: str = "changed") -> set[str]:
+    return {name for name, row in rows(at).items() if row["mark"] == mark}
+
+
+def test_nothing_is_marked_at_first(open_shapes: Any) -> None:
+    at = open_shapes(**tiny())
+    assert not any(row["mark"] or row["was"] or row["note"] for row in sent(at)["rows"])
+    assert at.button(key="shapes_clear").disabled and at.toggle(key=shapes.MARKED).disabled
+
+
+def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Any) -> None:
+    at = open_shapes(preset="000", d_model="256", n_heads="8", qk_dim="256", shapes_columns="parameters")
+    assert at.button(key="shapes_try").label == "Try qk_dim 256 → 64"
+    sound(at.button(key="shapes_try").click().run())
+    assert size(at)[0].qk_dim == 64 and at.query_params["qk_dim"] in ("64", ["64"])
+    assert {name.rpartition(".")[2] for name in marked(at)} == {"q", "k"} and len(marked(at)) == 12
+    assert {name.rpartition(".")[2] for name in marked(at, "cost")} == {"raw_scores"}
+    row = rows(at)["decoder.layers.1.cross_attn.q"]
+    assert row["cells"][2] == "1 × 8 × 5 × 8" and row["was"] == {"2": "1 × 8 × 5 × 32", "4": 257 * 256, "5": row["was"]["5"]}
+    assert row["was"]["5"] == "W^Q w_q.weight 256 × 256, b^Q w_q.bias 256"
+    assert "shape 1 × 8 × 5 × 32 → 1 × 8 × 5 × 8" in row["note"]
+    assert "**qk\\_dim 256 → 64**: 12 of 143 tensors have another shape; 6 cost something else at the same shape;" in prose(at)
+    before, after = (sum(p.numel() for p in build(replace(size(at)[0], qk_dim=q)).parameters()) for q in (256, 64))
+    assert f"parameters {before:,} → {after:,}" in prose(at)
+    sound(at.toggle(key=shapes.MARKED).set_value(True).run())
+    assert sent(at)["marked"]
+    sound(at.button(key="shapes_clear").click().run())
+    assert not marked(at) and not sent(at)["marked"] and size(at)[0].qk_dim == 64
+
+
+def test_trained_weights_give_way_to_another_size(open_shapes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = {side: Tokenizer("word", 50) for side in ("source", "target")}
+    config = replace(SMALL, source_vocab_size=50, target_vocab_size=50)
+    card = Card(name="some", title="Some", config=config, tokenizers=lambda: words, load=lambda: build(config))
+    for module in ("setup", "frame", "cache"):
+        monkeypatch.setattr(f"viz_core.ui.{module}.catalogue", lambda: {"some": card})
+    at = open_shapes(weights="some")
+    assert at.session_state["lab_setup"].card is card and size(at)[0] == config
+    assert "the weights will be untrained" in at.button(key="shapes_try").help
+    sound(at.button(key="shapes_try").click().run())
+    assert at.session_state["lab_setup"].card is None and size(at)[0] == replace(config, qk_dim=2)
+    assert marked(at) and not at.warning
+
+
+def test_a_change_in_the_sidebar_is_marked_too(open_shapes: Any) -> None:
+    at = open_shapes(**tiny(position="none"))
+    sound(at.text_area(key="set_target").set_value("one two three four five six").run())
+    assert "target tokens 5 → 7" in prose(at)
+    assert rows(at)["logits"]["was"] == {"2": "1 × 5 × 50"} and not rows(at)["encoder.embed"]["mark"]
+    sound(at.selectbox(key="set_position").set_value("alibi").run())
+    assert "position none → alibi" in prose(at)
+    assert {name.rpartition(".")[2] for name in marked(at, "new")} == {"bias"} and not marked(at)
+
+
+def test_another_page_does_not_forget_the_marks(open_shapes: Any) -> None:
+    at = open_shapes(**tiny())
+    sound(at.button(key="shapes_try").click().run())
+    before = marked(at)
+    sound(at.switch_page("pages/step_by_step.py").run())
+    sound(at.switch_page("pages/shapes.py").run())
+    assert marked(at) == before != set()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"qk_dim": 256, "n_heads": 8}, 64), ({"qk_dim": None, "n_heads": 4}, 16), ({"qk_dim": 4, "n_heads": 4}, 4),
+        ({"qk_dim": 24, "n_heads": 4, "position": "rope"}, 8), ({"qk_dim": 8, "n_heads": 4, "position": "rope"}, 8),
+        ({"qk_dim": 12 * 4, "n_heads": 4, "position": "rope"}, 8),
+    ],
+)  # fmt: skip
+def test_a_quarter_of_qk_dim_fits_the_heads(change: dict[str, Any], expected: int) -> None:
+    config = TransformerConfig(**change)
+    assert shapes.narrower(config) == expected
+    replace(config, qk_dim=shapes.narrower(config))  # is a valid model
+
+
+def test_many_changes_are_named_in_part() -> None:
+    before = (PRESETS["000"].config, 1, 6, 5)
+    said = shapes.difference(before, (PRESETS["004"].config, 2, 6, 5))
+    assert re.match(r"\*\*[^*]+ and \d+ more\*\*: ", said) and "are new" in said
+    assert shapes.difference(before, before) == "**Nothing that has a size**: 0 of 143 tensors have another shape."
+
+
+# ---------------------------------------------------------------- the CSV
+
+
+@pytest.mark.parametrize("config", [SMALL, replace(SMALL, tie_output=True, position="alibi"), PRESETS["003"].config])
+def test_the_csv_reread_by_pandas_is_the_table(config: TransformerConfig) -> None:
+    capture = run(config, ["a b c", "d"], ["x y", "z"] if config.has_decoder else None, device="cpu")
+    s, t = (capture[f"ids.{side}"].shape[1] if f"ids.{side}" in capture else 0 for side in ("source", "target"))
+    lines = with_statistics(ledger(config, 2, s, t), statistics(capture))
+    read = pd.read_csv(io.BytesIO(shapes.as_csv(lines)))
+    assert list(read.columns) == [c.label for c in shapes.COLUMNS]
+    assert list(read.name) == list(capture) and len(read) == len(lines)
+    for column in shapes.COLUMNS:
+        for value, line in zip(read[column.label], lines, strict=True):
+            assert value == column.cell(line), (line.name, column.label)
+    assert list(read["bytes"]) == [x.nbytes for x in capture.values()]
+    assert list(read["dtype"]) == [str(x.dtype) for x in capture.values()]
+    assert list(read["cells"]) == [x.size for x in capture.values()]
+    for name in ("encoder.embed", "encoder.layers.0.ffn.out"):
+        x = capture[name].astype(np.float64)
+        row = read[read.name == name].iloc[0]
+        assert [row["min"], row["mean"], row["max"], row["std"]] == [x.min(), x.mean(), x.max(), x.std()]
+
+
+def test_without_a_run_the_statistics_are_empty() -> None:
+    read = pd.read_csv(io.BytesIO(shapes.as_csv(ledger(SMALL, 2, 5, 3))))
+    for name in ("min", "mean", "max", "std", "masked", "infinite", "NaN"):
+        assert read[name].isna().all()
+    assert read.drop(columns=["min", "mean", "max", "std", "masked", "infinite", "NaN"]).notna().all(axis=None)
+
+
+def test_the_file_is_named_by_its_setup() -> None:
+    setup = Setup()
+    assert shapes.file_name(setup) == "shapes_000.csv"
+    narrow = replace(setup, config=replace(setup.config, qk_dim=8, mask_fill=-1e9), seed=7)
+    assert shapes.file_name(narrow) == "shapes_000_qk_dim=8_mask_fill=-1000000000.0_seed=7.csv"
+
+
+# ---------------------------------------------------------------- without a run
+
+
+def test_gpt2_small_at_1024_tokens_has_a_ledger(open_shapes: Any) -> None:
+    at = open_shapes(
+        preset="000", architecture="decoder-only", n_heads="12", d_model="768", qk_dim="768", d_ff="3072", n_decoder_layers="12",
+        norm="pre", position="learned", max_len="1024", target_vocab_size="30000", tie_output="on",
+        shapes_columns="statistics,FLOPs", target=" ".join(["a"] * 1023),
+    )  # fmt: skip
+    (problem,) = [w.value for w in at.warning]
+    assert problem.startswith("This run would record ")
+    assert rows(at)["decoder.layers.11.self_attn.weights"]["cells"][2] == "1 × 12 × 1024 × 1024"
+    assert rows(at)["decoder.layers.0.self_attn.z"]["cells"][-5] == 2 * 12 * 1024 * 1024 * 64  # FLOPs, before four empty cells
+    assert rows(at)["logits"]["cells"][-4:] == [None] * 4
+    assert "would record" in prose(at) and "so it is not run" in prose(at)
+    assert any("Statistics need a run" in i.value for i in at.info)
+    assert len(charts(at)) == 4
+
+
+def test_without_a_text_there_are_parameters_and_growth(open_shapes: Any) -> None:
+    at = open_shapes(**tiny(source=" "))
+    assert "nothing to read yet" in at.warning[0].value
+    assert not at.get("bidi_component") and not at.get("download_button")
+    assert charts(at) == ["Parameters by block", "FLOPs against tokens", "Recorded bytes against tokens"]
+
+
+def test_the_totals_tell_a_wrong_estimate(open_shapes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_core.capture.Capture.nbytes", property(lambda self: 7))
+    said = prose(open_shapes(**tiny()))
+    assert "records **7 bytes**" in said and "were estimated" in said and "exactly" not in said

@@ -1,0 +1,348 @@
+"""What attention does, in numbers: how a head spreads, where it looks, what one weight is made of, and what it buys.
+
+Arrays keep the axes of the stage table: H head, T query token, S key token, K query/key feature, V value feature,
+D feature of the residual stream. Entropies are in nats.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.stages import Side
+
+Kind = Literal["encoder", "decoder", "cross"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Step = Literal["raw", "scaled", "biased", "masked", "weights"]
+STEPS: tuple[Step, ...] = get_args(Step)
+STAGE = {"raw": "raw_scores", "scaled": "scores", "masked": "masked_scores", "weights": "weights"}
+MASK = {"encoder": "masks.source", "decoder": "masks.target", "cross": "masks.cross"}
+
+
+# ---------------------------------------------------------------- which attention there is
+
+
+def kinds(config: TransformerConfig) -> tuple[Kind, ...]:
+    """The kinds of attention that a model has, those without a layer left out."""
+    own = {"encoder": config.has_encoder, "decoder": config.has_decoder, "cross": config.has_cross_attention}
+    return tuple(k for k in KINDS if own[k] and n_layers(config, k))
+
+
+def n_layers(config: TransformerConfig, kind: Kind) -> int:
+    return config.n_encoder_layers if kind == "encoder" else config.n_decoder_layers
+
+
+def module(kind: Kind, layer: int) -> str:
+    """Path of one attention: "decoder.layers.1.cross_attn"."""
+    side = "encoder" if kind == "encoder" else "decoder"
+    return f"{side}.layers.{layer}.{'cross_attn' if kind == 'cross' else 'self_attn'}"
+
+
+def sides(kind: Kind) -> tuple[Side, Side]:
+    """Whose tokens ask and whose are asked: ("target", "source") in cross-attention."""
+    return "source" if kind == "encoder" else "target", "target" if kind == "decoder" else "source"
+
+
+def real(capture: Capture, side: Side, item: int) -> np.ndarray:
+    """bool [T]: which tokens of a sentence are not padding."""
+    pad = capture.config.source_pad_id if side == "source" else capture.config.target_pad_id
+    found: np.ndarray = capture[f"ids.{side}"][item] != pad
+    return found
+
+
+def allowed(capture: Capture, kind: Kind, item: int) -> np.ndarray:
+    """bool [T, S]: the mask that attention used for one sentence, the same in every layer and head."""
+    mask: np.ndarray = capture[MASK[kind]][item, 0]
+    return mask
+
+
+def steps(config: TransformerConfig, kind: Kind) -> tuple[Step, ...]:
+    """The stops from q·k to the weights; a position bias only where the model has one."""
+    biased = config.position == "alibi" and kind != "cross"
+    return tuple(s for s in STEPS if s != "biased" or biased)
+
+
+def at_step(capture: Capture, kind: Kind, layer: int, head: int, item: int, step: Step) -> np.ndarray:
+    """One head [T, S] at one of its steps. "biased" is scores + bias, which no stage records."""
+    path = module(kind, layer)
+    if step == "biased":
+        biased: np.ndarray = capture[f"{path}.scores"][item, head] + capture[f"{path}.bias"][0, head]
+        return biased
+    found: np.ndarray = capture[f"{path}.{STAGE[step]}"][item, head]
+    return found
+
+
+# ---------------------------------------------------------------- how a row is spread
+
+
+def entropy(weights: np.ndarray) -> np.ndarray:
+    """-Σ w ln w over the last axis, in nats, with 0 ln 0 = 0. [..., S] -> [...]; NaN stays NaN."""
+    w = np.asarray(weights, np.float64)
+    logs = np.log(w, out=np.zeros_like(w), where=w > 0)
+    found: np.ndarray = -(w * logs).sum(axis=-1)
+    return found + 0.0  # no -0
+
+
+def entropy_bounds(scores: np.ndarray, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the most that a row's entropy can be, in nats, each [...]. scores, visible: [..., S].
+
+    Most: ln n for n visible keys. Least: what n logits of this 2-norm around their mean allow (Zhai et al. 2023,
+    "Stabilizing Transformer Training by Preventing Attention Entropy Collapse", theorem 3.1), reached where all but one
+    are equal. scores are what the softmax sees; cells that are not visible do not count. Both 0 where n < 2.
+    """
+    n = visible.sum(axis=-1).astype(np.float64)
+    many = n > 1
+    n = np.where(many, n, 2)
+    seen = np.where(visible, np.asarray(scores, np.float64), 0.0)
+    centred = np.where(visible, seen - (seen.sum(axis=-1) / n)[..., None], 0.0)
+    sigma = np.sqrt((centred**2).sum(axis=-1))
+    beta = np.exp(-sigma * np.sqrt(n / (n - 1)))
+    rest = (n - 1) * beta
+    least = np.log1p(rest) + sigma * np.sqrt(n / (n - 1)) * rest / (1 + rest)
+    return np.where(many, least, 0.0), np.where(many, np.log(n), 0.0)
+
+
+def distance(weights: np.ndarray) -> np.ndarray:
+    """Σ_s w |t - s|, the mean number of places between a query and what it looks at. [..., T, S] -> [..., T]."""
+    t, s = np.indices(weights.shape[-2:])
+    found: np.ndarray = (weights * np.abs(t - s)).sum(axis=-1)
+    return found
+
+
+def share(weights: np.ndarray, offset: int) -> np.ndarray:
+    """The weight of the key at t + offset, 0 where there is none. [..., T, S] -> [..., T]."""
+    t, s = np.indices(weights.shape[-2:])
+    return np.where(s == t + offset, weights, 0.0).sum(axis=-1)
+
+
+def relative(weights: np.ndarray, visible: np.ndarray) -> np.ndarray:
+    """weight × number of visible keys: 1 where a query looks at all of them alike. [..., T, S]."""
+    found: np.ndarray = weights * visible.sum(axis=-1, keepdims=True)
+    return found
+
+
+def mean_over_heads(weights: np.ndarray) -> np.ndarray:
+    """[H, T, S] -> [T, S]."""
+    found: np.ndarray = weights.mean(axis=0)
+    return found
+
+
+class Profile(NamedTuple):
+    """What one head does to one sentence: means over the queries that are words and see a key.
+
+    Those that compare places (distance, itself, previous, next) are NaN in cross-attention, where queries and keys
+    are different sentences. `queries` counts the rows; `odd` those that hold NaN, which are left out.
+    """
+
+    kind: Kind
+    layer: int
+    head: int
+    entropy: float
+    least: float
+    most: float
+    distance: float
+    itself: float
+    previous: float
+    next: float
+    first: float
+    padding: float
+    largest: float
+    queries: int
+    odd: int
+
+
+def profiles(capture: Capture, kind: Kind, item: int) -> list[Profile]:
+    """A line for each head of a kind, layer by layer."""
+    asks, asked = sides(kind)
+    visible = allowed(capture, kind, item)
+    counts = real(capture, asks, item) & visible.any(axis=-1)  # [T]
+    is_padding = ~real(capture, asked, item)  # [S]
+    found = []
+    for layer in range(n_layers(capture.config, kind)):
+        weights = capture[f"{module(kind, layer)}.weights"][item]  # [H, T, S]
+        scores = capture[f"{module(kind, layer)}.masked_scores"][item]
+        for head, (w, z) in enumerate(zip(weights, scores, strict=True)):
+            good = counts & np.isfinite(w).all(axis=-1)
+            rows = w.astype(np.float64)
+            least, most = entropy_bounds(z, visible)
+            places = [distance(rows), share(rows, 0), share(rows, -1), share(rows, 1)]
+            if kind == "cross":
+                places = [np.full(len(w), np.nan)] * 4
+            columns = (entropy(rows), least, most, *places, rows[:, 0], rows[:, is_padding].sum(axis=-1))
+            means = [float(x[good].mean()) if good.any() else math.nan for x in columns]
+            means.append(float(rows[good].max()) if good.any() else math.nan)
+            named = dict(zip(Profile._fields[3:13], means, strict=True))
+            odd = int((counts & ~good).sum())
+            found.append(Profile(kind, layer, head, **named, queries=int(good.sum()), odd=odd))
+    return found
+
+
+# ---------------------------------------------------------------- through the layers
+
+
+def rollout(weights: Sequence[np.ndarray]) -> np.ndarray:
+    """Attention rollout (Abnar & Zuidema 2020): how much of each input token is in each place after each layer.
+
+    weights: one [H, T, T] a layer, self-attention. Heads are averaged, A = ½W + ½I stands for the residual connection,
+    R_l = A_l R_(l-1). -> [L, T, T]; rows sum to 1 where the weights' rows do.
+    """
+    found: list[np.ndarray] = []
+    for layer in weights:
+        w = mean_over_heads(layer.astype(np.float64))  # [T, T]
+        a = 0.5 * w + 0.5 * np.eye(len(w))
+        found.append(a @ found[-1] if found else a)
+    return np.stack(found)
+
+
+def rollout_of(capture: Capture, kind: Kind, item: int) -> np.ndarray:
+    """Rollout of one sentence through a stack's self-attention, [L, T, T]. `ValueError` for cross-attention."""
+    if kind == "cross":
+        raise ValueError("kind='cross' has no rollout, which follows one sentence through its own layers; use encoder or decoder.")
+    return rollout([capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))])
+
+
+# ---------------------------------------------------------------- all heads at once
+
+
+class Tiles(NamedTuple):
+    """Every head of a kind: values [L, H, r, c] in blocks of `block` cells, the largest of each; blocked [r, c]."""
+
+    values: np.ndarray
+    blocked: np.ndarray
+    block: tuple[int, int]
+
+
+def tiles(capture: Capture, kind: Kind, item: int, most: int, uniform: bool = False) -> Tiles:
+    """The weights of all layers and heads for one sentence, max-pooled to at most most × most cells a head.
+
+    uniform: weight × number of visible keys instead. A block is `blocked` where the mask forbids all of it; NaN outranks
+    every number.
+    """
+    visible = allowed(capture, kind, item)
+    stack = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
+    pooled = [max_pool(relative(w, visible) if uniform else w, most) for w in stack]
+    block = (-(-visible.shape[0] // most), -(-visible.shape[1] // most))
+    return Tiles(np.stack(pooled), ~max_pool(visible, most).astype(bool), block)
+
+
+def max_pool(x: np.ndarray, most: int) -> np.ndarray:
+    """[..., T, S] in the smallest equal blocks that give at most most × most cells, the largest of each (NaN first)."""
+    *lead, rows, cols = x.shape
+    high, wide = -(-rows // most), -(-cols // most)
+    if high == wide == 1:
+        return x
+    low = False if x.dtype == bool else -np.inf
+    short = [(0, 0)] * len(lead) + [(0, -rows % high), (0, -cols % wide)]
+    full = np.pad(x, short, constant_values=low) if rows % high or cols % wide else x
+    tall = full.reshape(*lead, full.shape[-2] // high, high, full.shape[-1]).max(axis=-2)  # rows first: whole rows are quick
+    pooled: np.ndarray = tall.reshape(*tall.shape[:-1], full.shape[-1] // wide, wide).max(axis=-1)
+    return pooled
+
+
+# ---------------------------------------------------------------- one number
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """How one weight came about, in float64 from the recorded q and k: products → sum → ÷ √d_k → + bias → mask → softmax.
+
+    `root` is 1 where the model does not scale. `exponential` is e^(masked - top), `total` the same over the whole row.
+    A row without a visible key is `empty`: its weight is 0 by rule, unless the model leaves it `as_filled`.
+    `recorded` is the weight that the model itself computed, in float32.
+    """
+
+    products: np.ndarray  # [K]
+    raw: float
+    root: float
+    scaled: float
+    bias: float | None
+    biased: float
+    visible: bool
+    masked: float
+    top: float
+    exponential: float
+    total: float
+    weight: float
+    empty: bool
+    recorded: float
+
+
+def chain(capture: Capture, kind: Kind, layer: int, head: int, item: int, query: int, key: int) -> Chain:
+    """The arithmetic of weights[query, key] of one head."""
+    path, config = module(kind, layer), capture.config
+    rotated = "_rot" if config.position == "rope" and kind != "cross" else ""
+    q = capture[f"{path}.q{rotated}"][item, head, query].astype(np.float64)  # [K]
+    keys = capture[f"{path}.k{rotated}"][item, head].astype(np.float64)  # [S, K]
+    root = math.sqrt(config.d_k) if config.scale_scores else 1.0
+    biases = None
+    if config.position == "alibi" and kind != "cross":
+        biases = capture[f"{path}.bias"][0, head, query].astype(np.float64)  # [S]
+    visible = allowed(capture, kind, item)[query]  # [S]
+    raw = keys @ q  # [S]
+    biased = raw / root + (0.0 if biases is None else biases)
+    masked = np.where(visible, biased, config.fill)
+    empty = not visible.any()
+    with np.errstate(invalid="ignore"):  # -∞ - -∞ where a row is left as filled
+        top = float(masked.max())
+        powers = np.exp(masked - top)
+        total = float(powers.sum())
+        weight = 0.0 if empty and config.empty_row == "zero" else float(powers[key] / total)
+    return Chain(
+        keys[key] * q, float(raw[key]), root, float(raw[key] / root), None if biases is None else float(biases[key]),
+        float(biased[key]), bool(visible[key]), float(masked[key]), top, float(powers[key]), total, weight, empty,
+        float(capture[f"{path}.weights"][item, head, query, key]),
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- what a weight buys
+
+
+def head_columns(w_o: np.ndarray, head: int, width: int) -> np.ndarray:
+    """The part of W_O that reads one head's values: torch's w_o.weight [D, H·V] -> [V, D]."""
+    return w_o[:, head * width : (head + 1) * width].T
+
+
+def contributions(weights: np.ndarray, v: np.ndarray, w_o: np.ndarray) -> np.ndarray:
+    """α v W_O of each head and key for one query: weights [H, S], v [H, S, V], w_o [D, H·V] -> [H, S, D].
+
+    With the bias of W_O they add up to the attention's output at that query.
+    """
+    width = v.shape[-1]
+    mapped = [v[h].astype(np.float64) @ head_columns(w_o, h, width) for h in range(len(v))]  # [S, D] each
+    found: np.ndarray = weights[:, :, None].astype(np.float64) * np.stack(mapped)
+    return found
+
+
+def norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray) -> np.ndarray:
+    """‖α v W_O‖ of each query and key of one head (Kobayashi et al. 2020): weights [T, S], v [S, V], w_o_head [V, D] -> [T, S].
+
+    α is a number, so it is α ‖v W_O‖: one norm a key, whatever the number of queries.
+    """
+    lengths = np.linalg.norm(v.astype(np.float64) @ w_o_head, axis=-1)  # [S]
+    found: np.ndarray = weights * lengths
+    return found
+
+
+# ---------------------------------------------------------------- two runs
+
+
+def hidden_stage(config: TransformerConfig) -> str:
+    """The stage that leaves the last stack, before the head."""
+    side = "decoder" if config.has_decoder else "encoder"
+    layers = config.n_decoder_layers if config.has_decoder else config.n_encoder_layers
+    if config.has_final_norm:
+        return f"{side}.final_norm.out"
+    if not layers:
+        return f"{side}.norm_embed.out" if config.norm_embedding else f"{side}.embed"
+    return f"{side}.layers.{layers - 1}.{'norm_ffn.out' if config.norm == 'post' else 'resid_post'}"
+
+
+def moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """‖after - before‖ / ‖before‖ of each row, [T, D] -> [T]; 0 where nothing changed, ∞ where something came from nothing."""
+    change, size = np.linalg.norm(after - before, axis=-1), np.linalg.norm(before, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(change == 0, 0.0, change / size)

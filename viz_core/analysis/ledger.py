@@ -1,0 +1,223 @@
+"""The ledger: what every tensor of a run is, how large it is and what it costs, a line a stage; and how costs grow.
+
+Shapes, parameters, FLOPs and bytes follow from the config and the lengths alone, so that a run too large to happen has
+a ledger too; only statistics need a capture.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from viz_core.analysis.counts import Parameter, flops, parameters_of
+from viz_core.analysis.summary import Summary, summarize
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.stages import BYTES, Stage, plan
+
+Part = Literal["input", "mask", "embedding", "attention", "feed-forward", "LayerNorm", "residual stream", "output"]
+Amount = Literal["parameters", "flops", "nbytes"]
+
+# The part of the model that a stage belongs to, by the class that computes it.
+PARTS: dict[str, Part] = {
+    "masks": "mask", "Stack": "embedding", "Attention": "attention", "FeedForward": "feed-forward", "LayerNorm": "LayerNorm",
+    "Layer": "residual stream", "Transformer": "output",
+}  # fmt: skip
+PAIRS = "pairs of tokens"  # attention's two products in which every token meets every other
+# The size of each axis in the config's words.
+SIZES = {"D": "d_model", "H": "n_heads", "K": "d_k", "V": "d_v", "F": "d_ff", "W": "vocabulary"}
+FLOAT = BYTES["float32"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One stage: its shape, what made it and what it costs. `statistics` is None where nothing has run."""
+
+    stage: Stage
+    part: Part
+    made_by: tuple[Parameter, ...]
+    flops: int
+    statistics: Summary | None = None
+
+    @property
+    def name(self) -> str:
+        return self.stage.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.stage.shape or ()
+
+    @property
+    def nbytes(self) -> int:
+        return self.stage.nbytes
+
+    @property
+    def parameters(self) -> int:
+        """Trainable numbers that come in with this stage; a tied matrix comes in where it is first used."""
+        return sum(p.size for p in self.made_by)
+
+    @property
+    def symbolic(self) -> tuple[str, ...]:
+        """The size of each axis in the config's words: ("B", "n_heads", "N_target", "N_source")."""
+        sides = self.stage.sides
+        return tuple(f"N_{sides[a]}" if a in sides else SIZES.get(a, a) for a in self.stage.axes)
+
+    @property
+    def sequence_first(self) -> tuple[str, ...] | None:
+        """Its axes in document 001, which keeps tokens before sentences; None where that text does not show it.
+
+        Activations are (S, B, D) there, the position table (S, 1, D). Masks have no axis for heads: (B, S, S), and the
+        one that cross-attention is given (B, S), the same for every query.
+        """
+        if "001" not in re.findall(r"\d{3}", self.stage.aliases["documents"]):
+            return None
+        if self.part == "mask":
+            return ("B", "S") if self.stage.leaf == "cross" else tuple(a for a in self.stage.axes if a != "1")
+        first, second, *rest = self.stage.axes
+        return (second, first, *rest)
+
+
+@lru_cache(maxsize=8)
+def ledger(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Line, ...]:
+    """A line for every stage of a run of B sentences, padded to S source and T target tokens, in execution order."""
+    table = plan(config, batch, source_len, target_len)
+    cost = flops(table)
+    return tuple(Line(s, part_of(s), parameters_of(config, s), cost[s.name]) for s in table)
+
+
+def part_of(stage: Stage) -> Part:
+    """The part of the model that a stage belongs to."""
+    return "input" if stage.block == "Inputs" else PARTS[stage.owner.rpartition(".")[2]]
+
+
+def statistics(capture: Capture) -> dict[str, Summary]:
+    """The summary of every recorded stage over its whole batch; cells that a mask overwrote do not count."""
+    found = {}
+    for name in capture:
+        stage = capture.stage(name)
+        overwritten = capture[stage.mask] if stage.mask and stage.mask in capture and stage.kind == "signed" else None
+        found[name] = summarize(capture[name], overwritten)
+    return found
+
+
+def with_statistics(lines: Sequence[Line], summaries: Mapping[str, Summary]) -> tuple[Line, ...]:
+    """The same lines with the numbers of a run; a stage that it left out keeps None."""
+    return tuple(replace(line, statistics=summaries.get(line.name)) for line in lines)
+
+
+def total(lines: Sequence[Line], amount: Amount) -> int:
+    """Parameters, FLOPs of the matrix products or recorded bytes of all lines."""
+    return sum(getattr(line, amount) for line in lines)
+
+
+def changed(before: Sequence[Line], after: Sequence[Line]) -> dict[str, Line | None]:
+    """The lines of `after` whose shape, parameters, FLOPs or bytes are others than before.
+
+    Name → the line as it was, None where there was none. A stage that is gone has no line to mark.
+    """
+    old = {line.name: line for line in before}
+    return {line.name: old.get(line.name) for line in after if _measures(line) != _measures(old.get(line.name))}
+
+
+def gone(before: Sequence[Line], after: Sequence[Line]) -> tuple[str, ...]:
+    """The names of stages that `after` has no more."""
+    left = {line.name for line in after}
+    return tuple(line.name for line in before if line.name not in left)
+
+
+def _measures(line: Line | None) -> tuple[object, ...]:
+    return () if line is None else (line.stage.axes, line.shape, line.parameters, line.flops, line.nbytes)
+
+
+# ---------------------------------------------------------------- by block
+
+
+def by_block(lines: Sequence[Line], amount: Amount) -> dict[str, dict[str, int]]:
+    """Block → part → amount, in execution order; the equal layers of a stack together ("Encoder layers 0–5").
+
+    Of the FLOPs, the two products over all pairs of tokens (`PAIRS`) stand apart from attention's projections.
+    """
+    found: dict[str, dict[str, int]] = {}
+    names = _merged(lines)
+    for line in lines:
+        part = PAIRS if amount == "flops" and _degree(line, amount) == 2 else str(line.part)
+        if n := getattr(line, amount):
+            parts = found.setdefault(names[line.stage.block], {})
+            parts[part] = parts.get(part, 0) + n
+    return found
+
+
+def _degree(line: Line, amount: Amount) -> int:
+    """The power of the number of tokens that a line's cost grows with: its token axes, and S where z sums over it."""
+    axes = (*line.stage.axes, "S") if amount == "flops" and line.stage.leaf == "z" else line.stage.axes
+    return sum(a in ("T", "S") for a in axes)
+
+
+def _merged(lines: Sequence[Line]) -> dict[str, str]:
+    """Block → its name in a chart: "Encoder layer 3" → "Encoder layers 0–5"."""
+    blocks = dict.fromkeys(line.stage.block for line in lines)
+    stacks = {side: [b for b in blocks if b.startswith(f"{side} layer")] for side in ("Encoder", "Decoder")}
+    names = {b: b for b in blocks}
+    for side, layers in stacks.items():
+        if len(layers) > 1:
+            names.update(dict.fromkeys(layers, f"{side} layers 0–{len(layers) - 1}"))
+    return names
+
+
+# ---------------------------------------------------------------- growth with the number of tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What N tokens a side cost one sentence, layers only: embeddings and head, which only grow with N, are left out.
+
+    Arrays over `lengths`, whole numbers in float64: `pairs` is the part that grows with N² (N²·d FLOPs, or bytes of
+    stages with two token axes), `single` the part that grows with N (N·d² FLOPs), `rnn` a plain recurrent network of
+    the same width and depth. `crossing` is the N at which pairs and single are equal, and what both cost there; NaN
+    without layers.
+    """
+
+    lengths: np.ndarray
+    pairs: np.ndarray
+    single: np.ndarray
+    rnn: np.ndarray
+    crossing: tuple[float, float]
+
+
+def growth(config: TransformerConfig, lengths: Sequence[int], amount: Literal["flops", "nbytes"] = "flops") -> Growth:
+    """How FLOPs, or recorded bytes, grow with the number of tokens; see `Growth`.
+
+    Each stage's cost is a constant times N or N², so that a ledger of one token gives all lengths exactly. Of the RNN,
+    h_t = tanh(W x_t + U h_{t-1}), FLOPs are 2 products of d × d a token and layer, bytes its hidden states.
+    """
+    c = config
+    lines = [line for line in ledger(config, 1, 1, 1) if ".layers." in line.name]
+    single, pairs = (sum(getattr(line, amount) for line in lines if _degree(line, amount) == d) for d in (1, 2))
+    depth = c.n_encoder_layers * c.has_encoder + c.n_decoder_layers * c.has_decoder
+    rnn = depth * c.d_model * (2 * 2 * c.d_model if amount == "flops" else FLOAT)
+    n = np.asarray(lengths, dtype=np.float64)
+    equal = single / pairs if pairs else math.nan
+    return Growth(n, pairs * n**2, single * n, rnn * n, (equal, single * equal))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCost:
+    """One row of table 1 in Vaswani et al. 2017, as numbers for N tokens and width d."""
+
+    kind: str
+    operations: int  # multiplications a layer, without constants
+    formula: str
+    sequential: int  # steps that have to wait for each other
+    path: int  # steps between the two tokens that are farthest apart
+
+
+def layer_costs(n: int, d: int) -> tuple[LayerCost, LayerCost]:
+    """A self-attention layer beside a recurrent one."""
+    return (
+        LayerCost("self-attention", n * n * d, "N²·d", 1, 1),
+        LayerCost("recurrent", n * d * d, "N·d²", n, n),
+    )

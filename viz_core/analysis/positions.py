@@ -1,0 +1,248 @@
+"""Positions in closed form, in float64: waves, shifts, wavelengths, similarity, RoPE's planes and ALiBi's slopes.
+
+`viz_core.model.positions` is what the model adds, turns and subtracts; tests hold that both say the same numbers.
+Axes: N positions, D dimensions of the table, P pairs (sin, cos), H heads, K features of one head's query.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+# ---------------------------------------------------------------- the waves
+
+
+def frequencies(width: int, base: float = 10000.0) -> np.ndarray:
+    """ω_i = base^(−2i/width), the angle in radians that pair i turns from one position to the next. [⌈width/2⌉]"""
+    return np.exp(np.arange(0, width, 2) * (-math.log(base) / width))
+
+
+def waves(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> np.ndarray:
+    """PE of `length` positions from `start` on, [N, D] (Vaswani et al. 2017, section 3.5).
+
+    PE[p, 2i] = sin(p ω_i), PE[p, 2i+1] = cos(p ω_i). An odd d_model ends on an unpaired sine.
+
+    >>> waves(2, 4)[0].tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
+    angle = np.outer(np.arange(start, start + length, dtype=float), frequencies(d_model, base))  # [N, P]
+    table = np.empty((length, 2 * angle.shape[1]))
+    np.sin(angle, out=table[:, 0::2])
+    np.cos(angle, out=table[:, 1::2])
+    return table[:, :d_model]  # [N, D]
+
+
+def wavelengths(d_model: int, base: float = 10000.0) -> np.ndarray:
+    """Positions until each dimension repeats, [D]: 2π / ω_i. Dimensions 2i and 2i+1 share one.
+
+    From 2π up to 2π · base^((d−2)/d) for an even d; 2π · base itself is never reached.
+    """
+    return np.repeat(2 * math.pi / frequencies(d_model, base), 2)[:d_model]
+
+
+def turns(length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
+    """How often each dimension goes round between the first and the last of `length` positions, [D]."""
+    return (length - 1) / wavelengths(d_model, base)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One number of the table with everything that its formula needs: PE[position, dim] = f(position / divisor)."""
+
+    position: int
+    dim: int
+    function: str  # "sin" or "cos"
+    exponent: int  # 2i, of 2i / d_model
+    divisor: float  # base^(2i / d_model)
+    angle: float  # position / divisor, in radians
+    value: float
+    wavelength: float  # in positions
+
+
+def term(position: int, dim: int, d_model: int, base: float = 10000.0) -> Term:
+    """The formula of one cell, filled in."""
+    pair = dim // 2
+    omega = float(frequencies(d_model, base)[pair])
+    angle = position * omega
+    function, value = ("cos", math.cos(angle)) if dim % 2 else ("sin", math.sin(angle))
+    return Term(position, dim, function, 2 * pair, 1 / omega, angle, value, 2 * math.pi / omega)
+
+
+# ---------------------------------------------------------------- shifting is turning
+
+
+def paired(d_model: int) -> int:
+    """Dimensions that belong to a whole (sin, cos) pair: all of an even d_model, all but the last of an odd one."""
+    return d_model - d_model % 2
+
+
+def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
+    """M_k with PE(p + k) = M_k PE(p) for every p, [D', D'] over the paired dimensions; orthogonal.
+
+    Blocks [[cos kω, sin kω], [−sin kω, cos kω]] on the diagonal, one for each pair.
+    """
+    d = paired(d_model)
+    angle = k * frequencies(d_model, base)[: d // 2]
+    matrix = np.zeros((d, d))
+    even, odd = np.arange(0, d, 2), np.arange(1, d, 2)
+    matrix[even, even] = matrix[odd, odd] = np.cos(angle)
+    matrix[even, odd], matrix[odd, even] = np.sin(angle), -np.sin(angle)
+    return matrix
+
+
+def shifted(table: np.ndarray, k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
+    """M_k PE(p) for every row PE(p) of a table, [N, D'], pair by pair: a large M_k is nearly all zeros."""
+    d = paired(d_model)
+    angle = k * frequencies(d_model, base)[: d // 2]
+    sin, cos = table[:, 0:d:2], table[:, 1:d:2]
+    turned = np.empty((len(table), d))
+    turned[:, 0::2] = sin * np.cos(angle) + cos * np.sin(angle)
+    turned[:, 1::2] = cos * np.cos(angle) - sin * np.sin(angle)
+    return turned
+
+
+def shift_residual(k: int, length: int, d_model: int, base: float = 10000.0) -> float:
+    """The largest |PE(p + k) − M_k PE(p)| over `length` positions and all paired dimensions; 0 where none is paired."""
+    d = paired(d_model)
+    off = waves(length, d_model, base, start=k)[:, :d] - shifted(waves(length, d_model, base), k, d_model, base)
+    return float(np.abs(off).max(initial=0.0))
+
+
+# ---------------------------------------------------------------- similarity
+
+
+def similarity(table: np.ndarray) -> np.ndarray:
+    """⟨row p, row q⟩ of a table [N, D], as [N, N]."""
+    return table @ table.T
+
+
+def cosines(table: np.ndarray) -> np.ndarray:
+    """⟨row p, row q⟩ / (‖row p‖ ‖row q‖), [N, N]; a row of zeros is like no other."""
+    norms = np.linalg.norm(table, axis=1, keepdims=True)
+    unit = table / np.where(norms, norms, 1.0)
+    return unit @ unit.T
+
+
+def closed_form(distance: np.ndarray, d_model: int, base: float = 10000.0) -> np.ndarray:
+    """Σ_i cos ω_i Δ over the whole pairs, for every distance Δ: what ⟨PE_p, PE_q⟩ is where d_model is even."""
+    omega = frequencies(d_model, base)[: d_model // 2]
+    return np.cos(np.multiply.outer(np.asarray(distance, dtype=float), omega)).sum(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """⟨PE_p, PE_q⟩ over q − p, from one row p: measured, and the sum of cosines."""
+
+    position: int  # p
+    distance: np.ndarray  # [N] q − p
+    measured: np.ndarray  # [N]
+    expected: np.ndarray  # [N]
+
+    @property
+    def residual(self) -> float:
+        """The largest |measured − expected|."""
+        return float(np.abs(self.measured - self.expected).max())
+
+
+def profile(position: int, length: int, d_model: int, base: float = 10000.0) -> Profile:
+    """Similarity of one position to each of `length` positions. O(N · D): the whole matrix is never made."""
+    table = waves(length, d_model, base)
+    distance = np.arange(length) - position
+    return Profile(position, distance, table @ table[position], closed_form(distance, d_model, base))
+
+
+# ---------------------------------------------------------------- how large each part is
+
+
+def norms(rows: np.ndarray) -> np.ndarray:
+    """Euclidean length of each row, in float64."""
+    return np.linalg.norm(np.asarray(rows, dtype=float), axis=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Magnitude:
+    """Root mean square length of embedding rows, as drawn and times √d_model."""
+
+    name: str
+    plain: float
+    scaled: float
+
+
+def rms(lengths: np.ndarray) -> float:
+    """Root mean square of some lengths: what E‖x‖² says of a typical ‖x‖."""
+    return float(np.sqrt(np.mean(np.square(lengths))))
+
+
+def magnitude(name: str, rows: np.ndarray) -> Magnitude:
+    """Measured on embedding rows [T, D] as they were drawn."""
+    plain = rms(norms(rows))
+    return Magnitude(name, plain, plain * math.sqrt(rows.shape[-1]))
+
+
+def expected_length(init: str, vocab_size: int, d_model: int) -> float:
+    """√E‖row‖² of an embedding table [vocab_size, d_model]: N(0, 1) for init "torch", else variance 2 / (rows + columns)."""
+    variance = 1.0 if init == "torch" else 2 / (vocab_size + d_model)
+    return math.sqrt(d_model * variance)
+
+
+# ---------------------------------------------------------------- RoPE
+
+
+def rotated(x: np.ndarray, positions: np.ndarray, base: float = 10000.0) -> np.ndarray:
+    """One query or key [K] turned to each of the positions, [N, K] (Su et al. 2021): pair i by p ω_i."""
+    angle = np.multiply.outer(np.asarray(positions, dtype=float), frequencies(len(x), base))  # [N, K/2]
+    a, b = np.asarray(x, dtype=float)[0::2], np.asarray(x, dtype=float)[1::2]
+    turned = np.empty((len(angle), len(x)))
+    turned[:, 0::2] = a * np.cos(angle) - b * np.sin(angle)
+    turned[:, 1::2] = a * np.sin(angle) + b * np.cos(angle)
+    return turned
+
+
+def rope_scores(q: np.ndarray, k: np.ndarray, length: int, base: float = 10000.0) -> np.ndarray:
+    """⟨R_m q, R_n k⟩ of one query and one key put at every pair of positions, [N (m), N (n)]."""
+    positions = np.arange(length)
+    return rotated(q, positions, base) @ rotated(k, positions, base).T
+
+
+def rope_closed_form(q: np.ndarray, k: np.ndarray, distance: np.ndarray, base: float = 10000.0) -> np.ndarray:
+    """Re Σ_i q_i k̄_i e^{i Δ ω_i} with q and k read as complex numbers: the score at distance Δ = m − n."""
+    complex_q, complex_k = (np.asarray(x, dtype=float)[0::2] + 1j * np.asarray(x, dtype=float)[1::2] for x in (q, k))
+    turn = np.exp(1j * np.multiply.outer(np.asarray(distance, dtype=float), frequencies(len(q), base)))
+    return (complex_q * complex_k.conj() * turn).real.sum(-1)
+
+
+def spread_along_diagonals(scores: np.ndarray) -> float:
+    """The largest max − min on any diagonal of [N, N]: 0 where a score depends on the distance alone."""
+    n = len(scores)
+    return max(float(np.ptp(np.diagonal(scores, k))) for k in range(1 - n, n))
+
+
+# ---------------------------------------------------------------- ALiBi
+
+
+def alibi_slopes(n_heads: int) -> np.ndarray:
+    """m_h of each head (Press et al. 2022), [H]: powers 2^(−8j/c) for the largest power of two c ≤ n, then every
+    second slope of 2c heads.
+
+    >>> alibi_slopes(2).tolist()
+    [0.0625, 0.00390625]
+    """
+    c = 2 ** (n_heads.bit_length() - 1)
+    first, rest = np.arange(1, c + 1), np.arange(1, n_heads - c + 1)
+    return np.concatenate((2.0 ** (-8 * first / c), 2.0 ** (-4 * (2 * rest - 1) / c)))
+
+
+def alibi_bias(n_heads: int, length: int) -> np.ndarray:
+    """−m_h |i − j|, [H, N, N]. Under a causal mask this is the paper's; seeing both ways it is an extension."""
+    position = np.arange(length)
+    return -alibi_slopes(n_heads)[:, None, None] * np.abs(position[:, None] - position[None, :])
+
+
+def alibi_decay(slope: float, last: int) -> np.ndarray:
+    """Causal weights of query `last` on the keys at distances d = 0..last where all q·k are equal.
+
+    A geometric series: (1 − r) rᵈ / (1 − r^(last+1)) with r = e^(−slope).
+    """
+    distance = np.arange(last + 1)
+    # expm1 keeps the digits of 1 − r where the slope is small.
+    return np.exp(-slope * distance) * math.expm1(-slope) / math.expm1(-slope * (last + 1))

@@ -1,0 +1,408 @@
+"""The arithmetic behind one cell: which recorded numbers and which parameters made it, for every stage of the table."""
+
+import math
+from collections.abc import Callable
+from types import MappingProxyType
+
+import numpy as np
+
+from viz_core.analysis.arithmetic import (
+    Arithmetic,
+    Array,
+    Choice,
+    Comparison,
+    Copy,
+    Distance,
+    Function,
+    Given,
+    Index,
+    Logic,
+    Lookup,
+    Mean,
+    Norm,
+    Number,
+    Part,
+    Product,
+    Rotation,
+    Scale,
+    Softmax,
+    Sum,
+    Vector,
+    Wave,
+)
+from viz_core.analysis.positions import alibi_slopes
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.stages import Stage
+
+Parameter = Callable[[str], Array]  # a parameter of the model by its torch name; nn.Linear's weight is [out, in]
+
+
+# ---------------------------------------------------------------- one cell
+
+
+def terms(capture: Capture, name: str, index: tuple[int, ...], parameter: Parameter) -> Arithmetic:
+    """The arithmetic behind `capture[name][index]`.
+
+    index: a full index, one number an axis, counted from 0. parameter: a model parameter by its torch name, of the model
+    that made the capture. `KeyError` where the stage or one of its inputs was not recorded, `IndexError` for a cell
+    outside the stage.
+    """
+    stage, shape = capture.stage(name), capture[name].shape
+    if len(index) != len(shape) or not all(0 <= i < n for i, n in zip(index, shape, strict=True)):
+        raise IndexError(f"{name} has the shape {list(shape)} and no cell {list(index)}; give one place an axis, from 0.")
+    cell = _Cell(capture, stage, index, parameter)
+    parts = MAKERS[module_of(stage), stage.leaf](cell)
+    return Arithmetic(stage, index, float(capture[name][index]), parts)
+
+
+class _Cell:
+    """A cell with what its arithmetic needs: numbers and rows of other stages, and of the parameters beside it."""
+
+    def __init__(self, capture: Capture, stage: Stage, index: tuple[int, ...], parameter: Parameter) -> None:
+        self.capture, self.stage, self.index, self._parameter = capture, stage, index, parameter
+        self.at = dict(zip(stage.axes, index, strict=True))  # axis letter -> place
+
+    @property
+    def config(self) -> TransformerConfig:
+        return self.capture.config
+
+    def input(self, leaf: str) -> str:
+        """The full name of a declared input by its leaf."""
+        return next(i for i in self.stage.inputs if i.rpartition(".")[2] == leaf)
+
+    def number(self, role: str, name: str, *index: int) -> Number:
+        return Number(role, float(self.capture[name][index]), name, index)
+
+    def row(self, role: str, name: str, *index: int | None) -> Vector:
+        """A stage along the axis that None stands for."""
+        letter = self.capture.stage(name).axes[index.index(None)]
+        return Vector(role, _floats(self.capture[name][_slices(index)]), letter, name, index)
+
+    def parameter(self, role: str, leaf: str, *index: int) -> Number:
+        """An entry of a parameter of the module that made this cell."""
+        name = f"{self.stage.prefix}.{leaf}" if self.stage.prefix else leaf
+        return Number(role, float(self._parameter(name)[index]), name, index)
+
+    def linear(self, x: Vector, role: str, layer: str, unit: int, bias: bool, matrix: str = "") -> Product:
+        """One output of nn.Linear: the row `unit` of its weight times x, plus its bias. matrix: where the weight is another's."""
+        name = matrix or (f"{self.stage.prefix}.{layer}.weight" if self.stage.prefix else f"{layer}.weight")
+        weight = Vector(role, _floats(self._parameter(name)[unit]), x.letter, name, (unit, None))
+        return Product(x, weight, self.parameter("bias", f"{layer}.bias", unit) if bias else None)
+
+
+def module_of(stage: Stage) -> str:
+    """What kind of module a stage belongs to."""
+    last = stage.prefix.rpartition(".")[2]
+    if last.isdigit():
+        return "layer"
+    if "norm" in last:
+        return "norm"
+    return {"self_attn": "attn", "cross_attn": "attn", "encoder": "stack", "decoder": "stack", "": "top"}.get(last, last)
+
+
+def _slices(index: Index) -> tuple[int | slice, ...]:
+    return tuple(slice(None) if i is None else i for i in index)
+
+
+def _floats(x: Array) -> Array:
+    x = x.astype(np.float64)
+    x.flags.writeable = False
+    return x
+
+
+# ---------------------------------------------------------------- ids and masks
+
+
+def _given(c: _Cell) -> tuple[Part, ...]:
+    b, t = c.index
+    side = c.stage.leaf
+    return (Given(c.capture.tokens(side)[b][t], int(c.capture[c.stage.name][b, t])),)
+
+
+def _labels(c: _Cell) -> tuple[Part, ...]:
+    """A decoder's answers are typed; an encoder's are its own words, one place further on."""
+    b, t = c.index
+    if c.config.has_decoder or t == c.capture["ids.labels"].shape[1] - 1:
+        return _given(c)
+    return (Copy(c.number("the next word’s id", "ids.source", b, t + 1)),)
+
+
+def _shifted(c: _Cell) -> tuple[Part, ...]:
+    """Behind <bos>, the answer before; padding behind the end of a shorter sentence."""
+    b, t = c.index
+    rest = np.concatenate([c.capture["ids.labels"][b, t:], c.capture["ids.target"][b, t:]])
+    if t == 0 or bool((rest == c.config.target_pad_id).all()):
+        return _given(c)
+    return (Copy(c.number("the answer before it", "ids.labels", b, t - 1)),)
+
+
+def _is_word(c: _Cell, role: str, side: str, b: int, at: int, mask: Number | None = None) -> Comparison:
+    """An id is not the padding's."""
+    pad = c.config.source_pad_id if side == "source" else c.config.target_pad_id
+    return Comparison(c.number(role, f"ids.{side}", b, at), "≠", Number("pad id", pad), mask)
+
+
+def _padding(c: _Cell) -> tuple[Part, ...]:
+    b, _, _, s = c.index
+    return (Logic((_is_word(c, "key’s id", c.stage.leaf.removesuffix("_padding"), b, s),)),)
+
+
+def _causal(c: _Cell) -> tuple[Part, ...]:
+    *_, t, s = c.index
+    return (Logic((_not_later(t, s),)),)
+
+
+def _not_later(t: int, s: int, mask: Number | None = None) -> Comparison:
+    return Comparison(Number("key’s place", s), "≤", Number("query’s place", t), mask)
+
+
+def _may_attend(c: _Cell, name: str, b: int, t: int, s: int) -> Logic:
+    """What one cell of masks.source, masks.target or masks.cross is made of."""
+    queries, keys = ("target", "source") if name == "masks.cross" else (name.rpartition(".")[2],) * 2
+    used = c.capture.stage(name).inputs
+    factors = []
+    if (part := f"masks.{keys}_padding") in used:
+        factors.append(_is_word(c, "key’s id", keys, b, s, c.number("key is a word", part, b, 0, 0, s)))
+    if c.config.mask_padded_queries and (part := f"masks.{queries}_padding") in used:
+        factors.append(_is_word(c, "query’s id", queries, b, t, c.number("query is a word", part, b, 0, 0, t)))
+    if "masks.causal" in used:
+        factors.append(_not_later(t, s, c.number("key is not later", "masks.causal", 0, 0, t, s)))
+    return Logic(tuple(factors))
+
+
+def _used_mask(c: _Cell) -> tuple[Part, ...]:
+    b, _, t, s = c.index
+    return (_may_attend(c, c.stage.name, b, t, s),)
+
+
+# ---------------------------------------------------------------- embedding
+
+
+def _looked_up(c: _Cell, role: str, leaf: str, key: Number, feature: int) -> tuple[Part, ...]:
+    entry = c.parameter(role, f"{leaf}.weight", int(key.value), feature)
+    return (Lookup(key, entry, len(c._parameter(entry.source))),)
+
+
+def _tok_embed(c: _Cell) -> tuple[Part, ...]:
+    b, t, d = c.index
+    return _looked_up(c, "embedding", "tok_embedding", c.number("id", c.stage.inputs[0], b, t), d)
+
+
+def _pos_embed(c: _Cell) -> tuple[Part, ...]:
+    _, t, d = c.index
+    if c.config.position == "learned":
+        return _looked_up(c, "position vector", "pos_embedding", Number("position", t), d)
+    return (Wave(t, c.config.position_base, (d - d % 2) / c.config.d_model, bool(d % 2)),)
+
+
+def _segment_embed(c: _Cell) -> tuple[Part, ...]:
+    return _looked_up(c, "segment vector", "seg_embedding", Number("segment", 0), c.at["D"])
+
+
+def _tok_embed_scaled(c: _Cell) -> tuple[Part, ...]:
+    d_model = c.config.d_model
+    return (Scale(c.number("embedding", c.stage.inputs[0], *c.index), Number(f"√d_model = √{d_model}", math.sqrt(d_model)), False),)
+
+
+EMBEDDED = {"tok_embed": "content", "tok_embed_scaled": "content", "pos_embed": "position", "segment_embed": "segment"}
+
+
+def _embed(c: _Cell) -> tuple[Part, ...]:
+    b, t, d = c.index
+    leaves = [(i, i.rpartition(".")[2]) for i in c.stage.inputs]
+    return (Sum(tuple(c.number(EMBEDDED[leaf], i, 0 if leaf == "pos_embed" else b, t, d) for i, leaf in leaves)),)
+
+
+# ---------------------------------------------------------------- attention
+
+
+def _q(c: _Cell) -> tuple[Part, ...]:
+    b, h, t, k = c.index
+    x = c.row("x", c.stage.inputs[0], b, t, None)
+    return (c.linear(x, "W_Q", "w_q", h * c.config.d_k + k, c.config.attention_bias),)
+
+
+def _k(c: _Cell) -> tuple[Part, ...]:
+    b, h, s, k = c.index
+    x = c.row("x", c.stage.inputs[0], b, s, None)
+    return (c.linear(x, "W_K", "w_k", h * c.config.d_k + k, c.config.attention_bias),)
+
+
+def _v(c: _Cell) -> tuple[Part, ...]:
+    b, h, s, v = c.index
+    x = c.row("x", c.stage.inputs[0], b, s, None)
+    return (c.linear(x, "W_V", "w_v", h * c.config.d_v + v, c.config.attention_bias),)
+
+
+def _rotated(c: _Cell) -> tuple[Part, ...]:
+    b, h, at, k = c.index
+    name, even = c.stage.inputs[0], k - k % 2
+    speed = c.config.position_base ** (-even / c.config.d_k)
+    return (Rotation(c.number("a", name, b, h, at, even), c.number("b", name, b, h, at, even + 1), at, speed, bool(k % 2)),)
+
+
+def _raw_scores(c: _Cell) -> tuple[Part, ...]:
+    b, h, t, s = c.index
+    q, k = c.stage.inputs
+    return (Product(c.row("query", q, b, h, t, None), c.row("key", k, b, h, s, None)),)
+
+
+def _scores(c: _Cell) -> tuple[Part, ...]:
+    d_k, raw = c.config.d_k, c.stage.inputs[0]
+    if not c.config.scale_scores:
+        return (Copy(c.number("the dot product", raw, *c.index)),)
+    return (Scale(c.number("dot product", raw, *c.index), Number(f"√d_k = √{d_k}", math.sqrt(d_k)), True),)
+
+
+def _bias(c: _Cell) -> tuple[Part, ...]:
+    _, h, t, s = c.index
+    return (Distance(float(alibi_slopes(c.config.n_heads)[h]), t, s),)
+
+
+def _masked_scores(c: _Cell) -> tuple[Part, ...]:
+    b, h, t, s = c.index
+    mask = c.stage.inputs[-1]
+    score = c.number("score", c.input("scores"), *c.index)
+    parts: tuple[Part, ...] = (_may_attend(c, mask, b, t, s),)
+    if len(c.stage.inputs) == 3:  # ALiBi
+        added = Sum((score, c.number("distance penalty", c.input("bias"), 0, h, t, s)))
+        parts, score = (*parts, added), Number("score", added.result)
+    allowed = c.number("the mask allows it", mask, b, 0, t, s)
+    return (*parts, Choice(allowed, score, Number("the fill", c.config.fill)))
+
+
+def _weights(c: _Cell) -> tuple[Part, ...]:
+    b, h, t, s = c.index
+    scores, mask = c.stage.inputs
+    allowed = c.capture[mask][b, 0, t]  # [S]
+    empty = c.config.empty_row == "zero" and not allowed.any()
+    return (Softmax(c.row("score", scores, b, h, t, None), s, allowed, empty),)
+
+
+def _z(c: _Cell) -> tuple[Part, ...]:
+    b, h, t, v = c.index
+    weights, values = c.stage.inputs
+    return (Product(c.row("weight", weights, b, h, t, None), c.row("value", values, b, h, None, v)),)
+
+
+def _concat(c: _Cell) -> tuple[Part, ...]:
+    b, t, d = c.index
+    h, v = divmod(d, c.config.d_v)
+    return (Copy(c.number(f"value feature {v} of head {h}", c.stage.inputs[0], b, h, t, v)),)
+
+
+def _attn_out(c: _Cell) -> tuple[Part, ...]:
+    b, t, d = c.index
+    return (c.linear(c.row("heads", c.stage.inputs[0], b, t, None), "W_O", "w_o", d, c.config.attention_bias),)
+
+
+# ---------------------------------------------------------------- layers
+
+
+def _pre_act(c: _Cell) -> tuple[Part, ...]:
+    b, t, f = c.index
+    return (c.linear(c.row("x", c.stage.inputs[0], b, t, None), "W₁", "w_in", f, c.config.ffn_bias),)
+
+
+def _post_act(c: _Cell) -> tuple[Part, ...]:
+    return (Function(c.config.activation, c.number("x", c.stage.inputs[0], *c.index)),)
+
+
+def _ffn_out(c: _Cell) -> tuple[Part, ...]:
+    b, t, d = c.index
+    return (c.linear(c.row("hidden", c.stage.inputs[0], b, t, None), "W₂", "w_out", d, c.config.ffn_bias),)
+
+
+def _residual(c: _Cell) -> tuple[Part, ...]:
+    """The stream plus what the sub-layer adds; alone where the residual connection is off, or a layer begins."""
+    added = "the attention’s output" if "attn" in c.stage.inputs[-1] else "the feed-forward output"
+    if len(c.stage.inputs) == 2:
+        stream, sublayer = c.stage.inputs
+        return (Sum((c.number("the stream", stream, *c.index), c.number(added, sublayer, *c.index))),)
+    role = "what enters the layer" if c.stage.leaf == "resid_pre" else added
+    return (Copy(c.number(role, c.stage.inputs[0], *c.index)),)
+
+
+def _mean(c: _Cell) -> tuple[Part, ...]:
+    b, t, _ = c.index
+    return (Mean((c.row("x", c.stage.inputs[0], b, t, None),)),)
+
+
+def _var(c: _Cell) -> tuple[Part, ...]:
+    b, t, _ = c.index
+    x, mean = c.row("x", c.stage.inputs[0], b, t, None), c.number("mean", c.stage.inputs[1], b, t, 0)
+    centred = Vector("x − mean", _floats(x.values - mean.value), x.letter)
+    return (Mean((x, centred, Vector("(x − mean)²", _floats(centred.values**2), x.letter)), about=mean),)
+
+
+def _normalized(c: _Cell) -> tuple[Part, ...]:
+    return (_norm(c),)
+
+
+def _norm_out(c: _Cell) -> tuple[Part, ...]:
+    d = c.at["D"]
+    through = _norm(c)
+    return (
+        Norm(
+            through.x, through.mean, through.variance, through.eps, c.number("normalized", c.stage.inputs[0], *c.index),
+            c.parameter("γ", "weight", d), c.parameter("β", "bias", d),
+        ),
+    )  # fmt: skip
+
+
+def _norm(c: _Cell) -> Norm:
+    """The first half of a LayerNorm, from the stages that `normalized` declares as its inputs."""
+    b, t, d = c.index
+    x, mean, var = c.capture.stage(f"{c.stage.prefix}.normalized").inputs
+    return Norm(c.number("x", x, b, t, d), c.number("mean", mean, b, t, 0), c.number("variance", var, b, t, 0), c.config.norm_eps)
+
+
+# ---------------------------------------------------------------- output
+
+
+def _logits(c: _Cell) -> tuple[Part, ...]:
+    b, t, w = c.index
+    config = c.config
+    table = f"{'decoder' if config.has_decoder else 'encoder'}.tok_embedding.weight" if config.tie_output else ""
+    role = "embedding" if config.tie_output else "W_out"
+    return (c.linear(c.row("x", c.stage.inputs[0], b, t, None), role, "head", w, config.head_bias, table),)
+
+
+def _probs(c: _Cell) -> tuple[Part, ...]:
+    b, t, w = c.index
+    return (Softmax(c.row("logit", c.stage.inputs[0], b, t, None), w),)
+
+
+def _loss(c: _Cell) -> tuple[Part, ...]:
+    """−ln p of every answer that is not padding, p by the softmax of its logits."""
+    logits, labels = (c.capture[i] for i in c.stage.inputs)
+    pad = c.config.target_pad_id if c.config.has_decoder else c.config.source_pad_id
+    places = np.argwhere(labels != pad)  # [n, 2]
+    b, t = places.T
+    rows = logits[b, t].astype(np.float64)  # [n, W]
+    top = rows.max(axis=-1, initial=-np.inf)
+    with np.errstate(invalid="ignore"):  # logits of −∞ and NaN
+        surprise = top + np.log(np.exp(rows - top[:, None]).sum(axis=-1)) - rows[np.arange(len(rows)), labels[b, t]]
+    columns = (Vector("p", _floats(np.exp(-surprise)), "T"), Vector("−ln p", _floats(surprise), "T"))
+    return (Mean(columns, places, int(labels.size - len(places))),)
+
+
+Maker = Callable[[_Cell], tuple[Part, ...]]
+# By the module that a stage belongs to, and its leaf.
+MAKERS: MappingProxyType[tuple[str, str], Maker] = MappingProxyType({
+    ("ids", "source"): _given, ("ids", "labels"): _labels, ("ids", "target"): _shifted,
+    ("masks", "source_padding"): _padding, ("masks", "target_padding"): _padding, ("masks", "causal"): _causal,
+    ("masks", "source"): _used_mask, ("masks", "target"): _used_mask, ("masks", "cross"): _used_mask,
+    ("stack", "tok_embed"): _tok_embed, ("stack", "tok_embed_scaled"): _tok_embed_scaled, ("stack", "pos_embed"): _pos_embed,
+    ("stack", "segment_embed"): _segment_embed, ("stack", "embed"): _embed,
+    ("attn", "q"): _q, ("attn", "k"): _k, ("attn", "v"): _v, ("attn", "q_rot"): _rotated, ("attn", "k_rot"): _rotated,
+    ("attn", "raw_scores"): _raw_scores, ("attn", "scores"): _scores, ("attn", "bias"): _bias,
+    ("attn", "masked_scores"): _masked_scores, ("attn", "weights"): _weights, ("attn", "z"): _z,
+    ("attn", "concat"): _concat, ("attn", "out"): _attn_out,
+    ("ffn", "pre_act"): _pre_act, ("ffn", "post_act"): _post_act, ("ffn", "out"): _ffn_out,
+    ("norm", "mean"): _mean, ("norm", "var"): _var, ("norm", "normalized"): _normalized, ("norm", "out"): _norm_out,
+    ("layer", "resid_pre"): _residual, ("layer", "resid_mid"): _residual, ("layer", "resid_cross"): _residual,
+    ("layer", "resid_post"): _residual,
+    ("top", "logits"): _logits, ("top", "probs"): _probs, ("top", "loss"): _loss,
+})  # fmt: skip

@@ -1,0 +1,313 @@
+"""Attention as pictures: every head as tiles, one head as a matrix and as lines, one weight as a chain of numbers.
+
+Nothing is computed here: the numbers are those of `viz_core.analysis.attention`.
+"""
+
+import html
+import json
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from viz_core.analysis.attention import Chain, Kind, Profile, Step, Tiles, allowed, at_step, relative, sides
+from viz_core.capture import Capture
+from viz_core.figures import theme
+from viz_core.figures.panels import Panel, panel
+from viz_core.text import shorten, visible
+
+Colour = Literal["largest", "one", "uniform"]
+KIND_TITLES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention"}
+STEP_TITLES: dict[Step, str] = {
+    "raw": "raw scores", "scaled": "scaled scores", "biased": "scores with bias", "masked": "masked scores", "weights": "weights",
+}  # fmt: skip
+SHADES = 254  # a tile's byte: 0 … 254 from low to high, 255 for NaN
+MAX_TILE = 64  # cells of a tile along each side
+QUIET = "opacity:.75;font-size:.9em"  # what only explains
+MAX_LINES = 20_000  # lines that travel, over all heads and queries
+
+
+# ---------------------------------------------------------------- all heads
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Every head of a kind as bytes: shades [L, H, r, c], blocked [r, c]; the colour range low … high is stated."""
+
+    kind: Kind
+    title: str
+    shades: np.ndarray
+    blocked: np.ndarray
+    block: tuple[int, int]
+    low: float
+    high: float
+    diverging: bool
+    tokens: tuple[int, int]  # queries and keys before pooling
+
+
+def grid(kind: Kind, found: Tiles, colour: Colour, tokens: tuple[int, int]) -> Grid:
+    """Tiles in 255 shades. colour: from 0 to the kind's largest weight, to 1, or around uniform (found: relative weights)."""
+    low, high = colour_range(found.values, colour)
+    with np.errstate(invalid="ignore"):
+        shades = np.rint((found.values - low) * (SHADES / (high - low)))
+        levels = np.where(np.isnan(found.values), 255, np.clip(shades, 0, SHADES)).astype(np.uint8)
+    return Grid(kind, KIND_TITLES[kind], levels, found.blocked, found.block, low, high, colour == "uniform", tokens)
+
+
+def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
+    """From 0 to the largest weight or to 1; or as far below 1 as above, so that the middle colour is a uniform look."""
+    numbers = values[np.isfinite(values)]
+    if colour == "one":
+        return 0.0, 1.0
+    if colour == "uniform":
+        far = float(np.abs(numbers - 1).max(initial=0.0)) or 1.0
+        return 1 - far, 1 + far
+    return 0.0, float(numbers.max(initial=0.0)) or 1.0
+
+
+def pack_grids(grids: Sequence[Grid], focus: tuple[Kind, int, int] | None, echo: int) -> bytes:
+    """One buffer for the browser: uint32 length of the header, the header in JSON, then the bytes of each grid.
+
+    echo: the number of the reader's last click that the server knows of.
+    """
+    payload, entries = bytearray(), []
+    for g in grids:
+        at = len(payload)
+        payload += g.shades.tobytes() + g.blocked.astype(np.uint8).tobytes()
+        entries.append({
+            "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
+            "diverging": g.diverging, "tokens": g.tokens, "at": at,
+        })  # fmt: skip
+    return _with_header({"grids": entries, "focus": focus, "echo": echo}, bytes(payload))
+
+
+def _with_header(header: dict[str, Any], payload: bytes) -> bytes:
+    text = json.dumps(header, allow_nan=False).encode()
+    text += b" " * (-len(text) % 4)
+    return struct.pack("<I", len(text)) + text + payload
+
+
+# ---------------------------------------------------------------- one head
+
+
+def head_name(kind: Kind, layer: int, head: int) -> str:
+    return f"{KIND_TITLES[kind]}, layer {layer}, head {head}"
+
+
+def head_panel(
+    capture: Capture, kind: Kind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest"
+) -> Panel:
+    """One head at one of its steps as a matrix, tokens on both axes. colour: of the weights; the other steps are signed.
+
+    What the mask forbids is hatched, from the masked scores on.
+    """
+    values, seen = at_step(capture, kind, layer, head, item, step), allowed(capture, kind, item)
+    named = STEP_TITLES[step]
+    if step != "weights":
+        return _tokens_panel(capture, kind, item, named, values, masked=~seen if step == "masked" else None)
+    values = relative(values, seen) if colour == "uniform" else values
+    low, high = colour_range(values, colour)
+    named += " × visible keys" if colour == "uniform" else ""
+    return _tokens_panel(capture, kind, item, named, values, "signed" if colour == "uniform" else "probability", low, high, ~seen)
+
+
+def _tokens_panel(
+    capture: Capture, kind: Kind, item: int, title: str, values: np.ndarray, look: Literal["probability", "signed"] = "signed",
+    low: float | None = None, high: float | None = None, masked: np.ndarray | None = None,
+) -> Panel:  # fmt: skip
+    asks, asked = sides(kind)
+    rows, cols = (tuple(map(visible, capture.tokens(side)[item])) for side in (asks, asked))
+    return panel(title, values, rows, cols, row_axis=f"T · {asks} query token", col_axis=f"S · {asked} key token", kind=look,
+                 low=low, high=high, masked=masked, row_letter="T", col_letter="S")  # fmt: skip
+
+
+def token_panel(capture: Capture, kind: Kind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
+    """Any [T, S] array on a kind's tokens: amounts from 0, or signed numbers around 0."""
+    return _tokens_panel(capture, kind, item, title, values, "probability" if amount else "signed")
+
+
+def compared(a: Panel, b: Panel, names: tuple[str, str] = ("A", "B")) -> list[Panel]:
+    """Two runs on one scale and B - A around zero; the difference is left out where the shapes differ.
+
+    A label of the difference shows both tokens where they differ.
+    """
+    low, high = min(a.low, b.low), max(a.high, b.high)
+
+    def again(p: Panel, name: str) -> Panel:
+        return panel(f"{name}: {p.title}", p.values, p.rows, p.cols, row_axis=p.row_axis, col_axis=p.col_axis, kind=p.kind, low=low,
+                     high=high, masked=p.masked, row_letter="T", col_letter="S", role="input")  # fmt: skip
+
+    found = [again(a, names[0]), again(b, names[1])]
+    if a.values.shape == b.values.shape:
+        with np.errstate(invalid="ignore"):  # ∞ - ∞
+            change = b.values - a.values
+        hidden = None if a.masked is None or b.masked is None else a.masked & b.masked
+        found.append(
+            panel(f"{names[1]} − {names[0]}", change, _both(a.rows, b.rows), _both(a.cols, b.cols), row_axis=a.row_axis,
+                  col_axis=a.col_axis, kind="signed", masked=hidden, row_letter="T", col_letter="S")
+        )  # fmt: skip
+    return found
+
+
+def _both(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
+    return tuple(x if x == y else f"{x}→{y}" for x, y in zip(a, b, strict=True))
+
+
+# ---------------------------------------------------------------- lines
+
+
+def pack_lines(
+    weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
+    title: str, identity: str, echo: int,
+) -> bytes:  # fmt: skip
+    """The lines view of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
+
+    All keys travel where MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
+    heads: those shown first; locked: ("query" or "key", its place); identity: changes where other heads are shown.
+    """
+    n_heads, n_queries, n_keys = weights.shape
+    count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))
+    rank = np.where(np.isnan(weights), np.inf, weights)
+    order = np.argpartition(-rank, count - 1, axis=-1)[..., :count]  # [H, T, n], in any order
+    values = np.take_along_axis(weights, order, axis=-1)
+    header = {
+        "queries": [visible(t) for t in queries], "keys": [visible(t) for t in keys], "count": count, "nHeads": n_heads,
+        "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
+        "identity": identity, "echo": echo,
+    }  # fmt: skip
+    return _with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
+
+
+# ---------------------------------------------------------------- one number
+
+
+def number(x: float, digits: int = 5) -> str:
+    """A few significant digits, with a real minus sign."""
+    if math.isnan(x):
+        return "NaN"
+    if math.isinf(x):
+        return "∞" if x > 0 else "−∞"
+    return f"{x:.{digits}g}".replace("e-0", "e-").replace("-", "−")
+
+
+def token(text: str) -> str:
+    """A token as HTML: escaped, isolated from the reading direction around it."""
+    return f"<bdi>{html.escape(shorten(visible(text)))}</bdi>"
+
+
+def products(c: Chain) -> str:
+    """HTML: the products q_i · k_i as bars around zero; their sum is the score. Each bar's value on hover."""
+    return _signed_bars(c.products, f"q × k, feature by feature: the {len(c.products)} bars add up to {number(c.raw)}", "q·k")
+
+
+def _signed_bars(x: np.ndarray, title: str, what: str) -> str:
+    """Bars around zero, one a feature: orange above, blue below. Each bar's value on hover."""
+    most = float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) or 1.0
+    bars = []
+    for i, p in enumerate(map(float, x)):
+        high = abs(p) / most * 50 if math.isfinite(p) else 0.0  # per cent of the picture's height
+        way, colour = ("top", theme.HEAD_COLOURS[4]) if p >= 0 else ("bottom", theme.HEAD_COLOURS[0])
+        paint = f"linear-gradient(to {way},transparent 50%,{colour} 50%,{colour} {50 + high:.1f}%,transparent {50 + high:.1f}%)"
+        bars.append(f'<div title="feature {i}: {what} = {number(p)}" style="flex:1 1 0;min-width:0;background:{paint}"></div>')
+    told = f"from {number(float(np.min(x)))} to {number(float(np.max(x)))}"
+    line = "linear-gradient(rgba(128,128,128,.7),rgba(128,128,128,.7)) 0 50%/100% 1px no-repeat"
+    return (
+        f'<figure style="margin:0 0 8px"><figcaption style="font-weight:600">{title}</figcaption>'
+        f'<div role="img" aria-label="{len(x)} bars {told}" style="display:flex;gap:1px;width:100%;max-width:760px;height:90px;'
+        f'background:{line}">{"".join(bars)}</div>'
+        f'<div style="{QUIET}">features 0 to {len(x) - 1} of this head, {told}; orange above zero, blue below</div></figure>'
+    )
+
+
+def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
+    """(operation, value, what it is) of each step from the sum to the weight."""
+    steps = [("Σ", number(c.raw), "q · k")]
+    steps.append((f"÷ {number(c.root)}", number(c.scaled), "scaled by √d_k" if c.root != 1 else "not scaled"))
+    if c.bias is not None:
+        steps.append((f"{'+' if c.bias >= 0 else '−'} {number(abs(c.bias))}", number(c.biased), "with position bias"))
+    steps.append(("mask", number(c.masked), "allowed: kept" if c.visible else "forbidden: overwritten"))
+    if c.empty and c.weight == 0:
+        return [*steps, ("rule", "0", "the row sees no key, so all its weights are 0")]
+    steps.append((f"exp(· − {number(c.top)})".replace("− −", "+ "), number(c.exponential), "less the row's largest, for safety"))
+    steps.append((f"÷ {number(c.total)}", number(c.weight), "by the sum of the row: the weight"))
+    return steps
+
+
+def chain_html(c: Chain) -> str:
+    """HTML: the steps as boxes in a row, the weight last; below it what the model itself recorded."""
+    boxes = [
+        '<div style="display:flex;align-items:center;gap:8px">'
+        f'<span style="opacity:.8;white-space:nowrap">{html.escape(op)} →</span>'
+        '<div style="border:1px solid rgba(128,128,128,.5);border-radius:6px;padding:4px 10px">'
+        f'<div style="font-size:1.15rem;font-variant-numeric:tabular-nums;font-weight:600">{value}</div>'
+        f'<div style="opacity:.75;font-size:.85em">{html.escape(what)}</div></div></div>'
+        for op, value, what in chain_steps(c)
+    ]
+    told = f"The model recorded {number(c.recorded)}, computed in float32."
+    return (f'<div style="display:flex;flex-wrap:wrap;gap:8px 10px;margin:6px 0">{"".join(boxes)}</div>'
+            f'<div style="{QUIET};margin-bottom:8px">{told}</div>')  # fmt: skip
+
+
+def values(v: np.ndarray, weight: float) -> str:
+    """HTML: weight × value, feature by feature, as bars around zero."""
+    taken = v.astype(np.float64) * weight
+    length = float(np.linalg.norm(taken))
+    title = f"weight × value: the {len(v)} numbers that the query takes from this key (length {number(length)})"
+    return _signed_bars(taken, title, "α·v")
+
+
+def bought(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, most: int = 12) -> str:
+    """HTML: for one query, each key's weight beside the length of what it adds to the output, ‖α v W_O‖.
+
+    The `most` largest of either and the focused key; a bar reaches as far as the largest of its column.
+    """
+    rank = np.maximum(*(np.nan_to_num(x / (np.nanmax(x, initial=0.0) or 1.0), nan=2.0) for x in (weights, lengths)))
+    chosen = sorted({focus, *map(int, np.argsort(-rank, kind="stable")[:most])})
+    tops = [float(np.nanmax(x, initial=0.0)) or 1.0 for x in (weights, lengths)]
+    head = "".join(f'<div style="opacity:.75">{t}</div>' for t in ("key", "weight α", "what it adds, ‖α · v · W_O‖"))
+    rows = []
+    for s in chosen:
+        bold = "font-weight:700" if s == focus else ""
+        bars = _bar(float(weights[s]), tops[0], theme.HEAD_COLOURS[2]) + _bar(float(lengths[s]), tops[1], theme.HEAD_COLOURS[3])
+        rows.append(f'<div style="{bold};overflow-wrap:anywhere">{token(keys[s])} <span style="opacity:.6">{s}</span></div>{bars}')
+    n_left = len(keys) - len(chosen)
+    left = f'<div style="{QUIET}">{n_left} smaller keys are left out.</div>' if n_left else ""
+    columns = "grid-template-columns:fit-content(30%) minmax(0,1fr) minmax(0,1fr)"
+    return f'<div style="display:grid;{columns};gap:3px 14px;align-items:center;max-width:760px">{head}{"".join(rows)}</div>{left}'
+
+
+def _bar(x: float, top: float, colour: str) -> str:
+    width = 0.0 if math.isnan(x) else x / top
+    bar = f"flex:none;width:{width:.2%};height:1.1em;background:{colour};border-radius:2px"
+    return (
+        f'<div style="display:flex;align-items:center;gap:6px;padding-right:4.2em"><div style="{bar}"></div>'
+        f'<span style="font-variant-numeric:tabular-nums">{number(x, 4)}</span></div>'
+    )
+
+
+# ---------------------------------------------------------------- what a head does
+
+
+COLUMNS = {
+    "entropy": "entropy", "least": "least possible", "most": "most possible", "distance": "mean distance", "itself": "on itself",
+    "previous": "on previous", "next": "on next", "first": "on first token", "padding": "on padding", "largest": "largest weight",
+}  # fmt: skip
+
+
+def profile_columns(lines: Sequence[Profile]) -> dict[str, list[Any]]:
+    """The table of what heads do, a column a list; a column that has no meaning for any line is left out."""
+    found: dict[str, list[Any]] = {
+        "attention": [KIND_TITLES[p.kind] for p in lines],
+        "layer": [p.layer for p in lines],
+        "head": [p.head for p in lines],
+    }
+    for name, label in COLUMNS.items():
+        values = [None if math.isnan(x := getattr(p, name)) else x for p in lines]
+        if any(v is not None for v in values):
+            found[label] = values
+    if any(p.odd for p in lines):
+        found["rows with NaN"] = [p.odd for p in lines]
+    return found

@@ -1,0 +1,96 @@
+"""Hands on circles that turn with the position: what the clock component (`viz_core.ui.clock`) draws.
+
+A clock is a plane with one speed in radians a position. The hand of a phase φ and a shift s points at φ + speed · (p + s)
+at position p, counterclockwise from the right; its tip is length · (cos, sin) of that.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from viz_core.analysis.positions import frequencies, wavelengths
+
+MOST = 10  # clocks at once: two rows on a laptop
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """One hand: angle at position 0 in radians, length from 0 to 1 of the circle, shift in positions."""
+
+    phase: float
+    length: float
+    shift: float
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """One plane: its title and a line below it, its speed, and one or two hands. `scale` turns a length into a number."""
+
+    title: str
+    note: str
+    speed: float
+    hands: tuple[Hand, ...]
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Clocks of one kind, for positions first..last. "wave": the hand's height is sin, its width cos. "plane": two hands,
+    and their dot product.
+
+    `names` of the hands, in which {p} is the position and {s} the shifted one. `left_out` says that there are more
+    planes than clocks.
+    """
+
+    kind: Literal["wave", "plane"]
+    clocks: tuple[Clock, ...]
+    names: tuple[str, ...]
+    first: int
+    last: int
+    left_out: str = ""
+
+
+def chosen_pairs(n_pairs: int, most: int = MOST) -> list[int]:
+    """At most `most` pairs, evenly spread, the first and the last among them."""
+    return np.unique(np.linspace(0, n_pairs - 1, min(n_pairs, most)).round().astype(int)).tolist() if n_pairs else []
+
+
+def wave_clocks(positions: int, d_model: int, base: float, k: int) -> Clocks:
+    """The whole (sin, cos) pairs of the position table, and the same k positions later."""
+    omega, length = frequencies(d_model, base), wavelengths(d_model, base)
+    n_pairs = d_model // 2
+    clocks = tuple(
+        Clock(f"{2 * i}, {2 * i + 1}", f"once round in {number(length[2 * i])}", float(omega[i]),
+              (Hand(0.0, 1.0, 0.0), *([Hand(0.0, 1.0, float(k))] if k else [])))
+        for i in chosen_pairs(n_pairs)
+    )  # fmt: skip
+    names = ("position {p}", *(["position {s}"] if k else []))
+    return Clocks("wave", clocks, names, 0, positions - 1, _left_out(n_pairs))
+
+
+def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, base: float, names: Sequence[str]) -> Clocks:
+    """RoPE's planes: a query at position p and a key `distance` positions before it, both turning. q, k: [K] unturned."""
+    omega, length = frequencies(len(q), base), wavelengths(len(q), base)
+    clocks = []
+    for i in chosen_pairs(len(q) // 2):
+        pairs = [(float(x[2 * i]), float(x[2 * i + 1])) for x in (q, k)]
+        longest = max(math.hypot(*pair) for pair in pairs) or 1.0
+        hands = tuple(
+            Hand(math.atan2(b, a), math.hypot(a, b) / longest, shift)
+            for (a, b), shift in zip(pairs, (0.0, -float(distance)), strict=True)
+        )
+        note = f"once round in {number(length[2 * i])}"
+        clocks.append(Clock(f"{2 * i}, {2 * i + 1}", note, float(omega[i]), hands, longest**2))
+    return Clocks("plane", tuple(clocks), tuple(names), max(0, distance), max(0, distance) + positions - 1, _left_out(len(q) // 2))
+
+
+def _left_out(n_pairs: int) -> str:
+    return f"{MOST} of {n_pairs} pairs are drawn, evenly spread." if n_pairs > MOST else ""
+
+
+def number(x: float) -> str:
+    """Four significant digits; no comma, which from the back row looks like a point."""
+    return f"{x:.0f}" if 1000 <= abs(x) < 1e7 else f"{x:.4g}"

@@ -1,0 +1,86 @@
+"""What a model costs, as charts: by block, and as the number of tokens grows."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_core.analysis.ledger import PAIRS, Growth
+from viz_core.figures import theme
+
+ROW, FRAME = 36, 190  # pixels of a bar, and of what stands around the bars
+LEGEND = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below everything
+PAIRS_COLOUR, SINGLE_COLOUR, RNN_COLOUR = theme.PART_COLOURS[PAIRS], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[2]
+
+
+def by_block(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, dark: bool = False) -> go.Figure:
+    """Horizontal bars, a block each in the model's order from the top, stacked by part; the block's total at its end.
+
+    blocks: block → part → amount, as from `viz_core.analysis.ledger.by_block`.
+    """
+    names = list(blocks)
+    totals = [sum(parts.values()) for parts in blocks.values()]
+    everything = sum(totals)
+    parts = [p for p in theme.PART_COLOURS if any(p in held for held in blocks.values())]
+    amounts = {part: [held.get(part, 0) for held in blocks.values()] for part in parts}
+    bars = [
+        go.Bar(
+            name=part, orientation="h", y=list(range(len(names))), x=amounts[part], marker_color=theme.PART_COLOURS[part],
+            customdata=[[name, n / everything] for name, n in zip(names, amounts[part], strict=True)],
+            hovertemplate=f"%{{customdata[0]}} · {part}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of all)<extra></extra>",
+        )
+        for part in parts
+    ]  # fmt: skip
+    ends = go.Scatter(
+        x=totals, y=list(range(len(names))), mode="text", text=[f" {n / everything:.1%}" for n in totals],
+        textposition="middle right", cliponaxis=False, hoverinfo="skip", showlegend=False,
+    )  # fmt: skip
+    figure = go.Figure([*bars, ends], layout={"template": theme.template(dark)})
+    figure.update_layout(
+        title_text=heading, barmode="stack", bargap=0.3, height=FRAME + ROW * len(names), margin={"r": 60, "b": 8},
+        legend=LEGEND | {"traceorder": "normal"},
+        xaxis={"title_text": f"{unit}, {everything:,} in all", "rangemode": "tozero", "tickformat": "~s", "nticks": 5,
+               "tickangle": 0},
+        yaxis={"title_text": "", "tickvals": list(range(len(names))), "ticktext": names, "range": [len(names) - 0.5, -0.5],
+               "ticksuffix": " ", "showgrid": False, "zeroline": False},
+    )  # fmt: skip
+    return figure
+
+
+def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bool = False) -> go.Figure:
+    """Both parts of the cost against the number of tokens, and an RNN's, all on logarithmic axes.
+
+    The place where the two parts are equal is marked, and `here`, the length of this run.
+    """
+    curves = (
+        ("every token with every other: grows with N²", g.pairs, PAIRS_COLOUR, "solid"),
+        ("each token alone: grows with N", g.single, SINGLE_COLOUR, "solid"),
+        ("a recurrent network as wide and deep", g.rnn, RNN_COLOUR, "dash"),
+    )
+    figure = go.Figure(layout={"template": theme.template(dark)})
+    for name, y, colour, dash in curves:
+        figure.add_scatter(
+            name=name, x=g.lengths, y=y, mode="lines", line={"color": colour, "width": 3, "dash": dash},
+            hovertemplate=f"%{{x:,}} tokens: %{{y:.4s}} {unit}<extra>{name}</extra>",
+        )  # fmt: skip
+    equal, cost = g.crossing
+    if g.lengths[0] <= equal <= g.lengths[-1]:
+        left = equal**2 > g.lengths[0] * g.lengths[-1]  # past the middle of the axis: its words go where there is room
+        figure.add_scatter(
+            name="crossing", x=[equal], y=[cost], mode="markers+text", text=[f" equal at N = {equal:,.0f} "],
+            textposition="top left" if left else "bottom right",
+            marker={"size": 12, "color": PAIRS_COLOUR, "symbol": "circle-open", "line": {"width": 3}},
+            showlegend=False, hovertemplate="both parts are equal at %{x:,.1f} tokens<extra></extra>",
+        )  # fmt: skip
+    if here is not None:
+        bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
+        figure.add_scatter(
+            name="this run", x=[here, here], y=[bottom, top], mode="lines+text", text=["", f" this run: N = {here:,}"],
+            textposition="middle right", line={"color": "#888888", "width": 1.5, "dash": "dot"}, showlegend=False, hoverinfo="skip",
+        )  # fmt: skip
+    figure.update_layout(
+        title_text=heading, height=440, hovermode="closest", legend=LEGEND,
+        xaxis={"title_text": "N, tokens a side", "type": "log", "tickformat": "~s", "dtick": 1},
+        yaxis={"title_text": unit, "type": "log", "tickformat": "~s", "nticks": 7},
+    )  # fmt: skip
+    return figure

@@ -1,0 +1,48 @@
+"""What training measured of cross-attention against the true alignment, as a table of heads."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from viz_core.figures import theme
+
+ROW = "predicts"  # the decoder's row that predicts a word belongs to it
+
+
+def attention_truth(measures: Mapping[str, Any]) -> str:
+    """HTML: per layer and head, how often cross-attention looks at the right word, and a pronoun at its referent.
+
+    measures: a card's; "" where it has no alignment to be measured against. The error rate is shown as it is, 0 best;
+    a cell is the fuller the better the head.
+    """
+    if "aer" not in measures:
+        return ""
+    errors, referents = measures["aer"][ROW], measures["referent"][ROW]
+    return (
+        '<figure style="margin:12px 0;line-height:1.4">'
+        '<figcaption style="font-weight:600">Cross-attention against the true alignment</figcaption>'
+        f'<div style="opacity:.7;margin-bottom:8px">On {measures["sentences"]:,} held-out sentences whose alignment the '
+        "grammar knows. Look for the layer that does the translating: its errors are near 0.</div>"
+        '<div style="display:flex;flex-wrap:wrap;gap:24px">'
+        + _grid("Alignment error rate (0 is best)", errors, [[1 - x for x in row] for row in errors], "{:.3f}")
+        + _grid("The word for a pronoun looks at its referent", referents, referents, "{:.0%}")
+        + "</div></figure>"
+    )
+
+
+def _grid(title: str, values: Sequence[Sequence[float]], shares: Sequence[Sequence[float]], form: str) -> str:
+    """A table [layer, head]; a bar under each number is as long as its share of the best possible."""
+    heads = "".join(f'<th style="font-weight:400;opacity:.7;padding:2px 8px">head {h}</th>' for h in range(len(values[0])))
+    rows = "".join(
+        f'<tr><th style="font-weight:400;opacity:.7;padding:2px 8px;text-align:left">layer {layer}</th>'
+        + "".join(_cell(form.format(v), s) for v, s in zip(row, good, strict=True))
+        + "</tr>"
+        for layer, (row, good) in enumerate(zip(values, shares, strict=True))
+    )
+    caption = f'<caption style="text-align:left">{title}</caption>'
+    return f'<table style="border-collapse:collapse">{caption}<tr><td></td>{heads}</tr>{rows}</table>'
+
+
+def _cell(text: str, share: float) -> str:
+    bar = f"height:4px;width:{min(max(share, 0), 1):.0%};background:{theme.HEAD_COLOURS[0]};border-radius:2px"
+    number = "padding:4px 8px;text-align:right;font-variant-numeric:tabular-nums"
+    return f'<td style="{number}">{text}<div style="{bar}"></div></td>'

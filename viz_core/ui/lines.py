@@ -1,0 +1,59 @@
+"""Attention as lines from query tokens to key tokens, several heads in their own colours.
+
+    lines(pack, key="att_lines", on_lock=remember)
+
+Hovering a token shows its row (or column) alone, a click locks it; a click on a head's swatch toggles the head, a double
+click isolates it and a second one restores the others. All of it happens in the browser; Python hears of a lock.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from viz_core.figures.attention import pack_lines
+
+Lock = tuple[str, int] | None  # ("query" or "key", the token's place)
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_lines",
+    html='<div class="view">\n</div>',
+    css=_beside("lines.css"),
+    js=_beside("lines.js"),
+)
+
+
+def lines(
+    weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
+    key: str, identity: str, on_lock: Callable[[Lock], None],
+) -> None:  # fmt: skip
+    """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked).
+
+    heads: those shown at first, and again whenever identity changes.
+    """
+
+    def report() -> None:
+        _, found = _read(st.session_state.get(key), len(queries), len(keys))
+        on_lock(found)
+
+    echo, _ = _read(st.session_state.get(key), len(queries), len(keys))
+    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echo)
+    _COMPONENT(key=key, data=data, on_lock_change=report)
+
+
+def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
+    """The number of the reader's last lock and the lock itself, from what the browser sent."""
+    sent = state.get("lock") if isinstance(state, Mapping) else None
+    count, at = (sent.get("number"), sent.get("at")) if isinstance(sent, Mapping) else (None, None)
+    if not isinstance(count, int):
+        return 0, None
+    if not (isinstance(at, list) and len(at) == 2 and at[0] in ("query", "key") and isinstance(at[1], int)):
+        return count, None
+    return count, (at[0], at[1]) if 0 <= at[1] < (n_queries if at[0] == "query" else n_keys) else None

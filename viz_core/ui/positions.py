@@ -1,0 +1,250 @@
+"""The Positions page: the waves and what follows from them. One section is drawn at a time, and the link says which."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.positions import (
+    paired,
+    profile,
+    shift_matrix,
+    shift_residual,
+    similarity,
+    term,
+    wavelengths,
+    waves,
+)  # fmt: skip
+from viz_core.figures.clock import number, wave_clocks
+from viz_core.figures.positions import (
+    WINDOW,
+    matrix_panel,
+    profile_figure,
+    shift_panel,
+    table_panel,
+    term_formula,
+    wavelengths_figure,
+    waves_figure,
+    window_panel,
+)  # fmt: skip
+from viz_core.ui.canvas import Pick, matrices
+from viz_core.ui.clock import clock
+from viz_core.ui.controls import bounded, chart, dark, inside
+from viz_core.ui.frame import Lab, present, set_view, touch, view, view_widget, write_link
+from viz_core.ui.schemes import experiments, five_schemes, sentence
+
+LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 21, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+BASES = ("10", "100", "1000", "10000", "100000", "1000000")
+DOCUMENT_001 = {"pos_length": 100, "pos_width": 20, "pos_base": "10000", "pos_dims": (4, 5, 6, 7)}
+MOST_CURVES = 12
+MOST_SQUARE = 200  # positions in a similarity matrix
+LEFT_RIGHT = (5, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The page's own sinusoidal table; it may differ from the model's."""
+
+    length: int
+    d_model: int
+    base: float
+
+
+@st.fragment
+def positions() -> None:
+    """The whole page below its title. A fragment: a change of view reruns this alone, not the sidebar and the frame."""
+    lab = present()
+    section = view_widget(st.segmented_control, "pos_section", "Section", required=True, label_visibility="collapsed",
+                          format_func=lambda s: SECTIONS[s][0])  # fmt: skip
+    SECTIONS[section][1](lab)
+    write_link()
+
+
+# ---------------------------------------------------------------- controls
+
+
+def _table(lab: Lab) -> Table:
+    """The sliders of the page's table, and the two buttons that set them."""
+    c = lab.config
+    length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _text(c.position_base)
+    model = {"pos_length": length, "pos_width": width, "pos_base": own_base}
+    _slider("pos_length", "Positions", LENGTHS, length)
+    _slider("pos_width", "d_model", WIDTHS, width)
+    bases = sorted({*BASES, own_base}, key=float)
+    base = view_widget(st.select_slider, "pos_base", "Base", options=bases)
+    with st.container(horizontal=True):
+        st.button("As in the model", key="pos_model", on_click=set_view, kwargs=model,
+                  help="The max_len, d_model and position base of the sidebar's model.")  # fmt: skip
+        st.button("As in document 001", key="pos_001", on_click=set_view, kwargs=DOCUMENT_001,
+                  help="Its own plot: d_model 20, 100 positions, dimensions 4 to 7.")  # fmt: skip
+    return Table(view("pos_length"), view("pos_width"), float(base))
+
+
+def _text(base: float) -> str:
+    return f"{base:.10g}"
+
+
+def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
+    """A slider over a few stops, the model's own value and the present one among them."""
+    view_widget(st.select_slider, name, label, options=sorted({*stops, own, view(name)}))
+
+
+# ---------------------------------------------------------------- waves
+
+
+def _waves(lab: Lab) -> None:
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        t = _table(lab)
+        at = bounded(st.slider, "pos_at", "Position in the formula", t.length - 1)
+    with left:
+        st.markdown("**Look at one position, a vertical line:** no other position has the same values on all curves.")
+        picture = st.container()
+        dims = view_widget(st.multiselect, "pos_dims", "Dimensions", options=range(t.d_model), max_selections=MOST_CURVES)
+        dims = dims[:MOST_CURVES]
+        if not dims:
+            st.info(f"No dimension is chosen: add one from 0 to {t.d_model - 1} at the right.")
+            return
+        terms = [term(at, dim, t.d_model, t.base) for dim in dims]
+        with picture:
+            chart(waves_figure(waves(t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves")
+        st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
+        lengths = dict.fromkeys((x.dim // 2, number(x.wavelength)) for x in terms)
+        st.markdown("Wavelength in positions: " + ", ".join(f"dims {2 * i} and {2 * i + 1}: **{x}**" for i, x in lengths) + ". "
+                    "Both dimensions of a pair share one; the next pair is slower.")  # fmt: skip
+
+
+# ---------------------------------------------------------------- the matrix
+
+
+def _matrix(lab: Lab) -> None:
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        t = _table(lab)
+    table, lengths = waves(t.length, t.d_model, t.base), wavelengths(t.d_model, t.base).tolist()
+    overview = table_panel(table, lengths, role="input")
+    windowed = t.length > 100 or t.d_model > 64
+    panels = [overview]
+    rows, cols = min(WINDOW[0], t.length), min(WINDOW[1], t.d_model)
+    with right:
+        if windowed:
+            row = bounded(st.number_input, "pos_row", "The window's first position", t.length - rows)
+            col = bounded(st.number_input, "pos_col", "The window's first dimension", t.d_model - cols)
+            panels.append(window_panel(table[row : row + rows, col : col + cols], row, col, lengths))
+
+    def picked(pick: Pick | None) -> None:
+        """A click on the overview brings the window there."""
+        touch()
+        if windowed and pick is not None and pick.panel == 0:
+            set_view(pos_row=min(pick.row, t.length - rows), pos_col=min(pick.col, t.d_model - cols))
+
+    with left:
+        st.markdown("**A row is a position, a column a frequency.** The left columns flicker from row to row, the right ones "
+                    "hardly move: like the digits of a counter."
+                    + (" Click a cell to bring the window there." if windowed else ""))  # fmt: skip
+        pick = matrices(panels, key="pos_table", on_pick=picked)
+        if overview.note:
+            st.caption("The overview is pooled, by as much as its legend says: a cell drawn is the value of largest size in its "
+                       "block, and the pointer reads where that is. The window is not pooled.")  # fmt: skip
+        if pick is not None:
+            r, c = (pick.row, pick.col) if pick.panel == 0 else (row + pick.row, col + pick.col)
+            x = term(r, c, t.d_model, t.base)
+            st.text(f"PE({r}, {c}) = {x.function}({r} / {_text(t.base)}^({x.exponent}/{t.d_model})) = {x.value:.12g}")
+        n = _tokens(lab)
+        span, of = (n - 1, f"your {n} tokens") if n else (t.length - 1, f"{t.length:,} positions")
+        chart(wavelengths_figure(np.array(lengths), t.base, span, of, dark()), "pos_wavelengths")
+        st.caption("A wave that does not finish one turn within the sentence gives every word a value of its own; "
+                   "the fast ones tell neighbours apart.")  # fmt: skip
+
+
+def _tokens(lab: Lab) -> int:
+    """Tokens of the longest side that was typed; 0 where there is no run."""
+    if lab.capture is None:
+        return 0
+    return max(lab.capture[f"ids.{s}"].shape[1] for s in ("source", "target") if f"ids.{s}" in lab.capture)
+
+
+# ---------------------------------------------------------------- clock hands
+
+
+def _clock(lab: Lab) -> None:
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        t = _table(lab)
+        k = view_widget(st.slider, "pos_k", "Shift k", help="How many positions later the dashed hand is.")
+    with left:
+        if t.d_model < 2:
+            st.info("d_model 1 is one sine without its cosine, so there is no hand to draw: choose 2 or more.")
+            return
+        at = inside("pos_at", "Position", t.length - 1)
+        st.markdown("**Each (sin, cos) pair is a hand.** Drag the position: the first hand spins, the last one creeps. "
+                    "The angle between both hands of a clock stays the same, wherever you are.")  # fmt: skip
+        clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
+        st.subheader(f"Shifting by {k} is turning by $M_{{{k}}}$", anchor=False)
+        st.markdown(_shift_formula(t, k))
+        residual = shift_residual(k, t.length, t.d_model, t.base)
+        single = t.d_model - 1
+        odd = "" if paired(t.d_model) > single else f" Dimension {single} has no cosine beside it, so no matrix shifts it."
+        st.markdown(f"Largest $|PE(p+{k}) - M_{{{k}}}\\,PE(p)|$ over all {t.length:,} positions: **{residual:.2g}**, which is "
+                    f"rounding. One matrix, the same for every $p$, leads {k} positions on: a head can learn it.{odd}")  # fmt: skip
+        matrices([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], key="pos_shift", on_pick=lambda _: touch())
+
+
+def _shift_formula(t: Table, k: int) -> str:
+    """The block of the first chosen pair, with its numbers."""
+    pair = next((dim // 2 for dim in view("pos_dims") if dim // 2 < t.d_model // 2), 0)
+    m = shift_matrix(k, t.d_model, t.base)[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2]
+    block = r" \\ ".join(f"{a:.4f} & {b:.4f}" for a, b in m)
+    return (
+        rf"$$\begin{{pmatrix}} PE(p+{k},\,{2 * pair}) \\ PE(p+{k},\,{2 * pair + 1}) \end{{pmatrix}} = "
+        rf"\begin{{pmatrix}} {block} \end{{pmatrix}} "
+        rf"\begin{{pmatrix}} PE(p,\,{2 * pair}) \\ PE(p,\,{2 * pair + 1}) \end{{pmatrix}}$$"
+    )
+
+
+# ---------------------------------------------------------------- similarity
+
+
+def _similarity(lab: Lab) -> None:
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        t = _table(lab)
+        n = min(MOST_SQUARE, t.length)
+        first = bounded(st.number_input, "pos_row", "The matrix's first position", t.length - n)
+    even = t.d_model % 2 == 0
+    profiles = [profile(p, t.length, t.d_model, t.base) for p in dict.fromkeys((0, t.length // 2, t.length - 1))]
+    with left:
+        if even:
+            st.markdown("**Every diagonal has one colour:** how alike two positions are depends on how far apart they are, and on "
+                        "nothing else.")  # fmt: skip
+        else:
+            st.markdown(f"**The diagonals are not quite of one colour:** d_model {t.d_model} is odd, so its last dimension is a "
+                        "sine without its cosine.")  # fmt: skip
+        whole = f"positions {first:,} to {first + n - 1:,} of {t.length:,}" if n < t.length else f"{n:,} positions"
+        square = similarity(waves(n, t.d_model, t.base, start=first))
+        matrices([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], key="pos_similarity", on_pick=lambda _: touch())
+        chart(profile_figure(profiles, t.d_model, dark()), "pos_profile")
+        worst = max(p.residual for p in profiles)
+        pairs = t.d_model // 2
+        terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)
+        terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not even)
+        st.markdown(rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$")
+        if even:
+            st.markdown(f"Largest difference between the measured points and the closed form: **{worst:.2g}**, which is rounding. "
+                        f"At distance 0 it is $d/2$ = {profiles[0].expected[0]:g}, the squared length of every row.")  # fmt: skip
+        else:
+            st.markdown(f"The part of dimension {t.d_model - 1} depends on where the two are. The points miss the closed form of "
+                        f"the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst:.2g}**.")  # fmt: skip
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {
+    "waves": ("Waves", _waves),
+    "matrix": ("Matrix", _matrix),
+    "clock": ("Clock", _clock),
+    "similarity": ("Similarity", _similarity),
+    "sentence": ("Your sentence", sentence),
+    "schemes": ("Five schemes", five_schemes),
+    "experiments": ("Experiments", experiments),
+}
