@@ -35,8 +35,11 @@ SHADES = """() => [...document.querySelectorAll("[data-testid=stBidiComponentIso
 def link(layers: int, heads: int, tokens: int, sentences: int) -> dict[str, str]:
     """An encoder with sentences of as many tokens, each beginning with another word."""
     lines = "\n".join(" ".join(WORDS[(start + 7 * t + t // 26) % 26] for t in range(tokens)) for start in range(sentences))
-    return {"preset": "000", "architecture": "encoder-only", "n_encoder_layers": str(layers), "n_heads": str(heads),
-            "d_model": str(4 * heads), "d_ff": "16", "max_len": "1024", "source_vocab_size": "100", "source": lines}  # fmt: skip
+    width = str(4 * heads)
+    return {
+        "preset": "000", "architecture": "encoder-only", "n_encoder_layers": str(layers), "n_heads": str(heads), "d_model": width,
+        "qk_dim": width, "d_ff": "16", "max_len": "1024", "source_vocab_size": "100", "source": lines,
+    }  # fmt: skip
 
 
 class Wire:
@@ -89,6 +92,8 @@ def grid(browser: Browser, url: str, shell_url: str, tokens: int, sentences: int
     params = link(layers, heads, tokens, sentences)
     page, wire = opened(browser, f"{url}/attention?{urlencode(params)}")
     shell, _ = opened(browser, f"{shell_url}/?{urlencode(params)}")
+    drawn = page.locator("canvas[data-layers]").evaluate("c => [c.dataset.layers, c.dataset.heads].map(Number)")
+    assert drawn == [layers, heads], f"the page draws {drawn[0]} × {drawn[1]} heads"
     first, steps = wire.received, shell_steps(shell, params)
     changes, shells, sizes = [], [], []
     for label, button in moves(sentences):

@@ -18,7 +18,7 @@ DRAWN = """() => {
     const inside = (selector) => [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]
         .some((host) => host.shadowRoot?.querySelector(selector));
     return document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
-        && inside("svg .box") && inside("canvas[data-drawn]") && document.querySelector("[data-testid=stHtml] figure")
+        && inside("svg .box") && inside("canvas[data-drawn]") && document.querySelector("[data-testid=stHtml] figure [title]")
         && document.querySelector("[data-testid=stMain] [data-testid=stPageLink]")
         && !document.querySelector("[data-testid=stSkeleton]");
 }"""

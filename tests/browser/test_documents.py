@@ -75,8 +75,8 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
         assert [plain(text) for text in page.locator("h5").all_inner_texts()] == [plain(stage.meaning)]
         assert page.locator("canvas[data-drawn]").count()
     if place.page == "attention":
-        named = page.locator("h3").filter(has_text=re.compile(f"layer {place.state['att_layer']}.*head {setup.attn_head}"))
-        assert named.count() == 1
+        focus = re.compile(f"layer {place.state['att_layer']}, head {setup.attn_head}$")
+        assert page.get_by_role("heading", name=focus).count() == 1
     if place.page == "positions":
         section = SECTIONS[setup.view("pos_section")][0]
         assert page.get_by_role("radio", name=section, exact=True, checked=True).count() == 1

@@ -173,7 +173,7 @@ def test_the_three_parts_are_those_of_the_run(name: str) -> None:
     first, second, total = F.sentence_panels(parts, ["the", "cat", "sat"])
     np.testing.assert_allclose(first.values + second.values, total.values, atol=FLOAT)
     assert np.array_equal(total.values, capture["encoder.embed"][0])
-    assert [p.role for p in (first, second, total)] == ["input", "input", "output"]
+    assert len({p.role for p in (first, second, total)}) == 1  # aligned: one row or one column, never two and one
     assert len({(p.low, p.high) for p in (first, second, total)}) == 1  # one colour range, so that the louder part shows
     assert first.high == max(np.abs(x).max() for _, x in parts)
 

@@ -273,10 +273,10 @@ def test_the_three_parts_add_up_and_are_the_runs(open_at: Open, model_scales: st
     shown = panels(at)
     content = shown["Token embedding × √d_model" if scaled else "Token embedding"]
     np.testing.assert_allclose(content, capture["encoder.tok_embed"][0] * (4 if scaled else 1), rtol=1e-6)
-    assert np.array_equal(shown["Position · sinusoidal"], capture["encoder.pos_embed"][0])
-    np.testing.assert_allclose(content + shown["Position · sinusoidal"], shown["Their sum"], atol=1e-5)
+    assert np.array_equal(shown["+ position · sinusoidal"], capture["encoder.pos_embed"][0])
+    np.testing.assert_allclose(content + shown["+ position · sinusoidal"], shown["= what enters the first layer"], atol=1e-5)
     if scaled == (model_scales == "on"):
-        assert np.array_equal(shown["Their sum"], capture["encoder.embed"][0])
+        assert np.array_equal(shown["= what enters the first layer"], capture["encoder.embed"][0])
 
 
 def at_capture(at: AppTest) -> Any:
@@ -363,12 +363,41 @@ def test_two_words_of_your_choice(open_at: Open) -> None:
     assert "A word cannot change places with itself" in words(at) and not at.success
 
 
-@pytest.mark.parametrize(("typed", "then"), [("我爱你", "` 你 ` ` 爱 ` ` 我 `"), ("狗咬人", "` 人 ` ` 咬 ` ` 狗 `")])
+@pytest.mark.parametrize(
+    ("typed", "then"),
+    [("我爱你", "` 你 ` ` 爱 ` ` 我 `"), ("狗咬人", "` 人 ` ` 咬 ` ` 狗 `"), ("I love you", "` you ` ` love ` ` I `")],
+)
 def test_the_documents_sentences_are_one_click_away(open_at: Open, typed: str, then: str) -> None:
     at = open_at("experiments")
     next(g for g in at.get("button_group") if g.proto.label == "Sentence").set_value(typed).run()
     assert f"and then: {then}" in words(sound(at)) and at.success
     assert "mirror image" in at.success[0].value
+
+
+def test_trained_weights_are_offered_what_they_can_read(open_at: Open) -> None:
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params.update({"weights": "translator", "pos_section": "experiments", "pos_sentence": "the dog bites the man"})
+    sound(at.run().switch_page("pages/positions.py").run())
+    group = next(g for g in at.get("button_group") if g.proto.label == "Sentence")
+    assert [o.content for o in group.proto.options] == ["Your sentence", "I love you", "the dog bites the man"]
+    assert "and then: ` the ` ` man ` ` bites ` ` the ` ` dog `" in words(at) and at.success
+    sound(at.button(key="pos_do_prepend").click().run())
+    sound(at.text_input(key="set_pos_front").set_value("zebra$x$").run())
+    assert "These weights do not know" in words(at)
+    at.query_params["pos_sentence"] = "狗咬人"
+    assert "Sentence ` 狗咬人 ` is not to be had here; ` yours ` is shown." in words(sound(at.run()))
+
+
+@each_section
+@pytest.mark.parametrize("weights", ["translator", "translator-learned", "translator-nopos", "translator-pre"])
+def test_every_section_with_every_shipped_checkpoint(weights: str, section: str) -> None:
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params.update({"weights": weights, "pos_section": section, "pos_scheme": "learned"})
+    sound(at.run().switch_page("pages/positions.py").run())
+    assert not at.warning and (charts(at) or panels(at))
+    if section == "schemes":
+        assert ("What was learned shows" in words(at)) == (weights == "translator-learned")
+        assert ("untrained: noise" in words(at)) == (weights != "translator-learned")
 
 
 def test_every_experiment_has_its_button(open_at: Open) -> None:

@@ -428,7 +428,7 @@ def test_refused(kind: str, spoil: Callable[[Path], object], reason: str, tmp_pa
     ("BertModel", instead(QUERY, lambda x: x.index_fill(0, torch.tensor([3]), float("nan"))), "not finite"),
     ("BertModel", instead("embeddings.LayerNorm.bias", lambda x: x.double() * 1e300), "not finite"),
     ("GPT2LMHeadModel", instead("lm_head.weight", lambda x: torch.ones(300, 12)), "lm_head.weight differs from the embedding"),
-], ids=str)  # fmt: skip
+], ids=["NaN", "infinity", "untied"])  # fmt: skip
 def test_refused_when_loaded(kind: str, spoil: Callable[[Path], object], reason: str, tmp_path: Path) -> None:
     write(tmp_path / "model", kind)
     spoil(tmp_path / "model")

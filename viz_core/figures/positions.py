@@ -186,12 +186,12 @@ def profile_figure(profiles: Sequence[Profile], d_model: int, dark: bool = False
 
 
 def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
-    """The rows of the typed tokens, one matrix a part (title, [T, D]), all in one colour range; the last is the result."""
+    """The rows of the typed tokens, one matrix a part (title, [T, D]): cells of one size, and one colour range."""
     most = max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for _, x in parts), default=0.0) or 1.0
     return [
         panel(title, x, tokens, row_axis="T · token", col_axis="D · feature of the residual stream", row_letter="T", col_letter="D",
-              role="output" if i == len(parts) - 1 else "input", low=-most, high=most)
-        for i, (title, x) in enumerate(parts)
+              low=-most, high=most)
+        for title, x in parts
     ]  # fmt: skip
 
 

@@ -53,7 +53,9 @@ class View {
       this.wake();
     };
     // The page around has uses of its own for these keys, and keeps Home and End from the slider.
-    this.slider.onkeydown = (event) => /^(Arrow|Page|Home|End)/.test(event.key) && event.stopPropagation();
+    this.slider.onkeydown = (event) => { // returns nothing: a false would keep Tab and every other key from its work
+      if (/^(Arrow|Page|Home|End)/.test(event.key)) event.stopPropagation();
+    };
     this.frame = (now) => this.step(now);
   }
 

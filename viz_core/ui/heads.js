@@ -1,7 +1,7 @@
 /* Draws the grids that `pack_grids` in viz_core/figures/attention.py wrote: each kind of attention is one <canvas> of
  * tiles, a row a layer and a column a head. THEME is put in front by heads.py. */
 
-const GAP = 5, LEFT = 34, TOP = 24, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 820; // pixels of the page
+const GAP = 5, LEFT = 34, TOP = 24, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // pixels of the page
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 

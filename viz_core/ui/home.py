@@ -59,9 +59,10 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     st.caption(NOISE if lab.setup.card is None else LEARNED)
     key = "home_position"
     last = len(found) - 1
-    if not 0 <= st.session_state.get(key, last) <= last:
-        st.session_state[key] = last
-    st.session_state.setdefault(key, last)
+    begin = last if lab.setup.card is None else len(found) // 2  # a trained model is surest, and dullest, at the end
+    if not 0 <= st.session_state.get(key, begin) <= last:
+        st.session_state[key] = begin
+    st.session_state.setdefault(key, begin)
     if last:
         st.select_slider("After the token", range(last + 1), key=key, on_change=touch,
                          format_func=lambda i: f"{i} · {visible(row[i])}")  # fmt: skip
@@ -72,10 +73,10 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
 
 DOORS = (
     ("step_by_step", "Step by step: every tensor, from id to loss", ":material/footprint:"),
-    ("attention", "Attention: where each head looks, down to one number", ":material/hub:"),
+    ("attention", "Attention: where each head looks", ":material/hub:"),
     ("positions", "Positions: how order becomes visible", ":material/waves:"),
-    ("shapes", "Shapes: what every tensor looks like and costs", ":material/straighten:"),
-    ("documents", "Documents: five texts side by side, and where each idea shows", ":material/menu_book:"),
+    ("shapes", "Shapes: what every tensor costs", ":material/straighten:"),
+    ("documents", "Documents: five texts side by side", ":material/menu_book:"),
 )
 
 

@@ -44,6 +44,7 @@ from viz_core.ui.controls import chart, dark, inside, keep, table
 from viz_core.ui.frame import Lab, set_choice, set_view, touch, view, view_widget, widget
 from viz_core.ui.safe import code
 from viz_core.ui.safe import words as safe_words
+from viz_core.ui.setup import VIEW
 
 if TYPE_CHECKING:
     from viz_core.experiments.order import Reordering, Scheme
@@ -142,8 +143,8 @@ def sentence(lab: Lab) -> None:
     tokens = [visible(t) for t in capture.tokens(side)[item]]
     parts = [(f"Token embedding{' × √d_model' if scaled else ''}", content)]
     if added is not None:
-        parts.append((f"Position · {c.position}", added))
-    parts.append(("Their sum" if added is not None else "What enters the first layer", total))
+        parts.append((f"+ position · {c.position}", added))
+    parts.append(("= what enters the first layer", total))
     if added is None:
         st.info(f"This model adds no positions to the input ({TITLES[c.position]}): where they enter is drawn under Five schemes.")
     st.markdown("**All in one colour range,** so that you see which part is loud. The position rows are the same for every "
@@ -376,7 +377,9 @@ def experiments(lab: Lab) -> None:
     """Four things to do to a sentence, each measured under the five schemes."""
     c, chosen = lab.config, view("pos_experiment")
     side = "source" if c.has_encoder else "target"
-    which = view_widget(st.segmented_control, "pos_sentence", "Sentence", required=True,
+    tokenizer = lab.tokenizers[side]
+    known = [s for s in VIEW["pos_sentence"].options or () if s == "yours" or not tokenizer.unknown(s)]
+    which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=known, required=True,
                         format_func=lambda s: "Your sentence" if s == "yours" else s)  # fmt: skip
     if which == "yours" and lab.capture is None:
         _nothing_typed()
@@ -386,8 +389,7 @@ def experiments(lab: Lab) -> None:
         _item(lab.capture, lab)
         words = _typed(lab, lab.capture)
     else:
-        words = _words(*lab.tokenizers[side].read(which))
-        _unknown(lab, side, which)
+        words = _words(*tokenizer.read(which))
     with st.container(horizontal=True):
         for name, label in BUTTONS.items():
             st.button(label, key=f"pos_do_{name}", type="primary" if name == chosen else "secondary", on_click=set_view,

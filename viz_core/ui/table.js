@@ -1,6 +1,7 @@
 /* The ledger: rows made once and kept, filtered as one types. AXIS_COLOURS is put in front by table.py. */
 
 const PAUSE = 400; // ms without a key before the filter goes into the link
+const FIRST = 4; // columns that fit beside each other on any screen but a phone's
 const GROW = { name: 1, text: 2 }; // how columns share the width that is left
 const views = new WeakMap(); // one View per mounted component
 
@@ -96,7 +97,7 @@ class View {
     this.offer(this.block, "all blocks", rows.map((row) => row.block));
     this.offer(this.part, "all parts", rows.map((row) => row.part));
     this.box.replaceChildren();
-    const table = make(this.box, "div", "table");
+    const table = make(this.box, "div", columns.length > FIRST ? "table wide" : "table");
     table.setAttribute("role", "table");
     table.style.setProperty("--columns", columns.map((c) => `minmax(${c.width}px, ${GROW[c.kind] ?? 0}fr)`).join(" "));
     table.style.setProperty("--least", `${columns.reduce((sum, c) => sum + c.width, 0)}px`);
@@ -123,7 +124,7 @@ class View {
     node.title = note;
     const axes = cells[1].split(" ");
     columns.forEach(({ label, kind }, i) => {
-      const cell = make(node, "div", `cell ${kind}${i > 3 ? " labelled" : ""}`);
+      const cell = make(node, "div", `cell ${kind}${i < FIRST ? "" : " labelled"}`);
       cell.setAttribute("role", "cell");
       cell.dataset.label = label;
       if (i in was) {

@@ -88,7 +88,7 @@ VIEWS: tuple[View, ...] = (
     View("pos_scheme", "sinusoidal", CHOICES["position"]),
     View("pos_query", -1, range(-1, 1024)),  # -1: the page chooses
     View("pos_key", -1, range(-1, 1024)),
-    View("pos_sentence", "yours", ("yours", "我爱你", "狗咬人")),
+    View("pos_sentence", "yours", ("yours", "我爱你", "狗咬人", "I love you", "the dog bites the man")),
     View("pos_experiment", "swap", ("swap", "shuffle", "prepend", "past")),
     View("pos_a", -1, range(-1, 1024)),
     View("pos_b", -1, range(-1, 1024)),
