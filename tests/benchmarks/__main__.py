@@ -12,11 +12,11 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import torch
 
-from tests.benchmarks import attention, forward, ledger, measure, positions, recording, start, stepping
+from tests.benchmarks import attention, forward, ledger, measure, positions, recording, start, stepping, weights
 from tests.browser.conftest import find_browser
 
 BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "ledger": ledger, "positions": positions,
-              "attention": attention, "start": start}  # fmt: skip
+              "attention": attention, "weights": weights, "start": start}  # fmt: skip
 IN_BROWSER = ("stepping", "ledger", "positions", "attention", "start")
 
 

@@ -24,7 +24,7 @@ class Parameter:
     @property
     def size(self) -> int:
         """How many numbers it adds to the model."""
-        return math.prod(self.shape)
+        return 0 if self.tied else math.prod(self.shape)
 
 
 def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, ...]:

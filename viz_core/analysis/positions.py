@@ -25,10 +25,13 @@ def waves(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> n
     >>> waves(2, 4)[0].tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
-    angle = np.outer(np.arange(start, start + length, dtype=float), frequencies(d_model, base))  # [N, P]
-    table = np.empty((length, 2 * angle.shape[1]))
-    np.sin(angle, out=table[:, 0::2])
-    np.cos(angle, out=table[:, 1::2])
+    omega, step = frequencies(d_model, base), math.isqrt(length) + 1
+    # A shift is a turn: e^{i(a+b)ω} = e^{iaω} e^{ibω}, so that 2√N rows of sines make N.
+    coarse = np.exp(1j * np.outer(np.arange(start, start + length, step), omega))  # [√N, P]
+    fine = np.exp(1j * np.outer(np.arange(step), omega))  # [√N, P]
+    turned = (coarse[:, None] * fine).reshape(-1, len(omega))[:length]  # [N, P] cos + i sin
+    table = np.empty((length, 2 * len(omega)))
+    table[:, 0::2], table[:, 1::2] = turned.imag, turned.real
     return table[:, :d_model]  # [N, D]
 
 

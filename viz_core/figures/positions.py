@@ -5,6 +5,7 @@ Numbers come from `viz_core.analysis.positions` and `viz_core.experiments.order`
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,15 +19,30 @@ GUIDE = "#888888"  # lines that are no data
 HEIGHT = 400
 WINDOW = (24, 10)  # rows and columns of a window in which every number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+MOST_MARKS = 100  # more of them side by side are a line, and a line is quickly drawn
 MOST_POINTS = 400  # of one curve over distance
 
 
-def _layout(figure: go.Figure, title: str, x: str, y: str, dark: bool, height: int = HEIGHT) -> go.Figure:
-    figure.update_layout(
-        template=theme.template(dark), title_text=title, xaxis_title_text=x, yaxis_title_text=y, height=height,
-        legend={"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0}, margin={"t": 76 if "<br>" in title else 52, "b": 8},
-    )  # fmt: skip
-    return figure
+def _figure(
+    traces: Sequence[dict[str, Any]], title: str, x: str, y: str, dark: bool, height: int = HEIGHT, *,
+    xaxis: dict[str, Any] | None = None, yaxis: dict[str, Any] | None = None, shapes: Sequence[dict[str, Any]] = (),
+    annotations: Sequence[dict[str, Any]] = (), showlegend: bool = True,
+) -> go.Figure:  # fmt: skip
+    """Scatter traces with titles, in one piece: Plotly checks it once, which takes a tenth of the time of many updates."""
+    layout = {
+        "template": theme.template(dark), "title": {"text": title}, "height": height, "showlegend": showlegend,
+        "xaxis": {"title": {"text": x}} | (xaxis or {}), "yaxis": {"title": {"text": y}} | (yaxis or {}),
+        "shapes": list(shapes), "annotations": list(annotations), "margin": {"t": 76 if "<br>" in title else 52, "b": 8},
+        "legend": {"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0},
+    }  # fmt: skip
+    return go.Figure({"data": [{"type": "scatter"} | trace for trace in traces], "layout": layout})
+
+
+def _line(across: str, at: float, colour: str = GUIDE, dash: str = "dot", width: float = 1.5) -> dict[str, Any]:
+    """A line over the whole plot: across "x" it stands upright at x = at, across "y" it lies at y = at."""
+    other = "y" if across == "x" else "x"
+    ends = {f"{across}0": at, f"{across}1": at, f"{other}ref": "paper", f"{other}0": 0, f"{other}1": 1}
+    return {"type": "line", "line": {"color": colour, "dash": dash, "width": width}} | ends
 
 
 # ---------------------------------------------------------------- waves
@@ -40,24 +56,25 @@ def pair_colour(dims: Sequence[int], dim: int) -> str:
 
 def waves_figure(table: np.ndarray, dims: Sequence[int], terms: Sequence[Term], dark: bool = False) -> go.Figure:
     """PE(pos, dim) over position, a curve a dimension; terms: the cell of each dimension to be marked. table: [N, D]."""
-    figure = go.Figure()
     x = np.arange(len(table), dtype=np.int32)
-    for dim in dims:
-        function = "cos" if dim % 2 else "sin"
-        figure.add_scatter(
-            x=x, y=table[:, dim].astype(np.float32), mode="lines" if len(table) > 1 else "markers", name=f"dim {dim} · {function}",
-            line={"color": pair_colour(dims, dim), "dash": "dash" if dim % 2 else "solid", "width": 2.5},
-            hovertemplate=f"PE(%{{x}}, {dim}) = %{{y:.6f}}<extra></extra>",
-        )  # fmt: skip
+    traces: list[dict[str, Any]] = [
+        {
+            "x": x, "y": table[:, dim].astype(np.float32), "mode": "lines" if len(table) > 1 else "markers",
+            "name": f"dim {dim} · {'cos' if dim % 2 else 'sin'}",
+            "line": {"color": pair_colour(dims, dim), "dash": "dash" if dim % 2 else "solid", "width": 2.5},
+            "hovertemplate": f"PE(%{{x}}, {dim}) = %{{y:.6f}}<extra></extra>",
+        }
+        for dim in dims
+    ]  # fmt: skip
     if terms:
-        figure.add_vline(x=terms[0].position, line_dash="dot", line_color=GUIDE)
-        figure.add_scatter(
-            x=[t.position for t in terms], y=[t.value for t in terms], mode="markers", showlegend=False, hoverinfo="skip",
-            marker={"color": [pair_colour(dims, t.dim) for t in terms], "size": 11, "line": {"width": 2, "color": GUIDE}},
-        )  # fmt: skip
-    figure.update_yaxes(range=[-1.1, 1.1])
+        traces.append({
+            "x": [t.position for t in terms], "y": [t.value for t in terms], "mode": "markers", "showlegend": False,
+            "hoverinfo": "skip",
+            "marker": {"color": [pair_colour(dims, t.dim) for t in terms], "size": 11, "line": {"width": 2, "color": GUIDE}},
+        })  # fmt: skip
     title = f"One curve a dimension, {len(table):,} position{'s' * (len(table) > 1)}"
-    return _layout(figure, title, "position", "PE(position, dimension)", dark)
+    marked = [_line("x", terms[0].position)] if terms else []
+    return _figure(traces, title, "position", "PE(position, dimension)", dark, yaxis={"range": [-1.1, 1.1]}, shapes=marked)
 
 
 def term_formula(terms: Sequence[Term], d_model: int, base: float) -> str:
@@ -121,30 +138,41 @@ def _short(x: float) -> str:
 
 def wavelengths_figure(wavelength: np.ndarray, base: float, span: int, of: str, dark: bool = False) -> go.Figure:
     """Wavelength over dimension on a log axis, those that turn more than once within `span` steps set apart."""
-    figure = go.Figure()
     x = np.arange(len(wavelength))
-    fast = wavelength < span
-    for chosen, name, colour, symbol in (
-        (fast, "turns more than once", theme.HEAD_COLOURS[4], "circle"),
-        (~fast, "turns once at most", theme.HEAD_COLOURS[0], "diamond"),
-    ):
-        figure.add_scatter(
-            x=x[chosen], y=wavelength[chosen], mode="markers", name=f"{name} ({int(chosen.sum())})",
-            marker={"color": colour, "symbol": symbol, "size": 8}, hovertemplate="dim %{x}: wavelength %{y:.5g}<extra></extra>",
-        )  # fmt: skip
-    lines = [(2 * math.pi, "2π", GUIDE, "dot"), (2 * math.pi * base, f"2π · {base:g}, never reached", GUIDE, "dot")]
+    fast, many = wavelength < span, len(wavelength) > MOST_MARKS
+    traces = [
+        {
+            "x": x[chosen], "y": wavelength[chosen], "mode": "lines" if many else "markers", "name": f"{name} ({int(chosen.sum())})",
+            "marker": {"color": colour, "symbol": symbol, "size": 8}, "line": {"color": colour, "width": 6},
+            "hovertemplate": "dim %{x}: wavelength %{y:.5g}<extra></extra>",
+        }
+        for chosen, name, colour, symbol in (
+            (fast, "turns more than once", theme.HEAD_COLOURS[4], "circle"),
+            (~fast, "turns once at most", theme.HEAD_COLOURS[0], "diamond"),
+        )
+    ]  # fmt: skip
+    least, most = 2 * math.pi, 2 * math.pi * base
+    # On a log axis an annotation stands at the logarithm; it would miss the line that it belongs to otherwise.
+    shapes, words = [_line("y", least), _line("y", most)], [
+        _label("2π", math.log10(least), 0.03, "left", "bottom"),
+        _label(f"2π · {base:g}, never reached", math.log10(most), 0.995, "right", "bottom"),
+    ]  # fmt: skip
     if span > 0:
-        lines.append((span, f"{of}: {span:,} step{'s' * (span > 1)}", theme.HEAD_COLOURS[4], "solid"))
-    for y, text, colour, dash in lines:
-        figure.add_hline(y=y, line_dash=dash, line_color=colour, line_width=1.5)
-        # On a log axis an annotation stands at the logarithm; it would miss the line that it belongs to otherwise.
-        least = y == 2 * math.pi
-        figure.add_annotation(text=text, x=0.03 if least else 0.995, xref="paper", xanchor="left" if least else "right",
-                              y=math.log10(y), yanchor="top" if y == span else "bottom", showarrow=False)  # fmt: skip
-    low, high = min(y for y, *_ in lines), max(y for y, *_ in lines)
-    figure.update_yaxes(type="log", range=[math.log10(low) - 0.5, math.log10(high) + 0.5], dtick=1, exponentformat="power")
-    title = f"{int(fast.sum())} of {len(wavelength)} dimensions turn<br>more than once within {of}"
-    return _layout(figure, title, "dimension", "wavelength (positions)", dark)
+        shapes.append(_line("y", span, colour=theme.HEAD_COLOURS[4], dash="solid"))
+        words.append(_label(f"{of}: {span:,} step{'s' * (span > 1)}", math.log10(span), 0.995, "right", "top"))
+    reach = [math.log10(min(least, span or least)) - 0.5, math.log10(max(most, span)) + 0.5]
+    return _figure(traces, f"{int(fast.sum())} of {len(wavelength)} dimensions turn<br>more than once within {of}", "dimension",
+                   "wavelength (positions)", dark, yaxis=_log(reach), shapes=shapes, annotations=words)  # fmt: skip
+
+
+def _label(text: str, y: float, x: float, xanchor: str, yanchor: str) -> dict[str, Any]:
+    """Words beside a horizontal line; x from 0 to 1 of the plot's width, y as the axis counts (a log axis: the logarithm)."""
+    return {"text": text, "x": x, "xref": "paper", "y": y, "xanchor": xanchor, "yanchor": yanchor, "showarrow": False}
+
+
+def _log(reach: Sequence[float]) -> dict[str, Any]:
+    """A log axis with a number at each power of ten; reach: the logarithms of its ends."""
+    return {"type": "log", "range": list(reach), "dtick": 1, "exponentformat": "power"}
 
 
 def matrix_panel(title: str, matrix: np.ndarray, first: int = 0) -> Panel:
@@ -166,20 +194,21 @@ def shift_panel(matrix: np.ndarray, k: int, d_model: int) -> Panel:
 
 def profile_figure(profiles: Sequence[Profile], d_model: int, dark: bool = False) -> go.Figure:
     """Measured ⟨PE_p, PE_q⟩ of a few rows p over q − p, and the closed form as a line through them."""
-    figure = go.Figure()
     distance, at = np.unique(np.concatenate([p.distance for p in profiles]), return_index=True)
     expected = np.concatenate([p.expected for p in profiles])[at]
-    figure.add_scatter(x=distance, y=expected, mode="lines", name="closed form: Σ cos ω(q − p)",
-                       line={"color": GUIDE, "width": 2}, hoverinfo="skip")  # fmt: skip
+    traces: list[dict[str, Any]] = [{
+        "x": distance, "y": expected, "mode": "lines", "name": "closed form: Σ cos ω(q − p)", "line": {"color": GUIDE, "width": 2},
+        "hoverinfo": "skip",
+    }]  # fmt: skip
     for i, p in enumerate(profiles):
         every = max(1, -(-len(p.distance) // MOST_POINTS))
-        figure.add_scatter(
-            x=p.distance[::every], y=p.measured[::every], mode="markers", name=f"measured from p = {p.position:,}",
-            marker={"color": theme.head_colour(i), "symbol": ("circle-open", "x-thin-open", "square-open")[i % 3],
-                    "size": 9 - 2 * i, "line": {"width": 1.5}},
-            hovertemplate=f"⟨PE({p.position}), PE({p.position} + %{{x}})⟩ = %{{y:.6f}}<extra></extra>",
-        )  # fmt: skip
-    return _layout(figure, f"Similarity over distance, d_model {d_model}", "distance q − p", "⟨PE(p), PE(q)⟩", dark)
+        traces.append({
+            "x": p.distance[::every], "y": p.measured[::every], "mode": "markers", "name": f"measured from p = {p.position:,}",
+            "marker": {"color": theme.head_colour(i), "symbol": ("circle-open", "x-thin-open", "square-open")[i % 3],
+                       "size": 9 - 2 * i, "line": {"width": 1.5}},
+            "hovertemplate": f"⟨PE({p.position}), PE({p.position} + %{{x}})⟩ = %{{y:.6f}}<extra></extra>",
+        })  # fmt: skip
+    return _figure(traces, f"Similarity over distance, d_model {d_model}", "distance q − p", "⟨PE(p), PE(q)⟩", dark)
 
 
 # ---------------------------------------------------------------- one sentence
@@ -197,26 +226,28 @@ def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[st
 
 def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int, dark: bool = False) -> go.Figure:
     """Length of the embedding rows, as drawn and times √d_model, on a log axis; the position rows' length as a line."""
-    figure = go.Figure()
     series = (
-        ("embedding", [m.plain for m in found], "circle-open"), (f"embedding × √{d_model}", [m.scaled for m in found], "circle"),
+        ("embedding", [m.plain for m in found], "circle-open", "bottom center"),
+        (f"embedding × √{d_model}", [m.scaled for m in found], "circle", "top center"),
+    )
+    names = [m.name for m in found]
+    traces = [
+        {
+            "x": lengths, "y": names, "mode": "markers+text", "name": name, "text": [number(x) for x in lengths],
+            "textposition": place, "marker": {"color": theme.HEAD_COLOURS[0], "symbol": symbol, "size": 14, "line": {"width": 2.5}},
+            "hovertemplate": f"%{{y}}<br>{name}: %{{x:.6g}}<extra></extra>",
+        }
+        for name, lengths, symbol, place in series
+    ]  # fmt: skip
+    above = {"text": f"position: {number(position)}", "x": math.log10(position), "y": 1, "yref": "paper", "yanchor": "bottom",
+             "showarrow": False}  # fmt: skip
+    drawn = [x for x in (position, *(x for _, lengths, *_ in series for x in lengths)) if x > 0]
+    reach = [math.log10(min(drawn)) - 0.4, math.log10(max(drawn)) + 0.4]
+    return _figure(
+        traces, "How long is each part of the sum?<br> ", "length of one row (log scale)", "", dark, 175 + 75 * len(found),
+        xaxis={"type": "log", "range": reach}, yaxis={"categoryarray": names[::-1], "range": [-0.65, len(found) - 0.35]},
+        shapes=[_line("x", position, colour=theme.HEAD_COLOURS[1], dash="solid", width=3)], annotations=[above],
     )  # fmt: skip
-    for name, lengths, symbol in series:
-        shown = [(x, m.name) for x, m in zip(lengths, found, strict=True) if x]
-        figure.add_scatter(
-            x=[x for x, _ in shown], y=[y for _, y in shown], mode="markers+text", name=name, text=[number(x) for x, _ in shown],
-            textposition="bottom center" if symbol == "circle-open" else "top center",
-            marker={"color": theme.HEAD_COLOURS[0], "symbol": symbol, "size": 14, "line": {"width": 2.5}},
-            hovertemplate=f"%{{y}}<br>{name}: %{{x:.6g}}<extra></extra>",
-        )  # fmt: skip
-    figure.add_vline(x=position, line_color=theme.HEAD_COLOURS[1], line_width=3)
-    figure.add_annotation(text=f"position: {number(position)}", x=math.log10(position), y=1, yref="paper", yanchor="bottom",
-                          showarrow=False)  # fmt: skip
-    lengths = [position, *(x for _, values, _ in series for x in values if x)]
-    figure.update_xaxes(type="log", range=[math.log10(min(lengths)) - 0.4, math.log10(max(lengths)) + 0.4])
-    figure.update_yaxes(categoryorder="array", categoryarray=[m.name for m in found][::-1], range=[-0.65, len(found) - 0.35])
-    height = 175 + 75 * len(found)
-    return _layout(figure, "How long is each part of the sum?<br> ", "length of one row (log scale)", "", dark, height)
 
 
 # ---------------------------------------------------------------- the five schemes
@@ -240,18 +271,17 @@ def bias_panel(bias: np.ndarray, tokens: Sequence[str], head: int, masked: np.nd
 
 def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figure:
     """ALiBi's slope of each head on a log axis, the selected head filled."""
-    heads = range(len(slopes))
-    powers = [f"2<sup>{math.log2(m):g}</sup>" if len(slopes) <= 8 else "" for m in slopes]
-    figure = go.Figure(go.Scatter(
-        x=list(heads), y=slopes, mode="markers+text", text=powers, textposition="top center",
-        marker={"color": [theme.head_colour(h) for h in heads], "size": 13,
-                "symbol": ["circle" if h == head else "circle-open" for h in heads], "line": {"width": 2.5}},
-        hovertemplate="head %{x}: m = %{y:.6g}<extra></extra>",
-    ))  # fmt: skip
-    figure.update_xaxes(dtick=1 if len(slopes) <= 16 else None, range=[-0.6, len(slopes) - 0.4])
-    low, high = math.log10(slopes.min()), math.log10(slopes.max())
-    figure.update_yaxes(type="log", range=[low - 0.3, high + 0.5], dtick=1)
-    return _layout(figure, "The slope m of each head", "head", "slope m", dark, 340)
+    heads, few = range(len(slopes)), len(slopes) <= 8
+    trace = {
+        "x": list(heads), "y": slopes, "mode": "markers+text", "textposition": "top center",
+        "text": [f"2<sup>{math.log2(m):g}</sup>" if few else "" for m in slopes],
+        "marker": {"color": [theme.head_colour(h) for h in heads], "size": 13,
+                   "symbol": ["circle" if h == head else "circle-open" for h in heads], "line": {"width": 2.5}},
+        "hovertemplate": "head %{x}: m = %{y:.6g}<extra></extra>",
+    }  # fmt: skip
+    reach = [math.log10(slopes.min()) - 0.3, math.log10(slopes.max()) + 0.5]
+    return _figure([trace], "The slope m of each head", "head", "slope m", dark, 340, showlegend=False, yaxis=_log(reach),
+                   xaxis={"dtick": 1 if len(slopes) <= 16 else None, "range": [-0.6, len(slopes) - 0.4]})  # fmt: skip
 
 
 def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) -> go.Figure:
@@ -259,16 +289,16 @@ def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) ->
 
     No legend: the heads have the colours that they have in `slopes_figure`, beside it.
     """
-    figure = go.Figure()
-    for h, decay in enumerate(decays):
-        figure.add_scatter(
-            x=np.arange(len(decay)), y=decay, mode="lines+markers" if len(decay) < 40 else "lines", name=f"head {h}",
-            line={"color": theme.head_colour(h), "width": 4 if h == head else 1.8}, marker={"size": 6},
-            hovertemplate=f"head {h}, %{{x}} back: %{{y:.6f}}<extra></extra>",
-        )  # fmt: skip
-    figure.update_yaxes(rangemode="tozero")
-    figure.update_layout(showlegend=False)
-    return _layout(figure, "How fast attention fades with distance", "positions back", "weight, all q·k equal", dark, 340)
+    traces = [
+        {
+            "x": np.arange(len(decay)), "y": decay, "mode": "lines+markers" if len(decay) < 40 else "lines", "name": f"head {h}",
+            "line": {"color": theme.head_colour(h), "width": 4 if h == head else 1.8}, "marker": {"size": 6},
+            "hovertemplate": f"head {h}, %{{x}} back: %{{y:.6f}}<extra></extra>",
+        }
+        for h, decay in enumerate(decays)
+    ]  # fmt: skip
+    return _figure(traces, "How fast attention fades with distance", "positions back", "weight, all q·k equal", dark, 340,
+                   showlegend=False, yaxis={"rangemode": "tozero"})  # fmt: skip
 
 
 def rope_panel(scores: np.ndarray) -> Panel:
@@ -299,20 +329,22 @@ def layers_figure(changes: Sequence[tuple[str, Sequence[float]]], least: float, 
 
     least: what is rounding and below; values far below it stand on the lower edge, and the pointer reads them.
     """
-    figure = go.Figure()
     floor = least / 100
-    for i, (name, values) in enumerate(changes):
-        figure.add_scatter(
-            x=list(range(len(values))), y=[max(v, floor) for v in values], mode="lines+markers", name=name, customdata=list(values),
-            line={"color": theme.head_colour(i), "width": 2.5, "dash": ("solid", "dash", "dot", "dashdot", "longdash")[i % 5]},
-            marker={"size": 11, "symbol": ("circle", "square", "diamond", "triangle-up", "x")[i % 5]},
-            hovertemplate=f"{name}, layer %{{x}}: %{{customdata:.3g}}<extra></extra>",
-        )  # fmt: skip
-    figure.add_hrect(y0=floor / 2, y1=least, fillcolor=GUIDE, opacity=0.18, line_width=0)
-    figure.add_annotation(text="rounding", x=0.995, xref="paper", xanchor="right", y=math.log10(least), yanchor="top",
-                          showarrow=False)  # fmt: skip
+    traces = [
+        {
+            "x": list(range(len(values))), "y": [max(v, floor) for v in values], "mode": "lines+markers", "name": name,
+            "customdata": list(values), "hovertemplate": f"{name}, layer %{{x}}: %{{customdata:.3g}}<extra></extra>",
+            "line": {"color": theme.head_colour(i), "width": 2.5, "dash": ("solid", "dash", "dot", "dashdot", "longdash")[i % 5]},
+            "marker": {"size": 11, "symbol": ("circle", "square", "diamond", "triangle-up", "x")[i % 5]},
+        }
+        for i, (name, values) in enumerate(changes)
+    ]  # fmt: skip
+    band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": floor / 2, "y1": least, "fillcolor": GUIDE, "opacity": 0.18,
+            "line": {"width": 0}}  # fmt: skip
     top = max((v for _, values in changes for v in values), default=1.0)
-    reach = [math.log10(floor / 2), math.log10(max(top, least)) + 0.4]
-    figure.update_yaxes(type="log", range=reach, dtick=1, exponentformat="power")
-    figure.update_xaxes(dtick=1, range=[-0.4, max((len(v) for _, v in changes), default=1) - 0.6])
-    return _layout(figure, "How far the same words' scores move", "layer", "move, as a share of the largest score", dark)
+    layers = max((len(values) for _, values in changes), default=1)
+    return _figure(
+        traces, "How far the same words' scores move", "layer", "move, as a share of the largest score", dark, shapes=[band],
+        annotations=[_label("rounding", math.log10(least), 0.995, "right", "top")],
+        xaxis={"dtick": 1, "range": [-0.4, layers - 0.6]}, yaxis=_log((math.log10(floor / 2), math.log10(max(top, least)) + 0.4)),
+    )  # fmt: skip

@@ -88,7 +88,6 @@ SHOWN = (
     ("The animal didn't cross the street because it was too tired.", "动物 没有 穿过 街道 因为 动物 太 累 。"),
     ("The animal didn't cross the street because it was too wide.", "动物 没有 穿过 街道 因为 街道 太 宽 。"),
     ("the cat sat on the mat", "猫 坐在 垫子 上"),
-    ("the big red ball in the box", "盒子 里 的 大 红 球"),
     ("The trophy did not fit in the suitcase because it was too big.", "奖杯 没有 装进 箱子 因为 奖杯 太 大 。"),
     ("The trophy did not fit in the suitcase because it was too small.", "奖杯 没有 装进 箱子 因为 箱子 太 小 。"),
     ("yesterday the man gave a book to her", "男人 昨天 把 一 本 书 给 了 她"),

@@ -7,6 +7,7 @@ differs from the preset, in the link; captures live in the shared store (`viz_co
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -395,6 +396,7 @@ def _open_from_hub() -> None:
     touch()
     try:
         name = hub_card(st.session_state[HUB_NAME].strip()).name
+        catalogue.cache_clear()
         st.session_state[SETUP], st.session_state[FAULTS] = with_weights(current(), name), []
     except ValueError as error:
         st.session_state[NOTES] = [escaped(str(error))]
@@ -446,6 +448,9 @@ def _attempt(setup: Setup) -> Attempt:
     try:
         batch = _batch(setup, source, target)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
+        if setup.card and setup.config.has_position_table and max(lengths.values()) > setup.config.max_len:
+            longest = f"the longest sentence has {max(lengths.values()):,}"
+            return Attempt(problem=f"These weights have {setup.config.max_len:,} positions and {longest}: shorten it.", notes=notes)
         size = estimate(setup.config, len(given), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
             return Attempt(batch=batch, problem=size.problem, notes=notes)
@@ -465,11 +470,17 @@ def _run(setup: Setup) -> Attempt:
         st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text stays in this tab.")
     if attempt.problem:
         st.warning(escaped(attempt.problem))
-    for broken in problems():
+    for broken in _broken():
         st.info(escaped(f"Weights that cannot be read: {broken}"))
     if attempt.capture and attempt.size:
         _status(setup, attempt.capture, attempt.size)
     return attempt
+
+
+@lru_cache(maxsize=1)
+def _broken() -> list[str]:
+    """Weights that the server's owner named and that cannot be read; looked at once."""
+    return problems()
 
 
 def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:

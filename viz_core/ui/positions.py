@@ -123,40 +123,54 @@ def _matrix(lab: Lab) -> None:
     left, right = st.columns(LEFT_RIGHT, gap="medium")
     with right:
         t = _table(lab)
-    table, lengths = waves(t.length, t.d_model, t.base), wavelengths(t.d_model, t.base).tolist()
-    overview = table_panel(table, lengths, role="input")
+    lengths = wavelengths(t.d_model, t.base).tolist()
+    overview = table_panel(waves(t.length, t.d_model, t.base), lengths)
     windowed = t.length > 100 or t.d_model > 64
-    panels = [overview]
-    rows, cols = min(WINDOW[0], t.length), min(WINDOW[1], t.d_model)
-    with right:
-        if windowed:
-            row = bounded(st.number_input, "pos_row", "The window's first position", t.length - rows)
-            col = bounded(st.number_input, "pos_col", "The window's first dimension", t.d_model - cols)
-            panels.append(window_panel(table[row : row + rows, col : col + cols], row, col, lengths))
 
     def picked(pick: Pick | None) -> None:
-        """A click on the overview brings the window there."""
+        """A click brings the window there."""
         touch()
-        if windowed and pick is not None and pick.panel == 0:
-            set_view(pos_row=min(pick.row, t.length - rows), pos_col=min(pick.col, t.d_model - cols))
+        if pick is not None:
+            set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
 
     with left:
         st.markdown("**A row is a position, a column a frequency.** The left columns flicker from row to row, the right ones "
                     "hardly move: like the digits of a counter."
                     + (" Click a cell to bring the window there." if windowed else ""))  # fmt: skip
-        pick = matrices(panels, key="pos_table", on_pick=picked)
+        pick = matrices([overview], key="pos_table", on_pick=picked)
         if overview.note:
-            st.caption("The overview is pooled, by as much as its legend says: a cell drawn is the value of largest size in its "
-                       "block, and the pointer reads where that is. The window is not pooled.")  # fmt: skip
-        if pick is not None:
-            r, c = (pick.row, pick.col) if pick.panel == 0 else (row + pick.row, col + pick.col)
-            x = term(r, c, t.d_model, t.base)
-            st.text(f"PE({r}, {c}) = {x.function}({r} / {_text(t.base)}^({x.exponent}/{t.d_model})) = {x.value:.12g}")
+            st.caption("This overview is pooled, by as much as its legend says: a cell drawn is the value of largest size in its "
+                       "block, and the pointer reads where that is. The window below is not pooled.")  # fmt: skip
+        if pick is not None and not windowed:
+            st.text(_cell(t, pick.row, pick.col))
+        if windowed:
+            _window(t)
         n = _tokens(lab)
-        span, of = (n - 1, f"your {n} tokens") if n else (t.length - 1, f"{t.length:,} positions")
+        span, of = (n - 1, f"your {n} token{'s' * (n > 1)}") if n else (t.length - 1, f"{t.length:,} positions")
         chart(wavelengths_figure(np.array(lengths), t.base, span, of, dark()), "pos_wavelengths")
         st.caption("A wave that does not finish one turn within the sentence gives every word a value of its own; "
                    "the fast ones tell neighbours apart.")  # fmt: skip
+
+
+@st.fragment
+def _window(t: Table) -> None:
+    """A few rows and columns with every number. A fragment: to move the window leaves the large table alone."""
+    rows, cols = min(WINDOW[0], t.length), min(WINDOW[1], t.d_model)
+    with st.container(horizontal=True):
+        row = bounded(st.number_input, "pos_row", "The window's first position", t.length - rows)
+        col = bounded(st.number_input, "pos_col", "The window's first dimension", t.d_model - cols)
+    cells = waves(rows, t.d_model, t.base, start=row)[:, col : col + cols]
+    panel = window_panel(cells, row, col, wavelengths(t.d_model, t.base).tolist())
+    pick = matrices([panel], key="pos_window", on_pick=lambda _: touch())
+    if pick is not None:
+        st.text(_cell(t, row + pick.row, col + pick.col))
+    write_link()
+
+
+def _cell(t: Table, position: int, dim: int) -> str:
+    """One number of the table with its formula, to twelve digits."""
+    x = term(position, dim, t.d_model, t.base)
+    return f"PE({position}, {dim}) = {x.function}({position} / {_text(t.base)}^({x.exponent}/{t.d_model})) = {x.value:.12g}"
 
 
 def _tokens(lab: Lab) -> int:

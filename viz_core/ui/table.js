@@ -96,8 +96,8 @@ class View {
   draw({ columns, rows }) {
     this.offer(this.block, "all blocks", rows.map((row) => row.block));
     this.offer(this.part, "all parts", rows.map((row) => row.part));
-    this.box.replaceChildren();
-    const table = make(this.box, "div", columns.length > FIRST ? "table wide" : "table");
+    const made = document.createElement("div"); // on the page only when it is whole
+    const table = make(made, "div", columns.length > FIRST ? "table wide" : "table");
     table.setAttribute("role", "table");
     table.style.setProperty("--columns", columns.map((c) => `minmax(${c.width}px, ${GROW[c.kind] ?? 0}fr)`).join(" "));
     table.style.setProperty("--least", `${columns.reduce((sum, c) => sum + c.width, 0)}px`);
@@ -107,7 +107,8 @@ class View {
     const body = make(table, "div", "body");
     body.setAttribute("role", "rowgroup");
     this.rows = rows.map((row) => this.drawRow(body, columns, row));
-    this.nothing = make(this.box, "div", "nothing", "No stage matches: shorten the filter, or choose all blocks and all parts.");
+    this.nothing = make(made, "div", "nothing", "No stage matches: shorten the filter, or choose all blocks and all parts.");
+    this.box.replaceChildren(...made.children);
   }
 
   /* The options of a select box; a choice that is still there stays chosen. */

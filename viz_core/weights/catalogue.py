@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).with_name("shipped")
 
 
+@lru_cache(maxsize=1)
 def catalogue() -> Mapping[str, Card]:
-    """Every choice but the untrained one, by name: shipped checkpoints first, then what this machine has."""
+    """Every choice but the untrained one, by name: shipped checkpoints first, then what this machine has.
+
+    Read once; `catalogue.cache_clear()` when something was fetched.
+    """
     return MappingProxyType({card.name: card for card in (*_shipped(), *cards())})
 
 

@@ -1,0 +1,73 @@
+"""Every page with every choice of weights, and words that the weights have never seen."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from viz_core.weights.catalogue import SHIPPED, catalogue
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+
+
+def opened(page: str, **params: str) -> AppTest:
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+    at.query_params.update(params)
+    at.run()
+    if page != "home":
+        at.switch_page(f"pages/{page}.py").run()
+    assert not at.exception, [e.message for e in at.exception]
+    assert not at.error and len(at.title) == 1
+    return at
+
+
+def status(at: AppTest) -> str:
+    (found,) = [c.value for c in at.caption if "parameters" in c.value]
+    return found
+
+
+@pytest.mark.parametrize("name", catalogue())
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_with_every_weights(page: str, name: str) -> None:
+    at = opened(page, weights=name)
+    assert "parameters, trained" in status(at) and not at.warning
+    assert at.selectbox(key="set_model").value == name
+
+
+def test_a_newcomer_sees_the_translator() -> None:
+    at = opened("home")
+    assert at.selectbox(key="set_model").value == "translator" and dict(at.query_params) == {}
+    assert at.text_area(key="set_source").value == catalogue()["translator"].examples[0][0]
+
+
+def test_shipped_weights_come_with_the_app() -> None:
+    assert {path.stem for path in SHIPPED.glob("*.safetensors")} <= set(catalogue())
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 12e6
+
+
+def test_unknown_words_are_named_with_their_neighbours_and_the_rest_runs() -> None:
+    at = opened("home", weights="translator", source="the *caat* sat on the mat", target="猫 坐在 垫子 上")
+    (note,) = [i.value for i in at.info if "vocabulary of these weights" in i.value]
+    assert "` caat `" in note and "` cat `" in note.partition("near:")[2] and "source" in note
+    assert "source 8 tokens" in status(at)  # * c * are tokens of their own
+
+
+def test_a_switch_that_was_not_trained_is_marked() -> None:
+    at = opened("home", weights="translator", scale_scores="off")
+    (note,) = [i.value for i in at.info if i.value.startswith("Not as trained")]
+    assert "scale_scores=False" in note
+    assert "Not as trained" not in str([i.value for i in opened("home", weights="translator").info])
+
+
+def test_only_switches_without_weights_are_offered() -> None:
+    at = opened("home", weights="translator")
+    keys = {s.key for s in (*at.select_slider, *at.selectbox, *at.number_input)}
+    assert "set_position" in keys and not keys & {"set_d_model", "set_n_heads", "set_seed"}
+    assert at.selectbox(key="set_position").options == ["sinusoidal", "rope", "alibi", "none"]
+
+
+@pytest.mark.skipif("minilm" not in set(catalogue()), reason="the MiniLM package is not installed")
+def test_a_sentence_longer_than_the_table_is_one_sentence() -> None:
+    at = opened("home", weights="minilm", source="word " * 600)
+    assert any("positions and the longest sentence has 602" in w.value for w in at.warning)
