@@ -9,13 +9,14 @@ from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
-from viz_core.figures.steps import stage_panel
+from viz_core.figures.steps import original_index, stage_panel
 from viz_core.figures.truth import attention_truth
 from viz_core.presets import PRESETS, Preset, Status
 from viz_core.text import visible
 from viz_core.ui.canvas import matrices
 from viz_core.ui.diagram import diagram
 from viz_core.ui.frame import Lab, change, set_choice, touch, widget
+from viz_core.ui.inspector import inspect_cell
 from viz_core.ui.safe import escaped
 from viz_core.weights.card import Card
 
@@ -42,7 +43,11 @@ def tokens(lab: Lab, capture: Capture) -> int:
     if n_items > 1:
         widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
                format_func=lambda i: str(i + 1))  # fmt: skip
-    matrices([stage_panel(capture, f"ids.{side}", item) for side in sides], key="home_ids", on_pick=lambda _: touch())
+    names = [f"ids.{side}" for side in sides]
+    pick = matrices([stage_panel(capture, name, item) for name in names], key="home_ids", on_pick=lambda _: touch())
+    if pick is not None:
+        stage = capture.stage(names[pick.panel])
+        inspect_cell(lab, stage.name, original_index(stage, pick.row, pick.col, item, 0))
     st.caption("Each token is looked up by its id. <pad>, <bos> and <eos> are added by the model's input.".replace("<", r"\<"))
     return item
 
