@@ -53,16 +53,20 @@ class Tracer:
 
     keep: shell patterns of the names to record (None: all). edit: `edit(name, x)` returns what flows on instead of x.
     grads: keep the live tensors, so that `gradients(loss)` can be taken.
-    Records are `detach()` without a copy: the model has no in-place arithmetic.
+    Records are detached without a copy: the model has no in-place arithmetic.
     """
 
     def __init__(self, *, keep: Iterable[str] | None = None, edit: Edit | None = None, grads: bool = False) -> None:
         self._keep = None if keep is None else (keep,) if isinstance(keep, str) else tuple(keep)
         self._edit, self._grads = edit, grads
+        self._plain = self._keep is None and edit is None and not grads
         self._records: dict[str, Tensor] = {}
         self._live: dict[str, Tensor] = {}
 
     def __call__(self, name: str, x: Tensor) -> Tensor:
+        if self._plain and name not in self._records:  # the usual case, hundreds of times a run
+            self._records[name] = x
+            return x
         if self._edit is not None:
             x = _edited(self._edit, name, x)
         if self._keep is not None and not any(fnmatchcase(name, pattern) for pattern in self._keep):
@@ -73,7 +77,7 @@ class Tracer:
             if not x.requires_grad:  # a fixed table, such as sinusoidal positions: make it a leaf of its own
                 x = x.detach().requires_grad_()
             self._live[name] = x
-        self._records[name] = x.detach() if x.requires_grad else x
+        self._records[name] = x
         return x
 
     def scope(self, name: str) -> _Scope:
@@ -81,7 +85,7 @@ class Tracer:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The records as numpy arrays; from a GPU they are copied here, once."""
-        return {name: x.cpu().numpy() for name, x in self._records.items()}
+        return {name: (x.detach() if x.requires_grad else x).cpu().numpy() for name, x in self._records.items()}
 
     def gradients(self, loss: Tensor) -> dict[str, np.ndarray]:
         """∂loss/∂stage for every recorded stage on the loss's path. Touches no parameter's `.grad`."""
