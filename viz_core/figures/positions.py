@@ -142,7 +142,8 @@ def wavelengths_figure(wavelength: np.ndarray, base: float, span: int, of: str, 
     fast, many = wavelength < span, len(wavelength) > MOST_MARKS
     traces = [
         {
-            "x": x[chosen], "y": wavelength[chosen], "mode": "lines" if many else "markers", "name": f"{name} ({int(chosen.sum())})",
+            "x": x[chosen], "y": wavelength[chosen], "mode": "lines" if many else "markers",
+            "name": f"{name} ({int(chosen.sum())})",
             "marker": {"color": colour, "symbol": symbol, "size": 8}, "line": {"color": colour, "width": 6},
             "hovertemplate": "dim %{x}: wavelength %{y:.5g}<extra></extra>",
         }
