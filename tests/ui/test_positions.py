@@ -147,7 +147,7 @@ def test_5000_positions_of_512_dimensions(open_at: Open, section: str) -> None:
     sent += sum(len(c.proto.spec) for c in at.get("plotly_chart"))
     assert sent < 2_000_000
     if section == "matrix":
-        assert "The overview is pooled" in words(at)
+        assert "This overview is pooled" in words(at)
         assert panels(at)["The whole table: 5,000 positions × 512 dimensions"].shape == (250, 512)
 
 
