@@ -61,7 +61,7 @@ def timed(page: Page, event: str, condition: str, awaited: dict | None = None) -
 
 
 def stops() -> list[dict]:
-    """The whole walk of the page's first setup: each stage's name and the titles of its matrices."""
+    """The whole walk of preset 000: each stage's name and the titles of its matrices."""
     setup = Setup()
     source, target, _ = sentences(setup)
     capture = run(setup.config, source, target, seed=setup.seed, device=setup.device)
@@ -76,17 +76,17 @@ def measure(small: bool) -> Iterator[Result]:
     stages = stops()
     with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
         step, shell = (browser.new_context(viewport=VIEWPORT).new_page() for _ in range(2))
-        step.goto(f"{url}/step_by_step")
-        shell.goto(shell_url)
+        step.goto(f"{url}/step_by_step?preset=000")
+        shell.goto(f"{shell_url}/?preset=000")
         steps, shells = [], []
         for page in (step, shell):
             idle(page)
         for stage in stages[1:6] if small else stages[1:]:
             shells.append(timed(shell, "keydown", SHELL, stage))
             steps.append(timed(step, "keydown", STEP, stage))
-        yield ratio("the next stage", steps, shells, None if small else BAR, f"the first setup, {len(steps)} steps")
+        yield ratio("the next stage", steps, shells, None if small else BAR, f"preset 000, {len(steps)} steps")
 
-        step.goto(f"{url}/step_by_step?stage={WEIGHTS}")
+        step.goto(f"{url}/step_by_step?preset=000&stage={WEIGHTS}")
         idle(step)
         changes, models = [], []
         for _ in range(2 if small else 15):
