@@ -28,3 +28,7 @@ matrix they belong to."""
 
 MAX_VIEW_CHARS = 200
 """Characters of a text that a page keeps as its selection, such as a filter."""
+
+MAX_KEPT_CHARS = 2**20
+"""Characters of a whole setup that a page keeps beside the present one. A run kept to compare with may hold as long a
+text as any; a link that it does not fit leaves it out."""

@@ -114,6 +114,10 @@ class AnyTokenizer(Protocol):
         """For each token the number of the word that it belongs to, counted from 0."""
         ...
 
+    def word(self, tokens: Sequence[str]) -> str:
+        """The tokens of one word as the text that they are together."""
+        ...
+
 
 # --- Ids of an untrained model ----------------------------------------------------------------------------------------
 @lru_cache
@@ -226,6 +230,10 @@ class Tokenizer:
         starts = [i > 0 and (alone[i] or alone[i - 1]) for i in range(len(tokens))]
         return [int(word) for word in np.cumsum(starts)]
 
+    def word(self, tokens: Sequence[str]) -> str:
+        """The characters of one word together."""
+        return "".join(tokens)
+
 
 def _sharing(tokens: Sequence[str], ids: Sequence[int]) -> list[tuple[str, ...]]:
     groups: dict[int, list[str]] = {}
@@ -334,6 +342,10 @@ class Vocabulary:
     def groups(self, tokens: Sequence[str]) -> list[int]:
         """Each token is a word: 0, 1, 2, ..."""
         return list(range(len(tokens)))
+
+    def word(self, tokens: Sequence[str]) -> str:
+        """The one token of a word."""
+        return "".join(tokens)
 
     @property
     def _ids(self) -> Mapping[str, int]:

@@ -139,6 +139,7 @@ def test_a_swatch_toggles_a_double_click_isolates_and_another_restores(demo: Pag
     swatch(demo, 0).focus()
     demo.keyboard.press("Enter")
     has(view, "heads", "0,2")
+    says(demo, "shown (0, 2)")  # Python hears of it when the clicks have ended
 
 
 # --- the page -----------------------------------------------------------------------------------

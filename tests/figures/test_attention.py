@@ -123,9 +123,10 @@ def test_two_runs_share_a_scale_and_their_difference_is_b_less_a(capture: Captur
 
 def test_all_lines_travel_where_they_are_few() -> None:
     weights = np.random.default_rng(0).dirichlet(np.ones(8), size=(2, 8)).astype(np.float32)
-    header, payload = unpack(pack_lines(weights, HOSTILE, HOSTILE, (1,), ("query", 3), "Lines", "x", 4))
+    header, payload = unpack(pack_lines(weights, HOSTILE, HOSTILE, (1,), ("query", 3), "Lines", "x", (4, 2)))
     assert header["queries"] == header["keys"] == HOSTILE
-    assert (header["count"], header["nHeads"], header["heads"], header["locked"], header["echo"]) == (8, 2, [1], ["query", 3], 4)
+    assert (header["count"], header["nHeads"], header["heads"], header["locked"]) == (8, 2, [1], ["query", 3])
+    assert header["echo"] == [4, 2]
     found = np.frombuffer(payload, "<f4", 128).reshape(2, 8, 8), np.frombuffer(payload, "<u2", 128, 512).reshape(2, 8, 8)
     rebuilt = np.zeros_like(weights)
     np.put_along_axis(rebuilt, found[1].astype(int), found[0], axis=-1)
@@ -134,7 +135,7 @@ def test_all_lines_travel_where_they_are_few() -> None:
 
 def test_of_many_lines_the_strongest_travel() -> None:
     weights = np.random.default_rng(0).dirichlet(np.ones(300), size=(4, 300)).astype(np.float32)
-    header, payload = unpack(pack_lines(weights, ["a"] * 300, ["b"] * 300, (0,), None, "Lines", "x", 0))
+    header, payload = unpack(pack_lines(weights, ["a"] * 300, ["b"] * 300, (0,), None, "Lines", "x", (0, 0)))
     n = header["count"]
     assert n == 16 and len(payload) == 4 * 300 * n * 6
     sent = np.frombuffer(payload, "<f4", 4 * 300 * n).reshape(4, 300, n)

@@ -1,8 +1,12 @@
 """The Attention page without a browser: what is on it is the run's, and no setup breaks it."""
 
+import json
+import struct
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +17,7 @@ from viz_core.figures.attention import number
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.attention import find_swap
-from viz_core.ui.setup import OPENING, Setup, opening, with_weights
+from viz_core.ui.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
 from viz_core.weights.catalogue import catalogue
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -110,11 +114,14 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     said = next(m.value for m in at.markdown if "looks most at" in m.value and "**A**" in m.value)
     a, b = said.split("\n")[:2]
     assert "animal" in a and "street" in b
-    kept, now = at.session_state["att_a"], at.session_state["lab_setup"]
+    now = at.session_state["lab_setup"]
+    kept, faults = unpacked(now.view("att_a"))
+    assert not faults
     assert (kept.source, now.source) == (catalogue()[OPENING].examples[0][0], catalogue()[OPENING].examples[1][0])
     assert now.target == catalogue()[OPENING].examples[1][1]
     at.button(key="att_swap").click().run()
-    assert "att_a" not in at.session_state and at.session_state["lab_setup"].source == kept.source
+    now = at.session_state["lab_setup"]
+    assert not now.view("att_a") and now.source == kept.source
 
 
 @needs_translator
@@ -129,7 +136,9 @@ def test_a_kept_run_is_compared_and_shapes_that_differ_are_said(open_at: Open) -
     at = open_at(TINY)
     at.button(key="att_keep").click().run()
     sound(at)
-    assert "**A**" in text(at) and at.session_state["att_a"] == at.session_state["lab_setup"]
+    assert "**A**" in text(at)
+    now = at.session_state["lab_setup"]
+    assert unpacked(now.view("att_a"))[0] == replace(now, views=())
     at.text_area(key="set_source").set_value("a longer sentence than the one that was there").run()
     sound(at)
     assert "so no difference is drawn" in text(at)
@@ -137,7 +146,59 @@ def test_a_kept_run_is_compared_and_shapes_that_differ_are_said(open_at: Open) -
     sound(at)
     at.button(key="att_drop").click().run()
     sound(at)
-    assert "no difference" not in text(at) and "att_a" not in at.session_state
+    assert "no difference" not in text(at) and not at.session_state["lab_setup"].view("att_a")
+
+
+def test_a_link_holds_both_runs(open_at: Open) -> None:
+    other = replace(with_preset(Setup(), "003"), source="<b> $x$ & 猫", seed=3)
+    at = open_at(TINY, att_a=packed(other))
+    assert "**A**" in text(at) and "A has no cross-attention" in text(at)
+    at = open_at(TINY, att_kind="encoder", att_a=packed(replace(other, config=Setup().config)))
+    assert "**A**:" in text(at)
+    params, _ = to_link(at.session_state["lab_setup"])
+    assert from_link(params)[0] == at.session_state["lab_setup"]
+
+
+def test_a_broken_a_is_said_and_the_rest_stays(open_at: Open) -> None:
+    at = open_at(TINY, att_a="seed=99999999999&nonsense=1")
+    assert "The link's A says ` seed=99999999999 `" in text(at) and shows_one_number(at)
+    sound(at)
+
+
+# ---------------------------------------------------------------- words
+
+
+def panels(at: AppTest) -> list[dict[str, Any]]:
+    """The headers of what the canvases were given."""
+    found = []
+    for element in at.get("bidi_component"):
+        data = element.proto.bytes
+        if len(data) > 4 and data[4:5] == b"{":
+            found.append(json.loads(data[4 : 4 + struct.unpack("<I", data[:4])[0]]))
+    return found
+
+
+def test_tokens_are_grouped_by_word_on_request(open_at: Open) -> None:
+    characters = {**TINY, "tokenizer": "character", "source": "the cat", "target": "ab c", "att_kind": "encoder"}
+    at = open_at(characters)
+    (lines,) = [p for p in panels(at) if "queries" in p]
+    assert len(lines["queries"]) == 7
+    at.toggle(key="set_att_words").set_value(True).run()
+    sound(at)
+    (lines,) = [p for p in panels(at) if "queries" in p]
+    (matrix,) = [p["panels"][0] for p in panels(at) if "panels" in p]
+    assert lines["queries"] == lines["keys"] == matrix["rows"] == ["the", "␠", "cat"]
+    assert [g["tokens"] for p in panels(at) for g in p.get("grids", ())] == [[3, 3], [4, 4], [4, 3]]  # <bos> is a word
+
+
+def test_where_words_are_tokens_there_is_no_switch(open_at: Open) -> None:
+    assert not [t for t in open_at(TINY).toggle if t.key == "set_att_words"]
+
+
+def test_heads_overlaid_are_in_the_link(open_at: Open) -> None:
+    at = open_at(TINY, att_heads="0,1,9")  # there are two
+    (lines,) = [p for p in panels(at) if "queries" in p]
+    assert lines["heads"] == [0, 1]
 
 
 # ---------------------------------------------------------------- break it

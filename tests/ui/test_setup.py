@@ -24,10 +24,14 @@ from viz_core.ui.setup import (
     Setup,
     from_link,
     ids,
+    opening,
+    packed,
     sentences,
     to_link,
+    unpacked,
     with_field,
     with_preset,
+    with_view,
 )  # fmt: skip
 
 SELECTION = ("tokenizer", "seed", "device", "stage", "item", "attn_head", "source", "target")
@@ -252,6 +256,21 @@ def test_any_text_has_a_link(text: str) -> None:
     params, too_long = to_link(replace(Setup(), source=text))
     assert too_long == ("source" not in params and text != DEFAULT_SOURCE)
     assert from_link(params)[0].source == (DEFAULT_SOURCE if too_long else text)
+
+
+@given(st.text(st.characters(), max_size=3000), st.text(st.characters(), max_size=3000))
+def test_a_whole_setup_is_one_text_however_long(source: str, target: str) -> None:
+    setup = replace(with_preset(Setup(), "002"), source=source, target=target * 5, seed=7)
+    assert unpacked(packed(setup)) == (setup, [])
+    assert packed(opening()) and unpacked(packed(opening())) == (opening(), [])
+
+
+def test_a_setup_kept_beside_leaves_a_link_that_it_does_not_fit() -> None:
+    kept = packed(replace(Setup(), source="x" * MAX_LINK_BYTES))
+    params, too_long = to_link(with_view(replace(Setup(), source="a b"), att_a=kept))
+    assert too_long and "att_a" not in params
+    short = with_view(replace(Setup(), source="a b"), att_a=packed(replace(Setup(), source="& = 猫")))
+    assert from_link(to_link(short)[0]) == (short, [])
 
 
 # ---------------------------------------------------------------- changing a field

@@ -1,6 +1,9 @@
 """Every page with every choice of weights, and words that the weights have never seen."""
 
+import json
+import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -67,7 +70,29 @@ def test_only_switches_without_weights_are_offered() -> None:
     assert at.selectbox(key="set_position").options == ["sinusoidal", "rope", "alibi", "none"]
 
 
-@pytest.mark.skipif("minilm" not in set(catalogue()), reason="the MiniLM package is not installed")
+needs_minilm = pytest.mark.skipif("minilm" not in set(catalogue()), reason="the MiniLM package is not installed")
+
+
+@needs_minilm
 def test_a_sentence_longer_than_the_table_is_one_sentence() -> None:
     at = opened("home", weights="minilm", source="word " * 600)
     assert any("positions and the longest sentence has 602" in w.value for w in at.warning)
+
+
+@needs_minilm
+def test_subwords_are_shown_as_such_and_grouped_on_request() -> None:
+    at = opened("home", weights="minilm", source="the embeddings of <b> and embeddings")
+    (said,) = [c.value for c in at.caption if "A word may be several tokens" in c.value]
+    assert said.count("##bed") == 1 and "` embeddings ` is ` em ` ` ##bed ` ` ##ding ` ` ##s `" in said
+    at = opened("attention", weights="minilm", source="the embeddings", att_words="on")
+    (lines,) = [header for header in headers(at) if "queries" in header]
+    assert lines["queries"] == ["[CLS]", "the", "embeddings", "[SEP]"]
+    at.toggle(key="set_att_words").set_value(False).run()
+    (lines,) = [header for header in headers(at) if "queries" in header]
+    assert lines["queries"] == ["[CLS]", "the", "em", "##bed", "##ding", "##s", "[SEP]"]
+
+
+def headers(at: AppTest) -> list[dict[str, Any]]:
+    """What the canvases were given, without their numbers."""
+    found = [element.proto.bytes for element in at.get("bidi_component")]
+    return [json.loads(data[4 : 4 + struct.unpack("<I", data[:4])[0]]) for data in found if data[4:5] == b"{"]

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_core.analysis.attention import Chain, Kind, Profile, Step, Tiles, allowed, at_step, relative, sides
+from viz_core.analysis.words import Words, between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
@@ -98,29 +99,38 @@ def head_name(kind: Kind, layer: int, head: int) -> str:
 
 
 def head_panel(
-    capture: Capture, kind: Kind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest"
-) -> Panel:
+    capture: Capture, kind: Kind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest",
+    words: tuple[Words, Words] | None = None,
+) -> Panel:  # fmt: skip
     """One head at one of its steps as a matrix, tokens on both axes. colour: of the weights; the other steps are signed.
 
-    What the mask forbids is hatched, from the masked scores on.
+    What the mask forbids is hatched, from the masked scores on. words: those that ask and are asked stand on the axes
+    of the weights instead of tokens.
     """
     values, seen = at_step(capture, kind, layer, head, item, step), allowed(capture, kind, item)
     named = STEP_TITLES[step]
     if step != "weights":
         return _tokens_panel(capture, kind, item, named, values, masked=~seen if step == "masked" else None)
+    if words is not None:
+        values, seen = between_words(values, words[0].of, words[1].of), seen_words(seen, words[0].of, words[1].of)
+        named += " between words"
     values = relative(values, seen) if colour == "uniform" else values
     low, high = colour_range(values, colour)
     named += " × visible keys" if colour == "uniform" else ""
-    return _tokens_panel(capture, kind, item, named, values, "signed" if colour == "uniform" else "probability", low, high, ~seen)
+    look: Literal["probability", "signed"] = "signed" if colour == "uniform" else "probability"
+    return _tokens_panel(capture, kind, item, named, values, look, low, high, ~seen, words)
 
 
 def _tokens_panel(
     capture: Capture, kind: Kind, item: int, title: str, values: np.ndarray, look: Literal["probability", "signed"] = "signed",
     low: float | None = None, high: float | None = None, masked: np.ndarray | None = None,
+    words: tuple[Words, Words] | None = None,
 ) -> Panel:  # fmt: skip
     asks, asked = sides(kind)
-    rows, cols = (tuple(map(visible, capture.tokens(side)[item])) for side in (asks, asked))
-    return panel(title, values, rows, cols, row_axis=f"T · {asks} query token", col_axis=f"S · {asked} key token", kind=look,
+    texts = [w.texts for w in words] if words is not None else [capture.tokens(side)[item] for side in (asks, asked)]
+    rows, cols = (tuple(map(visible, named)) for named in texts)
+    what = "token" if words is None else "word"
+    return panel(title, values, rows, cols, row_axis=f"T · {asks} query {what}", col_axis=f"S · {asked} key {what}", kind=look,
                  low=low, high=high, masked=masked, row_letter="T", col_letter="S")  # fmt: skip
 
 
@@ -161,12 +171,13 @@ def _both(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
 
 def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
-    title: str, identity: str, echo: int,
+    title: str, identity: str, echo: tuple[int, int],
 ) -> bytes:  # fmt: skip
     """The lines view of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
     All keys travel where MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
-    heads: those shown first; locked: ("query" or "key", its place); identity: changes where other heads are shown.
+    heads: those shown first; locked: ("query" or "key", its place); identity: changes where other heads are shown;
+    echo: how many locks and choices of heads Python knows of.
     """
     n_heads, n_queries, n_keys = weights.shape
     count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))

@@ -1,11 +1,11 @@
 """The Attention page: all heads, one head, one number; and on request what a head does, rollout, and what breaks.
 
-The link says which head, query, key, step and colour are in focus. The run kept as A is a setup, not its numbers: those
-come from the store that all visitors share.
+The link says which head, query, key, step and colour are in focus, and which run was kept as A: its setup, not its
+numbers, which come from the store that all visitors share.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ import streamlit as st
 from viz_core.analysis import attention as numbers
 from viz_core.analysis.attention import Kind, Step
 from viz_core.analysis.summary import predictions
+from viz_core.analysis.words import Words, between_words, words_of
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures import attention as figures
 from viz_core.figures.attention import KIND_TITLES, Colour, Grid
+from viz_core.figures.export import lines_svg, panel_csv, panel_svg
 from viz_core.figures.panels import Panel, panel
 from viz_core.text import split_words, visible
 from viz_core.ui.canvas import Pick, matrices
@@ -39,9 +41,8 @@ from viz_core.ui.frame import (
 from viz_core.ui.heads import Focus, heads
 from viz_core.ui.lines import Lock, lines
 from viz_core.ui.safe import code
-from viz_core.ui.setup import VIEW, Setup, sentences, with_view
+from viz_core.ui.setup import VIEW, Setup, packed, sentences, unpacked, with_view
 
-KEPT = "att_a"  # the setup that was kept as A, in the session
 COLOURS = {"largest": "0 to largest", "one": "0 to 1", "uniform": "against uniform"}
 SHORT = {"all": "all", "encoder": "encoder self", "decoder": "decoder self", "cross": "cross"}
 STEP_NAMES: dict[Step, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": "+ bias", "masked": "masked", "weights": "weights"}
@@ -50,10 +51,14 @@ STEP_WORDS: dict[Step, str] = {
     "scaled": "The dot products over √d_k, so that wide heads do not saturate the softmax.",
     "biased": "ALiBi takes away from each score what grows with the distance.",
     "masked": "What may not be seen is overwritten before the softmax.",
-    "weights": "The softmax of each row: it sums to 1. Look for rows with one dark cell, and for stripes.",
+    "weights": "The softmax of each row: it sums to 1. Look for rows with one strong cell, and for stripes.",
 }
 MORE = {"none": "Nothing more", "table": "What a head does", "rollout": "Through the layers", "break": "Break it"}
 UNIFORM = "Against uniform: weight × number of visible keys. 1, the middle colour, is a query that looks at all of them alike."
+BY_WORD = (
+    "A word may be several tokens. Weight that reaches a word is then the sum over its tokens, weight that leaves it the mean "
+    "over them (Clark et al. 2019). What comes before the softmax, and one number, stay with tokens."
+)
 MOST_PARTS = 2_000_000  # numbers of the decomposition that is added up for one query
 
 
@@ -104,7 +109,7 @@ def attention() -> None:
     swap = find_swap(lab.setup, item)
     at = focus(lab, lab.capture, available, item, swap)
     _runs(lab, at, swap)
-    if KEPT in st.session_state:  # what was asked for first
+    if view("att_a"):  # what was asked for first
         _one_head(lab, lab.capture, at)
         _all_heads(lab, lab.capture, available, at)
     else:
@@ -188,9 +193,11 @@ def _telling_query(lab: Lab, capture: Capture, kind: Kind, item: int, swap: Swap
 
 
 def _choose_head(chosen: Focus) -> None:
-    """Bring a head into focus; query and key stay where the kind stays."""
+    """Bring a head into focus, alone; query and key stay where the kind stays."""
     kind, layer, head = chosen
-    reset = {} if view("att_kind") == kind else {"att_query": -1, "att_key": -1, "att_lock": ""}
+    reset: dict[str, Any] = {"att_heads": ()}
+    if view("att_kind") != kind:
+        reset |= {"att_query": -1, "att_key": -1, "att_lock": ""}
     views = with_view(current(), att_kind=kind, att_layer=layer, **reset).views
     change(views=views, attn_head=head)
 
@@ -200,10 +207,10 @@ def _choose_head(chosen: Focus) -> None:
 
 def _runs(lab: Lab, at: At, swap: Swap | None) -> None:
     """Sentence, the one-word swap, and keeping this run as A."""
-    kept: Setup | None = st.session_state.get(KEPT)
-    if swap is not None and kept is None:
+    kept = view("att_a")
+    if swap is not None and not kept:
         st.markdown(f"One word can turn a sentence: put {code(swap.new)} for {code(swap.old)}, and see where this head looks.")
-    elif kept is not None:
+    elif kept:
         st.markdown("**A** is the run that was kept, **B** the present one. In B − A orange is looked at more, blue less.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if (n_items := lab.capture.n_sentences if lab.capture else 1) > 1:
@@ -214,39 +221,45 @@ def _runs(lab: Lab, at: At, swap: Swap | None) -> None:
             help="Keeps this run as A, and exchanges the one word in the source; the target follows.",
         ):  # fmt: skip
             st.rerun()  # the sidebar shows the sentence, too
-        if kept is None:
+        if kept:
+            st.button("Let A go", icon=":material/close:", key="att_drop", on_click=set_view, kwargs={"att_a": ""})
+        else:
             st.button("Keep this run as A", icon=":material/push_pin:", key="att_keep", on_click=_keep, args=(lab.setup,),
                       help="Then change anything at the left: what comes is B, and the difference is drawn.")  # fmt: skip
-        else:
-            st.button("Let A go", icon=":material/close:", key="att_drop", on_click=_keep, args=(None,))
 
 
-def _keep(setup: Setup | None) -> None:
-    touch()
-    if setup is None:
-        st.session_state.pop(KEPT, None)
-    else:
-        st.session_state[KEPT] = setup
+def _keep(setup: Setup) -> None:
+    set_view(att_a=packed(setup))
 
 
 def _swap(swap: Swap, at: At) -> None:
     """The other sentence becomes the present; this one A, unless the other was A already. The focus stays where it is."""
-    setup, kept = current(), st.session_state.get(KEPT)
+    setup, kept = current(), _kept()
     pairs = list(zip(*sentences(setup)[:2], strict=False))
     sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
     sources[at.item], targets[at.item] = swap.source, swap.target
-    views = with_view(setup, att_kind=at.kind, att_layer=at.layer, att_query=at.query).views
-    new = replace(setup, source="\n".join(sources), target="\n".join(targets), views=views, attn_head=at.head)
-    _keep(None if kept is not None and (kept.source, kept.target) == (new.source, new.target) else setup)
-    change(source=new.source, target=new.target, views=views, attn_head=at.head)
+    source, target = "\n".join(sources), "\n".join(targets)
+    is_back = kept is not None and (kept.source, kept.target) == (source, target)
+    focus = {"att_kind": at.kind, "att_layer": at.layer, "att_query": at.query}
+    views = with_view(setup, **focus, att_a="" if is_back else packed(setup)).views
+    change(source=source, target=target, views=views, attn_head=at.head)
 
 
-def _a(at: At) -> tuple[Capture | None, str]:
+def _kept() -> Setup | None:
+    """The setup that was kept as A."""
+    return unpacked(view("att_a"))[0] if view("att_a") else None
+
+
+def _a(at: At) -> tuple[Lab | None, str]:
     """The run kept as A, if its head can stand beside B's; otherwise why not."""
-    kept: Setup | None = st.session_state.get(KEPT)
-    if kept is None:
+    if not view("att_a"):
         return None, ""
-    other = lab_of(kept).capture
+    kept, faults = unpacked(view("att_a"))
+    if faults:
+        written, fault = faults[0]
+        st.caption(f"The link's A says {code(written)}, which {fault}.")
+    run = lab_of(kept)
+    other = run.capture
     if other is None:
         return None, "The run kept as A can no longer be made."
     if at.kind not in numbers.kinds(other.config):
@@ -255,7 +268,7 @@ def _a(at: At) -> tuple[Capture | None, str]:
         return None, f"A has no layer {at.layer}, head {at.head}."
     if at.item >= other.n_sentences:
         return None, f"A has no sentence {at.item + 1}."
-    return other, ""
+    return run, ""
 
 
 # ---------------------------------------------------------------- all heads
@@ -270,6 +283,8 @@ def _all_heads(lab: Lab, capture: Capture, available: Sequence[Kind], at: At) ->
                                format_func=lambda k: SHORT[k])  # fmt: skip
             shown = [k for k in available if only in ("all", k)]
         view_widget(st.segmented_control, "att_colour", "Colour", required=True, format_func=lambda c: COLOURS[c], help=UNIFORM)
+        if any(not w.whole for kind in shown for w in _both_words(lab, capture, kind, at.item)):
+            view_widget(st.toggle, "att_words", "Group tokens by word", help=BY_WORD)
     grids = [_grid(lab, capture, kind, at) for kind in shown]
     heads(grids, (at.kind, at.layer, at.head), key="att_heads", on_focus=_choose_head)
 
@@ -279,11 +294,23 @@ def _grid(lab: Lab, capture: Capture, kind: Kind, at: At) -> Grid:
     from viz_core.ui.cache import cached_result
 
     def make() -> Grid:
-        found = numbers.tiles(capture, kind, at.item, figures.MAX_TILE, uniform=at.colour == "uniform")
+        words = grouped(lab, capture, kind, at.item)
+        found = numbers.tiles(capture, kind, at.item, figures.MAX_TILE, at.colour == "uniform", words)
         asks, asked = (capture[f"ids.{side}"].shape[1] for side in numbers.sides(kind))
-        return figures.grid(kind, found, at.colour, (asks, asked))
+        return figures.grid(kind, found, at.colour, (len(words[0].texts), len(words[1].texts)) if words else (asks, asked))
 
-    return cached_result("attention tiles", (_key(lab), kind, at.item, at.colour), make)
+    return cached_result("attention tiles", (_key(lab), kind, at.item, at.colour, view("att_words")), make)
+
+
+def _both_words(lab: Lab, capture: Capture, kind: Kind, item: int) -> tuple[Words, Words]:
+    """The words that ask and those that are asked."""
+    asks, asked = (words_of(lab.tokenizers[side], capture.tokens(side)[item]) for side in numbers.sides(kind))
+    return asks, asked
+
+
+def grouped(lab: Lab, capture: Capture, kind: Kind, item: int) -> tuple[Words, Words] | None:
+    """The words to show instead of tokens; None where tokens are wanted."""
+    return _both_words(lab, capture, kind, item) if view("att_words") else None
 
 
 def _key(lab: Lab) -> Hashable:
@@ -298,43 +325,74 @@ def _key(lab: Lab) -> Hashable:
 
 def _one_head(lab: Lab, capture: Capture, at: At) -> None:
     other, problem = _a(at)
+    words = grouped(lab, capture, at.kind, at.item)
     stops = numbers.steps(lab.config, at.kind)
     st.markdown(f"#### {at.name}\n\n{STEP_WORDS[at.step]} {problem}")
-    view_widget(st.segmented_control, "att_step", "From q·k to the weights", options=stops, required=True,
-                format_func=lambda s: STEP_NAMES[s])  # fmt: skip
-    if other is not None:
-        _compare(other, capture, at)
-        _lines(capture, at, "Lines of B")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        view_widget(st.segmented_control, "att_step", "From q·k to the weights", options=stops, required=True,
+                    format_func=lambda s: STEP_NAMES[s])  # fmt: skip
+        _save(capture, at, words)
+    if other is not None and other.capture is not None:
+        _compare(other, other.capture, lab, capture, at)
+        _lines(capture, at, words, "Lines of B")
         return
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        shown = figures.head_panel(capture, at.kind, at.layer, at.head, at.item, at.step, at.colour)
-        _pickable([shown], at)
+        shown = figures.head_panel(capture, at.kind, at.layer, at.head, at.item, at.step, at.colour, words)
+        _pickable([shown], at, words)
     with right:
-        _lines(capture, at)
+        _lines(capture, at, words)
 
 
-def _pickable(panels: list[Panel], at: At) -> None:
-    """The matrices, the focused cell picked in the last one that shows this run; a click moves the focus."""
+def _save(capture: Capture, at: At, words: tuple[Words, Words] | None) -> None:
+    """What is shown of this head as files, made when asked for."""
+    named = f"{at.kind}_layer{at.layer}_head{at.head}_{at.step}"
+
+    def shown() -> Panel:
+        return figures.head_panel(capture, at.kind, at.layer, at.head, at.item, at.step, at.colour, words)
+
+    def drawn() -> str:
+        title = f"{KIND_TITLES[at.kind]}, layer {at.layer}"
+        return lines_svg(*_line_weights(capture, at, words), _line_heads(capture, at), title)
+
+    files = (
+        ("Numbers", "CSV", lambda: panel_csv(shown()), f"{named}.csv", "text/csv"),
+        ("Matrix", "SVG", lambda: panel_svg(shown(), f"{at.name}: {STEP_NAMES[at.step]}"), f"{named}.svg", "image/svg+xml"),
+        ("Lines", "SVG", drawn, f"{at.kind}_layer{at.layer}_lines.svg", "image/svg+xml"),
+    )
+    with st.popover("Save", icon=":material/download:"):
+        for label, kind, make, name, mime in files:
+            st.download_button(f"{label} ({kind})", make, name, mime, key=f"att_save_{label}", on_click="ignore")
+
+
+def _pickable(panels: list[Panel], at: At, words: tuple[Words, Words] | None) -> None:
+    """The matrices, the focused cell picked in the last one that shows this run; a click moves the focus.
+
+    A word stands for its first token.
+    """
     place = 1 if len(panels) > 1 else 0
     rows, cols = panels[place].values.shape
-    pick = Pick(place, at.query, at.key) if at.query < rows and at.key < cols else None
-    matrices(panels, key="att_matrix", pick=pick, on_pick=_choose_cell)
+    asks, asked = (w.of for w in words) if words and at.step == "weights" else (range(rows), range(cols))
+
+    def choose(pick: Pick | None) -> None:
+        if pick is None:
+            touch()
+        else:
+            set_view(att_query=asks.index(pick.row), att_key=asked.index(pick.col))
+
+    pick = Pick(place, asks[at.query], asked[at.key]) if at.query < len(asks) and at.key < len(asked) else None
+    matrices(panels, key="att_matrix", pick=pick, on_pick=choose)
 
 
-def _choose_cell(pick: Pick | None) -> None:
-    if pick is None:
-        touch()
-    else:
-        set_view(att_query=pick.row, att_key=pick.col)
-
-
-def _compare(other: Capture, capture: Capture, at: At) -> None:
+def _compare(kept: Lab, other: Capture, lab: Lab, capture: Capture, at: At) -> None:
     """A, B and B − A of the focused head on one scale."""
     step: Step = at.step if at.step in numbers.steps(other.config, at.kind) else "weights"
-    a, b = (figures.head_panel(c, at.kind, at.layer, at.head, at.item, step, at.colour) for c in (other, capture))
+    a, b = (
+        figures.head_panel(c, at.kind, at.layer, at.head, at.item, step, at.colour, grouped(run, c, at.kind, at.item))
+        for run, c in ((kept, other), (lab, capture))
+    )
     panels = figures.compared(a, b)
-    _pickable(panels, at)
+    _pickable(panels, at, grouped(lab, capture, at.kind, at.item))
     both = (("A", other), ("B", capture))
     said = [f"**{name}**: {_strongest(c, at)}" for name, c in both if at.query < c[f"{at.path}.weights"].shape[2]]
     if len(panels) == 2:
@@ -360,24 +418,40 @@ def _query_words(capture: Capture, at: At) -> str:
     return word
 
 
-def _lines(capture: Capture, at: At, title: str = "Lines") -> None:
+def _lines(capture: Capture, at: At, words: tuple[Words, Words] | None, title: str = "Lines") -> None:
     """The lines view of the focused layer, the focused head shown first."""
-    weights = capture[f"{at.path}.weights"][at.item]  # [H, T, S]
-    queries, keys = (capture.tokens(side)[at.item] for side in numbers.sides(at.kind))
+    weights, queries, keys = _line_weights(capture, at, words)
+    asks, asked = (w.of for w in words) if words else (range(len(queries)), range(len(keys)))
     side = view("att_lock")
-    locked: Lock = (side, at.query if side == "query" else at.key) if side else None
-    named, identity = f"{title} · {KIND_TITLES[at.kind].lower()}, layer {at.layer}", f"{at.kind}.{at.layer}.{at.head}"
-    lines(weights, queries, keys, (at.head,), locked, named, key="att_lines", identity=identity, on_lock=_choose_lock)
+    locked: Lock = (side, asks[at.query] if side == "query" else asked[at.key]) if side else None
+
+    def lock(chosen: Lock) -> None:
+        """A locked query is the query in focus, a locked key the key; the other is then the strongest."""
+        if chosen is None:
+            set_view(att_lock="")
+        elif chosen[0] == "query":
+            set_view(att_lock="query", att_query=asks.index(chosen[1]), att_key=-1)
+        else:
+            set_view(att_lock="key", att_key=asked.index(chosen[1]))
+
+    shown = _line_heads(capture, at)
+    named = f"{title} · {KIND_TITLES[at.kind].lower()}, layer {at.layer}"
+    lines(weights, queries, keys, shown, locked, named, key="att_lines", identity=f"{at.kind}.{at.layer}.{at.head}", on_lock=lock,
+          on_heads=lambda heads: set_view(att_heads=() if heads == (at.head,) else heads))  # fmt: skip
 
 
-def _choose_lock(lock: Lock) -> None:
-    """A locked query is the query in focus, a locked key the key; the other is then the strongest."""
-    if lock is None:
-        set_view(att_lock="")
-    elif lock[0] == "query":
-        set_view(att_lock="query", att_query=lock[1], att_key=-1)
-    else:
-        set_view(att_lock="key", att_key=lock[1])
+def _line_weights(capture: Capture, at: At, words: tuple[Words, Words] | None) -> tuple[np.ndarray, list[str], list[str]]:
+    """The focused layer's weights [H, T, S] and what stands at their two ends."""
+    weights = capture[f"{at.path}.weights"][at.item]  # [H, T, S]
+    if words is not None:
+        return between_words(weights, words[0].of, words[1].of), list(words[0].texts), list(words[1].texts)
+    queries, keys = (capture.tokens(side)[at.item] for side in numbers.sides(at.kind))
+    return weights, queries, keys
+
+
+def _line_heads(capture: Capture, at: At) -> tuple[int, ...]:
+    """The heads that are overlaid: the chosen ones, or the one in focus."""
+    return tuple(h for h in view("att_heads") if h < capture.config.n_heads) or (at.head,)
 
 
 # ---------------------------------------------------------------- one number

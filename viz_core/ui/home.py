@@ -2,10 +2,12 @@
 
 import html
 from collections import Counter
+from itertools import groupby
 
 import streamlit as st
 
 from viz_core.analysis.summary import predictions
+from viz_core.analysis.words import words_of
 from viz_core.capture import Capture
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
@@ -17,11 +19,12 @@ from viz_core.ui.canvas import matrices
 from viz_core.ui.diagram import diagram
 from viz_core.ui.frame import Lab, change, set_choice, touch, widget
 from viz_core.ui.inspector import inspect_cell
-from viz_core.ui.safe import escaped
+from viz_core.ui.safe import code, escaped
 from viz_core.weights.card import Card
 
 NOISE = "The weights are untrained, so this is noise near a blind guess; it is still exactly what the model computes."
 LEARNED = "The weights are trained: a long bar is a word that the model has learned to expect here."
+MAX_SPLIT = 4  # words of several tokens that are named
 GROUNDS: dict[Status, str] = {"repaired": "the printed code cannot run or contradicts the text", "assumed": "named but not shown"}
 
 
@@ -48,8 +51,22 @@ def tokens(lab: Lab, capture: Capture) -> int:
     if pick is not None:
         stage = capture.stage(names[pick.panel])
         inspect_cell(lab, stage.name, original_index(stage, pick.row, pick.col, item, 0))
-    st.caption("Each token is looked up by its id. <pad>, <bos> and <eos> are added by the model's input.".replace("<", r"\<"))
+    added = "Each token is looked up by its id. <pad>, <bos> and <eos> are added by the model's input.".replace("<", r"\<")
+    st.caption(f"{added}{_pieces(lab, capture, sides, item)}")
     return item
+
+
+def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
+    """Which words are several tokens, a few of them by name."""
+    split = []
+    for side in sides:
+        row = capture.tokens(side)[item]
+        words = words_of(lab.tokenizers[side], row)
+        for number, pairs in groupby(zip(words.of, row, strict=True), key=lambda pair: pair[0]):
+            if len(pieces := [token for _, token in pairs]) > 1:
+                split.append(f"{code(words.texts[number])} is {' '.join(map(code, pieces))}")
+    split = list(dict.fromkeys(split))
+    return f" A word may be several tokens: {'; '.join(split[:MAX_SPLIT])}{'; …' * (len(split) > MAX_SPLIT)}." if split else ""
 
 
 def next_word(lab: Lab, capture: Capture, item: int) -> None:

@@ -2,6 +2,7 @@
  * weight. What people typed reaches the page by textContent only. The canvas is as high as the box that scrolls. */
 
 const ROW = 24, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
+const CALM = 300; // milliseconds without a click before Python hears of the heads: a double click is one choice
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
 export default function ({ data, parentElement, setStateValue }) {
@@ -9,6 +10,7 @@ export default function ({ data, parentElement, setStateValue }) {
   if (!views.has(root)) views.set(root, new View(root));
   const view = views.get(root);
   view.report = (lock) => setStateValue("lock", lock);
+  view.reportHeads = (heads) => setStateValue("heads", heads);
   view.resize.observe(root);
   view.show(data);
   return () => view.resize.disconnect();
@@ -32,7 +34,7 @@ function decode(bytes) {
 class View {
   constructor(root) {
     this.root = root;
-    this.number = 0;
+    this.number = this.choices = 0; // how many locks and choices of heads there have been
     this.hover = this.lock = this.before = null;
     this.shown = new Set();
     const part = (name) => root.appendChild(make("div", name));
@@ -77,8 +79,10 @@ class View {
   show(bytes) {
     const data = decode(bytes), old = this.data;
     this.data = data;
-    if (data.echo >= this.number) [this.number, this.lock] = [data.echo, data.locked];
-    if (old?.identity !== data.identity) [this.shown, this.before] = [new Set(data.heads), null];
+    const [locks, choices] = data.echo;
+    if (locks >= this.number) [this.number, this.lock] = [locks, data.locked];
+    if (old?.identity !== data.identity) this.before = null;
+    if (old?.identity !== data.identity || choices >= this.choices) [this.choices, this.shown] = [choices, new Set(data.heads)];
     this.title.textContent = data.title;
     const tokens = (column, texts, known) => {
       if (known && String(known) === String(texts) && known.length === texts.length) return;
@@ -113,7 +117,7 @@ class View {
   /* Click: one head on or off. Double click: this head alone; again: what was shown before. */
   toggle(head) {
     this.shown.has(head) ? this.shown.delete(head) : this.shown.add(head);
-    this.later();
+    this.chosen();
   }
 
   isolate(head) {
@@ -121,6 +125,13 @@ class View {
     if (alone && this.before) [this.shown, this.before] = [this.before, null];
     else if (alone) this.shown = new Set(this.data.colours.keys());
     else [this.before, this.shown] = [new Set(this.shown), new Set([head])];
+    this.chosen();
+  }
+
+  chosen() {
+    this.choices += 1;
+    clearTimeout(this.calm);
+    this.calm = setTimeout(() => this.reportHeads({ number: this.choices, shown: [...this.shown] }), CALM);
     this.later();
   }
 

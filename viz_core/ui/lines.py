@@ -3,7 +3,8 @@
     lines(pack, key="att_lines", on_lock=remember)
 
 Hovering a token shows its row (or column) alone, a click locks it; a click on a head's swatch toggles the head, a double
-click isolates it and a second one restores the others. All of it happens in the browser; Python hears of a lock.
+click isolates it and a second one restores the others. All of it happens in the browser; Python hears of a lock and,
+when the clicks have ended, of the heads that are shown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,9 +33,10 @@ _COMPONENT = st.components.v2.component(
 
 def lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
-    key: str, identity: str, on_lock: Callable[[Lock], None],
+    key: str, identity: str, on_lock: Callable[[Lock], None], on_heads: Callable[[tuple[int, ...]], None],
 ) -> None:  # fmt: skip
-    """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked).
+    """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
+    the run that follows another choice of heads.
 
     heads: those shown at first, and again whenever identity changes.
     """
@@ -43,9 +45,15 @@ def lines(
         _, found = _read(st.session_state.get(key), len(queries), len(keys))
         on_lock(found)
 
-    echo, _ = _read(st.session_state.get(key), len(queries), len(keys))
-    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echo)
-    _COMPONENT(key=key, data=data, on_lock_change=report)
+    def report_heads() -> None:
+        _, found = _read_heads(st.session_state.get(key), len(weights))
+        if found:
+            on_heads(found)
+
+    state = st.session_state.get(key)
+    echoes = _read(state, len(queries), len(keys))[0], _read_heads(state, len(weights))[0]
+    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes)
+    _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
 
 
 def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
@@ -57,3 +65,13 @@ def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
     if not (isinstance(at, list) and len(at) == 2 and at[0] in ("query", "key") and isinstance(at[1], int)):
         return count, None
     return count, (at[0], at[1]) if 0 <= at[1] < (n_queries if at[0] == "query" else n_keys) else None
+
+
+def _read_heads(state: Any, n_heads: int) -> tuple[int, tuple[int, ...]]:
+    """The number of the reader's last choice of heads and the heads, from what the browser sent."""
+    sent = state.get("heads") if isinstance(state, Mapping) else None
+    count, shown = (sent.get("number"), sent.get("shown")) if isinstance(sent, Mapping) else (None, None)
+    if not isinstance(count, int):
+        return 0, ()
+    good = isinstance(shown, list) and all(type(head) is int and 0 <= head < n_heads for head in shown)
+    return count, tuple(sorted(set(shown))) if good and shown else ()

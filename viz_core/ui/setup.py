@@ -7,10 +7,10 @@ out-of-range value is named and replaced by the default, and nothing else is los
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from viz_core.config import CHOICES, TransformerConfig
-from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES
+from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS
 from viz_core.presets import PRESETS
 from viz_core.stages import always, stages
 from viz_core.text import TokenizerKind
@@ -135,6 +135,7 @@ CONTROLS: tuple[Control, ...] = (
 )  # fmt: skip
 BY_FIELD = {c.field: c for c in CONTROLS}
 VIEW = {v.name: v for v in VIEWS}
+LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # views that may not fit a link
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +289,9 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     if bound:
         return setup, [f"{name} stays as it is: {value} would need another {', '.join(bound)}, which the trained weights fix."]
     config = TransformerConfig(**values)
-    return replace(setup, config=config, stage=_kept_stage(setup.stage, config), attn_head=min(setup.attn_head, config.n_heads - 1)), notes
+    return replace(
+        setup, config=config, stage=_kept_stage(setup.stage, config), attn_head=min(setup.attn_head, config.n_heads - 1)
+    ), notes
 
 
 def _multiple(size: int, heads: int) -> int:
@@ -305,6 +308,23 @@ def _kept_stage(stage: str, config: TransformerConfig) -> str:
 
 def to_link(setup: Setup) -> tuple[dict[str, str], bool]:
     """Query parameters of what differs from the preset, and whether the text had to be left out (over 8 KB)."""
+    params = _parameters(setup)
+    too_long = len(urlencode(params, errors="surrogatepass")) > MAX_LINK_BYTES
+    return {k: v for k, v in params.items() if not (too_long and k in (*TEXTS, *LONG))}, too_long
+
+
+def packed(setup: Setup) -> str:
+    """A whole setup, however long, as one text that is never empty: a run that a page keeps beside the present one."""
+    return urlencode({"weights": setup.weights, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
+
+
+def unpacked(text: str) -> tuple[Setup, list[tuple[str, str]]]:
+    """The inverse of `packed`, checked at the door like any link."""
+    return from_link(dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass")))
+
+
+def _parameters(setup: Setup) -> dict[str, str]:
+    """What differs from the preset, as a link says it."""
     default, start = Setup(), opening()
     params: dict[str, str] = {}
     if setup.card is None and (start.card or setup.preset != start.preset):
@@ -316,9 +336,10 @@ def to_link(setup: Setup) -> tuple[dict[str, str], bool]:
         if getattr(setup, name) != getattr(default, name):
             params[name] = str(getattr(setup, name))
     params |= {name: VIEW[name].write(value) for name, value in setup.views}
-    params |= {side: getattr(setup, side) for side, own in zip(TEXTS, setup.default_texts, strict=True) if getattr(setup, side) != own}
-    too_long = len(urlencode(params, errors="surrogatepass")) > MAX_LINK_BYTES
-    return {k: v for k, v in params.items() if not (too_long and k in TEXTS)}, too_long
+    params |= {
+        side: getattr(setup, side) for side, own in zip(TEXTS, setup.default_texts, strict=True) if getattr(setup, side) != own
+    }
+    return params
 
 
 def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
@@ -421,7 +442,9 @@ def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[Transform
             if guilty not in fields:  # the reason names a field of the preset: find one whose absence helps
                 helps = (f for f in fields if _config(base, {k: v for k, v in fields.items() if k != f}))
                 guilty = next(helps, next((f for f in fields if f in reason), next(iter(fields))))
-            faults.append((f"{guilty}={_to_text(fields.pop(guilty))}", f"does not fit ({reason.rstrip('.')}); the preset's is used"))
+            faults.append(
+                (f"{guilty}={_to_text(fields.pop(guilty))}", f"does not fit ({reason.rstrip('.')}); the preset's is used")
+            )
 
 
 def _one_of(choices: Sequence[str]) -> Callable[[str], str]:

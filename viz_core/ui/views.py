@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_core.config import CHOICES
-from viz_core.limits import MAX_VIEW_CHARS
+from viz_core.limits import MAX_KEPT_CHARS, MAX_VIEW_CHARS
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One selection. options: the values it may have (None: short text); many: it is a tuple of some of them."""
+    """One selection. options: the values it may have (None: text of at most `most` characters); many: a tuple of some."""
 
     name: str
     default: Any
     options: Sequence[Any] | None = None
     many: bool = False
+    most: int = MAX_VIEW_CHARS
 
     def write(self, value: Any) -> str:
         """As a link says it."""
@@ -28,8 +29,8 @@ class View:
     def read(self, text: str) -> Any:
         """A value from a link. `ValueError` says what is wrong, without what was written."""
         if self.options is None:
-            if len(text) > MAX_VIEW_CHARS:
-                raise ValueError(f"is longer than {MAX_VIEW_CHARS} characters")
+            if len(text) > self.most:
+                raise ValueError(f"is longer than {self.most:,} characters")
             return text
         if self.many:
             return tuple(dict.fromkeys(self._one(part) for part in text.split(",") if part))
@@ -64,6 +65,7 @@ LEDGER_COLUMNS = (
 
 ATTENTION_KINDS = ("encoder", "decoder", "cross")
 ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for layer in range(48) for head in range(16))
+EPSILONS = ("0", *(f"1e{p}" for p in range(-12, 3)))  # what LayerNorm may add to the variance, as a link says it
 
 VIEWS: tuple[View, ...] = (
     # Shapes
@@ -89,7 +91,10 @@ VIEWS: tuple[View, ...] = (
     View("pos_query", -1, range(-1, 1024)),  # -1: the page chooses
     View("pos_key", -1, range(-1, 1024)),
     View("pos_sentence", "yours", ("yours", "我爱你", "狗咬人", "I love you", "the dog bites the man")),
-    View("pos_experiment", "swap", ("swap", "shuffle", "prepend", "past")),
+    View("pos_experiment", "swap", ("swap", "shuffle", "prepend", "past", "longer")),
+    View("pos_way", "moved", ("moved", "row")),  # longer than trained: moved on, or several sentences in a row
+    View("pos_moved", 8, (1, 2, 4, 8, 12, 16, 24, 40, 64)),
+    View("pos_row_of", 2, (2, 3, 4, 6, 8)),
     View("pos_a", -1, range(-1, 1024)),
     View("pos_b", -1, range(-1, 1024)),
     View("pos_draw", 0, range(1000)),
@@ -103,11 +108,43 @@ VIEWS: tuple[View, ...] = (
     View("att_lock", "", ("", "query", "key")),
     View("att_step", "weights", ("raw", "scaled", "biased", "masked", "weights")),
     View("att_colour", "largest", ("largest", "one", "uniform")),
+    View("att_a", "", most=MAX_KEPT_CHARS),  # the setup kept as A, as its own link says it
+    View("att_words", False, (False, True)),
+    View("att_heads", (), range(64), many=True),  # those overlaid in the lines; none: the one in focus
     View("att_more", "none", ("none", "table", "rollout", "break")),
     View("att_after", -1, range(-1, 256)),
     View("att_off", (), ATTENTION_HEADS, many=True),
     View("att_unscaled", False, (False, True)),
     View("att_temperature", 1.0, (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)),
     # Masks
+    View("mask_section", "who", ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")),
+    View("mask_kind", "", ("", *ATTENTION_KINDS)),  # "" and -1: the page chooses
+    View("mask_query", -1, range(-1, 1024)),
+    View("mask_key", -1, range(-1, 1024)),
+    View("mask_layer", -1, range(-1, 256)),
+    View("mask_head", -1, range(-1, 256)),
+    View("mask_switch", "", ("", "causal", "mask_source_padding", "mask_target_padding", "mask_padded_queries")),
+    View("mask_place", -1, range(-1, 1024)),
+    View("mask_word", ""),
+    View("mask_turns", False, (False, True)),
     # Norms
+    View("norm_section", "depth", ("depth", "theory", "gradients", "token", "batchnorm", "distributions")),
+    View("norm_depth", 24, range(1, 49)),
+    View("norm_width", 128, (16, 32, 64, 128, 256)),
+    View("norm_init", "xavier_uniform", CHOICES["init"]),
+    View("norm_placements", ("post", "pre"), ("post", "pre", "open", "none", "cut", "bare"), many=True),
+    View("norm_metric", "power", ("power", "mean", "std", "largest", "cosine", "inactive", "entropy")),
+    View("norm_lit", "", ("", "self_attn.out", "resid_mid", "norm_self_attn.out", "ffn.out", "resid_post", "norm_ffn.out")),
+    View("norm_broken", (), ("gaussian", "uniform", "unbiased", "single", "square", "normal"), many=True),
+    View("norm_draws", 4, (1, 4, 16)),
+    View("norm_batches", 4, (1, 2, 4, 8, 16)),
+    View("norm_side", "source", ("source", "target")),  # one token; LayerNorm and BatchNorm; distributions
+    View("norm_which", "", ("", "self_attn", "cross_attn", "ffn", "embed", "final")),  # "": the page chooses
+    View("norm_layer", 0, range(48)),
+    View("norm_token", 1, range(1024)),
+    View("norm_feature", -1, range(-1, 1024)),  # -1: the page chooses
+    View("norm_epsilon", "own", ("own", *EPSILONS)),
+    View("norm_stage", ""),
+    View("norm_leaf", ""),
+    View("norm_scale", "auto", ("auto", "linear", "log")),
 )

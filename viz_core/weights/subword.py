@@ -91,6 +91,12 @@ class Subword:
         starts = self._byte_starts(tokens) if self._byte_level else self._prefix_starts(tokens)
         return [count - 1 for count in accumulate(starts)]
 
+    def word(self, tokens: Sequence[str]) -> str:
+        """The pieces of one word together, without "##" and with bytes as the characters that they make."""
+        if self._byte_level:
+            return b"".join(map(_bytes, tokens)).decode("utf-8", "replace")
+        return "".join(token.removeprefix(self._prefix) if i else token for i, token in enumerate(tokens))
+
     def _prefix_starts(self, tokens: Sequence[str]) -> Iterator[bool]:
         for i, token in enumerate(tokens):
             yield i == 0 or not self._prefix or not token.startswith(self._prefix)
