@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import groupby, pairwise
 from types import MappingProxyType
-from typing import Literal, Protocol, get_args
+from typing import Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 import regex
@@ -119,6 +119,26 @@ class AnyTokenizer(Protocol):
         ...
 
 
+# --- Words of several tokens ------------------------------------------------------------------------------------------
+class Words(NamedTuple):
+    """The words of one sentence: their texts, and for each token the number of its word, counted from 0."""
+
+    texts: tuple[str, ...]
+    of: tuple[int, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether each word is one token."""
+        return len(self.texts) == len(self.of)
+
+
+def words_of(tokenizer: AnyTokenizer, tokens: Sequence[str]) -> Words:
+    """The words of a sentence, as its tokenizer cuts words; specials and padding are words by themselves."""
+    of = tokenizer.groups(tokens)
+    pieces = groupby(zip(of, tokens, strict=True), key=lambda pair: pair[0])
+    return Words(tuple(tokenizer.word([token for _, token in pair]) for _, pair in pieces), tuple(of))
+
+
 # --- Ids of an untrained model ----------------------------------------------------------------------------------------
 @lru_cache
 def _listed(kind: TokenizerKind) -> tuple[str, ...]:
@@ -151,9 +171,7 @@ class Tokenizer:
         if self.kind not in get_args(TokenizerKind):
             raise ValueError(f"kind is {self.kind!r}; choose one of {', '.join(get_args(TokenizerKind))}.")
         if self.vocab_size < 5:
-            raise ValueError(
-                f"vocab_size is {self.vocab_size}; choose at least 5: four special tokens and one for what is typed."
-            )
+            raise ValueError(f"vocab_size is {self.vocab_size}; choose at least 5: four special tokens and one for what is typed.")
         if not 0 <= self.pad_id < self.vocab_size:
             raise ValueError(
                 f"pad_id is {self.pad_id}, outside the vocabulary; choose 0 to {self.vocab_size - 1}, "
@@ -204,9 +222,7 @@ class Tokenizer:
     def decode(self, id: int) -> str:
         """The token with this id: a special, a listed token, or "⟨#123⟩" for the bucket with id 123."""
         if not 0 <= id < self.vocab_size:
-            raise ValueError(
-                f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}."
-            )
+            raise ValueError(f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}.")
         for special, name in zip((self.pad_id, self.bos_id, self.eos_id, self.unk_id), SPECIALS, strict=True):
             if id == special:
                 return name
@@ -322,9 +338,7 @@ class Vocabulary:
     def decode(self, id: int) -> str:
         """The token with this id: a special or a word."""
         if not 0 <= id < self.vocab_size:
-            raise ValueError(
-                f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}."
-            )
+            raise ValueError(f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}.")
         return (SPECIALS + self.words)[id]
 
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
@@ -364,7 +378,6 @@ def _nearest(word: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _plain(token: str) -> str:
     return token.lower().replace("’", "'")
-
 
 
 # --- Showing tokens ---------------------------------------------------------------------------------------------------

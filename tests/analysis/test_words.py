@@ -5,10 +5,10 @@ import pytest
 
 from tests.weights.test_subword import bert, gpt2
 from viz_core.analysis.attention import tiles
-from viz_core.analysis.words import Words, between_words, seen_words, words_of
+from viz_core.analysis.words import between_words, seen_words
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.text import Tokenizer
+from viz_core.text import Tokenizer, Words, words_of
 
 OF = (0, 1, 1, 2, 2, 2, 3)
 
@@ -62,7 +62,6 @@ def test_tiles_between_words() -> None:
     config = PRESETS["000"].config
     capture = run(config, ["a b c"], ["d e"], device="cpu")
     n = capture["ids.source"].shape[1]
-    one = Words(("all",), (0,) * n)
-    found = tiles(capture, "encoder", 0, 64, words=(one, one))
+    found = tiles(capture, "encoder", 0, 64, words=((0,) * n, (0,) * n))
     np.testing.assert_allclose(found.values, 1, rtol=1e-6)  # one word looks at itself alone
     assert found.values.shape == (config.n_encoder_layers, config.n_heads, 1, 1) and not found.blocked.any()

@@ -33,11 +33,19 @@ def unpack(data: bytes) -> tuple[dict[str, Any], list[dict[str, np.ndarray | Non
     return header, [
         {
             "values": read(p["values"], "<f4", p["shape"]),
-            "kept": read(p["kept"], "<i4", [*p["shape"], 2]),
+            "kept": _origin(read(p["kept"], "<u2", p["shape"]), p["block"]),
             "masked": read(p["masked"], "u1", p["shape"]),
         }
         for p in header["panels"]
     ]
+
+
+def _origin(places: np.ndarray | None, block: list[int]) -> np.ndarray | None:
+    """Places in blocks as original (row, column)."""
+    if places is None:
+        return None
+    rows, cols = np.indices(places.shape)
+    return np.stack([rows * block[0] + places // block[1], cols * block[1] + places % block[1]], axis=-1)
 
 
 # --- the colour range ---------------------------------------------------------------------------
@@ -233,3 +241,10 @@ def test_the_template_is_legible_and_transparent(dark: bool) -> None:
     assert layout.font.size >= 14
     assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
     assert [colour for _, colour in layout.colorscale.diverging] == list(theme.diverging(dark))
+
+
+def test_a_block_too_large_for_its_places_is_refused() -> None:
+    kept = np.zeros((1, 1, 2), np.int32)
+    assert panels._place_in_block(kept, (256, 256)).item() == 0
+    with pytest.raises(ValueError, match="257 × 256"):
+        panels._place_in_block(kept, (257, 256))

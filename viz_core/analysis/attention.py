@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from viz_core.analysis.words import Words, between_words, seen_words
+from viz_core.analysis.words import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.stages import Side
@@ -218,18 +218,23 @@ class Tiles(NamedTuple):
 
 
 def tiles(
-    capture: Capture, kind: Kind, item: int, most: int, uniform: bool = False, words: tuple[Words, Words] | None = None
+    capture: Capture,
+    kind: Kind,
+    item: int,
+    most: int,
+    uniform: bool = False,
+    words: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> Tiles:
     """The weights of all layers and heads for one sentence, max-pooled to at most most × most cells a head.
 
-    uniform: weight × number of visible keys instead. words: those that ask and are asked, instead of tokens. A block is
-    `blocked` where the mask forbids all of it; NaN outranks every number.
+    uniform: weight × number of visible keys instead. words: the word of each token that asks and is asked, to show words
+    instead of tokens. A block is `blocked` where the mask forbids all of it; NaN outranks every number.
     """
     visible = allowed(capture, kind, item)
     stack = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
     if words is not None:
-        visible = seen_words(visible, words[0].of, words[1].of)
-        stack = [between_words(w, words[0].of, words[1].of) for w in stack]
+        visible = seen_words(visible, *words)
+        stack = [between_words(w, *words) for w in stack]
     pooled = [max_pool(relative(w, visible) if uniform else w, most) for w in stack]
     block = (-(-visible.shape[0] // most), -(-visible.shape[1] // most))
     return Tiles(np.stack(pooled), ~max_pool(visible, most).astype(bool), block)

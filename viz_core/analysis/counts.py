@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS
@@ -111,6 +112,7 @@ REMEDIES = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=256)  # every rerun of a page asks
 def estimate(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> Estimate:
     """Parameters and recorded bytes of a run of B sentences, and what to lower where they pass the budget."""
     table = plan(config, batch, source_len, target_len)

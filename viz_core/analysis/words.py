@@ -5,31 +5,8 @@ pieces, weight that leaves it the mean over them. Rows that summed to 1 still do
 """
 
 from collections.abc import Sequence
-from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
-
-from viz_core.text import AnyTokenizer
-
-
-class Words(NamedTuple):
-    """The words of one sentence: their texts, and for each token the number of its word, counted from 0."""
-
-    texts: tuple[str, ...]
-    of: tuple[int, ...]
-
-    @property
-    def whole(self) -> bool:
-        """Whether each word is one token."""
-        return len(self.texts) == len(self.of)
-
-
-def words_of(tokenizer: AnyTokenizer, tokens: Sequence[str]) -> Words:
-    """The words of a sentence, as its tokenizer cuts words; specials and padding are words by themselves."""
-    of = tokenizer.groups(tokens)
-    pieces = groupby(zip(of, tokens, strict=True), key=lambda pair: pair[0])
-    return Words(tuple(tokenizer.word([token for _, token in pair]) for _, pair in pieces), tuple(of))
 
 
 def between_words(weights: np.ndarray, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:

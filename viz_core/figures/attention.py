@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_core.analysis.attention import Chain, Kind, Profile, Step, Tiles, allowed, at_step, relative, sides
-from viz_core.analysis.words import Words, between_words, seen_words
+from viz_core.analysis.words import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
-from viz_core.text import shorten, visible
+from viz_core.text import Words, shorten, visible
 
 Colour = Literal["largest", "one", "uniform"]
 KIND_TITLES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention"}

@@ -14,7 +14,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-Kind = Literal["probability", "signed", "mask", "ids"]
+from viz_core.figures import theme
+
+Kind = Literal["probability", "signed", "mask", "ids", "classes"]
 Role = Literal["input", "output"]
 
 # The most cells of one panel that travel to the browser: 768 KiB of float32, and more columns than the pixels
@@ -40,6 +42,7 @@ class Panel:
     row_letter: str = ""  # axis letters, for their colours
     col_letter: str = ""
     role: Role = "output"
+    names: tuple[str, ...] = ()  # of the values 0, 1, 2 … where the kind is "classes"
 
     @property
     def note(self) -> str:
@@ -71,12 +74,13 @@ def panel(
     row_letter: str = "",
     col_letter: str = "",
     role: Role = "output",
+    names: Sequence[str] = (),
 ) -> Panel:
-    """A checked Panel; labels left out become numbers from 0.
+    """A checked Panel; labels left out become numbers from 0. names: what the values 0, 1, 2 … of "classes" are.
 
     The colour range covers the finite cells that are not masked, unless `low` or `high` is given:
     a probability reaches from 0 to the largest one in view, signed values from -m to m with m the largest
-    size, a mask from 0 to 1, ids from 0 to the largest.
+    size, a mask from 0 to 1, ids from 0 to the largest, classes over all looks of the theme.
     Raises ValueError naming the panel where shapes do not fit or an integer does not fit float32.
     """
     numbers = _float32(title, values)
@@ -109,6 +113,7 @@ def panel(
         row_letter=row_letter,
         col_letter=col_letter,
         role=role,
+        names=tuple(names),
     )
 
 
@@ -141,8 +146,8 @@ def pack(panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, 
     """One little-endian buffer for the browser.
 
     uint32 length of the header, the header as UTF-8 JSON padded with spaces to a multiple of 4, then for each
-    panel its float32 values, the int32 (row, column) pairs of the kept cells where it is pooled, and its uint8
-    mask where it has one. Each part begins at a multiple of 4, counted in the header from the header's end.
+    panel its float32 values, where it is pooled the uint16 place of each kept cell in its block (row by row), and its
+    uint8 mask where it has one. Each part begins at a multiple of 4, counted in the header from the header's end.
     `selected` is the picked (panel, row, column) in original indices; `echo` the number of the reader's last
     pick that the server knows of.
     """
@@ -180,15 +185,25 @@ def _entry(item: Panel, payload: bytearray) -> dict[str, Any]:
         "rowLetter": item.row_letter,
         "colLetter": item.col_letter,
         "kind": item.kind,
+        "names": item.names,
         "low": item.low,
         "high": item.high,
         "role": item.role,
         "values": append(values, "<f4"),
-        "kept": None if kept is None else append(kept, "<i4"),
+        "kept": None if kept is None else append(_place_in_block(kept, block), "<u2"),
         "masked": None if hidden is None else append(hidden, "u1"),
     }
     content = json.dumps(entry).encode() + payload[start:]
     return entry | {"digest": hashlib.blake2b(content, digest_size=8).hexdigest()}
+
+
+def _place_in_block(kept: np.ndarray, block: tuple[int, int]) -> np.ndarray:
+    """[r, c, 2] original (row, column) -> [r, c] place in the block, row by row: a quarter of the bytes."""
+    high, wide = block
+    if high * wide > 2**16:
+        raise ValueError(f"a block of {high} × {wide} cells is larger than a place of two bytes; show fewer cells at once")
+    found: np.ndarray = (kept[..., 0] % high) * wide + kept[..., 1] % wide
+    return found
 
 
 def _float32(title: str, values: Any) -> np.ndarray:
@@ -222,6 +237,8 @@ def _range(values: np.ndarray, masked: np.ndarray | None, kind: Kind) -> tuple[f
     """The colour range of the finite cells in view; never empty, so that a matrix of zeros has one too."""
     if kind == "mask":
         return 0.0, 1.0
+    if kind == "classes":
+        return 0.0, len(theme.CLASSES) - 1.0
     seen = np.isfinite(values) if masked is None else np.isfinite(values) & ~masked
     most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
     return (-most if kind == "signed" else 0.0), most

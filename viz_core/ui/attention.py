@@ -14,14 +14,14 @@ import streamlit as st
 from viz_core.analysis import attention as numbers
 from viz_core.analysis.attention import Kind, Step
 from viz_core.analysis.summary import predictions
-from viz_core.analysis.words import Words, between_words, words_of
+from viz_core.analysis.words import between_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures import attention as figures
 from viz_core.figures.attention import KIND_TITLES, Colour, Grid
 from viz_core.figures.export import lines_svg, panel_csv, panel_svg
 from viz_core.figures.panels import Panel, panel
-from viz_core.text import split_words, visible
+from viz_core.text import Words, split_words, visible, words_of
 from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.controls import table
 from viz_core.ui.frame import (
@@ -295,7 +295,9 @@ def _grid(lab: Lab, capture: Capture, kind: Kind, at: At) -> Grid:
 
     def make() -> Grid:
         words = grouped(lab, capture, kind, at.item)
-        found = numbers.tiles(capture, kind, at.item, figures.MAX_TILE, at.colour == "uniform", words)
+        found = numbers.tiles(
+            capture, kind, at.item, figures.MAX_TILE, at.colour == "uniform", (words[0].of, words[1].of) if words else None
+        )
         asks, asked = (capture[f"ids.{side}"].shape[1] for side in numbers.sides(kind))
         return figures.grid(kind, found, at.colour, (len(words[0].texts), len(words[1].texts)) if words else (asks, asked))
 

@@ -7,14 +7,13 @@ from itertools import groupby
 import streamlit as st
 
 from viz_core.analysis.summary import predictions
-from viz_core.analysis.words import words_of
 from viz_core.capture import Capture
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
 from viz_core.figures.steps import original_index, stage_panel
 from viz_core.figures.truth import attention_truth
 from viz_core.presets import PRESETS, Preset, Status
-from viz_core.text import visible
+from viz_core.text import visible, words_of
 from viz_core.ui.canvas import matrices
 from viz_core.ui.diagram import diagram
 from viz_core.ui.frame import Lab, change, set_choice, touch, widget
@@ -96,7 +95,9 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
 DOORS = (
     ("step_by_step", "Step by step: every tensor, from id to loss", ":material/footprint:"),
     ("attention", "Attention: where each head looks", ":material/hub:"),
+    ("masks", "Masks: who may look at whom", ":material/grid_on:"),
     ("positions", "Positions: how order becomes visible", ":material/waves:"),
+    ("norms", "Pre- and Post-LN: why the LayerNorm moved", ":material/balance:"),
     ("shapes", "Shapes: what every tensor costs", ":material/straighten:"),
     ("documents", "Documents: five texts side by side", ":material/menu_book:"),
 )

@@ -1,0 +1,57 @@
+"""The same normalisations by torch's own modules, and a batch that has padding where only one sentence was typed."""
+
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from viz_core.config import TransformerConfig
+from viz_core.run import Batch
+
+
+@torch.inference_mode()
+def torch_layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float) -> np.ndarray:
+    """One token [D] through `torch.nn.LayerNorm` in float32, with this γ [D], β [D] and ε."""
+    module = nn.LayerNorm(len(x), eps)
+    module.weight.copy_(torch.tensor(gamma))
+    module.bias.copy_(torch.tensor(beta))
+    found: np.ndarray = module(torch.tensor(x, dtype=torch.float32)).numpy()
+    return found
+
+
+@torch.inference_mode()
+def torch_normalise(x: np.ndarray, norm: Literal["layer", "batch", "instance"], eps: float) -> np.ndarray:
+    """x [B, T, D] through torch's own module in float32, γ = 1 and β = 0, every token counted: as in training.
+
+    `torch.nn.BatchNorm1d` and `InstanceNorm1d` want the features second. `ValueError`, torch's own words, for a batch of
+    a single token, from which they can take no variance.
+    """
+    given = torch.tensor(x, dtype=torch.float32)  # [B, T, D]
+    width = given.shape[-1]
+    if norm == "layer":
+        layer: np.ndarray = nn.LayerNorm(width, eps, elementwise_affine=False)(given).numpy()
+        return layer
+    make = nn.BatchNorm1d if norm == "batch" else nn.InstanceNorm1d
+    module = make(width, eps, affine=False, track_running_stats=False).train()
+    found: np.ndarray = module(given.mT).mT.numpy()  # [B, D, T] inside
+    return found
+
+
+def beside_its_half(config: TransformerConfig, batch: Batch, item: int) -> Batch:
+    """Two sentences of equal length: one of the batch without its padding, and its own first half, padded.
+
+    Each side is cut where half of its own tokens are, so at least one stays. There are no answers: nothing is predicted.
+    """
+    ids, tokens = {}, {}
+    for side, pad in (("source", config.source_pad_id), ("target", config.target_pad_id)):
+        if side not in batch.ids:
+            continue
+        row = batch.ids[side][item]
+        n = int(np.max(np.nonzero(row != pad)[0], initial=0)) + 1
+        half = (n + 1) // 2
+        whole = row[:n]
+        ids[side] = np.stack([whole, np.where(np.arange(n) < half, whole, pad)])  # [2, n]
+        named = list(batch.tokens[side][item][:n])
+        tokens[side] = [named, named[:half] + ["<pad>"] * (n - half)]
+    return Batch(ids, tokens)
