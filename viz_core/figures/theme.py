@@ -73,9 +73,24 @@ MASK_DARK = ("#30343D", "#46BC90")
 GROUND = "#EEF1F4"
 GROUND_DARK = "#262B36"
 
-# A masked cell is hatched: `line` drawn at 45 degrees on `fill`. Nothing else in the app is hatched.
+# A masked cell is hatched: `line` drawn at 45 degrees on `fill`.
 MASKED = {"fill": "#E9E9EC", "line": "#A3A6AD"}
 MASKED_DARK = {"fill": "#1B1E25", "line": "#5A606C"}
+
+# Four classes of cells: one open (as 1 of a mask) and three closed. The closed ones differ by what is drawn on them, too:
+# dots, lines, crossed lines. `line` is drawn on `fill`.
+CLASSES = (
+    {"fill": "#077289", "line": "", "mark": ""},
+    {"fill": "#FBEBC8", "line": "#8A6100", "mark": "dots"},
+    {"fill": "#D6E6F2", "line": "#0067A5", "mark": "lines"},
+    {"fill": "#F1D9E6", "line": "#8E2F66", "mark": "cross"},
+)
+CLASSES_DARK = (
+    {"fill": "#46BC90", "line": "", "mark": ""},
+    {"fill": "#3B2C07", "line": "#E6B24A", "mark": "dots"},
+    {"fill": "#12304C", "line": "#63A8E1", "mark": "lines"},
+    {"fill": "#3E1E32", "line": "#E29CC6", "mark": "cross"},
+)
 
 # Values that are no number on the scale. None of these colours occurs in a palette above.
 SPECIAL = {"NaN": "#D81B9A", "+∞": "#F2DC1B", "−∞": "#8E44E0"}

@@ -56,7 +56,7 @@ function decode(bytes) {
     const count = panel.shape[0] * panel.shape[1];
     const part = (Type, offset, n) => (offset === null ? null : new Type(buffer, start + offset, n));
     panel.masked = part(Uint8Array, panel.masked, count);
-    panel.kept = part(Int32Array, panel.kept, 2 * count);
+    panel.kept = part(Uint16Array, panel.kept, count);
     panel.values = part(Float32Array, panel.values, count);
   }
   return header;
@@ -205,8 +205,8 @@ class Figure {
 
   /* A sent cell → the row and column of its value in the panel's own values. */
   origin(cell) {
-    const { kept, shape } = this.panel;
-    return kept ? [kept[2 * cell], kept[2 * cell + 1]] : [Math.floor(cell / shape[1]), cell % shape[1]];
+    const { kept, shape, block: [high, wide] } = this.panel, row = Math.floor(cell / shape[1]), col = cell % shape[1];
+    return kept ? [row * high + Math.floor(kept[cell] / wide), col * wide + (kept[cell] % wide)] : [row, col];
   }
 
   /* The sent cell that holds a row and column of the panel's own values. */
@@ -286,16 +286,18 @@ class Figure {
       this.shown[i] = cell;
       const x = panel.values[cell], look = panel.masked?.[cell] ? "masked" : special(x);
       if (look) this.found.add(look);
+      else if (panel.kind === "classes") this.found.add(panel.names[x]);
       words[i] = look ? table[look] : table[clamp(Math.round((x - panel.low) * scale), 0, SHADES - 1)];
     }
     const picture = new OffscreenCanvas(cols, rows);
     picture.getContext("2d").putImageData(pixels, 0, 0);
     if (this.found.has("masked")) {
-      pen.fillStyle = this.hatch(pen);
+      pen.fillStyle = this.pattern(pen, { ...view.colours.masked, mark: "lines" });
       pen.fillRect(left, top, cols * w, rows * h);
     }
     pen.imageSmoothingEnabled = false;
     pen.drawImage(picture, left, top, cols * w, rows * h);
+    if (panel.kind === "classes") this.drawMarks(pen);
     if (w >= 8 && h >= 8) { // thin lines of the page's colour keep cells apart
       pen.fillStyle = view.paper;
       for (let c = 1; c < cols; c++) pen.fillRect(left + c * w - 0.5, top, 1, rows * h);
@@ -307,8 +309,8 @@ class Figure {
 
   /* The colour of each shade from low to high, and of each special look, as a pixel's 32-bit word. */
   table() {
-    const { sequential, diverging, mask, ground } = this.view.colours;
-    const palette = { probability: sequential, signed: diverging, mask, ids: [ground, ground] }[this.panel.kind];
+    const { sequential, diverging, mask, ground, classes } = this.view.colours, fills = classes.map((look) => look.fill);
+    const palette = { probability: sequential, signed: diverging, mask, ids: [ground, ground], classes: fills }[this.panel.kind];
     const stops = palette.map(channels), word = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
     const table = Array.from({ length: SHADES }, (_, shade) => {
       const place = (shade / (SHADES - 1)) * (stops.length - 1), below = Math.min(Math.floor(place), stops.length - 2);
@@ -324,23 +326,43 @@ class Figure {
     return this.masked(cell) ? -1 : Number.isNaN(x) ? Infinity : Math.min(Math.abs(x), Number.MAX_VALUE);
   }
 
-  hatch(pen) {
-    const { fill, line } = this.view.colours.masked, tile = make("canvas"), size = Math.round(6 * this.scale);
+  /* What tells classes apart without their colours. */
+  drawMarks(pen) {
+    const { panel, view, cols, w, h, left, top } = this;
+    const marks = view.colours.classes.map((look) => look.mark && this.pattern(pen, look));
+    this.shown.forEach((cell, i) => {
+      if (!marks[panel.values[cell]] || this.masked(cell)) return;
+      pen.fillStyle = marks[panel.values[cell]];
+      pen.fillRect(left + (i % cols) * w, top + Math.floor(i / cols) * h, w, h);
+    });
+  }
+
+  /* Six pixels of a pattern: lines at 45 degrees, crossed lines, or dots. */
+  tile({ fill, line, mark }) {
+    const tile = make("canvas"), size = Math.round(6 * this.scale);
     Object.assign(tile, { width: size, height: size });
     const ink = tile.getContext("2d");
     ink.fillStyle = fill;
     ink.fillRect(0, 0, size, size);
-    Object.assign(ink, { strokeStyle: line, lineWidth: this.scale });
-    for (const shift of [-size, 0, size]) { ink.moveTo(shift - 2, size + 2); ink.lineTo(shift + size + 2, -2); }
+    Object.assign(ink, { strokeStyle: line, fillStyle: line, lineWidth: this.scale });
+    for (const shift of mark === "dots" ? [] : [-size, 0, size]) {
+      ink.moveTo(shift - 2, size + 2); ink.lineTo(shift + size + 2, -2);
+      if (mark === "cross") { ink.moveTo(shift - 2, -2); ink.lineTo(shift + size + 2, size + 2); }
+    }
     ink.stroke();
-    const pattern = pen.createPattern(tile, "repeat");
+    if (mark === "dots") { ink.arc(size / 2, size / 2, 1.2 * this.scale, 0, 7); ink.fill(); }
+    return tile;
+  }
+
+  pattern(pen, look) {
+    const pattern = pen.createPattern(this.tile(look), "repeat");
     pattern.setTransform(new DOMMatrix().scale(1 / this.scale));
     return pattern;
   }
 
   writeValues(pen) {
     const { panel, cols, w, h, left, top, upright } = this;
-    const all = panel.kind === "ids" || w >= 40;
+    const all = panel.kind === "ids" || (w >= 40 && panel.kind !== "classes"); // a class has its look and its name
     if (h < LABEL_FONT || w < LABEL_FONT || !(all || this.found.size)) return;
     Object.assign(pen, { font: this.view.font.replace(/^\d+/, 13), textAlign: "center", textBaseline: "middle" });
     this.shown.forEach((cell, i) => {
@@ -468,7 +490,8 @@ class Figure {
   /* The readout, the accessible name and the data-* attributes: what is pointed at, else what is picked. */
   say() {
     const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
-    const value = (of) => typeset(precise(panel.values[of])) + (this.masked(of) ? " (masked)" : "");
+    const read = (x) => (panel.kind === "classes" ? panel.names[x] : typeset(precise(x)));
+    const value = (of) => read(panel.values[of]) + (this.masked(of) ? " (masked)" : "");
     const named = (letter, axis, name, number, labels) => {
       const part = make("span");
       const text = make("bdi", "", labels ? `“${name}”` : name);
@@ -514,6 +537,10 @@ class Figure {
     this.legend.replaceChildren(this.shown.length ? "" : make("span", "note", "no values"));
     if (!this.shown.length) return;
     if (panel.kind === "mask") view.colours.mask.forEach((colour, i) => entry("swatch", colour, "", String(i)));
+    else if (panel.kind === "classes") panel.names.forEach((name, i) => {
+      const look = view.colours.classes[i];
+      if (found.has(name)) entry("swatch", look.mark ? `url(${this.tile(look).toDataURL()}) 0 0 / 6px` : look.fill, "", name);
+    });
     else if (panel.kind !== "ids") {
       const colours = panel.kind === "signed" ? view.colours.diverging : view.colours.sequential;
       entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, number(panel.low), number(panel.high));
@@ -521,6 +548,7 @@ class Figure {
     const looks = { masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, ...THEME.special };
     for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look);
     if (pooled[0] * pooled[1] > 1)
-      this.legend.append(make("span", "note", `pooled ${pooled.join("×")}: largest size, sign kept`));
+      this.legend.append(make("span", "note", `pooled ${pooled.join("×")}: ` +
+        (panel.kind === "classes" ? "blocked before open" : "largest size, sign kept")));
   }
 }

@@ -42,6 +42,7 @@ def _script() -> str:
             "mask": theme.MASK,
             "ground": theme.GROUND,
             "masked": theme.MASKED,
+            "classes": theme.CLASSES,
         },
         "dark": {
             "sequential": theme.SEQUENTIAL_DARK,
@@ -49,6 +50,7 @@ def _script() -> str:
             "mask": theme.MASK_DARK,
             "ground": theme.GROUND_DARK,
             "masked": theme.MASKED_DARK,
+            "classes": theme.CLASSES_DARK,
         },
         "special": theme.SPECIAL,
         "axis": theme.AXIS_COLOURS,

@@ -1,0 +1,169 @@
+"""The Masks page in Chromium: a cell tells its reason, closed cells differ without colour, and the link opens the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.browser.helpers import idle, open_page
+from viz_core.concepts import PADDED
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+Open = Callable[..., "Page"]
+
+
+@pytest.fixture
+def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+    def open_at(width: int = 1280, theme: str = "light", **params: str) -> Page:
+        given = {"preset": "002", "n_heads": "2", "d_model": "16"} | PADDED | params
+        return open_page(new_page(width=width, theme=theme), f"{serve()}/masks?{urlencode(given)}")
+
+    return open_at
+
+
+def mask_map(page: Page) -> Locator:
+    found = page.locator('canvas[data-title$="the mask of every layer and head"][data-drawn]')
+    found.wait_for()
+    return found
+
+
+def cell(canvas: Locator, row: int, col: int) -> dict[str, float]:
+    left, top, wide, high = map(float, canvas.get_attribute("data-grid").split(","))
+    return {"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high}
+
+
+def why(page: Page) -> Locator:
+    return page.get_by_test_id("stMarkdown").filter(has_text="Why?")
+
+
+def says(page: Page, text: str) -> None:
+    why(page).filter(has_text=text).wait_for()
+
+
+# ---------------------------------------------------------------- cells and their reasons
+
+
+def test_a_click_and_the_arrow_keys_tell_why(open_at: Open) -> None:
+    page = open_at()
+    canvas = mask_map(page)
+    canvas.click(position=cell(canvas, 0, 2))
+    says(page, "(0) may not look at 爱 (2): the key stands 2 places later")
+    assert "blocked: future" in canvas.get_attribute("aria-label")
+    for key, told in (
+        ("ArrowDown", "我 (1) may not look at 爱 (2)"), ("ArrowDown", "爱 (2) may look at 爱 (2): it is the token itself"),
+        ("End", "the key is padding"), ("ArrowDown", "the key stands 1 place later"),
+    ):  # fmt: skip
+        canvas.press(key)
+        says(page, told)
+    idle(page)
+    assert "mask_query=3" in page.url and "mask_key=4" in page.url
+    again = open_page(page, page.url)
+    assert mask_map(again).get_attribute("data-pick") == "3,4"
+
+
+def test_the_legend_names_what_is_there(open_at: Open) -> None:
+    page = open_at()
+    legend = mask_map(page).locator("xpath=..").locator(".legend")
+    names = ["may attend", "blocked: padding", "blocked: future", "blocked: padding and future"]
+    assert legend.locator("> span").all_text_contents() == names
+    page.get_by_test_id("stButtonGroup").get_by_text("encoder self").click()
+    idle(page)
+    assert mask_map(page).locator("xpath=..").locator(".legend").locator("> span").all_text_contents() == names[:2]
+
+
+GREYS = """(c, [x, y, n]) => {
+    const s = c.width / c.clientWidth, data = c.getContext("2d").getImageData(x * s, y * s, n, n).data;
+    return Array.from({ length: n * n }, (_, i) => Math.round((data[4 * i] + data[4 * i + 1] + data[4 * i + 2]) / 3));
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_closed_cells_differ_without_colour(open_at: Open, theme: str) -> None:
+    """In grey: an open cell is plain, padding has dots with free rows between, the future lines, both crossed lines."""
+    page = open_at(theme=theme)
+    canvas = mask_map(page)
+    page.mouse.move(2, 2)
+    left, top, wide, high = map(float, canvas.get_attribute("data-grid").split(","))
+
+    def ink(row: int, col: int) -> list[list[bool]]:
+        """Which pixels of a cell's middle are not its ground."""
+        greys = canvas.evaluate(GREYS, [left + col * wide + 3, top + row * high + 3, 18])
+        ground = max(set(greys), key=greys.count)
+        return [[abs(g - ground) > 12 for g in greys[i : i + 18]] for i in range(0, 324, 18)]
+
+    plain, dotted, lined, crossed = ink(1, 0), ink(4, 1), ink(0, 2), ink(0, 4)
+    assert not any(map(any, plain))
+    assert any(map(any, dotted)) and not all(map(any, dotted))
+    assert all(map(any, lined)) and all(map(any, crossed))
+    assert sum(map(sum, crossed)) > 1.4 * sum(map(sum, lined))
+
+
+def test_the_example_brings_padding(open_at: Open) -> None:
+    page = open_at(source="one two", target="three")
+    assert mask_map(page).get_attribute("data-rows") == "2"
+    page.get_by_role("button", name="Two sentences of different lengths").click()
+    idle(page)
+    assert page.get_by_role("textbox", name="Source sentences").input_value() == PADDED["source"]
+    assert mask_map(page).get_attribute("data-rows") == "5"
+    assert page.get_by_role("button", name="Two sentences of different lengths").count() == 0
+
+
+# ---------------------------------------------------------------- sections
+
+
+def drawn(page: Page) -> list[str]:
+    return page.locator("canvas[data-drawn]").evaluate_all("found => found.map(c => c.dataset.title)")
+
+
+def test_sections_are_chosen_and_in_the_link(open_at: Open) -> None:
+    page = open_at()
+    wanted = {
+        "How built": "mask: their AND", "Conventions": "True (1) = blocked", "On and off": "Without − With",
+        "Leak test": "How far each output moves", "Empty rows": "−∞, then softmax",
+        "Who sees whom": "Decoder self-attention: the mask",
+    }  # fmt: skip
+    for label, title in wanted.items():
+        page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
+        page.locator(f'canvas[data-title^="{title}"][data-drawn]').wait_for()
+        idle(page)
+        assert any(t.startswith(title) for t in drawn(page))
+    assert "mask_section" not in page.url  # back at the first
+
+
+def test_another_word_is_typed_and_another_place_chosen(open_at: Open) -> None:
+    page = open_at(mask_section="leak")
+    page.get_by_role("textbox", name="for", exact=True).fill("<b>$x$")
+    page.keyboard.press("Enter")
+    page.get_by_test_id("stMarkdown").filter(has_text="became <").wait_for()
+    page.wait_for_url(re.compile("mask_word="))
+    idle(page)
+    assert page.get_by_test_id("stMarkdown").locator("b").count() == 0
+    page.get_by_test_id("stCheckbox").filter(has_text="Exchange every token in turn").click()
+    page.locator('canvas[data-title="Causal mask off"][data-drawn]').wait_for()
+    row = page.locator('canvas[data-title="Causal mask on"]')
+    row.hover(position=cell(row, 2, 1))
+    assert row.get_attribute("data-hover") == "2,1,0"  # what comes later reaches nothing before it
+
+
+def test_nan_is_seen_where_rows_are_left_empty(open_at: Open) -> None:
+    page = open_at(mask_section="empty")
+    canvas = page.locator('canvas[data-title="−∞, then softmax"][data-drawn]')
+    canvas.wait_for()
+    canvas.hover(position=cell(canvas, 3, 0))
+    assert canvas.get_attribute("data-hover").endswith(",NaN")
+    table = page.get_by_role("table").filter(has_text="need_weights=True")
+    assert "not returned" in table.inner_text()
+
+
+@pytest.mark.parametrize("section", ["who", "built", "conventions", "effect", "leak", "empty", "unsqueeze"])
+def test_a_phone_scrolls_down_only(open_at: Open, section: str) -> None:
+    page = open_at(width=390, mask_section=section)
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0

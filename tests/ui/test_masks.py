@@ -1,0 +1,190 @@
+"""The Masks page without a browser: what it says is what a run gives, and no setup breaks it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from viz_core.analysis import masks as numbers
+from viz_core.concepts import PADDED
+from viz_core.figures.attention import number
+from viz_core.presets import PRESETS
+from viz_core.run import run
+from viz_core.ui import masks as page
+from viz_core.ui.setup import OPENING, VIEW, Setup, with_weights
+from viz_core.weights.catalogue import catalogue
+
+APP = Path(__file__).parents[2] / "app.py"
+TINY = {"preset": "002", "n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "2", "n_decoder_layers": "2"}
+SECTIONS = VIEW["mask_section"].options or ()
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def open_at() -> Iterator[Open]:
+    def open_at(params: Mapping[str, str] = MappingProxyType({}), **more: str) -> AppTest:
+        at = AppTest.from_file(APP, default_timeout=120)
+        at.query_params.update({**params, **more})
+        at.run()
+        at.switch_page("pages/masks.py").run()
+        return sound(at)
+
+    yield open_at
+
+
+def sound(at: AppTest) -> AppTest:
+    assert not at.exception, [e.message for e in at.exception]
+    assert not at.error and len(at.title) == 1
+    return at
+
+
+def text(at: AppTest) -> str:
+    html = [h.proto.body for h in at.get("html")]
+    return "\n".join([*(m.value for m in (*at.markdown, *at.caption, *at.code)), *html])
+
+
+def components(at: AppTest) -> int:
+    return len(at.get("bidi_component"))
+
+
+# ---------------------------------------------------------------- every section
+
+
+def test_a_section_for_every_choice() -> None:
+    assert tuple(page.SECTIONS) == SECTIONS
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_section_with_every_preset(open_at: Open, preset: str, section: str) -> None:
+    sizes = TINY | {"preset": preset} | ({"qk_dim": "16"} if PRESETS[preset].config.qk_dim else {})
+    at = open_at(sizes, mask_section=section, **PADDED)
+    assert not at.warning
+    unmasked = preset == "003" and section == "empty"
+    assert [i.value for i in at.info if "padding" in i.value] == [] or unmasked
+    assert components(at) == (0 if unmasked else 2 if section == "empty" else 1)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("more", [
+    {"architecture": "decoder-only", "position": "alibi", "n_heads": "1", "d_model": "8"},
+    {"architecture": "encoder-only", "head": "off", "mask_padded_queries": "off", "mask_kind": "cross", "mask_query": "800"},
+    {"position": "rope", "source": "x", "target": "", "mask_layer": "9", "mask_head": "200", "mask_place": "700"},
+    {"empty_row": "as filled", "item": "1", "mask_kind": "cross", "mask_switch": "mask_padded_queries"},
+    {"mask_source_padding": "off", "mask_target_padding": "off", "mask_padded_queries": "off", "mask_switch": "mask_target_padding",
+     "mask_kind": "decoder"},
+    {"empty_row": "as filled", "mask_turns": "on", "mask_layer": "1"},
+    {"source": "<s> $x$ <b> the the the\n*a*", "target": "`x` :red[y]\n<pad> 猫", "mask_word": "<b> $x$", "mask_turns": "on"},
+    {"source": "1 1\n2 3 4", "target": "1\n1 2", "tokenizer": "ids", "mask_kind": "encoder"},
+    {"scale_scores": "off", "mask_fill": "-10000", "causal": "off"},
+])  # fmt: skip
+def test_no_setup_breaks_it(open_at: Open, more: dict[str, str], section: str) -> None:
+    at = open_at({**TINY, **PADDED, **more}, mask_section=section)
+    assert components(at) or at.info
+    assert not any("Traceback" in i.value for i in at.info)
+
+
+def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "kinds", lambda config: ())
+    assert "no layer" in open_at(TINY).info[0].value
+
+
+# ---------------------------------------------------------------- what is said
+
+
+def test_the_picked_cell_is_told_as_typed(open_at: Open) -> None:
+    at = open_at({**TINY, **PADDED}, mask_kind="decoder", mask_query="1", mask_key="3")
+    told = next(m.value for m in at.markdown if m.value.startswith("#### Why?"))
+    assert "` 我 ` (1) may not look at ` 你 ` (3): the key stands 2 places later" in told
+    setup = at.session_state["lab_setup"]
+    capture = run(setup.config, PADDED["source"].split("\n"), PADDED["target"].split("\n"), device="cpu")
+    counts = numbers.tally(numbers.provenance(capture, "decoder", 0))
+    assert [f"- {name}: **{n}**" in told for name, n in zip(numbers.WHY, counts, strict=True)] == [bool(n) for n in counts]
+    at = open_at(TINY, source="*a* <b> :red[x]", mask_kind="encoder", mask_query="0", mask_key="1")
+    assert "` * ` (0) may look at" in text(at) and "\n<b>" not in text(at)
+
+
+def test_the_example_is_one_click_away(open_at: Open) -> None:
+    at = open_at(TINY)
+    assert at.session_state["lab_setup"].source != PADDED["source"]
+    at.button(key="mask_example").click().run()
+    sound(at)
+    assert at.session_state["lab_setup"].source == PADDED["source"] and at.text_area(key="set_source").value == PADDED["source"]
+    assert not [b for b in at.button if b.key == "mask_example"]
+    assert "blocked: padding" in text(at)
+
+
+def test_the_example_knows_the_weights_words(open_at: Open) -> None:
+    assert page.example(Setup()) == (PADDED["source"], PADDED["target"])
+    if OPENING not in catalogue():
+        pytest.skip("the translator is not shipped here")
+    setup = with_weights(Setup(), OPENING)
+    source, target = page.example(setup)
+    assert setup.card is not None
+    tokenizers = setup.card.tokenizers()
+    for side, lines in (("source", source.split("\n")), ("target", target.split("\n"))):
+        assert len(lines) == 2 and not [w for line in lines for w in tokenizers[side].unknown(line)]
+        short, long = (len(tokenizers[side].read(line)[1]) for line in lines)
+        assert short < long
+
+
+def test_the_leak_test_tells_two_runs(open_at: Open) -> None:
+    at = open_at(TINY, mask_section="leak", source="a b c d", target="e f g h", mask_place="3", mask_word="z")
+    config = at.session_state["lab_setup"].config
+    told = next(m.value for m in at.markdown if "became" in m.value)
+    assert told.startswith("` g ` (3) became ` z `. Causal mask on, as this model has it: of the 3 outputs before it, **0** ")
+
+    free = replace(config, causal=False)
+    before, after = (run(free, ["a b c d"], [t], device="cpu")["decoder.layers.1.norm_ffn.out"][0] for t in ("e f g h", "e f z h"))
+    most = float(np.abs(after - before)[:3].max())
+    assert f"Off: **3 of 3** changed, the most by {number(most, 3)}." in told
+    at = open_at(TINY, mask_section="leak", source="a b", target="e f", mask_word="f", mask_place="2")
+    assert "stands there already" in at.info[0].value
+
+
+def test_turning_a_mask_off_tells_what_it_closed(open_at: Open) -> None:
+    params = {**TINY, "source": "a b c", "target": "e f g", "mask_section": "effect", "mask_kind": "decoder", "mask_head": "1"}
+    at = open_at(params)
+    config = at.session_state["lab_setup"].config
+
+    off = run(replace(config, causal=False), ["a b c"], ["e f g"], device="cpu")
+    on = run(config, ["a b c"], ["e f g"], device="cpu")
+    later = [off["decoder.layers.0.self_attn.weights"][0, 1, t, t + 1 :].sum() for t in range(3)]
+    assert f"In this model it is on. This mask closes 6 of 16 cells. Without it they take **{np.mean(later):.1%}**" in text(at)
+    assert f"the loss is {number(float(on['loss']))} with and {number(float(off['loss']))} without" in text(at)
+    assert "no part of cross-attention" in text(open_at(params, mask_kind="cross", mask_switch="causal"))
+    assert "no padding" in text(open_at(params, mask_switch="mask_target_padding"))
+    assert "In this model it is off." in text(open_at(params, causal="off", mask_switch="causal"))
+
+
+def test_empty_rows_come_out_as_torch_has_them(open_at: Open) -> None:
+    at = open_at({**TINY, **PADDED}, mask_section="empty")
+    rows = next(h.proto.body for h in at.get("html") if "need_weights" in h.proto.body)
+    assert "NaN" in rows and "0.2 each" in rows and "not returned" in rows
+    assert "after layer 0 **2**, after layer 1 **5**" in text(at) and "0 × NaN" in text(at)
+    whole = open_at(TINY, mask_section="empty", source="a b", target="c d")
+    assert "no padded source token" in whole.info[0].value and components(whole) == 0
+
+
+def test_torch_is_quoted_and_the_leak_is_measured(open_at: Open) -> None:
+    at = open_at(TINY, mask_section="unsqueeze", source="a b c", target="e f g")
+    with pytest.raises(RuntimeError) as error:
+        torch.zeros(1, 2, 4, 4).masked_fill(torch.zeros(4, 1, 4, dtype=torch.bool), 0.0)
+    assert at.code[1].value == str(error.value)
+    assert "On the first 2 tokens T = H = 2" in text(at) and "Head 1 puts **" in text(at)
+    short = open_at(TINY, mask_section="unsqueeze", n_heads="8", source="a", target="b")
+    assert "at least 8 tokens, and there are 2" in short.info[0].value
+    fits = open_at(TINY, mask_section="unsqueeze", source="a", target="b")
+    assert "Your batch has T = H = 2" in text(fits) and len(fits.code) == 1
+
+
+def test_both_forms_are_told_apart_from_what_cannot_be_asked(open_at: Open) -> None:
+    at = open_at(TINY, mask_section="conventions")
+    assert "torch takes both forms" in text(at) and "blocked = ~may" in at.code[0].value
+    assert "cannot turn queries" in text(open_at(TINY, mask_section="conventions", position="rope"))
+    assert "ALiBi adds numbers" in text(open_at(TINY, mask_section="conventions", position="alibi"))

@@ -1,0 +1,350 @@
+"""Masks put to the test: the same weights with a mask and without it, with another word, and where a row sees nothing.
+
+Every number comes from a run of the model, of its attention's own parameters, or of torch's functions on what the
+model recorded. Masks are bool, True = may attend, unless a name says otherwise.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.model.transformer import Transformer
+from viz_core.run import Batch, switched, trace
+from viz_core.stages import Side, stage_of
+
+KEPT = ("ids.*", "masks.*", "*.weights", "logits", "probs", "loss")
+SWITCHES = ("causal", "mask_source_padding", "mask_target_padding", "mask_padded_queries")
+
+
+# ---------------------------------------------------------------- with a mask and without it
+
+
+def switch(config: TransformerConfig, name: str, on: bool) -> TransformerConfig:
+    """The config with one mask on or off. Padded queries are found by a padding mask, and go off with the last one."""
+    padding = ("mask_source_padding", "mask_target_padding")
+    if name in padding and not on and config.mask_padded_queries:
+        try:
+            return replace(config, **{name: on})  # type: ignore[arg-type]
+        except ValueError:
+            return replace(config, **{name: on, "mask_padded_queries": False})  # type: ignore[arg-type]
+    return replace(config, **{name: on})  # type: ignore[arg-type]
+
+
+def masked_run(model: Transformer, batch: Batch, config: TransformerConfig, seed: int = 0) -> Capture:
+    """The batch under another config's masks, with the model's own parameters: weights and predictions."""
+    return trace(_under(model, config), batch, seed=seed, keep=KEPT)
+
+
+def _under(model: Transformer, config: TransformerConfig) -> Transformer:
+    """The same parameters, shared, in a model of another config, on the same device."""
+    return switched(model, config).to(next(model.parameters()).device)
+
+
+# ---------------------------------------------------------------- does the future leak?
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """One token exchanged for another: what leaves the last layer, before and after, at each place of the sentence.
+
+    `moved` is the largest |after − before| over the features, [T]; `changed` says bit for bit, [T]. With the causal
+    mask on and with it off.
+    """
+
+    place: int
+    was: int
+    now: int
+    moved: np.ndarray
+    changed: np.ndarray
+    moved_free: np.ndarray
+    changed_free: np.ndarray
+
+
+def read_side(config: TransformerConfig) -> Side:
+    """The side that a causal mask acts on, and whose outputs are looked at."""
+    return "target" if config.has_decoder else "source"
+
+
+def leak(model: Transformer, batch: Batch, item: int, place: int, id: int) -> Leak:
+    """Exchange the token at a place of one sentence. `ValueError` where it is the same one, or no id of the vocabulary."""
+    side = read_side(model.config)
+    was = int(batch.ids[side][item, place])
+    if was == id:
+        raise ValueError(f"{side} id {id} is what stands there already; choose another word.")
+    on, off = (_moves(model, batch, item, place, id, causal) for causal in (True, False))
+    return Leak(place, was, id, *on, *off)
+
+
+def reach(model: Transformer, batch: Batch, item: int, ids: list[int], causal: bool) -> np.ndarray:
+    """Every token of a sentence exchanged in turn, for ids[place]: the largest change of each output, [place, T]."""
+    return np.stack([_moves(model, batch, item, place, id, causal)[0] for place, id in enumerate(ids)])
+
+
+def _moves(model: Transformer, batch: Batch, item: int, place: int, id: int, causal: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The largest change of each output of the sentence, and whether any bit of it changed."""
+    side, other = read_side(model.config), _under(model, replace(model.config, causal=causal))
+    ids = batch.ids[side].copy()
+    ids[item, place] = id
+    before, after = (hidden(other, batch.ids | {side: x})[item] for x in (batch.ids[side], ids))  # [T, D] each
+    changed = (before.view(np.uint32) != after.view(np.uint32)).any(axis=-1)
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        return np.abs(after - before).max(axis=-1), changed
+
+
+def hidden(model: Transformer, ids: dict[str, np.ndarray]) -> np.ndarray:
+    """What leaves the last stack, [B, T, D] float32."""
+    device = next(model.parameters()).device
+    given = {side: torch.tensor(x, device=device) for side, x in ids.items()}
+    with torch.inference_mode():
+        found: np.ndarray = model(given.get("source"), given.get("target")).hidden.cpu().numpy()
+    return found
+
+
+# ---------------------------------------------------------------- one attention and its inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What one attention of a recorded run works on, as tensors on the model's device."""
+
+    module: Any
+    x: Tensor  # [B, T, D]
+    memory: Tensor  # [B, S, D]
+    q: Tensor  # [B, H, T, K] turned where the model turns them
+    k: Tensor  # [B, H, S, K]
+    v: Tensor  # [B, H, S, V]
+    scores: Tensor  # [B, H, T, S] ÷ √d_k, with ALiBi's bias, before the mask
+    penalty: Tensor  # [1 or B, H or 1, T, S] ALiBi's bias, else 0
+    mask: Tensor  # [B, 1, T, S]
+    weights: Tensor  # [B, H, T, S] the model's own
+    out: Tensor  # [B, T, D] the model's own
+
+    def finish(self, weights: Tensor) -> Tensor:
+        """From any weights to the attention's output, by the model's own values and W_O: [B, T, D]."""
+        return self.project(weights @ self.v)
+
+    def project(self, z: Tensor) -> Tensor:
+        """z [B, H, T, V] -> [B, T, D]."""
+        found: Tensor = self.module.w_o(z.transpose(1, 2).flatten(2))
+        return found
+
+    def fused(self, mask: Tensor, v: Tensor) -> Tensor:
+        """F.scaled_dot_product_attention on the model's queries and keys: v [B, H, S, V] -> [B, H, T, V]."""
+        scale = None if self.module.config.scale_scores else 1.0
+        return F.scaled_dot_product_attention(self.q, self.k, v, mask, scale=scale)
+
+
+def _inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: str, seed: int = 0) -> Inputs:
+    """Run the model under a config and take out one attention: path such as "encoder.layers.0.self_attn"."""
+    x, memory = (stage_of(config, f"{path}.{leaf}").inputs[0] for leaf in ("q", "k"))
+    run = trace(_under(model, config), batch, seed=seed, keep=(f"{path}.*", "masks.*", x, memory))
+    device = next(model.parameters()).device
+
+    def tensor(name: str) -> Tensor:
+        return torch.tensor(run[name], device=device)  # a copy: captures are read-only
+
+    scores, turned = tensor(f"{path}.scores"), "_rot" * (f"{path}.q_rot" in run)
+    penalty = tensor(f"{path}.bias") if f"{path}.bias" in run else torch.zeros_like(scores[:1, :1])
+    mask = tensor(run.stage(f"{path}.weights").mask or "")
+    return Inputs(
+        _under(model, config).get_submodule(path), tensor(x), tensor(memory), tensor(f"{path}.q{turned}"),
+        tensor(f"{path}.k{turned}"), tensor(f"{path}.v"), scores + penalty, penalty, mask, tensor(f"{path}.weights"),
+        tensor(f"{path}.out"),
+    )  # fmt: skip
+
+
+def why_no_twin(config: TransformerConfig, cross: bool) -> str:
+    """One sentence why torch.nn.MultiheadAttention cannot hold this attention's parameters, or ""."""
+    reasons = (
+        (config.qk_width != config.d_model, f"makes queries d_model={config.d_model} wide, and here they are {config.qk_width}"),
+        (config.position == "rope" and not cross, "cannot turn queries and keys, as RoPE does"),
+        (not config.scale_scores, "always divides by √d_k, which is switched off here"),
+    )
+    why = [reason for holds, reason in reasons if holds]
+    return f"It {'; it '.join(why)}." if why else ""
+
+
+def twin(attention: Any) -> nn.MultiheadAttention:
+    """torch.nn.MultiheadAttention over one attention's parameters, shared, dropout off."""
+    linear = [attention.w_q, attention.w_k, attention.w_v, attention.w_o]
+    biases = [m.weight.new_zeros(len(m.weight)) if m.bias is None else m.bias for m in linear]
+    theirs = nn.MultiheadAttention(attention.config.d_model, attention.config.n_heads, batch_first=True, device="meta")
+    state = {
+        "in_proj_weight": torch.cat([m.weight for m in linear[:3]]), "in_proj_bias": torch.cat(biases[:3]),  # [3 · D, D], [3 · D]
+        "out_proj.weight": linear[3].weight, "out_proj.bias": biases[3],
+    }  # fmt: skip
+    theirs.load_state_dict(state, assign=True)
+    return theirs.eval()
+
+
+def _ask(theirs: nn.MultiheadAttention, a: Inputs, mask: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+    """Call torch's module with a mask [B, H, T, S] in torch's convention, True = blocked or a number to add."""
+    out, weights = theirs(a.x, a.memory, a.memory, attn_mask=mask.flatten(0, 1), need_weights=need_weights,
+                          average_attn_weights=False)  # fmt: skip
+    return out, weights
+
+
+def _additive(a: Inputs) -> Tensor:
+    """0 (or ALiBi's bias) where a key may be seen, −∞ elsewhere: [B, H, T, S] float."""
+    return a.penalty.masked_fill(~a.mask, -torch.inf).expand_as(a.scores)
+
+
+# ---------------------------------------------------------------- conventions
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The largest difference between the outputs for a bool mask and for the same one as a float mask; or why not."""
+
+    mha: float | None
+    sdpa: float | None
+    problem: str = ""
+
+
+@torch.inference_mode()
+def agreement(model: Transformer, batch: Batch, path: str, seed: int = 0) -> Agreement:
+    """Give torch's module and its fused function one mask in both forms. ALiBi's bias leaves no bool form."""
+    config, cross = model.config, path.endswith("cross_attn")
+    if config.position == "alibi" and not cross:
+        return Agreement(None, None, "ALiBi adds numbers to the scores, so torch must be given a float mask here.")
+    a = _inputs(model, batch, config, path, seed)
+    added, may = _additive(a), a.mask.expand_as(a.scores)  # [B, H, T, S] both
+    sdpa = _gap(a.fused(may, a.v), a.fused(added, a.v))
+    if problem := why_no_twin(config, cross):
+        return Agreement(None, sdpa, problem)
+    theirs = twin(a.module)
+    return Agreement(_gap(_ask(theirs, a, ~may, False)[0], _ask(theirs, a, added, False)[0]), sdpa)
+
+
+def _gap(a: Tensor, b: Tensor) -> float:
+    """The largest |a − b|; NaN on both sides counts as equal, on one side as infinite."""
+    gap = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs())
+    return float(gap.nan_to_num(nan=torch.inf).max())
+
+
+# ---------------------------------------------------------------- rows that see nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Treatment:
+    """What one way of masking makes of one sentence in one attention. Arrays are None where there is none to be had."""
+
+    name: str
+    weights: np.ndarray | None  # [H, T, S]
+    out: np.ndarray | None  # [T, D] after W_O
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyRows:
+    """The rows of one sentence that may see nothing, and what becomes of them."""
+
+    empty: np.ndarray  # bool [T]
+    treatments: tuple[Treatment, ...]
+
+
+def blind(config: TransformerConfig) -> TransformerConfig:
+    """The config with padded queries masked and −∞ as the fill, as in document 002. `ValueError` without a padding mask."""
+    return replace(config, mask_padded_queries=True, mask_fill="-inf", empty_row="zero")
+
+
+@torch.inference_mode()
+def empty_rows(model: Transformer, batch: Batch, path: str, item: int, seed: int = 0) -> EmptyRows:
+    """Padded queries masked as in document 002, and the same scores treated in six ways, as they come out."""
+    a = _inputs(model, batch, blind(model.config), path, seed)
+    found = [_treated("−∞, then softmax", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
+    found.append(_treated("−1e20, then softmax", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
+    if problem := why_no_twin(model.config, path.endswith("cross_attn")):
+        found += [Treatment(f"nn.MultiheadAttention, need_weights={need}", None, None, problem) for need in (True, False)]
+    else:
+        theirs = twin(a.module)
+        for need in (True, False):
+            # A mask of numbers where ALiBi has some to add, otherwise bool: both are torch's own.
+            mask = _additive(a) if a.penalty.any() else ~a.mask.expand_as(a.scores)
+            out, weights = _ask(theirs, a, mask, need)
+            found.append(_treatment(f"nn.MultiheadAttention, need_weights={need}", item, weights, out))
+    keep = _additive(a) if a.penalty.any() else a.mask.expand_as(a.scores)
+    one = torch.eye(a.k.shape[2], dtype=a.v.dtype, device=a.v.device).expand(*a.k.shape[:3], -1)  # [B, H, S, S]
+    z, weights = a.fused(keep, a.v), a.fused(keep, one)  # with V = 1 its output is its weights
+    found.append(_treatment("F.scaled_dot_product_attention", item, weights, a.project(z)))
+    found.append(_treatment("this app", item, a.weights, a.out))
+    return EmptyRows(~a.mask[item, 0].any(dim=-1).cpu().numpy(), tuple(found))
+
+
+def _treated(name: str, a: Inputs, item: int, weights: Tensor) -> Treatment:
+    return _treatment(name, item, weights, a.finish(weights))
+
+
+def _treatment(name: str, item: int, weights: Tensor | None, out: Tensor) -> Treatment:
+    return Treatment(name, None if weights is None else weights[item].cpu().numpy(), out[item].cpu().numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The length of every token's vector after each layer, [stop, T]: rows left as −∞ makes them, and rows set to zero."""
+
+    stops: tuple[str, ...]
+    filled: np.ndarray
+    zero: np.ndarray
+
+
+def spread(model: Transformer, batch: Batch, side: str, item: int, seed: int = 0) -> Spread:
+    """How NaN from padded queries goes through a stack: side "source" (encoder) or "target" (decoder)."""
+    config, stack = blind(model.config), "encoder" if side == "source" else "decoder"
+    layers = config.n_encoder_layers if side == "source" else config.n_decoder_layers
+    end = "norm_ffn.out" if config.norm == "post" else "resid_post"
+    names = {"embedding": f"{stack}.norm_embed.out" if config.norm_embedding else f"{stack}.embed"}
+    names |= {f"after layer {i}": f"{stack}.layers.{i}.{end}" for i in range(layers)}
+    lengths = []
+    for rule in ("as filled", "zero"):
+        run = trace(_under(model, replace(config, empty_row=rule)), batch, seed=seed, keep=tuple(names.values()))
+        lengths.append(np.stack([np.linalg.norm(run[name][item], axis=-1) for name in names.values()]))  # [stop, T]
+    return Spread(tuple(names), *lengths)
+
+
+# ---------------------------------------------------------------- document 004's unsqueeze(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Unsqueezed:
+    """A (T, T) look-ahead mask, True = blocked, given unsqueeze(1): what torch answers, or the weights that come out.
+
+    `answer` is torch's own message where it refuses. Where it runs, `weights` [H, T, T] are those of the first sentence
+    chosen, `future` [H] the mean share of a row's weight on later tokens, over the rows that have any; `meant` the
+    weights under the mask that was meant.
+    """
+
+    mask: tuple[int, ...]
+    scores: tuple[int, ...]
+    answer: str
+    weights: np.ndarray | None
+    meant: np.ndarray
+    future: np.ndarray | None
+
+
+@torch.inference_mode()
+def unsqueezed(model: Transformer, batch: Batch, item: int, length: int | None = None, seed: int = 0) -> Unsqueezed:
+    """Document 004's attention on the first layer of the stack that a causal mask acts on, on its first `length` tokens."""
+    side = read_side(model.config)
+    path = f"{'decoder' if side == 'target' else 'encoder'}.layers.0.self_attn"
+    cut = Batch(batch.ids | {side: batch.ids[side][:, :length]}, batch.tokens)
+    cut.ids.pop("labels", None)
+    a = _inputs(model, cut, model.config, path, seed)
+    n = a.scores.shape[-1]
+    look_ahead = torch.ones(n, n, device=a.scores.device).triu(diagonal=1).bool()  # [T, T], True = blocked
+    mask = look_ahead.unsqueeze(1)  # [T, 1, T]
+    meant = a.scores.masked_fill(look_ahead, -torch.inf).softmax(dim=-1)[item].cpu().numpy()
+    try:
+        weights = a.scores.masked_fill(mask, -torch.inf).softmax(dim=-1)
+        a.finish(weights)
+    except RuntimeError as error:
+        return Unsqueezed(tuple(mask.shape), tuple(a.scores.shape), str(error).splitlines()[0], None, meant, None)
+    later = look_ahead.float()
+    share = (weights[item] * later).sum(dim=-1)[:, :-1].mean(dim=-1) if n > 1 else torch.zeros(len(meant))  # [H]
+    return Unsqueezed(tuple(mask.shape), tuple(a.scores.shape), "", weights[item].cpu().numpy(), meant, share.cpu().numpy())

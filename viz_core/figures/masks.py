@@ -1,0 +1,113 @@
+"""Masks as pictures: why each cell is open or not, one mask in three conventions, and what experiments measured.
+
+Numbers come from `viz_core.analysis.masks` and `viz_core.experiments.masking`; here they are only drawn.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from viz_core.analysis.attention import MASK, Kind, sides
+from viz_core.analysis.masks import CONVENTIONS, WHY, Convention, parts, provenance, written
+from viz_core.capture import Capture
+from viz_core.figures.panels import Panel, panel
+from viz_core.text import visible
+
+CONVENTION_TITLES: dict[Convention, str] = {
+    "may": "True (1) = may attend", "blocked": "True (1) = blocked", "additive": "added to the scores: 0 or −∞",
+}  # fmt: skip
+PAIRS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
+
+
+def labels(capture: Capture, side: str, item: int) -> tuple[str, ...]:
+    """The tokens of one sentence as an axis shows them."""
+    return tuple(map(visible, capture.tokens(side)[item]))
+
+
+def _axes(capture: Capture, kind: Kind, item: int) -> dict[str, Any]:
+    asks, asked = sides(kind)
+    return PAIRS | {
+        "rows": labels(capture, asks, item), "cols": labels(capture, asked, item),
+        "row_axis": f"T · {asks} query token", "col_axis": f"S · {asked} key token",
+    }  # fmt: skip
+
+
+def provenance_panel(capture: Capture, kind: Kind, item: int, title: str) -> Panel:
+    """[T, S]: each cell open, or blocked as padding, as future, or as both."""
+    return panel(title, provenance(capture, kind, item), **_axes(capture, kind, item), kind="classes", names=WHY)
+
+
+def building_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
+    """The parts of a mask in their own shapes, then their AND."""
+    asks, asked = sides(kind)
+    axes, found = _axes(capture, kind, item), parts(capture.config, kind)
+    pads = {"source": capture.config.source_pad_id, "target": capture.config.target_pad_id}
+    shown = []
+    for name, side, column in ((found.keys, asked, False), (found.queries, asks, True)):
+        if name:
+            words, tokens, title = capture[name][item, 0], labels(capture, side, item), f"ne: {side} id ≠ {pads[side]}"  # [1, S]
+            shown.append(
+                panel(f"{title}, turned", words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="", kind="mask",
+                      row_letter="T", role="input")
+                if column else
+                panel(title, words, ("",), tokens, row_axis="", col_axis=axes["col_axis"], kind="mask", col_letter="S",
+                      role="input")
+            )  # fmt: skip
+    if found.causal:
+        shown.append(panel("tril: key not later than query", capture[found.causal][0, 0], **axes, kind="mask", role="input"))
+    title = "mask: their AND" if shown else "mask: all may attend"
+    return [*shown, panel(title, capture[MASK[kind]][item, 0], **axes, kind="mask")]
+
+
+def convention_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
+    """One mask as three conventions write it."""
+    may, axes = capture[MASK[kind]][item, 0], _axes(capture, kind, item)
+    return [
+        panel(CONVENTION_TITLES[c], written(may, c), **axes, kind="signed" if c == "additive" else "mask") for c in CONVENTIONS
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- what experiments measured
+
+
+def leak_panel(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str], changed: str) -> Panel:
+    """By how much each output moved when one token was exchanged, causal mask on and off: [T] each."""
+    rows = ("causal mask on", "causal mask off")
+    return panel(f"How far each output moves when {changed} is exchanged", np.stack([moved, moved_free]), rows, tokens, row_axis="",
+                 col_axis="T · output at token", kind="probability", col_letter="T")  # fmt: skip
+
+
+def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
+    """Every token exchanged in turn: [place, T] each, on one scale."""
+    finite = [x[np.isfinite(x)] for x in (moved, moved_free)]
+    high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
+    return [
+        panel(f"Causal mask {name}", x, tokens, tokens, row_axis="exchanged token", col_axis="T · output at token",
+              kind="probability", high=high, col_letter="T")
+        for name, x in (("on", moved), ("off", moved_free))
+    ]  # fmt: skip
+
+
+def head_panels(
+    capture: Capture, kind: Kind, item: int, drawn: Sequence[tuple[str, np.ndarray]], masked: np.ndarray | None = None
+) -> list[Panel]:
+    """Weights [T, S] of one head under several treatments, on one scale from 0 to 1."""
+    axes, n = _axes(capture, kind, item), drawn[0][1].shape
+    axes |= {"rows": axes["rows"][: n[0]], "cols": axes["cols"][: n[1]]}
+    return [panel(title, x, **axes, kind="probability", low=0, high=1, masked=masked) for title, x in drawn]
+
+
+def spread_panels(stops: Sequence[str], drawn: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
+    """The length of each token's vector after each layer, [stop, T] each, on one scale; NaN has a look of its own."""
+    finite = [x[np.isfinite(x)] for _, x in drawn]
+    high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
+    return [
+        panel(title, x, stops, tokens, row_axis="", col_axis="T · token", kind="probability", high=high, col_letter="T")
+        for title, x in drawn
+    ]  # fmt: skip
+
+
+def share_panel(future: np.ndarray, title: str) -> Panel:
+    """The share of each head's weight on later tokens, [H], as one row."""
+    return panel(title, future[None], ("",), row_axis="", col_axis="H · head", kind="probability", low=0, high=1, col_letter="H")
