@@ -67,7 +67,7 @@ def test_every_section_with_every_preset(open_at: Open, preset: str, section: st
     assert not at.warning
     unmasked = preset == "003" and section == "empty"
     assert [i.value for i in at.info if "padding" in i.value] == [] or unmasked
-    assert components(at) == (0 if unmasked else 2 if section == "empty" else 1)
+    assert components(at) == (0 if unmasked else 4 if section == "empty" else 1)
 
 
 @pytest.mark.parametrize("section", SECTIONS)

@@ -440,8 +440,6 @@ def _empty(lab: Lab, capture: Capture, at: At) -> None:
     st.markdown("The same scores of layer 0, masked in six ways, run now and shown as they come out:")
     _, head = _layer_head(lab, at, layers=False)
     row = int(np.nonzero(found.empty)[0][0])
-    drawn = [(t.name, t.weights[head]) for t in found.treatments if t.weights is not None]
-    matrices(figures.head_panels(capture, at.kind, at.item, drawn), key="mask_empty", on_pick=lambda _: touch())
     _treatments(capture, asks, at, found, row, head)
     going = cached_result("mask spread", _key(lab, asks, at.item), lambda: spread(model, batch, asks, at.item, lab.setup.seed))
     st.markdown("#### How NaN spreads\n\nThe length of each token's vector, layer by layer, with rows left as −∞ makes them and "
@@ -449,6 +447,11 @@ def _empty(lab: Lab, capture: Capture, at: At) -> None:
     tokens = figures.labels(capture, asks, at.item)
     both = [("Rows as −∞ fills them", going.filled), ("This app: such rows are zeros", going.zero)]
     matrices(figures.spread_panels(going.stops, both, tokens), key="mask_spread", on_pick=lambda _: touch())
+    st.markdown(f"#### The weights of head {head}, as each way gives them")
+    drawn = [(t.name, t.weights[head]) for t in found.treatments if t.weights is not None]
+    for i in range(0, len(drawn), 2):  # two abreast keep legible cells
+        panels = figures.head_panels(capture, at.kind, at.item, drawn[i : i + 2])
+        matrices(panels, key=f"mask_empty_{i}", on_pick=lambda _: touch())
 
 
 def _treatments(capture: Capture, asks: str, at: At, found: "EmptyRows", row: int, head: int) -> None:
