@@ -1,5 +1,6 @@
-"""Positions at 5,000 positions of 512 dimensions, event to drawn, against the same frame, sidebar and run without a figure;
-the bytes that one change sends to the browser; and the frames of the clock hands while they are dragged and while they play.
+"""Positions at 5,000 positions of 512 dimensions, event to drawn, against the same frame, sidebar and run without a figure: a
+window of the table, and another base in each section that draws the table; the bytes that one change sends to the browser; and
+the frames of the clock hands while they are dragged and while they play.
 """
 
 import statistics
@@ -21,6 +22,8 @@ SIZES, SMALL = {"pos_length": "5000", "pos_width": "512"}, {"pos_length": "500",
 WINDOW = """(awaited, before) => canvases().at(-1).dataset.drawn !== before"""
 TABLE = """({base}, before) => canvases().at(-1).dataset.drawn !== before
     && document.querySelector("[data-testid=stPlotlyChart]")?.textContent.includes(`2π · ${base}, `)"""
+WAVES = """({base}) => document.querySelector(".katex-display annotation")?.textContent.includes(`{${base}^`)"""
+OTHERS = {"waves": WAVES, "clock": WINDOW, "similarity": WINDOW}  # sections, and when another base is drawn
 
 # Moves the slider in every frame for two seconds, as a hand does, or lets the hands play; resolves to each frame's length.
 DRAG = """(play) => new Promise((resolve) => {
@@ -66,10 +69,11 @@ def window_step(page: Page) -> float:
     return awaited(page)
 
 
-def table_step(page: Page, key: str, base: str) -> float:
-    """Another base: every number of the table, its picture and the wavelengths."""
+def base_step(page: Page, turn: int, drawn: str = TABLE) -> float:
+    """Another base, there and back: every number of the table and its pictures."""
+    key, base = ("ArrowLeft", "10000") if turn % 2 else ("ArrowRight", "100000")
     page.get_by_test_id("stMain").get_by_role("slider", name="Base").focus()
-    page.evaluate(WATCH.replace("CONDITION", TABLE), ["keydown", {"base": base}])
+    page.evaluate(WATCH.replace("CONDITION", drawn), ["keydown", {"base": base}])
     page.keyboard.press(key)
     return awaited(page)
 
@@ -87,11 +91,12 @@ def measure(small: bool) -> Iterator[Result]:
         for each in (page, shell):
             idle(each)
         windows, tables, shells, sent = [], [], [], []
-        for turn, stage in zip(range(2 * repeats), stops()[1:], strict=False):
-            shells.append(shell_step(shell, stage))
+        stages = iter(stops()[1:])  # where the shell's next steps lead
+        for turn in range(2 * repeats):
+            shells.append(shell_step(shell, next(stages)))
             received.clear()
             if turn % 2:
-                tables.append(table_step(page, *(("ArrowRight", "100000") if turn % 4 == 1 else ("ArrowLeft", "10000"))))
+                tables.append(base_step(page, turn // 2))
                 sent.append(sum(received) / 1e6)
             else:
                 windows.append(window_step(page))
@@ -99,6 +104,15 @@ def measure(small: bool) -> Iterator[Result]:
         yield ratio("the window of a large table", windows, shells[::2], None if small else BAR, size)
         yield ratio("another large table", tables, shells[1::2], None if small else BAR, f"another base; {size}")
         yield Result("bytes of another table", max(sent), None if small else MEGABYTES, middle_half(sent), "MB", f"most; {size}")
+
+        for section, drawn in OTHERS.items():
+            page.goto(f"{url}/positions?{urlencode(query | {'pos_section': section})}")
+            idle(page)
+            changes, shells = [], []
+            for turn in range(repeats):
+                changes.append(base_step(page, turn, drawn))
+                shells.append(shell_step(shell, next(stages)))
+            yield ratio(f"{section} of a large table", changes, shells, None if small else BAR, f"another base; {size}")
 
         page.goto(f"{url}/positions?preset=000&pos_section=clock")
         idle(page)

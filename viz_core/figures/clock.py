@@ -63,7 +63,7 @@ def wave_clocks(positions: int, d_model: int, base: float, k: int) -> Clocks:
     omega, length = frequencies(d_model, base), wavelengths(d_model, base)
     n_pairs = d_model // 2
     clocks = tuple(
-        Clock(f"{2 * i}, {2 * i + 1}", f"once round in {number(length[2 * i])}", float(omega[i]),
+        Clock(f"{2 * i}, {2 * i + 1}", f"λ {number(length[2 * i])}", float(omega[i]),
               (Hand(0.0, 1.0, 0.0), *([Hand(0.0, 1.0, float(k))] if k else [])))
         for i in chosen_pairs(n_pairs)
     )  # fmt: skip
@@ -82,8 +82,7 @@ def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, ba
             Hand(math.atan2(b, a), math.hypot(a, b) / longest, shift)
             for (a, b), shift in zip(pairs, (0.0, -float(distance)), strict=True)
         )
-        note = f"once round in {number(length[2 * i])}"
-        clocks.append(Clock(f"{2 * i}, {2 * i + 1}", note, float(omega[i]), hands, longest**2))
+        clocks.append(Clock(f"{2 * i}, {2 * i + 1}", f"λ {number(length[2 * i])}", float(omega[i]), hands, longest**2))
     return Clocks("plane", tuple(clocks), tuple(names), max(0, distance), max(0, distance) + positions - 1, _left_out(len(q) // 2))
 
 

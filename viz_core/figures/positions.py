@@ -19,8 +19,11 @@ GUIDE = "#888888"  # lines that are no data
 HEIGHT = 400
 WINDOW = (24, 10)  # rows and columns of a window in which every number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+DASHES, SYMBOLS = ("solid", "dash", "dot", "dashdot", "longdash"), ("circle", "square", "diamond", "triangle-up", "x")  # of schemes
 MOST_MARKS = 100  # more of them side by side are a line, and a line is quickly drawn
-MOST_POINTS = 400  # of one curve over distance
+MOST_POINTS = 100  # measured ones of one curve over distance
+MOST_LINE = 2000  # points of the line through them: several a pixel
+MOST_TURNS = 100  # of a curve that a dashed line can show; more are a block of colour, and slow to dash
 
 
 def _figure(
@@ -54,17 +57,16 @@ def pair_colour(dims: Sequence[int], dim: int) -> str:
     return theme.head_colour(pairs.index(dim // 2))
 
 
-def waves_figure(table: np.ndarray, dims: Sequence[int], terms: Sequence[Term], dark: bool = False) -> go.Figure:
-    """PE(pos, dim) over position, a curve a dimension; terms: the cell of each dimension to be marked. table: [N, D]."""
-    x = np.arange(len(table), dtype=np.int32)
+def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term], dark: bool = False) -> go.Figure:
+    """PE(pos, dim) over position, a curve a dimension; terms: the cell of each dimension to be marked. curves: [N, dims]."""
     traces: list[dict[str, Any]] = [
         {
-            "x": x, "y": table[:, dim].astype(np.float32), "mode": "lines" if len(table) > 1 else "markers",
+            "x0": 0, "dx": 1, "y": curve.astype(np.float32), "mode": "lines" if len(curves) > 1 else "markers",
             "name": f"dim {dim} · {'cos' if dim % 2 else 'sin'}",
-            "line": {"color": pair_colour(dims, dim), "dash": "dash" if dim % 2 else "solid", "width": 2.5},
+            "line": {"color": pair_colour(dims, dim)} | _stroke(dim, curve),
             "hovertemplate": f"PE(%{{x}}, {dim}) = %{{y:.6f}}<extra></extra>",
         }
-        for dim in dims
+        for dim, curve in zip(dims, curves.T, strict=True)
     ]  # fmt: skip
     if terms:
         traces.append({
@@ -72,24 +74,36 @@ def waves_figure(table: np.ndarray, dims: Sequence[int], terms: Sequence[Term], 
             "hoverinfo": "skip",
             "marker": {"color": [pair_colour(dims, t.dim) for t in terms], "size": 11, "line": {"width": 2, "color": GUIDE}},
         })  # fmt: skip
-    title = f"One curve a dimension, {len(table):,} position{'s' * (len(table) > 1)}"
+    title = f"One curve a dimension, {len(curves):,} position{'s' * (len(curves) > 1)}"
     marked = [_line("x", terms[0].position)] if terms else []
     return _figure(traces, title, "position", "PE(position, dimension)", dark, yaxis={"range": [-1.1, 1.1]}, shapes=marked)
 
 
+def _stroke(dim: int, curve: np.ndarray) -> dict[str, Any]:
+    """Dashes for a cosine; a hair line where the curve turns too often to be followed."""
+    if np.count_nonzero(np.diff(np.signbit(curve))) > 2 * MOST_TURNS:
+        return {"dash": "solid", "width": 1}
+    return {"dash": "dash" if dim % 2 else "solid", "width": 2.5}
+
+
 def term_formula(terms: Sequence[Term], d_model: int, base: float) -> str:
-    """The formula of the document, and below it each marked cell with its numbers, in LaTeX."""
+    """The formula of the document, and below it each marked cell with its pos and i filled in, in LaTeX.
+
+    A pair's angle φᵢ stands once above its two cells. The lines are short: they fit beside the picture, and on a phone.
+    """
     shown = _tex(base)
     lines = [
-        rf"\text{{PE}}(pos,\,2i{shift}) &= \{function}(pos / {shown}^{{2i/{d_model}}})"
+        rf"\text{{PE}}(pos,\,2i{shift}) = \{function}\dfrac{{pos}}{{{shown}^{{2i/{d_model}}}}}"
         for shift, function in (("", "sin"), ("{+}1", "cos"))
     ]
-    lines += [
-        rf"\text{{PE}}({t.position},\,{t.dim}) &= \{t.function}({t.position} / {shown}^{{{t.exponent}/{d_model}}}) "
-        rf"= {_tex(t.value)}"
-        for t in terms
-    ]
-    return r"\small \begin{aligned} " + r" \\[2pt] ".join(lines) + r" \end{aligned}"
+    for i in dict.fromkeys(t.exponent // 2 for t in terms):
+        own = [t for t in terms if t.exponent == 2 * i]
+        angle = rf"\dfrac{{{own[0].position}}}{{{shown}^{{2\cdot {i}/{d_model}}}}} = {_tex(own[0].angle)}"
+        lines.append(rf"\varphi_{{{i}}} = {angle}")
+        lines += [rf"\text{{PE}}({t.position},\,{t.dim}) = \{t.function}\varphi_{{{i}}} = {_tex(t.value)}" for t in own]
+    spaced = [line + (r" \\[9pt]" if "dfrac" in line else r" \\[3pt]") for line in lines]
+    # The rule has a height and no width: without it the browser cuts the first fraction's top off.
+    return r"\small \begin{aligned} \rule{0pt}{2.2em} " + " ".join(f"& {line}" for line in spaced) + r" \end{aligned}"
 
 
 def _tex(x: float) -> str:
@@ -104,14 +118,19 @@ def _tex(x: float) -> str:
 # ---------------------------------------------------------------- the table
 
 
-def table_panel(table: np.ndarray, wavelength: Sequence[float] | None = None, title: str = "", role: Role = "output") -> Panel:
-    """A position table [N, D]: a row a position, a column a dimension, which says its wavelength where it has one."""
+def table_panel(
+    table: np.ndarray, wavelength: Sequence[float] | None = None, title: str = "", role: Role = "output", most: float = 1.0
+) -> Panel:
+    """A position table [N, D]: a row a position, a column a dimension, which says its wavelength where it has one.
+
+    most: where the colours end.
+    """
     n, d = table.shape
-    low, high = (None, None) if wavelength is None else (-1.0, 1.0)
+    whole = f"The whole table: {n:,} position{'s' * (n != 1)} × {d} dimension{'s' * (d != 1)}"
     return panel(
-        title or f"The whole table: {n:,} positions × {d} dimensions", table, None, _dimension_names(range(d), wavelength),
+        title or whole, table, None, _dimension_names(range(d), wavelength),
         row_axis="T · position", col_axis="D · dimension" + (", with its wavelength λ" if wavelength is not None else ""),
-        row_letter="T", col_letter="D", role=role, low=low, high=high,
+        row_letter="T", col_letter="D", role=role, low=-most, high=most,
     )  # fmt: skip
 
 
@@ -155,15 +174,19 @@ def wavelengths_figure(wavelength: np.ndarray, base: float, span: int, of: str, 
     least, most = 2 * math.pi, 2 * math.pi * base
     # On a log axis an annotation stands at the logarithm; it would miss the line that it belongs to otherwise.
     shapes, words = [_line("y", least), _line("y", most)], [
-        _label("2π", math.log10(least), 0.03, "left", "bottom"),
+        _label("2π", math.log10(least), 0.005, "left", "bottom" if 0 < span < least else "top"),
         _label(f"2π · {base:g}, never reached", math.log10(most), 0.995, "right", "bottom"),
     ]  # fmt: skip
     if span > 0:
         shapes.append(_line("y", span, colour=theme.HEAD_COLOURS[4], dash="solid"))
-        words.append(_label(f"{of}: {span:,} step{'s' * (span > 1)}", math.log10(span), 0.995, "right", "top"))
+        words.append(_label(f"{of}: {span:,} step{'s' * (span > 1)}", math.log10(span), 0.995, "right",
+                            "top" if span < least or base * least / 4 < span < base * least else "bottom"))  # fmt: skip
     reach = [math.log10(min(least, span or least)) - 0.5, math.log10(max(most, span)) + 0.5]
-    return _figure(traces, f"{int(fast.sum())} of {len(wavelength)} dimensions turn<br>more than once within {of}", "dimension",
-                   "wavelength (positions)", dark, yaxis=_log(reach), shapes=shapes, annotations=words)  # fmt: skip
+    n = int(fast.sum())  # wavelengths grow with the dimension: the fast ones come first
+    which = "" if n == 0 else " (0)" if n == 1 else f" (0 to {n - 1})"
+    return _figure(traces, f"{n} of {len(wavelength)} dimensions{which} turn<br>more than once within {of}", "dimension",
+                   "wavelength (positions)", dark, yaxis=_log(reach), shapes=shapes, annotations=words,
+                   xaxis={"dtick": 1} if len(wavelength) <= 12 else None)  # fmt: skip
 
 
 def _label(text: str, y: float, x: float, xanchor: str, yanchor: str) -> dict[str, Any]:
@@ -197,27 +220,29 @@ def profile_figure(profiles: Sequence[Profile], d_model: int, dark: bool = False
     """Measured ⟨PE_p, PE_q⟩ of a few rows p over q − p, and the closed form as a line through them."""
     distance, at = np.unique(np.concatenate([p.distance for p in profiles]), return_index=True)
     expected = np.concatenate([p.expected for p in profiles])[at]
-    traces: list[dict[str, Any]] = [{
-        "x": distance, "y": expected, "mode": "lines", "name": "closed form: Σ cos ω(q − p)", "line": {"color": GUIDE, "width": 2},
-        "hoverinfo": "skip",
-    }]  # fmt: skip
+    drawn = np.arange(len(distance)) % max(1, -(-len(distance) // MOST_LINE)) == 0
+    traces: list[dict[str, Any]] = []
     for i, p in enumerate(profiles):
         every = max(1, -(-len(p.distance) // MOST_POINTS))
+        drawn |= np.isin(distance, p.distance[::every])
         traces.append({
             "x": p.distance[::every], "y": p.measured[::every], "mode": "markers", "name": f"measured from p = {p.position:,}",
             "marker": {"color": theme.head_colour(i), "symbol": ("circle-open", "x-thin-open", "square-open")[i % 3],
                        "size": 9 - 2 * i, "line": {"width": 1.5}},
             "hovertemplate": f"⟨PE({p.position}), PE({p.position} + %{{x}})⟩ = %{{y:.6f}}<extra></extra>",
         })  # fmt: skip
+    traces.append({
+        "x": distance[drawn], "y": expected[drawn], "mode": "lines", "name": "closed form: Σ cos ω(q − p)",
+        "line": {"color": GUIDE, "width": 2}, "hoverinfo": "skip",
+    })  # fmt: skip
     return _figure(traces, f"Similarity over distance, d_model {d_model}", "distance q − p", "⟨PE(p), PE(q)⟩", dark)
 
 
 # ---------------------------------------------------------------- one sentence
 
 
-def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
-    """The rows of the typed tokens, one matrix a part (title, [T, D]): cells of one size, and one colour range."""
-    most = max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for _, x in parts), default=0.0) or 1.0
+def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], most: float) -> list[Panel]:
+    """The rows of the typed tokens, one matrix a part (title, [T, D]): cells of one size, and one colour range up to most."""
     return [
         panel(title, x, tokens, row_axis="T · token", col_axis="D · feature of the residual stream", row_letter="T", col_letter="D",
               low=-most, high=most)
@@ -228,14 +253,15 @@ def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[st
 def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int, dark: bool = False) -> go.Figure:
     """Length of the embedding rows, as drawn and times √d_model, on a log axis; the position rows' length as a line."""
     series = (
-        ("embedding", [m.plain for m in found], "circle-open", "bottom center"),
-        (f"embedding × √{d_model}", [m.scaled for m in found], "circle", "top center"),
+        ("embedding", [m.plain for m in found], "circle-open", "bottom"),
+        (f"embedding × √{d_model}", [m.scaled for m in found], "circle", "top"),
     )
     names = [m.name for m in found]
     traces = [
         {
             "x": lengths, "y": names, "mode": "markers+text", "name": name, "text": [number(x) for x in lengths],
-            "textposition": place, "marker": {"color": theme.HEAD_COLOURS[0], "symbol": symbol, "size": 14, "line": {"width": 2.5}},
+            "textposition": [f"{place} {'left' if x < position else 'right'}" for x in lengths],  # off the line
+            "marker": {"color": theme.HEAD_COLOURS[0], "symbol": symbol, "size": 14, "line": {"width": 2.5}},
             "hovertemplate": f"%{{y}}<br>{name}: %{{x:.6g}}<extra></extra>",
         }
         for name, lengths, symbol, place in series
@@ -258,15 +284,28 @@ def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence
     """One head's weights [T, T] under several schemes (name, weights), all in one colour range."""
     most = max((float(w.max(initial=0.0)) for _, w in weights), default=1.0) or 1.0
     return [
-        panel(name, w, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T", col_letter="S", kind="probability",
-              high=most, masked=masked)
+        panel(f"{name}: weights", w, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T", col_letter="S",
+              kind="probability", high=most, masked=masked)
         for name, w in weights
     ]  # fmt: skip
 
 
-def bias_panel(bias: np.ndarray, tokens: Sequence[str], head: int, masked: np.ndarray | None) -> Panel:
+def added_panel(name: str, rows: np.ndarray, tokens: Sequence[str], most: float) -> Panel:
+    """The position rows [T, D] that a scheme adds to the words, in colours up to most."""
+    return panel(f"{name}: rows added", rows, tokens, row_axis="T · token", col_axis="D · feature", row_letter="T", col_letter="D",
+                 low=-most, high=most)  # fmt: skip
+
+
+def turned_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel:
+    """RoPE: how far the pairs of each token's query and key are turned, [T, P] in radians, whole turns counted."""
+    pairs = [f"{2 * i}, {2 * i + 1}" for i in range(angle.shape[1])]
+    return panel(f"{name}: radians turned", angle, tokens, pairs, row_axis="T · token", col_axis="K · pair of features",
+                 row_letter="T", col_letter="K", kind="probability")  # fmt: skip
+
+
+def bias_panel(bias: np.ndarray, tokens: Sequence[str], title: str, masked: np.ndarray | None) -> Panel:
     """ALiBi's −m |i − j| of one head, [T, T]."""
-    return panel(f"The bias of head {head}", bias, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T",
+    return panel(title, bias, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T",
                  col_letter="S", masked=masked)  # fmt: skip
 
 
@@ -321,7 +360,7 @@ def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Se
     return [
         panel(title, np.stack([row[at] for row in moved], axis=1), tokens, names, row_axis="T · word, where it stood first",
               col_axis="scheme", row_letter="T", kind="probability", high=most)
-        for title, at in (("Without a mask", 1), ("Under a causal mask alone", 2))
+        for title, at in (("Each word's change, no mask", 1), ("Its change, causal mask alone", 2))
     ]  # fmt: skip
 
 
@@ -335,8 +374,8 @@ def layers_figure(changes: Sequence[tuple[str, Sequence[float]]], least: float, 
         {
             "x": list(range(len(values))), "y": [max(v, floor) for v in values], "mode": "lines+markers", "name": name,
             "customdata": list(values), "hovertemplate": f"{name}, layer %{{x}}: %{{customdata:.3g}}<extra></extra>",
-            "line": {"color": theme.head_colour(i), "width": 2.5, "dash": ("solid", "dash", "dot", "dashdot", "longdash")[i % 5]},
-            "marker": {"size": 11, "symbol": ("circle", "square", "diamond", "triangle-up", "x")[i % 5]},
+            "line": {"color": theme.head_colour(i), "width": 2.5, "dash": DASHES[i]},
+            "marker": {"size": 11, "symbol": SYMBOLS[i]},
         }
         for i, (name, values) in enumerate(changes)
     ]  # fmt: skip
@@ -348,4 +387,31 @@ def layers_figure(changes: Sequence[tuple[str, Sequence[float]]], least: float, 
         traces, "How far the same words' scores move", "layer", "move, as a share of the largest score", dark, shapes=[band],
         annotations=[_label("rounding", math.log10(least), 0.995, "right", "top")],
         xaxis={"dtick": 1, "range": [-0.4, layers - 0.6]}, yaxis=_log((math.log10(floor / 2), math.log10(max(top, least)) + 0.4)),
+    )  # fmt: skip
+
+
+def longer_figure(
+    curves: Sequence[tuple[str, int, Sequence[int], Sequence[float | None]]], trained: int, x: str, chosen: int, dark: bool = False
+) -> go.Figure:
+    """The share of right next words as texts leave what was trained: a line a checkpoint, which ends where it refuses.
+
+    curves: (name, place among the schemes, where on the axis, share). trained: the longest text of the training;
+    chosen: the place on the axis that the words beside the picture are about.
+    """
+    traces = [
+        {
+            "x": list(places), "y": list(shares), "mode": "lines+markers", "name": name,
+            "hovertemplate": f"{name}, %{{x}}: %{{y:.1%}}<extra></extra>",
+            "line": {"color": theme.head_colour(i), "width": 2.5, "dash": DASHES[i]},
+            "marker": {"size": 11, "symbol": SYMBOLS[i]},
+        }
+        for name, i, places, shares in curves
+    ]  # fmt: skip
+    most = max((place for _, _, places, _ in curves for place in places), default=trained)
+    return _figure(
+        traces, "Next words that are right", x, "share", dark, yaxis={"range": [0, 1.08], "tickformat": ".0%"},
+        xaxis={"range": [-0.03 * most, 1.05 * most]},
+        shapes=[_line("x", trained, colour=theme.HEAD_COLOURS[4], dash="solid"), _line("x", chosen)],
+        annotations=[{"text": f"longest in training: {trained}", "x": trained, "y": 0.02, "yref": "paper", "xanchor": "left",
+                      "yanchor": "bottom", "showarrow": False, "xshift": 4}],
     )  # fmt: skip

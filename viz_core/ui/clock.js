@@ -94,6 +94,7 @@ class View {
     });
     this.legend.replaceChildren(...this.names);
     if (kind === "wave") this.legend.append(make("span", "", "height of the tip: sin"), make("span", "", "width: cos"));
+    this.legend.append(make("span", "", "λ: positions for one turn"));
     this.total = make("b");
     this.foot.replaceChildren(kind === "plane" && !leftOut ? this.total : "", leftOut);
     this.shown = null;

@@ -7,8 +7,9 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.positions import (
+    columns,
     paired,
-    profile,
+    profiles,
     shift_matrix,
     shift_residual,
     similarity,
@@ -16,6 +17,7 @@ from viz_core.analysis.positions import (
     wavelengths,
     waves,
 )  # fmt: skip
+from viz_core.figures.attention import number as rounded
 from viz_core.figures.clock import number, wave_clocks
 from viz_core.figures.positions import (
     WINDOW,
@@ -32,7 +34,8 @@ from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.clock import clock
 from viz_core.ui.controls import bounded, chart, dark, inside
 from viz_core.ui.frame import Lab, present, set_view, touch, view, view_widget, write_link
-from viz_core.ui.schemes import experiments, five_schemes, sentence
+from viz_core.ui.order import experiments
+from viz_core.ui.schemes import five_schemes, sentence
 
 LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 21, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -41,6 +44,7 @@ DOCUMENT_001 = {"pos_length": 100, "pos_width": 20, "pos_base": "10000", "pos_di
 MOST_CURVES = 12
 MOST_SQUARE = 200  # positions in a similarity matrix
 LEFT_RIGHT = (5, 2)
+PICTURE_FORMULA = (3, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +69,19 @@ def positions() -> None:
 # ---------------------------------------------------------------- controls
 
 
-def _table(lab: Lab) -> Table:
-    """The sliders of the page's table, and the two buttons that set them."""
+def _table(lab: Lab, abreast: bool = False) -> Table:
+    """The sliders of the page's table, and the two buttons that set them; abreast: beside each other where there is room."""
     c = lab.config
     length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _text(c.position_base)
     model = {"pos_length": length, "pos_width": width, "pos_base": own_base}
-    _slider("pos_length", "Positions", LENGTHS, length)
-    _slider("pos_width", "d_model", WIDTHS, width)
-    bases = sorted({*BASES, own_base}, key=float)
-    base = view_widget(st.select_slider, "pos_base", "Base", options=bases)
+    places = st.columns(3, gap="medium") if abreast else [st.container() for _ in range(3)]
+    with places[0]:
+        _slider("pos_length", "Positions", LENGTHS, length)
+    with places[1]:
+        _slider("pos_width", "d_model", WIDTHS, width)
+    with places[2]:
+        bases = sorted({*BASES, own_base}, key=float)
+        base = view_widget(st.select_slider, "pos_base", "Base", options=bases)
     with st.container(horizontal=True):
         st.button("As in the model", key="pos_model", on_click=set_view, kwargs=model,
                   help="The max_len, d_model and position base of the sidebar's model.")  # fmt: skip
@@ -95,24 +103,27 @@ def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
 
 
 def _waves(lab: Lab) -> None:
-    left, right = st.columns(LEFT_RIGHT, gap="medium")
-    with right:
-        t = _table(lab)
-        at = bounded(st.slider, "pos_at", "Position in the formula", t.length - 1)
+    left, right = st.columns(PICTURE_FORMULA, gap="medium")
     with left:
         st.markdown("**Look at one position, a vertical line:** no other position has the same values on all curves.")
         picture = st.container()
-        dims = view_widget(st.multiselect, "pos_dims", "Dimensions", options=range(t.d_model), max_selections=MOST_CURVES)
-        dims = dims[:MOST_CURVES]
-        if not dims:
-            st.info(f"No dimension is chosen: add one from 0 to {t.d_model - 1} at the right.")
-            return
-        terms = [term(at, dim, t.d_model, t.base) for dim in dims]
+        d_model = view("pos_width")
+        dims = view_widget(st.multiselect, "pos_dims", "Dimensions", options=range(d_model), max_selections=MOST_CURVES)
+        t = _table(lab, abreast=True)
+    dims = dims[:MOST_CURVES]
+    with right:
+        at = bounded(st.slider, "pos_at", "Position in the formula", t.length - 1)
+    if not dims:
         with picture:
-            chart(waves_figure(waves(t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves")
+            st.info(f"No dimension is chosen: add one from 0 to {d_model - 1} below.")
+        return
+    terms = [term(at, dim, t.d_model, t.base) for dim in dims]
+    with picture:
+        chart(waves_figure(columns(dims, t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves")
+    with right:
         st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
         lengths = dict.fromkeys((x.dim // 2, number(x.wavelength)) for x in terms)
-        st.markdown("Wavelength in positions: " + ", ".join(f"dims {2 * i} and {2 * i + 1}: **{x}**" for i, x in lengths) + ". "
+        st.markdown("Wavelength: " + ", ".join(f"dims {2 * i} and {2 * i + 1}: **{x}** positions" for i, x in lengths) + ". "
                     "Both dimensions of a pair share one; the next pair is slower.")  # fmt: skip
 
 
@@ -198,10 +209,10 @@ def _clock(lab: Lab) -> None:
         clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
         st.subheader(f"Shifting by {k} is turning by $M_{{{k}}}$", anchor=False)
         st.markdown(_shift_formula(t, k))
-        residual = shift_residual(k, t.length, t.d_model, t.base)
+        residual = rounded(shift_residual(k, t.length, t.d_model, t.base), 2)
         single = t.d_model - 1
         odd = "" if paired(t.d_model) > single else f" Dimension {single} has no cosine beside it, so no matrix shifts it."
-        st.markdown(f"Largest $|PE(p+{k}) - M_{{{k}}}\\,PE(p)|$ over all {t.length:,} positions: **{residual:.2g}**, which is "
+        st.markdown(f"Largest $|PE(p+{k}) - M_{{{k}}}\\,PE(p)|$ over all {t.length:,} positions: **{residual}**, which is "
                     f"rounding. One matrix, the same for every $p$, leads {k} positions on: a head can learn it.{odd}")  # fmt: skip
         matrices([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], key="pos_shift", on_pick=lambda _: touch())
 
@@ -228,7 +239,7 @@ def _similarity(lab: Lab) -> None:
         n = min(MOST_SQUARE, t.length)
         first = bounded(st.number_input, "pos_row", "The matrix's first position", t.length - n)
     even = t.d_model % 2 == 0
-    profiles = [profile(p, t.length, t.d_model, t.base) for p in dict.fromkeys((0, t.length // 2, t.length - 1))]
+    found = profiles(list(dict.fromkeys((0, t.length // 2, t.length - 1))), t.length, t.d_model, t.base)
     with left:
         if even:
             st.markdown("**Every diagonal has one colour:** how alike two positions are depends on how far apart they are, and on "
@@ -239,18 +250,18 @@ def _similarity(lab: Lab) -> None:
         whole = f"positions {first:,} to {first + n - 1:,} of {t.length:,}" if n < t.length else f"{n:,} positions"
         square = similarity(waves(n, t.d_model, t.base, start=first))
         matrices([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], key="pos_similarity", on_pick=lambda _: touch())
-        chart(profile_figure(profiles, t.d_model, dark()), "pos_profile")
-        worst = max(p.residual for p in profiles)
+        chart(profile_figure(found, t.d_model, dark()), "pos_profile")
+        worst = rounded(max(p.residual for p in found), 2)
         pairs = t.d_model // 2
         terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)
         terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not even)
         st.markdown(rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$")
         if even:
-            st.markdown(f"Largest difference between the measured points and the closed form: **{worst:.2g}**, which is rounding. "
-                        f"At distance 0 it is $d/2$ = {profiles[0].expected[0]:g}, the squared length of every row.")  # fmt: skip
+            st.markdown(f"Largest difference between the measured points and the closed form: **{worst}**, which is rounding. "
+                        f"At distance 0 it is $d/2$ = {found[0].expected[0]:g}, the squared length of every row.")  # fmt: skip
         else:
             st.markdown(f"The part of dimension {t.d_model - 1} depends on where the two are. The points miss the closed form of "
-                        f"the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst:.2g}**.")  # fmt: skip
+                        f"the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")  # fmt: skip
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {
