@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocketRoute
 
 PICTURES = Path(__file__).with_name("pictures")
-PAGES = {"": "Watch a Transformer", "step_by_step": "How does one token"}  # path → how its title begins
+PAGES = {"": "Watch a Transformer", "step_by_step": "How does one token", "masks": "Who may look",
+         "norms": "Why did the field"}  # path → its title's beginning
 N_PAGES = len(list(Path(__file__).parents[2].glob("pages/*.py")))
 ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
 WEIGHTS = "decoder.layers.0.cross_attn.weights"
@@ -86,6 +87,11 @@ def until(page: Page, true: Callable[[], bool], seconds: float = 30) -> None:
         page.wait_for_timeout(10)
 
 
+def nav(page: Page, path: str) -> Locator:
+    """The link to a page in the sidebar."""
+    return page.locator(f'[data-testid="stSidebarNavLink"][href$="/{path}"]')
+
+
 def title(page: Page) -> str:
     return page.locator("h1").inner_text()
 
@@ -128,8 +134,8 @@ def test_a_link_opens_the_same_state_elsewhere(serve: Callable[..., str], open_a
 
 def test_switching_pages_keeps_the_setup(open_at: Open) -> None:
     page = open_at("", seed="5", source="mine")
-    for path in ("step_by_step", "", "step_by_step"):
-        page.get_by_test_id("stSidebarNavLink").nth(list(PAGES).index(path)).click()
+    for path in ("step_by_step", "", "masks", "step_by_step"):
+        nav(page, path).click()
         page.locator("h1").filter(has_text=PAGES[path]).wait_for()
         idle(page)
         assert box(page).input_value() == "mine"
@@ -389,7 +395,7 @@ def test_the_first_page_waits_for_no_chart_library(serve: Callable[..., str], ne
 @pytest.mark.parametrize("params", [{}, {"preset": "004", "stage": WEIGHTS}])
 def test_a_phone_scrolls_down_only(open_at: Open, path: str, params: dict[str, str]) -> None:
     page = open_at(path, width=390, **params)
-    page.locator("canvas[data-drawn]").first.wait_for()
+    page.locator("canvas[data-drawn], .js-plotly-plot .main-svg").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     wide = "e => e.scrollWidth - e.clientWidth"
     assert page.get_by_test_id("stMain").evaluate(wide) <= 0
@@ -399,7 +405,7 @@ def test_a_phone_scrolls_down_only(open_at: Open, path: str, params: dict[str, s
 def test_notes_read_as_they_are_written(open_at: Open, path: str) -> None:
     page = open_at(path, target="", stage="ids.target")
     assert "the decoder reads <bos> alone" in page.get_by_test_id("stAlert").first.inner_text()
-    if path:
+    if path == "step_by_step":
         assert "the answers shifted right behind <bos>" in page.locator("h3, h4, h5").first.inner_text()
 
 

@@ -63,6 +63,18 @@ def test_a_curve_that_turns_too_often_is_a_hair_line() -> None:
     assert (fast.line.dash, fast.line.width) == ("solid", 1) and (slow.line.dash, slow.line.width) == ("dash", 2.5)
 
 
+def test_a_long_curve_is_drawn_at_its_extremes_and_says_so() -> None:
+    whole = columns((1, 9), 4999, 22)
+    figure = F.waves_figure(whole, (1, 9), [])
+    assert "drawn at the extremes of every 10" in figure.layout.title.text
+    for trace, curve in zip(figure.data, whole.T, strict=True):
+        assert len(trace.x) <= F.MOST_LINE and (np.diff(trace.x) > 0).all()
+        np.testing.assert_array_equal(trace.y, curve[trace.x].astype(np.float32))
+        for start in range(0, 4999, 10):
+            inside = curve[trace.x[(trace.x >= start) & (trace.x < start + 10)]]
+            assert inside.min() == curve[start : start + 10].min() and inside.max() == curve[start : start + 10].max()
+
+
 def test_the_marked_position_lies_on_the_curves() -> None:
     terms = [term(7, d, 20) for d in (0, 3)]
     figure = F.waves_figure(columns((0, 3), 30, 20), (0, 3), terms)
@@ -180,8 +192,8 @@ def test_the_closed_form_runs_through_the_measured_points() -> None:
 
 def test_a_long_profile_is_thinned_in_its_points() -> None:
     points, line = F.profile_figure([profile(0, 5000, 8)], 8).data
-    assert len(points.x) <= F.MOST_POINTS and points.x[1] == 50
-    assert len(line.x) <= F.MOST_LINE + F.MOST_POINTS and set(points.x) <= set(line.x)
+    assert len(points.x) <= F.MOST_POINTS and points.x[1] == 84
+    assert len(line.x) <= F.MOST_LINE + 1 + F.MOST_POINTS and set(points.x) <= set(line.x)
     omega = 10000.0 ** (-np.arange(0, 8, 2) / 8)
     np.testing.assert_allclose(line.y, np.cos(np.outer(line.x, omega)).sum(1), atol=DOUBLE)
 

@@ -19,7 +19,9 @@ from viz_core.stages import stages, tour
 from viz_core.ui.setup import BY_FIELD, Setup, from_link, with_preset
 
 APP = Path(__file__).parents[2] / "app.py"
-PAGES = ("home", "step_by_step")
+PAGES = {"home": "Watch a Transformer", "step_by_step": "How does one token become a prediction?",
+         "masks": "Who may look at whom", "norms": "Why did the field move the LayerNorm"}  # page → how its title begins
+COMPONENTS = {"home": 2, "step_by_step": 3, "masks": 1, "norms": 0}  # the walk has a scrubber
 TINY = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "1", "n_decoder_layers": "1", "max_len": "100",
         "source_vocab_size": "50", "target_vocab_size": "50"}  # fmt: skip
 each_page = pytest.mark.parametrize("page", PAGES)
@@ -148,7 +150,7 @@ def test_every_page_with_every_preset(open_at: Open, page: str, preset: str) -> 
     at = sound(open_at(page, **tiny(preset)))
     assert not at.warning and not at.info
     assert "parameters, untrained" in status(at) and " ms on " in status(at)
-    assert components(at) == (3 if page == "step_by_step" else 2)  # with the scrubber
+    assert components(at) == COMPONENTS[page]
     if page == "step_by_step":
         assert "x_{bt}" in formula(at)
         (facts,) = [h.proto.body for h in at.get("html")]
@@ -225,13 +227,13 @@ def test_app_py_runs_first_in_every_run(open_at: Open) -> None:
         assert typed(at, "source") == "a b"  # the sidebar is app.py's
 
 
-@pytest.mark.parametrize("page", PAGES[1:])
+@pytest.mark.parametrize("page", list(PAGES)[1:])
 def test_a_page_alone_goes_through_app_py(page: str) -> None:
     at = AppTest.from_file(APP, default_timeout=60)
     at.switch_page(f"pages/{page}.py")
     at.query_params["seed"] = "5"
     sound(at.run())
-    assert at.title[0].value == "How does one token become a prediction?"
+    assert at.title[0].value.startswith(PAGES[page])
     assert at.number_input(key="set_seed").value == 5
 
 
@@ -450,7 +452,7 @@ def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind
         assert sentence in said(at).replace("\\", "") and not ran
         assert len(said(at)) < 1000  # a clear sentence, not what was typed, nor one for each line
     else:
-        assert ran and components(at) >= 2 and not at.warning
+        assert ran and components(at) == COMPONENTS[page] and not at.warning
     other = "target" if side == "source" else "source"
     assert typed(at, other) == getattr(Setup(), other)
     sound(at.run())
@@ -502,7 +504,7 @@ def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, page: str, para
     kept = link(at)
     assert kept["source"] == "keep me" and kept["scale_embedding"] == "on"
     if "The link says" in said(at):  # the default took its place: the page works, and the address is mended
-        assert components(at) >= 2
+        assert components(at) == COMPONENTS[page]
         assert not set(params.items()) & set(kept.items()) - {("n_heads", "2")}
         sound(at.text_area(key="set_source").set_value("now this").run())
         assert "The link says" not in said(at)

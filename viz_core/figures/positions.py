@@ -17,27 +17,41 @@ from viz_core.figures.panels import Panel, Role, panel
 
 GUIDE = "#888888"  # lines that are no data
 HEIGHT = 400
+UNDER, ENTRY = 62, 22  # pixels of a horizontal axis with its title, and of a line of the legend
 WINDOW = (24, 10)  # rows and columns of a window in which every number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 DASHES, SYMBOLS = ("solid", "dash", "dot", "dashdot", "longdash"), ("circle", "square", "diamond", "triangle-up", "x")  # of schemes
 MOST_MARKS = 100  # more of them side by side are a line, and a line is quickly drawn
-MOST_POINTS = 100  # measured ones of one curve over distance
-MOST_LINE = 2000  # points of the line through them: several a pixel
+MOST_POINTS = 60  # measured ones of one curve over distance
+MOST_LINE = 1000  # points of the line through them: one a pixel
 MOST_TURNS = 100  # of a curve that a dashed line can show; more are a block of colour, and slow to dash
 
 
 def _figure(
     traces: Sequence[dict[str, Any]], title: str, x: str, y: str, dark: bool, height: int = HEIGHT, *,
     xaxis: dict[str, Any] | None = None, yaxis: dict[str, Any] | None = None, shapes: Sequence[dict[str, Any]] = (),
-    annotations: Sequence[dict[str, Any]] = (), showlegend: bool = True,
+    annotations: Sequence[dict[str, Any]] = (), showlegend: bool = True, legend_columns: int = 0,
 ) -> go.Figure:  # fmt: skip
-    """Scatter traces with titles, in one piece: Plotly checks it once, which takes a tenth of the time of many updates."""
+    """Scatter traces with titles, in one piece: Plotly checks it once, which takes a tenth of the time of many updates.
+
+    legend_columns: the legend's, with margins known beforehand; without them Plotly lays a figure out several times to find
+    what it needs, which takes a third of the time to draw it.
+    """
     layout = {
         "template": theme.template(dark), "title": {"text": title}, "height": height, "showlegend": showlegend,
         "xaxis": {"title": {"text": x}} | (xaxis or {}), "yaxis": {"title": {"text": y}} | (yaxis or {}),
         "shapes": list(shapes), "annotations": list(annotations), "margin": {"t": 76 if "<br>" in title else 52, "b": 8},
         "legend": {"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0},
     }  # fmt: skip
+    if legend_columns:
+        entries = sum(trace.get("showlegend", True) for trace in traces)
+        room, axes = ENTRY * -(-entries // legend_columns), {"automargin": False}
+        layout["height"] = height + room
+        layout["margin"] = {"t": layout["margin"]["t"], "l": 72, "r": 12, "b": UNDER + room, "autoexpand": False}
+        layout["legend"] |= {"y": -UNDER / (height - layout["margin"]["t"] - UNDER), "entrywidth": 1 / legend_columns - 0.01,
+                             "entrywidthmode": "fraction"}  # fmt: skip
+        layout["xaxis"] |= axes
+        layout["yaxis"] |= axes
     return go.Figure({"data": [{"type": "scatter"} | trace for trace in traces], "layout": layout})
 
 
@@ -59,9 +73,10 @@ def pair_colour(dims: Sequence[int], dim: int) -> str:
 
 def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term], dark: bool = False) -> go.Figure:
     """PE(pos, dim) over position, a curve a dimension; terms: the cell of each dimension to be marked. curves: [N, dims]."""
+    every = -(-len(curves) // MOST_LINE)
     traces: list[dict[str, Any]] = [
         {
-            "x0": 0, "dx": 1, "y": curve.astype(np.float32), "mode": "lines" if len(curves) > 1 else "markers",
+            **_places(curve, every), "mode": "lines" if len(curves) > 1 else "markers",
             "name": f"dim {dim} · {'cos' if dim % 2 else 'sin'}",
             "line": {"color": pair_colour(dims, dim)} | _stroke(dim, curve),
             "hovertemplate": f"PE(%{{x}}, {dim}) = %{{y:.6f}}<extra></extra>",
@@ -75,8 +90,28 @@ def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term],
             "marker": {"color": [pair_colour(dims, t.dim) for t in terms], "size": 11, "line": {"width": 2, "color": GUIDE}},
         })  # fmt: skip
     title = f"One curve a dimension, {len(curves):,} position{'s' * (len(curves) > 1)}"
+    title += f",<br>drawn at the extremes of every {2 * every}" if every > 1 else ""
     marked = [_line("x", terms[0].position)] if terms else []
-    return _figure(traces, title, "position", "PE(position, dimension)", dark, yaxis={"range": [-1.1, 1.1]}, shapes=marked)
+    return _figure(traces, title, "position", "PE(position, dimension)", dark, 360, yaxis={"range": [-1.1, 1.1]},
+                   shapes=marked, legend_columns=2)  # fmt: skip
+
+
+def _places(curve: np.ndarray, every: int) -> dict[str, Any]:
+    """A curve [N] for Plotly, at its extremes where it is long."""
+    if every <= 1:
+        return {"x0": 0, "dx": 1, "y": curve.astype(np.float32)}
+    x = _extremes(curve, every)
+    return {"x": x, "y": curve[x].astype(np.float32)}
+
+
+def _extremes(curve: np.ndarray, every: int) -> np.ndarray:
+    """Where a curve [N] has the least and the largest of each 2 · every places, so that a thinned line keeps its reach."""
+    if every <= 1:
+        return np.arange(len(curve))
+    blocks = np.pad(curve, (0, -len(curve) % (2 * every)), mode="edge").reshape(-1, 2 * every)
+    at = np.stack([blocks.argmin(axis=1), blocks.argmax(axis=1)]) + 2 * every * np.arange(len(blocks))  # [2, blocks]
+    found: np.ndarray = np.unique(np.minimum(at, len(curve) - 1))
+    return found
 
 
 def _stroke(dim: int, curve: np.ndarray) -> dict[str, Any]:
@@ -186,7 +221,7 @@ def wavelengths_figure(wavelength: np.ndarray, base: float, span: int, of: str, 
     which = "" if n == 0 else " (0)" if n == 1 else f" (0 to {n - 1})"
     return _figure(traces, f"{n} of {len(wavelength)} dimensions{which} turn<br>more than once within {of}", "dimension",
                    "wavelength (positions)", dark, yaxis=_log(reach), shapes=shapes, annotations=words,
-                   xaxis={"dtick": 1} if len(wavelength) <= 12 else None)  # fmt: skip
+                   xaxis={"dtick": 1} if len(wavelength) <= 12 else None, height=360, legend_columns=1)  # fmt: skip
 
 
 def _label(text: str, y: float, x: float, xanchor: str, yanchor: str) -> dict[str, Any]:
@@ -220,7 +255,7 @@ def profile_figure(profiles: Sequence[Profile], d_model: int, dark: bool = False
     """Measured ⟨PE_p, PE_q⟩ of a few rows p over q − p, and the closed form as a line through them."""
     distance, at = np.unique(np.concatenate([p.distance for p in profiles]), return_index=True)
     expected = np.concatenate([p.expected for p in profiles])[at]
-    drawn = np.arange(len(distance)) % max(1, -(-len(distance) // MOST_LINE)) == 0
+    drawn = np.isin(np.arange(len(distance)), _extremes(expected, -(-len(distance) // MOST_LINE)))
     traces: list[dict[str, Any]] = []
     for i, p in enumerate(profiles):
         every = max(1, -(-len(p.distance) // MOST_POINTS))
@@ -235,7 +270,8 @@ def profile_figure(profiles: Sequence[Profile], d_model: int, dark: bool = False
         "x": distance[drawn], "y": expected[drawn], "mode": "lines", "name": "closed form: Σ cos ω(q − p)",
         "line": {"color": GUIDE, "width": 2}, "hoverinfo": "skip",
     })  # fmt: skip
-    return _figure(traces, f"Similarity over distance, d_model {d_model}", "distance q − p", "⟨PE(p), PE(q)⟩", dark)
+    return _figure(traces, f"Similarity over distance, d_model {d_model}", "distance q − p", "⟨PE(p), PE(q)⟩", dark, 340,
+                   legend_columns=1)  # fmt: skip
 
 
 # ---------------------------------------------------------------- one sentence

@@ -199,8 +199,8 @@ def _link(document: str, place: Place, about: str = "") -> str:
 
 
 def title_of(page: str) -> str:
-    """A page's title in the navigation, from its file's name."""
-    return page.replace("_", " ").capitalize()
+    """A page's title in the navigation: its file's name, unless it has one of its own."""
+    return {"norms": "Pre- and Post-LN"}.get(page, page.replace("_", " ").capitalize())
 
 
 def setup_of(document: str, place: Place) -> tuple[Setup, Sequence[tuple[str, str]]]:

@@ -65,7 +65,7 @@ LEDGER_COLUMNS = (
 
 ATTENTION_KINDS = ("encoder", "decoder", "cross")
 ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for layer in range(48) for head in range(16))
-EPSILONS = ("0", *(f"1e{p}" for p in range(-12, 3)))  # what LayerNorm may add to the variance, as a link says it
+EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # what LayerNorm may add to the variance, as a link says it
 
 VIEWS: tuple[View, ...] = (
     # Shapes

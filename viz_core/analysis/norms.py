@@ -1,0 +1,310 @@
+"""What a placement of the LayerNorm does to the residual stream: numbers along depth, and what theory expects of them.
+
+The theory is that of Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, for a model
+as it is drawn: one head, W_Q = W_K = 0, no biases, every matrix N(0, 1/d), and a Gaussian input. Powers are ‖x‖²/d.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from viz_core.analysis.attention import entropy
+from viz_core.capture import Capture
+
+Metric = Literal["power", "mean", "std", "largest", "inactive", "entropy", "cosine"]
+Kind = Literal["stream", "sum", "after", "final", "hidden", "attention"]
+STREAM: tuple[Metric, ...] = ("power", "mean", "std", "largest", "cosine")  # of vectors of the residual stream
+METRICS: tuple[Metric, ...] = (*STREAM, "inactive", "entropy")
+
+
+# ---------------------------------------------------------------- along depth
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One number a stage along depth. `depth` counts layers passed: an attention lies halfway through its layer.
+
+    kind: "stream" (the residual stream), "sum" and "after" (Post-LN: the sum before its norm, the value after it), "final"
+    (after the final norm), "hidden" (of the feed-forward network), "attention" (its weights).
+    """
+
+    kind: Kind
+    stages: tuple[str, ...]
+    depth: np.ndarray  # [N]
+    values: np.ndarray  # [N] float64; not finite where the stage is not
+
+
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """The first stage of a run with a value that is infinite or not a number, in a token that is no padding."""
+
+    stage: str
+    what: Literal["infinite", "not a number"]
+
+
+def curves(capture: Capture) -> Mapping[Metric, tuple[Curve, ...]]:
+    """Every metric of a run of one stack along its depth, over all tokens that are not padding.
+
+    Reads, where the run has them: embed, resid_mid, resid_post, the norms' out, ffn.pre_act, self_attn.weights.
+    """
+    found: dict[Metric, tuple[Curve, ...]] = {}
+    vectors = {kind: _read(capture, places) for kind, places in _stream(capture).items() if places}
+    for metric in STREAM:
+        found[metric] = tuple(_curve(metric, kind, places) for kind, places in vectors.items())
+    side, layers = _stack(capture)
+    hidden = [(i + 1.0, f"{side}.layers.{i}.ffn.pre_act") for i in range(layers)]
+    weights = [(i + 0.5, f"{side}.layers.{i}.self_attn.weights") for i in range(layers)]
+    found["inactive"] = (_curve("inactive", "hidden", _read(capture, hidden)),) if layers else ()
+    found["entropy"] = (_curve("entropy", "attention", _read(capture, weights)),) if layers else ()
+    return found
+
+
+def first_odd(capture: Capture) -> Odd | None:
+    """Where the numbers stop being numbers, in the order of computation; None where they all are.
+
+    Padding is left out, and so are the masked scores, which are infinite on purpose.
+    """
+    for name, x in capture.items():
+        if x.dtype.kind != "f" or name.endswith(".masked_scores") or np.isfinite(x).all():
+            continue
+        rows = _rows(capture, name) if "T" in capture.stage(name).sides else [x]
+        if not all(np.isfinite(row).all() for row in rows):
+            return Odd(name, "not a number" if any(np.isnan(row).any() for row in rows) else "infinite")
+    return None
+
+
+def power(x: np.ndarray) -> float:
+    """The mean of ‖x‖²/d over vectors x [..., d]: the mean square of a feature."""
+    return float(np.square(x, dtype=np.float64).mean())
+
+
+def inactive(pre_act: np.ndarray) -> float:
+    """Share of the hidden units [N, F] whose input is at most 0 for every token: ReLU passes nothing of them on."""
+    return math.nan if np.isnan(pre_act).any() else float((pre_act <= 0).all(axis=0).mean())
+
+
+def mean_cosine(sentences: Sequence[np.ndarray]) -> float:
+    """Mean cosine between two different tokens of one sentence; sentences: [T, D] each. NaN without any pair.
+
+    ‖Σ u‖² of n unit vectors is n + Σ of the cosines of all pairs, so no matrix of pairs is made.
+    """
+    total, pairs = 0.0, 0
+    for x in sentences:
+        x = np.asarray(x, np.float64)
+        lengths = np.linalg.norm(x, axis=-1, keepdims=True)
+        unit = np.divide(x, lengths, out=np.full_like(x, np.nan), where=lengths > 0)
+        n = len(x)
+        total += float(np.square(unit.sum(axis=0)).sum()) - n if n > 1 else 0.0
+        pairs += n * (n - 1)
+    return total / pairs if pairs else math.nan
+
+
+def _stack(capture: Capture) -> tuple[str, int]:
+    """The one stack of the run, and its number of layers."""
+    c = capture.config
+    return ("decoder", c.n_decoder_layers) if c.has_decoder else ("encoder", c.n_encoder_layers)
+
+
+def _stream(capture: Capture) -> dict[Kind, list[tuple[float, str]]]:
+    """The stages of each curve with their depths."""
+    side, layers = _stack(capture)
+    post, start = capture.config.norm == "post", [(0.0, f"{side}.embed")]
+    paths = [(i, f"{side}.layers.{i}") for i in range(layers)]
+    sums = [(i + half, f"{path}.{leaf}") for i, path in paths for half, leaf in ((0.5, "resid_mid"), (1.0, "resid_post"))]
+    norms = ((0.5, "norm_self_attn"), (1.0, "norm_ffn"))
+    after = [(i + half, f"{path}.{norm}.out") for i, path in paths for half, norm in norms]
+    final = [(float(layers), f"{side}.final_norm.out")] if capture.config.has_final_norm else []
+    return {"sum": sums, "after": start + after, "final": final} if post else {"stream": start + sums, "final": final}
+
+
+Read = Sequence[tuple[float, str, list[np.ndarray]]]  # depth, stage, its rows of real tokens, a sentence each
+
+
+def _read(capture: Capture, places: Sequence[tuple[float, str]]) -> Read:
+    return [(depth, name, _rows(capture, name)) for depth, name in places]
+
+
+def _rows(capture: Capture, name: str) -> list[np.ndarray]:
+    """The rows of a stage that belong to real tokens, [T, …] for each sentence; attention: [T, H, S]."""
+    x, stage = capture[name], capture.stage(name)
+    side = stage.sides["T"]
+    pad = capture.config.target_pad_id if side == "target" else capture.config.source_pad_id
+    rows = np.moveaxis(x, stage.axes.index("T"), 1)
+    real = capture[f"ids.{side}"] != pad
+    return [row[keep] for row, keep in zip(np.broadcast_to(rows, (len(real), *rows.shape[1:])), real, strict=True)]
+
+
+def _curve(metric: Metric, kind: Kind, read: Read) -> Curve:
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite where the stage is: `first_odd` says where that began
+        values = np.array([_value(metric, sentences) for _, _, sentences in read])
+    values.flags.writeable = False
+    return Curve(kind, tuple(name for _, name, _ in read), np.array([depth for depth, *_ in read]), values)
+
+
+def _value(metric: Metric, sentences: list[np.ndarray]) -> float:
+    if metric == "cosine":
+        return mean_cosine(sentences)
+    x = np.concatenate(sentences).astype(np.float64)
+    if not x.size:
+        return math.nan
+    match metric:
+        case "power":
+            return power(x)
+        case "mean":
+            return float(x.mean())
+        case "std":
+            return float(x.std())
+        case "largest":
+            return float(np.abs(x).max())
+        case "inactive":
+            return inactive(x)
+        case "entropy":
+            return float(entropy(x).mean())
+
+
+def averaged(draws: Sequence[Curve]) -> Curve:
+    """The mean of one curve over several draws of the weights: what theory says something of."""
+    values = np.mean([c.values for c in draws], axis=0)
+    values.flags.writeable = False
+    return Curve(draws[0].kind, draws[0].stages, draws[0].depth, values)
+
+
+def of_kind(curves: Sequence[Curve], *kinds: Kind) -> Curve:
+    """The first curve of one of these kinds."""
+    return next(c for c in curves if c.kind in kinds)
+
+
+# ---------------------------------------------------------------- theory: three lemmas
+
+
+def relu_power(sigma: float, d: int) -> float:
+    """Lemma 1: E‖ReLU(X)‖² = σ²d/2 for X ~ N(0, σ² I_d)."""
+    return sigma**2 * d / 2
+
+
+def relu_share(hidden: np.ndarray) -> float:
+    """‖ReLU(X)‖² / ‖X‖² of hidden inputs X [..., F]: ½ by Lemma 1."""
+    x = np.asarray(hidden, np.float64)
+    return float(np.square(np.maximum(x, 0)).sum() / np.square(x).sum())
+
+
+def ffn_gain(d_model: int, d_ff: int) -> float:
+    """The power that the feed-forward network adds to a stream of power 1: f = 2 d d_ff / (d + d_ff)².
+
+    Lemma 1 between two Xavier matrices, of variance 2/(d + d_ff); ½ where d_ff = d. (General width: derived here.)
+    """
+    return 2 * d_model * d_ff / (d_model + d_ff) ** 2
+
+
+def post_line(gain: float = 0.5) -> float:
+    """Lemma 2: ‖x⁵‖²/d of Post-LN before its second norm, at every layer: 3/2, in general 1 + f."""
+    return 1 + gain
+
+
+def pre_band(layers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lemma 2: ‖x_l‖²/d of Pre-LN after l layers lies from 1 + l/2 to 1 + 3l/2."""
+    layers = np.asarray(layers, np.float64)
+    return 1 + layers / 2, 1 + 3 * layers / 2
+
+
+def jacobian(x: np.ndarray, eps: float = 0.0) -> np.ndarray:
+    """∂LN(x)/∂x for one token x [d] with γ = 1: (I − 11ᵀ/d − x̂x̂ᵀ/d) / √(σ² + ε), [d, d]."""
+    x = np.asarray(x, np.float64)
+    d, scale = len(x), math.sqrt(float(x.var()) + eps)
+    unit = (x - x.mean()) / scale
+    found: np.ndarray = (np.eye(d) - 1 / d - np.outer(unit, unit) / d) / scale
+    return found
+
+
+def jacobian_norm(x: np.ndarray, eps: float = 0.0) -> float:
+    """Lemma 3, exactly: the largest singular value of `jacobian`, √d / ‖x − μ‖ where ε = 0. x: [d], d > 2.
+
+    So a norm divides the gradient by the length of what it normalises: the longer the stream, the smaller.
+    """
+    x = np.asarray(x, np.float64)
+    return 1 / math.sqrt(float(x.var()) + eps)
+
+
+# ---------------------------------------------------------------- theory: the mean field
+
+
+@dataclass(frozen=True, slots=True)
+class MeanField:
+    """Expected power of the sum after each sub-layer, and the cosine of two tokens in it; depth as in `Curve`."""
+
+    depth: np.ndarray  # [2 L]: ½, 1, 1½, …
+    power: np.ndarray  # [2 L]
+    cosine: np.ndarray  # [2 L]
+
+
+def kappa(rho: float) -> float:
+    """2 E[ReLU(a) ReLU(b)] for a, b of variance 1 and correlation ρ: the arc-cosine kernel (Cho & Saul 2009)."""
+    rho = min(1.0, max(-1.0, rho))
+    return (math.sqrt(1 - rho**2) + rho * (math.pi - math.acos(rho))) / math.pi
+
+
+def mean_field(norm: str, layers: int, tokens: int, gain: float = 0.5) -> MeanField:
+    """What r = ‖x‖²/d and ρ = ⟨x_i, x_j⟩ / ‖x‖² become in a wide model, layer by layer. (Derived here.)
+
+    norm: "post" or "pre". From r = 1, ρ = 0: uniform attention over n tokens adds a = 1/n + (1 − 1/n) ρ to ‖x‖²/d and to
+    ⟨x_i, x_j⟩/d alike, all tokens getting the same; the feed-forward network adds f and f κ(ρ). Post-LN then sets r = 1.
+    """
+    r, s, steps = 1.0, 0.0, []
+    for _ in range(layers):
+        rho = s / r
+        mixed = 1 / tokens + (1 - 1 / tokens) * rho
+        r, s = r + mixed, s + mixed
+        steps.append((r, s / r))
+        if norm == "post":
+            r, s = 1.0, s / r
+        r, s = r + gain, s + gain * kappa(s / r)
+        steps.append((r, s / r))
+        if norm == "post":
+            r, s = 1.0, s / r
+    power, cosine = np.array(steps).reshape(-1, 2).T
+    return MeanField(np.arange(1, 2 * layers + 1) / 2, power, cosine)
+
+
+# ---------------------------------------------------------------- measured against expected
+
+
+def layer_ends(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+    """The layers passed and the values at the ends of layers: what Lemma 2 speaks of."""
+    whole = (curve.depth % 1 == 0) & (curve.depth > 0)
+    return curve.depth[whole], curve.values[whole]
+
+
+def layer_middles(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+    """The same behind each layer's attention."""
+    half = curve.depth % 1 == 0.5
+    return curve.depth[half], curve.values[half]
+
+
+def difference(measured: np.ndarray, expected: np.ndarray | float) -> float:
+    """The mean of measured / expected − 1, signed; its direction says on which side of the line the points lie."""
+    return float((np.asarray(measured) / expected - 1).mean())
+
+
+def ratio(a: float, b: float) -> float:
+    """a / b; infinite or NaN where b is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.float64(a) / np.float64(b))
+
+
+def outside(measured: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
+    """How many points lie outside a band."""
+    return int(((measured < low) | (measured > high)).sum())
+
+
+def slope(x: np.ndarray, y: np.ndarray) -> float:
+    """The exponent p of y ∝ xᵖ by least squares through the logarithms: 0 for a flat law, −½ for 1/√L."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def through(x: np.ndarray, y: np.ndarray, exponent: float) -> np.ndarray:
+    """c · xᵖ with the one c that fits best through the logarithms: a law of scaling states p, not c."""
+    law: np.ndarray = np.asarray(x, np.float64) ** exponent
+    return law * math.exp(float(np.mean(np.log(y) - np.log(law))))

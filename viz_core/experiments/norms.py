@@ -1,0 +1,304 @@
+"""The same weights with the LayerNorm in other places: runs, gradients, and the setting of Xiong et al. 2020.
+
+A comparison is of one untrained stack (the encoder, or the decoder of a decoder-only model). It is drawn once, as Pre-LN;
+the other placements share its parameters, which `viz_core.model.init` draws by name, so a switch changes none of them.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from viz_core.capture import Capture
+from viz_core.config import Init, TransformerConfig
+from viz_core.memory import keep_freed_pages
+from viz_core.model.init import generator
+from viz_core.model.layers import LayerNorm
+from viz_core.model.transformer import Stack, Transformer
+from viz_core.run import Batch, build, trace
+from viz_core.tracing import NO_TAP, Edit, Tracer
+
+PLACEMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
+    "post": {"norm": "post"},
+    "pre": {"norm": "pre"},
+    "open": {"norm": "pre", "final_norm": False},
+    "none": {"norm": "none"},
+    "cut": {"norm": "post", "residual": False},
+    "bare": {"norm": "none", "residual": False},
+})  # fmt: skip
+KEPT = ("ids.*", "*.embed", "*.resid_*", "*.norm_*.out", "*.final_norm.out", "*.self_attn.weights", "*.ffn.pre_act")
+MOST_TOKENS = 64  # of one sentence that the comparisons read
+MOST_CELLS = 128  # tokens of all sentences together
+MOST_JOINT = 512  # tokens of the batches that one backward pass takes together
+
+
+# ---------------------------------------------------------------- one stack, several placements
+
+
+def comparable(config: TransformerConfig, depth: int, width: int, init: Init) -> TransformerConfig:
+    """The untrained Pre-LN stack that the comparisons share: a config's first stack but for sizes, norms, biases and init.
+
+    d_ff = 4 · d_model, no biases (one would keep alive a stream that nothing else does). The head count is the largest that
+    splits the width into even heads and divides the config's.
+    """
+    decoder = not config.has_encoder
+    return replace(
+        config, architecture="decoder-only" if decoder else "encoder-only", d_model=width, qk_dim=None, d_ff=None,
+        n_heads=math.gcd(config.n_heads, width // 2), n_encoder_layers=depth, n_decoder_layers=depth, norm="pre", final_norm=None,
+        norm_embedding=False, residual=True, head=True, tie_output=False, init=init,
+        attention_bias=False, ffn_bias=False, head_bias=False,
+        causal=config.causal if decoder or not config.has_decoder else None,
+        mask_padded_queries=config.mask_padded_queries and (config.mask_target_padding if decoder else config.mask_source_padding),
+    )  # fmt: skip
+
+
+def placed_config(config: TransformerConfig, name: str) -> TransformerConfig:
+    """The config with the LayerNorm where PLACEMENTS says."""
+    return replace(config, **{"final_norm": None, "residual": True, **PLACEMENTS[name]})
+
+
+def placed(model: Transformer, name: str) -> Transformer:
+    """A Pre-LN model's parameters, shared, in another placement. Neither model may be changed."""
+    config = placed_config(model.config, name)
+    if config == model.config:
+        return model
+    other = Transformer(config, seed=None).eval()
+    held = model.state_dict()
+    other.load_state_dict({n: held[n] for n in other.state_dict()}, assign=True)
+    return other.to(next(model.parameters()).device)
+
+
+def placement(model: Transformer, batch: Batch, name: str, seed: int = 0, tap: Edit | None = None) -> Capture:
+    """One run of one placement, with the stages that the metrics read (KEPT)."""
+    return trace(placed(model, name), batch, seed=seed, keep=KEPT, tap=tap)
+
+
+def placements(
+    model: Transformer, batch: Batch, names: Iterable[str], seed: int = 0, tap: Edit | None = None
+) -> dict[str, Capture]:
+    """Placement → its run of the same batch with the same parameters."""
+    return {name: placement(model, batch, name, seed, tap) for name in names}
+
+
+def reading(capture: Capture) -> Batch:
+    """What a run's first stack has read, cut to MOST_CELLS tokens in all, and each position's own next token as the answer."""
+    config, side = capture.config, "source" if capture.config.has_encoder else "target"
+    tokens = min(capture[f"ids.{side}"].shape[1], MOST_TOKENS)
+    rows = max(1, min(capture.n_sentences, MOST_CELLS // tokens))
+    ids, words = capture[f"ids.{side}"][:rows, :tokens], [row[:tokens] for row in capture.tokens(side)[:rows]]
+    if side == "target":
+        answers, said = capture["ids.labels"][:rows, :tokens], [row[:tokens] for row in capture.tokens("labels")[:rows]]
+    else:
+        answers, said = _shifted(ids, config.source_pad_id), [[*row[1:], "<pad>"] for row in words]
+    return Batch({side: ids.copy(), "labels": answers.copy()}, {side: words, "labels": said})
+
+
+def _shifted(ids: np.ndarray, pad: int) -> np.ndarray:
+    """Each position's own next token, [B, T]; the last has none."""
+    return np.concatenate([ids[:, 1:], np.full_like(ids[:, :1], pad)], axis=1)
+
+
+# ---------------------------------------------------------------- gradients
+
+
+@dataclass(frozen=True, slots=True)
+class LayerGradients:
+    """‖∂L/∂W‖ of each layer's matrices, all attention's together and all the feed-forward network's: [L] each."""
+
+    attention: np.ndarray
+    ffn: np.ndarray
+    loss: float  # mean of the batches
+    batches: int
+
+
+def layer_gradients(model: Transformer, batches: Sequence[Batch]) -> LayerGradients:
+    """The Frobenius norm of the gradient, after averaging it over the batches, as Xiong et al. 2020 do.
+
+    batches: of one shape and one padding. Touches no parameter's `.grad`. `ValueError` where there is no answer to learn from.
+    """
+    layers = stack_of(model).layers
+    parts = [[_matrices(getattr(layer, part)) for layer in layers] for part in ("self_attn", "ffn")]
+    found, loss = gradients(model, [p for part in parts for held in part for p in held], _joined(batches))
+    squares = iter([float(g.norm()) ** 2 for g in found])
+    attention, ffn = ([math.sqrt(sum(next(squares) for _ in held)) for held in part] for part in parts)
+    return LayerGradients(_frozen(attention), _frozen(ffn), loss, len(batches))
+
+
+def gradients(
+    model: Transformer, wanted: Sequence[nn.Parameter], batches: Sequence[Batch], edit: Edit | None = None
+) -> tuple[list[Tensor], float]:
+    """∂L/∂W of some parameters, and the loss L: the mean over all answers of the batches. edit: an editing tap."""
+    keep_freed_pages()
+    device = next(model.parameters()).device
+    pad = model.config.target_pad_id if model.config.has_decoder else model.config.source_pad_id
+    answers = [int((batch.ids["labels"] != pad).sum()) for batch in batches]
+    if not all(answers):
+        raise ValueError("There is no next token to learn from here; type a sentence of at least two words.")
+    tap = NO_TAP if edit is None else Tracer(keep=(), edit=edit)
+    sums: list[Tensor] = []
+    mean = 0.0
+    for batch, n in zip(batches, answers, strict=True):
+        ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
+        with torch.enable_grad():
+            loss = model(ids.get("source"), ids.get("target"), ids["labels"], tap=tap).loss * (n / sum(answers))
+            found = torch.autograd.grad(loss, wanted)
+        sums = [a.add_(b) for a, b in zip(sums, found, strict=True)] if sums else list(found)
+        mean += float(loss.detach())
+    return sums, mean
+
+
+def _joined(batches: Sequence[Batch]) -> list[Batch]:
+    """Batches of one shape in as few as MOST_JOINT allows: a large batch costs less than many small ones."""
+    at_once = max(1, MOST_JOINT // batches[0].ids["labels"].size)
+    some = [batches[i : i + at_once] for i in range(0, len(batches), at_once)]
+    return [Batch({side: np.concatenate([b.ids[side] for b in few]) for side in few[0].ids}, few[0].tokens) for few in some]
+
+
+def with_random_batches(batch: Batch, config: TransformerConfig, n: int, seed: int) -> list[Batch]:
+    """The batch, and n − 1 of the same shape and padding whose words are drawn evenly from the vocabulary."""
+    (side,) = [s for s in ("source", "target") if s in batch.ids]
+    source = side == "source"
+    pad, size = config.source_pad_id if source else config.target_pad_id, config.output_vocab_size
+    made = [batch]
+    for i in range(1, n):
+        g = generator(seed, f"random batch {i}")
+        ids = {}
+        for name, held in batch.ids.items():
+            drawn = torch.randint(size - 1, held.shape, generator=g).numpy()
+            drawn = drawn + (drawn >= pad)  # any id but padding
+            ids[name] = np.where(held == pad, held, drawn)
+        if source:
+            ids["labels"] = _shifted(ids["source"], pad)
+        made.append(Batch(ids, batch.tokens))
+    return made
+
+
+def stack_of(model: Transformer) -> Stack:
+    """The one stack of a comparison's model."""
+    stack = model.decoder if model.decoder is not None else model.encoder
+    assert stack is not None
+    return stack
+
+
+def _matrices(module: nn.Module) -> list[nn.Parameter]:
+    return [p for p in module.parameters() if p.dim() > 1]
+
+
+def _frozen(values: Sequence[float]) -> np.ndarray:
+    x = np.array(values)
+    x.flags.writeable = False
+    return x
+
+
+# ---------------------------------------------------------------- the setting of the paper
+
+ASSUMPTIONS = ("gaussian", "uniform", "unbiased", "single", "square", "normal")
+VOCABULARY = 1000
+SENTENCES, TOKENS = 8, 16  # of the Gaussian input
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Sizes, and which assumptions of Xiong et al. 2020 (section 3.1) are broken, out of ASSUMPTIONS.
+
+    gaussian: the input is iid N(0, 1). uniform: W_Q = W_K = 0. unbiased: all biases are 0. single: one head. square:
+    d_ff = d. normal: every matrix is N(0, 1/d). What is broken becomes: typed words as they are embedded, drawn matrices,
+    drawn biases, four heads, d_ff = 4 d, and torch's own U(±1/√fan_in).
+    """
+
+    depth: int
+    width: int
+    broken: frozenset[str] = frozenset()
+    seed: int = 0
+
+    @property
+    def config(self) -> TransformerConfig:
+        """An encoder whose matrices are drawn with variance 2/(fan_in + fan_out): 1/d for all of them where d_ff = d."""
+        biases = "unbiased" in self.broken
+        return TransformerConfig(
+            architecture="encoder-only", d_model=self.width, n_heads=4 if "single" in self.broken else 1,
+            n_encoder_layers=self.depth, d_ff=(4 if "square" in self.broken else 1) * self.width, norm="pre", position="none",
+            scale_embedding=False, source_vocab_size=VOCABULARY, attention_bias=biases, ffn_bias=biases, head_bias=False,
+            init="torch" if "normal" in self.broken else "xavier_normal",
+        )  # fmt: skip
+
+
+def paper_model(setting: Setting) -> Transformer:
+    """The model of a setting as Pre-LN, its weights drawn and then set as the setting says."""
+    model = build(setting.config, setting.seed, "cpu")
+    if "uniform" not in setting.broken:
+        with torch.no_grad():
+            for name, p in model.named_parameters():
+                if ".w_q." in name or ".w_k." in name:
+                    p.zero_()
+    return model
+
+
+def paper_batch(setting: Setting, batches: int = 1) -> Batch:
+    """batches · SENTENCES of TOKENS random words: the answers, since a Gaussian takes the place of what they embed to."""
+    ids = torch.randint(1, VOCABULARY, (batches * SENTENCES, TOKENS), generator=generator(setting.seed, "words")).numpy()
+    names = [[str(x) for x in row] for row in ids]
+    return Batch({"source": ids, "labels": _shifted(ids, 0)}, {"source": names, "labels": [[*row[1:], "<pad>"] for row in names]})
+
+
+def input_edit(setting: Setting, embedded: np.ndarray | None = None, batches: int = 1) -> Edit:
+    """The tap that puts an input [B, T, D] in place of the embedding: iid N(0, 1), or typed words as they are embedded."""
+    if embedded is None:
+        x = torch.randn(batches * SENTENCES, TOKENS, setting.width, generator=generator(setting.seed, "input"))
+    else:
+        x = torch.tensor(embedded)
+    return lambda name, held: x if name == "encoder.embed" else held
+
+
+def paper_runs(setting: Setting, typed: Capture | None = None) -> dict[str, Capture]:
+    """Post-LN and Pre-LN in a setting. typed: a run of the typed words, whose embedding is the input where "gaussian" is broken.
+
+    `ValueError` where it is broken and nothing was typed.
+    """
+    model = paper_model(setting)
+    if "gaussian" not in setting.broken:
+        return placements(model, paper_batch(setting), ("post", "pre"), setting.seed, input_edit(setting))
+    if typed is None:
+        raise ValueError("There are no typed words to embed; type a sentence, or take the Gaussian input.")
+    side = "encoder" if typed.config.has_encoder else "decoder"
+    ids = typed["ids.source" if side == "encoder" else "ids.target"]
+    pad = typed.config.source_pad_id if side == "encoder" else typed.config.target_pad_id
+    words = np.where(ids == pad, 0, 1)  # which are words; what they are is in the embedding
+    batch = Batch({"source": words}, {"source": typed.tokens("source" if side == "encoder" else "target")})
+    return placements(model, batch, ("post", "pre"), setting.seed, input_edit(setting, typed[f"{side}.embed"]))
+
+
+@torch.no_grad()
+def measured_jacobian_norm(x: np.ndarray, eps: float) -> float:
+    """The largest singular value of the Jacobian that autograd finds for this model's LayerNorm at one token x [d]."""
+    norm = LayerNorm(len(x), eps).double()
+    norm.weight.fill_(1.0)
+    norm.bias.zero_()
+    found = torch.autograd.functional.jacobian(norm, torch.tensor(x, dtype=torch.float64))  # [d, d]
+    return float(torch.linalg.matrix_norm(found, 2))
+
+
+DEPTHS = (2, 4, 8, 16, 32)
+
+
+def last_layer_gradients(width: int, depths: Sequence[int] = DEPTHS, batches: int = 4, seed: int = 0) -> dict[str, np.ndarray]:
+    """‖∂L/∂W²‖ of the last feed-forward network against depth, [len(depths)] for Post-LN and for Pre-LN (Theorem 1).
+
+    In the paper's setting: Gaussian inputs, random answers, the gradient averaged over the batches.
+    """
+    found: dict[str, list[float]] = {"post": [], "pre": []}
+    for depth in depths:
+        setting = Setting(depth=depth, width=width, seed=seed)
+        model = paper_model(setting)
+        for name, norms in found.items():
+            other = placed(model, name).requires_grad_(False)  # nothing is kept of the layers before
+            weight = other.get_parameter(f"encoder.layers.{depth - 1}.ffn.w_out.weight")
+            weight.requires_grad_(True)
+            (g,), _ = gradients(other, [weight], [paper_batch(setting, batches)], input_edit(setting, batches=batches))
+            norms.append(float(g.norm()))
+    return {name: _frozen(norms) for name, norms in found.items()}

@@ -1,0 +1,550 @@
+"""The page on Pre- and Post-LN. One section is drawn at a time, and the link says which.
+
+The comparisons run an untrained stack on the typed words, shared in the store of all visitors: a change of view draws what
+is held, and nothing is computed again.
+"""
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.counts import estimate, flops, parameters
+from viz_core.analysis.norms import (
+    Curve,
+    MeanField,
+    Metric,
+    Odd,
+    averaged,
+    curves,
+    difference,
+    ffn_gain,
+    first_odd,
+    jacobian_norm,
+    layer_ends,
+    mean_field,
+    of_kind,
+    outside,
+    post_line,
+    pre_band,
+    ratio,
+    relu_share,
+    slope,
+    through,
+)  # fmt: skip
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.figures.attention import number
+from viz_core.figures.norms import (
+    METRIC_NAMES,
+    METRIC_TITLES,
+    TITLES,
+    depth_figure,
+    gradients_figure,
+    last_layer_figure,
+    post_figure,
+    pre_figure,
+)  # fmt: skip
+from viz_core.stages import plan
+from viz_core.ui.controls import chart, dark, table
+from viz_core.ui.frame import Lab, present, set_view, touch, view, view_widget, write_link
+from viz_core.ui.safe import escaped
+from viz_core.ui.setup import VIEW
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.frame`
+    from viz_core.experiments.norms import LayerGradients, Setting
+    from viz_core.model.transformer import Transformer
+    from viz_core.run import Batch
+
+T = TypeVar("T")
+LEFT_RIGHT = (5, 2)
+UNASKED = 2e10  # floating-point operations that a section may spend without being asked: about half a second
+ASKED = "norm_asked"  # where a session keeps what it has asked for
+LIT = {"inactive": "ffn.out", "entropy": "self_attn.out"}  # the drawn box that a metric looks into; the others follow the stream
+LOOK: dict[Metric, str] = {
+    "power": "**Look at the two slopes:** nothing ever brings Pre-LN's stream back, so each layer adds to it. Post-LN is "
+             "brought back to 1 after every sum.",
+    "mean": "**Look how far from 0 the features drift together:** a LayerNorm takes their mean away.",
+    "std": "**The square root of the power, where the mean is small:** Post-LN's is 1 after every norm.",
+    "largest": "**The loudest single value:** it grows with the stream, and it is the first to leave what half precision can hold.",
+    "cosine": "**Do the tokens collapse into one?** At 1 all tokens of a sentence point the same way, and attention has "
+              "nothing left to choose between.",
+    "inactive": "**A unit that is at or below 0 for every token** passes nothing on here, and learns nothing from this batch.",
+    "entropy": "**High: each token looks everywhere; low: at few.** Look whether depth changes it, and in which placement.",
+}  # fmt: skip
+
+
+@st.fragment
+def norms() -> None:
+    """The whole page below its title. A fragment: a change of view reruns this alone, not the sidebar and the frame."""
+    lab = present()
+    section = view_widget(st.segmented_control, "norm_section", "Section", required=True, label_visibility="collapsed",
+                          format_func=lambda s: SECTIONS[s][0])  # fmt: skip
+    SECTIONS[section][1](lab)
+    write_link()
+
+
+# ---------------------------------------------------------------- the untrained models that are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What the comparisons run: an untrained Pre-LN stack, and the words that it reads. All placements share its weights."""
+
+    lab: Lab
+    config: TransformerConfig
+    batch: "Batch"
+
+    @property
+    def key(self) -> Hashable:
+        from viz_core.ui.cache import run_key
+
+        return run_key("untrained", self.config, self.batch, self.lab.setup.seed, self.lab.setup.device)
+
+    def model(self) -> "Transformer":
+        """The Pre-LN model, drawn anew: what is kept of it are its runs, so a slider fills nobody's memory with models."""
+        from viz_core.run import build
+
+        _use_threads(self.config)
+        return build(self.config, self.lab.setup.seed, self.lab.setup.device)
+
+    def runs(self, names: Iterable[str]) -> dict[str, Capture]:
+        """The run of each placement, shared by all visitors and frozen; the model is drawn once, where one is missing."""
+        from viz_core.experiments.norms import placement
+        from viz_core.ui.cache import runs
+
+        model, seed = lru_cache(maxsize=1)(self.model), self.lab.setup.seed
+
+        def make(name: str) -> Capture:
+            return placement(model(), self.batch, name, seed)
+
+        return {name: runs().get(("placement", name, self.key), partial(make, name)) for name in names}
+
+    def curves(self, names: Sequence[str]) -> dict[str, tuple[Mapping[Metric, Sequence[Curve]], Odd | None]]:
+        """Every metric of each placement along its depth, and where its numbers stop being numbers."""
+        from viz_core.ui.cache import cached_result
+
+        captures = lru_cache(maxsize=1)(lambda: self.runs(names))
+
+        def measured(name: str) -> tuple[Mapping[Metric, Sequence[Curve]], Odd | None]:
+            return curves(captures()[name]), first_odd(captures()[name])
+
+        return {name: cached_result("norm curves", (name, self.key), partial(measured, name)) for name in names}
+
+
+def _use_threads(config: TransformerConfig) -> None:
+    """As the app's own runs: a small model's arithmetic is cheaper than to wake helpers for it."""
+    import torch
+
+    from viz_core.ui.cache import SMALL
+
+    torch.set_num_threads(1 if sum(parameters(config).values()) < SMALL else os.cpu_count() or 1)
+
+
+def _compared(lab: Lab) -> Compared | None:
+    """The comparison of this depth, width and init; None where there is nothing to run, and the page says why."""
+    from viz_core.experiments.norms import comparable, reading
+
+    if lab.capture is None:
+        st.info("This section reads your sentence, and the note above says why there is none to read. Theory needs none.")
+        return None
+    config = comparable(lab.config, view("norm_depth"), view("norm_width"), view("norm_init"))
+    if problem := estimate(config, 1, 1, 1).problem:
+        st.warning(f"{escaped(problem)} Here d\\_model is the slider Width.")
+        return None
+    return Compared(lab, config, reading(lab.capture))
+
+
+def _sizes() -> None:
+    """Depth; width and init a click away."""
+    view_widget(st.slider, "norm_depth", "Depth (layers)")
+    more = st.expander("Width and initialisation", on_change=touch, key="norm_more")
+    if more.open:
+        with more:
+            view_widget(st.select_slider, "norm_width", "Width (d_model)")
+            view_widget(st.selectbox, "norm_init", "Initialisation")
+
+
+def _what_runs(c: Compared) -> None:
+    """One line: what is measured, on which words, and why not on trained weights."""
+    config, lab = c.config, c.lab
+    layers = config.n_decoder_layers if config.has_decoder else config.n_encoder_layers
+    (side,) = [s for s in ("source", "target") if s in c.batch.ids]
+    rows, tokens = c.batch.ids[side].shape
+    assert lab.capture is not None
+    cut = c.batch.ids[side].size < lab.capture[f"ids.{side}"].size
+    read = f"{rows} × {tokens} tokens" if rows > 1 else f"{tokens} token{'s' * (tokens > 1)}"
+    told = (
+        f"Untrained, {config.init}, seed {lab.setup.seed}: {'a decoder' if config.has_decoder else 'an encoder'} of {layers} "
+        f"layer{'s' * (layers > 1)}, d_model {config.d_model}, {config.n_heads} head{'s' * (config.n_heads > 1)}, d_ff "
+        f"{config.ff_width}, no biases, reading {'the first ' * cut}{read} of your {side} text. "
+        "The same weights in every placement."
+    )
+    if lab.setup.card:
+        trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base.norm, "no norm")
+        told += f" The weights in the sidebar were trained as {trained} and mean something there alone: they are not compared."
+    st.caption(escaped(told))
+
+
+def _odd(odds: Mapping[str, Odd | None]) -> None:
+    """Where numbers stopped being numbers."""
+    for name, odd in odds.items():
+        if odd is not None:
+            st.warning(f"{TITLES[name]}: the first value that is {odd.what} is in `{odd.stage}`. From there on the line has gaps.")
+
+
+# ---------------------------------------------------------------- along depth
+
+
+def _depth(lab: Lab) -> None:
+    from viz_core.ui.normalising import block_drawings
+
+    names = view_widget(st.pills, "norm_placements", "Placements", selection_mode="multi", wrap=True, format_func=TITLES.get,
+                        label_visibility="collapsed")  # fmt: skip
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        _sizes()
+        metric: Metric = view_widget(st.pills, "norm_metric", "Metric", required=True, wrap=True, format_func=METRIC_NAMES.get)
+    with left:
+        st.markdown(LOOK[metric])
+        compared = _compared(lab)
+        if compared is not None and not names:
+            st.info("No placement is chosen: choose Post-LN, Pre-LN or another one.")
+        elif compared is not None:
+            found = compared.curves(names)
+            shown = {name: of[metric] for name, (of, _) in found.items()}
+            figure = depth_figure(shown, metric, dark())
+            chart(figure, "norm_depth_chart")
+            st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
+            _odd({name: odd for name, (_, odd) in found.items()})
+            if metric == "inactive" and compared.config.activation != "relu":
+                st.caption("Inactive means at or below 0. GELU, unlike ReLU, lets a little of that through.")
+            _what_runs(compared)
+    st.markdown("**One layer of each, drawn.** The thick line is the residual stream: in Post-LN every sum goes through a norm, in "
+                "Pre-LN it runs past all of them.")  # fmt: skip
+    lit = view_widget(st.segmented_control, "norm_lit", "Light all that leads to", required=True, wrap=True,
+                      format_func=lambda s: s or "what the metric reads")  # fmt: skip
+    block_drawings(lit or LIT.get(metric, "resid_mid"))
+
+
+LOG = " The axis is logarithmic: there a straight line is growth, or loss, by the same factor in every layer."
+
+
+def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
+    """The last value of every placement, in words."""
+    told = []
+    for name, curves_ in found.items():
+        for curve in curves_:
+            if curve.kind != "sum" and len(curve.values):
+                final = " after its final norm" if curve.kind == "final" else ""
+                told.append(f"{TITLES[name]}{final} **{number(float(curve.values[-1]), 4)}**")
+    return f"At the end, {METRIC_TITLES[metric][1]}: {', '.join(told)}." if told else ""
+
+
+# ---------------------------------------------------------------- theory over measurement
+
+
+ASSUMED = {
+    "gaussian": ("iid Gaussian input",
+                 "The input is now your words as they are embedded: not of power 1, and alike from the start. Post-LN's norms hide "
+                 "that at once; Pre-LN's stream keeps it."),
+    "uniform": ("W_Q = W_K = 0",
+                "Attention is no longer uniform: how much is averaged depends on the words. Post-LN's 3d/2 asks nothing of "
+                "attention, since a norm follows it; the mean field does."),
+    "unbiased": ("zero biases", "Biases are drawn as torch draws them, U(±1/√fan_in): each adds the same vector to every token."),
+    "single": ("one head", "Four heads. While W_Q = W_K = 0 all of them average alike, so this alone changes nothing."),
+    "square": ("d_ff = d",
+               "d_ff = 4d: between Xavier matrices the feed-forward network adds f = 2·d·d_ff/(d + d_ff)² = 0.32 instead of ½. "
+               "The mean field knows; Lemma 2 as printed does not."),
+    "normal": ("every matrix N(0, 1/d)", "torch's own U(±1/√fan_in) has a variance of 1/(3d), so each sub-layer adds far less."),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Theory:
+    """Measured powers of both placements, the mean of several draws of the weights; and lemmas 1 and 3 measured."""
+
+    post: Curve
+    pre: Curve
+    relu: float  # ‖ReLU(X)‖² / ‖X‖² in layer 0
+    jacobian: tuple[float, float]  # the largest singular value by autograd, and √d / ‖x − μ‖
+    odd: Mapping[str, Odd | None]
+    tokens: int  # in a sentence
+
+
+def _theory(lab: Lab) -> None:
+    from viz_core.experiments.norms import SENTENCES, TOKENS, Setting
+
+    st.markdown("**Theory says where the points should lie, before anything is computed:** Post-LN on a flat line, Pre-LN in a "
+                "widening band. Break an assumption and see which one carries the weight.")  # fmt: skip
+    controls = st.columns(4, gap="medium", vertical_alignment="bottom")
+    with controls[0]:
+        depth = view_widget(st.slider, "norm_depth", "Depth (layers)")
+    with controls[1]:
+        width = view_widget(st.select_slider, "norm_width", "Width (d_model)")
+    with controls[2]:
+        draws = view_widget(st.segmented_control, "norm_draws", "Draws of the weights", required=True, wrap=True,
+                            help="Theory speaks of the mean over all draws; the points are the mean of this many.")  # fmt: skip
+    with controls[3]:
+        reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
+        st.button("The paper's setting", key="norm_paper", on_click=set_view, kwargs=reset)
+    broken = view_widget(st.pills, "norm_broken", "Break an assumption", selection_mode="multi", wrap=True,
+                         format_func=lambda b: ASSUMED[b][0])  # fmt: skip
+    compared = _compared(lab) if "gaussian" in broken else None
+    if "gaussian" in broken and compared is None:
+        return
+    settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=lab.setup.seed + i) for i in range(draws)]
+    cost = sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
+    found = _when_asked("theory", (tuple(settings), compared and compared.key), cost, lambda: _run_theory(settings, compared))
+    if found is None:
+        return
+    gain = ffn_gain(width, settings[0].config.ff_width)
+    fields = {norm: mean_field(norm, depth, found.tokens, gain) for norm in ("post", "pre")}
+    low, high = pre_band(np.arange(depth + 1))
+    charts = st.columns(2)
+    with charts[0]:
+        chart(post_figure(found.post, post_line(), post_line(gain), fields["post"], dark()), "norm_post")
+    with charts[1]:
+        chart(pre_figure(found.pre, low, high, fields["pre"], dark()), "norm_pre")
+    _odd(found.odd)
+    _how_far(found, fields, gain)
+    _which_fails(broken, draws)
+    _lemmas(found)
+
+
+def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> Theory:
+    """All draws, one after another: only their curves are kept."""
+    from viz_core.experiments.norms import measured_jacobian_norm, paper_runs
+
+    typed = None if compared is None else compared.runs(["pre"])["pre"]
+    found: dict[str, list[Curve]] = {"post": [], "pre": []}
+    odd: dict[str, Odd | None] = {}
+    _use_threads(settings[0].config)
+    for setting in settings:
+        runs = paper_runs(setting, typed)
+        for name, capture in runs.items():
+            found[name].append(of_kind(curves(capture)["power"], "sum", "stream"))
+            odd[name] = odd.get(name) or first_odd(capture)
+    pre = runs["pre"]
+    x = pre[f"encoder.layers.{pre.config.n_encoder_layers - 1}.resid_post"][0, 0]
+    words = int((pre["ids.source"][0] != pre.config.source_pad_id).sum())
+    return Theory(
+        averaged(found["post"]), averaged(found["pre"]), relu_share(pre["encoder.layers.0.ffn.pre_act"]),
+        (measured_jacobian_norm(x, pre.config.norm_eps), jacobian_norm(x)), odd, words,
+    )  # fmt: skip
+
+
+def _how_far(found: Theory, fields: Mapping[str, MeanField], gain: float) -> None:
+    """Measurement against each line, as numbers."""
+    depth, post = layer_ends(found.post)
+    _, pre = layer_ends(found.pre)
+    low, high = pre_band(depth)
+    whole = fields["pre"].depth % 1 == 0
+    rows = [
+        ("Post-LN, mean of all layers", number(float(post.mean()), 4), "Lemma 2: 1.5", _percent(difference(post, post_line()))),
+        *([("", "", f"1 + f at this d_ff: {number(post_line(gain), 4)}", _percent(difference(post, post_line(gain))))]
+          if gain != 0.5 else []),
+        ("Pre-LN, after the last layer", number(float(pre[-1]), 4),
+         f"Lemma 2: {number(float(low[-1]))} to {number(float(high[-1]))}",
+         f"{outside(pre, low, high)} of {len(pre)} layers outside"),
+        ("", "", f"mean field: {number(float(fields['pre'].power[-1]), 4)}",
+         f"{_percent(difference(pre, fields['pre'].power[whole]))} on average"),
+    ]  # fmt: skip
+    table(("‖x‖² / d of", "measured", "theory", "measured against theory"), rows)
+
+
+def _percent(share: float) -> str:
+    return f"{share:+.1%}".replace("-", "−")
+
+
+def _which_fails(broken: Sequence[str], draws: int) -> None:
+    if not broken:
+        st.markdown(f"All assumptions hold. What is left is chance: theory speaks of the mean over all weights and of wide models; "
+                    f"this is {draws} draw{'s' * (draws > 1)} of a width of {view('norm_width')}. Deep down the tokens have "
+                    "become alike, so there is less to average over.")  # fmt: skip
+        return
+    told = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1])}" for b in broken]
+    st.markdown("\n".join(["**The assumptions that fail:**", *told]))
+
+
+def _lemmas(found: Theory) -> None:
+    """The statements, and the two lemmas that have no chart."""
+    more = st.expander("The statements and their assumptions", on_change=touch, key="norm_statements")
+    if not more.open:
+        return
+    with more:
+        st.markdown(
+            "Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, for weights as they are drawn: one head, "
+            "$W_Q = W_K = 0$, no biases, every matrix $N(0, 1/d)$, $\\gamma = 1$, an iid Gaussian input.\n"
+            "- **Lemma 1.** $X \\sim N(0, \\sigma^2 I_d)$: $\\; E\\|\\mathrm{ReLU}(X)\\|^2 = \\tfrac12 \\sigma^2 d$.\n"
+            "- **Lemma 2.** Post-LN, the sum before the second norm: $E\\|x^5\\|^2 = \\tfrac32 d$ in every layer. "
+            "Pre-LN after $l$ layers: $(1 + \\tfrac{l}{2})\\, d \\le E\\|x_l\\|^2 \\le (1 + \\tfrac{3l}{2})\\, d$.\n"
+            "- **Lemma 3.** $\\|J_{LN}(x)\\|_2 = O(\\sqrt d / \\|x\\|)$. Exactly: $J = \\frac1\\sigma (I - \\frac1d 11^\\top - "
+            "\\frac1d \\hat x \\hat x^\\top)$, so $\\|J\\|_2 = \\sqrt d / \\|x - \\mu\\|$.\n"
+            "- **Mean field** (derived for this page, for wide models). $r = \\|x\\|^2/d$, $\\rho$ the cosine of two tokens, from "
+            "$r = 1$, $\\rho = 0$. Attention adds $a = \\frac1n + (1 - \\frac1n)\\rho$ to $r$ and to $s = \\rho r$; then the "
+            "feed-forward network adds $f = \\frac{2 d\\, d_{ff}}{(d + d_{ff})^2}$ to $r$ and $f\\,\\kappa(\\rho)$ to $s$, with "
+            "$\\kappa(\\rho) = \\frac1\\pi (\\sqrt{1-\\rho^2} + \\rho(\\pi - \\arccos\\rho))$. Post-LN divides both by $r$ "
+            "after each."
+        )
+        measured, expected = found.jacobian
+        table(("", "measured now", "theory", "difference"), [
+            ("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0", number(found.relu, 4), "0.5", _percent(found.relu / 0.5 - 1)),
+            ("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd", number(measured, 5), number(expected, 5),
+             _percent(measured / expected - 1)),
+        ])  # fmt: skip
+        st.caption("Lemma 3 leaves ε out; the model has 1e-5 under the root.")
+
+
+# ---------------------------------------------------------------- gradients
+
+
+def _gradients(lab: Lab) -> None:
+    from viz_core.experiments.norms import DEPTHS, SENTENCES, TOKENS, Setting
+
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        _sizes()
+        batches = view_widget(st.segmented_control, "norm_batches", "Batches", required=True, wrap=True)
+    with left:
+        st.markdown("**Look at the right end, the layers near the loss:** there the two part, and the more so the deeper the "
+                    "model. Large gradients in the first steps of training are what a warm-up is for.")  # fmt: skip
+        compared = _compared(lab)
+        if compared is not None:
+            _by_layer(compared, batches)
+        st.subheader("The last layer against depth", anchor=False)
+        width, seed = view("norm_width"), lab.setup.seed
+        cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
+        found = _when_asked("last layer", (width, batches, seed), cost, partial(_last_layer, width, batches, seed))
+        if found is not None:
+            _theorem(np.array(DEPTHS), found, width, batches)
+
+
+def _by_layer(c: Compared, batches: int) -> None:
+    """Each layer's gradient on the typed words and on random ones, both placements."""
+    (side,) = [s for s in ("source", "target") if s in c.batch.ids]
+    rows, tokens = c.batch.ids[side].shape
+    cost = 2 * 3 * batches * flop_count(c.config, rows, tokens)
+    try:
+        found = _when_asked("gradients", (c.key, batches), cost, lambda: _layer_gradients(c, batches))
+    except ValueError as error:  # one sentence: what is wrong, what to do
+        st.warning(escaped(str(error)))
+        return
+    if found is None:
+        return
+    chart(gradients_figure({n: {"attention": g.attention, "feed-forward": g.ffn} for n, g in found.items()}, batches, dark()),
+          "norm_gradients")  # fmt: skip
+    more = f" and {batches - 1} batch{'es' * (batches > 2)} of random words of the same shape" if batches > 1 else ""
+    losses = ", ".join(f"{TITLES[n]} {number(g.loss, 4)}" for n, g in found.items())
+    times = number(ratio(found["post"].ffn[-1], found["pre"].ffn[-1]), 3)
+    st.markdown(f"In the last layer's feed-forward network Post-LN's gradient is **{times} times** Pre-LN's. Drawn is the "
+                "Frobenius norm of $\\partial L/\\partial W$, all matrices of a part together, after averaging the gradient over "
+                f"your text{more}. The loss: {losses}. The paper calls its statements on layers before the last preliminary, and "
+                "so does this page: how the lines bend depends on the words and the width.")  # fmt: skip
+    if any(not np.isfinite(x).all() for g in found.values() for x in (g.attention, g.ffn)):
+        st.warning("Some gradients are infinite or not a number here; their points are left out.")
+    _what_runs(c)
+
+
+def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
+    from viz_core.experiments.norms import layer_gradients, placed, with_random_batches
+
+    model = c.model()
+    given = with_random_batches(c.batch, c.config, batches, c.lab.setup.seed)
+    return {name: layer_gradients(placed(model, name), given) for name in ("post", "pre")}
+
+
+def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
+    from viz_core.experiments.norms import DEPTHS, Setting, last_layer_gradients
+
+    _use_threads(Setting(depth=max(DEPTHS), width=width).config)
+    return last_layer_gradients(width, batches=batches, seed=seed)
+
+
+def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, batches: int) -> None:
+    """Theorem 1's scaling over the measured norms."""
+    laws = {name: through(depths, found[name], exponent) for name, exponent in (("post", 0.0), ("pre", -0.5))}
+    chart(last_layer_figure(depths.tolist(), found, laws, dark()), "norm_last")
+    powers = {name: slope(depths, norms) for name, norms in found.items()}
+    st.markdown(
+        "**Theorem 1** (Xiong et al. 2020) bounds the gradient of the last $W^2$ by $O(d\\sqrt{\\ln d})$ in Post-LN, whatever the "
+        "depth, and by $O(d\\sqrt{\\ln d / L})$ in Pre-LN: the final norm divides by the stream's length, which has grown like "
+        f"$\\sqrt L$. Measured: Post-LN $\\propto L^{{{powers['post']:+.2f}}}$ (theory 0), Pre-LN "
+        f"$\\propto L^{{{powers['pre']:+.2f}}}$ (theory −0.5)."
+    )
+    n = f"{batches} batch{'es' * (batches > 1)}"
+    st.caption(f"In the paper's setting, d = d_ff = {width}, Gaussian inputs, random answers, {n}. "
+               "A bound says how, not how high: the height of each line is fitted to its points.")  # fmt: skip
+
+
+# ---------------------------------------------------------------- what costs time
+
+
+def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
+    """Floating-point operations of one forward pass of a stack over rows of tokens."""
+    sides = (0, tokens) if config.has_decoder else (tokens, 0)
+    return sum(flops(plan(config, rows, *sides)).values())
+
+
+def _when_asked(what: str, key: Hashable, cost: float, make: Callable[[], T]) -> T | None:
+    """What is held or cheap is shown at once; what costs more, behind a button that says how much. None until it is asked."""
+    from viz_core.ui.cache import cached_result
+
+    if cost > UNASKED and st.session_state.get(ASKED, {}).get(what) != key:
+        st.button(f"Measure: about {cost / 1e9:,.0f} billion operations", key=f"norm_ask_{what}", on_click=_ask, args=(what, key))
+        return None
+    return cached_result(f"norms {what}", key, make)
+
+
+def _ask(what: str, key: Hashable) -> None:
+    """For this session, until another is asked for."""
+    touch()
+    st.session_state[ASKED] = st.session_state.get(ASKED, {}) | {what: key}
+
+
+# ---------------------------------------------------------------- a norm taken apart
+
+
+def _token(lab: Lab) -> None:
+    from viz_core.ui.normalising import one_token
+
+    if lab.capture is None:
+        st.info("This section reads your sentence, and the note above says why there is none to read.")
+    one_token(lab)
+
+
+def _batchnorm(lab: Lab) -> None:
+    from viz_core.ui.normalising import layer_and_batch
+
+    if lab.capture is None:
+        st.info("This section reads your sentence, and the note above says why there is none to read.")
+    layer_and_batch(lab)
+
+
+def _distributions(lab: Lab) -> None:
+    from viz_core.ui.normalising import distributions
+
+    compared = _compared(lab)
+    if compared is None:
+        return
+    names = view("norm_placements") or VIEW["norm_placements"].default
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        _sizes()
+    with left:
+        distributions({TITLES[name]: capture for name, capture in compared.runs(names).items()})
+        _what_runs(compared)
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {
+    "depth": ("Depth", _depth),
+    "theory": ("Theory", _theory),
+    "gradients": ("Gradients", _gradients),
+    "token": ("One token", _token),
+    "batchnorm": ("LayerNorm and BatchNorm", _batchnorm),
+    "distributions": ("Distributions", _distributions),
+}
