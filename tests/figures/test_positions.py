@@ -192,7 +192,7 @@ def test_the_closed_form_runs_through_the_measured_points() -> None:
 
 def test_a_long_profile_is_thinned_in_its_points() -> None:
     points, line = F.profile_figure([profile(0, 5000, 8)], 8).data
-    assert len(points.x) <= F.MOST_POINTS and points.x[1] == 84
+    assert len(points.x) <= F.MOST_POINTS and points.x[1] == 125
     assert len(line.x) <= F.MOST_LINE + 1 + F.MOST_POINTS and set(points.x) <= set(line.x)
     omega = 10000.0 ** (-np.arange(0, 8, 2) / 8)
     np.testing.assert_allclose(line.y, np.cos(np.outer(line.x, omega)).sum(1), atol=DOUBLE)

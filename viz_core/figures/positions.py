@@ -22,7 +22,7 @@ WINDOW = (24, 10)  # rows and columns of a window in which every number is writt
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 DASHES, SYMBOLS = ("solid", "dash", "dot", "dashdot", "longdash"), ("circle", "square", "diamond", "triangle-up", "x")  # of schemes
 MOST_MARKS = 100  # more of them side by side are a line, and a line is quickly drawn
-MOST_POINTS = 60  # measured ones of one curve over distance
+FEW_POINTS, MOST_POINTS = 100, 40  # measured ones of one curve over distance: up to so many all, otherwise at most these
 MOST_LINE = 1000  # points of the line through them: one a pixel
 MOST_TURNS = 100  # of a curve that a dashed line can show; more are a block of colour, and slow to dash
 
@@ -258,7 +258,7 @@ def profile_figure(profiles: Sequence[Profile], d_model: int, dark: bool = False
     drawn = np.isin(np.arange(len(distance)), _extremes(expected, -(-len(distance) // MOST_LINE)))
     traces: list[dict[str, Any]] = []
     for i, p in enumerate(profiles):
-        every = max(1, -(-len(p.distance) // MOST_POINTS))
+        every = 1 if len(p.distance) <= FEW_POINTS else -(-len(p.distance) // MOST_POINTS)
         drawn |= np.isin(distance, p.distance[::every])
         traces.append({
             "x": p.distance[::every], "y": p.measured[::every], "mode": "markers", "name": f"measured from p = {p.position:,}",

@@ -227,11 +227,15 @@ class Figure {
     if (this.measured !== key) { // once, not for every cell size that is tried
       this.measured = key;
       pen.font = `bold ${view.font}`;
-      const widest = (names, n) => (names ?? [String(panel.full[n] - 1)])
-        .reduce((most, name) => Math.max(most, pen.measureText(name).width), 0);
-      this.rowText = Math.ceil(Math.min(widest(panel.rows, 0), clamp(width * 0.22, 56, 110)));
-      this.colText = Math.ceil(Math.min(widest(panel.cols, 1), 84));
-      this.valueText = panel.kind === "ids" ? Math.ceil(widest([String(panel.high)])) + 12 : WRITTEN;
+      const widest = (names, room) => { // no name gets more room than that, so the rest need not be measured
+        let most = 0;
+        for (const name of names) if ((most = Math.max(most, pen.measureText(name).width)) >= room) return room;
+        return Math.ceil(most);
+      };
+      const named = (names, n) => names ?? [String(panel.full[n] - 1)];
+      this.rowText = Math.ceil(widest(named(panel.rows, 0), clamp(width * 0.22, 56, 110)));
+      this.colText = widest(named(panel.cols, 1), 84);
+      this.valueText = panel.kind === "ids" ? widest([String(panel.high)], Infinity) + 12 : WRITTEN;
     }
     const spill = panel.cols ? 1 : Math.ceil(this.colText / 2); // half of the last number
     this.left = this.rowText + 8;

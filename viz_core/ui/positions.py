@@ -255,13 +255,14 @@ def _similarity(lab: Lab) -> None:
         pairs = t.d_model // 2
         terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)
         terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not even)
-        st.markdown(rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$")
+        formula = rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$"
         if even:
-            st.markdown(f"Largest difference between the measured points and the closed form: **{worst}**, which is rounding. "
-                        f"At distance 0 it is $d/2$ = {found[0].expected[0]:g}, the squared length of every row.")  # fmt: skip
+            st.markdown(f"{formula}\n\nLargest difference between the measured points and the closed form: **{worst}**, which is "
+                        f"rounding. At distance 0 it is $d/2$ = {found[0].expected[0]:g}, the squared length of every "
+                        "row.")  # fmt: skip
         else:
-            st.markdown(f"The part of dimension {t.d_model - 1} depends on where the two are. The points miss the closed form of "
-                        f"the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")  # fmt: skip
+            st.markdown(f"{formula}\n\nThe part of dimension {t.d_model - 1} depends on where the two are. The points miss the "
+                        f"closed form of the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")  # fmt: skip
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {
