@@ -14,7 +14,7 @@ Verdict = Literal["cannot run", "does something else", "text is mistaken"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something can be seen. `page` is a page's file name, or "" where it comes with the page titled `later`.
+    """Where something can be seen: a page by its file's name, and what to look for there.
 
     `state` are the link's parameters; `problem` is a part of the sentence with which the app refuses to run that state.
     """
@@ -23,7 +23,6 @@ class Place:
     look: str
     state: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     problem: str = ""
-    later: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +47,6 @@ class Fault:
 
 def _at(page: str, look: str, problem: str = "", **state: str) -> Place:
     return Place(page, look, MappingProxyType(state), problem)
-
-
-def _later(page: str, look: str) -> Place:
-    return Place("", look, later=page)
 
 
 # Sentences of different lengths, so that there is padding; and the examples that the documents themselves have.
@@ -276,6 +271,6 @@ FAULTS: tuple[Fault, ...] = (
 
 
 def places() -> Iterator[tuple[str, Place]]:
-    """Every place with its document, those that a later page brings among them."""
+    """Every place with its document."""
     yield from ((concept.document, concept.place) for concept in CONCEPTS)
     yield from ((fault.document, fault.place) for fault in FAULTS if fault.place)

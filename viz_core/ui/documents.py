@@ -141,22 +141,14 @@ def faults() -> None:
 def concepts() -> None:
     """The section of every concept and example."""
     st.subheader("What each text explains, and where to see it", anchor=False)
-    st.markdown(f"Of the rows with something to see, here and above, **{counted()}**. "
-                "A link opens, in this tab, the very state that its row describes; Back returns here.")  # fmt: skip
+    st.markdown(f"**{len(list(places()))} rows**, here and above, open a page. A link opens, in this tab, the very state that its "
+                "row describes; Back returns here.")  # fmt: skip
     st.html(page_html(concepts_html(_unfolded())))
 
 
 def _unfolded() -> str:
     """The document whose rows are open at first: the one that is loaded, or the first."""
     return next((name for name in PRESETS if is_loaded(current(), name)), next(iter(PRESETS)))
-
-
-def counted() -> str:
-    """How many rows open a page now, and which pages the others wait for."""
-    everything = [place for _, place in places()]
-    waiting = Counter(place.later for place in everything if not place.page)
-    now = f"{len(everything) - waiting.total()} of {len(everything)} open a page now"
-    return f"{now}; {waiting.total()} wait for " + " and ".join(f"{page} ({n})" for page, n in waiting.items()) if waiting else now
 
 
 def faults_html(unfolded: str = "") -> str:
@@ -192,8 +184,6 @@ def _concept(concept: Concept) -> str:
 
 
 def _link(document: str, place: Place, about: str = "") -> str:
-    if not place.page:
-        return f'<span class="tag dashed">comes with the page {html.escape(place.later)}</span>'
     label = html.escape(f"Open {title_of(place.page)}: {about or place.look}")
     return f'<a href="{html.escape(address(document, place))}" aria-label="{label}">{html.escape(title_of(place.page))}</a>'
 
