@@ -109,7 +109,10 @@ def test_the_example_brings_padding(open_at: Open) -> None:
     assert mask_map(page).get_attribute("data-rows") == "2"
     page.get_by_role("button", name="Two sentences of different lengths").click()
     idle(page)
-    assert page.get_by_role("textbox", name="Source sentences").input_value() == PADDED["source"]
+    from playwright.sync_api import expect
+
+    expect(page.get_by_role("textbox", name="Source sentences")).to_have_value(PADDED["source"])
+    idle(page)
     assert mask_map(page).get_attribute("data-rows") == "5"
     assert page.get_by_role("button", name="Two sentences of different lengths").count() == 0
 

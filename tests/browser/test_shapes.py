@@ -79,7 +79,7 @@ def test_typing_filters_at_once_and_the_link_follows(open_shapes: Open) -> None:
     idle(page)
     assert names(page) == expected and box(page).input_value() == "decoder SCORES"
     page.reload()
-    idle(page)
+    count(page, f"{len(expected)} of {len(LINES)} stages")
     assert names(page) == expected and query(page) == {"shapes_filter": "decoder SCORES"}
 
 

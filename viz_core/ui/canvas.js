@@ -139,7 +139,12 @@ class View {
     return figures.length === 0;
   }
 
+  /* Streamlit writes its theme into classes around the component: while they stay, the style need not be asked for, which
+   * would cost the whole page's style once more while it is being built. */
   readTheme() {
+    const { host } = this.root.getRootNode(), classes = `${host?.className} ${host?.parentNode?.className}`;
+    if (classes === this.classes) return;
+    this.classes = classes;
     const style = getComputedStyle(this.root);
     const read = (name) => style.getPropertyValue(`--st-${name}`).trim();
     const ink = style.color.match(/[\d.]+/g).map(Number);
