@@ -77,6 +77,13 @@ def test_lines_are_as_strong_as_the_weights() -> None:
     assert {p.get("stroke") for p in paths} == {theme.head_colour(0), theme.head_colour(2)}
 
 
+def test_what_stands_over_the_lines_has_room_beside_short_tokens() -> None:
+    root = ET.fromstring(lines_svg(weights(1, 2), ("a", "b"), ("c", "d"), (0,), "x"))
+    found = {t.text: float(t.get("x", "")) for t in root.iter(f"{SVG}text")}
+    assert found["query: asks"] > 7 * len("query: asks")  # it ends there
+    assert found["key: is asked"] + 7 * len("key: is asked") < float(root.get("width", ""))
+
+
 def test_of_too_many_lines_the_strongest_are_drawn() -> None:
     w = weights(1, 100)
     svg = lines_svg(w, ["a"] * 100, ["b"] * 100, (0,), "x")

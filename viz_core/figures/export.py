@@ -69,7 +69,8 @@ def lines_svg(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], 
     Of more than MOST_LINES the strongest are drawn, and the picture says so.
     """
     lefts, rights = ([shorten(visible(t)) for t in tokens] for tokens in (queries, keys))
-    left, top = GAP + _width(lefts) + 8, 84
+    asks, asked = "query: asks", "key: is asked"
+    left, top = GAP + _width([*lefts, asks]) + 8, 84
     right = left + 220
     shown = weights[list(heads)]
     largest = float(np.nanmax(shown, initial=0.0)) or 1.0
@@ -78,8 +79,8 @@ def lines_svg(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], 
         at = GAP + 84 * place
         parts.append(f'<rect x="{at}" y="38" width="12" height="12" fill="{theme.head_colour(head)}"/>')
         parts.append(f'<text x="{at + 17}" y="49">head {head}</text>')
-    parts.append(f'<text x="{left - 8}" y="{top - 8}" text-anchor="end" fill="{QUIET}">query: asks</text>')
-    parts.append(f'<text x="{right + 8}" y="{top - 8}" fill="{QUIET}">key: is asked</text>')
+    parts.append(f'<text x="{left - 8}" y="{top - 8}" text-anchor="end" fill="{QUIET}">{asks}</text>')
+    parts.append(f'<text x="{right + 8}" y="{top - 8}" fill="{QUIET}">{asked}</text>')
     drawn = np.argwhere(shown > 0.004 * largest)  # rows of (head, query, key)
     if len(drawn) > MOST_LINES:
         drawn = drawn[np.argsort(-shown[tuple(drawn.T)], kind="stable")[:MOST_LINES]]
@@ -94,7 +95,7 @@ def lines_svg(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], 
     for tokens, x, anchor in ((lefts, left - 8, "end"), (rights, right + 8, "start")):
         for i, token in enumerate(tokens):
             parts.append(f'<text x="{x}" y="{top + (i + 0.68) * ROW:.1f}" text-anchor="{anchor}">{_text(token)}</text>')
-    width = max(right + 8 + _width(rights), GAP + 84 * len(heads), LETTER * 1.3 * len(title)) + GAP
+    width = max(right + 8 + _width([*rights, asked]), GAP + 84 * len(heads), LETTER * 1.3 * len(title)) + GAP
     return _svg(width, top + ROW * max(len(queries), len(keys)) + GAP, "".join(parts))
 
 
