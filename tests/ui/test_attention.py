@@ -1,21 +1,20 @@
 """The Attention page without a browser: what is on it is the run's, and no setup breaks it."""
 
-import json
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.helpers import canvas_headers
 from viz_core.analysis import attention as numbers
 from viz_core.figures.attention import number
 from viz_core.presets import PRESETS
 from viz_core.run import run
+from viz_core.ui import lines
 from viz_core.ui.attention import find_swap
 from viz_core.ui.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
 from viz_core.weights.catalogue import catalogue
@@ -168,27 +167,17 @@ def test_a_broken_a_is_said_and_the_rest_stays(open_at: Open) -> None:
 # ---------------------------------------------------------------- words
 
 
-def panels(at: AppTest) -> list[dict[str, Any]]:
-    """The headers of what the canvases were given."""
-    found = []
-    for element in at.get("bidi_component"):
-        data = element.proto.bytes
-        if len(data) > 4 and data[4:5] == b"{":
-            found.append(json.loads(data[4 : 4 + struct.unpack("<I", data[:4])[0]]))
-    return found
-
-
 def test_tokens_are_grouped_by_word_on_request(open_at: Open) -> None:
     characters = {**TINY, "tokenizer": "character", "source": "the cat", "target": "ab c", "att_kind": "encoder"}
     at = open_at(characters)
-    (lines,) = [p for p in panels(at) if "queries" in p]
-    assert len(lines["queries"]) == 7
+    (drawn,) = [p for p in canvas_headers(at) if "queries" in p]
+    assert len(drawn["queries"]) == 7
     at.toggle(key="set_att_words").set_value(True).run()
     sound(at)
-    (lines,) = [p for p in panels(at) if "queries" in p]
-    (matrix,) = [p["panels"][0] for p in panels(at) if "panels" in p]
-    assert lines["queries"] == lines["keys"] == matrix["rows"] == ["the", "␠", "cat"]
-    assert [g["tokens"] for p in panels(at) for g in p.get("grids", ())] == [[3, 3], [4, 4], [4, 3]]  # <bos> is a word
+    (drawn,) = [p for p in canvas_headers(at) if "queries" in p]
+    (matrix,) = [p["panels"][0] for p in canvas_headers(at) if "panels" in p]
+    assert drawn["queries"] == drawn["keys"] == matrix["rows"] == ["the", "␠", "cat"]
+    assert [g["tokens"] for p in canvas_headers(at) for g in p.get("grids", ())] == [[3, 3], [4, 4], [4, 3]]  # <bos> is a word
 
 
 def test_where_words_are_tokens_there_is_no_switch(open_at: Open) -> None:
@@ -197,8 +186,8 @@ def test_where_words_are_tokens_there_is_no_switch(open_at: Open) -> None:
 
 def test_heads_overlaid_are_in_the_link(open_at: Open) -> None:
     at = open_at(TINY, att_heads="0,1,9")  # there are two
-    (lines,) = [p for p in panels(at) if "queries" in p]
-    assert lines["heads"] == [0, 1]
+    (drawn,) = [p for p in canvas_headers(at) if "queries" in p]
+    assert drawn["heads"] == [0, 1]
 
 
 # ---------------------------------------------------------------- break it
@@ -214,3 +203,15 @@ def test_breaking_says_what_moved_and_leaves_the_intact_run(open_at: Open) -> No
     assert len(at.get("bidi_component")) == before + 2
     assert "moved by **" in text(at) and "likeliest next word" in text(at)
     assert shows_one_number(at)
+
+
+# ---------------------------------------------------------------- what the browser sends
+
+
+@pytest.mark.parametrize(("sent", "expected"), [
+    (None, (0, ())), ({"heads": {"number": 2, "shown": [2, 0, 2]}}, (2, (0, 2))), ({"heads": {"number": 3, "shown": []}}, (3, ())),
+    ({"heads": {"number": 4, "shown": [0, 3]}}, (4, ())), ({"heads": {"number": 5, "shown": [-1]}}, (5, ())),
+    ({"heads": {"number": 6, "shown": [True, "1"]}}, (6, ())), ({"heads": {"number": "7", "shown": [0]}}, (0, ())),
+])  # fmt: skip
+def test_only_heads_that_are_there_are_taken_from_the_browser(sent: object, expected: tuple[int, tuple[int, ...]]) -> None:
+    assert lines._read_heads(sent, 3) == expected

@@ -1,13 +1,11 @@
 """Every page with every choice of weights, and words that the weights have never seen."""
 
-import json
-import struct
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.helpers import canvas_headers
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 ROOT = Path(__file__).parents[2]
@@ -85,14 +83,8 @@ def test_subwords_are_shown_as_such_and_grouped_on_request() -> None:
     (said,) = [c.value for c in at.caption if "A word may be several tokens" in c.value]
     assert said.count("##bed") == 1 and "` embeddings ` is ` em ` ` ##bed ` ` ##ding ` ` ##s `" in said
     at = opened("attention", weights="minilm", source="the embeddings", att_words="on")
-    (lines,) = [header for header in headers(at) if "queries" in header]
+    (lines,) = [header for header in canvas_headers(at) if "queries" in header]
     assert lines["queries"] == ["[CLS]", "the", "embeddings", "[SEP]"]
     at.toggle(key="set_att_words").set_value(False).run()
-    (lines,) = [header for header in headers(at) if "queries" in header]
+    (lines,) = [header for header in canvas_headers(at) if "queries" in header]
     assert lines["queries"] == ["[CLS]", "the", "em", "##bed", "##ding", "##s", "[SEP]"]
-
-
-def headers(at: AppTest) -> list[dict[str, Any]]:
-    """What the canvases were given, without their numbers."""
-    found = [element.proto.bytes for element in at.get("bidi_component")]
-    return [json.loads(data[4 : 4 + struct.unpack("<I", data[:4])[0]]) for data in found if data[4:5] == b"{"]
