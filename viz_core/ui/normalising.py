@@ -1,6 +1,6 @@
 """LayerNorm taken apart, beside BatchNorm, layer by layer, and drawn: sections of the page on Pre- and Post-LN."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -350,8 +350,13 @@ def _torch_too(x: np.ndarray, eps: float) -> None:
 # ---------------------------------------------------------------- distributions
 
 
-def distributions(captures: Mapping[str, Capture]) -> None:
-    """Histograms of one stage, layer by layer, every placement on the same scale. captures: placement → run of the same text."""
+def distributions(captures: Mapping[str, Capture], key: Hashable) -> None:
+    """Histograms of one stage, layer by layer, every placement on the same scale.
+
+    captures: placement → run of the same text; key: what makes these runs the same ones again.
+    """
+    from viz_core.ui.cache import cached_result
+
     sides: list[Side] = [s for s in ("source", "target") if leaves(captures, s)]
     if not sides:
         st.info("These runs have no layer, so there is nothing to count: choose a depth of at least 1.")
@@ -369,7 +374,7 @@ def distributions(captures: Mapping[str, Capture]) -> None:
         leaf = _choice("norm_leaf", "Stage", ordered, {n: n for n in ordered})
         scale = view_widget(st.segmented_control, "norm_scale", "Scale", required=True,
                             format_func={"auto": "Automatic", "linear": "Linear", "log": "Logarithmic"}.get)  # fmt: skip
-    found = spreads(captures, side, leaf, scale)
+    found = cached_result("norm spreads", (key, tuple(captures), side, leaf, scale), lambda: spreads(captures, side, leaf, scale))
     own = {TITLES[name]: colour for name, colour in COLOURS.items()}
     colours = {name: own.get(name, theme.head_colour(i)) for i, name in enumerate(captures)}
     chart(ridges_figure(found, colours, dark()), "norm_ridges")

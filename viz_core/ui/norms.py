@@ -536,7 +536,7 @@ def _distributions(lab: Lab) -> None:
     with right:
         _sizes()
     with left:
-        distributions({TITLES[name]: capture for name, capture in compared.runs(names).items()})
+        distributions({TITLES[name]: capture for name, capture in compared.runs(names).items()}, compared.key)
         _what_runs(compared)
 
 
