@@ -67,8 +67,7 @@ check() { # check NAME COMMAND...
 check lint ruff check .
 check types mypy
 check tests pytest_here -n 2 -m "not browser"
-check "browser tests" pytest_here -m browser
-[ ! -f tests/benchmarks/__main__.py ] || check benchmarks python tests/benchmarks --small
+check "browser tests" pytest_here -n 2 -m browser
 
 echo
 if [ -n "$failed" ]; then

@@ -16,7 +16,7 @@ from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import VIEWPORT, chromium, launched, served
 from tests.benchmarks.stepping import SHELL
 from tests.browser.conftest import await_health
-from tests.browser.helpers import idle
+from tests.browser.helpers import idle, listen
 from viz_core.stages import stages
 from viz_core.ui.setup import from_link
 
@@ -54,7 +54,7 @@ class Wire:
 
 
 def opened(browser: Browser, url: str) -> tuple[Page, Wire]:
-    page = browser.new_context(viewport=VIEWPORT).new_page()
+    page = listen(browser.new_context(viewport=VIEWPORT)).new_page()
     wire = Wire(page)
     page.goto(url)
     idle(page, timeout=240_000)

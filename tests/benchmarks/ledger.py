@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import VIEWPORT, chromium, served
 from tests.benchmarks.stepping import QUIET, SHELL, WATCH
-from tests.browser.helpers import idle
+from tests.browser.helpers import idle, listen
 from viz_core.analysis.ledger import Line, ledger
 from viz_core.ui.setup import from_link
 
@@ -51,7 +51,7 @@ def measure(small: bool) -> Iterator[Result]:
     texts = WORDS[:3] if small else WORDS * 2
     choices = parts[:3] if small else parts * 2
     with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
-        page, shell = (browser.new_context(viewport=VIEWPORT).new_page() for _ in range(2))
+        page, shell = (listen(browser.new_context(viewport=VIEWPORT)).new_page() for _ in range(2))
         for each, address in ((page, f"{url}/shapes"), (shell, shell_url)):
             each.goto(f"{address}/?{urlencode(link)}" if each is shell else f"{address}?{urlencode(link)}")
             idle(each)

@@ -12,7 +12,7 @@ from tests.benchmarks.ledger import timed
 from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import VIEWPORT, chromium, served
 from tests.benchmarks.stepping import SHELL, stops
-from tests.browser.helpers import idle
+from tests.browser.helpers import idle, listen
 from viz_core.figures.norms import METRIC_NAMES, METRIC_TITLES
 
 SECONDS, BAR = 3.0, 3.0
@@ -50,7 +50,7 @@ def another_metric(page: Page, metric: str) -> float:
 def measure(small: bool) -> Iterator[Result]:
     setting = "4 layers of 32" if small else "48 layers of d_model 256, 32 tokens"
     with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
-        page, shell = (browser.new_context(viewport=VIEWPORT).new_page() for _ in range(2))
+        page, shell = (listen(browser.new_context(viewport=VIEWPORT)).new_page() for _ in range(2))
         found = [gradients(page, url, seed, small) for seed in range(2 if small else 5)]
         middle = sorted(found)[len(found) // 2]
         yield Result("both placements with gradients", middle, None if small else SECONDS, middle_half(found), "s",

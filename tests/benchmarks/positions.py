@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import VIEWPORT, chromium, served
 from tests.benchmarks.stepping import QUIET, SHELL, WATCH, stops
-from tests.browser.helpers import idle
+from tests.browser.helpers import idle, listen
 
 BAR = 4.0
 MEGABYTES = 2.0
@@ -83,7 +83,7 @@ def measure(small: bool) -> Iterator[Result]:
     query = {"preset": "000", "pos_section": "matrix"} | sizes
     repeats = 2 if small else 15
     with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
-        page, shell = (browser.new_context(viewport=VIEWPORT).new_page() for _ in range(2))
+        page, shell = (listen(browser.new_context(viewport=VIEWPORT)).new_page() for _ in range(2))
         received: list[int] = []
         page.on("websocket", lambda ws: ws.on("framereceived", lambda payload: received.append(len(payload))))
         page.goto(f"{url}/positions?{urlencode(query)}")

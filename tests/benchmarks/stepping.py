@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 
 from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import VIEWPORT, chromium, served
-from tests.browser.helpers import idle
+from tests.browser.helpers import idle, listen
 from viz_core.figures.steps import stage_panels
 from viz_core.run import run
 from viz_core.ui.setup import Setup, sentences
@@ -75,7 +75,7 @@ def stops() -> list[dict]:
 def measure(small: bool) -> Iterator[Result]:
     stages = stops()
     with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
-        step, shell = (browser.new_context(viewport=VIEWPORT).new_page() for _ in range(2))
+        step, shell = (listen(browser.new_context(viewport=VIEWPORT)).new_page() for _ in range(2))
         step.goto(f"{url}/step_by_step?preset=000")
         shell.goto(f"{shell_url}/?preset=000")
         steps, shells = [], []

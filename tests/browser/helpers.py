@@ -5,14 +5,53 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import BrowserContext, Page
 
-# True once the page has been connected, not running, free of skeletons, and every visible chart drawn, without a
-# break for longer than the 200 ms by which Streamlit delays a widget's rerun. Each call starts a count of its own.
+# Streamlit's client does not say that it waits for an answer, so the page listens to what is sent and received:
+# `answered` turns false with each request to run the script and true when a run that began after it has ended.
+# A message is protobuf; the first tag that is neither a hash (1) nor metadata (2) is its kind.
+LISTEN = """(() => {
+    const [RERUN, NEW_SESSION, FINISHED, EARLY] = [11 << 3 | 2, 4 << 3 | 2, 6 << 3, 2];
+    const varint = (bytes, at) => {
+        let value = 0, shift = 0;
+        while (bytes[at] & 0x80) value += (bytes[at++] & 0x7f) * 2 ** shift, shift += 7;
+        return [value + bytes[at++] * 2 ** shift, at];
+    };
+    const kind = (bytes) => {
+        let at = 0;
+        while (bytes[at] === (1 << 3 | 2) || bytes[at] === (2 << 3 | 2)) {
+            const [length, start] = varint(bytes, at + 1);
+            at = start + length;
+        }
+        return [bytes[at], bytes[at + 1]];
+    };
+    let begun = false;
+    window.answered = false;
+    window.WebSocket = class extends WebSocket {
+        constructor(...args) {
+            super(...args);
+            this.addEventListener("message", ({ data }) => {
+                if (!(data instanceof ArrayBuffer)) return;
+                const [tag, value] = kind(new Uint8Array(data));
+                if (tag === NEW_SESSION) begun = true;
+                if (tag === FINISHED && value !== EARLY && begun) window.answered = true;
+            });
+        }
+        send(data) {
+            if (ArrayBuffer.isView(data) && data[0] === RERUN) begun = window.answered = false;
+            super.send(data);
+        }
+    };
+})()"""
+
+# True once the app is connected, has answered what was asked of it, shows no skeleton and has drawn every visible
+# chart, without a break for longer than the 200 ms by which Streamlit delays a widget's request. Each call starts a
+# count of its own.
 IDLE = """([call, quiet]) => {
     const all = (selector) => [...document.querySelectorAll(selector)];
     const app = document.querySelector("[data-testid='stApp']");
     const still = app
+        && window.answered
         && app.getAttribute("data-test-connection-state") === "CONNECTED"
         && app.getAttribute("data-test-script-state") === "notRunning"
         && !document.querySelector("[data-testid='stSkeleton']")
@@ -25,11 +64,17 @@ IDLE = """([call, quiet]) => {
 calls = 0
 
 
+def listen(context: BrowserContext) -> BrowserContext:
+    """Let the pages of `context` know whether the app has answered them; `idle` asks them."""
+    context.add_init_script(LISTEN)
+    return context
+
+
 def idle(page: Page, timeout: float = 60_000) -> None:
     """Wait until the app has answered everything that was asked of it, and drawn the answer."""
     global calls
     calls += 1
-    page.wait_for_function(IDLE, arg=[calls, 300], timeout=timeout)
+    page.wait_for_function(IDLE, arg=[calls, 250], timeout=timeout)
 
 
 def open_page(page: Page, url: str) -> Page:

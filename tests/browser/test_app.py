@@ -123,7 +123,7 @@ def test_a_link_opens_the_same_state_elsewhere(serve: Callable[..., str], open_a
     idle(page)
     link = page.url
     elsewhere = serve(fresh=True) + link.removeprefix(serve())
-    other = open_page(new_page(), elsewhere)
+    other = open_page(new_page(apart=True), elsewhere)
     assert query(other) == query(page) and other.get_by_test_id("stAlert").count() == 0
     for each in (page, other):
         assert box(each).input_value() == "one two three"
