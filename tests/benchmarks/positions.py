@@ -21,9 +21,13 @@ SIZES, SMALL = {"pos_length": "5000", "pos_width": "512"}, {"pos_length": "500",
 
 WINDOW = """(awaited, before) => canvases().at(-1).dataset.drawn !== before"""
 TABLE = """({base}, before) => canvases().at(-1).dataset.drawn !== before
-    && document.querySelector("[data-testid=stPlotlyChart]")?.textContent.includes(`2π · ${base}, `)"""
+    && roots().some((root) => root.querySelector(".curves .plot")?.textContent.includes(`2π · ${base}, `))"""
+SIMILARITY = """(() => {
+    const chart = () => roots().map((root) => root.querySelector(".curves")?.dataset.drawn).find(Boolean), old = chart();
+    return (awaited, before) => canvases().at(-1).dataset.drawn !== before && chart() !== old;
+})()"""
 WAVES = """({base}) => document.querySelector(".katex-display annotation")?.textContent.includes(`{${base}^`)"""
-OTHERS = {"waves": WAVES, "clock": WINDOW, "similarity": WINDOW}  # sections, and when another base is drawn
+OTHERS = {"waves": WAVES, "clock": WINDOW, "similarity": SIMILARITY}  # sections, and when another base is drawn
 
 # Moves the slider in every frame for two seconds, as a hand does, or lets the hands play; resolves to each frame's length.
 DRAG = """(play) => new Promise((resolve) => {

@@ -244,6 +244,49 @@ def test_nothing_is_wider_than_the_page(open_at: Open, section: str, width: int,
         box = canvas.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= width
         assert canvas.get_attribute("data-theme") == theme
+    for plot in page.locator(".curves .plot").all():
+        box, inside = plot.bounding_box(), [text.bounding_box() for text in plot.locator("text").all()]
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width and inside
+        assert all(t["x"] >= box["x"] - 1 and t["x"] + t["width"] <= box["x"] + box["width"] + 1 for t in inside)
+
+
+@pytest.mark.parametrize("section", ["matrix", "similarity"])
+def test_the_pointer_and_the_keys_read_a_chart(open_at: Open, section: str) -> None:
+    page = open_at(section, pos_length="60", pos_width="16", preset="000")
+    chart = page.locator(".curves")
+    plot, readout = chart.locator(".plot"), chart.locator(".readout")
+    assert readout.inner_text() == "Point at a mark to read it."
+    points = {
+        "matrix": [(f"dim {i}: wavelength", 2 * np.pi * 10000 ** (i // 2 * 2 / 16)) for i in range(3)],
+        "similarity": [(f"⟨PE(0), PE(0 + {i})⟩ =", float(waves(60, 16)[0] @ waves(60, 16)[i])) for i in range(3)],
+    }[section]
+
+    def reads(point: tuple[str, float]) -> None:
+        text, _, number = readout.inner_text().rpartition(" ")
+        assert text == point[0] and float(number) == pytest.approx(point[1], rel=1e-6)
+
+    plot.focus()
+    for point in points:
+        page.keyboard.press("ArrowRight")
+        reads(point)
+    ring, box = plot.locator(".ring").bounding_box(), plot.bounding_box()
+    plot.press("Tab")  # leaves it
+    assert readout.inner_text() == "Point at a mark to read it."
+    plot.hover(position={"x": ring["x"] - box["x"] + ring["width"] / 2, "y": ring["y"] - box["y"] + ring["height"] / 2})
+    reads(points[2])
+    page.mouse.move(0, 0)
+    assert readout.inner_text() == "Point at a mark to read it."
+
+
+def test_a_chart_fills_its_column_when_that_changes(open_at: Open) -> None:
+    page = open_at("similarity")
+    plot = page.locator(".curves .plot")
+    before = plot.bounding_box()["width"]
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.wait_for_function("([plot, before]) => plot.getBoundingClientRect().width < before", arg=[plot.element_handle(), before])
+    column = page.locator("canvas[data-drawn]").first.locator("xpath=ancestor::figure").bounding_box()
+    assert plot.bounding_box()["x"] + plot.bounding_box()["width"] <= 700
+    assert plot.bounding_box()["x"] == pytest.approx(column["x"], abs=1)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -135,36 +135,37 @@ def test_5000_by_512_is_pooled_says_so_and_stays_below_2_mb() -> None:
 
 def test_wavelengths_stand_on_a_log_axis_and_those_that_turn_are_set_apart() -> None:
     lengths = wavelengths(20)
-    figure = F.wavelengths_figure(lengths, 10000.0, 50, "your 51 tokens")
-    fast, slow = figure.data
-    assert figure.layout.yaxis.type == "log"
+    drawn = F.wavelengths_curves(lengths, 10000.0, 50, "your 51 tokens")
+    fast, slow = drawn.series
+    assert drawn.log and drawn.reach[0] < lengths.min() and drawn.reach[1] > lengths.max()
     assert list(fast.x) == [0, 1, 2, 3, 4, 5] and list(slow.x) == list(range(6, 20))  # 6.28, 15.8, 39.6 | 99.6 …
     np.testing.assert_allclose(np.concatenate((fast.y, slow.y)), lengths, rtol=EXACT)
-    assert figure.layout.title.text == "6 of 20 dimensions (0 to 5) turn<br>more than once within your 51 tokens"
-    shapes = {round(s.y0, 3) for s in figure.layout.shapes}
-    assert shapes == {round(2 * math.pi, 3), round(20000 * math.pi, 3), 50.0}
-    said = {a.text: a.y for a in figure.layout.annotations}
-    assert said["2π"] == pytest.approx(math.log10(2 * math.pi))
-    assert said["your 51 tokens: 50 steps"] == pytest.approx(math.log10(50))
+    assert drawn.title == "6 of 20 dimensions (0 to 5) turn more than once within your 51 tokens"
+    said = {level.label: level.y for level in drawn.levels}
+    assert said == {"2π": 2 * math.pi, "2π · 10000, never reached": 20000 * math.pi, "your 51 tokens: 50 steps": 50}
 
 
 def test_one_token_spans_no_step() -> None:
-    figure = F.wavelengths_figure(wavelengths(4), 10000.0, 0, "your 1 token")
-    assert len(figure.data[0].x) == 0 and len(figure.layout.shapes) == 2
-    assert figure.layout.title.text == "0 of 4 dimensions turn<br>more than once within your 1 token"
-    assert F.wavelengths_figure(wavelengths(1), 10000.0, 9, "x").layout.title.text.startswith("1 of 1 dimensions (0) turn")
+    drawn = F.wavelengths_curves(wavelengths(4), 10000.0, 0, "your 1 token")
+    assert len(drawn.series[0].x) == 0 and len(drawn.levels) == 2
+    assert drawn.title == "0 of 4 dimensions turn more than once within your 1 token"
+    assert F.wavelengths_curves(wavelengths(1), 10000.0, 9, "x").title.startswith("1 of 1 dimensions (0) turn")
+
+
+def test_many_wavelengths_are_a_band() -> None:
+    assert {s.mark for s in F.wavelengths_curves(wavelengths(512), 10000.0, 50, "x").series} == {"band"}
 
 
 @pytest.mark.parametrize("span", [1, 5, 11, 50, 5000, 60000, 70000])
 def test_labels_of_the_wavelengths_keep_off_the_next_line(span: int) -> None:
     """Where two lines are near, their labels stand on the far sides of both."""
-    figure = F.wavelengths_figure(wavelengths(20), 10000.0, span, "x")
-    lines = sorted(math.log10(s.y0) for s in figure.layout.shapes)
-    room = (figure.layout.yaxis.range[1] - figure.layout.yaxis.range[0]) / 12  # a label's height
-    for a in figure.layout.annotations:
-        others = [y for y in lines if y != pytest.approx(a.y)]
-        gap = [y - a.y for y in others if (y > a.y) == (a.yanchor == "bottom")]
-        assert all(abs(g) > room for g in gap) or a.text.startswith("2π · ")  # the last line has the edge above it
+    drawn = F.wavelengths_curves(wavelengths(20), 10000.0, span, "x")
+    low, high = map(math.log10, drawn.reach)
+    for level in drawn.levels:
+        others = [math.log10(other.y / level.y) for other in drawn.levels if other is not level]
+        gap = [g for g in others if (g > 0) == level.above]
+        room = (high - low) / 12  # a label's height
+        assert all(abs(g) > room for g in gap) or level.label.startswith("2π · ")  # the last line has the edge above it
 
 
 def test_the_shift_matrix_is_drawn_as_it_is() -> None:
@@ -180,18 +181,22 @@ def test_the_shift_matrix_is_drawn_as_it_is() -> None:
 
 def test_the_closed_form_runs_through_the_measured_points() -> None:
     found = [profile(p, 60, 16) for p in (0, 30, 59)]
-    *points, line = F.profile_figure(found, 16).data  # drawn last: over the points
-    assert line.mode == "lines" and [p.name for p in points] == [f"measured from p = {p}" for p in (0, 30, 59)]
+    drawn = F.profile_curves(found, 16)
+    line, *points = drawn.series  # drawn first: under the points
+    assert line.mark == "line" and not line.said and [p.name for p in points] == [f"measured from p = {p}" for p in (0, 30, 59)]
     at = dict(zip(line.x, line.y, strict=True))
     assert sorted(at) == list(range(-59, 60))
     gram = similarity(sinusoidal(60, 16).double().numpy())
     for trace, p in zip(points, (0, 30, 59), strict=True):
         np.testing.assert_allclose(trace.y, [at[x] for x in trace.x], atol=DOUBLE)
         np.testing.assert_allclose(trace.y, gram[p], atol=16 * TABLE)
+        assert trace.said == f"⟨PE({p}), PE({p} + {{x}})⟩ = {{y}}"
+        assert drawn.reach[0] < trace.y.min() and drawn.reach[1] > trace.y.max()
+    assert len({p.mark for p in points}) == len({p.colour for p in points}) == 3
 
 
 def test_a_long_profile_is_thinned_in_its_points() -> None:
-    points, line = F.profile_figure([profile(0, 5000, 8)], 8).data
+    line, points = F.profile_curves([profile(0, 5000, 8)], 8).series
     assert len(points.x) <= F.MOST_POINTS and points.x[1] == 125
     assert len(line.x) <= F.MOST_LINE + 1 + F.MOST_POINTS and set(points.x) <= set(line.x)
     omega = 10000.0 ** (-np.arange(0, 8, 2) / 8)

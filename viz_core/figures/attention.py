@@ -4,9 +4,7 @@ Nothing is computed here: the numbers are those of `viz_core.analysis.attention`
 """
 
 import html
-import json
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,7 +15,7 @@ from viz_core.analysis.attention import Chain, Kind, Profile, Step, Tiles, allow
 from viz_core.analysis.words import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
-from viz_core.figures.panels import Panel, panel
+from viz_core.figures.panels import Panel, panel, with_header
 from viz_core.text import Words, shorten, visible
 
 Colour = Literal["largest", "one", "uniform"]
@@ -82,13 +80,7 @@ def pack_grids(grids: Sequence[Grid], focus: tuple[Kind, int, int] | None, echo:
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
             "diverging": g.diverging, "tokens": g.tokens, "at": at,
         })  # fmt: skip
-    return _with_header({"grids": entries, "focus": focus, "echo": echo}, bytes(payload))
-
-
-def _with_header(header: dict[str, Any], payload: bytes) -> bytes:
-    text = json.dumps(header, allow_nan=False).encode()
-    text += b" " * (-len(text) % 4)
-    return struct.pack("<I", len(text)) + text + payload
+    return with_header({"grids": entries, "focus": focus, "echo": echo}, bytes(payload))
 
 
 # ---------------------------------------------------------------- one head
@@ -189,7 +181,7 @@ def pack_lines(
         "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
         "identity": identity, "echo": echo,
     }  # fmt: skip
-    return _with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
+    return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 
 
 # ---------------------------------------------------------------- one number

@@ -145,18 +145,24 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
 def pack(panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0) -> bytes:
     """One little-endian buffer for the browser.
 
-    uint32 length of the header, the header as UTF-8 JSON padded with spaces to a multiple of 4, then for each
-    panel its float32 values, where it is pooled the uint16 place of each kept cell in its block (row by row), and its
-    uint8 mask where it has one. Each part begins at a multiple of 4, counted in the header from the header's end.
+    As `with_header` writes it: for each panel its float32 values, where it is pooled the uint16 place of each kept
+    cell in its block (row by row), and its uint8 mask where it has one. Each part begins at a multiple of 4, counted
+    in the header from the header's end.
     `selected` is the picked (panel, row, column) in original indices; `echo` the number of the reader's last
     pick that the server knows of.
     """
     payload = bytearray()
     entries = [_entry(each, payload) for each in panels]
     header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo}
+    return with_header(header, bytes(payload))
+
+
+def with_header(header: dict[str, Any], payload: bytes) -> bytes:
+    """What every component of this app is sent: uint32 length of the header, the header as JSON padded with spaces so that
+    the payload begins at a multiple of 8, the payload."""
     text = json.dumps(header, allow_nan=False).encode()  # ASCII only, so that no half of a surrogate pair can break it
-    text += b" " * (-len(text) % 4)
-    return struct.pack("<I", len(text)) + text + bytes(payload)
+    text += b" " * (-(4 + len(text)) % 8)
+    return struct.pack("<I", len(text)) + text + payload
 
 
 def _entry(item: Panel, payload: bytearray) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from viz_core.analysis.positions import Magnitude, Profile, Term
 from viz_core.figures import theme
 from viz_core.figures.clock import number
+from viz_core.figures.curves import Curves, Level, Mark, Series, padded
 from viz_core.figures.panels import Panel, Role, panel
 
 GUIDE = "#888888"  # lines that are no data
@@ -23,6 +24,8 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 DASHES, SYMBOLS = ("solid", "dash", "dot", "dashdot", "longdash"), ("circle", "square", "diamond", "triangle-up", "x")  # of schemes
 MOST_MARKS = 100  # more of them side by side are a line, and a line is quickly drawn
 FEW_POINTS, MOST_POINTS = 100, 40  # measured ones of one curve over distance: up to so many all, otherwise at most these
+MEASURED: tuple[Mark, ...] = ("circle", "cross", "square")  # marks of the measured curves, told apart where they coincide
+ROOM = 10**0.5  # times which a log axis goes on past what it holds
 MOST_LINE = 1000  # points of the line through them: one a pixel
 MOST_TURNS = 100  # of a curve that a dashed line can show; more are a block of colour, and slow to dash
 
@@ -190,38 +193,29 @@ def _short(x: float) -> str:
     return f"{x:.3g}" if x < 1000 else f"{x / 1000:.3g}k" if x < 1e6 else f"{x / 1e6:.3g}M"
 
 
-def wavelengths_figure(wavelength: np.ndarray, base: float, span: int, of: str, dark: bool = False) -> go.Figure:
+def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) -> Curves:
     """Wavelength over dimension on a log axis, those that turn more than once within `span` steps set apart."""
     x = np.arange(len(wavelength))
     fast, many = wavelength < span, len(wavelength) > MOST_MARKS
-    traces = [
-        {
-            "x": x[chosen], "y": wavelength[chosen], "mode": "lines" if many else "markers",
-            "name": f"{name} ({int(chosen.sum())})",
-            "marker": {"color": colour, "symbol": symbol, "size": 8}, "line": {"color": colour, "width": 6},
-            "hovertemplate": "dim %{x}: wavelength %{y:.5g}<extra></extra>",
-        }
-        for chosen, name, colour, symbol in (
-            (fast, "turns more than once", theme.HEAD_COLOURS[4], "circle"),
-            (~fast, "turns once at most", theme.HEAD_COLOURS[0], "diamond"),
-        )
-    ]  # fmt: skip
+    found: tuple[tuple[np.ndarray, str, str, Mark], ...] = (
+        (fast, "turns more than once", theme.HEAD_COLOURS[4], "disc"),
+        (~fast, "turns once at most", theme.HEAD_COLOURS[0], "diamond"),
+    )
+    series = tuple(
+        Series(f"{name} ({int(chosen.sum())})", x[chosen], wavelength[chosen], colour, "band" if many else mark,
+               "dim {x}: wavelength {y}")
+        for chosen, name, colour, mark in found
+    )  # fmt: skip
     least, most = 2 * math.pi, 2 * math.pi * base
-    # On a log axis an annotation stands at the logarithm; it would miss the line that it belongs to otherwise.
-    shapes, words = [_line("y", least), _line("y", most)], [
-        _label("2π", math.log10(least), 0.005, "left", "bottom" if 0 < span < least else "top"),
-        _label(f"2π · {base:g}, never reached", math.log10(most), 0.995, "right", "bottom"),
-    ]  # fmt: skip
+    levels = [Level(least, "2π", GUIDE, "left", above=0 < span < least), Level(most, f"2π · {base:g}, never reached", GUIDE)]
     if span > 0:
-        shapes.append(_line("y", span, colour=theme.HEAD_COLOURS[4], dash="solid"))
-        words.append(_label(f"{of}: {span:,} step{'s' * (span > 1)}", math.log10(span), 0.995, "right",
-                            "top" if span < least or base * least / 4 < span < base * least else "bottom"))  # fmt: skip
-    reach = [math.log10(min(least, span or least)) - 0.5, math.log10(max(most, span)) + 0.5]
+        crowded = span < least or base * least / 4 < span < base * least
+        levels.append(Level(span, f"{of}: {span:,} step{'s' * (span > 1)}", theme.HEAD_COLOURS[4], above=not crowded, dotted=False))
+    reach = min(least, span or least) / ROOM, max(most, span) * ROOM
     n = int(fast.sum())  # wavelengths grow with the dimension: the fast ones come first
     which = "" if n == 0 else " (0)" if n == 1 else f" (0 to {n - 1})"
-    return _figure(traces, f"{n} of {len(wavelength)} dimensions{which} turn<br>more than once within {of}", "dimension",
-                   "wavelength (positions)", dark, yaxis=_log(reach), shapes=shapes, annotations=words,
-                   xaxis={"dtick": 1} if len(wavelength) <= 12 else None, height=360, legend_columns=1)  # fmt: skip
+    return Curves(f"{n} of {len(wavelength)} dimensions{which} turn more than once within {of}", "dimension",
+                  "wavelength (positions)", series, reach, tuple(levels), log=True)  # fmt: skip
 
 
 def _label(text: str, y: float, x: float, xanchor: str, yanchor: str) -> dict[str, Any]:
@@ -251,27 +245,20 @@ def shift_panel(matrix: np.ndarray, k: int, d_model: int) -> Panel:
 # ---------------------------------------------------------------- similarity
 
 
-def profile_figure(profiles: Sequence[Profile], d_model: int, dark: bool = False) -> go.Figure:
-    """Measured ⟨PE_p, PE_q⟩ of a few rows p over q − p, and the closed form as a line through them."""
+def profile_curves(profiles: Sequence[Profile], d_model: int) -> Curves:
+    """Measured ⟨PE_p, PE_q⟩ of a few rows p over q − p, and the closed form as a line under them."""
     distance, at = np.unique(np.concatenate([p.distance for p in profiles]), return_index=True)
     expected = np.concatenate([p.expected for p in profiles])[at]
     drawn = np.isin(np.arange(len(distance)), _extremes(expected, -(-len(distance) // MOST_LINE)))
-    traces: list[dict[str, Any]] = []
+    series: list[Series] = []
     for i, p in enumerate(profiles):
         every = 1 if len(p.distance) <= FEW_POINTS else -(-len(p.distance) // MOST_POINTS)
         drawn |= np.isin(distance, p.distance[::every])
-        traces.append({
-            "x": p.distance[::every], "y": p.measured[::every], "mode": "markers", "name": f"measured from p = {p.position:,}",
-            "marker": {"color": theme.head_colour(i), "symbol": ("circle-open", "x-thin-open", "square-open")[i % 3],
-                       "size": 9 - 2 * i, "line": {"width": 1.5}},
-            "hovertemplate": f"⟨PE({p.position}), PE({p.position} + %{{x}})⟩ = %{{y:.6f}}<extra></extra>",
-        })  # fmt: skip
-    traces.append({
-        "x": distance[drawn], "y": expected[drawn], "mode": "lines", "name": "closed form: Σ cos ω(q − p)",
-        "line": {"color": GUIDE, "width": 2}, "hoverinfo": "skip",
-    })  # fmt: skip
-    return _figure(traces, f"Similarity over distance, d_model {d_model}", "distance q − p", "⟨PE(p), PE(q)⟩", dark, 340,
-                   legend_columns=1)  # fmt: skip
+        series.append(Series(f"measured from p = {p.position:,}", p.distance[::every], p.measured[::every], theme.head_colour(i),
+                             MEASURED[i % 3], f"⟨PE({p.position}), PE({p.position} + {{x}})⟩ = {{y}}"))  # fmt: skip
+    line = Series("closed form: Σ cos ω(q − p)", distance[drawn], expected[drawn], GUIDE, "line")
+    return Curves(f"Similarity over distance, d_model {d_model}", "distance q − p", "⟨PE(p), PE(q)⟩", (line, *series),
+                  padded([s.y for s in (line, *series)]))  # fmt: skip
 
 
 # ---------------------------------------------------------------- one sentence

@@ -22,17 +22,18 @@ from viz_core.figures.clock import number, wave_clocks
 from viz_core.figures.positions import (
     WINDOW,
     matrix_panel,
-    profile_figure,
+    profile_curves,
     shift_panel,
     table_panel,
     term_formula,
-    wavelengths_figure,
+    wavelengths_curves,
     waves_figure,
     window_panel,
 )  # fmt: skip
 from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.clock import clock
 from viz_core.ui.controls import bounded, chart, dark, inside
+from viz_core.ui.curves import curves
 from viz_core.ui.frame import Lab, present, set_view, touch, view, view_widget, write_link
 from viz_core.ui.order import experiments
 from viz_core.ui.schemes import five_schemes, sentence
@@ -158,7 +159,7 @@ def _matrix(lab: Lab) -> None:
             _window(t)
         n = _tokens(lab)
         span, of = (n - 1, f"your {n} token{'s' * (n > 1)}") if n else (t.length - 1, f"{t.length:,} positions")
-        chart(wavelengths_figure(np.array(lengths), t.base, span, of, dark()), "pos_wavelengths")
+        curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
         st.caption("A wave that does not finish one turn within the sentence gives every word a value of its own; "
                    "the fast ones tell neighbours apart.")  # fmt: skip
 
@@ -250,7 +251,7 @@ def _similarity(lab: Lab) -> None:
         whole = f"positions {first:,} to {first + n - 1:,} of {t.length:,}" if n < t.length else f"{n:,} positions"
         square = similarity(waves(n, t.d_model, t.base, start=first))
         matrices([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], key="pos_similarity", on_pick=lambda _: touch())
-        chart(profile_figure(found, t.d_model, dark()), "pos_profile")
+        curves(profile_curves(found, t.d_model), "pos_profile")
         worst = rounded(max(p.residual for p in found), 2)
         pairs = t.d_model // 2
         terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)

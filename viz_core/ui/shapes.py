@@ -27,6 +27,7 @@ from viz_core.analysis.ledger import (
 from viz_core.config import TransformerConfig
 from viz_core.figures import shapes as figures
 from viz_core.stages import LIBRARIES
+from viz_core.ui.controls import chart
 from viz_core.ui.frame import Lab, change, current, present, set_view, touch, view, view_widget, write_link
 from viz_core.ui.safe import code
 from viz_core.ui.setup import CONTROLS, Setup, changes, editable, with_field
@@ -339,11 +340,11 @@ def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> No
     lines = ledger(*(size or (config, 1, 1, 1)))
     left, right = st.columns(2, gap="medium")
     with left:
-        _chart(figures.by_block(by_block(lines, "parameters"), "Parameters by block", "parameters", dark), "shapes_parameters")
+        chart(figures.by_block(by_block(lines, "parameters"), "Parameters by block", "parameters", dark), "shapes_parameters")
         st.caption("Look for what the vocabulary costs: an embedding has a row for every word, however few are typed.")
     if size is not None:
         with right:
-            _chart(figures.by_block(by_block(lines, "flops"), "FLOPs by block", "FLOPs", dark), "shapes_flops")
+            chart(figures.by_block(by_block(lines, "flops"), "FLOPs by block", "FLOPs", dark), "shapes_flops")
             st.caption(
                 "An embedding is a lookup, no product. Pairs of tokens: the two products in which every token meets every other."
             )
@@ -356,11 +357,11 @@ def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> N
     left, right = st.columns(2, gap="medium")
     with left:
         work = growth(config, LENGTHS)
-        _chart(figures.growth(work, "FLOPs against tokens", "FLOPs", here, dark), "shapes_growth_flops")
+        chart(figures.growth(work, "FLOPs against tokens", "FLOPs", here, dark), "shapes_growth_flops")
         st.caption("The steeper line wins in the end: past the circle, pairs of tokens cost more than all the rest.")
     with right:
         memory = growth(config, LENGTHS, "nbytes")
-        _chart(figures.growth(memory, "Recorded bytes against tokens", "bytes", here, dark), "shapes_growth_bytes")
+        chart(figures.growth(memory, "Recorded bytes against tokens", "bytes", here, dark), "shapes_growth_bytes")
         st.caption("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network one state a token.")
     st.caption("One sentence of N tokens on each side, layers only: the embeddings and the output grow with N alone.")
     if here is not None:
@@ -377,7 +378,3 @@ def against_rnn(n: int, d: int) -> str:
         f"| steps one after another | {one.sequential:,} | {other.sequential:,} |\n"
         f"| longest path between two tokens | {one.path:,} | {other.path:,} |"
     )
-
-
-def _chart(figure: object, key: str) -> None:
-    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False})

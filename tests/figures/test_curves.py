@@ -1,0 +1,40 @@
+"""What the browser is sent of a chart is the chart."""
+
+import json
+
+import numpy as np
+import pytest
+
+from viz_core.figures.curves import Curves, Level, Series, pack_curves, padded
+
+
+def chart(y: float = 1.0, name: str = "a") -> Curves:
+    one = Series(name, np.array([0, 1, 2]), np.array([y, 0.1, -1e-7]), "#000000", "disc", "{x} and {y}")
+    two = Series("⟨b⟩ 😀", np.array([5]), np.array([1e300]), "#ffffff", "line")
+    return Curves("Title", "across", "up", (one, two), (-1.0, 2.0), (Level(0.5, "half", "#888888"),))
+
+
+def unpacked(bytes_: bytes) -> tuple[dict[str, object], np.ndarray]:
+    start = 4 + int.from_bytes(bytes_[:4], "little")
+    assert start % 8 == 0  # a Float64Array must begin so
+    return json.loads(bytes_[4:start]), np.frombuffer(bytes_[start:], "<f8")
+
+
+def test_header_and_points_come_back() -> None:
+    header, numbers = unpacked(pack_curves(chart()))
+    series = [(s["name"], s["n"], s["mark"], s["said"]) for s in header["series"]]
+    assert series == [("a", 3, "disc", "{x} and {y}"), ("⟨b⟩ 😀", 1, "line", "")]
+    assert numbers.tolist() == [0, 1, 2, 1.0, 0.1, -1e-7, 5, 1e300]
+    assert header["levels"] == [{"y": 0.5, "label": "half", "colour": "#888888", "end": "right", "above": True, "dotted": True}]
+    assert [header[x] for x in ("title", "xTitle", "yTitle", "reach", "log")] == ["Title", "across", "up", [-1, 2], False]
+
+
+def test_another_chart_has_another_mark() -> None:
+    marks = {unpacked(pack_curves(c))[0]["drawn"] for c in (chart(), chart(), chart(y=np.nextafter(1, 2)), chart(name="b"))}
+    assert len(marks) == 3
+
+
+@pytest.mark.parametrize("values", [[1.0, 3.0], [2.0], [0.0, 0.0]])
+def test_an_axis_has_room_for_its_values(values: list[float]) -> None:
+    low, high = padded([np.array(values), np.array([values[0]])])
+    assert low < min(values) and high > max(values)
