@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
 
-from tests.tolerances import TABLE
+from tests.tolerances import EXACT, TABLE
 from viz_core.config import CHOICES
 from viz_core.experiments.longer import CHECKPOINTS, longer, longer_verdict
 from viz_core.experiments.order import reorder, swap
@@ -80,9 +80,20 @@ def panels(at: AppTest) -> dict[str, np.ndarray]:
             continue
         size = int.from_bytes(data[:4], "little")
         header = json.loads(data[4 : 4 + size])
-        for p in header["panels"]:
+        for p in header.get("panels", ()):
             rows, cols = p["shape"]
             found[p["title"]] = np.frombuffer(data, "<f4", rows * cols, 4 + size + p["values"]).reshape(rows, cols)
+    return found
+
+
+def curves(at: AppTest) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Name → the x and y that were sent, of every series of the page's one light chart."""
+    (data,) = [c.proto.bytes for c in at.get("bidi_component") if b'"series"' in c.proto.bytes]
+    start = 4 + int.from_bytes(data[:4], "little")
+    numbers, found = np.frombuffer(data, "<f8", offset=start), {}
+    for s in json.loads(data[4:start])["series"]:
+        x, y, numbers = numbers[: s["n"]], numbers[s["n"] : 2 * s["n"]], numbers[2 * s["n"] :]
+        found[s["name"]] = (x, y)
     return found
 
 
@@ -253,6 +264,18 @@ def test_the_clock_is_given_speeds_and_a_position(open_at: Open) -> None:
             tip, row = (length * np.sin(angle), length * np.cos(angle)), table[42 + int(shift)]
             assert tip == pytest.approx(tuple(row[dim : dim + 2]), abs=TABLE)
     assert [hand[2] for hand in data["faces"][0]["hands"]] == [0, 7]
+
+
+def test_the_curves_are_those_of_the_models_table(open_at: Open) -> None:
+    table = sinusoidal(100, 20).numpy()
+    drawn = curves(open_at("similarity"))
+    for p in (0, 50, 99):
+        distance, measured = drawn[f"measured from p = {p}"]
+        np.testing.assert_allclose(measured, table[p] @ table[p + distance.astype(int)].T, atol=20 * TABLE)
+    fast, slow = curves(open_at("matrix", source="a b c d e f g h")).values()
+    assert fast[0].tolist() == [0, 1] and slow[0].tolist() == list(range(2, 20))  # 7 steps: 2π fits, 15.8 does not
+    wavelength = 2 * np.pi * 10000.0 ** (np.arange(20) // 2 / 10)
+    np.testing.assert_allclose(np.concatenate([fast[1], slow[1]]), wavelength, rtol=EXACT)
 
 
 def test_the_residual_of_a_shift_is_rounding_and_said(open_at: Open) -> None:
