@@ -253,7 +253,9 @@ def test_next_and_previous_walk(open_at: Open) -> None:
     at.query_params["stage"] = "loss"
     sound(at.run())
     assert at.button(key="walk_next").disabled and not at.button(key="walk_previous").disabled
-    assert scrubber(at) == {"label": f"Step {len(order)} of {len(order)} · Output › loss", "value": len(order), "most": len(order)}
+    last = stages(at.session_state["lab_setup"].config)[-1]
+    assert scrubber(at) == {"label": f"Step {len(order)} of {len(order)} · Output › loss", "title": last.meaning,
+                            "value": len(order), "most": len(order)}  # fmt: skip
 
 
 def test_the_whole_walk_end_to_end(open_at: Open) -> None:

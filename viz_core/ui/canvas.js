@@ -73,7 +73,9 @@ class View {
     this.arrow = root.appendChild(make("div", "arrow"));
     this.outputs = root.appendChild(make("div", "side"));
     this.arrow.setAttribute("aria-hidden", "true");
-    this.redraw = () => { this.drawn = ""; this.layout(); };
+    this.ruler = make("canvas").getContext("2d");
+    this.widths = new Map(); // a label, bold or not → its width
+    this.redraw = () => { this.drawn = ""; this.widths.clear(); this.layout(); };
     this.resize = new ResizeObserver(() => { // here the width is known; to ask for it while a page is built costs a layout
       if (root.clientWidth === this.width) return;
       this.width = root.clientWidth;
@@ -155,7 +157,21 @@ class View {
     this.border = read("border-color");
     this.theme = [this.ink, this.paper, this.accent, this.border, style.fontFamily].join();
     this.font = `${LABEL_FONT}px ${style.fontFamily}`;
+    this.widths.clear();
     this.colours = this.dark ? THEME.dark : THEME.light;
+  }
+
+  /* The width of a label in pixels; walking from stage to stage the same ones come again and again. */
+  widthOf(text, bold) {
+    const key = `${bold} ${text}`;
+    let wide = this.widths.get(key);
+    if (wide === undefined) {
+      this.ruler.font = bold ? `bold ${this.font}` : this.font;
+      wide = this.ruler.measureText(text).width;
+      if (this.widths.size > 5000) this.widths.clear();
+      this.widths.set(key, wide);
+    }
+    return wide;
   }
 
   /* Draw a pick at once and tell Python: while a key is held down, only once it pauses. */
@@ -185,8 +201,10 @@ class Figure {
     this.readout.setAttribute("aria-live", "polite");
     this.canvas.setAttribute("role", "img");
     this.canvas.tabIndex = 0;
-    this.pen = this.canvas.getContext("2d");
+    this.front = this.canvas.getContext("2d");
     this.base = make("canvas"); // the cells alone, so that moving the pointer costs little
+    this.sheet = make("canvas"); // all of it: text on a canvas of the page would cost the page's layout while it is built
+    this.pen = this.sheet.getContext("2d");
     this.canvas.onpointermove = (event) => this.point(this.cellAt(event));
     this.canvas.onpointerleave = () => this.point(null);
     this.canvas.onclick = (event) => {
@@ -228,13 +246,12 @@ class Figure {
 
   /* Choose room for labels and the cell size, in a figure of at most `width` pixels and cells of at most `cap`. */
   arrange(width, cap) {
-    const { panel, pen, view } = this, [rows, cols] = panel.shape, key = view.drawn + width;
+    const { panel, view } = this, [rows, cols] = panel.shape, key = view.drawn + width;
     if (this.measured !== key) { // once, not for every cell size that is tried
       this.measured = key;
-      pen.font = `bold ${view.font}`;
       const widest = (names, room) => { // no name gets more room than that, so the rest need not be measured
         let most = 0;
-        for (const name of names) if ((most = Math.max(most, pen.measureText(name).width)) >= room) return room;
+        for (const name of names) if ((most = Math.max(most, view.widthOf(name, true))) >= room) return room;
         return Math.ceil(most);
       };
       const named = (names, n) => names ?? [String(panel.full[n] - 1)];
@@ -262,9 +279,9 @@ class Figure {
 
   /* Draw the cells into `base`, then show them. */
   draw() {
-    const { canvas, base, view } = this;
+    const { canvas, base, sheet, view } = this;
     this.scale = window.devicePixelRatio || 1;
-    for (const each of [canvas, base])
+    for (const each of [canvas, base, sheet])
       Object.assign(each, { width: Math.round(this.wide * this.scale), height: Math.round(this.high * this.scale) });
     Object.assign(canvas.style, { width: `${this.wide}px`, height: `${this.high}px` });
     this.node.style.width = `${this.width}px`;
@@ -414,9 +431,9 @@ class Figure {
 
   /* A label cut to `room` pixels; with a colour behind it, it is a picked one. */
   label(pen, name, room, x, y, align, back) {
-    const { font, ink, paper } = this.view;
-    Object.assign(pen, { font: back ? `bold ${font}` : font, textAlign: align, textBaseline: "middle" });
-    const fits = (text) => pen.measureText(text).width <= room + 1;
+    const { view } = this, { font, ink, paper } = view, bold = Boolean(back);
+    Object.assign(pen, { font: bold ? `bold ${font}` : font, textAlign: align, textBaseline: "middle" });
+    const fits = (text) => view.widthOf(text, bold) <= room + 1;
     let text = name;
     if (!fits(name)) {
       const parts = graphemes(name.slice(0, 200));
@@ -424,7 +441,7 @@ class Figure {
       text = parts.join("") + "…";
     }
     if (back) {
-      const wide = pen.measureText(text).width + 6;
+      const wide = view.widthOf(text, bold) + 6;
       pen.fillStyle = back;
       pen.fillRect({ right: x - wide + 3, left: x - 3, center: x - wide / 2 }[align], y - 9, wide, 17);
     }
@@ -493,6 +510,8 @@ class Figure {
       this.rowLabel(pen, r, this.rowName(row), view.accent);
       this.colLabel(pen, k, this.colName(col), view.accent);
     }
+    this.front.globalCompositeOperation = "copy";
+    this.front.drawImage(this.sheet, 0, 0);
     this.say();
   }
 

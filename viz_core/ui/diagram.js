@@ -10,7 +10,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!view) views.set(parentElement, (view = new View(parentElement.querySelector(".drawing"))));
   view.open = (stage) => setTriggerValue("open", stage);
   view.show(data);
-  return () => views.delete(parentElement);
+  return () => {
+    view.resize.disconnect();
+    views.delete(parentElement);
+  };
 }
 
 /* ---- small helpers ---- */
@@ -55,6 +58,13 @@ class View {
     this.drawn = {}; // what each part was last drawn from
     this.nodes = new Map(); // id of a box → its node
     this.unfitted = new Map(); // node → box, redrawn since texts were last fitted
+    this.lengths = new Map(); // a text, in its look → its length: to measure costs a layout of the page
+    this.sizes = new Map(); // element → its size, told by the browser rather than asked for
+    this.resize = new ResizeObserver((entries) => {
+      for (const { target, contentRect } of entries) this.sizes.set(target, contentRect);
+      this.follow(this.lit);
+    });
+    for (const element of [root, this.svg]) this.resize.observe(element);
   }
 
   show(data) {
@@ -74,7 +84,7 @@ class View {
 
   settle() {
     this.frame = null;
-    const fits = [...this.unfitted].map(([node, box]) => squeeze(node, box)); // all are measured before any is changed
+    const fits = [...this.unfitted].map(([node, box]) => squeeze(node, box, this.lengths)); // all are measured before any is changed
     this.unfitted.clear();
     fits.forEach((apply) => apply());
     this.follow(this.lit);
@@ -182,10 +192,9 @@ class View {
 
   /* Keep the lit box in sight where the drawing is scrolled inside its own box; the page itself stays. */
   follow(id) {
-    if (id === this.followed) return;
+    const { root } = this, node = this.nodes.get(id), [outer, inner] = [root, this.svg].map((e) => this.sizes.get(e));
+    if (!node || !outer || (inner.width <= outer.width && inner.height <= outer.height) || id === this.followed) return;
     this.followed = id;
-    const { root } = this, node = this.nodes.get(id);
-    if (!node || (root.scrollWidth <= root.clientWidth && root.scrollHeight <= root.clientHeight)) return;
     const box = node.getBoundingClientRect(), view = root.getBoundingClientRect();
     const shift = (low, high, from, to) => (low < from || high > to ? (low + high) / 2 - (from + to) / 2 : 0);
     root.scrollBy(shift(box.left, box.right, view.left, view.right), shift(box.top, box.bottom, view.top, view.bottom));
@@ -194,12 +203,20 @@ class View {
 
 /* Measure a box's texts. The function returned makes them fit: on one line the stage's name goes first, then what is
  * still wider than its room is narrowed. */
-function squeeze(node, box) {
+function squeeze(node, box, lengths) {
   const { name, shape } = node.parts, sub = name.querySelector(".sub"), one = box.h <= 30;
   const room = box.w - 2 * (box.w < 120 ? 6 : MARGIN);
-  let [named, shaped] = [name, shape].map((text) => text.getComputedTextLength());
+  const long = (text, words) => {
+    const key = `${node.getAttribute("class")} ${box.current} ${words}`;
+    if (lengths.has(key)) return lengths.get(key);
+    const length = text.getComputedTextLength();
+    if (lengths.size > 2000) lengths.clear();
+    if (document.fonts.status === "loaded") lengths.set(key, length);
+    return length;
+  };
+  let named = long(name, `${box.label}\n${box.sub}`), shaped = long(shape, `\n${box.shape_text}`);
   const drop = one && sub && named + 8 + shaped > room;
-  if (drop) named -= sub.getComputedTextLength() + 6;
+  if (drop) named -= long(sub, box.sub) + 6;
   const wide = [[name, named, room], [shape, shaped, one ? room - named - 8 : room]].filter(([, length, most]) => length > most);
   return () => {
     if (drop) sub.remove();

@@ -1,4 +1,4 @@
-/* A range input and its label. While it is dragged it follows the hand; the step is sent when it is let go, or at
+/* A range input, its label above and the step's title below. While it is dragged it follows the hand; the step is sent when it is let go, or at
  * each arrow key. */
 
 const held = new WeakMap(); // mounted component → whether its input is being dragged
@@ -6,7 +6,9 @@ const held = new WeakMap(); // mounted component → whether its input is being 
 export default function ({ data, parentElement, setTriggerValue }) {
   const label = parentElement.querySelector("label"), input = parentElement.querySelector("input");
   label.textContent = data.label;
+  parentElement.querySelector("h5").textContent = data.title;
   input.max = data.most;
+  input.hidden = data.most < 2;
   input.setAttribute("aria-valuetext", data.label);
   if (!held.get(parentElement)) input.value = data.value;
   input.onpointerdown = () => held.set(parentElement, true);

@@ -1,6 +1,7 @@
-"""The scrubber of a walk: one range input, which costs a tenth of a slider's redraw.
+"""The scrubber of a walk: one range input, which costs a tenth of a slider's redraw, and the title of the step, which
+costs a third of a Markdown heading's.
 
-    scrubber("Step 3 of 113 · Inputs › target", 3, 113, key="walk_scrubber", on_move=go_to)
+    scrubber("Step 3 of 113 · Inputs › target", "The ids of the target", 3, 113, key="walk_scrubber", on_move=go_to)
 """
 
 from collections.abc import Callable, Mapping
@@ -11,13 +12,13 @@ import streamlit as st
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_scrubber",
-    html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n</div>',
+    html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n<h5></h5>\n</div>',
     css=Path(__file__).with_name("scrubber.css").read_text(encoding="utf-8"),
     js=Path(__file__).with_name("scrubber.js").read_text(encoding="utf-8"),
 )
 
 
-def scrubber(label: str, value: int, most: int, *, key: str, on_move: Callable[[int], None]) -> None:
+def scrubber(label: str, title: str, value: int, most: int, *, key: str, on_move: Callable[[int], None]) -> None:
     """Show step `value` of 1..most; `on_move(step)` is called before the run that follows a move."""
 
     def report() -> None:
@@ -26,4 +27,4 @@ def scrubber(label: str, value: int, most: int, *, key: str, on_move: Callable[[
         if isinstance(step, int) and 1 <= step <= most:
             on_move(step)
 
-    _COMPONENT(key=key, data={"label": label, "value": value, "most": most}, on_move_change=report)
+    _COMPONENT(key=key, data={"label": label, "title": title, "value": value, "most": most}, on_move_change=report)

@@ -73,7 +73,7 @@ def step_by_step() -> None:
         _map(capture, name)
     with left:
         item, head = _moves(lab, capture, stops, name)
-        _heading(stage, on_tour=st.session_state[MODE] == TOUR, at_stop=name in stops, trained=lab.setup.card is not None)
+        _formula(stage, on_tour=st.session_state[MODE] == TOUR, at_stop=name in stops, trained=lab.setup.card is not None)
         picked = _matrices(lab, capture, stage, item, head)
         _facts(capture, stage, PICKED_HINT if picked else HINT)
     _player(stops, name)
@@ -107,7 +107,7 @@ def _switch_mode(first: str) -> None:
 
 
 def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int, int]:
-    """Previous, next, play, sentence, head and the scrubber; returns the selected sentence and head."""
+    """Previous, next, play, sentence, head, the scrubber and what the stage means; returns the selected sentence and head."""
     at = _nearest(list(capture), stops, name)
     here = stops[at] == name
     playing = st.session_state.get(PLAYING, False)
@@ -119,9 +119,9 @@ def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int
         st.button("Pause" if playing else "Play", icon=":material/pause:" if playing else ":material/play_arrow:",
                   shortcut="P", on_click=_toggle_play, key="walk_play")  # fmt: skip
         selected = _selection(lab, capture, capture.stage(name))
-    if len(stops) > 1:
-        label = f"Step {at + 1} of {len(stops)} · {path(capture.stage(name))}"
-        scrubber(label, at + 1, len(stops), key="walk_scrubber", on_move=lambda step: _go(stops[step - 1]))
+    stage = capture.stage(name)
+    label = f"Step {at + 1} of {len(stops)} · {path(stage)}"
+    scrubber(label, stage.meaning, at + 1, len(stops), key="walk_scrubber", on_move=lambda step: _go(stops[step - 1]))
     return selected
 
 
@@ -208,9 +208,9 @@ def _jump(first: dict[str, str], name: str) -> None:
         change(stage=first[chosen])
 
 
-def _heading(stage: Stage, *, on_tour: bool, at_stop: bool, trained: bool) -> None:
-    """What the stage means and its formula, with the tour's words: one element, since each costs a few milliseconds."""
-    words = [f"##### {stage.meaning}".replace("<", r"\<")]
+def _formula(stage: Stage, *, on_tour: bool, at_stop: bool, trained: bool) -> None:
+    """The stage's formula, with the tour's words: one element, since each costs a few milliseconds."""
+    words = []
     if on_tour:
         words.append(_tour_words(stage) if at_stop else "This stage lies between two stops of the tour.")
     if stage.block == "Output" and not trained:
