@@ -48,9 +48,10 @@ def drawn_tokens(page: Page, title: str, along: str, count: int) -> list[tuple[s
         row, col = (i, 0) if along == "rows" else (0, i)
         canvas.hover(position={"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high})
         assert canvas.get_attribute("data-hover").startswith(f"{row},{col},")
-        part = readout.locator("> span").nth(0 if along == "rows" else 1)
+        part = readout.locator("> span").nth(0 if along == "rows" else -1)
         name = part.locator("bdi").text_content()
         assert name[0] == "“" and name[-1] == "”"
+        assert "“”" not in readout.text_content()  # a single row has no name, and none is said
         seen.append((name[1:-1], part.text_content().rpartition("”")[2].strip(" ()")))
     return seen
 

@@ -431,6 +431,7 @@ class Figure {
 
   /* A label cut to `room` pixels; with a colour behind it, it is a picked one. */
   label(pen, name, room, x, y, align, back) {
+    if (!name) return; // a single row, such as a sentence's ids, has no name
     const { view } = this, { font, ink, paper } = view, bold = Boolean(back);
     Object.assign(pen, { font: bold ? `bold ${font}` : font, textAlign: align, textBaseline: "middle" });
     const fits = (text) => view.widthOf(text, bold) <= room + 1;
@@ -529,8 +530,8 @@ class Figure {
     readout.replaceChildren();
     if (cell !== null) {
       const [row, col] = this.origin(cell);
+      if (this.rowName(row)) readout.append(named(panel.rowLetter, "row", this.rowName(row), row, panel.rows), " ");
       readout.append(
-        named(panel.rowLetter, "row", this.rowName(row), row, panel.rows), " ",
         named(panel.colLetter, "column", this.colName(col), col, panel.cols), " ", make("b", "", value(cell)));
     }
     canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
@@ -538,7 +539,7 @@ class Figure {
     let told = "nothing picked";
     if (picked !== null) {
       const [row, col] = this.origin(picked);
-      told = `picked row ${this.rowName(row)}, column ${this.colName(col)}: ${value(picked)}`;
+      told = `picked row ${this.rowName(row) || row}, column ${this.colName(col)}: ${value(picked)}`;
     }
     canvas.setAttribute("aria-label", `${panel.title}, ${panel.full[0]} rows by ${panel.full[1]} columns, ${told}`);
   }

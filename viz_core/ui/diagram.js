@@ -3,17 +3,16 @@
  * diagram.py. */
 
 const ROUND = 6, HEAD = 6, MARGIN = 10; // corners of arrows, their heads, and text in a box
-const views = new WeakMap(); // one View per mounted component
+const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  let view = views.get(parentElement);
-  if (!view) views.set(parentElement, (view = new View(parentElement.querySelector(".drawing"))));
+  const root = parentElement.querySelector(".drawing");
+  if (!views.has(root)) views.set(root, new View(root));
+  const view = views.get(root);
   view.open = (stage) => setTriggerValue("open", stage);
   view.show(data);
-  return () => {
-    view.resize.disconnect();
-    views.delete(parentElement);
-  };
+  view.start();
+  return () => view.stop(); // a rerun may stop and start the same elements
 }
 
 /* ---- small helpers ---- */
@@ -64,8 +63,13 @@ class View {
       for (const { target, contentRect } of entries) this.sizes.set(target, contentRect);
       this.follow(this.lit);
     });
-    for (const element of [root, this.svg]) this.resize.observe(element);
   }
+
+  start() {
+    for (const element of [this.root, this.svg]) this.resize.observe(element);
+  }
+
+  stop() { this.resize.disconnect(); }
 
   show(data) {
     const { width, height, title, description, frames, arrows, boxes, room } = data;

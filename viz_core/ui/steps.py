@@ -29,7 +29,7 @@ HINT = (
 PICKED_HINT = "The arrow keys pick the next cell, Esc lets go. Then ← and → walk, P plays."
 PLAY_SECONDS = 2.0  # long enough to read a title, short enough to hold a room
 WHOLE, TOUR = "Whole walk", "Short tour"
-MODE, NORMS, PLAYING, TICK, FOLLOW = "walk_mode", "walk_norms", "walk_playing", "walk_tick", "walk_follow"
+MODE, NORMS, JUMP, PLAYING, TICK, FOLLOW = "walk_mode", "walk_norms", "walk_jump", "walk_playing", "walk_tick", "walk_follow"
 
 # What to look at on each stop of the tour, by the stage's leaf. The followed token's strongest cell is picked.
 TOUR_WORDS = {
@@ -54,21 +54,42 @@ def walk(capture: Capture, mode: str, norms: bool) -> list[str]:
     return [name for name in capture if norms or not capture.stage(name).inside_norm]
 
 
+def modes(lab: Lab) -> None:
+    """How to walk: the whole walk or the tour, LayerNorms open or folded, boxes to jump. Outside of the fragment, since a
+    step changes none of it."""
+    if lab.capture is None:
+        return
+    stage = lab.capture.stage(lab.setup.stage) if lab.setup.stage in lab.capture else None
+    st.session_state.setdefault(MODE, WHOLE)
+    if stage is not None and stage.inside_norm:
+        st.session_state[NORMS] = True
+    touring = st.session_state[MODE] == TOUR
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        # A button, since a radio group would keep the focus and with it the arrow keys.
+        st.button("Walk all stages" if touring else "Take the short tour", icon=":material/route:", key="walk_tour",
+                  on_click=_switch_mode, args=(tour(lab.config)[0],),
+                  help="Eight stops that take one token from its id to its logits.")  # fmt: skip
+        st.toggle("Open LayerNorms", key=NORMS, persist_state="session", disabled=touring, on_change=touch,
+                  help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
+        st.toggle("Jump to a stage", key=JUMP, on_change=touch, persist_state="session",
+                  help="Choose chapter, section and operation by name.")  # fmt: skip
+
+
 @st.fragment
 def step_by_step() -> None:
-    """The whole page below its title. A fragment: a step reruns this alone, not the sidebar and the frame."""
+    """The rest of the page. A fragment: a step reruns this alone, not the sidebar and the frame."""
     lab = present()
     if lab.capture is None:
         return
     capture = lab.capture
     name = lab.setup.stage if lab.setup.stage in capture else next(iter(capture))
     stage = capture.stage(name)
+    if stage.inside_norm and not st.session_state[NORMS]:
+        st.rerun()  # for `modes` to open what the step went into
+    stops = walk(capture, st.session_state[MODE], st.session_state[NORMS])
     left, right = st.columns([5, 2], gap="medium")
     with right:
-        _modes(stage, tour(capture.config)[0])
-        stops = walk(capture, st.session_state[MODE], st.session_state[NORMS])
-        if st.toggle("Jump to a stage", key="walk_jump", on_change=touch, persist_state="session",
-                     help="Choose chapter, section and operation by name."):  # fmt: skip
+        if st.session_state[JUMP]:
             _jumps(capture, stage)
         _map(capture, name)
     with left:
@@ -81,19 +102,6 @@ def step_by_step() -> None:
 
 
 # ---------------------------------------------------------------- moving
-
-
-def _modes(stage: Stage, begin: str) -> None:
-    """The whole walk or the tour, LayerNorms open or folded."""
-    st.session_state.setdefault(MODE, WHOLE)
-    if stage.inside_norm:
-        st.session_state[NORMS] = True
-    touring = st.session_state[MODE] == TOUR
-    # A button, since a radio group would keep the focus and with it the arrow keys.
-    st.button("Walk all stages" if touring else "Take the short tour", icon=":material/route:", width="stretch", key="walk_tour",
-              on_click=_switch_mode, args=(begin,), help="Eight stops that take one token from its id to its logits.")  # fmt: skip
-    st.toggle("Open LayerNorms", key=NORMS, persist_state="session", disabled=touring, on_change=touch,
-              help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
 
 
 def _switch_mode(first: str) -> None:

@@ -3,17 +3,15 @@
 const PAUSE = 400; // ms without a key before the filter goes into the link
 const FIRST = 4; // columns that fit beside each other on any screen but a phone's
 const GROW = { name: 1, text: 2 }; // how columns share the width that is left
-const views = new WeakMap(); // one View per mounted component
+const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  let view = views.get(parentElement);
-  if (!view) views.set(parentElement, (view = new View(parentElement.querySelector(".ledger"))));
+  const root = parentElement.querySelector(".ledger");
+  if (!views.has(root)) views.set(root, new View(root));
+  const view = views.get(root);
   view.send = setTriggerValue;
   view.show(data);
-  return () => {
-    clearTimeout(view.timer);
-    views.delete(parentElement);
-  };
+  return () => clearTimeout(view.timer);
 }
 
 function make(parent, tag, className = "", text = "") {
