@@ -74,7 +74,7 @@ def idle(page: Page, timeout: float = 60_000) -> None:
     """Wait until the app has answered everything that was asked of it, and drawn the answer."""
     global calls
     calls += 1
-    page.wait_for_function(IDLE, arg=[calls, 250], timeout=timeout)
+    page.wait_for_function(IDLE, arg=[calls, 250], timeout=timeout, polling=50)  # a frame each time would cost more
 
 
 def open_page(page: Page, url: str) -> Page:

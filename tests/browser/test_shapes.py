@@ -28,8 +28,9 @@ Open = Callable[..., "Page"]
 @pytest.fixture
 def open_shapes(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
     def open_shapes(width: int = 1280, theme: str = "light", **params: str) -> Page:
-        page = new_page(width=width, theme=theme)
-        return open_page(page, f"{serve()}/shapes?{urlencode({'preset': '000'} | params)}")
+        page = open_page(new_page(width=width, theme=theme), f"{serve()}/shapes?{urlencode({'preset': '000'} | params)}")
+        page.locator(".body .row").first.wait_for(state="attached")  # a fresh server sends the table's script after the page
+        return page
 
     return open_shapes
 
