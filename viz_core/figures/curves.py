@@ -1,7 +1,7 @@
 """Points and lines over two axes, drawn by the curves component (`viz_core.ui.curves`).
 
-Plotly takes a browser some 60 ms to draw a chart anew. Where a chart changes together with matrices, that is most of what
-a reader waits for; these take a tenth of it.
+Plotly takes a browser some 60 ms to draw a chart anew. Where a chart changes together with matrices, a reader waits for it;
+for these hardly.
 """
 
 import json

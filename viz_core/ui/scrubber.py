@@ -1,5 +1,5 @@
 """The scrubber of a walk: one range input, which costs a tenth of a slider's redraw, and the title of the step, which
-costs a third of a Markdown heading's.
+as a Markdown heading would bring an anchor and an icon, made anew at each step.
 
     scrubber("Step 3 of 113 · Inputs › target", "The ids of the target", 3, 113, key="walk_scrubber", on_move=go_to)
 """
