@@ -265,10 +265,20 @@ def test_the_pointer_and_the_keys_read_a_chart(open_at: Open, section: str) -> N
         text, _, number = readout.inner_text().rpartition(" ")
         assert text == point[0] and float(number) == pytest.approx(point[1], rel=1e-6)
 
+    def centre(part: Locator) -> tuple[float, float]:
+        box = part.bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
     plot.focus()
+    places = []
     for point in points:
         page.keyboard.press("ArrowRight")
         reads(point)
+        places.append(centre(plot.locator(".ring")))
+    below = plot.locator('text[text-anchor="middle"]').filter(has_text=re.compile(r"^0$"))  # the axis' own 0
+    assert places[0][0] == pytest.approx(centre(below)[0], abs=2) and places[0][0] < places[1][0] < places[2][0]
+    for (_, value), (_, y) in zip(points, places, strict=True):  # larger numbers stand higher
+        assert all((y < other) == (value > number) for (_, number), (_, other) in zip(points, places, strict=True))
     ring, box = plot.locator(".ring").bounding_box(), plot.bounding_box()
     plot.press("Tab")  # leaves it
     assert readout.inner_text() == "Point at a mark to read it."
