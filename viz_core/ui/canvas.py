@@ -8,13 +8,13 @@ nodes when the panels change.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, pack
+from viz_core.ui.beside import beside
 
 
 class Pick(NamedTuple):
@@ -55,17 +55,13 @@ def _script() -> str:
         "special": theme.SPECIAL,
         "axis": theme.AXIS_COLOURS,
     }
-    return f"const THEME = {json.dumps(colours)}\n{_beside('canvas.js')}"
-
-
-def _beside(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return f"const THEME = {json.dumps(colours)}\n{beside('canvas.js')}"
 
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_canvas",
     html='<div class="lab">\n</div>',
-    css=_beside("canvas.css"),
+    css=beside("canvas.css"),
     js=_script(),
 )
 

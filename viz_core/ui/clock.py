@@ -7,25 +7,20 @@ The browser draws every step itself; Python hears where the hands came to rest.
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from viz_core.figures import theme
 from viz_core.figures.clock import Clocks
-
-
-def _beside(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
-
+from viz_core.ui.beside import beside
 
 HANDS = (theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4])
 _COMPONENT = st.components.v2.component(
     "attention_lab_clock",
     html='<div class="clocks">\n</div>',
-    css=_beside("clock.css"),
-    js=f"const HANDS = {json.dumps(HANDS)};\n{_beside('clock.js')}",
+    css=beside("clock.css"),
+    js=f"const HANDS = {json.dumps(HANDS)};\n{beside('clock.js')}",
 )
 
 

@@ -1,21 +1,16 @@
 """A chart of `viz_core.figures.curves` on the page: the pointer or the arrow keys read its points, in the browser alone."""
 
-from pathlib import Path
 
 import streamlit as st
 
 from viz_core.figures.curves import Curves, pack_curves
-
-
-def _beside(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
-
+from viz_core.ui.beside import beside
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_curves",
     html='<div class="curves">\n</div>',
-    css=_beside("curves.css"),
-    js=_beside("curves.js"),
+    css=beside("curves.css"),
+    js=beside("curves.js"),
 )
 
 

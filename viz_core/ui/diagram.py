@@ -8,24 +8,19 @@ The browser keeps its nodes from run to run, so that moving the lit box costs ne
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from viz_core.figures import theme
 from viz_core.figures.architecture import Diagram
-
-
-def _beside(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
-
+from viz_core.ui.beside import beside
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_diagram",
     html='<div class="drawing">\n</div>',
-    css=_beside("diagram.css"),
-    js=f"const AXIS_COLOURS = {json.dumps(theme.AXIS_COLOURS)};\n{_beside('diagram.js')}",
+    css=beside("diagram.css"),
+    js=f"const AXIS_COLOURS = {json.dumps(theme.AXIS_COLOURS)};\n{beside('diagram.js')}",
 )
 
 

@@ -5,7 +5,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -13,12 +12,9 @@ import streamlit as st
 from viz_core.analysis.attention import Kind
 from viz_core.figures import theme
 from viz_core.figures.attention import Grid, pack_grids
+from viz_core.ui.beside import beside
 
 Focus = tuple[Kind, int, int]  # kind, layer, head
-
-
-def _beside(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def palettes() -> dict[str, Any]:
@@ -31,8 +27,8 @@ def palettes() -> dict[str, Any]:
 _COMPONENT = st.components.v2.component(
     "attention_lab_heads",
     html='<div class="heads">\n</div>',
-    css=_beside("heads.css"),
-    js=f"const THEME = {json.dumps(palettes())};\n{_beside('heads.js')}",
+    css=beside("heads.css"),
+    js=f"const THEME = {json.dumps(palettes())};\n{beside('heads.js')}",
 )
 
 

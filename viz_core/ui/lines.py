@@ -8,26 +8,22 @@ when the clicks have ended, of the heads that are shown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from viz_core.figures.attention import pack_lines
+from viz_core.ui.beside import beside
 
 Lock = tuple[str, int] | None  # ("query" or "key", the token's place)
-
-
-def _beside(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_lines",
     html='<div class="view">\n</div>',
-    css=_beside("lines.css"),
-    js=_beside("lines.js"),
+    css=beside("lines.css"),
+    js=beside("lines.js"),
 )
 
 

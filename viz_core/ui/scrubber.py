@@ -5,16 +5,17 @@ as a Markdown heading would bring an anchor and an icon, made anew at each step.
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from viz_core.ui.beside import beside
+
 _COMPONENT = st.components.v2.component(
     "attention_lab_scrubber",
     html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n<h5></h5>\n</div>',
-    css=Path(__file__).with_name("scrubber.css").read_text(encoding="utf-8"),
-    js=Path(__file__).with_name("scrubber.js").read_text(encoding="utf-8"),
+    css=beside("scrubber.css"),
+    js=beside("scrubber.js"),
 )
 
 

@@ -8,13 +8,13 @@ The rows travel as one text; the browser makes them anew only where it has chang
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import streamlit as st
 
 from viz_core.figures import theme
 from viz_core.limits import MAX_VIEW_CHARS
+from viz_core.ui.beside import beside
 
 Kind = Literal["name", "axes", "shape", "text", "number"]
 Mark = Literal["", "new", "changed", "cost"]  # "cost": the same shape, at another cost
@@ -42,10 +42,6 @@ class Row:
     note: str = ""
 
 
-def _beside(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
-
-
 _HTML = f"""<div class="ledger">
 <div class="find">
   <input type="search" aria-label="Filter" placeholder="Filter: a name, an axis, a word" maxlength="{MAX_VIEW_CHARS}">
@@ -57,8 +53,8 @@ _HTML = f"""<div class="ledger">
 _COMPONENT = st.components.v2.component(
     "attention_lab_table",
     html=_HTML,
-    css=_beside("table.css"),
-    js=f"const AXIS_COLOURS = {json.dumps(theme.AXIS_COLOURS)};\n{_beside('table.js')}",
+    css=beside("table.css"),
+    js=f"const AXIS_COLOURS = {json.dumps(theme.AXIS_COLOURS)};\n{beside('table.js')}",
 )
 
 
