@@ -7,6 +7,7 @@ import re
 import struct
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -255,42 +256,78 @@ def test_keys_in_a_hurry_break_nothing(open_at: Open) -> None:
     at_stage(page, ORDER[now + 1])
 
 
-def test_a_slow_line_never_takes_a_step_back(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    """Answers reach a far visitor late, so that a click may still carry the address of the step before."""
-    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+@dataclass
+class Line:
+    """What lies between a page and its server; where it is slow, answers wait until they are let through."""
 
-    page = new_page()
-    waiting: list[Callable[[], None]] = []  # answers on their way
-    finished = 0  # runs whose last answer is on its way
-    slow = False
+    slow: bool = False
+    finished: int = 0  # runs whose last answer waits
+    waiting: list[Callable[[], None]] = field(default_factory=list)
 
-    def connect(socket: WebSocketRoute) -> None:
+    def connect(self, socket: WebSocketRoute) -> None:
+        from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
         def answer(message: bytes) -> None:
-            nonlocal finished
-            if not slow:
+            if not self.slow:
                 return socket.send(message)
-            waiting.append(lambda: socket.send(message))
-            finished += ForwardMsg.FromString(message).WhichOneof("type") == "script_finished"
+            self.waiting.append(lambda: socket.send(message))
+            self.finished += ForwardMsg.FromString(message).WhichOneof("type") == "script_finished"
 
         server = socket.connect_to_server()
         server.on_message(answer)
         socket.on_message(server.send)
 
-    page.route_web_socket(re.compile("_stcore/stream"), connect)
-    open_page(page, address(serve(), "step_by_step"))
-    slow = True
+    def arrive(self) -> None:
+        self.slow = False
+        for answer in self.waiting:
+            answer()
+
+
+@pytest.fixture
+def far(serve: Callable[..., str], new_page: Callable[..., Page]) -> Callable[..., tuple[Page, Line]]:
+    """Opens a page of a far visitor, whose clicks may still carry the address of the step before."""
+
+    def open_far(path: str, **params: str) -> tuple[Page, Line]:
+        page, line = new_page(), Line()
+        page.route_web_socket(re.compile("_stcore/stream"), line.connect)
+        return open_page(page, address(serve(), path, **params)), line
+
+    return open_far
+
+
+def press(page: Page, button: str) -> None:
+    """Click without a look at the page, which waits for its answers."""
+    page.locator(f".st-key-{button} button").evaluate("button => button.click()")
+
+
+def test_a_slow_line_never_takes_a_step_back(far: Callable[..., tuple[Page, Line]]) -> None:
+    page, line = far("step_by_step")
+    line.slow = True
     box(page).fill("hello there")
     box(page).press("Control+Enter")
-    until(page, lambda: finished == 1)
-    page.locator(".st-key-walk_next button").evaluate("button => button.click()")  # before the answer is there
-    until(page, lambda: finished == 2)
-    slow = False
-    for arrive in waiting:
-        arrive()
+    until(page, lambda: line.finished == 1)
+    press(page, "walk_next")  # before the answer is there
+    until(page, lambda: line.finished == 2)
+    line.arrive()
     page.wait_for_url(re.compile("source=hello"))
     idle(page)
     assert query(page) == {"source": "hello there", "stage": ORDER[1]}
     assert box(page).input_value() == "hello there"
+
+
+def test_a_slow_line_leaves_no_link_behind(far: Callable[..., tuple[Page, Line]]) -> None:
+    """There and back before the first answer: the address that the second click carries is already right, but the
+    first answer still changes it."""
+    page, line = far("step_by_step", stage=ORDER[3])
+    line.slow = True
+    press(page, "walk_next")
+    until(page, lambda: line.finished == 1)
+    press(page, "walk_previous")
+    until(page, lambda: line.finished == 2)
+    line.arrive()
+    idle(page)
+    page.get_by_role("slider", name=re.compile("^Step 4 of")).wait_for()
+    assert query(page) == {"stage": ORDER[3]}
 
 
 def test_p_plays_and_pauses(open_at: Open) -> None:

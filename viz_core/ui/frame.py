@@ -261,16 +261,21 @@ def _adopt_link(page: str) -> None:
             state[SETUP], state[FAULTS], state[BARE] = state[ENTERED], [], True
     if moved or ENTERED not in state:
         state[ENTERED], state[BARE] = state[SETUP], False
+    if not touched:
+        state[LINK] = params
     state[PAGE] = page
 
 
 def write_link() -> None:
-    """Bring the address bar to the setup; after Back to an empty entry it stays empty, or Back would lead no further."""
+    """Bring the address bar to the setup; after Back to an empty entry it stays empty, or Back would lead no further.
+
+    What the browser says of its address may be older than what was written last, which is then still on its way.
+    """
     state = st.session_state
     params, state[TOO_LONG] = to_link(current())
     if state[BARE] and current() == state[ENTERED]:
         params = {}
-    elif params != st.query_params.to_dict():
+    elif params != st.query_params.to_dict() or params != state[LINK]:
         st.query_params.from_dict(params)
     state[LINK] = params
     state[TOUCHED] = False
