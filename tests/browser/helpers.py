@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import BrowserContext, Page, WebSocketRoute
 
 # Streamlit's client does not say that it waits for an answer, so the page listens to what is sent and received:
 # `answered` turns false with each request to run the script and true when a run that began after it has ended.
@@ -82,3 +88,44 @@ def open_page(page: Page, url: str) -> Page:
     page.goto(url)
     idle(page)
     return page
+
+
+def until(page: Page, true: Callable[[], bool], seconds: float = 60) -> None:
+    """Let the page work until something seen from here holds."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never came to hold"
+        page.wait_for_timeout(10)
+
+
+@dataclass
+class Line:
+    """What lies between a far visitor's page and its server: while it is `slow`, answers wait.
+
+    So a test decides what a visitor does before an answer is there, on a fast machine and on a slow one.
+    """
+
+    slow: bool = False
+    finished: int = 0  # runs whose last answer waits
+    waiting: list[Callable[[], None]] = field(default_factory=list)
+
+    def lay(self, page: Page) -> None:
+        """Before the page is opened."""
+        page.route_web_socket(re.compile("_stcore/stream"), self.connect)
+
+    def connect(self, socket: WebSocketRoute) -> None:
+        def answer(message: bytes) -> None:
+            if not self.slow:
+                return socket.send(message)
+            self.waiting.append(lambda: socket.send(message))
+            self.finished += ForwardMsg.FromString(message).WhichOneof("type") == "script_finished"
+
+        server = socket.connect_to_server()
+        server.on_message(answer)
+        socket.on_message(server.send)
+
+    def arrive(self) -> None:
+        """Let through what waits, in order, and be quick from now on."""
+        while self.waiting:
+            self.waiting.pop(0)()
+        self.slow, self.finished = False, 0

@@ -5,23 +5,21 @@ from __future__ import annotations
 import os
 import re
 import struct
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import Line, idle, open_page, until
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.stages import stages
 from viz_core.ui.setup import DEFAULT_SOURCE, DEFAULT_TARGET
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page, WebSocketRoute
+    from playwright.sync_api import Locator, Page
 
 PICTURES = Path(__file__).with_name("pictures")
 PAGES = {"": "Watch a Transformer", "step_by_step": "How does one token", "masks": "Who may look",
@@ -78,14 +76,6 @@ def cell(drawn: Locator, row: int, col: int) -> dict[str, float]:
 
 def box(page: Page, side: str = "Source sentences") -> Locator:
     return page.get_by_role("textbox", name=side, exact=True)
-
-
-def until(page: Page, true: Callable[[], bool], seconds: float = 30) -> None:
-    """Let the page work until something seen from here holds."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it never came to hold"
-        page.wait_for_timeout(10)
 
 
 def nav(page: Page, path: str) -> Locator:
@@ -256,40 +246,13 @@ def test_keys_in_a_hurry_break_nothing(open_at: Open) -> None:
     at_stage(page, ORDER[now + 1])
 
 
-@dataclass
-class Line:
-    """What lies between a page and its server; where it is slow, answers wait until they are let through."""
-
-    slow: bool = False
-    finished: int = 0  # runs whose last answer waits
-    waiting: list[Callable[[], None]] = field(default_factory=list)
-
-    def connect(self, socket: WebSocketRoute) -> None:
-        from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-
-        def answer(message: bytes) -> None:
-            if not self.slow:
-                return socket.send(message)
-            self.waiting.append(lambda: socket.send(message))
-            self.finished += ForwardMsg.FromString(message).WhichOneof("type") == "script_finished"
-
-        server = socket.connect_to_server()
-        server.on_message(answer)
-        socket.on_message(server.send)
-
-    def arrive(self) -> None:
-        self.slow = False
-        for answer in self.waiting:
-            answer()
-
-
 @pytest.fixture
 def far(serve: Callable[..., str], new_page: Callable[..., Page]) -> Callable[..., tuple[Page, Line]]:
     """Opens a page of a far visitor, whose clicks may still carry the address of the step before."""
 
     def open_far(path: str, **params: str) -> tuple[Page, Line]:
         page, line = new_page(), Line()
-        page.route_web_socket(re.compile("_stcore/stream"), line.connect)
+        line.lay(page)
         return open_page(page, address(serve(), path, **params)), line
 
     return open_far
@@ -328,6 +291,20 @@ def test_a_slow_line_leaves_no_link_behind(far: Callable[..., tuple[Page, Line]]
     idle(page)
     page.get_by_role("slider", name=re.compile("^Step 4 of")).wait_for()
     assert query(page) == {"stage": ORDER[3]}
+
+
+def test_a_jump_into_a_folded_norm_opens_it(open_at: Open) -> None:
+    inside = next(s for s in stages(PRESETS["000"].config) if s.inside_norm)
+    page = open_at("step_by_step", stage=f"{inside.prefix}.out")
+    page.get_by_text("Jump to a stage").click()
+    idle(page)
+    scrubber = page.get_by_role("slider", name=re.compile("^Step "))
+    folded = int(scrubber.get_attribute("max"))
+    page.get_by_role("combobox", name=re.compile("Operation")).click()
+    page.get_by_role("option", name=inside.leaf, exact=True).click()
+    at_stage(page, inside.name)
+    assert page.get_by_role("switch", name="Open LayerNorms").is_checked()
+    assert int(scrubber.get_attribute("max")) > folded
 
 
 def test_p_plays_and_pauses(open_at: Open) -> None:

@@ -116,7 +116,7 @@ def test_what_costs_much_is_asked_for(open_at: Open) -> None:
     ask = page.get_by_role("button", name="Measure")
     assert not drawn(page) and ask.count() == 2
     ask.first.click()
-    page.get_by_text("preliminary").wait_for()
+    page.get_by_text("preliminary").wait_for(timeout=120_000)
     assert [c["title"] for c in drawn(page)] == ["Gradient of each layer's weights, 4 batches"] and ask.count() == 1
 
 
