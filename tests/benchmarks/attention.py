@@ -11,10 +11,9 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 
-from tests.benchmarks.ledger import milliseconds, watch
 from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import VIEWPORT, chromium, launched, served
-from tests.benchmarks.stepping import SHELL
+from tests.benchmarks.watching import shell_step, timed
 from tests.browser.conftest import await_health
 from tests.browser.helpers import idle, listen
 from viz_core.stages import stages
@@ -65,18 +64,14 @@ def clicked(page: Page, label: str, button: str, condition: str, awaited: dict) 
     """Milliseconds from a click on one of a row of buttons until the page shows what is awaited."""
     idle(page)
     found = page.get_by_test_id("stButtonGroup").filter(has_text=label).get_by_role("radio", name=button, exact=True)
-    watch(page, "click", condition, awaited)
-    found.click()
-    return milliseconds(page, awaited)
+    return timed(page, "click", condition, awaited, found.click)
 
 
 def shell_steps(page: Page, params: dict[str, str]) -> Iterator[float]:
     """Key presses on the bare shell, as many as are asked for."""
     names = [s.name for s in stages(from_link(params)[0].config) if not s.inside_norm]
     for name in names[1:]:
-        watch(page, "keydown", SHELL, {"name": name})
-        page.keyboard.press("ArrowRight")
-        yield milliseconds(page, {"name": name})
+        yield shell_step(page, {"name": name})
 
 
 def moves(sentences: int) -> list[tuple[str, str]]:

@@ -5,15 +5,13 @@ script runs. Filters are answered in the browser; when the link follows, and wha
 beside.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page
-
 from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import VIEWPORT, chromium, served
-from tests.benchmarks.stepping import QUIET, SHELL, WATCH
+from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import idle, listen
 from viz_core.analysis.ledger import Line, ledger
 from viz_core.ui.setup import from_link
@@ -59,8 +57,7 @@ def measure(small: bool) -> Iterator[Result]:
         times: dict[str, list[float]] = {what: [] for what in ("typed", "chosen", "linked", "columns", "typed, shell", "shell")}
 
         def bare(to: str) -> None:
-            name = next(names)
-            times[to].append(timed(shell, "keydown", SHELL, {"name": name}, lambda: shell.keyboard.press("ArrowRight")))
+            times[to].append(shell_step(shell, {"name": next(names)}))
 
         for text in texts:
             fill = partial(page.get_by_label("Filter", exact=True).fill, text)
@@ -93,27 +90,6 @@ def measure(small: bool) -> Iterator[Result]:
     yield ratio("another part, until the link says so", times["linked"], times["shell"], None, setting)
     yield Result("a further column", *spread(times["columns"]), "ms", setting)
     yield Result("a frame of scrolling", *spread(frames), "ms", f"{setting}; 600 pixels a frame, the longest {max(frames):.0f} ms")
-
-
-def watch(page: Page, event: str, condition: str, awaited: dict) -> None:
-    """From the next `event` on, look in every frame whether the page shows what is awaited."""
-    page.evaluate(WATCH.replace("CONDITION", condition), [event, awaited])
-
-
-def milliseconds(page: Page, awaited: dict) -> float:
-    """What `watch` has measured."""
-    found = page.evaluate("window.milliseconds")
-    if found is None:
-        raise RuntimeError(f"the page at {page.url} did not show {awaited} in 30 s")
-    page.wait_for_timeout(QUIET)
-    return found
-
-
-def timed(page: Page, event: str, condition: str, awaited: dict, act: Callable[[], object]) -> float:
-    """Milliseconds from the event that `act` makes until the page shows what is awaited."""
-    watch(page, event, condition, awaited)
-    act()
-    return milliseconds(page, awaited)
 
 
 def fitting(lines: Sequence[Line], text: str) -> int:

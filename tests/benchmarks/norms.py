@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page
 
-from tests.benchmarks.ledger import timed
 from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import VIEWPORT, chromium, served
-from tests.benchmarks.stepping import SHELL, stops
+from tests.benchmarks.stepping import stops
+from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import idle, listen
 from viz_core.figures.norms import METRIC_NAMES, METRIC_TITLES
 
@@ -62,6 +62,6 @@ def measure(small: bool) -> Iterator[Result]:
             idle(each, timeout=120_000)
         changes, shells = [], []
         for metric, stage in zip(METRICS[:2] if small else METRICS * 2, stops()[1:], strict=False):
-            shells.append(timed(shell, "keydown", SHELL, stage, lambda: shell.keyboard.press("ArrowRight")))
+            shells.append(shell_step(shell, stage))
             changes.append(another_metric(page, metric))
         yield ratio("another metric", changes, shells, None if small else BAR, f"{len(changes)} changes; {setting}")

@@ -11,7 +11,8 @@ from playwright.sync_api import Page
 
 from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import VIEWPORT, chromium, served
-from tests.benchmarks.stepping import QUIET, SHELL, WATCH, stops
+from tests.benchmarks.stepping import stops
+from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import idle, listen
 
 BAR = 4.0
@@ -30,7 +31,7 @@ WAVES = """({base}) => document.querySelector(".katex-display annotation")?.text
 OTHERS = {"waves": WAVES, "clock": WINDOW, "similarity": SIMILARITY}  # sections, and when another base is drawn
 
 # Moves the slider in every frame for two seconds, as a hand does, or lets the hands play; resolves to each frame's length.
-DRAG = """(play) => new Promise((resolve) => {
+DRAG = """(play) => new Promise((resolve, reject) => {
     const clocks = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]
         .map((host) => host.shadowRoot?.querySelector(".clocks")).find(Boolean);
     const slider = clocks.querySelector("input"), hand = clocks.querySelector(".hand");
@@ -47,39 +48,22 @@ DRAG = """(play) => new Promise((resolve) => {
         }
         requestAnimationFrame(look);
     };
-    requestAnimationFrame(look);
+    if (hand && slider) requestAnimationFrame(look);
+    else reject(new Error("there are no hands yet"));
 })"""
-
-
-def awaited(page: Page) -> float:
-    """The milliseconds that a watch has measured."""
-    found = page.evaluate("window.milliseconds")
-    if found is None:
-        raise RuntimeError(f"the page at {page.url} did not show what was asked for in 30 s")
-    page.wait_for_timeout(QUIET)
-    return found
-
-
-def shell_step(page: Page, stage: dict) -> float:
-    page.evaluate(WATCH.replace("CONDITION", SHELL), ["keydown", stage])
-    page.keyboard.press("ArrowRight")
-    return awaited(page)
 
 
 def window_step(page: Page) -> float:
     """The window one position further: the table stays."""
-    page.evaluate(WATCH.replace("CONDITION", WINDOW), ["click", None])
-    page.get_by_test_id("stMain").get_by_test_id("stNumberInputStepUp").first.click()
-    return awaited(page)
+    click = page.get_by_test_id("stMain").get_by_test_id("stNumberInputStepUp").first.click
+    return timed(page, "click", WINDOW, None, click)
 
 
 def base_step(page: Page, turn: int, drawn: str = TABLE) -> float:
     """Another base, there and back: every number of the table and its pictures."""
     key, base = ("ArrowLeft", "10000") if turn % 2 else ("ArrowRight", "100000")
     page.get_by_test_id("stMain").get_by_role("slider", name="Base").focus()
-    page.evaluate(WATCH.replace("CONDITION", drawn), ["keydown", {"base": base}])
-    page.keyboard.press(key)
-    return awaited(page)
+    return timed(page, "keydown", drawn, {"base": base}, lambda: page.keyboard.press(key))
 
 
 def measure(small: bool) -> Iterator[Result]:

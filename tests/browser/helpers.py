@@ -51,8 +51,8 @@ LISTEN = """(() => {
 })()"""
 
 # True once the app is connected, has answered what was asked of it, shows no skeleton and has drawn every visible
-# chart, without a break for longer than the 200 ms by which Streamlit delays a widget's request. Each call starts a
-# count of its own.
+# chart and component (whose scripts arrive after their empty elements), without a break for longer than the 200 ms by
+# which Streamlit delays a widget's request. Each call starts a count of its own.
 IDLE = """([call, quiet]) => {
     const all = (selector) => [...document.querySelectorAll(selector)];
     const app = document.querySelector("[data-testid='stApp']");
@@ -61,7 +61,9 @@ IDLE = """([call, quiet]) => {
         && app.getAttribute("data-test-connection-state") === "CONNECTED"
         && app.getAttribute("data-test-script-state") === "notRunning"
         && !document.querySelector("[data-testid='stSkeleton']")
-        && all("[data-testid='stPlotlyChart']").every((e) => e.offsetParent === null || e.querySelector(".main-svg"));
+        && all("[data-testid='stPlotlyChart']").every((e) => e.offsetParent === null || e.querySelector(".main-svg"))
+        && all("[data-testid='stBidiComponentIsolated']").every((e) => e.offsetParent === null
+            || e.shadowRoot?.querySelector("canvas, svg, label:not(:empty), .row, .nothing"));
     const now = performance.now();
     if (!still || window.idleCall !== call) [window.idleCall, window.idleSince] = [call, now];
     return still && now - window.idleSince > quiet;

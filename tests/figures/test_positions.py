@@ -297,10 +297,11 @@ def test_moves_stand_in_columns_of_schemes() -> None:
 
 
 def test_moves_of_rounding_stand_on_the_lower_edge_with_their_own_number() -> None:
-    figure = F.layers_figure([("RoPE", (0.0, 0.3)), ("Learned", (2.0, 0.5))], 1e-5)
+    figure = F.layers_figure([("RoPE", 2, (0.0, 0.3)), ("Learned", 1, (2.0, 0.5))], 1e-5)
     rope, learned = figure.data
     assert list(rope.y) == pytest.approx([1e-7, 0.3]) and list(rope.customdata) == [0.0, 0.3]
     assert list(learned.y) == [2.0, 0.5]
+    assert (rope.line.color, learned.line.color) == (theme.head_colour(2), theme.head_colour(1))
     assert figure.layout.yaxis.type == "log"
     (band,) = figure.layout.shapes
     assert band.y1 == 1e-5 and figure.layout.annotations[0].text == "rounding"

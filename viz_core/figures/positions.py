@@ -387,10 +387,11 @@ def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Se
     ]  # fmt: skip
 
 
-def layers_figure(changes: Sequence[tuple[str, Sequence[float]]], least: float, dark: bool = False) -> go.Figure:
+def layers_figure(changes: Sequence[tuple[str, int, Sequence[float]]], least: float, dark: bool = False) -> go.Figure:
     """The largest move of a score in each layer, as a share of its largest one: a line a scheme, on a log axis.
 
-    least: what is rounding and below; values far below it stand on the lower edge, and the pointer reads them.
+    changes: (name, place among the schemes, move in each layer). least: what is rounding and below; values far below it
+    stand on the lower edge, and the pointer reads them.
     """
     floor = least / 100
     traces = [
@@ -400,12 +401,12 @@ def layers_figure(changes: Sequence[tuple[str, Sequence[float]]], least: float, 
             "line": {"color": theme.head_colour(i), "width": 2.5, "dash": DASHES[i]},
             "marker": {"size": 11, "symbol": SYMBOLS[i]},
         }
-        for i, (name, values) in enumerate(changes)
+        for name, i, values in changes
     ]  # fmt: skip
     band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": floor / 2, "y1": least, "fillcolor": GUIDE, "opacity": 0.18,
             "line": {"width": 0}}  # fmt: skip
-    top = max((v for _, values in changes for v in values), default=1.0)
-    layers = max((len(values) for _, values in changes), default=1)
+    top = max((v for _, _, values in changes for v in values), default=1.0)
+    layers = max((len(values) for _, _, values in changes), default=1)
     return _figure(
         traces, "How far the same words' scores move", "layer", "move, as a share of the largest score", dark, shapes=[band],
         annotations=[_label("rounding", math.log10(least), 0.995, "right", "top")],

@@ -130,7 +130,7 @@ def _card(card: Card) -> None:
         with st.container(horizontal=True):
             for i, (source, target) in enumerate(card.examples):
                 texts = {"source": source, "target": target}
-                st.button(escaped(source or target), key=f"home_example_{i}", on_click=change, kwargs=texts)
+                st.button(escaped(source or target), key=f"home_example_{i}", on_click=change, kwargs=texts, wrap=True)
 
 
 def _preset_rows(lab: Lab) -> None:

@@ -146,7 +146,7 @@ def _permuted(difference: float, merely: bool) -> str:
 
 
 def _prepend(lab: Lab, words: Words) -> None:
-    from viz_core.experiments.order import ROUNDING, prepend
+    from viz_core.experiments.order import ROUNDING, SCHEMES, prepend
     from viz_core.ui.cache import cached_result
 
     side = "source" if lab.config.has_encoder else "target"
@@ -172,7 +172,7 @@ def _prepend(lab: Lab, words: Words) -> None:
     table(["Scheme", "Layer 0", "Deeper layers"], rows)
     st.caption("The largest move of a score, as a share of its layer's largest one. A score is q·k ÷ √d_k with ALiBi's bias, "
                "before the mask, of the same two words before and after.")  # fmt: skip
-    lines = [(TITLES[r.position], r.changes) for r in result.rows if r.changes]
+    lines = [(TITLES[r.position], SCHEMES.index(r.position), r.changes) for r in result.rows if r.changes]
     if lines:
         chart(layers_figure(lines, ROUNDING, dark()), "pos_layers")
 
