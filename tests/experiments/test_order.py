@@ -148,8 +148,8 @@ def test_without_positions_and_mask_outputs_are_permuted_and_a_causal_mask_break
     assert rows["none"].free <= 2e-6 * rows["none"].size
     assert not any(r.causal_merely_permuted for r in result.rows)
     assert rows["none"].causal > 1e-3 * rows["none"].size
-    same = f"No positions, no mask: the outputs are the same vectors in another order, to {rows['none'].free:.1e}."
-    assert result.verdict.startswith(same)
+    close = f"to {rows['none'].free:.1e}" if rows["none"].free else "to the last bit"
+    assert result.verdict.startswith(f"No positions, no mask: the outputs are the same vectors in another order, {close}.")
     assert f"A causal mask alone breaks that: under it they differ by {rows['none'].causal:.2g}" in result.verdict
     assert "Sinusoidal, learned, RoPE and ALiBi: the outputs differ by" in result.verdict
 
@@ -293,4 +293,6 @@ def test_verdicts_say_what_the_rows_say() -> None:
     assert order.order_verdict([seen]) == "RoPE: the outputs differ by 0.5 or more. The order is seen."
     assert "causal" not in order.order_verdict([blind, seen])  # a causal mask that breaks nothing is not said to
     assert order.prepend_verdict([Prepended("rope", "", (EXACT,))]).startswith("RoPE: in layer 0")
+    assert "score the same, to 2.0e-07 of the largest score." in order.prepend_verdict([Prepended("rope", "", (2e-7,))])
+    assert "score the same, to the last bit." in order.prepend_verdict([Prepended("none", "", (0.0,))])
     assert order.prepend_verdict([Prepended("rope", "why not")]) == ""

@@ -234,8 +234,9 @@ def order_verdict(rows: Sequence[Reordered]) -> str:
     blind, seeing = [r for r in tried if r.merely_permuted], [r for r in tried if not r.merely_permuted]
     said = []
     if blind:
-        said.append(f"{_names(blind)}, no mask: the outputs are the same vectors in another order, to "
-                    f"{max(r.free for r in blind):.1e}. Nothing in them tells who came first.")  # fmt: skip
+        most = max(r.free for r in blind)
+        said.append(f"{_names(blind)}, no mask: the outputs are the same vectors in another order, "
+                    f"{f'to {most:.1e}' if most else 'to the last bit'}. Nothing in them tells who came first.")  # fmt: skip
         if broken := [r for r in blind if not r.causal_merely_permuted]:
             said.append(f"A causal mask alone breaks that: under it they differ by {min(r.causal for r in broken):.2g}, "
                         "since each word sees only what came before it.")  # fmt: skip
@@ -318,8 +319,9 @@ def prepend_verdict(rows: Sequence[Prepended]) -> str:
     kept, changed = [r for r in tried if r.unchanged], [r for r in tried if not r.unchanged]
     said = []
     if kept:
-        said.append(f"{_names(kept)}: in layer 0 the same two words score the same, to {max(r.changes[0] for r in kept):.1e} of "
-                    "the largest score. At most their distance counts.")  # fmt: skip
+        most = max(r.changes[0] for r in kept)
+        how = f"to {most:.1e} of the largest score" if most else "to the last bit"
+        said.append(f"{_names(kept)}: in layer 0 the same two words score the same, {how}. At most their distance counts.")
     if changed:
         said.append(f"{_names(changed)}: there the scores move by {min(r.changes[0] for r in changed):.2g} or more. "
                     "The place itself counts.")  # fmt: skip

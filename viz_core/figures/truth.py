@@ -21,7 +21,7 @@ def attention_truth(measures: Mapping[str, Any]) -> str:
         '<figure style="margin:12px 0;line-height:1.4">'
         '<figcaption style="font-weight:600">Cross-attention against the true alignment</figcaption>'
         f'<div style="opacity:.7;margin-bottom:8px">On {measures["sentences"]:,} held-out sentences whose alignment the '
-        "grammar knows. Look for the layer that does the translating: its errors are near 0.</div>"
+        "grammar knows. The longer a bar, the better the head: look for the layer that does the translating.</div>"
         '<div style="display:flex;flex-wrap:wrap;gap:24px">'
         + _grid("Alignment error rate (0 is best)", errors, [[1 - x for x in row] for row in errors], "{:.3f}")
         + _grid("The word for a pronoun looks at its referent", referents, referents, "{:.0%}")
