@@ -31,9 +31,7 @@ def open_shapes(serve: Callable[..., str], new_page: Callable[..., Page]) -> Ope
         page = new_page(width=width, theme=theme)
         if line is not None:
             line.lay(page)
-        open_page(page, f"{serve()}/shapes?{urlencode({'preset': '000'} | params)}")
-        page.locator(".body .row").first.wait_for(state="attached")  # a fresh server sends the table's script after the page
-        return page
+        return open_page(page, f"{serve()}/shapes?{urlencode({'preset': '000'} | params)}")
 
     return open_shapes
 
