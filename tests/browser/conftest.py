@@ -68,8 +68,9 @@ def need_browser() -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = need_browser()
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)  # as every other wait
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium

@@ -50,9 +50,10 @@ LISTEN = """(() => {
     };
 })()"""
 
-# True once the app is connected, has answered what was asked of it, shows no skeleton and has drawn every visible
-# chart and component (whose scripts arrive after their empty elements), without a break for longer than the 200 ms by
-# which Streamlit delays a widget's request. Each call starts a count of its own.
+# True once the app is connected, has answered what was asked of it, shows no skeleton, has drawn every visible chart
+# and component (whose scripts arrive after their empty elements) and has its fonts and images: without a break for
+# longer than Streamlit ever delays a request, and for some frames, as a page that is busy is seldom asked. Each call
+# starts a count of its own.
 IDLE = """([call, quiet]) => {
     const all = (selector) => [...document.querySelectorAll(selector)];
     const app = document.querySelector("[data-testid='stApp']");
@@ -63,10 +64,13 @@ IDLE = """([call, quiet]) => {
         && !document.querySelector("[data-testid='stSkeleton']")
         && all("[data-testid='stPlotlyChart']").every((e) => e.offsetParent === null || e.querySelector(".main-svg"))
         && all("[data-testid='stBidiComponentIsolated']").every((e) => e.offsetParent === null
-            || e.shadowRoot?.querySelector("canvas, svg, label:not(:empty), .row, .nothing"));
+            || e.shadowRoot?.querySelector("canvas, svg, label:not(:empty), .row, .nothing"))
+        && document.fonts.status === "loaded"
+        && [...document.images].every((e) => e.complete);
     const now = performance.now();
-    if (!still || window.idleCall !== call) [window.idleCall, window.idleSince] = [call, now];
-    return still && now - window.idleSince > quiet;
+    if (!still || window.idleCall !== call) [window.idleCall, window.idleSince, window.idleFrames] = [call, now, 0];
+    window.idleAsked ??= requestAnimationFrame(() => { window.idleAsked = null; window.idleFrames += 1; });
+    return still && window.idleFrames > 3 && now - window.idleSince > quiet;
 }"""
 
 calls = 0
@@ -92,6 +96,15 @@ def open_page(page: Page, url: str) -> Page:
     return page
 
 
+def linked(page: Page, says: str | Callable[[str], bool]) -> None:
+    """Wait until the link says so (a pattern, or a question to it), and then as `idle` does.
+
+    The address changes as soon as its message arrives, and what came before it may not be drawn yet.
+    """
+    page.wait_for_url(re.compile(says) if isinstance(says, str) else says, timeout=60_000)
+    idle(page)
+
+
 def until(page: Page, true: Callable[[], bool], seconds: float = 60) -> None:
     """Let the page work until something seen from here holds."""
     end = time.monotonic() + seconds
@@ -110,9 +123,11 @@ class Line:
     slow: bool = False
     finished: int = 0  # runs whose last answer waits
     waiting: list[Callable[[], None]] = field(default_factory=list)
+    pages: list[Page] = field(default_factory=list)
 
     def lay(self, page: Page) -> None:
         """Before the page is opened."""
+        self.pages.append(page)
         page.route_web_socket(re.compile("_stcore/stream"), self.connect)
 
     def connect(self, socket: WebSocketRoute) -> None:
@@ -131,3 +146,5 @@ class Line:
         while self.waiting:
             self.waiting.pop(0)()
         self.slow, self.finished = False, 0
+        for page in self.pages:
+            page.evaluate("0")  # goes the way of the messages: they are all there when it comes back

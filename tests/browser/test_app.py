@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import Line, idle, open_page, until
+from tests.browser.helpers import Line, idle, linked, open_page, until
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.stages import stages
@@ -53,9 +53,8 @@ def query(page: Page) -> dict[str, str]:
 
 def at_stage(page: Page, name: str) -> None:
     """Wait until the walk is at a stage: the address, the drawing and the canvas say so."""
-    page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get("stage", [ORDER[0]]) == [name])
+    linked(page, lambda url: parse_qs(urlsplit(url).query).get("stage", [ORDER[0]]) == [name])
     page.locator('[data-box][aria-current="step"]').wait_for()
-    idle(page)
 
 
 def canvas(page: Page, title: str) -> Locator:
@@ -106,12 +105,10 @@ def test_a_link_opens_the_same_state_elsewhere(serve: Callable[..., str], open_a
     page = open_at("step_by_step", stage=WEIGHTS)
     box(page).fill("one two three")
     box(page).press("Control+Enter")
-    page.wait_for_url(re.compile("source=one"))
-    idle(page)
+    linked(page, "source=one")
     page.get_by_role("slider", name="n_heads").focus()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_url(re.compile("n_heads=3"))
-    idle(page)
+    linked(page, "n_heads=3")
     link = page.url
     elsewhere = serve(fresh=True) + link.removeprefix(serve())
     other = open_page(new_page(apart=True), elsewhere)
@@ -143,11 +140,9 @@ def test_back_undoes_a_step_and_a_change(open_at: Open) -> None:
         at_stage(page, name)
     box(page).fill("something else")
     box(page).press("Control+Enter")
-    page.wait_for_url(re.compile("source="))
-    idle(page)
+    linked(page, "source=")
     page.go_back()
-    page.wait_for_url(lambda url: "source=" not in url)
-    idle(page)
+    linked(page, lambda url: "source=" not in url)
     assert box(page).input_value() == DEFAULT_SOURCE
     page.go_back()
     at_stage(page, ORDER[1])
@@ -178,11 +173,9 @@ def test_back_keeps_a_text_that_is_too_long_for_the_link(open_at: Open) -> None:
     idle(page)
     page.get_by_role("slider", name="n_heads").focus()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_url(re.compile("n_heads=3"))
-    idle(page)
+    linked(page, "n_heads=3")
     page.go_back()
-    page.wait_for_url(lambda url: "n_heads" not in url)
-    idle(page)
+    linked(page, lambda url: "n_heads" not in url)
     assert box(page).input_value() == long
 
 
@@ -213,7 +206,7 @@ def test_arrow_keys_that_belong_to_something_else_do_not_walk(open_at: Open, whe
     if where == "canvas":
         page.locator('canvas[data-pick="0,0"]').wait_for()
     if where == "slider":
-        page.wait_for_url(re.compile("d_model="))
+        linked(page, "d_model=")
     idle(page)
     assert query(page)["stage"] == WEIGHTS
     page.locator("h1").click()  # away from it, they walk again
@@ -272,7 +265,6 @@ def test_a_slow_line_never_takes_a_step_back(far: Callable[..., tuple[Page, Line
     press(page, "walk_next")  # before the answer is there
     until(page, lambda: line.finished == 2)
     line.arrive()
-    page.wait_for_url(re.compile("source=hello"))
     idle(page)
     assert query(page) == {"source": "hello there", "stage": ORDER[1]}
     assert box(page).input_value() == "hello there"
@@ -289,7 +281,7 @@ def test_a_slow_line_leaves_no_link_behind(far: Callable[..., tuple[Page, Line]]
     until(page, lambda: line.finished == 2)
     line.arrive()
     idle(page)
-    page.get_by_role("slider", name=re.compile("^Step 4 of")).wait_for()
+    assert page.get_by_role("slider", name=re.compile("^Step 4 of")).count() == 1
     assert query(page) == {"stage": ORDER[3]}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import idle, linked, open_page
 from tests.browser.lines_app import TOKENS, WEIGHTS
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def test_a_click_locks_and_a_second_unlocks(demo: Page) -> None:
     says(demo, "locked ('query', 4)")
     demo.mouse.move(5, 5)
     demo.locator("canvas").first.focus()
+    has(view, "hover", "")
     has(view, "lock", "query,4")
     assert int(view.get_attribute("data-drawn")) <= 10  # still alone without the pointer
     token(demo, "left", 5).focus()
@@ -168,8 +169,7 @@ def test_the_link_opens_the_same_focus(serve: Callable[..., str], new_page: Call
     canvas.click(position=tile(canvas, 1, 2))
     idle(page)
     token(page, "left", 2).click()
-    page.wait_for_url(re.compile("att_lock=query"))
-    idle(page)
+    linked(page, "att_lock=query")
     told = set(page.url.split("?")[1].split("&"))
     assert {"att_kind=decoder", "att_layer=1", "attn_head=2", "att_query=2", "att_lock=query"} <= told
     again = open_page(new_page(), page.url)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import idle, linked, open_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -32,8 +32,7 @@ def type_into(page: Page, side: str, text: str) -> None:
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(text)
     page.keyboard.press("Control+Enter")
-    page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get(side) == [text])
-    idle(page)
+    linked(page, lambda url: parse_qs(urlsplit(url).query).get(side) == [text])
 
 
 def drawn_tokens(page: Page, title: str, along: str, count: int) -> list[tuple[str, str]]:
@@ -92,6 +91,7 @@ def test_an_emptied_box_stays_empty_and_the_page_says_so(
     box.fill("")
     box.press("Control+Enter")
     page.get_by_test_id("stAlert").filter(has_text="nothing to read yet").wait_for()
+    idle(page)
     page.reload()
     page.get_by_test_id("stAlert").filter(has_text="nothing to read yet").wait_for()
     idle(page)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 
 from tests.browser.helpers import idle, open_page
 from viz_core.analysis.counts import estimate
@@ -99,7 +100,7 @@ def problem_with(page: Page, document: str, place: Place, seconds: float = 20) -
         try:
             promised(page, setup_of(document, place)[0], place)
             return ""
-        except AssertionError as error:
+        except (AssertionError, PlaywrightError) as error:  # the second: a box that is not there yet
             if time.monotonic() > end:
                 return f"{address(document, place)[:150]}: {str(error)[:300]}"
             idle(page)

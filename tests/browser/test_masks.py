@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import idle, linked, open_page
 from viz_core.concepts import PADDED
 
 if TYPE_CHECKING:
@@ -144,8 +143,7 @@ def test_another_word_is_typed_and_another_place_chosen(open_at: Open) -> None:
     page.get_by_role("textbox", name="for", exact=True).fill("<b>$x$")
     page.keyboard.press("Enter")
     page.get_by_test_id("stMarkdown").filter(has_text="became <").wait_for()
-    page.wait_for_url(re.compile("mask_word="))
-    idle(page)
+    linked(page, "mask_word=")
     assert page.get_by_test_id("stMarkdown").locator("b").count() == 0
     page.get_by_test_id("stCheckbox").filter(has_text="Exchange every token in turn").click()
     page.locator('canvas[data-title="Causal mask off"][data-drawn]').wait_for()

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import linked, open_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -52,8 +52,7 @@ def test_the_slider_of_epsilon_redraws_the_bars(open_at: Open) -> None:
     page.get_by_role("slider", name=re.compile("^ε, under the root")).focus()
     for _ in range(5):
         page.keyboard.press("ArrowRight")
-    page.wait_for_url(re.compile("norm_epsilon=1($|&)"))
-    idle(page)
+    linked(page, "norm_epsilon=1($|&)")
     after = headings(page)
     assert after[:2] == before[:2] and after[2] != before[2]  # the mean stays, the root does not
     assert "The model itself uses ε = 1e−5" in page.get_by_test_id("stMain").inner_text()
@@ -73,8 +72,7 @@ def test_a_click_on_a_cell_picks_it(open_at: Open) -> None:
     page = open_at("batchnorm", norm_token="0", norm_feature="0")
     canvas = drawn(page, "After BatchNorm")
     canvas.click(position=cell(canvas, 3, 9))
-    page.wait_for_url(re.compile("norm_token=3.*norm_feature=9|norm_feature=9.*norm_token=3"))
-    idle(page)
+    linked(page, "norm_token=3.*norm_feature=9|norm_feature=9.*norm_token=3")
     orange = page.locator('[role="img"] div[style*="#D55E00"], [role="img"] div[style*="rgb(213, 94, 0)"]')
     assert orange.count() == 3  # one in each norm's picture
     assert "Drawn: features 4 to 13 of 32" in page.get_by_test_id("stMain").inner_text()

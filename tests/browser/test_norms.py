@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import idle, linked, open_page
 from viz_core.figures.norms import METRIC_TITLES, TITLES
 from viz_core.ui.norms import ASSUMED
 
@@ -76,7 +76,7 @@ def test_another_depth_is_another_run(open_at: Open) -> None:
     before = drawn(page)[0]["last"]
     page.get_by_test_id("stMain").get_by_role("slider", name="Depth").focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_url(lambda url: "norm_depth=5" in url)
+    linked(page, lambda url: "norm_depth=5" in url)
     assert "5 layers" in page.get_by_text("Untrained, xavier").inner_text() and drawn(page)[0]["last"] != before
 
 
@@ -96,6 +96,7 @@ def test_the_lit_path_follows_a_click(open_at: Open) -> None:
     page.get_by_text("all that leads to resid_mid").wait_for()
     page.get_by_role("radio", name="ffn.out", exact=True).click()
     page.get_by_text("all that leads to ffn.out").wait_for()
+    linked(page, "norm_lit=ffn.out")
     assert query(page)["norm_lit"] == "ffn.out"
 
 

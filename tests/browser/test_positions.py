@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import numpy as np
 import pytest
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import idle, linked, open_page
 from viz_core.analysis.positions import waves
 from viz_core.ui.positions import SECTIONS
 
@@ -25,16 +25,21 @@ SHORT = {"preset": "000", "source": "the cat sat on the mat", "target": "x y"}
 TIPS = """faces => faces.map((face) =>
     [...face.querySelectorAll(".hand")].reverse().map((h) => [+h.getAttribute("x2"), -h.getAttribute("y2")]))"""
 
-# One slider position a frame, as a hand drags it; resolves to the tips that were drawn at each.
+# One slider position a frame, as a hand drags it; resolves to the tips that were drawn at each, and how often the next
+# one came so late that the slider was at rest.
 DRAG = """async (slider, positions) => {
     const faces = [...slider.getRootNode().querySelectorAll(".faces figure")], tips = TIPS, seen = [];
+    let last = performance.now(), rests = 0;
+    const look = () => { const now = performance.now(); rests += now - last > 390; last = now; };
     for (const position of positions) {
+        look();
         slider.value = position;
         slider.dispatchEvent(new Event("input", {bubbles: true}));
         await new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame));
         seen.push(tips(faces));
     }
-    return seen;
+    look();
+    return [seen, rests];
 }""".replace("TIPS", TIPS)
 
 
@@ -88,12 +93,13 @@ def test_the_hands_follow_the_slider_without_the_server(serve: Callable[..., str
     table = waves(110, 20)
     sent.clear()
     positions = list(range(0, 100, 3))
-    seen = np.array(slider(page).evaluate(DRAG, positions))  # [steps, clocks, hands, (x, y)]
-    assert len(sent) <= len(positions) / 10  # none where the page is never left waiting
+    stood, rests = slider(page).evaluate(DRAG, positions)
+    seen = np.array(stood)  # [steps, clocks, hands, (x, y)]
+    assert len(sent) <= rests  # none where the page is never left waiting
     for hand, shift in ((0, 0), (1, 4)):
         rows = table[np.array(positions) + shift].reshape(len(positions), 10, 2)  # (sin, cos)
         np.testing.assert_allclose(seen[:, :, hand], rows[..., ::-1], atol=1e-9)
-    page.wait_for_url(re.compile("pos_at=99"))  # at rest the link says where
+    linked(page, "pos_at=99")  # at rest the link says where
     assert sent
 
 
@@ -116,7 +122,7 @@ def test_keys_turn_the_hands_and_stay_here(open_at: Open) -> None:
         page.keyboard.press(key)
         at(page, position)
     assert not [key for key in page.evaluate("window.pressed") if key.startswith("Arrow")]
-    page.wait_for_url(re.compile("pos_at=0"))
+    linked(page, "pos_at=0")
     assert slider(page).get_attribute("aria-valuetext") == "position 0"
 
 
@@ -128,18 +134,18 @@ def test_a_rest_moves_nothing_and_a_move_meanwhile_is_kept(open_at: Open) -> Non
     for _ in range(5):
         page.keyboard.press("ArrowRight")
     at(page, 16)
-    page.wait_for_url(re.compile("pos_at=16"))
-    idle(page)
+    linked(page, "pos_at=16")
     at(page, 16)  # still: the answer to the first rest has not brought the hands back
 
 
-# Where the first hand's tip stood, across, from now until the playing ends.
+# Where the first hand's tip stood, across, from a click on Play until the playing ends.
 STOOD = """() => new Promise((resolve) => {
     const root = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")].map((h) => h.shadowRoot)
         .find((r) => r?.querySelector(".clocks"));
     const hand = root.querySelector(".hand"), seen = new Set();
     const look = () => { seen.add(+hand.getAttribute("x2"));
         root.querySelector("button").textContent === "Pause" ? requestAnimationFrame(look) : resolve([...seen]); };
+    root.querySelector("button").click();
     look();
 })"""
 
@@ -151,13 +157,12 @@ def between(stood: list[float], n_positions: int) -> list[float]:
 
 
 def test_playing_glides_pauses_and_ends(open_at: Open) -> None:
-    page = open_at("clock", pos_length="5", pos_at="0", pos_k="0")
-    at(page, 0)
-    page.get_by_role("button", name="Play").click()
-    assert between(page.evaluate(STOOD), 5)  # it glides
-    at(page, 4)
+    page = open_at("clock", pos_length="100", pos_at="95", pos_k="0")
+    at(page, 95)
+    assert between(page.evaluate(STOOD), 100)  # it glides
+    at(page, 99)
     page.get_by_role("button", name="Play").wait_for()  # it has ended
-    page.wait_for_url(re.compile("pos_at=4"))
+    linked(page, "pos_at=99")
     page.get_by_role("button", name="Play").click()  # and begins again
     page.get_by_role("button", name="Pause").click()
     idle(page)
@@ -170,7 +175,6 @@ def test_less_motion_is_respected(open_at: Open) -> None:
     """Where a reader asks for less motion, the hands do not glide: they stand at whole positions only."""
     page = open_at("clock", pos_length="4", pos_at="0", pos_k="0")
     page.emulate_media(reduced_motion="reduce")
-    page.get_by_role("button", name="Play").click()
     assert not between(page.evaluate(STOOD), 4)
 
 
@@ -212,8 +216,7 @@ def test_a_click_on_the_overview_redraws_the_window_at_full_precision(open_at: O
     assert "pooled 20×" in overview.locator("xpath=..").inner_text()
     drawn(page, "Full precision: positions 0 to 23, dimensions 0 to 9")
     overview.click(position=cell(overview, 100, 60))
-    page.wait_for_url(re.compile(r"pos_row=\d+"))
-    idle(page)
+    linked(page, r"pos_row=\d+")
     row, col = int(query(page)["pos_row"]), int(query(page)["pos_col"])
     assert 2000 <= row < 2020 and 100 < col < 200
     window = drawn(page, f"Full precision: positions {row:,} to {row + 23:,}, dimensions {col} to {col + 9}")
@@ -291,6 +294,7 @@ def test_a_chart_fills_its_column_when_that_changes(open_at: Open) -> None:
     before = plot.bounding_box()["width"]
     page.set_viewport_size({"width": 700, "height": 900})
     page.wait_for_function("([plot, before]) => plot.getBoundingClientRect().width < before", arg=[plot.element_handle(), before])
+    idle(page)
     column = page.locator("canvas[data-drawn]").first.locator("xpath=ancestor::figure").bounding_box()
     assert plot.bounding_box()["x"] + plot.bounding_box()["width"] <= 700
     assert plot.bounding_box()["x"] == pytest.approx(column["x"], abs=1)
@@ -324,15 +328,13 @@ def test_the_schemes_stand_in_their_order(open_at: Open, width: int) -> None:
 def test_longer_than_trained_by_hand(open_at: Open) -> None:
     page = open_at("experiments", source="the cat sat on the mat")
     page.get_by_role("button", name="Go on longer than trained").click()
-    page.wait_for_url(re.compile("pos_experiment=longer"))
-    idle(page)
+    linked(page, "pos_experiment=longer")
     main = page.get_by_test_id("stMain")
     before = main.get_by_test_id("stAlert").inner_text()
     assert "begun 8 places later: sinusoidal" in before
     main.get_by_role("slider", name="Places later").focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_url(re.compile("pos_moved=12"))
-    idle(page)
+    linked(page, "pos_moved=12")
     after = main.get_by_test_id("stAlert").inner_text()
     assert "begun 12 places later" in after and after != before
     assert main.locator("table").last.inner_text().count("猫 坐在 垫子 上") >= 4  # at place 0 all three, and one anywhere
@@ -341,8 +343,8 @@ def test_longer_than_trained_by_hand(open_at: Open) -> None:
 def test_a_section_is_chosen_by_hand_and_by_link(open_at: Open) -> None:
     page = open_at("waves")
     page.get_by_role("radio", name="Similarity").or_(page.get_by_role("button", name="Similarity")).first.click()
-    page.wait_for_url(re.compile("pos_section=similarity"))
+    linked(page, "pos_section=similarity")
     drawn(page, "⟨PE(p), PE(q)⟩, 100 positions")
     page.go_back()
-    page.wait_for_url(lambda url: "pos_section" not in url)
+    linked(page, lambda url: "pos_section" not in url)
     page.locator(".main-svg").first.wait_for()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import Line, idle, open_page, until
+from tests.browser.helpers import Line, idle, linked, open_page, until
 from viz_core.analysis.ledger import ledger
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -77,10 +76,10 @@ def test_typing_filters_at_once_and_the_link_follows(open_shapes: Open) -> None:
     expected = [x.name for x in LINES if "scores" in f"{x.name} {x.stage.meaning}".lower() and x.name.startswith("decoder")]
     assert names(page) == expected and len(expected) == 12  # raw, scaled and masked of four attentions
     count(page, f"{len(expected)} of {len(LINES)} stages")
-    page.wait_for_url(re.compile(r"shapes_filter=decoder(\+|%20)SCORES\b"))
-    idle(page)
+    linked(page, r"shapes_filter=decoder(\+|%20)SCORES\b")
     assert names(page) == expected and box(page).input_value() == "decoder SCORES"
     page.reload()
+    idle(page)
     count(page, f"{len(expected)} of {len(LINES)} stages")
     assert names(page) == expected and query(page) == {"shapes_filter": "decoder SCORES"}
 
@@ -89,11 +88,9 @@ def test_block_and_part_filter_and_back_undoes(open_shapes: Open) -> None:
     page = open_shapes()
     box(page, "Block").select_option("Decoder layer 1")
     count(page, f"{sum(x.stage.block == 'Decoder layer 1' for x in LINES)} of {len(LINES)} stages")
-    page.wait_for_url(re.compile("shapes_block=Decoder"))
-    idle(page)
+    linked(page, "shapes_block=Decoder")
     box(page, "Part").select_option("feed-forward")
-    page.wait_for_url(re.compile("shapes_part=feed"))
-    idle(page)
+    linked(page, "shapes_part=feed")
     assert names(page) == [f"decoder.layers.1.ffn.{leaf}" for leaf in ("pre_act", "post_act", "out")]
     page.go_back()
     expect(box(page, "Part")).to_have_value("all")
@@ -110,8 +107,7 @@ def test_an_answer_takes_back_nothing_that_was_typed_meanwhile(open_shapes: Open
     until(page, lambda: line.finished > 0)
     page.keyboard.press("t")
     line.arrive()
-    page.wait_for_url(re.compile("shapes_filter=normt(&|$)"))
-    idle(page)
+    linked(page, "shapes_filter=normt(&|$)")
     assert box(page).input_value() == "normt"
 
 
@@ -121,8 +117,7 @@ def test_what_is_typed_is_data(open_shapes: Open, text: str) -> None:
     box(page).fill(text)
     expect(page.locator(".nothing")).to_be_visible()
     count(page, f"0 of {len(LINES)} stages")
-    page.wait_for_url(re.compile("shapes_filter="))
-    idle(page)
+    linked(page, "shapes_filter=")
     page.reload()
     idle(page)
     assert box(page).input_value() == text[:200] and names(page) == []
@@ -134,15 +129,14 @@ def test_further_columns(open_shapes: Open) -> None:
     page.get_by_role("button", name="FLOPs", exact=True).click()
     expect(page.locator(".head .cell")).to_have_count(5)
     expect(row(page, "logits").locator(".cell").last).to_have_text(f"{2 * 5 * 32 * 1000:,}")
-    page.wait_for_url(re.compile("shapes_columns=FLOPs"))
+    linked(page, "shapes_columns=FLOPs")
 
 
 def test_a_name_opens_its_stage(open_shapes: Open) -> None:
     page = open_shapes()
     row(page, "encoder.embed").locator("button").click()
     page.locator("h1").filter(has_text="How does one token").wait_for()
-    page.wait_for_url(re.compile("stage=encoder.embed"))
-    idle(page)
+    linked(page, "stage=encoder.embed")
     assert urlsplit(page.url).path == "/step_by_step"
 
 
