@@ -25,11 +25,13 @@ SHORT = {"preset": "000", "source": "the cat sat on the mat", "target": "x y"}
 TIPS = """faces => faces.map((face) =>
     [...face.querySelectorAll(".hand")].reverse().map((h) => [+h.getAttribute("x2"), -h.getAttribute("y2")]))"""
 
-# One slider position a frame, as a hand drags it; resolves to the tips that were drawn at each, and how often the next
-# one came so late that the slider was at rest.
+# One slider position a frame, as a hand drags it; resolves to the tips that were drawn at each, how much was sent to the
+# server meanwhile, and how often the next position came so late that the slider was at rest.
 DRAG = """async (slider, positions) => {
     const faces = [...slider.getRootNode().querySelectorAll(".faces figure")], tips = TIPS, seen = [];
-    let last = performance.now(), rests = 0;
+    const send = WebSocket.prototype.send;
+    let last = performance.now(), sent = 0, rests = 0;
+    WebSocket.prototype.send = function (data) { sent += 1; send.call(this, data); };
     const look = () => { const now = performance.now(); rests += now - last > 390; last = now; };
     for (const position of positions) {
         look();
@@ -39,7 +41,8 @@ DRAG = """async (slider, positions) => {
         seen.push(tips(faces));
     }
     look();
-    return [seen, rests];
+    WebSocket.prototype.send = send;
+    return [seen, sent, rests];
 }""".replace("TIPS", TIPS)
 
 
@@ -75,32 +78,21 @@ def tips(page: Page) -> np.ndarray:
     return np.array(page.locator(".faces figure").evaluate_all(TIPS))
 
 
-def listen(page: Page) -> list[str]:
-    """What the page sends to the server from now on; to be called before it is opened."""
-    sent: list[str] = []
-    page.on("websocket", lambda ws: ws.on("framesent", lambda payload: sent.append(str(payload))))
-    return sent
-
-
 # ---------------------------------------------------------------- clock hands
 
 
-def test_the_hands_follow_the_slider_without_the_server(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = new_page()
-    sent = listen(page)
-    open_page(page, f"{serve()}/positions?{urlencode(SHORT | {'pos_section': 'clock', 'pos_k': '4', 'pos_at': '0'})}")
-    slider(page)
+def test_the_hands_follow_the_slider_without_the_server(open_at: Open) -> None:
+    page = open_at("clock", pos_k="4", pos_at="0")
+    at(page, 0)
     table = waves(110, 20)
-    sent.clear()
     positions = list(range(0, 100, 3))
-    stood, rests = slider(page).evaluate(DRAG, positions)
+    stood, sent, rests = slider(page).evaluate(DRAG, positions)
+    assert sent <= rests  # none where the page is never left waiting
     seen = np.array(stood)  # [steps, clocks, hands, (x, y)]
-    assert len(sent) <= rests  # none where the page is never left waiting
     for hand, shift in ((0, 0), (1, 4)):
         rows = table[np.array(positions) + shift].reshape(len(positions), 10, 2)  # (sin, cos)
         np.testing.assert_allclose(seen[:, :, hand], rows[..., ::-1], atol=1e-9)
-    linked(page, "pos_at=99")  # at rest the link says where
-    assert sent
+    linked(page, "pos_at=99")  # at rest the server is told
 
 
 def test_the_numbers_are_those_of_the_table(open_at: Open) -> None:
