@@ -25,11 +25,16 @@ def focus(at: Focus) -> None:
     st.session_state.pop("shown", None)
 
 
+@st.fragment  # as on the Attention page: its reruns follow one another, where whole runs may overlap
+def page() -> None:
+    at = st.session_state.get("focus", ("encoder", 0, 1))
+    tiles = Tiles(np.stack([WEIGHTS, WEIGHTS[::-1]]), np.triu(np.ones((10, 10), bool), 1), (1, 1))
+    heads([grid("encoder", tiles, "largest", (10, 10))], at, key="heads", on_focus=focus)
+    shown = st.session_state.get("shown", (at[2],))
+    lines(WEIGHTS, TOKENS, TOKENS, shown, st.session_state.get("locked"), "Lines", key="lines", identity=str(at), on_lock=lock,
+          on_heads=choose)  # fmt: skip
+    st.text(f"focus {at}; locked {st.session_state.get('locked')}; shown {shown}")
+
+
 st.set_page_config(layout="wide")
-at = st.session_state.get("focus", ("encoder", 0, 1))
-tiles = Tiles(np.stack([WEIGHTS, WEIGHTS[::-1]]), np.triu(np.ones((10, 10), bool), 1), (1, 1))
-heads([grid("encoder", tiles, "largest", (10, 10))], at, key="heads", on_focus=focus)
-shown = st.session_state.get("shown", (at[2],))
-lines(WEIGHTS, TOKENS, TOKENS, shown, st.session_state.get("locked"), "Lines", key="lines", identity=str(at), on_lock=lock,
-      on_heads=choose)  # fmt: skip
-st.text(f"focus {at}; locked {st.session_state.get('locked')}; shown {shown}")
+page()
