@@ -52,8 +52,7 @@ LISTEN = """(() => {
 
 # True once the app is connected, has answered what was asked of it, shows no skeleton, has drawn every visible chart
 # and component (whose scripts arrive after their empty elements) and has its fonts and images: without a break for
-# longer than Streamlit ever delays a request, and for some frames, as a page that is busy is seldom asked. Each call
-# starts a count of its own.
+# `quiet` milliseconds and for some frames, as a page that is busy is seldom asked. Each call starts a count of its own.
 IDLE = """([call, quiet]) => {
     const all = (selector) => [...document.querySelectorAll(selector)];
     const app = document.querySelector("[data-testid='stApp']");

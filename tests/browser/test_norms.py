@@ -76,7 +76,7 @@ def test_another_depth_is_another_run(open_at: Open) -> None:
     before = drawn(page)[0]["last"]
     page.get_by_test_id("stMain").get_by_role("slider", name="Depth").focus()
     page.keyboard.press("ArrowRight")
-    linked(page, lambda url: "norm_depth=5" in url)
+    linked(page, "norm_depth=5")
     assert "5 layers" in page.get_by_text("Untrained, xavier").inner_text() and drawn(page)[0]["last"] != before
 
 

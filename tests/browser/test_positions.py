@@ -168,6 +168,7 @@ def test_less_motion_is_respected(open_at: Open) -> None:
     page = open_at("clock", pos_length="4", pos_at="0", pos_k="0")
     page.emulate_media(reduced_motion="reduce")
     assert not between(page.evaluate(STOOD), 4)
+    at(page, 3)  # and yet they went to the end
 
 
 def test_the_planes_of_rope_turn_and_their_score_stays(open_at: Open) -> None:
