@@ -4,7 +4,6 @@ from viz_core.ui import documents
 from viz_core.ui.frame import open_page
 
 open_page(
-    "documents",
     "Five documents, one model: where do they agree?",
     "Five texts explain the Transformer, each with code of its own. Here each is a preset of one model.",
 )

@@ -4,7 +4,6 @@ from viz_core.ui import home
 from viz_core.ui.frame import open_page
 
 lab = open_page(
-    "home",
     "Watch a Transformer read your sentence",
     "Type a sentence at the left and a real Transformer computes on it, here and now: at first a small translator that was "
     "trained for this app. Every tensor on its way from word to prediction can be opened, named and checked. "

@@ -4,7 +4,6 @@ from viz_core.ui.frame import open_page
 from viz_core.ui.masks import masks
 
 open_page(
-    "masks",
     "Who may look at whom, and what happens when a mask is wrong?",
     "Attention lets every token look at every other one. A mask takes some of that away: padding, which says nothing, and "
     "the future, which is still to be predicted.",

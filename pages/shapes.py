@@ -6,7 +6,6 @@ from viz_core.ui import shapes
 from viz_core.ui.frame import open_page
 
 lab = open_page(
-    "shapes",
     "What shape is every tensor, and what does it cost?",
     "Every tensor of this run in the order in which it is computed. Look for the heads (H) that come and go inside attention, "
     "and for the squares of tokens (T × S) between them. A click on a name opens it in Step by step.",

@@ -4,7 +4,7 @@ from viz_core.ui.frame import open_page
 from viz_core.ui.proof import proof_line
 from viz_core.ui.steps import modes, step_by_step
 
-lab = open_page("step_by_step", "How does one token become a prediction?")
+lab = open_page("How does one token become a prediction?")
 if lab.capture is not None:
     modes(lab)
     step_by_step()

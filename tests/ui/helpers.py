@@ -11,3 +11,9 @@ def canvas_headers(at: AppTest) -> list[dict[str, Any]]:
     """What the canvases, grids and lines of a page were given, without their numbers."""
     found = [element.proto.bytes for element in at.get("bidi_component")]
     return [json.loads(data[4 : 4 + struct.unpack("<I", data[:4])[0]]) for data in found if data[4:5] == b"{"]
+
+
+def by_name(widgets: Any, name: str) -> Any:
+    """The widget that shows a setting, whichever of its identities is on the page: "set_seed", "set_seed--1", ..."""
+    (found,) = (w for w in widgets if w.key == f"set_{name}" or str(w.key).startswith(f"set_{name}--"))
+    return found

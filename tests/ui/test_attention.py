@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import canvas_headers
+from tests.ui.helpers import by_name, canvas_headers
 from viz_core.analysis import attention as numbers
 from viz_core.figures.attention import number
 from viz_core.presets import PRESETS
@@ -138,10 +138,10 @@ def test_a_kept_run_is_compared_and_shapes_that_differ_are_said(open_at: Open) -
     assert "**A**" in text(at)
     now = at.session_state["lab_setup"]
     assert unpacked(now.view("att_a"))[0] == replace(now, views=())
-    at.text_area(key="set_source").set_value("a longer sentence than the one that was there").run()
+    by_name(at.text_area, "source").set_value("a longer sentence than the one that was there").run()
     sound(at)
     assert "so no difference is drawn" in text(at)
-    at.number_input(key="set_seed").set_value(5).run()
+    by_name(at.number_input, "seed").set_value(5).run()
     sound(at)
     at.button(key="att_drop").click().run()
     sound(at)
@@ -172,7 +172,7 @@ def test_tokens_are_grouped_by_word_on_request(open_at: Open) -> None:
     at = open_at(characters)
     (drawn,) = [p for p in canvas_headers(at) if "queries" in p]
     assert len(drawn["queries"]) == 7
-    at.toggle(key="set_att_words").set_value(True).run()
+    by_name(at.toggle, "att_words").set_value(True).run()
     sound(at)
     (drawn,) = [p for p in canvas_headers(at) if "queries" in p]
     (matrix,) = [p["panels"][0] for p in canvas_headers(at) if "panels" in p]

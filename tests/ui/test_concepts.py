@@ -67,8 +67,8 @@ def test_its_link_is_understood_and_comes_back(document: str, place: Place) -> N
     assert setup.preset == document or setup.card
     for name in ("stage", "source", "target", "tokenizer"):
         assert getattr(setup, name) == place.state.get(name, getattr(setup, name))
-    params, too_long = to_link(setup)
-    assert not too_long
+    params, left_out = to_link(setup)
+    assert not left_out.name
     assert from_link(params) == (setup, [])
 
 

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.helpers import by_name
 from viz_core.concepts import CONCEPTS, FAULTS, Place, places
 from viz_core.presets import PRESETS, TOPICS
 from viz_core.run import build
@@ -122,7 +123,7 @@ def test_a_button_loads_its_preset_and_stays(page: AppTest, name: str) -> None:
     if start != "003":
         page.query_params["preset"] = start
         sound(page.run())
-    page.text_area(key="set_source").set_value("my own words").run()
+    by_name(page.text_area, "source").set_value("my own words").run()
     button = page.button(key=f"documents_load_{name}")
     assert button.label == f"Load {name}" and not button.disabled
     sound(button.click().run())
@@ -136,7 +137,7 @@ def test_a_button_loads_its_preset_and_stays(page: AppTest, name: str) -> None:
 
 
 def test_a_changed_preset_says_what_is_changed_and_can_be_loaded_afresh(page: AppTest) -> None:
-    sound(page.select_slider(key="set_n_heads").set_value(8).run())
+    sound(by_name(page.select_slider, "n_heads").set_value(8).run())
     assert loaded(page) == f"Loaded now: **{PRESETS['003'].title}**, with `n_heads` changed."
     button = page.button(key="documents_load_003")
     assert button.label == "Load 003" and not button.disabled

@@ -10,6 +10,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.helpers import by_name
 from viz_core.analysis import masks as numbers
 from viz_core.concepts import PADDED
 from viz_core.figures.attention import number
@@ -114,7 +115,7 @@ def test_the_example_is_one_click_away(open_at: Open) -> None:
     assert at.session_state["lab_setup"].source != PADDED["source"]
     at.button(key="mask_example").click().run()
     sound(at)
-    assert at.session_state["lab_setup"].source == PADDED["source"] and at.text_area(key="set_source").value == PADDED["source"]
+    assert at.session_state["lab_setup"].source == PADDED["source"] and by_name(at.text_area, "source").value == PADDED["source"]
     assert not [b for b in at.button if b.key == "mask_example"]
     assert "blocked: padding" in text(at)
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.helpers import by_name
 from viz_core.config import CHOICES
 from viz_core.limits import MAX_CAPTURE_BYTES
 from viz_core.presets import PRESETS
@@ -64,8 +65,8 @@ def status(at: AppTest) -> str:
 
 
 def components(at: AppTest) -> int:
-    """Canvases and drawings on the page."""
-    return len(at.get("bidi_component"))
+    """Canvases and drawings on the page; what the tab holds is not to be seen."""
+    return sum(e.proto.component_name != "attention_lab_tab" for e in at.get("bidi_component"))
 
 
 def said(at: AppTest) -> str:
@@ -84,7 +85,7 @@ def here(at: AppTest) -> str:
 
 
 def typed(at: AppTest, side: str) -> str:
-    return at.text_area(key=f"set_{side}").value
+    return by_name(at.text_area, side).value
 
 
 # ---------------------------------------------------------------- what is on the pages
@@ -202,8 +203,8 @@ def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
         sound(at.run())
         assert here(at) == name
         assert formula(at) == table[name].formula
-        assert jumps(at).selectbox(key="set_walk_Chapter").value == table[name].block
-        assert jumps(at).selectbox(key="set_walk_Operation").value == table[name].leaf
+        assert by_name(jumps(at).selectbox, "walk_Chapter").value == table[name].block
+        assert by_name(jumps(at).selectbox, "walk_Operation").value == table[name].leaf
         assert at.toggle(key="walk_norms").value or not table[name].inside_norm
         assert not at.warning and components(at) == 3
 
@@ -234,7 +235,7 @@ def test_a_page_alone_goes_through_app_py(page: str) -> None:
     at.query_params["seed"] = "5"
     sound(at.run())
     assert at.title[0].value.startswith(PAGES[page])
-    assert at.number_input(key="set_seed").value == 5
+    assert by_name(at.number_input, "seed").value == 5
 
 
 # ---------------------------------------------------------------- moving
@@ -283,20 +284,20 @@ def test_the_tour_has_eight_stops(open_at: Open, preset: str) -> None:
 
 def test_the_boxes_jump(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny())
-    sound(jumps(at).selectbox(key="set_walk_Chapter").set_value("Decoder layer 0").run())
+    sound(by_name(jumps(at).selectbox, "walk_Chapter").set_value("Decoder layer 0").run())
     assert here(at) == "decoder.layers.0.resid_pre"
-    sound(jumps(at).selectbox(key="set_walk_Section").set_value("Cross-attention").run())
+    sound(by_name(jumps(at).selectbox, "walk_Section").set_value("Cross-attention").run())
     assert here(at) == "decoder.layers.0.cross_attn.q"
-    sound(jumps(at).selectbox(key="set_walk_Operation").set_value("weights").run())
+    sound(by_name(jumps(at).selectbox, "walk_Operation").set_value("weights").run())
     assert here(at) == "decoder.layers.0.cross_attn.weights"
 
 
-@pytest.mark.parametrize("box", ["set_walk_Chapter", "set_walk_Section", "set_walk_Operation"])
+@pytest.mark.parametrize("box", ["walk_Chapter", "walk_Section", "walk_Operation"])
 def test_an_answer_to_an_older_page_breaks_nothing(open_at: Open, box: str) -> None:
     """While keys are pressed in a hurry, a browser may still report a choice that the page no longer offers."""
     at = jumps(open_at("step_by_step", **tiny(stage="encoder.layers.0.self_attn.q")))
-    at.selectbox(key=box).options.append("something else")
-    sound(at.selectbox(key=box).set_value("something else").run())
+    by_name(at.selectbox, box).options.append("something else")
+    sound(by_name(at.selectbox, box).set_value("something else").run())
     assert typed(at, "source") and here(at)
 
 
@@ -313,7 +314,7 @@ def test_the_selected_sentence_and_head(open_at: Open) -> None:
 
 def test_changing_the_heads_says_what_follows(open_at: Open) -> None:
     at = open_at()
-    sound(at.select_slider(key="set_n_heads").set_value(3).run())
+    sound(by_name(at.select_slider, "n_heads").set_value(3).run())
     assert "d_model is now 33: it splits into 3 equal heads." in said(at)
     assert link(at)["n_heads"] == "3" and link(at)["d_model"] == "33"
     sound(at.run())
@@ -341,7 +342,7 @@ def test_all_switches_are_there_and_work(open_at: Open, page: str) -> None:
 
 def test_a_new_preset_keeps_the_text(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny(source="mine", stage="decoder.layers.0.cross_attn.weights"))
-    sound(at.selectbox(key="set_model").set_value("003").run())
+    sound(by_name(at.selectbox, "model").set_value("003").run())
     assert typed(at, "source") == "mine"
     assert link(at)["preset"] == "003" and "stage" not in link(at)
     assert not at.warning
@@ -351,7 +352,7 @@ def test_the_setup_follows_to_the_next_page_and_back(open_at: Open) -> None:
     at = open_at(**tiny(source="mine", seed="5"))
     for page in ("step_by_step", "home"):
         sound(at.switch_page(f"pages/{page}.py").run())
-        assert typed(at, "source") == "mine" and at.number_input(key="set_seed").value == 5
+        assert typed(at, "source") == "mine" and by_name(at.number_input, "seed").value == 5
         assert link(at)["seed"] == "5"
 
 
@@ -366,7 +367,7 @@ def test_the_same_link_is_the_same_state(open_at: Open) -> None:
 def test_typed_ids_are_read_as_numbers(open_at: Open) -> None:
     at = sound(open_at(**tiny(tokenizer="ids", source="5 6, 7", target="8 9")))
     assert "source 3 tokens" in status(at) and not at.warning
-    sound(at.text_area(key="set_source").set_value("5 cat").run())
+    sound(by_name(at.text_area, "source").set_value("5 cat").run())
     assert "holds a word that is no id" in said(at)
     assert typed(at, "source") == "5 cat"
 
@@ -374,13 +375,13 @@ def test_typed_ids_are_read_as_numbers(open_at: Open) -> None:
 def test_back_takes_the_links_state_and_keeps_what_is_too_long_for_it(open_at: Open) -> None:
     long = "word " * 2000
     at = open_at("step_by_step", **tiny(position="none"))
-    sound(at.text_area(key="set_source").set_value(long).run())
+    sound(by_name(at.text_area, "source").set_value(long).run())
     assert "leaves the text out" in said(at) and "source" not in at.query_params
     earlier = link(at)
     at.query_params.clear()
     at.query_params.update(earlier | {"seed": "1"})  # as Back, or an edit of the address
     sound(at.run())
-    assert at.number_input(key="set_seed").value == 1
+    assert by_name(at.number_input, "seed").value == 1
     assert typed(at, "source") == long
 
 
@@ -412,7 +413,7 @@ def test_too_large_a_model_is_not_built(open_at: Open, page: str, monkeypatch: p
     monkeypatch.setattr("viz_core.ui.cache.cached_run", lambda *given: ran.append(given))
     at = sound(open_at(page, n_heads="16", d_model="1024", d_ff="4096", n_encoder_layers="48"))
     assert "parameters and the limit is 150,000,000: lower d" in said(at).replace("\\", "")
-    assert at.select_slider(key="set_n_encoder_layers").value == 48  # and it can be turned back
+    assert by_name(at.select_slider, "n_encoder_layers").value == 48  # and it can be turned back
     assert not ran and not any("parameters, untrained" in c.value for c in at.caption)
 
 
@@ -443,7 +444,7 @@ BAD: dict[str, tuple[str, str]] = {  # name → (what is typed, a part of what i
 def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind: str) -> None:
     text, sentence = BAD[kind]
     at = open_at(page, **tiny())
-    sound(at.text_area(key=f"set_{side}").set_value(text).run())
+    sound(by_name(at.text_area, side).set_value(text).run())
     assert typed(at, side) == text  # nothing typed is lost
     ran = any("parameters, untrained" in c.value for c in at.caption)
     if side == "target" and not text.strip():
@@ -472,7 +473,7 @@ def test_a_model_of_one_stack_has_one_box(open_at: Open, page: str, preset: str,
     at = open_at(page, **tiny(preset, **more))
     side, gone = ("source", "target") if preset == "003" else ("target", "source")
     assert not [t for t in at.text_area if t.key == f"set_{gone}"]
-    sound(at.text_area(key=f"set_{side}").set_value(text).run())
+    sound(by_name(at.text_area, side).set_value(text).run())
     assert typed(at, side) == text
     assert bool(text) == any("parameters, untrained" in c.value for c in at.caption)
     assert bool(text) or "nothing to read yet" in said(at)
@@ -508,7 +509,7 @@ def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, page: str, para
     if "The link says" in said(at):  # the default took its place: the page works, and the address is mended
         assert components(at) == COMPONENTS[page]
         assert not set(params.items()) & set(kept.items()) - {("n_heads", "2")}
-        sound(at.text_area(key="set_source").set_value("now this").run())
+        sound(by_name(at.text_area, "source").set_value("now this").run())
         assert "The link says" not in said(at)
 
 
@@ -527,7 +528,7 @@ def test_words_that_share_an_id_are_named_as_typed(open_at: Open) -> None:
 
 def test_two_visitors_do_not_see_each_other(open_at: Open) -> None:
     one, two = open_at(**tiny(source="one")), open_at(**tiny(source="two"))
-    sound(one.text_area(key="set_source").set_value("one more").run())
+    sound(by_name(one.text_area, "source").set_value("one more").run())
     sound(two.run())
     assert (typed(one, "source"), typed(two, "source")) == ("one more", "two")
 

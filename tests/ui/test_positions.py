@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
 
 from tests.tolerances import EXACT, TABLE
+from tests.ui.helpers import by_name
 from viz_core.config import CHOICES
 from viz_core.experiments.longer import CHECKPOINTS, longer, longer_verdict
 from viz_core.experiments.order import reorder, swap
@@ -205,7 +206,7 @@ def test_the_section_is_in_the_link(open_at: Open) -> None:
 def test_a_view_that_is_not_to_be_had_is_said(open_at: Open) -> None:
     at = open_at("waves", pos_length="20", pos_at="70")
     assert "Position in the formula 70 is not there; 19 is shown." in words(at)
-    assert at.slider(key="set_pos_at").value == 19
+    assert by_name(at.slider, "pos_at").value == 19
     at = open_at("waves", pos_base="77")
     assert "Base ` 77 ` is not to be had here; ` 10000 ` is shown." in words(at)
     at = open_at("schemes", pos_scheme="rope", pos_query="900")
@@ -241,7 +242,7 @@ def test_the_window_holds_the_tables_own_cells(open_at: Open) -> None:
     at = open_at("matrix", pos_length="5000", pos_width="512", pos_row="3000", pos_col="40")
     window = panels(at)["Full precision: positions 3,000 to 3,023, dimensions 40 to 49"]
     np.testing.assert_allclose(window, sinusoidal(5000, 512)[3000:3024, 40:50], atol=TABLE)
-    sound(at.number_input(key="set_pos_row").set_value(10).run())
+    sound(by_name(at.number_input, "pos_row").set_value(10).run())
     assert "Full precision: positions 10 to 33, dimensions 40 to 49" in panels(at)
     at = open_at("matrix", pos_length="5000", pos_width="512", pos_row="4999", pos_col="511")
     assert "Full precision: positions 4,976 to 4,999, dimensions 502 to 511" in panels(at)
@@ -413,9 +414,9 @@ def test_the_verdict_is_the_experiments(open_at: Open) -> None:
 def test_two_words_of_your_choice(open_at: Open) -> None:
     at = open_at("experiments", source="the cat sat on")
     assert "and then: ` the ` ` on ` ` sat ` ` cat `" in words(at)
-    sound(at.selectbox(key="set_pos_a").set_value(0).run())
+    sound(by_name(at.selectbox, "pos_a").set_value(0).run())
     assert link(at)["pos_a"] == "0" and "and then: ` on ` ` cat ` ` sat ` ` the `" in words(at)
-    sound(at.selectbox(key="set_pos_b").set_value(0).run())
+    sound(by_name(at.selectbox, "pos_b").set_value(0).run())
     assert "A word cannot change places with itself" in words(at) and not at.success
 
 
@@ -438,7 +439,7 @@ def test_trained_weights_are_offered_what_they_can_read(open_at: Open) -> None:
     assert [o.content for o in group.proto.options] == ["Your sentence", "I love you", "the dog bites the man"]
     assert "and then: ` the ` ` man ` ` bites ` ` the ` ` dog `" in words(at) and at.success
     sound(at.button(key="pos_do_prepend").click().run())
-    sound(at.text_input(key="set_pos_front").set_value("zebra$x$").run())
+    sound(by_name(at.text_input, "pos_front").set_value("zebra$x$").run())
     assert "These weights do not know" in words(at)
     at.query_params["pos_sentence"] = "狗咬人"
     assert "Sentence ` 狗咬人 ` is not to be had here; ` yours ` is shown." in words(sound(at.run()))
@@ -469,7 +470,7 @@ def test_every_experiment_has_its_button(open_at: Open) -> None:
     assert len(orders) > 1 and "pos_draw" in link(at)
     sound(at.button(key="pos_do_prepend").click().run())
     assert "in layer 0 the same two words score the same" in at.success[0].value and charts(at)
-    sound(at.text_input(key="set_pos_front").set_value("  ").run())
+    sound(by_name(at.text_input, "pos_front").set_value("  ").run())
     assert "There is no word to put in front: type one." in words(at)
     sound(at.button(key="pos_do_past").click().run())
     assert table(at)[0][2].startswith("max_len=20 is too short for 21 tokens")

@@ -7,6 +7,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from tests.ui.helpers import by_name
 from tests.ui.test_pages import APP, components, link, open_at, sound, tiny
 from viz_core.experiments.proof import FUSED, Check, Proof, prove
 from viz_core.run import build, prepare, trace
@@ -73,7 +74,7 @@ def test_a_step_of_the_walk_leaves_it_alone(open_at: Open, monkeypatch: pytest.M
 
 def test_a_change_of_the_model_is_proved_again(open_at: Open) -> None:
     at = sound(open_at("step_by_step", **tiny(**TEXT)))
-    sound(at.text_area(key="set_target").set_value("a b c d\ne").run())
+    sound(by_name(at.text_area, "target").set_value("a b c d\ne").run())
     params = tiny(source=TEXT["source"], target="a b c d\ne")
     assert f"({expected(params).numbers:,} numbers)" in said(at) and expected(params).numbers > expected(tiny(**TEXT)).numbers
 
@@ -86,7 +87,7 @@ def test_a_big_model_is_checked_when_asked(open_at: Open, monkeypatch: pytest.Mo
     assert "Checked on this machine" in said(at)
     sound(at.button(key="walk_next").click().run())
     assert "Checked on this machine" in said(at)  # the answer stays while the walk goes on
-    sound(at.number_input(key="set_seed").set_value(5).run())
+    sound(by_name(at.number_input, "seed").set_value(5).run())
     assert at.button(key="proof_ask") and not [c for c in at.caption if "largest difference" in c.value]
 
 

@@ -21,6 +21,7 @@ from viz_core.ui.setup import (
     MAX_SEED,
     RESOLVED,
     TOKENS,
+    LeftOut,
     Setup,
     from_link,
     ids,
@@ -30,11 +31,12 @@ from viz_core.ui.setup import (
     to_link,
     unpacked,
     with_field,
+    with_left_out,
     with_preset,
     with_view,
 )  # fmt: skip
 
-SELECTION = ("tokenizer", "seed", "device", "stage", "item", "attn_head", "source", "target")
+SELECTION = ("tokenizer", "seed", "device", "stage", "item", "attn_head", "chosen", "source", "target")
 NAMES = ("preset", *BY_FIELD, *SELECTION)
 each_preset = pytest.mark.parametrize("preset", PRESETS)
 each_control = pytest.mark.parametrize("control", CONTROLS, ids=lambda c: c.field)
@@ -51,12 +53,12 @@ def meaning(setup: Setup) -> dict[str, Any]:
 
 
 def assert_round_trip(setup: Setup) -> None:
-    params, too_long = to_link(setup)
-    assert not too_long
+    params, left_out = to_link(setup)
+    assert left_out == LeftOut()
     again, faults = from_link(params)
     assert faults == []
     assert meaning(again) == meaning(setup)
-    assert to_link(again) == (params, False)
+    assert to_link(again) == (params, LeftOut())
 
 
 # ---------------------------------------------------------------- round trips
@@ -76,7 +78,7 @@ def test_every_offered_value_survives_the_link(control: Any, preset: str) -> Non
         setup, _ = with_field(begin, control.field, value)
         params, _ = to_link(setup)
         before, after = meaning(begin), meaning(setup)
-        assert set(params) - {"preset"} == {f for f in BY_FIELD if before[f] != after[f]} & set(params)  # only differences
+        assert set(params) - {"preset", "chosen"} == {f for f in BY_FIELD if before[f] != after[f]} & set(params)
         assert all(isinstance(v, str) for v in params.values())
         assert_round_trip(setup)
 
@@ -240,22 +242,27 @@ def test_only_streamlits_own_parameters_pass_in_silence() -> None:
 def test_a_link_of_eight_kilobytes_still_holds_the_text() -> None:
     rest = len(urlencode({"preset": "000", "seed": "7", "source": ""}))
     most = replace(Setup(), seed=7, source="x" * (MAX_LINK_BYTES - rest))
-    assert to_link(most) == ({"preset": "000", "seed": "7", "source": most.source}, False)
-    assert to_link(replace(most, source=most.source + "x")) == ({"preset": "000", "seed": "7"}, True)
+    assert to_link(most) == ({"preset": "000", "seed": "7", "source": most.source}, LeftOut())
+    more = replace(most, source=most.source + "x")
+    params, left_out = to_link(more)
+    assert params == {"preset": "000", "seed": "7", "left_out": left_out.name}
+    assert with_left_out(from_link(params)[0], left_out.text) == more
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_bytes_count_as_they_are_written(side: str) -> None:
     text = "猫" * (MAX_LINK_BYTES // 9 + 1)  # three bytes each, three characters a byte
-    params, too_long = to_link(replace(Setup(), **{side: text}, seed=3))
-    assert too_long and params == {"preset": "000", "seed": "3"}
+    params, left_out = to_link(replace(Setup(), **{side: text}, seed=3))
+    assert left_out.name and params == {"preset": "000", "seed": "3", "left_out": left_out.name}
 
 
 @given(st.text(st.characters(), max_size=3000))  # with lone surrogates too
 def test_any_text_has_a_link(text: str) -> None:
-    params, too_long = to_link(replace(Setup(), source=text))
-    assert too_long == ("source" not in params and text != DEFAULT_SOURCE)
-    assert from_link(params)[0].source == (DEFAULT_SOURCE if too_long else text)
+    params, left_out = to_link(replace(Setup(), source=text))
+    assert bool(left_out.name) == ("source" not in params and text != DEFAULT_SOURCE)
+    opened, faults = from_link(params)
+    assert not faults and opened.source == (DEFAULT_SOURCE if left_out.name else text)
+    assert with_left_out(opened, left_out.text).source == text
 
 
 @given(st.text(st.characters(), max_size=3000), st.text(st.characters(), max_size=3000))
@@ -267,8 +274,10 @@ def test_a_whole_setup_is_one_text_however_long(source: str, target: str) -> Non
 
 def test_a_setup_kept_beside_leaves_a_link_that_it_does_not_fit() -> None:
     kept = packed(replace(Setup(), source="x" * MAX_LINK_BYTES))
-    params, too_long = to_link(with_view(replace(Setup(), source="a b"), att_a=kept))
-    assert too_long and "att_a" not in params
+    setup = with_view(replace(Setup(), source="a b"), att_a=kept)
+    params, left_out = to_link(setup)
+    assert left_out.name == params["left_out"] and "att_a" not in params
+    assert with_left_out(from_link(params)[0], left_out.text) == setup
     short = with_view(replace(Setup(), source="a b"), att_a=packed(replace(Setup(), source="& = 猫")))
     assert from_link(to_link(short)[0]) == (short, [])
 
@@ -379,3 +388,37 @@ def test_ids_may_be_typed() -> None:
     for wrong in ("cat", "-1", "1.5", "٣", "1" * 10):
         with pytest.raises(ValueError, match="source sentence 2 holds a word that is no id; type whole numbers"):
             ids("source", ["1", f"2 {wrong}"])
+
+
+# ---------------------------------------------------------------- sizes that follow
+
+
+@each_preset
+def test_heads_there_and_back_end_at_the_size_where_they_began(preset: str) -> None:
+    begin = start(preset)
+    for way in ([12, begin.config.n_heads], [7, 5, 11, 3, begin.config.n_heads]):
+        setup = begin
+        for heads in way:
+            setup, _ = with_field(setup, "n_heads", heads)
+            assert abs(setup.config.d_model - begin.config.d_model) <= heads / 2  # the nearest multiple of what was chosen
+        assert meaning(setup) == meaning(begin)
+
+
+def test_a_size_is_rounded_from_what_was_chosen_last() -> None:
+    setup, _ = with_field(start("001"), "d_model", 48)
+    setup, notes = with_field(setup, "n_heads", 5)
+    assert setup.config.d_model == 50 and notes == ["d_model is now 50: it splits into 5 equal heads."]
+    setup, notes = with_field(setup, "n_heads", 6)
+    assert setup.config.d_model == 48 and "chosen last" in notes[0]
+    setup, _ = with_field(setup, "d_model", 36)
+    assert with_field(setup, "n_heads", 4)[0].config.d_model == 36
+
+
+def test_what_was_chosen_is_in_the_link_and_checked_there() -> None:
+    setup, _ = with_field(start("000"), "n_heads", 5)
+    params, _ = to_link(setup)
+    assert params["chosen"] == "d_model:32,qk_dim:32"
+    assert_round_trip(setup)
+    for wrong in ("d_model:0", "d_model:1025", "d_model:auto", "n_heads:4", "d_model", "d_model:٣", "", "d_model:-4"):
+        again, ((written, _),) = from_link(params | {"chosen": wrong})
+        assert again.chosen == () and written == f"chosen={wrong}"

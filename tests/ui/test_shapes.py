@@ -14,6 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.model.small import SMALL
+from tests.ui.helpers import by_name
 from viz_core.analysis.ledger import ledger, statistics, with_statistics
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.presets import PRESETS
@@ -197,10 +198,10 @@ def test_trained_weights_give_way_to_another_size(open_shapes: Any, monkeypatch:
 
 def test_a_change_in_the_sidebar_is_marked_too(open_shapes: Any) -> None:
     at = open_shapes(**tiny(position="none"))
-    sound(at.text_area(key="set_target").set_value("one two three four five six").run())
+    sound(by_name(at.text_area, "target").set_value("one two three four five six").run())
     assert "target tokens 5 → 7" in prose(at)
     assert rows(at)["logits"]["was"] == {"2": "1 × 5 × 50"} and not rows(at)["encoder.embed"]["mark"]
-    sound(at.selectbox(key="set_position").set_value("alibi").run())
+    sound(by_name(at.selectbox, "position").set_value("alibi").run())
     assert "position none → alibi" in prose(at)
     assert {name.rpartition(".")[2] for name in marked(at, "new")} == {"bias"} and not marked(at)
 

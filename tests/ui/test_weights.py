@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import canvas_headers
+from tests.ui.helpers import by_name, canvas_headers
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 ROOT = Path(__file__).parents[2]
@@ -33,13 +33,13 @@ def status(at: AppTest) -> str:
 def test_every_page_with_every_weights(page: str, name: str) -> None:
     at = opened(page, weights=name)
     assert "parameters, trained" in status(at) and not at.warning
-    assert at.selectbox(key="set_model").value == name
+    assert by_name(at.selectbox, "model").value == name
 
 
 def test_a_newcomer_sees_the_translator() -> None:
     at = opened("home")
-    assert at.selectbox(key="set_model").value == "translator" and dict(at.query_params) == {}
-    assert at.text_area(key="set_source").value == catalogue()["translator"].examples[0][0]
+    assert by_name(at.selectbox, "model").value == "translator" and dict(at.query_params) == {}
+    assert by_name(at.text_area, "source").value == catalogue()["translator"].examples[0][0]
 
 
 def test_shipped_weights_come_with_the_app() -> None:
@@ -65,7 +65,7 @@ def test_only_switches_without_weights_are_offered() -> None:
     at = opened("home", weights="translator")
     keys = {s.key for s in (*at.select_slider, *at.selectbox, *at.number_input)}
     assert "set_position" in keys and not keys & {"set_d_model", "set_n_heads", "set_seed"}
-    assert at.selectbox(key="set_position").options == ["sinusoidal", "rope", "alibi", "none"]
+    assert by_name(at.selectbox, "position").options == ["sinusoidal", "rope", "alibi", "none"]
 
 
 needs_minilm = pytest.mark.skipif("minilm" not in set(catalogue()), reason="the MiniLM package is not installed")
@@ -85,6 +85,6 @@ def test_subwords_are_shown_as_such_and_grouped_on_request() -> None:
     at = opened("attention", weights="minilm", source="the embeddings", att_words="on")
     (lines,) = [header for header in canvas_headers(at) if "queries" in header]
     assert lines["queries"] == ["[CLS]", "the", "embeddings", "[SEP]"]
-    at.toggle(key="set_att_words").set_value(False).run()
+    by_name(at.toggle, "att_words").set_value(False).run()
     (lines,) = [header for header in canvas_headers(at) if "queries" in header]
     assert lines["queries"] == ["[CLS]", "the", "em", "##bed", "##ding", "##s", "[SEP]"]

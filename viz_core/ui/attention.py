@@ -36,6 +36,7 @@ from viz_core.ui.frame import (
     view,
     view_widget,
     widget,
+    widget_value,
     write_link,
 )  # fmt: skip
 from viz_core.ui.heads import Focus, heads
@@ -545,7 +546,7 @@ def _rollout(capture: Capture, available: Sequence[Kind], at: At) -> None:
 
 
 def _keep_after(name: str) -> None:
-    set_view(att_after=st.session_state[f"set_{name}"])
+    set_view(att_after=widget_value(name))
 
 
 # ---------------------------------------------------------------- break it

@@ -4,7 +4,6 @@
 differs from the preset, in the link; captures live in the shared store (`viz_core.ui.cache`), never in a session.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,23 +12,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 from PIL import Image
+from streamlit.runtime.pages_manager import PagesManager
 
 from viz_core.analysis.counts import Estimate, estimate
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS
+from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS
 from viz_core.presets import PRESETS
 from viz_core.text import AnyTokenizer, TokenizerKind
 from viz_core.ui.safe import code, escaped, words
 from viz_core.ui.setup import (
     CONTROLS,
     DEVICES,
+    LEFT_OUT,
     MAX_SEED,
     TEXTS,
     TOKENS,
     VIEW,
     Control,
+    LeftOut,
     Setup,
     changes,
     editable,
@@ -39,10 +41,13 @@ from viz_core.ui.setup import (
     sentences,
     to_link,
     with_field,
+    with_left_out,
     with_preset,
     with_view,
     with_weights,
 )  # fmt: skip
+from viz_core.ui.tab import tab
+from viz_core.ui.widgets import TOUCHED, chosen_meanwhile, touch, widget, widget_value
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.huggingface import hub_card, hub_is_open, problems
 
@@ -55,15 +60,15 @@ if TYPE_CHECKING:
 
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 MAX_NAMED = 6  # words outside the vocabulary that are named one by one
-ECHO_SECONDS = 1.5  # how long a browser may still send a value that the setup has overruled
 
-# Where a session keeps what: the setup and the setup as this page was entered; the link as written, whether it left
-# the text out, and whether it was left empty; the page; faults of the link and notes to show; whether a widget asked
-# for this run; values that were overruled; and two marks of the way into the frame.
-SETUP, ENTERED, LINK, TOO_LONG, BARE = "lab_setup", "lab_entered", "lab_link", "lab_too_long", "lab_bare"
-PAGE, FAULTS, NOTES, TOUCHED, OVERRULED = "lab_page", "lab_faults", "lab_notes", "lab_touched", "lab_overruled"
-HUB_NAME = "lab_hub"
-SHELL, DEEP = "_in_shell", "_deeplink"
+# Where a session keeps what: the setup and the setup as this page was entered; the link as written, and whether it was
+# left empty; what it leaves out and the tab holds, and the name of what is missing; the page; faults of the link and
+# notes to show; unusual values on offer; and the marks of the way into the frame.
+SETUP, ENTERED, LINK, BARE = "lab_setup", "lab_entered", "lab_link", "lab_bare"
+HELD, WANTED = "lab_held", "lab_wanted"
+PAGE, FAULTS, NOTES = "lab_page", "lab_faults", "lab_notes"
+HUB_NAME, UNUSUAL = "lab_hub", "lab_unusual"
+SHELL, ARRIVED = "lab_in_frame", "lab_arrived"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +128,30 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
         for s in specs
     }  # fmt: skip
     chosen = st.navigation(list(pages.values()))
-    if (target := st.session_state.pop(DEEP, None)) in pages:
-        st.switch_page(pages[target], query_params=st.query_params.to_dict())
-    _adopt_link(chosen.title)
+    if ARRIVED not in st.session_state:
+        _begin_again()
+    _adopt_link(chosen.title, tab(*_left_out()))
     _sidebar()
     write_link()
+    if chosen_meanwhile():
+        st.rerun()
     st.session_state[SHELL] = True
     try:
         chosen.run()
     finally:
         st.session_state[SHELL] = False
+
+
+def _begin_again() -> None:
+    """Run app.py from its beginning, with all that the browser sent.
+
+    On a fresh server a folder named pages/ makes Streamlit take the navigation from it: then a page's file may run without
+    its frame, and every widget has another identity than in later runs. One run is enough to end that, and nothing is
+    drawn in it yet.
+    """
+    st.session_state[ARRIVED] = True
+    PagesManager.uses_pages_directory = False
+    st.rerun()
 
 
 def _icon() -> Image.Image:
@@ -143,15 +162,10 @@ def _icon() -> Image.Image:
     return icon.resize((32, 32), Image.Resampling.NEAREST)
 
 
-def open_page(name: str, question: str, lead: str = "") -> Lab:
-    """First line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line.
-
-    A folder named pages/ beside app.py makes Streamlit run the page's file alone on a fresh server's first deep
-    link; then this goes back to app.py, which opens the page in its frame.
-    """
+def open_page(question: str, lead: str = "") -> Lab:
+    """First line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line."""
     if not st.session_state.get(SHELL):
-        st.session_state[DEEP] = name
-        st.switch_page("app.py", query_params=st.query_params.to_dict())
+        _begin_again()
     st.title(question, anchor=False)
     if lead:
         st.markdown(lead)
@@ -196,6 +210,8 @@ def change(**selection: Any) -> None:
     touch()
     st.session_state[SETUP] = replace(current(), **selection)
     st.session_state[FAULTS] = []
+    if not selection.keys().isdisjoint(TEXTS):
+        st.session_state[WANTED] = ""  # typed anew, so what the link had left out is no longer missed
 
 
 def view(name: str) -> Any:
@@ -240,25 +256,39 @@ def _set_view(name: str) -> None:
 # ---------------------------------------------------------------- the link
 
 
-def _adopt_link(page: str) -> None:
+def _left_out() -> tuple[LeftOut, str]:
+    """What the tab is to hold for this session, and the name of what the session lacks."""
+    state = st.session_state
+    state[HELD] = LeftOut() if SETUP not in state else to_link(current())[1]
+    return state[HELD], state.get(WANTED, st.query_params.get(LEFT_OUT, ""))
+
+
+def _adopt_link(page: str, held: str) -> None:
     """Take the setup from the link: in a new session, and where the link has changed under an open one (Back, an edit).
 
     A run that a widget asked for never adopts: its link may be older than the setup. Streamlit empties the query on
     the way to another page, and its history keeps that empty entry: Back to it means the setup as the page was entered.
+
+    held: what the link had left out, where its tab has just handed it over.
     """
     state, params = st.session_state, st.query_params.to_dict()
     moved, touched = state.get(PAGE) not in (None, page), state.get(TOUCHED, False)
     if SETUP not in state:
         state[SETUP], state[FAULTS] = from_link(params)
+        state[WANTED] = params.get(LEFT_OUT, "")
         state[FAULTS] += [(f"{k} (twice)", "is given more than once; the last one is used")
                           for k in params if len(st.query_params.get_all(k)) > 1]  # fmt: skip
     elif params != state[LINK] and not touched and not (moved and not params):
         if params:
-            setup, state[FAULTS] = from_link(params)
-            left_out = {k: getattr(current(), k) for k in TEXTS if state[TOO_LONG] and k not in params}
-            state[SETUP] = replace(setup, **left_out)
+            held = held or to_link(current())[1].text
+            state[SETUP], state[FAULTS] = from_link(params)
+            state[WANTED] = params.get(LEFT_OUT, "")
         else:
             state[SETUP], state[FAULTS], state[BARE] = state[ENTERED], [], True
+    if state.get(WANTED):
+        whole = with_left_out(current(), held)
+        if to_link(whole)[1].name == state[WANTED]:
+            state[SETUP], state[WANTED] = whole, ""
     if moved or ENTERED not in state:
         state[ENTERED], state[BARE] = state[SETUP], False
     if not touched:
@@ -272,7 +302,11 @@ def write_link() -> None:
     What the browser says of its address may be older than what was written last, which is then still on its way.
     """
     state = st.session_state
-    params, state[TOO_LONG] = to_link(current())
+    params, left_out = to_link(current())
+    if left_out.name and state[HELD] != left_out:
+        st.rerun()  # a fragment cannot reach the tab: the whole run hands it what the link leaves out
+    if state.get(WANTED):
+        params[LEFT_OUT] = state[WANTED]
     if state[BARE] and current() == state[ENTERED]:
         params = {}
     elif params != st.query_params.to_dict() or params != state[LINK]:
@@ -342,7 +376,8 @@ def _control(control: Control) -> None:
     setup, config = current(), current().config
     if not control.when(config) or not editable(setup, control.field):
         return
-    options, value = offered(setup, control), control.value(config)
+    value = control.value(config)
+    options = _steady(control.field, tuple(control.options(config)), offered(setup, control), value)
     kwargs: dict[str, Any] = {"help": control.help}
     make: Callable[..., Any]
     if set(options) <= {True, False} and isinstance(value, bool):
@@ -356,38 +391,14 @@ def _control(control: Control) -> None:
     widget(make, control.field, control.label, value, _set_field, **kwargs)
 
 
-def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_change: Callable[[str], None], **kwargs: Any) -> None:
-    """A widget that shows `value` and changes it only through `on_change(name)`: the setup is the one truth.
-
-    Its own value is at `widget_value(name)`. Where the setup has overruled the widget, the browser may send the old
-    value once more before it hears of it; such an echo is not a change.
-    """
-    key, state = f"set_{name}", st.session_state
-    if key in state and state[key] != value:
-        state.setdefault(OVERRULED, {})[key] = (state[key], time.monotonic())
-    if key not in state or state[key] != value:
-        state[key] = value
-    make(label, key=key, on_change=_heard, args=(on_change, key, name), **kwargs)
-
-
-def widget_value(name: str) -> Any:
-    """What the widget of this name shows."""
-    return st.session_state[f"set_{name}"]
-
-
-def _heard(on_change: Callable[[str], None], key: str, name: str) -> None:
-    touch()
-    if st.session_state[key] is None:  # what a widget says while it comes and goes; none of ours offers it
-        return
-    overruled = st.session_state.get(OVERRULED, {}).get(key)
-    if overruled and overruled[0] == st.session_state[key] and time.monotonic() - overruled[1] < ECHO_SECONDS:
-        return
-    on_change(name)
-
-
-def touch() -> None:
-    """Say that this run was asked for by a widget; the callback of every widget that has none of its own."""
-    st.session_state[TOUCHED] = True
+def _steady(name: str, usual: tuple[Any, ...], options: list[Any], value: Any) -> list[Any]:
+    """The options, with each unusual value that was held beside the same usual ones: a slider that is in use keeps its shape."""
+    held: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = st.session_state.setdefault(UNUSUAL, {})
+    before, unusual = held.get(name, (usual, ()))
+    unusual = (*(u for u in unusual if before == usual and u != value), *(() if value in usual else (value,)))
+    held[name] = usual, unusual
+    missing = [u for u in unusual if u not in options]
+    return sorted([*options, *missing]) if missing else options
 
 
 def _hub() -> None:
@@ -471,8 +482,11 @@ def _run(setup: Setup) -> Attempt:
     attempt = _attempt(setup)
     for note in attempt.notes:
         st.info(note)
-    if st.session_state[TOO_LONG]:
-        st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text stays in this tab.")
+    if st.session_state.get(WANTED):
+        st.info("This link leaves out a text that is too long for a link. The text is in the tab in which it was typed.")
+    elif (left_out := to_link(setup)[1]).name:
+        stays = "stays in this tab" if len(left_out.text) <= MAX_KEPT_CHARS else "is lost when this tab is reloaded"
+        st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text {stays}.")
     if attempt.problem:
         st.warning(escaped(attempt.problem))
     for broken in _broken():

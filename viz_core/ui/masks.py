@@ -32,6 +32,7 @@ from viz_core.ui.frame import (
     view,
     view_widget,
     widget,
+    widget_value,
     write_link,
 )  # fmt: skip
 from viz_core.ui.safe import code, escaped, words
@@ -127,7 +128,7 @@ def _has_padding(capture: Capture) -> bool:
 
 def _keep_kind(name: str) -> None:
     """Another attention has other tokens: the picked cell is let go."""
-    set_view(mask_kind=st.session_state[f"set_{name}"], mask_query=-1, mask_key=-1, mask_layer=-1)
+    set_view(mask_kind=widget_value(name), mask_query=-1, mask_key=-1, mask_layer=-1)
 
 
 def _example() -> None:

@@ -5,7 +5,10 @@ out-of-range value is named and replaced by the default, and nothing else is los
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import blake2s
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
@@ -58,6 +61,8 @@ WEIGHTLESS = frozenset({
     "mask_source_padding", "mask_target_padding", "mask_padded_queries", "mask_fill", "empty_row",
 })  # fmt: skip
 RESOLVED = {"qk_dim": "qk_width", "d_ff": "ff_width", "causal": "is_causal", "final_norm": "has_final_norm"}
+SIZES = ("d_model", "qk_dim")  # they follow n_heads, since they split into equal heads
+NO_SIZE = "auto"  # how a link says that qk_dim follows d_model
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 MAX_D_MODEL = 1024
 
@@ -135,7 +140,16 @@ CONTROLS: tuple[Control, ...] = (
 )  # fmt: skip
 BY_FIELD = {c.field: c for c in CONTROLS}
 VIEW = {v.name: v for v in VIEWS}
+LEFT_OUT = "left_out"  # how a link names the text that it has no room for
 LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # views that may not fit a link
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What a link has no room for: a name to be found by, and the text itself. Both are "" where all of it fits."""
+
+    name: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +168,7 @@ class Setup:
     item: int = 0
     attn_head: int = 0
     views: tuple[tuple[str, Any], ...] = ()  # what pages have selected, where it is not the default
+    chosen: tuple[tuple[str, int | None], ...] = field(default=(), compare=False)  # SIZES that were rounded, as chosen
 
     @property
     def card(self) -> Card | None:
@@ -225,7 +240,7 @@ def _with_base(setup: Setup, weights: str, preset: str, config: TransformerConfi
     """Typed text stays; sentences that nobody typed give way to some that the new weights know."""
     offered = {(DEFAULT_SOURCE, DEFAULT_TARGET), *(tuple(e) for card in catalogue().values() for e in card.examples)}
     untouched = (setup.source, setup.target) in offered
-    new = replace(setup, weights=weights, preset=preset, config=config, stage=_kept_stage(setup.stage, config), attn_head=0)
+    new = replace(setup, weights=weights, preset=preset, config=config, chosen=(), stage=_kept_stage(setup.stage, config), attn_head=0)
     if weights != UNTRAINED and new.tokenizer == "character":
         new = replace(new, tokenizer="word")
     source, target = new.default_texts
@@ -253,17 +268,25 @@ def offered(setup: Setup, control: Control) -> list[Any]:
 
 
 def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
-    """Change one config field; fields that no longer fit follow it, each with a sentence that says so."""
+    """Change one config field; fields that no longer fit follow it, each with a sentence that says so.
+
+    d_model and qk_dim are rounded from what was chosen last, so that n_heads there and back ends where it began.
+    """
     values: dict[str, Any] = {f: getattr(setup.config, f) for f in TransformerConfig.__dataclass_fields__} | {name: value}
+    chosen = {f: getattr(setup.config, f) for f in SIZES} | dict(setup.chosen) | ({name: value} if name in SIZES else {})
+    values |= chosen
     notes: list[str] = []
 
     def follow(follower: str, new: Any, why: str) -> None:
         values[follower] = new
-        notes.append(f"{follower} is now {new}: {why}.")
+        if new != getattr(setup.config, follower):
+            notes.append(f"{follower} is now {new}: {why}.")
 
     heads = values["n_heads"]
     if values["d_model"] % heads:
         follow("d_model", _multiple(values["d_model"], heads), f"it splits into {heads} equal heads")
+    elif name != "d_model" and values["d_model"] != setup.config.d_model:
+        follow("d_model", values["d_model"], "that was chosen last, and it splits into equal heads again")
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
         follow("qk_dim", _multiple(values["qk_dim"], heads), f"it splits into {heads} equal heads")
@@ -290,8 +313,9 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
         return setup, [f"{name} stays as it is: {value} would need another {', '.join(bound)}, which the trained weights fix."]
     config = TransformerConfig(**values)
     return replace(
-        setup, config=config, stage=_kept_stage(setup.stage, config), attn_head=min(setup.attn_head, config.n_heads - 1)
-    ), notes
+        setup, config=config, chosen=tuple((f, v) for f, v in chosen.items() if v != values[f]), stage=_kept_stage(setup.stage, config),
+        attn_head=min(setup.attn_head, config.n_heads - 1),
+    ), notes  # fmt: skip
 
 
 def _multiple(size: int, heads: int) -> int:
@@ -306,11 +330,31 @@ def _kept_stage(stage: str, config: TransformerConfig) -> str:
 # ---------------------------------------------------------------- links
 
 
-def to_link(setup: Setup) -> tuple[dict[str, str], bool]:
-    """Query parameters of what differs from the preset, and whether the text had to be left out (over 8 KB)."""
+def to_link(setup: Setup) -> tuple[dict[str, str], LeftOut]:
+    """Query parameters of what differs from the preset, and what had to be left out of them (over 8 KB): mostly nothing."""
+    params, left_out = _to_link(setup)
+    return dict(params), left_out
+
+
+@lru_cache(maxsize=32)  # asked several times a run
+def _to_link(setup: Setup) -> tuple[Mapping[str, str], LeftOut]:
     params = _parameters(setup)
-    too_long = len(urlencode(params, errors="surrogatepass")) > MAX_LINK_BYTES
-    return {k: v for k, v in params.items() if not (too_long and k in (*TEXTS, *LONG))}, too_long
+    if len(urlencode(params, errors="surrogatepass")) <= MAX_LINK_BYTES:
+        return params, LeftOut()
+    long = {k: v for k, v in params.items() if k in (*TEXTS, *LONG)}
+    text = urlencode(long, errors="surrogatepass")
+    left_out = LeftOut(blake2s(text.encode(), digest_size=6).hexdigest(), text)
+    return {k: v for k, v in params.items() if k not in long} | {LEFT_OUT: left_out.name}, left_out
+
+
+def with_left_out(setup: Setup, text: str) -> Setup:
+    """The setup with what a link had left out, checked at the door like any link."""
+    found = dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass"))
+    setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target))
+    for name in LONG:
+        with suppress(ValueError):
+            setup = with_view(setup, **{name: VIEW[name].read(found.get(name, ""))})
+    return setup
 
 
 def packed(setup: Setup) -> str:
@@ -335,6 +379,8 @@ def _parameters(setup: Setup) -> dict[str, str]:
     for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head"):
         if getattr(setup, name) != getattr(default, name):
             params[name] = str(getattr(setup, name))
+    if setup.chosen:
+        params["chosen"] = ",".join(f"{name}:{NO_SIZE if size is None else size}" for name, size in setup.chosen)
     params |= {name: VIEW[name].write(value) for name, value in setup.views}
     params |= {
         side: getattr(setup, side) for side, own in zip(TEXTS, setup.default_texts, strict=True) if getattr(setup, side) != own
@@ -345,6 +391,7 @@ def _parameters(setup: Setup) -> dict[str, str]:
 def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     """The setup that a link describes, and its faults: (parameter as written, sentence without what was written)."""
     left = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
+    left.pop(LEFT_OUT, None)  # only its tab has the text
     setup, faults = _base(left)
 
     fields: dict[str, Any] = {}
@@ -365,7 +412,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     readers: dict[str, Callable[[str], Any]] = {
         "tokenizer": _one_of(TOKENS), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
         "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
-        "attn_head": _whole(config.n_heads - 1), "source": str, "target": str, **{v.name: v.read for v in VIEWS},
+        "attn_head": _whole(config.n_heads - 1), "chosen": _sizes, "source": str, "target": str, **{v.name: v.read for v in VIEWS},
     }  # fmt: skip
     for name, read in readers.items():
         if name in left:
@@ -464,6 +511,18 @@ def _whole(most: int) -> Callable[[str], int]:
         return int(text)
 
     return read
+
+
+def _sizes(text: str) -> tuple[tuple[str, int | None], ...]:
+    """ "d_model:32,qk_dim:auto" as sizes that were chosen before they were rounded to the heads."""
+    found: dict[str, int | None] = {}
+    for part in text.split(","):
+        name, _, size = part.partition(":")
+        is_number = size.isascii() and size.isdigit() and len(size) < 5 and 1 <= int(size) <= MAX_D_MODEL
+        if name not in SIZES or not (is_number or (name, size) == ("qk_dim", NO_SIZE)):
+            raise ValueError(f"is not written as d_model:32 or qk_dim:{NO_SIZE}, with sizes from 1 to {MAX_D_MODEL}")
+        found[name] = int(size) if is_number else None
+    return tuple((name, found[name]) for name in SIZES if name in found)
 
 
 # ---------------------------------------------------------------- sentences

@@ -1,0 +1,95 @@
+/* The tab's side of a lost session. A session lives in one server process; the tab outlives it. On its return the tab says
+ * which session it belonged to and which identities its widgets have, sends what was typed, and asks for a whole run, since
+ * a new session knows none of the page's fragments. Until that run has ended, the page takes no clicks: they would be lost. */
+
+const LONGEST = 2 ** 20, HELD = 3; // characters of a text, and how many texts
+const PATIENCE = 60000, STORE = "attention-lab ";
+const FIELDS = "textarea, input[type=text], input[type=number]";
+const kept = new WeakMap(); // the element of this component → its Tab
+
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+  const home = parentElement.host ?? parentElement;
+  if (!kept.has(home)) kept.set(home, new Tab(home));
+  const tab = kept.get(home);
+  Object.assign(tab, { data, setStateValue, setTriggerValue });
+  tab.start();
+  tab.hold();
+  return () => tab.stop();
+}
+
+class Tab {
+  constructor(home) {
+    this.home = home;
+    this.app = document.querySelector("[data-testid='stApp']");
+    this.watch = new MutationObserver(() => this.look());
+    this.connected = true;
+    this.returns = 0;
+    this.asked = new Set(); // texts that were handed to this session already
+  }
+
+  start() {
+    const wrapper = this.home.closest("[data-testid='stElementContainer']");
+    if (wrapper) wrapper.style.display = "none"; // nothing to see, and no gap either
+    this.watch.observe(this.app, { attributeFilter: ["data-test-connection-state", "data-test-script-state"] });
+  }
+
+  stop() {
+    this.watch.disconnect();
+    this.shield(false);
+  }
+
+  /* Texts that the link leaves out stay in this tab, also over a reload; a session that lacks them gets them. */
+  hold() {
+    const { left_out: own, text, wanted, session } = this.data;
+    if (own && text.length <= LONGEST && sessionStorage.getItem(STORE + own) === null) {
+      const names = [...(sessionStorage.getItem(STORE)?.split(" ") ?? []), own];
+      while (names.length > HELD) sessionStorage.removeItem(STORE + names.shift());
+      sessionStorage.setItem(STORE, names.join(" "));
+      sessionStorage.setItem(STORE + own, text);
+    }
+    const stored = wanted && sessionStorage.getItem(STORE + wanted);
+    if (stored && !this.asked.has(session + wanted)) {
+      this.asked.add(session + wanted);
+      this.setTriggerValue("text", stored);
+    }
+  }
+
+  look() {
+    const connected = this.app.getAttribute("data-test-connection-state") === "CONNECTED";
+    const still = this.app.getAttribute("data-test-script-state") === "notRunning";
+    if (this.connected && !connected) this.tell(); // goes with whatever request the browser makes first on its return
+    if (!this.connected && connected) this.back();
+    else if (this.shielded && !still) this.ran = true;
+    else if (this.shielded && still && this.ran) this.shield(false);
+    this.connected = connected;
+  }
+
+  back() {
+    this.shield(true);
+    const active = document.activeElement;
+    for (const field of document.querySelectorAll(FIELDS)) { // leaving a box is what commits its text
+      field.focus({ preventScroll: true });
+      field.blur();
+    }
+    active?.focus?.({ preventScroll: true });
+    this.tell();
+  }
+
+  tell() {
+    const generations = {};
+    for (const element of document.querySelectorAll("[class*='st-key-set_']"))
+      for (const name of element.classList) {
+        const [, widget, generation] = name.match(/^st-key-set_(.+?)(?:--(\d+))?$/) ?? [];
+        if (generation) generations[widget] = Number(generation);
+      }
+    this.setStateValue("back", { session: this.data.session, generations, times: ++this.returns });
+  }
+
+  shield(on) {
+    clearTimeout(this.timer);
+    [this.shielded, this.ran] = [on, false];
+    const main = this.app.querySelector("[data-testid='stMain']");
+    if (main) main.inert = on;
+    if (on) this.timer = setTimeout(() => this.shield(false), PATIENCE);
+  }
+}
