@@ -1,4 +1,4 @@
-"""Without a server Streamlit looks through every installed package at each component that a page mounts: once is enough."""
+"""What every test of the app without a browser needs."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -9,6 +9,13 @@ from streamlit.components.v2 import manifest_scanner
 
 @pytest.fixture(autouse=True, scope="session")
 def packages_are_scanned_once() -> Iterator[None]:
+    """Without a server Streamlit looks through every installed package at each component that a page mounts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(autouse=True)
+def another_link_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that writes another link into an open session means Back, which `AppTest` cannot say."""
+    monkeypatch.setattr("viz_core.ui.frame.went_back", lambda: True)

@@ -13,6 +13,7 @@ import numpy as np
 import streamlit as st
 from PIL import Image
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_core.analysis.counts import Estimate, estimate
 from viz_core.analysis.summary import typed_words
@@ -256,6 +257,12 @@ def _set_view(name: str) -> None:
 # ---------------------------------------------------------------- the link
 
 
+def went_back() -> bool:
+    """Whether this run was asked for by the browser's Back or Forward."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
 def _left_out() -> tuple[LeftOut, str]:
     """What the tab is to hold for this session, and the name of what the session lacks."""
     state = st.session_state
@@ -264,9 +271,9 @@ def _left_out() -> tuple[LeftOut, str]:
 
 
 def _adopt_link(page: str, held: str) -> None:
-    """Take the setup from the link: in a new session, and where the link has changed under an open one (Back, an edit).
+    """Take the setup from the link: in a new session, and where a person went back or forward to another link.
 
-    A run that a widget asked for never adopts: its link may be older than the setup. Streamlit empties the query on
+    No other run adopts: what the browser says of its address may be older than the setup. Streamlit empties the query on
     the way to another page, and its history keeps that empty entry: Back to it means the setup as the page was entered.
 
     held: what the link had left out, where its tab has just handed it over.
@@ -278,7 +285,7 @@ def _adopt_link(page: str, held: str) -> None:
         state[WANTED] = params.get(LEFT_OUT, "")
         state[FAULTS] += [(f"{k} (twice)", "is given more than once; the last one is used")
                           for k in params if len(st.query_params.get_all(k)) > 1]  # fmt: skip
-    elif params != state[LINK] and not touched and not (moved and not params):
+    elif went_back() and params != state[LINK] and not touched and not (moved and not params):
         if params:
             held = held or to_link(current())[1].text
             state[SETUP], state[FAULTS] = from_link(params)

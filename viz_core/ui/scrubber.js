@@ -1,24 +1,81 @@
-/* A range input, its label above and the step's title below. While it is dragged it follows the hand; the step is sent when it is let go, or at
- * each arrow key. */
+/* A range input, its label above and the step's title below, and the count of all that asks for another step.
+ *
+ * While the input is dragged it follows the hand; the step is sent when it is let go, or at each arrow key. Clicks on the
+ * buttons beside it and arrow keys on the page are counted here too: Streamlit takes two clicks for one where they come
+ * faster than the runs end, so what is sent is not "one further" but the step to be at. */
 
-const held = new WeakMap(); // mounted component → whether its input is being dragged
+const KEYS = { ArrowLeft: "previous", ArrowRight: "next" };
+const TYPED = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
+const views = new WeakMap(); // mounted component → its Scrubber
 
-export default function ({ data, parentElement, setTriggerValue }) {
-  const label = parentElement.querySelector("label"), input = parentElement.querySelector("input");
-  label.textContent = data.label;
-  parentElement.querySelector("h5").textContent = data.title;
-  input.max = data.most;
-  input.hidden = data.most < 2;
-  input.setAttribute("aria-valuetext", data.label);
-  if (!held.get(parentElement)) input.value = data.value;
-  input.onpointerdown = () => held.set(parentElement, true);
-  input.onpointerup = () => held.set(parentElement, false);
-  input.oninput = () => (label.textContent = `Step ${input.value} of ${data.most}`);
-  input.onchange = () => {
-    held.set(parentElement, false);
-    setTriggerValue("move", Number(input.value));
-  };
-  input.onkeydown = (event) => { // returns nothing: a false would keep Tab and every other key from its work
-    if (event.key.startsWith("Arrow")) event.stopPropagation(); // the page's keys walk, too
-  };
+export default function ({ data, parentElement, setStateValue }) {
+  if (!views.has(parentElement)) views.set(parentElement, new Scrubber(parentElement));
+  const view = views.get(parentElement);
+  view.send = (move) => setStateValue("move", move);
+  view.start();
+  view.show(data);
+  return () => view.stop();
+}
+
+class Scrubber {
+  constructor(root) {
+    [this.label, this.input, this.title] = ["label", "input", "h5"].map((tag) => root.querySelector(tag));
+    this.number = 0; // counts what was sent: an answer to an older step moves nothing
+    this.input.onpointerdown = () => (this.held = true);
+    this.input.onpointerup = () => (this.held = false);
+    this.input.oninput = () => this.name(Number(this.input.value));
+    this.input.onchange = () => {
+      this.held = false;
+      this.go(Number(this.input.value));
+    };
+    this.input.onkeydown = (event) => { // returns nothing: a false would keep Tab and every other key from its work
+      if (event.key in KEYS) event.stopPropagation(); // the page's keys walk, too
+    };
+    this.click = (event) => {
+      for (const way of Object.values(KEYS)) if (event.target.closest?.(`.st-key-${this.data[way]} button`)) this.walk(way);
+    };
+    this.press = (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey || event.target.matches(TYPED)) return;
+      if (event.key in KEYS) this.walk(KEYS[event.key]);
+    };
+  }
+
+  start() {
+    document.addEventListener("click", this.click);
+    document.addEventListener("keydown", this.press);
+  }
+
+  stop() {
+    document.removeEventListener("click", this.click);
+    document.removeEventListener("keydown", this.press);
+  }
+
+  show(data) {
+    this.data = data;
+    this.title.textContent = data.title;
+    this.input.max = data.most;
+    this.input.hidden = data.most < 2;
+    if (data.echo < this.number) return; // the answer to an older step
+    [this.number, this.at, this.here] = [data.echo, data.value, data.here];
+    this.label.textContent = data.label;
+    this.input.setAttribute("aria-valuetext", data.label);
+    if (!this.held) this.input.value = data.value;
+  }
+
+  name(step) {
+    this.label.textContent = `Step ${step} of ${this.data.most}`;
+  }
+
+  /* One step back or on; from between two stops, back means the one before. */
+  walk(way) {
+    const step = way === "next" ? this.at + 1 : this.here ? this.at - 1 : this.at;
+    this.go(Math.max(1, Math.min(this.data.most, step)));
+  }
+
+  go(step) {
+    [this.at, this.here] = [step, true];
+    this.input.value = step;
+    this.name(step);
+    this.send({ number: ++this.number, step, most: this.data.most });
+  }
 }

@@ -20,7 +20,7 @@ from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.diagram import diagram
 from viz_core.ui.frame import Lab, change, present, set_choice, touch, widget, widget_value, write_link
 from viz_core.ui.inspector import inspect_cell
-from viz_core.ui.scrubber import scrubber
+from viz_core.ui.scrubber import At, counts, scrubber
 
 HINT = (
     "Click a cell, or reach a matrix with Tab and press an arrow key, to see the arithmetic that made it. "
@@ -29,6 +29,7 @@ HINT = (
 PICKED_HINT = "The arrow keys pick the next cell, Esc lets go. Then ← and → walk, P plays."
 PLAY_SECONDS = 2.0  # long enough to read a title, short enough to hold a room
 WHOLE, TOUR = "Whole walk", "Short tour"
+SCRUBBER = "walk_scrubber"
 MODE, NORMS, JUMP, PLAYING, TICK, FOLLOW = "walk_mode", "walk_norms", "walk_jump", "walk_playing", "walk_tick", "walk_follow"
 
 # What to look at on each stop of the tour, by the stage's leaf. The followed token's strongest cell is picked.
@@ -120,16 +121,17 @@ def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int
     here = stops[at] == name
     playing = st.session_state.get(PLAYING, False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button("Previous", icon=":material/arrow_back:", shortcut="Left", on_click=_go, disabled=at == 0 and here,
+        st.button("Previous", icon=":material/arrow_back:", shortcut="Left", on_click=_press, disabled=at == 0 and here,
                   args=(stops[max(at - 1, 0)] if here else stops[at],), key="walk_previous")  # fmt: skip
-        st.button("Next", icon=":material/arrow_forward:", shortcut="Right", on_click=_go, disabled=at == len(stops) - 1,
+        st.button("Next", icon=":material/arrow_forward:", shortcut="Right", on_click=_press, disabled=at == len(stops) - 1,
                   args=(stops[min(at + 1, len(stops) - 1)],), key="walk_next", type="primary")  # fmt: skip
         st.button("Pause" if playing else "Play", icon=":material/pause:" if playing else ":material/play_arrow:",
                   shortcut="P", on_click=_toggle_play, key="walk_play")  # fmt: skip
         selected = _selection(lab, capture, capture.stage(name))
     stage = capture.stage(name)
     label = f"Step {at + 1} of {len(stops)} · {path(stage)}"
-    scrubber(label, stage.meaning, at + 1, len(stops), key="walk_scrubber", on_move=lambda step: _go(stops[step - 1]))
+    place = At(at + 1, len(stops), here, "walk_previous", "walk_next")
+    scrubber(label, stage.meaning, place, key=SCRUBBER, on_move=lambda step: _go(stops[step - 1]))
     return selected
 
 
@@ -159,6 +161,13 @@ def _nearest(order: Sequence[str], stops: Sequence[str], name: str) -> int:
 
 def _go(name: str) -> None:
     change(stage=name)
+
+
+def _press(name: str) -> None:
+    """A click on Previous or Next, where the scrubber has not counted it."""
+    touch()
+    if not counts(SCRUBBER):
+        _go(name)
 
 
 def _toggle_play() -> None:

@@ -4,6 +4,7 @@
 
 const LONGEST = 2 ** 20, HELD = 3; // characters of a text, and how many texts
 const PATIENCE = 60000, STORE = "attention-lab ";
+const LINKS = "[data-testid='stSidebarNavLink'], [data-testid='stTopNavLink'], [data-testid='stPageLink-NavLink']";
 const FIELDS = "textarea, input[type=text], input[type=number]";
 const kept = new WeakMap(); // the element of this component → its Tab
 
@@ -25,17 +26,40 @@ class Tab {
     this.connected = true;
     this.returns = 0;
     this.asked = new Set(); // texts that were handed to this session already
+    this.press = (event) => this.leave(event.target);
+    this.click = (event) => this.pass(event);
   }
 
   start() {
     const wrapper = this.home.closest("[data-testid='stElementContainer']");
     if (wrapper) wrapper.style.display = "none"; // nothing to see, and no gap either
+    document.addEventListener("pointerdown", this.press, true);
+    document.addEventListener("click", this.click, true);
     this.watch.observe(this.app, { attributeFilter: ["data-test-connection-state", "data-test-script-state"] });
   }
 
   stop() {
+    document.removeEventListener("pointerdown", this.press, true);
+    document.removeEventListener("click", this.click, true);
     this.watch.disconnect();
     this.shield(false);
+  }
+
+  /* A text is sent when its box is left. On a touch screen that happens within the tap, and the page that was tapped would
+   * be asked for before the text is: so the box is left as the finger comes down, and the tap goes on once the text is out. */
+  leave(target) {
+    const field = document.activeElement;
+    this.typed = Boolean(field?.matches(FIELDS)) && !field.contains(target);
+    if (this.typed) field.blur();
+  }
+
+  pass(event) {
+    const link = event.target.closest?.(LINKS);
+    if (!link || !this.typed || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    this.typed = false;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    setTimeout(() => setTimeout(() => link.click())); // Streamlit sends the text from a timer that was set before
   }
 
   /* Texts that the link leaves out stay in this tab, also over a reload; a session that lacks them gets them. */
