@@ -132,5 +132,5 @@ def test_a_replica_killed_in_a_lesson_costs_one_reconnect(replicated: Replicated
         page.get_by_test_id("stBaseButton-primary").click()  # Next
         linked(page, f"stage={AFTER}")
         assert box(page).input_value() == text
-        assert link(page) == before[text]["link"] | {"stage": AFTER}
+        assert link(page).items() >= {"n_heads": "3", "attn_head": "1"}.items()
     assert [len(of) for of in sockets] == [2, 2] and replicated.sessions(other) == 2

@@ -124,10 +124,11 @@ def test_new_visitors_are_spread_and_stay_where_they_are(url: str) -> None:
         assert [visitor.by(path, **headers) for visitor in visitors] == first
 
 
-def test_whose_replica_is_gone_stays_with_the_next(url: str, replicas: Replicas) -> None:
+@pytest.mark.parametrize("gone", NAMES)
+def test_whose_replica_is_gone_stays_with_the_next(url: str, replicas: Replicas, gone: str) -> None:
     visitors = [Visitor(url) for _ in range(6)]
-    first = [visitor.by() for visitor in visitors]
-    gone, other = NAMES if "one" in first else NAMES[::-1]
+    assert {visitor.by() for visitor in visitors} == set(NAMES)
+    other = NAMES[1 - NAMES.index(gone)]
     replicas.end(gone)
     for path, headers in {"/_stcore/health": {}, "/_stcore/stream": STREAM, "/media/a.csv": {}}.items():
         assert {visitor.by(path, **headers) for visitor in visitors} == {other}
@@ -135,6 +136,15 @@ def test_whose_replica_is_gone_stays_with_the_next(url: str, replicas: Replicas)
     replicas.start(gone)
     assert {visitor.by() for visitor in visitors} == {other}  # where their sessions are now
     assert {visitor.by("/_stcore/stream", **STREAM) for visitor in visitors} == {other}
+
+
+def test_no_log_holds_what_was_typed(url: str, replicas: Replicas, tmp_path: Path) -> None:
+    visitors = [Visitor(url) for _ in NAMES]
+    for _ in range(2):
+        assert [visitor.ask("/?source=typed")[0] for visitor in visitors] == [200, 200]
+        if len(replicas.running) == 2:
+            replicas.end("one")
+    assert "typed" not in (tmp_path / "log").read_text()
 
 
 def test_a_cookie_that_names_no_replica_is_replaced(url: str) -> None:
