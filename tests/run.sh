@@ -4,7 +4,7 @@
 #   tests/run.sh              everything
 #   tests/run.sh ARGS...      pytest ARGS... only
 #
-# CHROMIUM names a browser where there is no `chromium`; with CI=true a missing browser is a failure.
+# CHROMIUM names a browser where there is no `chromium`; with CI=true a missing browser or balancer is a failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,8 +18,12 @@ find_browser() {
     fi
 }
 
+find_balancer() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v "$1"; } # where not everybody's PATH looks
+
+balancers=(haproxy nginx)
 missing=()
 find_browser >/dev/null || missing+=(chromium)
+for name in "${balancers[@]}"; do find_balancer "$name" >/dev/null || missing+=("$name"); done
 if command -v dpkg >/dev/null; then
     dpkg -s fonts-noto-cjk >/dev/null 2>&1 || missing+=(fonts-noto-cjk)
 fi
@@ -33,9 +37,11 @@ if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null; then
         echo "Could not install ${missing[*]}: going on without." >&2
 fi
 
-if [ "${CI:-}" = true ] && ! find_browser >/dev/null; then
-    echo "No browser: install Chromium, or let CHROMIUM name one." >&2
-    exit 1
+if [ "${CI:-}" = true ]; then
+    find_browser >/dev/null || { echo "No browser: install Chromium, or let CHROMIUM name one." >&2 && exit 1; }
+    for name in "${balancers[@]}"; do
+        find_balancer "$name" >/dev/null || { echo "No $name: install it, or put it on the PATH." >&2 && exit 1; }
+    done
 fi
 
 [ -x .venv/bin/pip ] || python3 -m venv --clear .venv

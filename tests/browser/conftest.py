@@ -105,12 +105,28 @@ LOGS: list[Path] = []  # of the servers of this session
 
 
 @pytest.fixture(scope="session")
-def serve(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
+def servers() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """The process behind each base URL that `serve` has given; a test may end those that are its own."""
+    processes: dict[str, subprocess.Popen[bytes]] = {}
+    yield processes
+    for process in processes.values():
+        process.terminate()
+    for process in processes.values():
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    LOGS.clear()
+
+
+@pytest.fixture(scope="session")
+def serve(
+    browser: Browser, servers: dict[str, subprocess.Popen[bytes]], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., str]:
     """`serve(app_path="app.py", env=None, fresh=False)` → the base URL of a running app.
 
     The same app with the same environment is served once a session, unless it is to be `fresh`.
     """
-    processes: list[subprocess.Popen[bytes]] = []
     urls: dict[tuple[object, ...], str] = {}
 
     def start(app_path: str | Path, env: dict[str, str]) -> str:
@@ -120,14 +136,13 @@ def serve(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
         arguments = [f"--server.{name}={value}" for name, value in options.items()]
         with log.open("wb") as out:
-            process = subprocess.Popen(
+            process = servers[url] = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", str(app_path), *arguments],
                 cwd=ROOT,
                 env=os.environ | {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1"} | env,
                 stdout=out,
                 stderr=subprocess.STDOUT,
             )
-        processes.append(process)
         LOGS.append(log)
         await_health(url, process, log)
         return url
@@ -141,15 +156,7 @@ def serve(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             urls[key] = start(app_path, env)
         return urls[key]
 
-    yield serve
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-    LOGS.clear()
+    return serve
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,170 @@
+"""The example configurations, in front of two servers that say what they are asked."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.conftest import free_port
+from tests.replicas.balancers import COOKIE, EXAMPLES, NAMES, balanced, command
+from viz_core.limits import MAX_LINK_BYTES
+
+STREAM = {
+    "Connection": "upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "Sec-WebSocket-Version": "13",
+}
+
+
+class Stub(BaseHTTPRequestHandler):
+    """Answers with the name of its server and what it was asked."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        said = json.dumps(
+            {"by": self.server.name, "path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}}
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    name = ""
+
+    def handle_error(self, *args: object) -> None:
+        """A balancer may hang up before it has read all."""
+
+
+class Replicas:
+    """A server for each name, at its own port, that can be ended and started again."""
+
+    def __init__(self) -> None:
+        self.ports = {name: free_port() for name in NAMES}
+        self.running: dict[str, Server] = {}
+        for name in NAMES:
+            self.start(name)
+
+    def start(self, name: str) -> None:
+        server = self.running[name] = Server(("127.0.0.1", self.ports[name]), Stub)
+        server.name = name
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+
+    def end(self, name: str) -> None:
+        server = self.running.pop(name)
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def replicas() -> Iterator[Replicas]:
+    found = Replicas()
+    yield found
+    for name in list(found.running):
+        found.end(name)
+
+
+@pytest.fixture(params=EXAMPLES)
+def url(request: pytest.FixtureRequest, replicas: Replicas, tmp_path: Path) -> Iterator[str]:
+    """The balancer's."""
+    with balanced(request.param, list(replicas.ports.values()), tmp_path) as url:
+        yield url
+
+
+class Visitor:
+    """Asks through the balancer, and keeps its cookie."""
+
+    def __init__(self, url: str) -> None:
+        self.address = urlsplit(url).netloc
+        self.cookie = ""
+
+    def ask(self, path: str = "/", **headers: str) -> tuple[int, str]:
+        connection = HTTPConnection(self.address, timeout=20)
+        connection.request("GET", path, headers=headers | ({"Cookie": self.cookie} if self.cookie else {}))
+        answer = connection.getresponse()
+        if given := answer.getheader("Set-Cookie"):
+            self.cookie = given.split(";")[0]
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    def by(self, path: str = "/", **headers: str) -> str:
+        """Who answers."""
+        return json.loads(self.ask(path, **headers)[1])["by"]
+
+
+@pytest.mark.parametrize(("program", "check"), [("haproxy", "-c"), ("nginx", "-t")])
+def test_the_program_accepts_its_example(program: str, check: str, tmp_path: Path) -> None:
+    done = subprocess.run([*command(program, [8501, 8502], 8080, tmp_path), check], capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0 and "warn" not in said.lower(), said
+
+
+def test_new_visitors_are_spread_and_stay_where_they_are(url: str) -> None:
+    visitors = [Visitor(url) for _ in range(24)]
+    first = [visitor.by() for visitor in visitors]
+    assert min(Counter(first)[name] for name in NAMES) >= 6, first
+    assert [visitor.cookie for visitor in visitors] == [f"{COOKIE}={name}" for name in first]
+    for path, headers in {"/_stcore/health": {}, "/media/a.csv": {}, "/_stcore/stream": STREAM}.items():
+        assert [visitor.by(path, **headers) for visitor in visitors] == first
+
+
+@pytest.mark.parametrize("gone", NAMES)
+def test_whose_replica_is_gone_stays_with_the_next(url: str, replicas: Replicas, gone: str) -> None:
+    visitors = [Visitor(url) for _ in range(6)]
+    assert {visitor.by() for visitor in visitors} == set(NAMES)
+    other = NAMES[1 - NAMES.index(gone)]
+    replicas.end(gone)
+    for path, headers in {"/_stcore/health": {}, "/_stcore/stream": STREAM, "/media/a.csv": {}}.items():
+        assert {visitor.by(path, **headers) for visitor in visitors} == {other}
+    assert {visitor.cookie for visitor in visitors} == {f"{COOKIE}={other}"}
+    replicas.start(gone)
+    assert {visitor.by() for visitor in visitors} == {other}  # where their sessions are now
+    assert {visitor.by("/_stcore/stream", **STREAM) for visitor in visitors} == {other}
+
+
+def test_no_log_holds_what_was_typed(url: str, replicas: Replicas, tmp_path: Path) -> None:
+    visitors = [Visitor(url) for _ in NAMES]
+    for _ in range(2):
+        assert [visitor.ask("/?source=typed")[0] for visitor in visitors] == [200, 200]
+        if len(replicas.running) == 2:
+            replicas.end("one")
+    assert "typed" not in (tmp_path / "log").read_text()
+
+
+def test_a_cookie_that_names_no_replica_is_replaced(url: str) -> None:
+    visitor = Visitor(url)
+    for nonsense in ("three", "one two", "one%20", "127.0.0.1:1", "x" * 2000):
+        visitor.cookie = f"{COOKIE}={nonsense}"
+        name = visitor.by()
+        assert visitor.cookie == f"{COOKIE}={name}"
+
+
+def test_the_measures_stay_inside(url: str) -> None:
+    for path in ("/_stcore/metrics", "/%5fstcore/metrics", "/_stcore/%6Detrics", "/_stcore/metrics/", "/_stcore/metrics?x=1"):
+        status, text = Visitor(url).ask(path)
+        assert status == 404 and '"by"' not in text, path
+
+
+def test_the_longest_link_and_the_name_of_the_host_arrive_whole(url: str) -> None:
+    link = "/step_by_step?source=".ljust(len("/step_by_step?") + MAX_LINK_BYTES, "x")
+    referer = (url + link)[:4096]  # browsers send no longer one
+    said = json.loads(Visitor(url).ask(link, Host="lab.school.example:8080", Referer=referer, Agent="x" * 1000)[1])
+    assert said["path"] == link and said["headers"]["host"] == "lab.school.example:8080"
+    said = json.loads(Visitor(url).ask("/_stcore/stream", **STREAM)[1])
+    assert said["headers"].items() >= {name.lower(): value for name, value in STREAM.items()}.items()
