@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from viz_core.config import CHOICES
-from viz_core.limits import MAX_CAPTURE_BYTES
+from viz_core.limits import MAX_CAPTURE_BYTES, megabytes
 from viz_core.presets import PRESETS
 from viz_core.stages import stages, tour
 from viz_core.ui.setup import BY_FIELD, Setup, from_link, with_preset
@@ -401,7 +401,7 @@ def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch:
         at.switch_page(f"pages/{page}.py").run()
     sound(at)
     (problem,) = [w.value for w in at.warning]
-    assert problem.startswith("This run would record ") and f"the limit is {MAX_CAPTURE_BYTES // 2**20}.0 MB: lower " in problem
+    assert problem.startswith("This run would record ") and f"the limit is {megabytes(MAX_CAPTURE_BYTES)}: lower " in problem
     assert typed(at, "source") == text
     assert components(at) == 0 and not ran
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import streamlit as st
 
-from viz_core.analysis.counts import Parameter, megabytes
+from viz_core.analysis.counts import Parameter
 from viz_core.analysis.ledger import (
     Amount,
     Line,
@@ -26,6 +26,7 @@ from viz_core.analysis.ledger import (
 )  # fmt: skip
 from viz_core.config import TransformerConfig
 from viz_core.figures import shapes as figures
+from viz_core.limits import megabytes
 from viz_core.stages import LIBRARIES
 from viz_core.ui.controls import chart
 from viz_core.ui.frame import Lab, change, current, present, set_view, touch, view, view_widget, write_link
