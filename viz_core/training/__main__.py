@@ -105,8 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m viz_core.training", description="Train the shipped checkpoints from nothing.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which, of {', '.join(PLANS)}; all where none is named")
     parser.add_argument("--steps", type=int, help="training steps; any number but the recipe's is a trial")
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help=f"sentences to learn from; any but {SENTENCES:,} is a trial")
-    parser.add_argument("--measured", type=int, default=MEASURED, help=f"held-out sentences to measure; any but {MEASURED:,} is a trial")
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help=f"how many to learn; any but {SENTENCES:,} is a trial")
+    parser.add_argument("--measured", type=int, default=MEASURED, help=f"how many to measure on; any but {MEASURED:,} is a trial")
     trial = f"the shipped folder, and for a trial ./{TRIAL}, since a trial never overwrites the shipped weights"
     parser.add_argument("--folder", type=Path, help=f"where the files go; otherwise {trial}")
     chosen = parser.parse_args(arguments)

@@ -30,7 +30,7 @@ from viz_core.limits import megabytes
 from viz_core.stages import LIBRARIES
 from viz_core.ui.controls import chart
 from viz_core.ui.frame import Lab, change, current, present, set_view, touch, view, view_widget, write_link
-from viz_core.ui.safe import code
+from viz_core.ui.safe import code, few
 from viz_core.ui.setup import CONTROLS, Setup, changes, editable, with_field
 from viz_core.ui.table import Cell, Filter, Head, Kind, Mark, Row, as_text, ledger_table
 from viz_core.weights.card import UNTRAINED
@@ -301,8 +301,7 @@ def difference(before: Size, after: Size) -> str:
         if total(old, amount) != total(new, amount)
     ]
     said = _settings(before, after)
-    few = ", ".join(said[:MOST_NAMED]) + (f" and {len(said) - MOST_NAMED} more" if len(said) > MOST_NAMED else "")
-    return f"**{few or 'Nothing that has a size'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
+    return f"**{few(said, MOST_NAMED) or 'Nothing that has a size'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
 
 
 def _settings(before: Size, after: Size) -> list[str]:
