@@ -18,7 +18,7 @@ from viz_core.concepts import PADDED
 from viz_core.figures import masks as figures
 from viz_core.figures.attention import KIND_TITLES, compared, head_name, head_panel, number
 from viz_core.stages import Side
-from viz_core.text import split_words
+from viz_core.text import shorten, split_words
 from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.controls import keep, table
 from viz_core.ui.frame import (
@@ -353,7 +353,7 @@ def _leak(lab: Lab, capture: Capture, at: At) -> None:
         raise ValueError("Some outputs of this sentence are no numbers, so nothing can be compared; Empty rows shows where NaN "
                          "comes from.")  # fmt: skip
     new = lab.tokenizers[side].decode(id) if not view("mask_word").strip() else view("mask_word")
-    exchanged = f"“{tokens[place]}” ({place})"
+    exchanged = f"“{shorten(tokens[place])}” ({place})"
     matrices([figures.leak_panel(found.moved, found.moved_free, tokens, exchanged)], key="mask_leak", on_pick=lambda _: touch())
     early, late = int(found.changed[:place].sum()), int(found.changed_free[:place].sum())
     own = "as this model has it" if lab.config.is_causal else "which this model does not have"

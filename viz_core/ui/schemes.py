@@ -42,7 +42,7 @@ from viz_core.figures.positions import (
     table_panel,
     turned_panel,
 )  # fmt: skip
-from viz_core.text import visible
+from viz_core.text import shorten, visible
 from viz_core.ui.canvas import matrices
 from viz_core.ui.clock import clock
 from viz_core.ui.controls import chart, dark
@@ -314,7 +314,7 @@ def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
         n = choose_word("pos_key", "Key of", words, 0)
     q, k = s.q[head, m].astype(float), s.k[head, n].astype(float)
     distance = m - n
-    names = (f"query of {words.tokens[m]} at {{p}}", f"key of {words.tokens[n]} at {{s}}")
+    names = (f"query of {shorten(words.tokens[m])} at {{p}}", f"key of {shorten(words.tokens[n])} at {{s}}")
     planes = plane_clocks(q, k, distance, ROPE_POSITIONS, base, names)
     at = max(planes.first, min(view("pos_at"), planes.last))
     clock(planes, at, key="pos_planes", on_move=lambda p: set_view(pos_at=min(p, 4999)))
