@@ -13,6 +13,7 @@ import streamlit as st
 from viz_core.analysis.counts import Parameter
 from viz_core.analysis.ledger import (
     Amount,
+    Growth,
     Line,
     by_block,
     changed,
@@ -358,7 +359,7 @@ def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> N
     with left:
         work = growth(config, LENGTHS)
         chart(figures.growth(work, "FLOPs against tokens", "FLOPs", here, dark), "shapes_growth_flops")
-        st.caption("The steeper line wins in the end: past the circle, pairs of tokens cost more than all the rest.")
+        st.caption(crossing_words(work))
     with right:
         memory = growth(config, LENGTHS, "nbytes")
         chart(figures.growth(memory, "Recorded bytes against tokens", "bytes", here, dark), "shapes_growth_bytes")
@@ -366,6 +367,18 @@ def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> N
     st.caption("One sentence of N tokens on each side, layers only: the embeddings and the output grow with N alone.")
     if here is not None:
         st.markdown(against_rnn(here, config.d_model))
+
+
+def crossing_words(work: Growth) -> str:
+    """From how many tokens on pairs of tokens cost more than all the rest."""
+    equal, (least, *_, most) = work.crossing[0], work.lengths
+    if least <= equal <= most:
+        return f"The steeper line wins in the end: past the circle, N = {equal:,.0f}, pairs of tokens cost more than all the rest."
+    if math.isnan(equal):
+        return "This model has no layer, so nothing grows here."
+    if equal > most:
+        return f"The steeper line wins in the end, but only past {most:,} tokens: up to there each token alone costs more."
+    return "Pairs of tokens cost more than all the rest at every length drawn here."
 
 
 def against_rnn(n: int, d: int) -> str:
