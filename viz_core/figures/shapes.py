@@ -79,7 +79,8 @@ def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bo
         bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
         figure.add_scatter(
             name="this run", x=[here, here], y=[bottom, top], mode="lines+text", text=["", f" this run: N = {here:,} "],
-            textposition="middle left" if past_the_middle(here) else "middle right", line={"color": "#888888", "width": 1.5, "dash": "dot"}, showlegend=False, hoverinfo="skip",
+            textposition="middle left" if past_the_middle(here) else "middle right", showlegend=False, hoverinfo="skip",
+            line={"color": "#888888", "width": 1.5, "dash": "dot"},
         )  # fmt: skip
     figure.update_layout(
         title_text=heading, height=440, hovermode="closest", legend=LEGEND,
