@@ -168,7 +168,7 @@ def _turns(lengths: Sequence[float]) -> str:
     if len(lengths) < 3:
         return f"Every column turns once in {number(lengths[0])} positions."
     return (f"The first columns turn once in {number(lengths[0])} positions, the last ones once in {number(lengths[-1])}: like the "
-            "digits of a counter, the ones on the left.")  # fmt: skip
+            "digits of a counter with its ones at the left.")  # fmt: skip
 
 
 @st.fragment
