@@ -5,7 +5,7 @@ from viz_core.ui.frame import open_page
 
 open_page(
     "Where does each head look?",
-    "In every layer each token asks all others, once per head, and shares out a weight of 1 among them. "
+    "In every layer each token asks the tokens that it may see, once per head, and shares out a weight of 1 among them. "
     "Each tile below is one head: a row is a token that asks, a column one that is asked, and what stands out is where it looks.",
 )
 attention()

@@ -8,7 +8,7 @@ from viz_core.ui.frame import open_page
 lab = open_page(
     "What shape is every tensor, and what does it cost?",
     "Every tensor of this run in the order in which it is computed. Look for the heads (H) that come and go inside attention, "
-    "and for the squares of tokens (T × S) between them. A click on a name opens it in Step by step.",
+    "and for the tables of tokens by tokens (T × S) between them. A click on a name opens it in Step by step.",
 )
 dark = st.context.theme.type == "dark"
 size = shapes.size_of(lab)

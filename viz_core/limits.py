@@ -12,7 +12,7 @@ MAX_TOKENS = 1024
 It is also the longest context of the published checkpoints with learned positions that fit `MAX_PARAMETERS`."""
 
 MAX_CAPTURE_BYTES = 512 * 2**20
-"""Bytes recorded in one run (512 MiB). Several cached runs must fit beside each other in a laptop's memory."""
+"""Bytes recorded in one run (512 MiB, which is 536.9 MB). Several cached runs must fit beside each other in a laptop's memory."""
 
 MAX_PARAMETERS = 150_000_000
 """Parameters in one model: 600 MB in float32. Leaves room for GPT-2 small (124 million) and the base models of
@@ -32,3 +32,8 @@ MAX_VIEW_CHARS = 200
 MAX_KEPT_CHARS = 2**20
 """Characters of a whole setup that a page keeps beside the present one. A run kept to compare with may hold as long a
 text as any; a link that it does not fit leaves it out."""
+
+
+def megabytes(n_bytes: int, digits: int = 1) -> str:
+    """1234567 -> '1.2 MB', wherever a size in bytes is told: a megabyte (MB) is 10^6 bytes, a mebibyte (MiB) 2^20."""
+    return f"{n_bytes / 1e6:,.{digits}f} MB"

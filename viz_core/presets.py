@@ -136,7 +136,7 @@ _002 = _preset(
     target_mask=("causal ∧ padded keys ∧ padded queries", "repaired", "The prose says upper triangle, the code keeps the lower one; attention's own tril gives way to the mask passed in."),
     means=("True = may attend", "stated", "q.ne(pad_idx_q) and torch.tril are True where it may; filled where mask==0."),
     fill=("−inf; rows with nothing to see open as zeros", "repaired",
-          "As filled they are NaN in layer 1 and spread to every token in layer 2: set empty_row to 'as filled' to see it."),
+          "As filled they are NaN in layer 0 and spread to every token in layer 1: set empty_row to 'as filled' to see it."),
     pad=("1 on both sides; row zero", "stated", "padding_idx=1; source and target pad ids are separate arguments (1 each is assumed)."),
     eps=("1e-10, biased variance", "stated", "LayerNorm is written by hand."),
     dropout=("embedding, inside FFN, sub-layer; 0.1", "repaired", "self.drop2(x) is computed and dropped, and cross-attention's dropout2 falls on the residual; 0.1 is the feed-forward's default."),

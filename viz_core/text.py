@@ -399,6 +399,10 @@ _UNSEEN = regex.compile(
 )
 
 
+MOST_MARKS = 8  # on one character; scripts need fewer, and a tower of them would be drawn across what stands around it
+_TOWER = regex.compile(rf"(\p{{M}}{{{MOST_MARKS}}})\p{{M}}+")
+
+
 def _picture(match: regex.Match[str]) -> str:
     unseen: str = match[0]
     if match["working"]:
@@ -412,9 +416,10 @@ def _picture(match: regex.Match[str]) -> str:
 def visible(token: str) -> str:
     """How a token is shown: ␠ for a space, ␀ ... ␡ for control characters, U+200B for what else leaves no mark.
 
-    All other characters stay as they are. Never empty, never a lone surrogate, never turns the reading direction.
+    Of more than MOST_MARKS combining marks on one character the first are shown, and "…". All other characters stay as
+    they are. Never empty, never a lone surrogate, never turns the reading direction.
     """
-    shown: str = _UNSEEN.sub(_picture, token)
+    shown: str = _UNSEEN.sub(_picture, _TOWER.sub(r"\1…", token))
     return shown or "∅"
 
 

@@ -10,8 +10,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tests.model.small import SMALL, configs, ids
 from viz_core import limits
-from viz_core.analysis.counts import estimate, flops, megabytes, parameters, parameters_of
+from viz_core.analysis.counts import estimate, flops, parameters, parameters_of
 from viz_core.config import TransformerConfig
+from viz_core.limits import megabytes
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.stages import plan, stages
@@ -235,7 +236,7 @@ def test_too_large_a_run_names_its_size_and_a_remedy(change: dict[str, Any], bat
     size = estimate(config, batch, words, words)
     assert size.capture_bytes > limits.MAX_CAPTURE_BYTES
     assert size.problem is not None and size.problem.endswith(".") and size.problem.count(". ") == 0
-    assert size.problem.startswith(f"This run would record {megabytes(size.capture_bytes)} and the limit is 512.0 MB: lower ")
+    assert size.problem.startswith(f"This run would record {megabytes(size.capture_bytes)} and the limit is 536.9 MB: lower ")
     for remedy in remedies:
         assert remedy in size.problem.partition("lower ")[2]
 
@@ -260,6 +261,6 @@ def test_the_limit_itself_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert estimate(replace(config, d_ff=257), 1, 5, 5).problem is not None
 
 
-def test_megabytes() -> None:
-    assert megabytes(1234567) == "1.2 MB"
-    assert megabytes(5 * 2**30) == "5,120.0 MB"
+def test_a_megabyte_is_a_million_bytes() -> None:
+    assert megabytes(1234567) == "1.2 MB" and megabytes(1234567, 2) == "1.23 MB"
+    assert megabytes(5 * 2**30) == "5,368.7 MB"

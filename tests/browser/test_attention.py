@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 
 from tests.browser.helpers import idle, linked, open_page
 from tests.browser.lines_app import TOKENS, WEIGHTS
+from viz_core.text import visible
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -141,6 +143,39 @@ def test_a_swatch_toggles_a_double_click_isolates_and_another_restores(demo: Pag
     demo.keyboard.press("Enter")
     has(view, "heads", "0,2")
     says(demo, "shown (0, 2)")  # Python hears of it when the clicks have ended
+
+
+LONG = {"42 letters": "x" * 42, "300 letters": "y" * 300, "marks": "z" + "\u0301\u0323" * 100 + "w" * 80}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_word_leaves_the_lines_their_room(width: int, serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    text = " ".join(["the", *LONG.values(), "mat"])
+    look = {"preset": "000", "source": text, "target": text, "att_kind": "encoder", "att_lock": "query", "att_query": "2"}
+    page = open_page(new_page(width=width), f"{serve()}/attention?{urlencode(look)}")
+    box, drawing = (page.locator(f".view {part}").bounding_box() for part in (".box", ".middle canvas"))
+    assert drawing["width"] >= 0.4 * box["width"]
+    assert box["x"] <= drawing["x"] and drawing["x"] + drawing["width"] <= box["x"] + box["width"] <= width
+    for side in ("left", "right"):
+        for place, word in enumerate(text.split()):
+            label = token(page, side, place)
+            assert label.bounding_box()["width"] <= 0.31 * box["width"]
+            assert label.get_attribute("title") == f"{place}: {visible(word)}" and label.text_content() == visible(word)
+            assert label.evaluate("b => getComputedStyle(b).textOverflow") == "ellipsis"
+    readout = page.locator(".view .readout").bounding_box()
+    assert readout["height"] < 200 and page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".view .readout bdi").first.get_attribute("title") == "y" * 300
+
+
+def test_a_long_word_leaves_a_tables_other_columns_their_room(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    text = f"the {'x' * 300} mat"
+    look = {"preset": "000", "source": text, "target": text, "att_more": "break", "att_temperature": "4"}
+    page = open_page(new_page(), f"{serve()}/attention?{urlencode(look)}")
+    table = page.get_by_role("table").filter(has_text="hidden state moved by")
+    frame = table.locator("xpath=..").bounding_box()
+    for cell in table.locator("th").all():
+        at = cell.bounding_box()
+        assert at["x"] + at["width"] <= frame["x"] + frame["width"] + 1
 
 
 # --- the page -----------------------------------------------------------------------------------

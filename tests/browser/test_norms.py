@@ -139,4 +139,4 @@ def test_a_section_comes_back_with_its_link(open_at: Open) -> None:
     idle(page)
     assert query(page)["norm_section"] == "theory"
     page.reload()
-    assert [c["title"] for c in drawn(page)] == ["Post-LN: a flat line", "Pre-LN: it grows with every layer"]
+    assert [c["title"] for c in drawn(page)] == ["Post-LN: flat, says theory", "Pre-LN: growing, says theory"]

@@ -341,3 +341,23 @@ def test_a_section_is_chosen_by_hand_and_by_link(open_at: Open) -> None:
     page.go_back()
     linked(page, lambda url: "pos_section" not in url)
     page.locator(".main-svg").first.wait_for()
+
+
+# Every number that stands beside a mark, and what is drawn of it: the plot's clip path cuts off what leaves it.
+NUMBERS = """() => {
+    const plot = [...document.querySelectorAll(".js-plotly-plot")].find((p) => p.textContent.includes("How long is each part"));
+    const frame = plot.querySelector(".plotbg, .bglayer rect, .draglayer .nsewdrag").getBoundingClientRect();
+    return [...plot.querySelectorAll(".textpoint text")].map((text) => {
+        const at = text.getBoundingClientRect();
+        return [text.textContent, at.left - frame.left, frame.right - at.right];
+    });
+}"""
+
+
+@pytest.mark.parametrize("more", [{}, {"d_model": "128"}, {"preset": "001"}, {"preset": "002", "init": "xavier_normal"}])
+def test_each_number_of_the_sum_is_whole_on_a_phone(open_at: Open, more: dict[str, str]) -> None:
+    page = open_at("sentence", width=390, **more)
+    drawn = page.evaluate(NUMBERS)
+    assert len(drawn) == 6
+    for text, left, right in drawn:
+        assert left >= 0 and right >= 0, (text, left, right)

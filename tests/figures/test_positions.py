@@ -7,6 +7,7 @@ import pytest
 
 from tests.tolerances import DOUBLE, EXACT, FLOAT, TABLE
 from viz_core.analysis.positions import (
+    Magnitude,
     alibi_decay,
     alibi_slopes,
     angles,
@@ -230,12 +231,27 @@ def test_magnitudes_are_marked_at_their_lengths() -> None:
     figure = F.magnitudes_figure([magnitude("a", rows), magnitude("b", rows * 4)], 4.0, 16)
     traces = named(figure)
     assert list(traces["embedding"].x) == [2.0, 8.0] and list(traces["embedding × √16"].x) == [8.0, 32.0]
-    (line,), (said,) = figure.layout.shapes, figure.layout.annotations
+    (line,), (said, *names) = figure.layout.shapes, figure.layout.annotations
+    assert [name.text for name in names] == ["a", "b"] and {name.x for name in names} == {0}
     assert line.x0 == line.x1 == 4.0 and said.text == "position: 4" and said.x == pytest.approx(math.log10(4))
     assert figure.layout.xaxis.type == "log"
     # a number stands on its own side of the line, or the line would run through it
     assert list(traces["embedding"].textposition) == ["bottom left", "bottom right"]
     assert list(traces["embedding × √16"].textposition) == ["top right", "top right"]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "position"), [((2.0, 8.0), 4.0), ((0.001234, 0.002345), 16.0), ((5.0, 5.0), 5.0), ((1234.0, 7e6), 1e-3)]
+)
+def test_each_number_of_the_magnitudes_has_room_on_a_phone(lengths: tuple[float, float], position: float) -> None:
+    found = [Magnitude(str(x), x, x * 4) for x in lengths]
+    figure = F.magnitudes_figure(found, position, 16)
+    low, high = figure.layout.xaxis.range
+    for trace in figure.data:
+        for x, text, place in zip(trace.x, trace.text, trace.textposition, strict=True):
+            end = low if place.endswith("left") else high
+            pixels = abs(math.log10(x) - end) / (high - low) * F.NARROW
+            assert pixels >= 9 * len(text) + 8, (text, place)
 
 
 # ---------------------------------------------------------------- the five schemes

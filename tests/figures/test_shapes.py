@@ -99,7 +99,9 @@ def test_a_crossing_out_of_sight_is_not_marked(change: dict[str, int]) -> None:
 def test_the_length_of_this_run_is_marked() -> None:
     found = ledger.growth(CONFIG, LENGTHS)
     line = named(shapes.growth(found, "", "", here=6))["this run"]
-    assert list(line.x) == [6, 6] and line.text[1] == " this run: N = 6"
+    assert list(line.x) == [6, 6] and line.text[1].strip() == "this run: N = 6" and line.textposition == "middle right"
+    far = named(shapes.growth(found, "", "", here=int(found.lengths[-1])))["this run"]
+    assert far.textposition == "middle left"  # at the right end the number would be cut off
     everything = np.concatenate([found.pairs, found.single, found.rnn])
     assert list(line.y) == [everything.min(), everything.max()]
     assert "this run" not in named(shapes.growth(found, "", ""))

@@ -1,6 +1,7 @@
 """The command that trains the shipped checkpoints, with a few steps instead of thousands."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -10,7 +11,7 @@ import torch
 
 from viz_core.config import TransformerConfig
 from viz_core.text import Vocabulary
-from viz_core.training.__main__ import PLANS, SHOWN, main
+from viz_core.training.__main__ import PLANS, SHIPPED, SHOWN, TRIAL, main
 from viz_core.training.grammar import examples
 from viz_core.training.lexicon import CHINESE, ENGLISH
 from viz_core.weights.checkpoint import load
@@ -50,6 +51,71 @@ def test_the_same_command_gives_the_same_file(tmp_path: Path) -> None:
         main(["english", *QUICK, str(tmp_path / folder)])
     first, second = ((tmp_path / folder / "english.safetensors").read_bytes() for folder in ("a", "b"))
     assert first == second
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the shipped folder that the command takes for the shipped one, beside the folder that the command is given in."""
+    folder = tmp_path / "shipped"
+    shutil.copytree(SHIPPED, folder)
+    monkeypatch.setattr("viz_core.training.__main__.SHIPPED", folder)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return folder
+
+
+def test_a_trial_leaves_the_shipped_weights_alone_and_says_where_its_files_are(
+    shipped: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(shipped)
+    main(["english", *QUICK[:-1]])
+    assert contents(shipped) == before
+    assert sorted(path.name for path in TRIAL.iterdir()) == ["english.json", "english.safetensors"]
+    told = capsys.readouterr().out
+    assert f"A trial, with --steps 2 --sentences 80 --measured 30: its files go to {TRIAL}, and the shipped weights stay" in told
+    assert f"english: written to {TRIAL / 'english.safetensors'} and english.json" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "trial"),
+    [
+        ([], False),
+        (["--steps", str(PLANS["english"].recipe.steps), "--sentences", "100000", "--measured", "1000"], False),
+        (["--steps", "10"], True),
+        (["--steps", "1000000"], True),
+        (["--sentences", "99999"], True),
+        (["--measured", "2000"], True),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+def test_only_training_as_shipped_goes_to_the_shipped_folder(
+    options: list[str], trial: bool, shipped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    went: list[Path] = []
+    monkeypatch.setattr("viz_core.training.__main__.make", lambda *given: went.append(given[-1]))
+    monkeypatch.setattr("viz_core.training.__main__.examples", lambda seed: iter(()))
+    main(["english", *options])
+    assert went == [TRIAL if trial else shipped]
+    for folder in (shipped, shipped / ".." / "shipped"):  # named outright, a trial is refused; what is no trial is not
+        if trial:
+            with pytest.raises(SystemExit):
+                main(["english", *options, "--folder", str(folder)])
+            said = capsys.readouterr().err
+            assert f"the shipped weights are not trained with {' '.join(options)}; choose another --folder" in said
+        else:
+            main(["english", *options, "--folder", str(folder)])
+    assert len(went) == (1 if trial else 3)
+
+
+def test_the_help_says_where_a_trial_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"for a trial ./{TRIAL}, since a trial never overwrites the shipped weights" in told
 
 
 def test_an_unheard_of_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

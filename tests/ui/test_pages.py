@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import by_name
 from viz_core.config import CHOICES
-from viz_core.limits import MAX_CAPTURE_BYTES
+from viz_core.limits import MAX_CAPTURE_BYTES, megabytes
 from viz_core.presets import PRESETS
 from viz_core.stages import stages, tour
 from viz_core.ui.setup import BY_FIELD, Setup, from_link, with_preset
@@ -402,7 +402,7 @@ def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch:
         at.switch_page(f"pages/{page}.py").run()
     sound(at)
     (problem,) = [w.value for w in at.warning]
-    assert problem.startswith("This run would record ") and f"the limit is {MAX_CAPTURE_BYTES // 2**20}.0 MB: lower " in problem
+    assert problem.startswith("This run would record ") and f"the limit is {megabytes(MAX_CAPTURE_BYTES)}: lower " in problem
     assert typed(at, "source") == text
     assert components(at) == 0 and not ran
 
@@ -523,7 +523,41 @@ def test_a_link_for_a_gpu_on_a_machine_without_one(open_at: Open, monkeypatch: p
 def test_words_that_share_an_id_are_named_as_typed(open_at: Open) -> None:
     at = sound(open_at(source="$x$ **b**", source_vocab_size="5"))
     (clash,) = [i.value for i in at.info if "share one id" in i.value]
-    assert "` $ `, ` x `" in clash and clash.endswith("raise the source vocabulary to tell them apart.")
+    assert "` $ `, ` x `" in clash and clash.endswith("To tell them apart, raise the source vocabulary.")
+
+
+def test_nine_hundred_words_that_share_ids_make_one_box(open_at: Open) -> None:
+    lines = "\n".join(" ".join(f"w{n}" for n in range(start, start + 90)) for start in range(0, 900, 90))
+    sizes = {"n_encoder_layers": "1", "n_decoder_layers": "1"} | dict.fromkeys(("source_vocab_size", "target_vocab_size"), "400")
+    at = sound(open_at(**tiny() | sizes, source=lines, target=lines))
+    (clash,) = [i.value for i in at.info if "share one id" in i.value]
+    named, _, more = clash.partition(" and ")
+    assert named.count("(source)") + named.count("(target)") == 6
+    groups = sum(
+        len({i for i in ids if ids.count(i) > 1}) for side in ("source", "target") for ids in [at_ids(at, side)]
+    )  # fmt: skip
+    assert more.startswith(f"{groups - 6} more. To tell them apart, raise the source vocabulary and the target vocabulary.")
+
+
+def at_ids(at: AppTest, side: str) -> list[int]:
+    """The id of every different word that was typed on a side."""
+    from viz_core.run import tokenizers
+
+    setup = at.session_state["lab_setup"]
+    words = list(dict.fromkeys(getattr(setup, side).split()))
+    return list(tokenizers(setup.config, "word")[side].encode(words))
+
+
+def test_a_hundred_faults_of_a_link_make_one_box(open_at: Open) -> None:
+    at = sound(open_at(**{f"unheard_of_{n}": str(n) for n in range(100)}))
+    (warning,) = at.warning
+    assert warning.value.count("The link says") == 6 and warning.value.endswith("\n\nAnd 94 more.")
+
+
+def test_twenty_weights_that_cannot_be_read_make_one_box(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("viz_core.ui.frame._broken", lambda: [f"model{n} has no config.json." for n in range(20)])
+    (told,) = [i.value for i in sound(open_at()).info if "cannot be read" in i.value]
+    assert told.count("cannot be read") == 6 and told.endswith("\n\nAnd 14 more.")
 
 
 def test_two_visitors_do_not_see_each_other(open_at: Open) -> None:

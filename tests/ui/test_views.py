@@ -54,6 +54,21 @@ def test_a_value_that_no_page_offers_is_named(view: View) -> None:
     assert [written for written, _ in faults] == [f"{view.name}=-7x"]
 
 
+@pytest.mark.parametrize("view", [v for v in VIEWS if v.options is not None], ids=lambda v: v.name)
+def test_a_fault_names_every_choice_that_a_person_has_and_nothing_else(view: View) -> None:
+    assert view.options is not None
+    ((_, fault),) = from_link({view.name: "zzz"})[1]
+    assert fault.endswith("; the default is used")
+    said = fault.removesuffix("; the default is used")
+    choices = [view.write((o,) if view.many else o) for o in view.options if o not in ("", -1)]
+    if isinstance(view.options, range):
+        assert said.startswith(f"is not a whole number from {choices[0]} to {choices[-1]}")
+    elif len(choices) > 12:
+        assert said == "is none of the choices that the page offers"
+    else:
+        assert said == f"is not one of {', '.join(choices)}"
+
+
 def test_numbers_of_a_view_are_bounded() -> None:
     view = View("v", 4, range(2, 11, 2))
     assert view.read("10") == 10

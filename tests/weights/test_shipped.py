@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from viz_core.limits import megabytes
 from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
 from viz_core.training.__main__ import PLANS, SHOWN
@@ -57,6 +58,7 @@ def test_a_card_is_that_of_its_plan(name: str) -> None:
     card, plan = CARDS[name], PLANS[name]
     assert (card.title, card.config) == (plan.title, plan.config)
     assert card.tokenizers() == plan.vocabulary
+    assert card.about["file"] == megabytes((SHIPPED / f"{name}.safetensors").stat().st_size, 2)
     assert f"{plan.recipe.steps:,} steps of {plan.recipe.batch}" in card.about["training"]
     assert f"seed {plan.recipe.seed}" in card.about["training"]
     assert card.about["parameters"] == f"{sum(p.numel() for p in MODELS[name].parameters()):,}"

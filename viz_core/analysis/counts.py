@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from viz_core.config import TransformerConfig
-from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS
+from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
 from viz_core.stages import Stage, plan, stages
 
 
@@ -129,11 +129,6 @@ def estimate(config: TransformerConfig, batch: int, source_len: int, target_len:
             f"lower {_remedy(table)}."
         )
     return Estimate(count, size, problem)
-
-
-def megabytes(n: int) -> str:
-    """1234567 -> '1.2 MB'."""
-    return f"{n / 2**20:,.1f} MB"
 
 
 def _remedy(table: tuple[Stage, ...]) -> str:

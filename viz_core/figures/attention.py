@@ -197,8 +197,11 @@ def number(x: float, digits: int = 5) -> str:
 
 
 def token(text: str) -> str:
-    """A token as HTML: escaped, isolated from the reading direction around it."""
-    return f"<bdi>{html.escape(shorten(visible(text)))}</bdi>"
+    """A token as HTML: escaped, isolated from the reading direction around it, short; the whole of it on hover."""
+    whole = visible(text)
+    short = shorten(whole)
+    title = f' title="{html.escape(whole)}"' if short != whole else ""
+    return f"<bdi{title}>{html.escape(short)}</bdi>"
 
 
 def products(c: Chain) -> str:

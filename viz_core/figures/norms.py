@@ -111,7 +111,7 @@ def post_figure(measured: Curve, line: float, general: float, field: MeanField, 
         _points(depth, second, "measured before the second norm", "post", "circle"),
         _points(middle, first, "measured before the first norm", "post", "square-open"),
     ]
-    return _figure(traces, "Post-LN: a flat line", {"title": "layers passed", "range": [-0.02 * ends[1], 1.03 * ends[1]]},
+    return _figure(traces, "Post-LN: flat, says theory", {"title": "layers passed", "range": [-0.02 * ends[1], 1.03 * ends[1]]},
                    {"title": "‖x‖² / d of the sum", "rangemode": "tozero"}, dark)  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def pre_figure(measured: Curve, low: np.ndarray, high: np.ndarray, field: MeanFi
         _line(np.append(0, field.depth[whole]), np.append(1, field.power[whole]), "mean field", "pre", "dash"),
         _points(depth, values, "measured after each layer", "pre", "circle"),
     ]
-    return _figure(traces, "Pre-LN: it grows with every layer", {"title": "layers passed", "range": [0, 1.03 * layers[-1]]},
+    return _figure(traces, "Pre-LN: growing, says theory", {"title": "layers passed", "range": [0, 1.03 * layers[-1]]},
                    {"title": "‖x‖² / d of the stream", "rangemode": "tozero"}, dark)  # fmt: skip
 
 

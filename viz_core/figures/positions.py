@@ -4,7 +4,7 @@ Numbers come from `viz_core.analysis.positions` and `viz_core.experiments.order`
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -280,7 +280,7 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
         (f"embedding × √{d_model}", [m.scaled for m in found], "circle", "top"),
     )
     names = [m.name for m in found]
-    traces = [
+    traces: list[dict[str, Any]] = [
         {
             "x": lengths, "y": names, "mode": "markers+text", "name": name, "text": [number(x) for x in lengths],
             "textposition": [f"{place} {'left' if x < position else 'right'}" for x in lengths],  # off the line
@@ -292,12 +292,30 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
     above = {"text": f"position: {number(position)}", "x": math.log10(position), "y": 1, "yref": "paper", "yanchor": "bottom",
              "showarrow": False}  # fmt: skip
     drawn = [x for x in (position, *(x for _, lengths, *_ in series for x in lengths)) if x > 0]
-    reach = [math.log10(min(drawn)) - 0.4, math.log10(max(drawn)) + 0.4]
+    # A row's name stands above its marks, so that the marks have the whole width.
+    above_row = {"x": 0, "xref": "paper", "yshift": 38, "xanchor": "left", "showarrow": False}
+    rows = [above_row | {"text": name, "y": name} for name in names]
     return _figure(
-        traces, "How long is each part of the sum?<br> ", "length of one row (log scale)", "", dark, 175 + 75 * len(found),
-        xaxis={"type": "log", "range": reach}, yaxis={"categoryarray": names[::-1], "range": [-0.65, len(found) - 0.35]},
-        shapes=[_line("x", position, colour=theme.HEAD_COLOURS[1], dash="solid", width=3)], annotations=[above],
+        traces, "How long is each part of the sum?<br> ", "length of one row (log scale)", "", dark, 175 + 90 * len(found),
+        xaxis={"type": "log", "range": _with_room(drawn, traces)},
+        yaxis={"categoryarray": names[::-1], "range": [-0.65, len(found) - 0.35], "showticklabels": False},
+        shapes=[_line("x", position, colour=theme.HEAD_COLOURS[1], dash="solid", width=3)], annotations=[above, *rows],
     )  # fmt: skip
+
+
+NARROW, DIGIT, MARK = 290, 10, 20  # pixels: the plot's width on a phone, a digit of a number, a mark and the gap beside it
+
+
+def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The log axis over these lengths, with so much room at each end that on a phone, too, every number is whole."""
+    beside = [pair for t in traces for pair in zip(t["textposition"], t["text"], strict=True)]
+    left, right = (
+        (MARK + DIGIT * max((len(text) for place, text in beside if place.endswith(side)), default=5)) / NARROW
+        for side in ("left", "right")
+    )
+    low, high = math.log10(min(drawn)), math.log10(max(drawn))
+    unit = max(high - low, 0.5) / (1 - left - right)
+    return [low - left * unit, high + right * unit]
 
 
 # ---------------------------------------------------------------- the five schemes

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from viz_core.analysis.summary import Prediction
 from viz_core.figures import theme
-from viz_core.text import shorten, visible
+from viz_core.figures.attention import token
+from viz_core.text import visible
 
 ROOM = "5em"  # right of the longest bar, for its number
 QUIET = "opacity:.7;font-size:.9em"  # what only explains the bars
@@ -29,7 +30,7 @@ def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, af
     ]
     return (
         '<figure style="margin:0 0 8px;line-height:1.4">'
-        f'<figcaption style="font-weight:600;margin-bottom:6px">Likeliest next words after “{_name(after)}”</figcaption>'
+        f'<figcaption style="font-weight:600;margin-bottom:6px">Likeliest next words after “{token(after)}”</figcaption>'
         '<div style="display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:6px 10px">'
         f'<div style="{QUIET};text-align:right">next word</div><div style="{QUIET}">probability</div>'
         f"{''.join(rows)}{_guess(guess / longest, vocab_size, len(rows))}"
@@ -42,9 +43,9 @@ def _row(token_id: int, word: str, p: float, share: float, line: int) -> str:
     exact = f"{p:.9g}" if math.isfinite(p) else "NaN"  # nine digits tell any two float32 apart
     width = share if math.isfinite(share) else 0
     return (
-        f'<div title="{_label(word)} (id {token_id}): {exact}" style="grid-area:{line}/1/auto/-1;display:grid;'
+        f'<div title="{html.escape(visible(word))} (id {token_id}): {exact}" style="grid-area:{line}/1/auto/-1;display:grid;'
         'grid-template-columns:subgrid;align-items:center">'
-        f'<div style="text-align:right;overflow-wrap:anywhere;overflow:hidden">{_name(word)}</div>'
+        f'<div style="text-align:right;overflow-wrap:anywhere;overflow:hidden">{token(word)}</div>'
         f'<div style="display:flex;align-items:center;padding-right:{ROOM}">'
         f'<div style="flex:none;width:{width:.2%};height:1.3em;border-radius:2px;background:{theme.HEAD_COLOURS[0]}"></div>'
         '<span style="margin-left:8px;white-space:nowrap;font-variant-numeric:tabular-nums">'
@@ -74,9 +75,3 @@ def _guess(share: float, vocab_size: int, n_rows: int) -> str:
     )
 
 
-def _label(token: str) -> str:
-    return html.escape(shorten(visible(token)))
-
-
-def _name(token: str) -> str:
-    return f"<bdi>{_label(token)}</bdi>"

@@ -63,20 +63,24 @@ def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bo
             name=name, x=g.lengths, y=y, mode="lines", line={"color": colour, "width": 3, "dash": dash},
             hovertemplate=f"%{{x:,}} tokens: %{{y:.4s}} {unit}<extra>{name}</extra>",
         )  # fmt: skip
+    def past_the_middle(n: float) -> bool:
+        """Of the axis: what is written there goes to the left, where there is room for all of it."""
+        return bool(n**2 > g.lengths[0] * g.lengths[-1])
+
     equal, cost = g.crossing
     if g.lengths[0] <= equal <= g.lengths[-1]:
-        left = equal**2 > g.lengths[0] * g.lengths[-1]  # past the middle of the axis: its words go where there is room
         figure.add_scatter(
             name="crossing", x=[equal], y=[cost], mode="markers+text", text=[f" equal at N = {equal:,.0f} "],
-            textposition="top left" if left else "bottom right",
+            textposition="top left" if past_the_middle(equal) else "bottom right",
             marker={"size": 12, "color": PAIRS_COLOUR, "symbol": "circle-open", "line": {"width": 3}},
             showlegend=False, hovertemplate="both parts are equal at %{x:,.1f} tokens<extra></extra>",
         )  # fmt: skip
     if here is not None:
         bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
         figure.add_scatter(
-            name="this run", x=[here, here], y=[bottom, top], mode="lines+text", text=["", f" this run: N = {here:,}"],
-            textposition="middle right", line={"color": "#888888", "width": 1.5, "dash": "dot"}, showlegend=False, hoverinfo="skip",
+            name="this run", x=[here, here], y=[bottom, top], mode="lines+text", text=["", f" this run: N = {here:,} "],
+            textposition="middle left" if past_the_middle(here) else "middle right", showlegend=False, hoverinfo="skip",
+            line={"color": "#888888", "width": 1.5, "dash": "dot"},
         )  # fmt: skip
     figure.update_layout(
         title_text=heading, height=440, hovermode="closest", legend=LEGEND,

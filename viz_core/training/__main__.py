@@ -1,6 +1,8 @@
 """Train the shipped checkpoints again from nothing: python -m viz_core.training [NAME ...] [--help].
 
-Each becomes NAME.safetensors and NAME.json, its card, with what was measured just then on held-out sentences.
+Each becomes NAME.safetensors and NAME.json, its card, with what was measured just then on held-out sentences. Only
+training as shipped goes to the shipped folder; with fewer or more steps, sentences or measured ones it is a trial, and
+goes to a folder of its own.
 """
 
 import argparse
@@ -14,6 +16,7 @@ from typing import Any
 import torch
 
 from viz_core.config import TransformerConfig
+from viz_core.limits import megabytes
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
 from viz_core.training.evaluate import attention_measures, best_head, exact_match, next_word
@@ -25,6 +28,7 @@ from viz_core.weights.checkpoint import save
 
 SENTENCES, MEASURED = 100_000, 1_000
 DATA_SEED, HELD_OUT_SEED = 0, 1
+TRIAL = Path("trial-weights")  # where a trial goes, in the folder from which the command is given
 THREADS = 2  # torch adds in another order with another number, and the last digits differ
 
 
@@ -100,21 +104,37 @@ STARTS = ("the animal did not cross the", "there is a")
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m viz_core.training", description="Train the shipped checkpoints from nothing.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which, of {', '.join(PLANS)}; all where none is named")
-    parser.add_argument("--steps", type=int, help="fewer steps, to try it out")
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help="sentences to learn from")
-    parser.add_argument("--measured", type=int, default=MEASURED, help="held-out sentences to measure it on")
-    parser.add_argument("--folder", type=Path, default=SHIPPED, help="where the files go")
+    parser.add_argument("--steps", type=int, help="training steps; any number but the recipe's is a trial")
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help=f"how many to learn; any but {SENTENCES:,} is a trial")
+    parser.add_argument("--measured", type=int, default=MEASURED, help=f"how many to measure on; any but {MEASURED:,} is a trial")
+    trial = f"the shipped folder, and for a trial ./{TRIAL}, since a trial never overwrites the shipped weights"
+    parser.add_argument("--folder", type=Path, help=f"where the files go; otherwise {trial}")
     chosen = parser.parse_args(arguments)
     unheard_of = set(chosen.names) - set(PLANS)
     if unheard_of:
         parser.error(f"no checkpoint is named {', '.join(sorted(unheard_of))}; choose of {', '.join(PLANS)}")
+    names = chosen.names or list(PLANS)
+    changed = unlike_shipped(chosen, names)
+    folder = chosen.folder or (TRIAL if changed else SHIPPED)
+    if changed and folder.resolve() == SHIPPED.resolve():
+        parser.error(f"the shipped weights are not trained with {changed}; choose another --folder, or leave that out")
     torch.set_num_threads(THREADS)
     learnt = list(islice(examples(DATA_SEED), chosen.sentences))
-    chosen.folder.mkdir(parents=True, exist_ok=True)
-    for name in chosen.names or PLANS:
+    folder.mkdir(parents=True, exist_ok=True)
+    if changed:
+        print(f"A trial, with {changed}: its files go to {folder}, and the shipped weights stay as they are.", flush=True)
+    for name in names:
         plan = PLANS[name]
-        recipe = plan.recipe if chosen.steps is None else plan.recipe.shortened(chosen.steps)
-        make(name, plan, recipe, learnt, chosen.measured, chosen.folder)
+        recipe = plan.recipe if chosen.steps in (None, plan.recipe.steps) else plan.recipe.shortened(chosen.steps)
+        make(name, plan, recipe, learnt, chosen.measured, folder)
+        print(f"{name}: written to {folder / name}.safetensors and {name}.json", flush=True)
+
+
+def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
+    """The options with which these would not be trained and measured as the shipped ones are; "" where there are none."""
+    shipped = {"steps": {PLANS[name].recipe.steps for name in names}, "sentences": {SENTENCES}, "measured": {MEASURED}}
+    given = {option: getattr(chosen, option) for option in shipped}
+    return " ".join(f"--{o} {n}" for o, n in given.items() if n is not None and shipped[o] != {n})
 
 
 def make(name: str, plan: Plan, recipe: Recipe, learnt: Sequence[Example], n_measured: int, folder: Path) -> None:
@@ -128,7 +148,7 @@ def make(name: str, plan: Plan, recipe: Recipe, learnt: Sequence[Example], n_mea
     about = facts(plan, recipe, measures, len(learnt))
     if not plan.config.has_encoder:
         about["goes on"] = continuations(model, plan.vocabulary["target"])
-    about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": f"{size / 1e6:.2f} MB"}
+    about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": megabytes(size, 2)}
     card = {
         "title": plan.title, "place": list(PLANS).index(name), "config": asdict(plan.config), "about": about,
         "examples": SHOWN if plan.config.has_encoder else [("", source) for source, _ in SHOWN], "measures": measures,

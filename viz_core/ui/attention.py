@@ -52,7 +52,8 @@ STEP_WORDS: dict[Step, str] = {
     "scaled": "The dot products over √d_k, so that wide heads do not saturate the softmax.",
     "biased": "ALiBi takes away from each score what grows with the distance.",
     "masked": "What may not be seen is overwritten before the softmax.",
-    "weights": "The softmax of each row: it sums to 1. Look for rows with one strong cell, and for stripes.",
+    "weights": "The softmax of each row: it sums to 1 where the query may see anything. Look for rows with one strong cell, "
+    "and for stripes.",
 }
 MORE = {"none": "Nothing more", "table": "What a head does", "rollout": "Through the layers", "break": "Break it"}
 UNIFORM = "Against uniform: weight × number of visible keys. 1, the middle colour, is a query that looks at all of them alike."
@@ -212,7 +213,7 @@ def _runs(lab: Lab, at: At, swap: Swap | None) -> None:
     if swap is not None and not kept:
         st.markdown(f"One word can turn a sentence: put {code(swap.new)} for {code(swap.old)}, and see where this head looks.")
     elif kept:
-        st.markdown("**A** is the run that was kept, **B** the present one. In B − A orange is looked at more, blue less.")
+        st.markdown("**A** is the run that was kept, **B** the present one. In B − A orange is larger in B, blue smaller.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if (n_items := lab.capture.n_sentences if lab.capture else 1) > 1:
             widget(st.segmented_control, "item", "Sentence", at.item, set_choice, options=range(n_items), required=True,
@@ -491,8 +492,9 @@ def _sum_words(lab: Lab, capture: Capture, at: At, w_o: np.ndarray) -> str:
     bias = lab.parameter(f"{at.path}.w_o.bias") if lab.config.attention_bias else np.zeros(len(w_o), np.float32)
     total = numbers.contributions(weights[:, at.query], v, w_o).sum(axis=(0, 1)) + bias
     gap = float(np.abs(total - capture[f"{at.path}.out"][at.item, at.query]).max())
-    return (f"Added up over {v.shape[0]} heads and {v.shape[1]} keys, with the bias, they are the recorded output of this "
-            f"attention; the largest difference is {gap:.1e}.")  # fmt: skip
+    too = ", with the bias" if lab.config.attention_bias else ""
+    return (f"Added up over {v.shape[0]} heads and {v.shape[1]} keys{too}, they are the recorded output of this attention; the "
+            f"largest difference is {gap:.1e}.")  # fmt: skip
 
 
 # ---------------------------------------------------------------- more, on request

@@ -3,7 +3,6 @@
 What people typed is escaped, in quotes, and stands apart from the reading direction of the text around it.
 """
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,9 @@ from viz_core.analysis import arithmetic as kinds
 from viz_core.analysis.arithmetic import Arithmetic
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
+from viz_core.figures.attention import token as as_html
 from viz_core.stages import Stage
-from viz_core.text import AnyTokenizer, shorten, visible
+from viz_core.text import AnyTokenizer
 
 FEATURES = {"D": "feature", "K": "feature", "V": "feature", "F": "hidden unit", "H": "head"}
 
@@ -68,8 +68,8 @@ class Names:
 
 
 def quoted(token: str) -> str:
-    """A token as HTML: visible, short, escaped, with a reading direction of its own."""
-    return f"“<bdi>{html.escape(shorten(visible(token)))}</bdi>”"
+    """A token as HTML: visible, short, escaped, with a reading direction of its own; the whole of it on hover."""
+    return f"“{as_html(token)}”"
 
 
 def brief(x: float) -> str:

@@ -45,6 +45,7 @@ def chart(figure: Any, key: str) -> None:
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table of plain text, one element, which scrolls in its own box where the page is narrow."""
     cell = "padding:6px 14px 6px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
+    cell += ";max-width:20em;overflow-wrap:break-word"  # a long word breaks, and leaves the other columns their room
     head = "".join(f'<th style="{cell};font-weight:600">{html.escape(h)}</th>' for h in headings)
     body = "".join("<tr>" + "".join(f'<td style="{cell}">{html.escape(x)}</td>' for x in row) + "</tr>" for row in rows)
     style = "border-collapse:collapse;font-variant-numeric:tabular-nums"

@@ -22,7 +22,7 @@ from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS
 from viz_core.presets import PRESETS
 from viz_core.text import AnyTokenizer, TokenizerKind
-from viz_core.ui.safe import code, escaped, words
+from viz_core.ui.safe import code, escaped, few, words
 from viz_core.ui.setup import (
     CONTROLS,
     DEVICES,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 # builds the sidebar and the title meanwhile.
 
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
-MAX_NAMED = 6  # words outside the vocabulary that are named one by one
+MAX_NAMED = 6  # unknown words, words that share an id, faults of a link: how many of each are named one by one
 
 # Where a session keeps what: the setup and the setup as this page was entered; the link as written, and whether it was
 # left empty; what it leaves out and the tab holds, and the name of what is missing; the page; faults of the link and
@@ -171,8 +171,8 @@ def open_page(question: str, lead: str = "") -> Lab:
     if lead:
         st.markdown(lead)
     setup = current()
-    for written, fault in st.session_state.get(FAULTS, []):
-        st.warning(f"The link says {code(written)}, which {fault}.")
+    if faults := st.session_state.get(FAULTS, []):
+        st.warning(_paragraphs([f"The link says {code(written)}, which {fault}." for written, fault in faults]))
     for note in st.session_state.pop(NOTES, []):
         st.info(note)
     attempt = _run(setup)
@@ -496,11 +496,17 @@ def _run(setup: Setup) -> Attempt:
         st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text {stays}.")
     if attempt.problem:
         st.warning(escaped(attempt.problem))
-    for broken in _broken():
-        st.info(escaped(f"Weights that cannot be read: {broken}"))
+    if broken := _broken():
+        st.info(_paragraphs([escaped(f"Weights that cannot be read: {one}") for one in broken]))
     if attempt.capture and attempt.size:
         _status(setup, attempt.capture, attempt.size)
     return attempt
+
+
+def _paragraphs(told: Sequence[str]) -> str:
+    """A few sentences for one box, a paragraph each, and how many more there are."""
+    more = [f"And {len(told) - MAX_NAMED:,} more."] if len(told) > MAX_NAMED else []
+    return "\n\n".join([*told[:MAX_NAMED], *more])
 
 
 @lru_cache(maxsize=1)
@@ -516,8 +522,7 @@ def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
         missing = dict(m for line in typed[side] for m in tokenizer.unknown(line))
         named = [f"{words([word])} (near: {words(near)})" if near else words([word]) for word, near in missing.items()]
         if named:
-            few = ", ".join(named[:MAX_NAMED]) + (f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else "")
-            notes.append(f"Not in the {side} vocabulary of these weights, so read as `<unk>`: {few}.")
+            notes.append(f"Not in the {side} vocabulary of these weights, so read as `<unk>`: {few(named, MAX_NAMED)}.")
     return notes
 
 
@@ -541,10 +546,20 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     if setup.card and (changed := changes(setup)):
         named = ", ".join(code(f"{n}={v}") for n, v in changed.items())
         st.info(f"Not as trained: {named}. The weights learned without this change.")
-    hashed = setup.card is None and setup.tokenizer != "ids"  # trained words may share an id on purpose: The, the
-    for side, tokenizer in _tokenizers(setup).items() if hashed else ():
-        for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>")):
-            st.info(f"The {side} words {words(list(clash))} share one id: raise the {side} vocabulary to tell them apart.")
+    if setup.card is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
+        _collisions(setup, capture)
+
+
+def _collisions(setup: Setup, capture: Capture) -> None:
+    """Words that share an id, in one box for both sides."""
+    found = [
+        (side, clash) for side, tokenizer in _tokenizers(setup).items()
+        for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>"))
+    ]  # fmt: skip
+    if found:
+        named = few([f"{words(list(clash))} ({side})" for side, clash in found], MAX_NAMED, "; ")
+        sides = " and the ".join(f"{side} vocabulary" for side in dict.fromkeys(side for side, _ in found))
+        st.info(f"Words that share one id are the same word to this model: {named}. To tell them apart, raise the {sides}.")
 
 
 def _tokens(capture: Capture, side: str) -> str:

@@ -13,16 +13,18 @@ from viz_core.figures.predictions import next_words
 from viz_core.figures.steps import original_index, stage_panel
 from viz_core.figures.truth import attention_truth
 from viz_core.presets import PRESETS, Preset, Status
-from viz_core.text import visible, words_of
+from viz_core.text import SPECIALS, visible, words_of
 from viz_core.ui.canvas import matrices
 from viz_core.ui.diagram import diagram
 from viz_core.ui.frame import Lab, change, set_choice, touch, widget
 from viz_core.ui.inspector import inspect_cell
 from viz_core.ui.safe import code, escaped
+from viz_core.ui.setup import changes
 from viz_core.weights.card import Card
 
-NOISE = "The weights are untrained, so this is noise near a blind guess; it is still exactly what the model computes."
+NOISE = "The weights are untrained, so this is noise; it is still exactly what the model computes."
 LEARNED = "The weights are trained: a long bar is a word that the model has learned to expect here."
+CHANGED = "The weights are trained, but not with the switches as they are now: a long bar need not be a word that they learned."
 MAX_SPLIT = 4  # words of several tokens that are named
 GROUNDS: dict[Status, str] = {"repaired": "the printed code cannot run or contradicts the text", "assumed": "named but not shown"}
 
@@ -50,9 +52,18 @@ def tokens(lab: Lab, capture: Capture) -> int:
     if pick is not None:
         stage = capture.stage(names[pick.panel])
         inspect_cell(lab, stage.name, original_index(stage, pick.row, pick.col, item, 0))
-    added = "Each token is looked up by its id. <pad>, <bos> and <eos> are added by the model's input.".replace("<", r"\<")
-    st.caption(f"{added}{_pieces(lab, capture, sides, item)}")
+    st.caption(f"Each token is looked up by its id.{_added(lab, capture, sides, item)}{_pieces(lab, capture, sides, item)}")
     return item
+
+
+def _added(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
+    """Which tokens of this sentence nobody typed."""
+    own = {token for side in sides for token in (*SPECIALS[:3], *lab.tokenizers[side].read("")[0])}
+    found = dict.fromkeys(token for side in sides for token in capture.tokens(side)[item] if token in own)
+    if not found:
+        return ""
+    *first, last = map(escaped, found)
+    return f" {', '.join(first)}{' and ' * bool(first)}{last} {'is' if not first else 'are'} added to what is typed."
 
 
 def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
@@ -77,7 +88,7 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
         return
     side = "target" if lab.config.has_decoder else "source"
     found, row = predictions(capture, item), capture.tokens(side)[item]
-    st.caption(NOISE if lab.setup.card is None else LEARNED)
+    st.caption(NOISE if lab.setup.card is None else CHANGED if changes(lab.setup) else LEARNED)
     key = "home_position"
     last = len(found) - 1
     begin = last if lab.setup.card is None else len(found) // 2  # a trained model is surest, and dullest, at the end

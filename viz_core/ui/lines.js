@@ -19,7 +19,7 @@ export default function ({ data, parentElement, setStateValue }) {
 const make = (tag, className = "", text = "") =>
   Object.assign(document.createElement(tag), { className, textContent: text });
 const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.0005 || x === 0 ? x.toFixed(3) : x.toExponential(0).replace("-", "−"));
-const bdi = (text) => make("bdi", "", `“${text}”`);
+const bdi = (text) => Object.assign(make("bdi", "", `“${text}”`), { title: text }); // cut where it is long
 
 function decode(bytes) {
   const buffer = bytes.slice().buffer;

@@ -18,7 +18,7 @@ from viz_core.concepts import PADDED
 from viz_core.figures import masks as figures
 from viz_core.figures.attention import KIND_TITLES, compared, head_name, head_panel, number
 from viz_core.stages import Side
-from viz_core.text import split_words
+from viz_core.text import shorten, split_words
 from viz_core.ui.canvas import Pick, matrices
 from viz_core.ui.controls import keep, table
 from viz_core.ui.frame import (
@@ -194,9 +194,15 @@ def _unused(lab: Lab, capture: Capture, at: At) -> str:
     found = numbers.parts(lab.config, at.kind)
     if found == (None, None, None):
         return "Nothing is masked here: every token sees every other one, padding too."
-    if found.keys is None and not _no_padding_here(capture, at.kind, at.item):
-        return "Padding is not masked in this attention: its columns are open, and take part of the weight."
-    return ""
+    asks, asked = sides(at.kind)
+    padding = ~real(capture, asked, at.item)
+    if found.keys is not None or not padding.any():
+        return ""
+    why = numbers.provenance(capture, at.kind, at.item)
+    seen = (why == 0)[real(capture, asks, at.item)][:, padding]  # [words that ask, padding]
+    if seen.any():
+        return "Padding is not masked in this attention: words see it, and it takes part of their weight."
+    return "Padding is not masked in this attention, but no word sees it: it stands after them, where the causal mask closes all."
 
 
 # ---------------------------------------------------------------- how it is built
@@ -354,7 +360,7 @@ def _leak(lab: Lab, capture: Capture, at: At) -> None:
         raise ValueError("Some outputs of this sentence are no numbers, so nothing can be compared; Empty rows shows where NaN "
                          "comes from.")  # fmt: skip
     new = lab.tokenizers[side].decode(id) if not view("mask_word").strip() else view("mask_word")
-    exchanged = f"“{tokens[place]}” ({place})"
+    exchanged = f"“{shorten(tokens[place])}” ({place})"
     matrices([figures.leak_panel(found.moved, found.moved_free, tokens, exchanged)], key="mask_leak", on_pick=lambda _: touch())
     early, late = int(found.changed[:place].sum()), int(found.changed_free[:place].sum())
     own = "as this model has it" if lab.config.is_causal else "which this model does not have"
@@ -438,7 +444,7 @@ def _empty(lab: Lab, capture: Capture, at: At) -> None:
     if not found.empty.any():
         raise ValueError(f"{asks.capitalize()} padding is not masked in this model, so its rows see something: turn on Mask {asks} "
                          "padding under All switches.")  # fmt: skip
-    st.markdown("The same scores of layer 0, masked in six ways, run now and shown as they come out:")
+    st.markdown(f"The same scores of layer 0, masked in {len(found.treatments)} ways, run now and shown as they come out:")
     _, head = _layer_head(lab, at, layers=False)
     row = int(np.nonzero(found.empty)[0][0])
     _treatments(capture, asks, at, found, row, head)
@@ -477,7 +483,7 @@ def _spread_words(going: "Spread", reads_memory: bool) -> str:
     n_tokens = going.filled.shape[1]
     told = ", ".join(f"{stop} **{n}**" for stop, n in zip(going.stops, counts, strict=True))
     why = ""
-    if reads_memory and n_tokens in counts:
+    if reads_memory and n_tokens in counts[:2]:  # its own padded keys are NaN one layer later only
         why = " The decoder reads what the encoder wrote, and that is NaN for this sentence already."
     elif n_tokens in counts:
         why = " A padded key has the weight 0, but 0 × NaN is NaN: one layer later its value is in every token."
@@ -512,6 +518,9 @@ def _unsqueeze(lab: Lab, capture: Capture, at: At) -> None:
     if typed.answer:
         st.markdown(f"Your batch has T = {n_tokens} and the model H = {heads}: {shapes}. torch answers:")
         st.code(typed.answer, language=None, wrap_lines=True)
+    if heads == 1:
+        st.info("With one head T = H holds for one token alone, and that has no future to leak: choose more heads.")
+        return
     if n_tokens < heads:
         st.info(f"Where T = H it runs without a word, and leaks. For that the {side} needs at least {heads} tokens, and there are "
                 f"{n_tokens}: type a longer sentence, or choose fewer heads.")  # fmt: skip

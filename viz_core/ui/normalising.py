@@ -141,8 +141,7 @@ def one_token(lab: Lab) -> None:
         st.info("This model has no LayerNorm: set LayerNorm to post or pre in the sidebar. LayerNorm and BatchNorm, the next "
                 "section, needs none.")  # fmt: skip
         return
-    st.markdown("**Watch the bars from row to row:** subtracting the mean moves all of them together, dividing by the root changes "
-                "their scale alone. The pattern stays; how loud the token was is gone.")  # fmt: skip
+    lead = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         item = _item(lab, capture)
         place = _place(lab, places)
@@ -152,12 +151,23 @@ def one_token(lab: Lab) -> None:
     eps = _epsilon(lab.config.norm_eps)
     gamma, beta = lab.parameter(f"{place.path}.weight"), lab.parameter(f"{place.path}.bias")  # [D] each
     steps = layer_norm(x, gamma, beta, eps)
+    lead.markdown("**Watch the bars from row to row:** subtracting the mean moves all of them together, dividing by the root "
+                  f"changes their scale alone. {what_stays(steps)}")  # fmt: skip
     chart(steps_figure(steps, feature, dark()), "norm_steps")
     st.caption(f"What enters is `{place.reads}`, what leaves `{place.path}.out`. Orange is above zero, blue below; the grey column "
                f"is feature {feature}.{_untrained(gamma, beta)}")  # fmt: skip
     st.markdown(f"$$\n{feature_formula(steps, feature)}\n$$")
     _what_epsilon_does(steps, lab.config.norm_eps)
     _by_hand_and_torch(lab, steps, capture[f"{place.path}.out"][item, token])
+
+
+def what_stays(steps: Steps) -> str:
+    """What of the token is left after the division, before γ and β."""
+    if steps.var == 0:
+        return "This token has one value in every feature, so nothing of it is left."
+    if not steps.kept >= 0.99:
+        return "The pattern stays, and ε keeps some of how loud the token was."
+    return "The pattern stays; how loud the token was is gone."
 
 
 def _untrained(gamma: np.ndarray, beta: np.ndarray) -> str:
@@ -287,8 +297,7 @@ def _told(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
 def _gives(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float, stage: str) -> None:
     """The picked sentence before, and after LayerNorm and BatchNorm."""
     every = np.ones(x.shape[:2], bool)
-    st.markdown("**What each gives:** after LayerNorm every row has mean 0 and variance 1; after BatchNorm every column has, over "
-                "all sentences and their padding together. γ is 1 and β is 0 in both. Click a cell to pick it.")  # fmt: skip
+    st.markdown(f"**What each gives:** {what_each_gives(x, eps)} γ is 1 and β is 0 in both. Click a cell to pick it.")
     parts = [(f"What enters: {stage}", x[at.sentence])]
     norms: tuple[Norm, ...] = ("layer", "batch")
     parts += [(f"After {NAMES[norm]}", share(x, norm, at, eps, every).sentence) for norm in norms]
@@ -301,6 +310,23 @@ def _gives(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float,
 
     here = Pick(0, at.token, at.feature)
     matrices(result_panels(parts, names), key="norm_both", pick=here, on_pick=picked)
+
+
+def what_each_gives(x: np.ndarray, eps: float) -> str:
+    """Mean 0 and variance 1 of what x [B, T, D] becomes: how many rows have them after LayerNorm, columns after BatchNorm."""
+    if not np.isfinite(x).all():
+        return "some numbers here are infinite or NaN, and so is what they are normalised with."
+    every = np.ones(x.shape[:2], bool)
+    rows, columns = normalise(x, "layer", eps, every).var(axis=-1).ravel(), normalise(x, "batch", eps, every).var(axis=(0, 1))
+
+    def told(variance: np.ndarray, what: str) -> str:
+        one = int((np.abs(variance - 1) < 0.01).sum())
+        return f"every {what} has" if one == len(variance) else f"{one:,} of {len(variance):,} {what}s have"
+
+    said = (f"after LayerNorm {told(rows, 'row')} mean 0 and variance 1; after BatchNorm {told(columns, 'column')}, over all "
+            "sentences and their padding together.")  # fmt: skip
+    short = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
+    return said + " The others have hardly any variance beside ε to begin with." * short
 
 
 def _company(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> None:
@@ -361,8 +387,7 @@ def distributions(captures: Mapping[str, Capture], key: Hashable) -> None:
     if not sides:
         st.info("These runs have no layer, so there is nothing to count: choose a depth of at least 1.")
         return
-    st.markdown("**A ridge is one layer, the first on top.** Look how the ridges change downwards: in Pre-LN the stream gets wider "
-                "with every layer, in Post-LN each norm brings it back.")  # fmt: skip
+    lead = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         side = sides[0]
         if len(sides) > 1:
@@ -375,10 +400,22 @@ def distributions(captures: Mapping[str, Capture], key: Hashable) -> None:
         scale = view_widget(st.segmented_control, "norm_scale", "Scale", required=True,
                             format_func={"auto": "Automatic", "linear": "Linear", "log": "Logarithmic"}.get)  # fmt: skip
     found = cached_result("norm spreads", (key, tuple(captures), side, leaf, scale), lambda: spreads(captures, side, leaf, scale))
+    lead.markdown(f"**A ridge is one layer, the first on top.** {how_ridges_change(found)}")
     own = {TITLES[name]: colour for name, colour in COLOURS.items()}
     colours = {name: own.get(name, theme.head_colour(i)) for i, name in enumerate(captures)}
     chart(ridges_figure(found, colours, dark()), "norm_ridges")
     _read(found)
+
+
+def how_ridges_change(found: Spreads) -> str:
+    """From the first ridge to the last: whether each placement gets wider, narrower, or stays, and how many times."""
+    told = []
+    for name, s in found.by.items():
+        if len(s.layers) > 1 and np.isfinite(s.std).all() and s.std[0] > 0:
+            times = float(s.std[-1] / s.std[0])
+            way = "gets wider" if times > 1.05 else "gets narrower" if times < 0.95 else "stays about as wide"
+            told.append(f"{name} {way} (σ × {number(times, 3)})")
+    return f"Downwards, from the first layer to the last: {', '.join(told)}." if told else ""
 
 
 def _read(found: Spreads) -> None:

@@ -66,14 +66,13 @@ UNASKED = 2e10  # floating-point operations that a section may spend without bei
 ASKED = "norm_asked"  # where a session keeps what it has asked for
 LIT = {"inactive": "ffn.out", "entropy": "self_attn.out"}  # the drawn box that a metric looks into; the others follow the stream
 LOOK: dict[Metric, str] = {
-    "power": "**Look at the two slopes:** nothing ever brings Pre-LN's stream back, so each layer adds to it. Post-LN is "
-             "brought back to 1 after every sum.",
+    "power": "**Look at the slopes:** {placements}",
     "mean": "**Look how far from 0 the features drift together:** a LayerNorm takes their mean away.",
     "std": "**The square root of the power, where the mean is small:** Post-LN's is 1 after every norm.",
-    "largest": "**The loudest single value:** it grows with the stream, and it is the first to leave what half precision can hold.",
+    "largest": "**The loudest single value** is the first to leave what half precision can hold.",
     "cosine": "**Do the tokens collapse into one?** At 1 all tokens of a sentence point the same way, and attention has "
               "nothing left to choose between.",
-    "inactive": "**A unit that is at or below 0 for every token** passes nothing on here, and learns nothing from this batch.",
+    "inactive": "**A unit that is at or below 0 for every token** {passes} on here, and learns {learns} from this batch.",
     "entropy": "**High: each token looks everywhere; low: at few.** Look whether depth changes it, and in which placement.",
 }  # fmt: skip
 
@@ -210,7 +209,7 @@ def _depth(lab: Lab) -> None:
         _sizes()
         metric: Metric = view_widget(st.pills, "norm_metric", "Metric", required=True, wrap=True, format_func=METRIC_NAMES.get)
     with left:
-        st.markdown(LOOK[metric])
+        st.markdown(look_at(metric, names, lab.config.activation))
         compared = _compared(lab)
         if compared is not None and not names:
             st.info("No placement is chosen: choose Post-LN, Pre-LN or another one.")
@@ -229,6 +228,25 @@ def _depth(lab: Lab) -> None:
     lit = view_widget(st.segmented_control, "norm_lit", "Light all that leads to", required=True, wrap=True,
                       format_func=lambda s: s or "what the metric reads")  # fmt: skip
     block_drawings(lit or LIT.get(metric, "resid_mid"))
+
+
+BACK = {
+    "post": "Post-LN is brought back to 1 after every sum.",
+    "pre": "Nothing ever brings Pre-LN's stream back, so what a layer adds stays in it.",
+    "open": "Without a final norm Pre-LN's stream leaves the stack as it is.",
+    "none": "Without any norm nothing holds the stream.",
+    "cut": "Without residual connections Post-LN's norm sees what the sub-layer alone gives.",
+    "bare": "With neither, each sub-layer passes on only what it makes of the one before.",
+}  # what each placement does to the stream, whatever its weights
+
+
+def look_at(metric: Metric, names: Sequence[str], activation: str) -> str:
+    """What a metric is looked at for, of the placements that are drawn."""
+    exact = activation == "relu"  # GELU lets a little through
+    return LOOK[metric].format(
+        placements=" ".join(BACK[name] for name in names) or "how much each layer adds.",
+        passes="passes nothing" if exact else "passes next to nothing", learns="nothing" if exact else "little",
+    )  # fmt: skip
 
 
 LOG = " The axis is logarithmic: there a straight line is growth, or loss, by the same factor in every layer."
@@ -250,10 +268,10 @@ def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
 
 ASSUMED = {
     "gaussian": ("iid Gaussian input",
-                 "The input is now your words as they are embedded: not of power 1, and alike from the start. Post-LN's norms hide "
-                 "that at once; Pre-LN's stream keeps it."),
+                 "The input is now your words as they are embedded, of power {power} instead of 1. Post-LN's norms hide that at "
+                 "once; Pre-LN's stream keeps it."),
     "uniform": ("W_Q = W_K = 0",
-                "Attention is no longer uniform: how much is averaged depends on the words. Post-LN's 3d/2 asks nothing of "
+                "Attention is no longer uniform: how much is averaged depends on the input. Post-LN's 3d/2 asks nothing of "
                 "attention, since a norm follows it; the mean field does."),
     "unbiased": ("zero biases", "Biases are drawn as torch draws them, U(±1/√fan_in): each adds the same vector to every token."),
     "single": ("one head", "Four heads. While W_Q = W_K = 0 all of them average alike, so this alone changes nothing."),
@@ -312,7 +330,7 @@ def _theory(lab: Lab) -> None:
         chart(pre_figure(found.pre, low, high, fields["pre"], dark()), "norm_pre")
     _odd(found.odd)
     _how_far(found, fields, gain)
-    _which_fails(broken, draws)
+    _which_fails(broken, draws, found, fields)
     _lemmas(found)
 
 
@@ -361,13 +379,16 @@ def _percent(share: float) -> str:
     return f"{share:+.1%}".replace("-", "−")
 
 
-def _which_fails(broken: Sequence[str], draws: int) -> None:
+def _which_fails(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
     if not broken:
+        alike = ", ".join(f"{number(float(fields[name].cosine[-1]), 3)} in {TITLES[name]}" for name in ("post", "pre"))
         st.markdown(f"All assumptions hold. What is left is chance: theory speaks of the mean over all weights and of wide models; "
-                    f"this is {draws} draw{'s' * (draws > 1)} of a width of {view('norm_width')}. Deep down the tokens have "
-                    "become alike, so there is less to average over.")  # fmt: skip
+                    f"this is {draws} draw{'s' * (draws > 1)} of a width of {view('norm_width')}. By the mean field two "
+                    f"tokens have a cosine of {alike} at the end: the more alike they are, the less there is to average "
+                    "over.")  # fmt: skip
         return
-    told = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1])}" for b in broken]
+    power = number(float(found.pre.values[0]), 3)
+    told = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1].replace('{power}', power))}" for b in broken]
     st.markdown("\n".join(["**The assumptions that fail:**", *told]))
 
 
@@ -411,8 +432,8 @@ def _gradients(lab: Lab) -> None:
         _sizes()
         batches = view_widget(st.segmented_control, "norm_batches", "Batches", required=True, wrap=True)
     with left:
-        st.markdown("**Look at the right end, the layers near the loss:** there the two part, and the more so the deeper the "
-                    "model. Large gradients in the first steps of training are what a warm-up is for.")  # fmt: skip
+        st.markdown("**Compare the two placements layer by layer.** Large gradients in the first steps of training are what a "
+                    "warm-up is for.")  # fmt: skip
         compared = _compared(lab)
         if compared is not None:
             _by_layer(compared, batches)
@@ -440,14 +461,25 @@ def _by_layer(c: Compared, batches: int) -> None:
           "norm_gradients")  # fmt: skip
     more = f" and {batches - 1} batch{'es' * (batches > 2)} of random words of the same shape" if batches > 1 else ""
     losses = ", ".join(f"{TITLES[n]} {number(g.loss, 4)}" for n, g in found.items())
-    times = number(ratio(found["post"].ffn[-1], found["pre"].ffn[-1]), 3)
-    st.markdown(f"In the last layer's feed-forward network Post-LN's gradient is **{times} times** Pre-LN's. Drawn is the "
+    st.markdown(f"{where_they_part(found['post'].ffn, found['pre'].ffn)} Drawn is the "
                 "Frobenius norm of $\\partial L/\\partial W$, all matrices of a part together, after averaging the gradient over "
                 f"your text{more}. The loss: {losses}. The paper calls its statements on layers before the last preliminary, and "
                 "so does this page: how the lines bend depends on the words and the width.")  # fmt: skip
     if any(not np.isfinite(x).all() for g in found.values() for x in (g.attention, g.ffn)):
         st.warning("Some gradients are infinite or not a number here; their points are left out.")
     _what_runs(c)
+
+
+def where_they_part(post: np.ndarray, pre: np.ndarray) -> str:
+    """Post-LN's gradient over Pre-LN's in the feed-forward networks [L]: in the last layer, and where they are furthest apart."""
+    times = [ratio(a, b) for a, b in zip(post, pre, strict=True)]
+    told = f"In the last layer's feed-forward network Post-LN's gradient is **{number(times[-1], 3)} times** Pre-LN's."
+    apart = [abs(np.log(x)) if np.isfinite(x) and x > 0 else np.nan for x in times]
+    if len(times) == 1 or not np.isfinite(apart).any():
+        return told
+    far, near = int(np.nanargmax(apart)), int(np.nanargmin(apart))
+    return (f"{told} The two are furthest apart in layer {far}, **{number(times[far], 3)} times**, and nearest in layer {near}, "
+            f"**{number(times[near], 3)} times**.")  # fmt: skip
 
 
 def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":

@@ -146,8 +146,7 @@ def _matrix(lab: Lab) -> None:
             set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
 
     with left:
-        st.markdown("**A row is a position, a column a frequency.** The left columns flicker from row to row, the right ones "
-                    "hardly move: like the digits of a counter."
+        st.markdown(f"**A row is a position, a column a frequency.** {_turns(lengths)}"
                     + (" Click a cell to bring the window there." if windowed else ""))  # fmt: skip
         pick = matrices([overview], key="pos_table", on_pick=picked)
         if overview.note:
@@ -160,8 +159,16 @@ def _matrix(lab: Lab) -> None:
         n = _tokens(lab)
         span, of = (n - 1, f"your {n} token{'s' * (n > 1)}") if n else (t.length - 1, f"{t.length:,} positions")
         curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
-        st.caption("A wave that does not finish one turn within the sentence gives every word a value of its own; "
+        st.caption("A pair whose wave does not finish one turn within the sentence points another way at every word; "
                    "the fast ones tell neighbours apart.")  # fmt: skip
+
+
+def _turns(lengths: Sequence[float]) -> str:
+    """How fast the first and the last columns of the table turn."""
+    if len(lengths) < 3:
+        return f"Every column turns once in {number(lengths[0])} positions."
+    return (f"The first columns turn once in {number(lengths[0])} positions, the last ones once in {number(lengths[-1])}: like the "
+            "digits of a counter with its ones at the left.")  # fmt: skip
 
 
 @st.fragment
@@ -205,7 +212,10 @@ def _clock(lab: Lab) -> None:
             st.info("d_model 1 is one sine without its cosine, so there is no hand to draw: choose 2 or more.")
             return
         at = inside("pos_at", "Position", t.length - 1)
-        st.markdown("**Each (sin, cos) pair is a hand.** Drag the position: the first hand spins, the last one creeps. "
+        lengths = wavelengths(t.d_model, t.base)
+        last = f", the last one in {number(float(lengths[2 * (t.d_model // 2) - 1]))}" if t.d_model > 3 else ""
+        st.markdown(f"**Each (sin, cos) pair is a hand.** Drag the position: the first hand goes round in "
+                    f"{number(float(lengths[0]))} positions{last}. "
                     "The angle between both hands of a clock stays the same, wherever you are.")  # fmt: skip
         clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
         st.subheader(f"Shifting by {k} is turning by $M_{{{k}}}$", anchor=False)
@@ -242,11 +252,11 @@ def _similarity(lab: Lab) -> None:
     even = t.d_model % 2 == 0
     found = profiles(list(dict.fromkeys((0, t.length // 2, t.length - 1))), t.length, t.d_model, t.base)
     with left:
-        if even:
+        if even or t.length == 1:
             st.markdown("**Every diagonal has one colour:** how alike two positions are depends on how far apart they are, and on "
                         "nothing else.")  # fmt: skip
         else:
-            st.markdown(f"**The diagonals are not quite of one colour:** d_model {t.d_model} is odd, so its last dimension is a "
+            st.markdown(f"**The diagonals are not of one colour each:** d_model {t.d_model} is odd, so its last dimension is a "
                         "sine without its cosine.")  # fmt: skip
         whole = f"positions {first:,} to {first + n - 1:,} of {t.length:,}" if n < t.length else f"{n:,} positions"
         square = similarity(waves(n, t.d_model, t.base, start=first))

@@ -1,6 +1,7 @@
 """What people type is data: shown as it was typed, wherever Streamlit would read Markdown."""
 
 import re
+from collections.abc import Sequence
 
 from viz_core.text import visible
 
@@ -15,6 +16,12 @@ def code(text: str, limit: int = 120) -> str:
 def words(texts: list[str], limit: int = 8) -> str:
     """Several typed words, each as a code span."""
     return ", ".join(map(code, texts[:limit])) + (" …" if len(texts) > limit else "")
+
+
+def few(texts: Sequence[str], limit: int, between: str = ", ") -> str:
+    """The first of several, and how many more there are: "a, b and 7 more"."""
+    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
+    return between.join(texts[:limit]) + more
 
 
 def escaped(sentence: str) -> str:

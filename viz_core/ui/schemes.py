@@ -42,7 +42,7 @@ from viz_core.figures.positions import (
     table_panel,
     turned_panel,
 )  # fmt: skip
-from viz_core.text import visible
+from viz_core.text import shorten, visible
 from viz_core.ui.canvas import matrices
 from viz_core.ui.clock import clock
 from viz_core.ui.controls import chart, dark
@@ -72,7 +72,7 @@ ROPE_TABLE = 8  # positions of the table of scores
 MOST_ROWS = 200  # of a learned table whose rows are compared
 ENTERS: dict[Position, str] = {
     "sinusoidal": "added to the input: a fixed wave for each feature",
-    "learned": "added to the input: a trained row for each position",
+    "learned": "added to the input: a row of a table for each position, which training fills",
     "rope": "queries and keys are turned, in each self-attention",
     "alibi": "added to the scores, in each self-attention: −m · distance",
     "none": "nowhere",
@@ -118,13 +118,13 @@ def sentence(lab: Lab) -> None:
     parts.append(("= the sum, which a LayerNorm reads" if c.norm_embedding else "= what enters the first layer", total))
     if added is None:
         st.info(f"This model adds no positions to the input ({TITLES[c.position]}): where they enter is drawn under Five schemes.")
-    st.markdown("**All in one colour range,** so that you see which part is loud. The position rows are the same for every "
-                "sentence; the sum is all that the model gets.")  # fmt: skip
+    rows = " The position rows are the same for every sentence; the sum is all that the model gets." if added is not None else ""
+    st.markdown(f"**All in one colour range,** so that you see which part is loud.{rows}")
     ends = reach(*(x for _, x in parts))
     matrices(sentence_panels(parts, tokens, ends.most), key="pos_parts", on_pick=lambda _: touch())
     _tell_beyond(ends)
     if c.n_segments:
-        st.caption("This model also adds a segment row, which is in the sum.")
+        st.caption(f"This model also adds a segment row, which is {'' if own else 'not '}in the sum drawn here.")
     _magnitudes(lab, capture, side, item, added)
 
 
@@ -148,6 +148,7 @@ def _magnitudes(lab: Lab, capture: Capture, side: str, item: int, added: np.ndar
     drawn: dict[str, Init] = {"N(0, 1) rows": "torch", f"Xavier, {vocabulary:,} words": "xavier_uniform"}
     own = f"this model ({'× √d_model' if c.scale_embedding else 'not scaled'})"
     found = [magnitude(own, capture[f"{stack}.tok_embed"][item][real])]
+    loud = loudness(found[0].scaled if c.scale_embedding else found[0].plain, rms(norms(position)))
     for name, init in drawn.items():
         key = (c, lab.setup.seed, init, side, ids[real].tobytes())
         rows = cached_result("embedding rows", key, partial(_rows, lab, init, side, ids[real]))
@@ -156,8 +157,18 @@ def _magnitudes(lab: Lab, capture: Capture, side: str, item: int, added: np.ndar
     lengths = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
     told = "; ".join(f"{name} {number(x)}, times √d_model {number(x * c.d_model**0.5)}" for name, x in lengths.items())
     whose = "" if added is not None else " The positions are the sinusoidal ones that this model could add."
-    st.caption(f"Measured on your {int(real.sum())} tokens. Expected lengths: {told}. Of two parts of different length the longer "
-               f"one drowns the other.{whose}")  # fmt: skip
+    n = int(real.sum())
+    st.caption(f"Measured on your {n} token{'s' * (n > 1)}. Expected lengths: {told}. {loud}{whose}")
+
+
+def loudness(word: float, place: float) -> str:
+    """Which of the two parts of this model's sum is longer, and how many times."""
+    if not word or not place:
+        return "One of the two parts has no length here."
+    times = max(word / place, place / word)
+    if times < 1.05:
+        return "Here both parts of the sum are about as long."
+    return f"Here the {'word' if word > place else 'position'} is {number(times)} times as long as the other part of the sum."
 
 
 def _rows(lab: Lab, init: Init, side: str, ids: np.ndarray) -> np.ndarray:
@@ -218,7 +229,7 @@ def _effect(s: "Scheme", none: "Scheme", head: int) -> str:
     if s.weights is None or none.weights is None:
         return said(s.problem)
     if s is none:
-        return "These weights know of no place; the changes of the others are counted from here."
+        return "No position enters; the changes of the others are counted from here."
     return f"Largest change of a weight: **{rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2)}**."
 
 
@@ -257,16 +268,31 @@ def _learned(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     rows = _learned_table(lab)
     if lab.config.position == "learned" and lab.setup.card is not None:
         st.markdown("**A trained row for each position is added to the word's vector.** What was learned shows in the similarity: "
-                    "neighbours have become alike. A row that training never reached stays noise.")  # fmt: skip
+                    f"{alikeness(rows)} A row that training never reached stays noise.")  # fmt: skip
         _learned_pictures(rows, "")
         return
     st.markdown("**A row for each position is added to the word's vector, and training has to fill it.** This table is "
-                "untrained: noise. Each row is like itself alone, and the matrix shows no distance yet.")  # fmt: skip
+                "untrained: noise, and its matrix knows no distance yet.")  # fmt: skip
     _learned_pictures(rows, "untrained ")
     if (card := catalogue().get(LEARNED)) is not None:
-        st.markdown(f"**The same after training,** in the weights *{card.title}*: neighbours have become alike, and the rows that "
-                    "no sentence reached have stayed noise.")  # fmt: skip
-        _learned_pictures(_table_of(card), "trained ")
+        trained = _table_of(card)
+        st.markdown(f"**The same after training,** in the weights *{card.title}*: {alikeness(trained)} The rows that no sentence "
+                    "reached have stayed noise.")  # fmt: skip
+        _learned_pictures(trained, "trained ")
+
+
+def alikeness(rows: np.ndarray) -> str:
+    """Whether rows [N, D] of neighbouring positions are more alike than rows half the table apart."""
+    n = min(len(rows), MOST_ROWS)
+    if n < 3:
+        return "the table is too short to compare neighbours with others."
+    near, far = _near_and_far(cosines(rows[:n]))
+    return f"neighbours are {'more' if near > far else 'no more'} alike than rows {n // 2} apart."
+
+
+def _near_and_far(alike: np.ndarray) -> tuple[float, float]:
+    """The mean cosine of neighbours and of rows half a table apart, from alike [N, N]."""
+    return float(np.mean(np.diagonal(alike, 1))), float(np.mean(np.diagonal(alike, len(alike) // 2)))
 
 
 def _learned_pictures(rows: np.ndarray, which: str) -> None:
@@ -278,8 +304,8 @@ def _learned_pictures(rows: np.ndarray, which: str) -> None:
     matrices([table_panel(rows, title=f"The {which}table: {len(rows):,} rows × {rows.shape[1]} features", most=ends.most),
               matrix_panel(title, alike)], key=f"pos_detail_{which.strip()}", on_pick=lambda _: touch())  # fmt: skip
     _tell_beyond(ends)
-    near, far = (float(np.mean(np.diagonal(alike, k))) if n > k else float("nan") for k in (1, n // 2))
     if n > 2:
+        near, far = _near_and_far(alike)
         st.markdown(f"Mean cosine of neighbours: **{_signed(near)}**; of rows {n // 2} apart: **{_signed(far)}**. "
                     f"The table ends after {len(rows):,} rows: there is no row for a later word.")  # fmt: skip
 
@@ -314,7 +340,7 @@ def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
         n = choose_word("pos_key", "Key of", words, 0)
     q, k = s.q[head, m].astype(float), s.k[head, n].astype(float)
     distance = m - n
-    names = (f"query of {words.tokens[m]} at {{p}}", f"key of {words.tokens[n]} at {{s}}")
+    names = (f"query of {shorten(words.tokens[m])} at {{p}}", f"key of {shorten(words.tokens[n])} at {{s}}")
     planes = plane_clocks(q, k, distance, ROPE_POSITIONS, base, names)
     at = max(planes.first, min(view("pos_at"), planes.last))
     clock(planes, at, key="pos_planes", on_move=lambda p: set_view(pos_at=min(p, 4999)))
@@ -340,8 +366,8 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     assert s.bias is not None
     n = len(words.ids)
     slopes = alibi_slopes(lab.config.n_heads)
-    st.markdown("**A penalty that grows with distance is added to the scores:** steep heads look near, flat ones far. Nothing is "
-                "added to the words, and nothing is learned.")  # fmt: skip
+    st.markdown("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the nearer it is held. "
+                "Nothing is added to the words, and nothing is learned.")  # fmt: skip
     if not _causal(lab):
         st.info("The paper has ALiBi in decoders, which see only back. Here this stack sees both ways, so the penalty is "
                 "−m · |i − j|: an extension.")  # fmt: skip
@@ -354,7 +380,7 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     bias = bias_panel(s.bias[head], words.tokens, f"The bias of head {head}", masked)
     matrices([bias], key="pos_detail", on_pick=lambda _: touch())
     st.caption(f"Head {head}: m = {slopes[head]:.6g}. The curves are what a causal head would do if all words matched equally "
-               "well: a geometric series. Colours are the heads', as at the left.")  # fmt: skip
+               "well: a geometric series. Both pictures have the heads' colours.")  # fmt: skip
 
 
 def _none(lab: Lab, s: "Scheme", words: Words, head: int) -> None:

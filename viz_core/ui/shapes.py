@@ -10,9 +10,10 @@ from functools import lru_cache
 
 import streamlit as st
 
-from viz_core.analysis.counts import Parameter, megabytes
+from viz_core.analysis.counts import Parameter
 from viz_core.analysis.ledger import (
     Amount,
+    Growth,
     Line,
     by_block,
     changed,
@@ -26,10 +27,11 @@ from viz_core.analysis.ledger import (
 )  # fmt: skip
 from viz_core.config import TransformerConfig
 from viz_core.figures import shapes as figures
+from viz_core.limits import megabytes
 from viz_core.stages import LIBRARIES
 from viz_core.ui.controls import chart
 from viz_core.ui.frame import Lab, change, current, present, set_view, touch, view, view_widget, write_link
-from viz_core.ui.safe import code
+from viz_core.ui.safe import code, few
 from viz_core.ui.setup import CONTROLS, Setup, changes, editable, with_field
 from viz_core.ui.table import Cell, Filter, Head, Kind, Mark, Row, as_text, ledger_table
 from viz_core.weights.card import UNTRAINED
@@ -300,8 +302,7 @@ def difference(before: Size, after: Size) -> str:
         if total(old, amount) != total(new, amount)
     ]
     said = _settings(before, after)
-    few = ", ".join(said[:MOST_NAMED]) + (f" and {len(said) - MOST_NAMED} more" if len(said) > MOST_NAMED else "")
-    return f"**{few or 'Nothing that has a size'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
+    return f"**{few(said, MOST_NAMED) or 'Nothing that has a size'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
 
 
 def _settings(before: Size, after: Size) -> list[str]:
@@ -358,7 +359,7 @@ def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> N
     with left:
         work = growth(config, LENGTHS)
         chart(figures.growth(work, "FLOPs against tokens", "FLOPs", here, dark), "shapes_growth_flops")
-        st.caption("The steeper line wins in the end: past the circle, pairs of tokens cost more than all the rest.")
+        st.caption(crossing_words(work))
     with right:
         memory = growth(config, LENGTHS, "nbytes")
         chart(figures.growth(memory, "Recorded bytes against tokens", "bytes", here, dark), "shapes_growth_bytes")
@@ -366,6 +367,18 @@ def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> N
     st.caption("One sentence of N tokens on each side, layers only: the embeddings and the output grow with N alone.")
     if here is not None:
         st.markdown(against_rnn(here, config.d_model))
+
+
+def crossing_words(work: Growth) -> str:
+    """From how many tokens on pairs of tokens cost more than all the rest."""
+    equal, (least, *_, most) = work.crossing[0], work.lengths
+    if least <= equal <= most:
+        return f"The steeper line wins in the end: past the circle, N = {equal:,.0f}, pairs of tokens cost more than all the rest."
+    if math.isnan(equal):
+        return "This model has no layer, so nothing grows here."
+    if equal > most:
+        return f"The steeper line wins in the end, but only past {most:,} tokens: up to there each token alone costs more."
+    return "Pairs of tokens cost more than all the rest at every length drawn here."
 
 
 def against_rnn(n: int, d: int) -> str:

@@ -38,12 +38,16 @@ TOUR_WORDS = {
     "target": "Stop one: a word is only a number, its place in the vocabulary.",
     "tok_embed": "The number picks one row of a table: from here on the token is a vector.",
     "embed": "Position is added, so that the same word at another place is another vector.",
+    "embed, nothing added": "This model adds no position here: the same word is the same vector at every place.",
     "raw_scores": "The token's query meets every key. The larger the product, the better they fit.",
-    "weights": "A softmax turns the row into shares. Forbidden cells get none; the row sums to 1.",
+    "weights": "A softmax turns the row into shares that sum to 1, unless the token may see nothing. Forbidden cells get "
+    "none of it.",
     "cross_attn.weights": "The same once more, but the keys are the source sentence: where this word looks in it.",
     "z": "The token now carries a mixture of the values it attended to.",
-    "post_act": "Alone again, the token passes the feed-forward network: only some hidden units speak.",
+    "post_act": "Alone again, the token passes the feed-forward network.",
     "resid_post": "What attention and the feed-forward network found is added to the token's vector.",
+    "resid_post, nothing added": "Without residual connections, what the feed-forward network found takes the place of the "
+    "token's vector.",
     "logits": "The last vector is compared with every word: the largest score is the prediction.",
 }
 
@@ -95,7 +99,7 @@ def step_by_step() -> None:
         _map(capture, name)
     with left:
         item, head = _moves(lab, capture, stops, name)
-        _formula(stage, on_tour=st.session_state[MODE] == TOUR, at_stop=name in stops, trained=lab.setup.card is not None)
+        _formula(capture, stage, on_tour=st.session_state[MODE] == TOUR, at_stop=name in stops, trained=lab.setup.card is not None)
         picked = _matrices(lab, capture, stage, item, head)
         _facts(capture, stage, PICKED_HINT if picked else HINT)
     _player(stops, name)
@@ -225,11 +229,11 @@ def _jump(first: dict[str, str], name: str) -> None:
         change(stage=first[chosen])
 
 
-def _formula(stage: Stage, *, on_tour: bool, at_stop: bool, trained: bool) -> None:
+def _formula(capture: Capture, stage: Stage, *, on_tour: bool, at_stop: bool, trained: bool) -> None:
     """The stage's formula, with the tour's words: one element, since each costs a few milliseconds."""
     words = []
     if on_tour:
-        words.append(_tour_words(stage) if at_stop else "This stage lies between two stops of the tour.")
+        words.append(tour_words(capture, stage) if at_stop else "This stage lies between two stops of the tour.")
     if stage.block == "Output" and not trained:
         words.append("The weights are untrained: these numbers are exact, and they predict nothing yet.")
     st.markdown("\n\n".join([*words, f"$$\n{stage.formula}\n$$"]))
@@ -251,9 +255,16 @@ def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) ->
     return True
 
 
-def _tour_words(stage: Stage) -> str:
-    own = ".".join(stage.name.split(".")[-2:])
-    return TOUR_WORDS.get(own) or TOUR_WORDS[stage.leaf]
+def tour_words(capture: Capture, stage: Stage) -> str:
+    """What to look at on this stop, as this model has it."""
+    config, own = capture.config, ".".join(stage.name.split(".")[-2:])
+    if stage.leaf == "post_act":
+        loud = float((capture[stage.name] > 0).mean())
+        return f"{TOUR_WORDS['post_act']} Of all its hidden units {loud:.0%} are above 0 in this run."
+    bare = (stage.leaf == "embed" and config.position not in ("sinusoidal", "learned")) or (
+        stage.leaf == "resid_post" and not config.residual
+    )
+    return TOUR_WORDS.get(own) or TOUR_WORDS[stage.leaf + ", nothing added" * bare]
 
 
 def _followed(lab: Lab, capture: Capture, stage: Stage, panels: list[Panel], item: int) -> Pick | None:

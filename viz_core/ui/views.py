@@ -39,7 +39,7 @@ class View:
     def _one(self, text: str) -> Any:
         assert self.options is not None
         if isinstance(self.options, range):
-            low, high = self.options[0], self.options[-1]
+            low, high = max(self.options[0], 0), self.options[-1]  # what is below, like "", leaves the choice to the page
             digits = text.removeprefix("-")
             if not (digits.isascii() and digits.isdigit() and len(digits) < 10 and int(text) in self.options):
                 step = f" in steps of {self.options.step}" if self.options.step > 1 else ""
@@ -48,8 +48,8 @@ class View:
         for option in self.options:
             if _plain(option) == text:
                 return option
-        few = ", ".join(map(_plain, self.options)) if len(self.options) <= 12 else "what the page offers"
-        raise ValueError(f"is not one of {few}")
+        named = [_plain(option) for option in self.options if option != ""]
+        raise ValueError(f"is not one of {', '.join(named)}" if len(named) <= 12 else "is none of the choices that the page offers")
 
 
 def _plain(value: Any) -> str:
