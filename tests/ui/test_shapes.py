@@ -74,7 +74,7 @@ def charts(at: AppTest) -> list[str]:
 
 
 def size(at: AppTest) -> shapes.Size:
-    return at.session_state[shapes.SEEN]
+    return at.session_state[shapes.SEEN][0]
 
 
 # ---------------------------------------------------------------- the table
@@ -158,7 +158,7 @@ def marked(at: AppTest, mark: str = "changed") -> set[str]:
 def test_nothing_is_marked_at_first(open_shapes: Any) -> None:
     at = open_shapes(**tiny())
     assert not any(row["mark"] or row["was"] or row["note"] for row in sent(at)["rows"])
-    assert at.button(key="shapes_clear").disabled and at.toggle(key=shapes.MARKED).disabled
+    assert at.button(key="shapes_clear").disabled and at.toggle(key="set_shapes_marked").disabled
 
 
 def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Any) -> None:
@@ -175,7 +175,7 @@ def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Any) -> None:
     assert "**qk\\_dim 256 → 64**: 12 of 143 tensors have another shape; 6 cost something else at the same shape;" in prose(at)
     before, after = (sum(p.numel() for p in build(replace(size(at)[0], qk_dim=q)).parameters()) for q in (256, 64))
     assert f"parameters {before:,} → {after:,}" in prose(at)
-    sound(at.toggle(key=shapes.MARKED).set_value(True).run())
+    sound(at.toggle(key="set_shapes_marked").set_value(True).run())
     assert sent(at)["marked"]
     sound(at.button(key="shapes_clear").click().run())
     assert not marked(at) and not sent(at)["marked"] and size(at)[0].qk_dim == 64
