@@ -214,6 +214,21 @@ def test_another_page_does_not_forget_the_marks(open_shapes: Any) -> None:
     assert marked(at) == before != set()
 
 
+def test_back_over_a_change_takes_its_marks_back_and_makes_none(open_shapes: Any) -> None:
+    at = open_shapes(**tiny())
+    before = dict(at.query_params)
+    sound(at.button(key="shapes_try").click().run())
+    after, marks = dict(at.query_params), marked(at)
+    at.query_params.clear()
+    at.query_params.update(before)
+    sound(at.run())
+    assert size(at)[0].qk_dim == 16 and not marked(at) and "shapes_before" not in at.query_params
+    at.query_params.clear()
+    at.query_params.update(after)
+    sound(at.run())
+    assert marked(at) == marks != set() and dict(at.query_params) == after
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
