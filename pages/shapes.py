@@ -13,7 +13,7 @@ lab = open_page(
 dark = st.context.theme.type == "dark"
 size = shapes.size_of(lab)
 if size is not None:
-    shapes.remember(size)
+    shapes.remember()
     shapes.table()
     shapes.changing(size)
     shapes.totals(lab, size)

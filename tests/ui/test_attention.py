@@ -209,9 +209,10 @@ def test_breaking_says_what_moved_and_leaves_the_intact_run(open_at: Open) -> No
 
 
 @pytest.mark.parametrize(("sent", "expected"), [
-    (None, (0, ())), ({"heads": {"number": 2, "shown": [2, 0, 2]}}, (2, (0, 2))), ({"heads": {"number": 3, "shown": []}}, (3, ())),
-    ({"heads": {"number": 4, "shown": [0, 3]}}, (4, ())), ({"heads": {"number": 5, "shown": [-1]}}, (5, ())),
-    ({"heads": {"number": 6, "shown": [True, "1"]}}, (6, ())), ({"heads": {"number": "7", "shown": [0]}}, (0, ())),
+    (None, (0, None)), ({"heads": {"number": 2, "shown": [2, 0, 2]}}, (2, (0, 2))),
+    ({"heads": {"number": 3, "shown": []}}, (3, ())), ({"heads": {"number": 4, "shown": [0, 3]}}, (4, None)),
+    ({"heads": {"number": 5, "shown": [-1]}}, (5, None)),
+    ({"heads": {"number": 6, "shown": [True, "1"]}}, (6, None)), ({"heads": {"number": "7", "shown": [0]}}, (0, None)),
 ])  # fmt: skip
-def test_only_heads_that_are_there_are_taken_from_the_browser(sent: object, expected: tuple[int, tuple[int, ...]]) -> None:
+def test_only_heads_that_are_there_are_taken_from_the_browser(sent: object, expected: tuple[int, tuple[int, ...] | None]) -> None:
     assert lines._read_heads(sent, 3) == expected

@@ -259,10 +259,7 @@ def test_more_draws_are_other_points(open_at: Open) -> None:
 
 def test_the_lemmas_are_stated_with_numbers(open_at: Open) -> None:
     assert r"\tfrac32 d" not in words(open_at("theory"))
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update(TINY | {"norm_section": "theory", "norm_width": "256"})
-    at.session_state["norm_statements"] = True  # the expander, open
-    sound(at.run().switch_page("pages/norms.py").run())
+    at = open_at("theory", norm_width="256", open="norm_statements")
     lines = [re.findall(r"<td[^>]*>(.*?)</td>", x) for h in at.get("html") for x in h.proto.body.split("<tr>")]
     found = {line[0]: line[1:] for line in lines if line}
     relu, expected, _ = next(v for k, v in found.items() if k.startswith("Lemma 1"))

@@ -188,8 +188,8 @@ def scrubber(at: AppTest) -> dict[str, object]:
 
 def jumps(at: AppTest) -> AppTest:
     """The page with its select boxes open: they are drawn on demand."""
-    if "walk_jump" not in at.session_state or not at.session_state["walk_jump"]:
-        at.session_state["walk_jump"] = True
+    if "walk_jump" not in at.query_params:
+        at.query_params["walk_jump"] = "on"
         sound(at.run())
     return at
 
@@ -205,7 +205,7 @@ def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
         assert formula(at) == table[name].formula
         assert by_name(jumps(at).selectbox, "walk_Chapter").value == table[name].block
         assert by_name(jumps(at).selectbox, "walk_Operation").value == table[name].leaf
-        assert at.toggle(key="walk_norms").value or not table[name].inside_norm
+        assert by_name(at.toggle, "walk_norms").value or not table[name].inside_norm
         assert not at.warning and components(at) == 3
 
 
@@ -323,13 +323,7 @@ def test_changing_the_heads_says_what_follows(open_at: Open) -> None:
 
 @each_page
 def test_all_switches_are_there_and_work(open_at: Open, page: str) -> None:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update(tiny("003"))
-    at.session_state["all_switches"] = True
-    at.run()
-    if page != "home":
-        at.switch_page(f"pages/{page}.py").run()
-    sound(at)
+    at = sound(open_at(page, **tiny("003", open="all_switches")))
     config = at.session_state["lab_setup"].config
     widgets = {w.key for kind in ("toggle", "selectbox", "select_slider") for w in at.sidebar.get(kind)}
     assert {f"set_{name}" for name, control in BY_FIELD.items() if control.when(config)} <= widgets

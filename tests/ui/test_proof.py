@@ -8,7 +8,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import by_name
-from tests.ui.test_pages import APP, components, link, open_at, sound, tiny
+from tests.ui.test_pages import components, link, open_at, sound, tiny
 from viz_core.experiments.proof import FUSED, Check, Proof, prove
 from viz_core.run import build, prepare, trace
 from viz_core.ui import proof as line
@@ -52,10 +52,7 @@ def test_where_torchs_layers_cannot_the_line_says_why(open_at: Open) -> None:
 def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
     params = tiny(**TEXT, device="cpu")
     assert not [h for h in open_at("step_by_step", **params).get("html") if "Largest difference" in h.proto.body]
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update(params)
-    at.session_state["proof_more"] = True  # the expander, open
-    sound(at.run().switch_page("pages/step_by_step.py").run())
+    at = sound(open_at("step_by_step", **params, open="proof_more"))
     (table,) = [h.proto.body.replace("<wbr>", "") for h in at.get("html") if "Largest difference" in h.proto.body]
     proof = expected(params)
     assert re.findall(r"<tr><td[^>]*><code>([^<]+)</code>", table) == [c.stage for c in proof.checks]

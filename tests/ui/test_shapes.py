@@ -75,7 +75,7 @@ def charts(at: AppTest) -> list[str]:
 
 
 def size(at: AppTest) -> shapes.Size:
-    return at.session_state[shapes.SEEN]
+    return at.session_state[shapes.SEEN][0]
 
 
 # ---------------------------------------------------------------- the table
@@ -159,7 +159,7 @@ def marked(at: AppTest, mark: str = "changed") -> set[str]:
 def test_nothing_is_marked_at_first(open_shapes: Any) -> None:
     at = open_shapes(**tiny())
     assert not any(row["mark"] or row["was"] or row["note"] for row in sent(at)["rows"])
-    assert at.button(key="shapes_clear").disabled and at.toggle(key=shapes.MARKED).disabled
+    assert at.button(key="shapes_clear").disabled and at.toggle(key="set_shapes_marked").disabled
 
 
 def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Any) -> None:
@@ -176,7 +176,7 @@ def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Any) -> None:
     assert "**qk\\_dim 256 → 64**: 12 of 143 tensors have another shape; 6 cost something else at the same shape;" in prose(at)
     before, after = (sum(p.numel() for p in build(replace(size(at)[0], qk_dim=q)).parameters()) for q in (256, 64))
     assert f"parameters {before:,} → {after:,}" in prose(at)
-    sound(at.toggle(key=shapes.MARKED).set_value(True).run())
+    sound(at.toggle(key="set_shapes_marked").set_value(True).run())
     assert sent(at)["marked"]
     sound(at.button(key="shapes_clear").click().run())
     assert not marked(at) and not sent(at)["marked"] and size(at)[0].qk_dim == 64
@@ -213,6 +213,21 @@ def test_another_page_does_not_forget_the_marks(open_shapes: Any) -> None:
     sound(at.switch_page("pages/step_by_step.py").run())
     sound(at.switch_page("pages/shapes.py").run())
     assert marked(at) == before != set()
+
+
+def test_back_over_a_change_takes_its_marks_back_and_makes_none(open_shapes: Any) -> None:
+    at = open_shapes(**tiny())
+    before = dict(at.query_params)
+    sound(at.button(key="shapes_try").click().run())
+    after, marks = dict(at.query_params), marked(at)
+    at.query_params.clear()
+    at.query_params.update(before)
+    sound(at.run())
+    assert size(at)[0].qk_dim == 16 and not marked(at) and "shapes_before" not in at.query_params
+    at.query_params.clear()
+    at.query_params.update(after)
+    sound(at.run())
+    assert marked(at) == marks != set() and dict(at.query_params) == after
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from viz_core.ui.setup import (
     with_view,
     with_weights,
 )
-from viz_core.ui.views import VIEWS, View
+from viz_core.ui.views import VIEWS, Cells, View
 from viz_core.weights.card import Card
 
 # ---------------------------------------------------------------- views
@@ -30,6 +30,9 @@ from viz_core.weights.card import Card
 
 def values(view: View) -> list[Any]:
     """A few values that a view may have."""
+    if isinstance(view, Cells):
+        first, *_, last = view.options
+        return [(), ((first, 0, 1, 2),), ((last, 15, 999_999, 999_999), (first,))]
     if view.options is None:
         return ["", "a <b> $x$", "x" * MAX_VIEW_CHARS]
     some = [*view.options][:5] + [*view.options][-5:]

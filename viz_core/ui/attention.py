@@ -6,6 +6,7 @@ numbers, which come from the store that all visitors share.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from viz_core.figures.export import lines_svg, panel_csv, panel_svg
 from viz_core.figures.panels import Panel, panel
 from viz_core.text import Words, split_words, visible, words_of
 from viz_core.ui.canvas import Pick, matrices
-from viz_core.ui.controls import table
+from viz_core.ui.controls import picking, table
 from viz_core.ui.frame import (
     Lab,
     change,
@@ -66,7 +67,7 @@ MOST_PARTS = 2_000_000  # numbers of the decomposition that is added up for one 
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """What is in focus. `chosen` says whether the reader chose the head, or the page did."""
+    """What is in focus, and how it is shown: all that a file of it needs beside its setup."""
 
     kind: Kind
     layer: int
@@ -76,6 +77,8 @@ class At:
     key: int
     step: Step
     colour: Colour
+    by_word: bool  # words on the axes instead of tokens
+    overlaid: tuple[int, ...]  # the heads of the lines
 
     @property
     def path(self) -> str:
@@ -149,7 +152,14 @@ def focus(lab: Lab, capture: Capture, available: Sequence[Kind], item: int, swap
     if not 0 <= key < n_keys:
         row = capture[f"{numbers.module(kind, layer)}.weights"][item, head, query]
         key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
-    return At(kind, layer, head, item, query, key, step, view("att_colour"))
+    return At(kind, layer, head, item, query, key, step, view("att_colour"), view("att_words"), _overlaid(config, head))
+
+
+def _overlaid(config: TransformerConfig, head: int) -> tuple[int, ...]:
+    """The heads whose lines are drawn: the chosen ones, or the one in focus; "none" is a choice, too."""
+    chosen = view("att_heads")
+    there = tuple(h for h in chosen if h != "none" and h < config.n_heads)
+    return there if there or "none" in chosen else (head,)
 
 
 def opening(lab: Lab, available: Sequence[Kind]) -> Focus:
@@ -296,14 +306,14 @@ def _grid(lab: Lab, capture: Capture, kind: Kind, at: At) -> Grid:
     from viz_core.ui.cache import cached_result
 
     def make() -> Grid:
-        words = grouped(lab, capture, kind, at.item)
+        words = grouped(lab, capture, kind, at)
         found = numbers.tiles(
             capture, kind, at.item, figures.MAX_TILE, at.colour == "uniform", (words[0].of, words[1].of) if words else None
         )
         asks, asked = (capture[f"ids.{side}"].shape[1] for side in numbers.sides(kind))
         return figures.grid(kind, found, at.colour, (len(words[0].texts), len(words[1].texts)) if words else (asks, asked))
 
-    return cached_result("attention tiles", (_key(lab), kind, at.item, at.colour, view("att_words")), make)
+    return cached_result("attention tiles", (_key(lab), kind, at.item, at.colour, at.by_word), make)
 
 
 def _both_words(lab: Lab, capture: Capture, kind: Kind, item: int) -> tuple[Words, Words]:
@@ -312,9 +322,9 @@ def _both_words(lab: Lab, capture: Capture, kind: Kind, item: int) -> tuple[Word
     return asks, asked
 
 
-def grouped(lab: Lab, capture: Capture, kind: Kind, item: int) -> tuple[Words, Words] | None:
+def grouped(lab: Lab, capture: Capture, kind: Kind, at: At) -> tuple[Words, Words] | None:
     """The words to show instead of tokens; None where tokens are wanted."""
-    return _both_words(lab, capture, kind, item) if view("att_words") else None
+    return _both_words(lab, capture, kind, at.item) if at.by_word else None
 
 
 def _key(lab: Lab) -> Hashable:
@@ -329,13 +339,13 @@ def _key(lab: Lab) -> Hashable:
 
 def _one_head(lab: Lab, capture: Capture, at: At) -> None:
     other, problem = _a(at)
-    words = grouped(lab, capture, at.kind, at.item)
+    words = grouped(lab, capture, at.kind, at)
     stops = numbers.steps(lab.config, at.kind)
     st.markdown(f"#### {at.name}\n\n{STEP_WORDS[at.step]} {problem}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view_widget(st.segmented_control, "att_step", "From q·k to the weights", options=stops, required=True,
                     format_func=lambda s: STEP_NAMES[s])  # fmt: skip
-        _save(capture, at, words)
+        _save(lab.setup, at)
     if other is not None and other.capture is not None:
         _compare(other, other.capture, lab, capture, at)
         _lines(capture, at, words, "Lines of B")
@@ -348,25 +358,52 @@ def _one_head(lab: Lab, capture: Capture, at: At) -> None:
         _lines(capture, at, words)
 
 
-def _save(capture: Capture, at: At, words: tuple[Words, Words] | None) -> None:
-    """What is shown of this head as files, made when asked for."""
+def _save(setup: Setup, at: At) -> None:
+    """What is shown of this head as files, made when asked for.
+
+    Streamlit makes them outside of any session, so each holds what it is of; and it keeps them as long as the session, so
+    they hold the setup, whose run they fetch from the store, and no run.
+    """
     named = f"{at.kind}_layer{at.layer}_head{at.head}_{at.step}"
-
-    def shown() -> Panel:
-        return figures.head_panel(capture, at.kind, at.layer, at.head, at.item, at.step, at.colour, words)
-
-    def drawn() -> str:
-        title = f"{KIND_TITLES[at.kind]}, layer {at.layer}"
-        return lines_svg(*_line_weights(capture, at, words), _line_heads(capture, at), title)
-
     files = (
-        ("Numbers", "CSV", lambda: panel_csv(shown()), f"{named}.csv", "text/csv"),
-        ("Matrix", "SVG", lambda: panel_svg(shown(), f"{at.name}: {STEP_NAMES[at.step]}"), f"{named}.svg", "image/svg+xml"),
-        ("Lines", "SVG", drawn, f"{at.kind}_layer{at.layer}_lines.svg", "image/svg+xml"),
+        ("Numbers", "CSV", numbers_file, f"{named}.csv", "text/csv"),
+        ("Matrix", "SVG", matrix_file, f"{named}.svg", "image/svg+xml"),
+        ("Lines", "SVG", lines_file, f"{at.kind}_layer{at.layer}_lines.svg", "image/svg+xml"),
     )
     with st.popover("Save", icon=":material/download:"):
         for label, kind, make, name, mime in files:
-            st.download_button(f"{label} ({kind})", make, name, mime, key=f"att_save_{label}", on_click="ignore")
+            data = partial(make, setup, at)
+            st.download_button(f"{label} ({kind})", data, name, mime, key=f"att_save_{label}", on_click="ignore")
+
+
+def numbers_file(setup: Setup, at: At) -> bytes:
+    """The matrix of the head in focus as CSV, with the mark by which a spreadsheet knows UTF-8."""
+    return panel_csv(_saved_panel(setup, at)).encode("utf-8-sig")
+
+
+def matrix_file(setup: Setup, at: At) -> bytes:
+    """The matrix of the head in focus as SVG."""
+    return panel_svg(_saved_panel(setup, at), f"{at.name}: {STEP_NAMES[at.step]}").encode()
+
+
+def lines_file(setup: Setup, at: At) -> bytes:
+    """The lines of the layer in focus as SVG, without the pointer's and the lock's choice of a token."""
+    lab, capture = _saved_run(setup)
+    found = _line_weights(capture, at, grouped(lab, capture, at.kind, at))
+    return lines_svg(*found, at.overlaid, f"{KIND_TITLES[at.kind]}, layer {at.layer}").encode()
+
+
+def _saved_panel(setup: Setup, at: At) -> Panel:
+    lab, capture = _saved_run(setup)
+    words = grouped(lab, capture, at.kind, at)
+    return figures.head_panel(capture, at.kind, at.layer, at.head, at.item, at.step, at.colour, words)
+
+
+def _saved_run(setup: Setup) -> tuple[Lab, Capture]:
+    lab = lab_of(setup)
+    if lab.capture is None:
+        raise ValueError("The run of this setup can no longer be made: open the page again.")
+    return lab, lab.capture
 
 
 def _pickable(panels: list[Panel], at: At, words: tuple[Words, Words] | None) -> None:
@@ -392,11 +429,11 @@ def _compare(kept: Lab, other: Capture, lab: Lab, capture: Capture, at: At) -> N
     """A, B and B − A of the focused head on one scale."""
     step: Step = at.step if at.step in numbers.steps(other.config, at.kind) else "weights"
     a, b = (
-        figures.head_panel(c, at.kind, at.layer, at.head, at.item, step, at.colour, grouped(run, c, at.kind, at.item))
+        figures.head_panel(c, at.kind, at.layer, at.head, at.item, step, at.colour, grouped(run, c, at.kind, at))
         for run, c in ((kept, other), (lab, capture))
     )
     panels = figures.compared(a, b)
-    _pickable(panels, at, grouped(lab, capture, at.kind, at.item))
+    _pickable(panels, at, grouped(lab, capture, at.kind, at))
     both = (("A", other), ("B", capture))
     said = [f"**{name}**: {_strongest(c, at)}" for name, c in both if at.query < c[f"{at.path}.weights"].shape[2]]
     if len(panels) == 2:
@@ -438,10 +475,9 @@ def _lines(capture: Capture, at: At, words: tuple[Words, Words] | None, title: s
         else:
             set_view(att_lock="key", att_key=asked.index(chosen[1]))
 
-    shown = _line_heads(capture, at)
     named = f"{title} · {KIND_TITLES[at.kind].lower()}, layer {at.layer}"
-    lines(weights, queries, keys, shown, locked, named, key="att_lines", identity=f"{at.kind}.{at.layer}.{at.head}", on_lock=lock,
-          on_heads=lambda heads: set_view(att_heads=() if heads == (at.head,) else heads))  # fmt: skip
+    lines(weights, queries, keys, at.overlaid, locked, named, key="att_lines", identity=f"{at.kind}.{at.layer}.{at.head}",
+          on_lock=lock, on_heads=lambda heads: set_view(att_heads=() if heads == (at.head,) else heads or ("none",)))  # fmt: skip
 
 
 def _line_weights(capture: Capture, at: At, words: tuple[Words, Words] | None) -> tuple[np.ndarray, list[str], list[str]]:
@@ -451,11 +487,6 @@ def _line_weights(capture: Capture, at: At, words: tuple[Words, Words] | None) -
         return between_words(weights, words[0].of, words[1].of), list(words[0].texts), list(words[1].texts)
     queries, keys = (capture.tokens(side)[at.item] for side in numbers.sides(at.kind))
     return weights, queries, keys
-
-
-def _line_heads(capture: Capture, at: At) -> tuple[int, ...]:
-    """The heads that are overlaid: the chosen ones, or the one in focus."""
-    return tuple(h for h in view("att_heads") if h < capture.config.n_heads) or (at.head,)
 
 
 # ---------------------------------------------------------------- one number
@@ -544,7 +575,7 @@ def _rollout(capture: Capture, available: Sequence[Kind], at: At) -> None:
         figures.token_panel(capture, kind, at.item, f"Rollout after layer {after}", rolled),
         figures.token_panel(capture, kind, at.item, f"Mean over heads · layer {after}", mean),
     ]
-    matrices(panels, key="att_rollout", on_pick=lambda _: touch())
+    picking(panels, "att_rollout")
 
 
 def _keep_after(name: str) -> None:
@@ -568,7 +599,7 @@ def _break(lab: Lab, capture: Capture, available: Sequence[Kind], at: At) -> Non
     assert batch is not None
     broken = runs().get(("broken", _key(lab), breakage), lambda: break_run(model, batch, breakage, lab.setup.seed))
     a, b = (figures.head_panel(c, at.kind, at.layer, at.head, at.item, "weights", at.colour) for c in (capture, broken))
-    matrices(figures.compared(a, b, ("Intact", "Broken")), key="att_broken", on_pick=lambda _: touch())
+    picking(figures.compared(a, b, ("Intact", "Broken")), "att_broken")
     if (at.path, at.head) in off:
         st.caption("A head that is off still has its weights; only what it found is thrown away.")
     _broken_output(lab, capture, broken, at)
@@ -604,7 +635,7 @@ def _broken_output(lab: Lab, capture: Capture, broken: Capture, at: At) -> None:
     st.markdown(f"The hidden states that leave the last layer moved by **{share}** of their length on average. {said}")
     difference = panel("Broken − intact: last hidden states", after - before, tokens, row_axis=f"T · {side} token",
                        col_axis="D · feature", row_letter="T", col_letter="D")  # fmt: skip
-    matrices([difference], key="att_hidden", on_pick=lambda _: touch())
+    picking([difference], "att_hidden")
     rows = [(tokens[t], f"{shift[t]:.1%}", *words.get(t, ())) for t in map(int, np.nonzero(real)[0])]
     heads_row = ("after", "hidden state moved by", "intact: likeliest next word", "broken: likeliest next word") if words else (
         "token", "hidden state moved by")  # fmt: skip

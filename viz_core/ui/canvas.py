@@ -80,14 +80,14 @@ def matrices(
     select box) and pass it in each run. `on_pick` is called before the run that follows a click or key, with
     the new pick or None where it was cleared. A pick outside the panels is not drawn, and None is returned.
     """
-    memory_key = f"{key}/memory"
+    memory_key, sizes = f"{key}/memory", [p.values.shape for p in panels]
 
-    def report() -> None:
+    def report() -> None:  # a session keeps it: no panel in it, which would keep its run
         if on_pick is not None:
-            on_pick(_read(st.session_state.get(key), panels)[1])
+            on_pick(_read(st.session_state.get(key), sizes)[1])
 
     memory = st.session_state.get(memory_key, _Memory(None, 0, None))
-    number, by_reader = _read(st.session_state.get(key), panels)
+    number, by_reader = _read(st.session_state.get(key), sizes)
     if pick != memory.argument:
         shown = pick
     elif number > memory.echo:
@@ -97,12 +97,12 @@ def matrices(
     number = max(number, memory.echo)
     st.session_state[memory_key] = _Memory(pick, number, shown)
 
-    drawn = shown if _inside(shown, panels) else None
+    drawn = shown if holds(sizes, shown) else None
     _COMPONENT(key=key, data=pack(panels, drawn, number), on_pick_change=report)
     return drawn
 
 
-def _read(state: Any, panels: Sequence[Panel]) -> tuple[int, Pick | None]:
+def _read(state: Any, sizes: Sequence[tuple[int, ...]]) -> tuple[int, Pick | None]:
     """The number of the reader's last pick and the pick itself, from what the browser sent: (0, None) if nothing."""
     sent = state.get("pick") if isinstance(state, Mapping) else None
     number, cell = (sent.get("number"), sent.get("cell")) if isinstance(sent, Mapping) else (None, None)
@@ -111,11 +111,12 @@ def _read(state: Any, panels: Sequence[Panel]) -> tuple[int, Pick | None]:
     if not (isinstance(cell, list) and len(cell) == 3 and all(isinstance(i, int) for i in cell)):
         return number, None
     made = Pick(*cell)
-    return number, made if _inside(made, panels) else None
+    return number, made if holds(sizes, made) else None
 
 
-def _inside(pick: Pick | None, panels: Sequence[Panel]) -> bool:
-    if pick is None or not 0 <= pick.panel < len(panels):
+def holds(sizes: Sequence[tuple[int, ...]], pick: Pick | None) -> bool:
+    """Whether panels of these sizes, each rows by columns, have such a cell."""
+    if pick is None or not 0 <= pick.panel < len(sizes):
         return False
-    rows, cols = panels[pick.panel].values.shape
+    rows, cols = sizes[pick.panel]
     return 0 <= pick.row < rows and 0 <= pick.col < cols

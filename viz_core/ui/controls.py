@@ -6,6 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.figures.panels import Panel
+from viz_core.ui.canvas import Pick, holds, matrices
 from viz_core.ui.frame import set_view, view, widget, widget_value
 from viz_core.ui.setup import VIEW
 
@@ -30,6 +32,35 @@ def bounded(make: Callable[..., Any], name: str, label: str, most: int, least: i
 def keep(name: str) -> None:
     """What a widget made with `widget` does to the view of its name; for callbacks."""
     set_view(**{name: widget_value(name)})
+
+
+def picking(
+    panels: Sequence[Panel], key: str, lead: Pick | None = None, on_pick: Callable[[Pick], None] | None = None
+) -> Pick | None:
+    """`matrices` whose picked cell is in the link; returns it. key: one of `CANVASES`.
+
+    lead: what the page picks where nobody has. A cell that is not here is named, and nothing is picked. on_pick is called
+    before the run that follows another choice of a cell.
+    """
+    held, has_lead = next((place for canvas, *place in view("cells") if canvas == key), None), lead is not None
+
+    def chosen(pick: Pick | None) -> None:  # a session keeps it: no panel in it
+        set_view(cells=with_cell(view("cells"), key, pick if pick or not has_lead else ()))
+        if pick and on_pick:
+            on_pick(pick)
+
+    asked = lead if held is None else Pick(*held) if held else None
+    pick = matrices(panels, key=key, pick=asked, on_pick=chosen)
+    if held and not holds([p.values.shape for p in panels], asked):
+        panel, row, col = held
+        st.caption(f"The picked cell, row {row:,} and column {col:,} of matrix {panel + 1}, is not there.")
+    return pick
+
+
+def with_cell(cells: Sequence[tuple[Any, ...]], canvas: str, cell: Sequence[int] | None) -> tuple[tuple[Any, ...], ...]:
+    """The picked cells with another one on a canvas. None: whatever the page picks; (): nothing, whatever the page would pick."""
+    others = tuple(c for c in cells if c[0] != canvas)
+    return others if cell is None else (*others, (canvas, *cell))
 
 
 def dark() -> bool:

@@ -48,6 +48,7 @@ from viz_core.ui.setup import (
     with_weights,
 )  # fmt: skip
 from viz_core.ui.tab import tab
+from viz_core.ui.views import FOLDS
 from viz_core.ui.widgets import TOUCHED, chosen_meanwhile, touch, widget, widget_value
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.huggingface import hub_card, hub_is_open, problems
@@ -69,6 +70,7 @@ SETUP, ENTERED, LINK, BARE = "lab_setup", "lab_entered", "lab_link", "lab_bare"
 HELD, WANTED = "lab_held", "lab_wanted"
 PAGE, FAULTS, NOTES = "lab_page", "lab_faults", "lab_notes"
 HUB_NAME, UNUSUAL = "lab_hub", "lab_unusual"
+SETTLE = "lab_settle"  # by page: what it does between a change and its link, so that both are one entry of the history
 SHELL, ARRIVED = "lab_in_frame", "lab_arrived"
 
 
@@ -133,6 +135,8 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
         _begin_again()
     _adopt_link(chosen.title, tab(*_left_out()))
     _sidebar()
+    if settle := st.session_state.get(SETTLE, {}).get(chosen.url_path):
+        settle()
     write_link()
     if chosen_meanwhile():
         st.rerun()
@@ -249,6 +253,17 @@ def view_widget(make: Callable[..., Any], name: str, label: str, **kwargs: Any) 
     return value
 
 
+def fold(name: str, label: str) -> Any:
+    """What opens in its place; the link says whether it is open. What is in it is to be made only where `.open`."""
+    if st.session_state.get(name) != (name in view("open")):
+        st.session_state[name] = name in view("open")
+    return st.expander(label, key=name, on_change=_fold, args=(name,))
+
+
+def _fold(name: str) -> None:
+    set_view(open=tuple(n for n in FOLDS if (st.session_state[n] if n == name else n in view("open"))))
+
+
 def _set_view(name: str) -> None:
     value = widget_value(name)
     set_view(**{name: tuple(value) if VIEW[name].many else value})
@@ -343,7 +358,7 @@ def _sidebar() -> None:
         if setup.card is None:
             widget(st.number_input, "seed", "Seed", setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
                     help="Same setup and seed: the same weights, to the bit.")  # fmt: skip
-        more = st.expander("All switches", on_change=touch, key="all_switches")
+        more = fold("all_switches", "All switches")
         if more.open:
             with more:
                 _all_switches()

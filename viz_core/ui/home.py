@@ -14,9 +14,9 @@ from viz_core.figures.steps import original_index, stage_panel
 from viz_core.figures.truth import attention_truth
 from viz_core.presets import PRESETS, Preset, Status
 from viz_core.text import SPECIALS, visible, words_of
-from viz_core.ui.canvas import matrices
+from viz_core.ui.controls import inside, keep, picking
 from viz_core.ui.diagram import diagram
-from viz_core.ui.frame import Lab, change, set_choice, touch, widget
+from viz_core.ui.frame import Lab, change, fold, set_choice, view, widget
 from viz_core.ui.inspector import inspect_cell
 from viz_core.ui.safe import code, escaped
 from viz_core.ui.setup import changes
@@ -48,7 +48,7 @@ def tokens(lab: Lab, capture: Capture) -> int:
         widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
                format_func=lambda i: str(i + 1))  # fmt: skip
     names = [f"ids.{side}" for side in sides]
-    pick = matrices([stage_panel(capture, name, item) for name in names], key="home_ids", on_pick=lambda _: touch())
+    pick = picking([stage_panel(capture, name, item) for name in names], "home_ids")
     if pick is not None:
         stage = capture.stage(names[pick.panel])
         inspect_cell(lab, stage.name, original_index(stage, pick.row, pick.col, item, 0))
@@ -89,16 +89,13 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     side = "target" if lab.config.has_decoder else "source"
     found, row = predictions(capture, item), capture.tokens(side)[item]
     st.caption(NOISE if lab.setup.card is None else CHANGED if changes(lab.setup) else LEARNED)
-    key = "home_position"
     last = len(found) - 1
     begin = last if lab.setup.card is None else len(found) // 2  # a trained model is surest, and dullest, at the end
-    if not 0 <= st.session_state.get(key, begin) <= last:
-        st.session_state[key] = begin
-    st.session_state.setdefault(key, begin)
+    at = inside("home_after", "Token", last) if view("home_after") >= 0 else begin
     if last:
-        st.select_slider("After the token", range(last + 1), key=key, on_change=touch,
-                         format_func=lambda i: f"{i} · {visible(row[i])}")  # fmt: skip
-    shown = found[st.session_state[key]]
+        widget(st.select_slider, "home_after", "After the token", at, keep, options=range(last + 1),
+               format_func=lambda i: f"{i} · {visible(row[i])}")  # fmt: skip
+    shown = found[at]
     names = [lab.word(side, i) for i in shown.ids]
     st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))
 
@@ -148,7 +145,7 @@ def _preset_rows(lab: Lab) -> None:
     """What the preset's document states, and what had to be repaired or assumed."""
     preset = PRESETS[lab.setup.preset]
     st.markdown(f"Preset **{preset.title}**. {preset.summary} {_grounds(preset)}")
-    choices = st.expander("All choices, each with its ground", on_change=touch, key="home_choices")
+    choices = fold("home_choices", "All choices, each with its ground")
     if choices.open:
         rows = [{"choice": r.topic, "here": r.value, "ground": r.status, "why": r.why} for r in preset.rows]
         choices.table(rows)

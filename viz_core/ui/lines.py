@@ -32,22 +32,24 @@ def lines(
     key: str, identity: str, on_lock: Callable[[Lock], None], on_heads: Callable[[tuple[int, ...]], None],
 ) -> None:  # fmt: skip
     """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
-    the run that follows another choice of heads.
+    the run that follows another choice of heads, which may be none.
 
     heads: those shown at first, and again whenever identity changes.
     """
 
+    n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`: no weights in it
+
     def report() -> None:
-        _, found = _read(st.session_state.get(key), len(queries), len(keys))
+        _, found = _read(st.session_state.get(key), n_queries, n_keys)
         on_lock(found)
 
     def report_heads() -> None:
-        _, found = _read_heads(st.session_state.get(key), len(weights))
-        if found:
+        _, found = _read_heads(st.session_state.get(key), n_heads)
+        if found is not None:
             on_heads(found)
 
     state = st.session_state.get(key)
-    echoes = _read(state, len(queries), len(keys))[0], _read_heads(state, len(weights))[0]
+    echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]
     data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
 
@@ -63,11 +65,12 @@ def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
     return count, (at[0], at[1]) if 0 <= at[1] < (n_queries if at[0] == "query" else n_keys) else None
 
 
-def _read_heads(state: Any, n_heads: int) -> tuple[int, tuple[int, ...]]:
-    """The number of the reader's last choice of heads and the heads, from what the browser sent."""
+def _read_heads(state: Any, n_heads: int) -> tuple[int, tuple[int, ...] | None]:
+    """The number of the reader's last choice of heads and the heads, from what the browser sent; None where it is no choice."""
     sent = state.get("heads") if isinstance(state, Mapping) else None
     count, shown = (sent.get("number"), sent.get("shown")) if isinstance(sent, Mapping) else (None, None)
     if not isinstance(count, int):
-        return 0, ()
-    good = isinstance(shown, list) and all(type(head) is int and 0 <= head < n_heads for head in shown)
-    return count, tuple(sorted(set(shown))) if good and shown else ()
+        return 0, None
+    if not (isinstance(shown, list) and all(type(head) is int and 0 <= head < n_heads for head in shown)):
+        return count, None
+    return count, tuple(sorted(set(shown)))

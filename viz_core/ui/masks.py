@@ -20,7 +20,7 @@ from viz_core.figures.attention import KIND_TITLES, compared, head_name, head_pa
 from viz_core.stages import Side
 from viz_core.text import shorten, split_words
 from viz_core.ui.canvas import Pick, matrices
-from viz_core.ui.controls import keep, table
+from viz_core.ui.controls import keep, picking, table
 from viz_core.ui.frame import (
     Lab,
     change,
@@ -213,7 +213,7 @@ def _built(lab: Lab, capture: Capture, at: At) -> None:
     name = numbers.MASK[at.kind]
     st.markdown("**A mask is the AND of its parts: a cell is open where every part leaves it open.** `ne` finds the words, `tril` "
                 "keeps what is not later. Document 002 multiplies 0 and 1, which is the same.")  # fmt: skip
-    matrices(figures.building_panels(capture, at.kind, at.item), key="mask_built", on_pick=lambda _: touch())
+    picking(figures.building_panels(capture, at.kind, at.item), "mask_built")
     st.markdown(f"$$\n{capture.stage(name).formula}\n$$")
     st.code("\n".join(numbers.recipe(lab.config, at.kind)), language="python")
     st.markdown("**Each part keeps its own small shape; an axis of size 1 serves all.** Every mask of this run, where it is used:")
@@ -237,7 +237,7 @@ def _conventions(lab: Lab, capture: Capture, at: At) -> None:
     """One mask as three conventions write it, with the line that makes each and the one that leads back."""
     st.markdown("**The same mask, written in three ways.** To confuse the first two opens exactly what was to be closed, and "
                 "nothing raises an error. Here True always means may attend.")  # fmt: skip
-    matrices(figures.convention_panels(capture, at.kind, at.item), key="mask_written", on_pick=lambda _: touch())
+    picking(figures.convention_panels(capture, at.kind, at.item), "mask_written")
     lines = [f"{numbers.TO[c]}\n{numbers.BACK[c]}  # and back" for c in numbers.CONVENTIONS if c != "may"]
     st.code("\n".join(lines), language="python", wrap_lines=True)
     table(["Convention", "Who writes it"], [[figures.CONVENTION_TITLES[c], WRITTEN_BY[c]] for c in numbers.CONVENTIONS])
@@ -284,7 +284,7 @@ def _effect(lab: Lab, capture: Capture, at: At) -> None:
     a, b = (head_panel(c, at.kind, layer, head, at.item) for c in (on, off))
     st.markdown(f"**{head_name(at.kind, layer, head)}, with and without this mask.** Same parameters, two runs. Orange: looked at "
                 "more once the mask is gone; blue: less.")  # fmt: skip
-    matrices(compared(a, b, ("With", "Without")), key="mask_effect", on_pick=lambda _: touch())
+    picking(compared(a, b, ("With", "Without")), "mask_effect")
     st.markdown(" ".join(_effect_words(lab, on, off, at, layer, head, name)))
 
 
@@ -361,7 +361,7 @@ def _leak(lab: Lab, capture: Capture, at: At) -> None:
                          "comes from.")  # fmt: skip
     new = lab.tokenizers[side].decode(id) if not view("mask_word").strip() else view("mask_word")
     exchanged = f"“{shorten(tokens[place])}” ({place})"
-    matrices([figures.leak_panel(found.moved, found.moved_free, tokens, exchanged)], key="mask_leak", on_pick=lambda _: touch())
+    picking([figures.leak_panel(found.moved, found.moved_free, tokens, exchanged)], "mask_leak")
     early, late = int(found.changed[:place].sum()), int(found.changed_free[:place].sum())
     own = "as this model has it" if lab.config.is_causal else "which this model does not have"
     st.markdown(
@@ -422,7 +422,7 @@ def _turns(lab: Lab, capture: Capture, at: At, side: Side, tokens: Sequence[str]
     off = cached_result("mask reach", _key(lab, at.item, False), lambda: reach(model, batch, at.item, others, False))
     st.markdown("**A row is the token that was exchanged, a column the output that moved.** Under a causal mask the cells left of "
                 "the diagonal are 0: what comes later reaches no output before it.")  # fmt: skip
-    matrices(figures.reach_panels(on, off, tokens), key="mask_reach", on_pick=lambda _: touch())
+    picking(figures.reach_panels(on, off, tokens), "mask_reach")
 
 
 # ---------------------------------------------------------------- rows that see nothing
@@ -453,12 +453,12 @@ def _empty(lab: Lab, capture: Capture, at: At) -> None:
                 f"with this app's rule. {_spread_words(going, lab.config.has_cross_attention and asks == 'target')}")  # fmt: skip
     tokens = figures.labels(capture, asks, at.item)
     both = [("Rows as −∞ fills them", going.filled), ("This app: such rows are zeros", going.zero)]
-    matrices(figures.spread_panels(going.stops, both, tokens), key="mask_spread", on_pick=lambda _: touch())
+    picking(figures.spread_panels(going.stops, both, tokens), "mask_spread")
     st.markdown(f"#### The weights of head {head}, as each way gives them")
     drawn = [(t.name, t.weights[head]) for t in found.treatments if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two abreast keep legible cells
         panels = figures.head_panels(capture, at.kind, at.item, drawn[i : i + 2])
-        matrices(panels, key=f"mask_empty_{i}", on_pick=lambda _: touch())
+        picking(panels, f"mask_empty_{i}")
 
 
 def _treatments(capture: Capture, asks: str, at: At, found: "EmptyRows", row: int, head: int) -> None:
@@ -536,7 +536,7 @@ def _unsqueeze(lab: Lab, capture: Capture, at: At) -> None:
     drawn = [(f"As printed · head {head}", leaky.weights[head]), (f"As meant · head {head}", leaky.meant[head])]
     panels = figures.head_panels(capture, kind, at.item, drawn)
     share = figures.share_panel(leaky.future, "Weight on later tokens, as printed: mean over the rows that have any")
-    matrices([*panels, share], key="mask_unsqueeze", on_pick=lambda _: touch())
+    picking([*panels, share], "mask_unsqueeze")
     st.markdown(f"Head {heads - 1} puts **{float(leaky.future[-1]):.1%}** of its weight on tokens that it must not see. As meant, "
                 "every head has 0 there. This app's causal mask is (1, 1, T, T): it cannot meet the heads.")  # fmt: skip
 

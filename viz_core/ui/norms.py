@@ -51,7 +51,7 @@ from viz_core.figures.norms import (
 )  # fmt: skip
 from viz_core.stages import plan
 from viz_core.ui.controls import chart, dark, table
-from viz_core.ui.frame import Lab, present, set_view, touch, view, view_widget, write_link
+from viz_core.ui.frame import Lab, fold, present, set_view, touch, view, view_widget, write_link
 from viz_core.ui.safe import escaped
 from viz_core.ui.setup import VIEW
 
@@ -161,7 +161,7 @@ def _compared(lab: Lab) -> Compared | None:
 def _sizes() -> None:
     """Depth; width and init a click away."""
     view_widget(st.slider, "norm_depth", "Depth (layers)")
-    more = st.expander("Width and initialisation", on_change=touch, key="norm_more")
+    more = fold("norm_more", "Width and initialisation")
     if more.open:
         with more:
             view_widget(st.select_slider, "norm_width", "Width (d_model)")
@@ -394,7 +394,7 @@ def _which_fails(broken: Sequence[str], draws: int, found: Theory, fields: Mappi
 
 def _lemmas(found: Theory) -> None:
     """The statements, and the two lemmas that have no chart."""
-    more = st.expander("The statements and their assumptions", on_change=touch, key="norm_statements")
+    more = fold("norm_statements", "The statements and their assumptions")
     if not more.open:
         return
     with more:

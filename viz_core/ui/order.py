@@ -8,9 +8,8 @@ from viz_core.config import Position
 from viz_core.figures.attention import number as rounded
 from viz_core.figures.positions import layers_figure, longer_figure, moved_panels
 from viz_core.text import Vocabulary
-from viz_core.ui.canvas import matrices
-from viz_core.ui.controls import chart, dark, table
-from viz_core.ui.frame import Lab, set_view, touch, view, view_widget
+from viz_core.ui.controls import chart, dark, picking, table
+from viz_core.ui.frame import Lab, set_view, view, view_widget
 from viz_core.ui.reading import (
     TITLES,
     Words,
@@ -138,7 +137,7 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
     tried = [r for r in result.rows if not r.problem]
     moved = [(TITLES[r.position], r.moved, r.moved_causal) for r in tried if r.moved is not None and r.moved_causal is not None]
     if moved:
-        matrices(moved_panels(moved, words.tokens), key="pos_moved", on_pick=lambda _: touch())
+        picking(moved_panels(moved, words.tokens), "pos_moved")
 
 
 def _permuted(difference: float, merely: bool) -> str:

@@ -30,11 +30,11 @@ from viz_core.figures.positions import (
     waves_figure,
     window_panel,
 )  # fmt: skip
-from viz_core.ui.canvas import Pick, matrices
+from viz_core.ui.canvas import Pick
 from viz_core.ui.clock import clock
-from viz_core.ui.controls import bounded, chart, dark, inside
+from viz_core.ui.controls import bounded, chart, dark, inside, picking
 from viz_core.ui.curves import curves
-from viz_core.ui.frame import Lab, present, set_view, touch, view, view_widget, write_link
+from viz_core.ui.frame import Lab, present, set_view, view, view_widget, write_link
 from viz_core.ui.order import experiments
 from viz_core.ui.schemes import five_schemes, sentence
 
@@ -139,16 +139,14 @@ def _matrix(lab: Lab) -> None:
     overview = table_panel(waves(t.length, t.d_model, t.base), lengths)
     windowed = t.length > 100 or t.d_model > 64
 
-    def picked(pick: Pick | None) -> None:
+    def picked(pick: Pick) -> None:
         """A click brings the window there."""
-        touch()
-        if pick is not None:
-            set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
+        set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
 
     with left:
         st.markdown(f"**A row is a position, a column a frequency.** {_turns(lengths)}"
                     + (" Click a cell to bring the window there." if windowed else ""))  # fmt: skip
-        pick = matrices([overview], key="pos_table", on_pick=picked)
+        pick = picking([overview], "pos_table", on_pick=picked)
         if overview.note:
             st.caption("This overview is pooled, by as much as its legend says: a cell drawn is the value of largest size in its "
                        "block, and the pointer reads where that is. The window below is not pooled.")  # fmt: skip
@@ -180,7 +178,7 @@ def _window(t: Table) -> None:
         col = bounded(st.number_input, "pos_col", "The window's first dimension", t.d_model - cols)
     cells = waves(rows, t.d_model, t.base, start=row)[:, col : col + cols]
     panel = window_panel(cells, row, col, wavelengths(t.d_model, t.base).tolist())
-    pick = matrices([panel], key="pos_window", on_pick=lambda _: touch())
+    pick = picking([panel], "pos_window")
     if pick is not None:
         st.text(_cell(t, row + pick.row, col + pick.col))
     write_link()
@@ -225,7 +223,7 @@ def _clock(lab: Lab) -> None:
         odd = "" if paired(t.d_model) > single else f" Dimension {single} has no cosine beside it, so no matrix shifts it."
         st.markdown(f"Largest $|PE(p+{k}) - M_{{{k}}}\\,PE(p)|$ over all {t.length:,} positions: **{residual}**, which is "
                     f"rounding. One matrix, the same for every $p$, leads {k} positions on: a head can learn it.{odd}")  # fmt: skip
-        matrices([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], key="pos_shift", on_pick=lambda _: touch())
+        picking([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift")
 
 
 def _shift_formula(t: Table, k: int) -> str:
@@ -260,7 +258,7 @@ def _similarity(lab: Lab) -> None:
                         "sine without its cosine.")  # fmt: skip
         whole = f"positions {first:,} to {first + n - 1:,} of {t.length:,}" if n < t.length else f"{n:,} positions"
         square = similarity(waves(n, t.d_model, t.base, start=first))
-        matrices([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], key="pos_similarity", on_pick=lambda _: touch())
+        picking([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], "pos_similarity")
         curves(profile_curves(found, t.d_model), "pos_profile")
         worst = rounded(max(p.residual for p in found), 2)
         pairs = t.d_model // 2

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_core.ui.frame import Lab, present, touch, write_link
+from viz_core.ui.frame import Lab, fold, present, touch, write_link
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.frame`
     from viz_core.experiments.proof import Check, Proof
 
 ON_REQUEST = 50_000_000  # parameters of a model that is checked only when asked: it takes a second or more
-ASKED, MORE = "proof_asked", "proof_more"
+ASKED = "proof_asked"
 
 
 def proof_line(lab: Lab) -> None:
@@ -50,7 +50,7 @@ def _show(proof: "Proof") -> None:
         return
     say = st.caption if proof.agrees else st.warning
     say(sentence(proof))
-    more = st.expander("Look closer at this check", on_change=touch, key=MORE)
+    more = fold("proof_more", "Look closer at this check")
     if more.open:
         more.html(f'<p style="max-width:70ch">{html.escape(meaning(proof))}</p>{table_html(proof.checks)}')
 

@@ -43,10 +43,9 @@ from viz_core.figures.positions import (
     turned_panel,
 )  # fmt: skip
 from viz_core.text import shorten, visible
-from viz_core.ui.canvas import matrices
 from viz_core.ui.clock import clock
-from viz_core.ui.controls import chart, dark
-from viz_core.ui.frame import Lab, set_choice, set_view, touch, view, view_widget, widget
+from viz_core.ui.controls import chart, dark, picking
+from viz_core.ui.frame import Lab, set_choice, set_view, view, view_widget, widget
 from viz_core.ui.reading import (
     TITLES,
     Words,
@@ -121,7 +120,7 @@ def sentence(lab: Lab) -> None:
     rows = " The position rows are the same for every sentence; the sum is all that the model gets." if added is not None else ""
     st.markdown(f"**All in one colour range,** so that you see which part is loud.{rows}")
     ends = reach(*(x for _, x in parts))
-    matrices(sentence_panels(parts, tokens, ends.most), key="pos_parts", on_pick=lambda _: touch())
+    picking(sentence_panels(parts, tokens, ends.most), "pos_parts")
     _tell_beyond(ends)
     if c.n_segments:
         st.caption(f"This model also adds a segment row, which is {'' if own else 'not '}in the sum drawn here.")
@@ -221,7 +220,7 @@ def _side_by_side(lab: Lab, found: Sequence["Scheme"], words: Words, head: int, 
                 st.markdown(f"**{TITLES[s.position]}:** {ENTERS[s.position]}. {_effect(s, found[-1], head)}")
                 if s.position in attention:
                     panels = [attention[s.position], *_picture(lab, s, words, head, masked)]
-                    matrices(panels, key=f"pos_attention_{s.position}", on_pick=lambda _: touch())
+                    picking(panels, f"pos_attention_{s.position}")
 
 
 def _effect(s: "Scheme", none: "Scheme", head: int) -> str:
@@ -260,7 +259,7 @@ def _sinusoidal(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     st.markdown("**A fixed wave for each feature is added to the word's vector** before the first layer. Nothing is learned, and "
                 "every position is different. Waves, Matrix, Clock and Similarity take it apart.")  # fmt: skip
     rows = sentence_panels([("The rows added to your tokens", s.pos_embed)], words.tokens, reach(s.pos_embed).most)
-    matrices(rows, key="pos_detail", on_pick=lambda _: touch())
+    picking(rows, "pos_detail")
 
 
 def _learned(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
@@ -301,8 +300,8 @@ def _learned_pictures(rows: np.ndarray, which: str) -> None:
     alike = cosines(rows[:n])
     title = f"Cosine of row p and row q, the first {n} rows" if n < len(rows) else "Cosine of row p and row q"
     ends = reach(rows)
-    matrices([table_panel(rows, title=f"The {which}table: {len(rows):,} rows × {rows.shape[1]} features", most=ends.most),
-              matrix_panel(title, alike)], key=f"pos_detail_{which.strip()}", on_pick=lambda _: touch())  # fmt: skip
+    picking([table_panel(rows, title=f"The {which}table: {len(rows):,} rows × {rows.shape[1]} features", most=ends.most),
+              matrix_panel(title, alike)], f"pos_detail_{which.strip() or 'own'}")  # fmt: skip
     _tell_beyond(ends)
     if n > 2:
         near, far = _near_and_far(alike)
@@ -349,7 +348,7 @@ def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     st.markdown(f"$q \\cdot k$ of these two words, {abs(distance)} apart: **{rounded(score, 6)}** by the closed form, "
                 f"**{rounded(_model_score(s, head, m, n), 6)}** in the model. Below the same two vectors stand at every pair of "
                 "positions: each diagonal holds one number.")  # fmt: skip
-    matrices([rope_panel(scores)], key="pos_detail", on_pick=lambda _: touch())
+    picking([rope_panel(scores)], "pos_detail")
     kept = max(float(np.abs(norms(a) - norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
     st.markdown(f"Largest spread along a diagonal: **{rounded(spread_along_diagonals(scores), 2)}**. Turning keeps every length: "
                 f"the norms of your tokens' queries and keys change by **{rounded(kept, 2)}** at most. Both are "
@@ -378,7 +377,7 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
         chart(decay_figure([alibi_decay(float(m), max(n - 1, 20)) for m in slopes], head, dark()), "pos_decay")
     masked = _future(n) if _causal(lab) else None
     bias = bias_panel(s.bias[head], words.tokens, f"The bias of head {head}", masked)
-    matrices([bias], key="pos_detail", on_pick=lambda _: touch())
+    picking([bias], "pos_detail")
     st.caption(f"Head {head}: m = {slopes[head]:.6g}. The curves are what a causal head would do if all words matched equally "
                "well: a geometric series. Both pictures have the heads' colours.")  # fmt: skip
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
 from viz_core.config import CHOICES, TransformerConfig
-from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS
+from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_TOKENS, MAX_VIEW_CHARS
 from viz_core.presets import PRESETS
 from viz_core.stages import always, stages
 from viz_core.text import TokenizerKind
@@ -360,6 +360,29 @@ def with_left_out(setup: Setup, text: str) -> Setup:
 def packed(setup: Setup) -> str:
     """A whole setup, however long, as one text that is never empty: a run that a page keeps beside the present one."""
     return urlencode({"weights": setup.weights, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
+
+
+def packed_size(setup: Setup, lengths: Sequence[int]) -> str:
+    """The sizes of a run: sentences, source and target tokens, and the setup of its config alone; "1.6.5&weights=…"."""
+    default = Setup()
+    bare = replace(setup, **{name: getattr(default, name) for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head")})
+    source, target = setup.default_texts
+    return f"{'.'.join(map(str, lengths))}&{packed(replace(bare, source=source, target=target))}"
+
+
+def unpacked_size(text: str) -> tuple[TransformerConfig, int, int, int]:
+    """The inverse of `packed_size`. `ValueError` says what is wrong, without what was written."""
+    lengths, _, rest = text.partition("&")
+    numbers = [int(n) for n in lengths.split(".") if n.isascii() and n.isdigit() and len(n) < 10]
+    setup, faults = unpacked(rest)
+    sides = (setup.config.has_encoder, setup.config.has_decoder)
+    if len(numbers) != 3 or lengths.count(".") != 2 or not 1 <= numbers[0] <= MAX_SENTENCES:
+        raise ValueError(f"does not begin with 1 to {MAX_SENTENCES} sentences, source tokens and target tokens, such as 1.6.5")
+    if any(not (1 <= n <= MAX_TOKENS if there else n == 0) for n, there in zip(numbers[1:], sides, strict=True)):
+        raise ValueError(f"needs 1 to {MAX_TOKENS} tokens on each side that its model has, and 0 on one that it lacks")
+    if faults:
+        raise ValueError("describes a model that cannot be had here")
+    return setup.config, numbers[0], numbers[1], numbers[2]
 
 
 def unpacked(text: str) -> tuple[Setup, list[tuple[str, str]]]:

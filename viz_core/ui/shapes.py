@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import streamlit as st
 
@@ -30,15 +30,15 @@ from viz_core.figures import shapes as figures
 from viz_core.limits import megabytes
 from viz_core.stages import LIBRARIES
 from viz_core.ui.controls import chart
-from viz_core.ui.frame import Lab, change, current, present, set_view, touch, view, view_widget, write_link
+from viz_core.ui.frame import SETTLE, SETUP, Lab, change, current, lab_of, present, set_view, view, view_widget, write_link
 from viz_core.ui.safe import code, few
-from viz_core.ui.setup import CONTROLS, Setup, changes, editable, with_field
+from viz_core.ui.setup import CONTROLS, Setup, changes, editable, packed_size, unpacked_size, with_field, with_view
 from viz_core.ui.table import Cell, Filter, Head, Kind, Mark, Row, as_text, ledger_table
 from viz_core.weights.card import UNTRAINED
 
 Size = tuple[TransformerConfig, int, int, int]  # what a ledger follows from: config, sentences, source and target tokens
 
-SEEN, BEFORE, MARKED = "shapes_seen", "shapes_before", "shapes_marked"  # in the session: the last size, the one before it
+SEEN = "shapes_seen"  # in the session: the last size that was shown, the same as a link says it, and what it was marked against
 ALL = "all"
 AMOUNTS: dict[str, Amount] = {"parameters": "parameters", "FLOPs": "flops", "bytes": "nbytes"}  # what a line adds up to
 LENGTHS = tuple(2**i for i in range(18))  # tokens: from one to 131,072, which is past any model's context here
@@ -122,16 +122,29 @@ def size_of(lab: Lab) -> Size | None:
     return lab.config, first[0], shapes.get("source", (0, 0))[1], shapes.get("target", (0, 0))[1]
 
 
-def remember(size: Size) -> None:
-    """Keep this size, and the one before it to mark what has changed since."""
-    state = st.session_state
-    if state.get(SEEN) != size:
-        state[BEFORE], state[SEEN] = state.get(SEEN), size
+def remember() -> None:
+    """Keep the size that is shown. A later change is marked against it, and the mark is part of that change's link."""
+    st.session_state.setdefault(SETTLE, {})["shapes"] = settle
+    settle()
 
 
-def _forget() -> None:
-    touch()
-    st.session_state[BEFORE] = None
+def settle() -> None:
+    """Where the size has changed since it was last shown, mark that; unless the link, or Back, brought marks of its own."""
+    setup = current()
+    if (size := size_of(lab_of(setup))) is None:
+        return
+    last, link, marked = st.session_state.get(SEEN, (size, "", ""))
+    if size != last and setup.view("shapes_before") == marked:
+        st.session_state[SETUP] = setup = with_view(setup, shapes_before=link)
+    st.session_state[SEEN] = size, packed_size(setup, size[1:]), setup.view("shapes_before")
+
+
+def marked_against() -> tuple[Size | None, str]:
+    """The size that changes are marked against, or why the link's is none. None and "" where nothing is to be marked."""
+    try:
+        return unpacked_size(view("shapes_before")) if view("shapes_before") else None, ""
+    except ValueError as error:
+        return None, str(error)
 
 
 # ---------------------------------------------------------------- the ledger
@@ -144,7 +157,7 @@ def table() -> None:
     size = size_of(lab)
     if size is None:
         return
-    lines, before = ledger(*size), st.session_state.get(BEFORE)
+    lines, (before, _) = ledger(*size), marked_against()
     chosen = view("shapes_columns")
     text = _planned(size, before, chosen)
     if "statistics" in chosen:
@@ -152,17 +165,17 @@ def table() -> None:
         if lab.capture is None:
             st.info("Statistics need a run, and this one is too large to happen.")
     opened = ledger_table(
-        text, _filter(lines), key="shapes_table", only_marked=before is not None and st.session_state.get(MARKED, False),
+        text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
         on_filter=lambda f: set_view(shapes_filter=f.text, shapes_block=f.block, shapes_part=f.part),
         on_open=lambda name: change(stage=name),
     )  # fmt: skip
     view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
-            "All of it as CSV", lambda: as_csv(_measured(lab, lines)), file_name(lab.setup), "text/csv", key="shapes_csv",
+            "All of it as CSV", partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
             icon=":material/download:", on_click="ignore", help="Every stage with every column.",
         )  # fmt: skip
-        st.toggle("Only what changed", key=MARKED, disabled=before is None, on_change=touch, persist_state="session")
+        view_widget(st.toggle, "shapes_marked", "Only what changed", disabled=before is None)
     write_link()
     if opened:
         st.switch_page("pages/step_by_step.py")
@@ -235,6 +248,15 @@ def _measured(lab: Lab, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     return with_statistics(lines, cached_result("ledger statistics", key, lambda: statistics(capture)))
 
 
+def csv_file(setup: Setup) -> bytes:
+    """The ledger of a setup with the statistics of its run; asked for outside of any session, and kept as long as one."""
+    lab = lab_of(setup)
+    size = size_of(lab)
+    if size is None:
+        raise ValueError("There is nothing to read in this setup: type a sentence.")
+    return as_csv(_measured(lab, ledger(*size)))
+
+
 def as_csv(lines: Sequence[Line]) -> bytes:
     """Every column of every line; with the mark by which a spreadsheet knows UTF-8."""
     text = io.StringIO()
@@ -257,7 +279,7 @@ def file_name(setup: Setup) -> str:
 
 def changing(size: Size) -> None:
     """A button that changes one size, and what the last change of any size changed."""
-    config, before = size[0], st.session_state.get(BEFORE)
+    config, (before, problem) = size[0], marked_against()
     less = narrower(config)
     with st.container(horizontal=True, vertical_alignment="center"):
         trained = not editable(current(), "qk_dim")
@@ -267,7 +289,11 @@ def changing(size: Size) -> None:
             help="Narrower queries and keys: what changes is marked."
             + (" Trained weights fix every size, so the weights will be untrained." if trained else ""),
         )  # fmt: skip
-        st.button("Clear the marks", icon=":material/ink_eraser:", on_click=_forget, disabled=before is None, key="shapes_clear")
+        st.button("Clear the marks", icon=":material/ink_eraser:", on_click=set_view,
+                  kwargs={"shapes_before": ""}, disabled=before is None, key="shapes_clear")  # fmt: skip
+    if problem:
+        written = f"shapes_before={view('shapes_before')}"
+        st.warning(f"The link says {code(written)}, which {problem}; nothing is marked.")
     if before is not None:
         st.markdown(difference(before, size))
 

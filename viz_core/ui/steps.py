@@ -14,13 +14,28 @@ from viz_core.figures.architecture import architecture
 from viz_core.figures.panels import Panel
 from viz_core.figures.steps import original_index, stage_panels, strongest
 from viz_core.sources import source_of
-from viz_core.stages import Stage, tour
+from viz_core.stages import Stage, stages, tour
 from viz_core.text import visible
-from viz_core.ui.canvas import Pick, matrices
+from viz_core.ui.canvas import Pick
+from viz_core.ui.controls import inside, keep, picking, with_cell
 from viz_core.ui.diagram import diagram
-from viz_core.ui.frame import Lab, change, present, set_choice, touch, widget, widget_value, write_link
+from viz_core.ui.frame import (
+    Lab,
+    change,
+    current,
+    present,
+    set_choice,
+    set_view,
+    touch,
+    view,
+    view_widget,
+    widget,
+    widget_value,
+    write_link,
+)  # fmt: skip
 from viz_core.ui.inspector import inspect_cell
 from viz_core.ui.scrubber import At, counts, scrubber
+from viz_core.ui.setup import Setup
 
 HINT = (
     "Click a cell, or reach a matrix with Tab and press an arrow key, to see the arithmetic that made it. "
@@ -28,9 +43,9 @@ HINT = (
 )
 PICKED_HINT = "The arrow keys pick the next cell, Esc lets go. Then ← and → walk, P plays."
 PLAY_SECONDS = 2.0  # long enough to read a title, short enough to hold a room
-WHOLE, TOUR = "Whole walk", "Short tour"
+WHOLE, TOUR = "whole", "tour"
 SCRUBBER = "walk_scrubber"
-MODE, NORMS, JUMP, PLAYING, TICK, FOLLOW = "walk_mode", "walk_norms", "walk_jump", "walk_playing", "walk_tick", "walk_follow"
+CANVAS, PLAYING, TICK = "walk_canvas", "walk_playing", "walk_tick"
 
 # What to look at on each stop of the tour, by the stage's leaf. The followed token's strongest cell is picked.
 TOUR_WORDS = {
@@ -64,20 +79,24 @@ def modes(lab: Lab) -> None:
     step changes none of it."""
     if lab.capture is None:
         return
-    stage = lab.capture.stage(lab.setup.stage) if lab.setup.stage in lab.capture else None
-    st.session_state.setdefault(MODE, WHOLE)
-    if stage is not None and stage.inside_norm:
-        st.session_state[NORMS] = True
-    touring = st.session_state[MODE] == TOUR
+    touring = view("walk_mode") == TOUR
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         # A button, since a radio group would keep the focus and with it the arrow keys.
         st.button("Walk all stages" if touring else "Take the short tour", icon=":material/route:", key="walk_tour",
                   on_click=_switch_mode, args=(tour(lab.config)[0],),
                   help="Eight stops that take one token from its id to its logits.")  # fmt: skip
-        st.toggle("Open LayerNorms", key=NORMS, persist_state="session", disabled=touring, on_change=touch,
-                  help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
-        st.toggle("Jump to a stage", key=JUMP, on_change=touch, persist_state="session",
-                  help="Choose chapter, section and operation by name.")  # fmt: skip
+        widget(st.toggle, "walk_norms", "Open LayerNorms", norms_open(), keep, disabled=touring,
+               help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
+        view_widget(st.toggle, "walk_jump", "Jump to a stage", help="Choose chapter, section and operation by name.")
+
+
+def norms_open() -> bool:
+    """Whether LayerNorms are opened: by choice, or since the walk is inside one."""
+    return view("walk_norms") or _inside_norm(current())
+
+
+def _inside_norm(setup: Setup) -> bool:
+    return any(s.inside_norm for s in stages(setup.config) if s.name == setup.stage)
 
 
 @st.fragment
@@ -89,17 +108,18 @@ def step_by_step() -> None:
     capture = lab.capture
     name = lab.setup.stage if lab.setup.stage in capture else next(iter(capture))
     stage = capture.stage(name)
-    if stage.inside_norm and not st.session_state[NORMS]:
+    if norms_open() and not widget_value("walk_norms"):
         st.rerun()  # for `modes` to open what the step went into
-    stops = walk(capture, st.session_state[MODE], st.session_state[NORMS])
+    on_tour = view("walk_mode") == TOUR
+    stops = walk(capture, view("walk_mode"), norms_open())
     left, right = st.columns([5, 2], gap="medium")
     with right:
-        if st.session_state[JUMP]:
+        if view("walk_jump"):
             _jumps(capture, stage)
         _map(capture, name)
     with left:
         item, head = _moves(lab, capture, stops, name)
-        _formula(capture, stage, on_tour=st.session_state[MODE] == TOUR, at_stop=name in stops, trained=lab.setup.card is not None)
+        _formula(capture, stage, on_tour=on_tour, at_stop=name in stops, trained=lab.setup.card is not None)
         picked = _matrices(lab, capture, stage, item, head)
         _facts(capture, stage, PICKED_HINT if picked else HINT)
     _player(stops, name)
@@ -111,11 +131,9 @@ def step_by_step() -> None:
 
 def _switch_mode(first: str) -> None:
     """The tour begins at its first stop, wherever the walk was; the walk goes on where the tour was."""
-    touch()
-    if st.session_state[MODE] == TOUR:
-        st.session_state[MODE] = WHOLE
-    else:
-        st.session_state[MODE] = TOUR
+    touring = view("walk_mode") == TOUR
+    set_view(walk_mode=WHOLE if touring else TOUR, cells=with_cell(view("cells"), CANVAS, None))
+    if not touring:
         change(stage=first)
 
 
@@ -164,7 +182,12 @@ def _nearest(order: Sequence[str], stops: Sequence[str], name: str) -> int:
 
 
 def _go(name: str) -> None:
+    """To a stage. LayerNorms that the walk has opened stay open; each stop of the tour picks a cell of its own."""
+    opened = norms_open()
     change(stage=name)
+    set_view(walk_norms=opened or norms_open())
+    if view("walk_mode") == TOUR:
+        set_view(cells=with_cell(view("cells"), CANVAS, None))
 
 
 def _press(name: str) -> None:
@@ -194,7 +217,7 @@ def _player(stops: list[str], name: str) -> None:
         now = time.monotonic()
         if st.session_state.get(PLAYING) and now - st.session_state[TICK] > 0.8 * PLAY_SECONDS:
             st.session_state[TICK] = now
-            change(stage=stops[at + 1])
+            _go(stops[at + 1])
             st.rerun()
 
     tick()
@@ -226,7 +249,7 @@ def _jumps(capture: Capture, stage: Stage) -> None:
 def _jump(first: dict[str, str], name: str) -> None:
     """Go to the first stage of what was chosen; a choice made on an older page may be none of this one's."""
     if (chosen := widget_value(name)) in first:
-        change(stage=first[chosen])
+        _go(first[chosen])
 
 
 def _formula(capture: Capture, stage: Stage, *, on_tour: bool, at_stop: bool, trained: bool) -> None:
@@ -246,8 +269,8 @@ def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) ->
     """
     shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
     panels = stage_panels(capture, stage.name, item, head, lab.tokenizers)
-    lead = _followed(lab, capture, stage, panels, item) if st.session_state[MODE] == TOUR else None
-    pick = matrices(panels, key="walk_canvas", pick=lead, on_pick=lambda _: touch())
+    lead = _followed(capture, stage, panels, item) if view("walk_mode") == TOUR else None
+    pick = picking(panels, CANVAS, lead)
     if pick is None:
         return False
     cell = shown[pick.panel]
@@ -267,16 +290,22 @@ def tour_words(capture: Capture, stage: Stage) -> str:
     return TOUR_WORDS.get(own) or TOUR_WORDS[stage.leaf + ", nothing added" * bare]
 
 
-def _followed(lab: Lab, capture: Capture, stage: Stage, panels: list[Panel], item: int) -> Pick | None:
+def _followed(capture: Capture, stage: Stage, panels: list[Panel], item: int) -> Pick | None:
     """The strongest cell of the token that the tour follows, in the output panel."""
     side = stage.sides.get("T")
     if side is None:
         return None
     row = capture.tokens(side)[item]
-    st.session_state[FOLLOW] = min(st.session_state.get(FOLLOW, len(row) - 1), len(row) - 1)
-    st.selectbox("Follow the token", range(len(row)), key=FOLLOW, format_func=lambda t: f"{t} · {visible(row[t])}",
-                 persist_state="session", on_change=touch)  # fmt: skip
-    return Pick(len(panels) - 1, *strongest(panels[-1], st.session_state[FOLLOW], signed=stage.leaf == "logits"))
+    last = len(row) - 1
+    token = inside("walk_follow", "Token", last) if view("walk_follow") >= 0 else last
+    widget(st.selectbox, "walk_follow", "Follow the token", token, _follow, options=range(len(row)),
+           format_func=lambda t: f"{t} · {visible(row[t])}")  # fmt: skip
+    return Pick(len(panels) - 1, *strongest(panels[-1], token, signed=stage.leaf == "logits"))
+
+
+def _follow(name: str) -> None:
+    """Another token leads the tour's pick again."""
+    set_view(walk_follow=widget_value(name), cells=with_cell(view("cells"), CANVAS, None))
 
 
 # ---------------------------------------------------------------- facts

@@ -52,6 +52,27 @@ class View:
         raise ValueError(f"is not one of {', '.join(named)}" if len(named) <= 12 else "is none of the choices that the page offers")
 
 
+@dataclass(frozen=True, slots=True)
+class Cells(View):
+    """The picked cells, at most one a canvas: a tuple of (canvas, panel, row, column), as a link says it walk_canvas.1.0.3.
+
+    options: the canvases. A canvas by itself says that nothing is picked there, where the page would pick a cell.
+    """
+
+    def write(self, value: Any) -> str:
+        return ",".join(".".join(map(str, cell)) for cell in value)
+
+    def read(self, text: str) -> Any:
+        found = {}
+        for part in filter(None, text.split(",")):
+            canvas, *place = part.split(".")
+            number = all(n.isascii() and n.isdigit() and len(n) <= MAX_CELL_DIGITS for n in place)
+            if canvas not in (self.options or ()) or len(place) not in (0, 3) or not number:
+                raise ValueError("does not name a matrix of this app, then one of its panels, a row and a column by their numbers")
+            found[canvas] = (canvas, *map(int, place))
+        return tuple(found.values())
+
+
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -67,12 +88,37 @@ ATTENTION_KINDS = ("encoder", "decoder", "cross")
 ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for layer in range(48) for head in range(16))
 EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # what LayerNorm may add to the variance, as a link says it
 
+MAX_CELL_DIGITS = 6  # of a row or column: more than any vocabulary or width that is drawn
+MAX_SIZE_CHARS = 2000  # of the size that Shapes compares with: every switch of a model fits
+
+# The matrices whose picked cell is kept for its own sake; where it is the page's focus, it has views of its own.
+CANVASES = (
+    "home_ids", "walk_canvas", "att_rollout", "att_broken", "att_hidden",
+    "mask_built", "mask_written", "mask_effect", "mask_leak", "mask_reach", "mask_spread", "mask_empty_0", "mask_empty_2",
+    "mask_empty_4", "mask_unsqueeze", "pos_table", "pos_window", "pos_shift", "pos_similarity", "pos_parts",
+    *(f"pos_attention_{position}" for position in CHOICES["position"]), "pos_detail", "pos_detail_own", "pos_detail_trained",
+    "pos_detail_untrained", "pos_moved",
+)  # fmt: skip
+FOLDS = ("all_switches", "home_choices", "proof_more", "norm_more", "norm_statements")  # what opens in its place
+
 VIEWS: tuple[View, ...] = (
+    # Every page
+    Cells("cells", (), CANVASES),
+    View("open", (), FOLDS, many=True),
+    # Home
+    View("home_after", -1, range(-1, 1024)),  # -1: the page chooses
+    # Step by step
+    View("walk_mode", "whole", ("whole", "tour")),
+    View("walk_norms", False, (False, True)),
+    View("walk_jump", False, (False, True)),
+    View("walk_follow", -1, range(-1, 1024)),  # the tour's token; -1: the last
     # Shapes
     View("shapes_filter", ""),
     View("shapes_block", "all"),
     View("shapes_part", "all"),
     View("shapes_columns", (), LEDGER_COLUMNS, many=True),
+    View("shapes_before", "", most=MAX_SIZE_CHARS),  # the size that changes are marked against; none: nothing is marked
+    View("shapes_marked", False, (False, True)),
     # Documents
     View("documents_rows", "all", ("all", "differ", "words", "agree")),
     # Positions
@@ -110,7 +156,7 @@ VIEWS: tuple[View, ...] = (
     View("att_colour", "largest", ("largest", "one", "uniform")),
     View("att_a", "", most=MAX_KEPT_CHARS),  # the setup kept as A, as its own link says it
     View("att_words", False, (False, True)),
-    View("att_heads", (), range(64), many=True),  # those overlaid in the lines; none: the one in focus
+    View("att_heads", (), ("none", *range(64)), many=True),  # those overlaid in the lines; not said: the one in focus
     View("att_more", "none", ("none", "table", "rollout", "break")),
     View("att_after", -1, range(-1, 256)),
     View("att_off", (), ATTENTION_HEADS, many=True),

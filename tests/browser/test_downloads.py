@@ -1,0 +1,96 @@
+"""Every file of the app as a visitor gets it: downloaded, reread by other readers and compared with the page."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+from xml.etree import ElementTree
+
+import pandas as pd
+
+from tests.browser.helpers import idle, linked, open_page
+from viz_core.figures.panels import MAX_ROWS
+from viz_core.text import visible
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+SVG = "{http://www.w3.org/2000/svg}"
+ODD = {"source": "=1+1 <s> $x$ שלום 👩‍👩‍👧", "target": "=SUM(A1) </text> & 猫 \"quoted\""}  # a formula first
+
+
+def download(page: Page, button: str) -> bytes:
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=button).click()
+    return waiting.value.path().read_bytes()
+
+
+def texts(svg: bytes) -> list[str]:
+    return [e.text or "" for e in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def tokens(page: Page, side: str) -> list[str]:
+    """The tokens at one end of the lines, as the page shows them."""
+    return page.locator(f".column.{side} button bdi").all_text_contents()
+
+
+def value(drawn: Locator, row: int, col: int) -> float:
+    """What the pointer reads at a cell."""
+    left, top, wide, high = map(float, drawn.get_attribute("data-grid").split(","))
+    drawn.hover(position={"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high})
+    at_row, at_col, read = drawn.get_attribute("data-hover").split(",")
+    assert (int(at_row), int(at_col)) == (row, col)
+    return float(read)
+
+
+def test_the_files_of_a_head_are_what_the_page_shows(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    link = f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "0,2", "attn_head": "2"} | ODD)
+    page, visitor = open_page(new_page(), link), open_page(new_page(apart=True), link)
+    visitor.get_by_role("slider", name="n_heads").press("ArrowLeft")  # another visitor goes on to another model
+    linked(visitor, "n_heads=3")
+    rows, cols, drawn = tokens(page, "left"), tokens(page, "right"), page.locator('canvas[data-title="weights"]')
+    lines = int(page.locator(".view").get_attribute("data-drawn"))
+    seen = {(r, c): value(drawn, r, c) for r, c in ((0, 0), (2, 5), (len(rows) - 1, len(cols) - 1))}
+    page.get_by_role("button", name="Save").click()
+
+    read = pd.read_csv(io.BytesIO(download(page, "Numbers (CSV)")), keep_default_na=False)
+    assert list(read["row label"][:: len(cols)]) == rows and list(read["column label"][: len(cols)]) == cols
+    assert cols[0] == "=" and "שלום" in cols and "👩‍👩‍👧" in cols and len(rows) <= MAX_ROWS
+    table = read.set_index(["row", "column"])["value"]
+    assert all(f"{table[at]:.6g}" == f"{x:.6g}" for at, x in seen.items())
+
+    matrix = download(page, "Matrix (SVG)")
+    assert [t for t in texts(matrix) if t in rows] and set(rows) | set(cols) <= set(texts(matrix))
+    titles = [e.text for e in ElementTree.fromstring(matrix).iter(f"{SVG}title")]
+    assert titles == [f"{r} → {c}: {x:.6g}" for r, c, x in zip(read["row label"], read["column label"], read["value"], strict=True)]
+
+    picture = download(page, "Lines (SVG)")
+    assert texts(picture)[-len(rows) - len(cols) :] == [visible(t) for t in rows + cols]
+    assert {"head 0", "head 2"} <= set(texts(picture)) and "head 1" not in texts(picture)
+    assert len(ElementTree.fromstring(picture).findall(f"{SVG}path")) == lines
+
+
+def test_lines_without_a_head_and_words_instead_of_tokens(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "none"}))
+    page.get_by_role("button", name="Save").click()
+    picture = download(page, "Lines (SVG)")
+    assert not ElementTree.fromstring(picture).findall(f"{SVG}path") and tokens(page, "right")[1] in texts(picture)
+    page.keyboard.press("Escape")
+    page.locator(".swatches button").nth(1).click()
+    linked(page, "att_heads=1")
+    idle(page)
+    page.get_by_role("button", name="Save").click()
+    assert "head 1" in texts(download(page, "Lines (SVG)"))  # as shown now, not as when the page was opened
+
+
+def test_the_ledger_is_the_visitors_own(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    link = f"{serve()}/shapes?" + urlencode({"preset": "000"} | ODD)
+    page, visitor = open_page(new_page(), link), open_page(new_page(apart=True), link)
+    visitor.get_by_role("slider", name="n_heads").press("ArrowLeft")
+    linked(visitor, "n_heads=3")
+    shapes = page.locator(".body .row .cell.shape").all_text_contents()
+    read = pd.read_csv(io.BytesIO(download(page, "All of it as CSV")))
+    assert list(read["shape"]) == shapes and " 4 " in read["shape"][read["name"] == "encoder.layers.0.self_attn.weights"].iloc[0]
+    assert read["max"].notna().sum() > 100

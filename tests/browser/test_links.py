@@ -1,0 +1,240 @@
+"""What a visitor selects is in the link: opened on a fresh server it shows the same, and Back takes it back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.helpers import Line, idle, linked, open_page, until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+SCORES = "decoder.layers.0.cross_attn.raw_scores"
+Open = Callable[..., "Page"]
+
+
+@pytest.fixture(scope="module")
+def servers(serve: Callable[..., str]) -> tuple[str, str]:
+    """The server on which something is selected, and one that has never heard of it."""
+    return serve(), serve(fresh=True)
+
+
+@pytest.fixture
+def open_at(servers: tuple[str, str], new_page: Callable[..., Page]) -> Open:
+    """`open_at("masks", mask_section="effect")` → that page of the first server, drawn."""
+
+    def open_at(path: str, line: Line | None = None, **params: str) -> Page:
+        page = new_page()
+        if line is not None:
+            line.lay(page)
+        return open_page(page, f"{servers[0]}/{path}?{urlencode({'preset': '000'} | params)}")
+
+    return open_at
+
+
+def query(page: Page) -> dict[str, str]:
+    return {k: v[-1] for k, v in parse_qs(urlsplit(page.url).query).items() if k != "preset"}
+
+
+def canvas(page: Page, title: str) -> Locator:
+    found = page.locator(f'canvas[data-title="{title}"][data-drawn]')
+    found.wait_for()
+    return found
+
+
+def click(drawn: Locator, row: int, col: int) -> None:
+    left, top, wide, high = map(float, drawn.get_attribute("data-grid").split(","))
+    drawn.click(position={"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high})
+
+
+def shown(page: Page) -> dict[str, object]:
+    """What the page shows of selections: pictures, picks, the arithmetic, lines, marks, and what is open or chosen."""
+    read = """() => {
+        const all = (selector) => {
+            const roots = [document, ...[...document.querySelectorAll("*")].map((e) => e.shadowRoot).filter(Boolean)];
+            return roots.flatMap((root) => [...root.querySelectorAll(selector)]).filter((e) => e.checkVisibility());
+        };
+        const data = (name) => (e) => e.dataset[name];
+        return {
+            drawn: all("canvas[data-drawn]").map(data("drawn")), picks: all("canvas[data-drawn]").map(data("pick")),
+            told: all("canvas[data-drawn]").map((e) => e.ariaLabel), arithmetic: all(".arithmetic").map((e) => e.textContent),
+            heads: all(".view[data-heads]").map(data("heads")), rows: all(".ledger").map(data("shown")),
+            marks: all(".row.changed, .row.new, .row.cost").length, open: all("details[open] > summary").map((e) => e.innerText),
+            switches: all("[role=switch], input[type=checkbox]").map((e) => e.checked ?? e.ariaChecked),
+            sliders: all("[role=slider], input[type=range]").map((e) => [e.ariaLabel, e.ariaValueText, e.value]),
+            chosen: all("[data-baseweb=select]").map((e) => e.innerText),
+            texts: all("[data-testid=stText]").map((e) => e.innerText),
+        };
+    }"""
+    found: dict[str, object] = page.evaluate(read)
+    return found
+
+
+def same_elsewhere(page: Page, servers: tuple[str, str], new_page: Callable[..., Page], says: Mapping[str, str]) -> None:
+    """The link says just this, and on a fresh server it shows what is shown here."""
+    assert query(page) == says
+    page.mouse.move(2, 2)
+    idle(page)
+    here = shown(page)
+    other = open_page(new_page(apart=True), servers[1] + page.url.removeprefix(servers[0]))
+    assert query(other) == says and shown(other) == here
+    assert other.get_by_test_id("stAlert").count() == 0
+
+
+# ---------------------------------------------------------------- a picked cell of the walk
+
+
+def test_a_picked_cell_opens_elsewhere_with_its_arithmetic(
+    open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]
+) -> None:
+    page = open_at("step_by_step", stage=SCORES)
+    click(canvas(page, "cross_attn.raw_scores · head 0"), 3, 1)
+    linked(page, "cells=walk_canvas")
+    assert shown(page)["arithmetic"] and "3,1" in shown(page)["picks"]
+    same_elsewhere(page, servers, new_page, {"stage": SCORES, "cells": "walk_canvas.2.3.1"})
+
+
+def test_esc_lets_go_in_the_link_and_back_picks_again(open_at: Open) -> None:
+    page = open_at("step_by_step", stage=SCORES)
+    drawn, arithmetic = canvas(page, "cross_attn.raw_scores · head 0"), page.locator(".arithmetic")
+    click(drawn, 3, 1)
+    linked(page, r"walk_canvas\.2\.3\.1")
+    page.keyboard.press("ArrowRight")
+    linked(page, r"walk_canvas\.2\.3\.2")
+    page.keyboard.press("Escape")
+    linked(page, lambda url: "cells" not in url)
+    expect(drawn).to_have_attribute("data-pick", "")
+    expect(arithmetic).to_have_count(0)
+    for pick in ("3,2", "3,1"):
+        page.go_back()
+        expect(drawn).to_have_attribute("data-pick", pick)
+        expect(arithmetic).to_contain_text(f"t=3, s={pick[-1]}")
+        idle(page)
+    page.go_forward()
+    expect(drawn).to_have_attribute("data-pick", "3,2")
+    click(drawn, 1, 1)  # a pick after Back is news
+    expect(arithmetic).to_contain_text("t=1, s=1")
+    linked(page, r"walk_canvas\.2\.1\.1")
+    assert drawn.get_attribute("data-pick") == "1,1"
+
+
+def test_the_last_of_hurried_picks_wins_over_a_slow_line(open_at: Open) -> None:
+    line = Line()
+    page = open_at("step_by_step", line=line, stage=SCORES)
+    drawn = canvas(page, "cross_attn.raw_scores · head 0")
+    click(drawn, 0, 0)
+    linked(page, r"walk_canvas\.2\.0\.0")
+    line.slow = True
+    for number, key in enumerate(("ArrowRight", "ArrowDown", "ArrowDown", "ArrowRight"), start=1):
+        page.keyboard.press(key)
+        until(page, lambda number=number: line.finished >= number)  # each is answered, and no answer is there yet
+    assert drawn.get_attribute("data-pick") == "2,2"
+    line.arrive()
+    linked(page, r"walk_canvas\.2\.2\.2")
+    expect(drawn).to_have_attribute("data-pick", "2,2")
+    expect(page.locator(".arithmetic")).to_contain_text("t=2, s=2")
+
+
+def test_the_tour_picks_by_itself_until_one_lets_go(
+    open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]
+) -> None:
+    page = open_at("step_by_step", walk_mode="tour", walk_follow="1", stage="encoder.layers.0.self_attn.raw_scores")
+    drawn = page.locator("canvas[data-drawn]").last
+    expect(drawn).to_have_attribute("data-pick", re.compile("^1,"))
+    drawn.press("Escape")
+    linked(page, "cells=walk_canvas(&|$)")
+    expect(drawn).to_have_attribute("data-pick", "")
+    same_elsewhere(page, servers, new_page, query(page) | {"walk_mode": "tour", "walk_follow": "1", "cells": "walk_canvas"})
+    page.locator(".st-key-walk_next button").click()  # the next stop picks again
+    linked(page, lambda url: "cells" not in url)
+    expect(page.locator("canvas[data-drawn]").last).to_have_attribute("data-pick", re.compile("^1,"))
+
+
+# ---------------------------------------------------------------- the other selections, each made by hand
+
+
+def test_homes_cell_token_and_open_section(open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+    page = open_at("")
+    click(canvas(page, "ids.source"), 0, 2)
+    linked(page, "cells=home_ids.0.0.2")
+    page.get_by_role("slider", name="After the token").press("ArrowLeft")
+    linked(page, "home_after=3")
+    page.get_by_text("All choices, each with its ground").click()
+    linked(page, "open=home_choices")
+    assert shown(page)["arithmetic"] and page.get_by_test_id("stTable").is_visible()
+    says = {"cells": "home_ids.0.0.2", "home_after": "3", "open": "home_choices"}
+    same_elsewhere(page, servers, new_page, says)
+    page.go_back()
+    linked(page, lambda url: "open" not in url)
+    expect(page.get_by_test_id("stTable")).to_have_count(0)
+
+
+def test_the_walks_switches_and_the_closer_look(open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+    page = open_at("step_by_step", stage="encoder.layers.0.norm_ffn.out")
+    page.get_by_text("Open LayerNorms").click()
+    linked(page, "walk_norms=on")
+    page.get_by_text("Jump to a stage").click()
+    linked(page, "walk_jump=on")
+    page.get_by_text("Look closer at this check").click()
+    linked(page, "open=proof_more")
+    says = {"stage": "encoder.layers.0.norm_ffn.out", "walk_norms": "on", "walk_jump": "on", "open": "proof_more"}
+    same_elsewhere(page, servers, new_page, says)
+
+
+def test_lines_without_a_head(open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+    page = open_at("attention", att_kind="cross")
+    page.locator(".swatches button").first.click()
+    linked(page, "att_heads=none")
+    expect(page.locator(".view")).to_have_attribute("data-heads", "")
+    same_elsewhere(page, servers, new_page, {"att_kind": "cross", "att_heads": "none"})
+
+
+def test_shapes_marks(open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+    page = open_at("shapes", d_model="256", n_heads="8", qk_dim="256")
+    page.get_by_role("button", name="Try qk_dim 256 → 64").click()
+    linked(page, "shapes_before=")
+    entries = page.evaluate("history.length")
+    page.get_by_text("Only what changed").click()
+    linked(page, "shapes_marked=on")
+    assert page.evaluate("history.length") == entries + 1
+    expect(page.locator(".count")).to_have_text("18 of 143 stages")
+    before = "1.6.5&weights=untrained&preset=000&n_heads=8&d_model=256&qk_dim=256"
+    says = {"d_model": "256", "n_heads": "8", "qk_dim": "64", "shapes_before": before, "shapes_marked": "on"}
+    same_elsewhere(page, servers, new_page, says)
+    page.go_back()
+    linked(page, lambda url: "shapes_marked" not in url)
+    page.go_back()  # one step for a change and its marks
+    linked(page, lambda url: "qk_dim=256" in url and "before" not in url)
+    expect(page.locator(".row.changed")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("path", "params", "cell"),
+    [
+        ("masks", {"mask_section": "effect"}, "mask_effect.0.3.1"), ("attention", {"att_more": "rollout"}, "att_rollout.0.3.1"),
+        ("positions", {"pos_section": "matrix", "pos_length": "20"}, "pos_table.0.3.1"),
+    ],
+)  # fmt: skip
+def test_a_cell_of_any_matrix(
+    open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page], path: str, params: dict[str, str], cell: str
+) -> None:
+    page = open_at(path, **params)
+    drawn = page.locator(f".st-key-{cell.split('.')[0]} canvas[data-drawn]").first
+    click(drawn, 3, 1)
+    linked(page, f"cells={re.escape(cell)}")
+    assert query(page).items() >= {**params, "cells": cell}.items() and drawn.get_attribute("data-pick") == "3,1"
+    same_elsewhere(page, servers, new_page, query(page))
+
+
+def test_a_cell_that_is_not_there_is_named_and_not_picked(open_at: Open) -> None:
+    page = open_at("step_by_step", stage=SCORES, cells="walk_canvas.2.900.1,nobody.1.2.3")
+    assert "nobody" in page.get_by_test_id("stAlert").inner_text()
+    page = open_at("step_by_step", stage=SCORES, cells="walk_canvas.2.900.1")
+    expect(page.get_by_text("The picked cell, row 900 and column 1 of matrix 3, is not there.")).to_be_visible()
+    assert page.locator(".arithmetic").count() == 0 and set(shown(page)["picks"]) == {""}

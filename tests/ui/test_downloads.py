@@ -1,0 +1,127 @@
+"""Files to take away: each is made outside of any session, from what the page showed, and keeps no run alive."""
+
+import ast
+import gc
+import io
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from viz_core.capture import Capture
+
+ROOT = Path(__file__).parents[2]
+PAGES = {"attention": 3, "shapes": 1}  # the pages with files, and how many
+TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "d_ff": "8", "qk_dim": "16", "n_encoder_layers": "1",
+        "n_decoder_layers": "1"}  # fmt: skip
+Files = dict[str, Callable[[], bytes]]
+
+
+@pytest.fixture
+def files_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Files]]:
+    """`files_of("attention", att_step="raw")` → the files of that page by their names, not made yet."""
+    found: Files = {}
+    draw = st.download_button
+
+    def button(label: str, data: Any, file_name: str, *args: Any, **kwargs: Any) -> bool:
+        found[file_name] = data
+        return draw(label, data, file_name, *args, **kwargs)
+
+    def files_of(page: str, **params: str) -> Files:
+        found.clear()
+        at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
+        at.query_params.update(TINY | params)
+        at.run().switch_page(f"pages/{page}.py").run()
+        assert not at.exception and not at.warning
+        return dict(found)
+
+    monkeypatch.setattr(st, "download_button", button)
+    yield files_of
+
+
+def elsewhere(make: Callable[[], bytes]) -> bytes:
+    """What a thread without a session makes, as Streamlit has it made."""
+    made: list[Any] = []
+
+    def work() -> None:
+        try:
+            made.append(make())
+        except Exception as error:
+            made.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert isinstance(made[0], bytes), made[0]
+    return made[0]
+
+
+def test_the_pages_with_files_are_known() -> None:
+    """A page that gets a file belongs into PAGES, for the tests below to try it."""
+    modules = [*(ROOT / "viz_core/ui").glob("*.py"), *(ROOT / "pages").glob("*.py")]
+    found = {path.stem: list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in modules if path.stem != "__init__"}
+    assert {name for name, nodes in found.items() if any(getattr(n, "attr", "") == "download_button" for n in nodes)} == set(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_is_made_without_a_session(files_of: Callable[..., Files], page: str) -> None:
+    files = files_of(page)
+    assert len(files) == PAGES[page]
+    for make in files.values():
+        assert elsewhere(make)
+    st.cache_resource.clear()  # a run that has left the store is made again
+    for make in files.values():
+        assert elsewhere(make)
+
+
+def test_the_files_are_of_what_was_shown(files_of: Callable[..., Files]) -> None:
+    files = files_of("attention", att_kind="cross", attn_head="1", att_step="raw", att_heads="none")
+    assert set(files) == {"cross_layer0_head1_raw.csv", "cross_layer0_head1_raw.svg", "cross_layer0_lines.svg"}
+    read = pd.read_csv(io.BytesIO(elsewhere(files["cross_layer0_head1_raw.csv"])), keep_default_na=False)
+    assert list(read["column label"][:6]) == ["the", "cat", "sat", "on", "the", "mat"] and read["value"].min() < 0
+    lines = ElementTree.fromstring(elsewhere(files["cross_layer0_lines.svg"]))
+    texts = [e.text for e in lines.iter("{http://www.w3.org/2000/svg}text")]
+    assert "head 1" not in texts and "垫子" in texts
+    shown = ElementTree.fromstring(elsewhere(files_of("attention", att_kind="cross", attn_head="1")["cross_layer0_lines.svg"]))
+    assert "head 1" in [e.text for e in shown.iter("{http://www.w3.org/2000/svg}text")]
+
+
+# ---------------------------------------------------------------- what a session keeps
+
+SHOWN = [
+    ("step_by_step", {"stage": "encoder.layers.0.self_attn.weights"}), ("attention", {"att_more": "rollout"}), ("home", {}),
+    ("masks", {"mask_section": "effect"}), ("positions", {"pos_section": "sentence"}), ("norms", {"norm_section": "batchnorm"}),
+    ("shapes", {"shapes_columns": "statistics"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("page", "params"), SHOWN)
+def test_a_session_keeps_no_run(page: str, params: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callbacks, files and arguments stay in a session; runs are the stores', which are bounded."""
+    arrays: dict[tuple[int, str], weakref.ref[Any]] = {}
+    make = Capture.__init__
+
+    def noted(self: Capture, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        arrays.update({(len(arrays), name): weakref.ref(x.base) for name, x in self.items() if x.base is not None})
+
+    monkeypatch.setattr(Capture, "__init__", noted)
+    st.cache_resource.clear()
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
+    at.query_params.update(TINY | params)
+    at.run()
+    if page != "home":
+        at.switch_page(f"pages/{page}.py").run()
+    assert not at.exception
+    assert len(arrays) > 50
+    st.cache_resource.clear()
+    gc.collect()
+    assert [name for name, array in arrays.items() if array() is not None] == []
+    assert at.session_state["lab_setup"]  # the session is still there

@@ -1,0 +1,309 @@
+"""What a visitor selects is in the link: read and written, named where it is not there, and nothing is left in a session alone."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.helpers import canvas_headers
+from viz_core.limits import MAX_LINK_BYTES
+from viz_core.presets import PRESETS
+from viz_core.ui.controls import with_cell
+from viz_core.ui.setup import (
+    BY_FIELD,
+    VIEW,
+    Setup,
+    from_link,
+    packed_size,
+    to_link,
+    unpacked_size,
+    with_field,
+    with_preset,
+    with_view,
+)  # fmt: skip
+from viz_core.ui.views import CANVASES, FOLDS, MAX_SIZE_CHARS
+
+ROOT = Path(__file__).parents[2]
+TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "d_ff": "8", "qk_dim": "16", "n_encoder_layers": "1",
+        "n_decoder_layers": "1"}  # fmt: skip
+WEIGHTS = "encoder.layers.0.self_attn.weights"
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def open_at() -> Iterator[Open]:
+    """`open_at("step_by_step", cells="walk_canvas.0.1.2")` → that page, already run."""
+
+    def open_at(page: str, **params: str) -> AppTest:
+        at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
+        at.query_params.update(TINY | params)
+        at.run()
+        return sound(at if page == "home" else at.switch_page(f"pages/{page}.py").run())
+
+    yield open_at
+
+
+def sound(at: AppTest) -> AppTest:
+    assert not at.exception, [e.message for e in at.exception]
+    return at
+
+
+def link(at: AppTest) -> dict[str, str]:
+    found = {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
+    return {k: v for k, v in found.items() if k not in TINY}
+
+
+def pick(at: AppTest) -> object:
+    """The picked cell of the page's canvas: panel, row, column."""
+    return next(h["pick"] for h in canvas_headers(at) if "panels" in h)
+
+
+def arithmetic(at: AppTest) -> list[str]:
+    return [place for h in at.get("html") for place in re.findall(r"<code>([\w.]+\[[^\]]*\])", h.proto.body)]
+
+
+# ---------------------------------------------------------------- reading and writing
+
+
+@pytest.mark.parametrize("written", [
+    "nobody.0.1.2", "walk_canvas.0.1", "walk_canvas.0.1.2.3", "walk_canvas.-1.0.0", "walk_canvas.0.1e3.0",
+    "walk_canvas.0.0.1000000", "walk_canvas.0.٤.0", "walk_canvas.0..0", ".0.1.2", "home_ids.0.0.1,walk_canvas.x",
+])  # fmt: skip
+def test_a_cell_that_cannot_be_is_named_and_dropped(written: str) -> None:
+    setup, faults = from_link({"cells": written, "seed": "3"})
+    assert setup.view("cells") == () and setup.seed == 3 and [w for w, _ in faults] == [f"cells={written}"]
+
+
+def test_a_canvas_has_one_picked_cell() -> None:
+    setup, faults = from_link({"cells": "home_ids.0.0.1,walk_canvas.2.3.1,home_ids.1.0.4"})
+    assert not faults and to_link(setup)[0]["cells"] == "home_ids.1.0.4,walk_canvas.2.3.1"
+    cells = setup.view("cells")
+    assert with_cell(cells, "walk_canvas", None) == (("home_ids", 1, 0, 4),)
+    assert with_cell(cells, "walk_canvas", ()) == (("home_ids", 1, 0, 4), ("walk_canvas",))
+    assert with_cell(cells, "home_ids", (0, 0, 2)) == (("walk_canvas", 2, 3, 1), ("home_ids", 0, 0, 2))
+
+
+def test_all_that_can_be_picked_and_opened_fits_a_link() -> None:
+    most = {"cells": tuple((canvas, 9, 1023, 1023) for canvas in CANVASES), "open": FOLDS, "walk_mode": "tour"}
+    params, too_long = to_link(with_view(Setup(), **most))
+    assert not too_long and sum(len(k) + len(v) for k, v in params.items()) < MAX_LINK_BYTES / 4
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_size_before_survives_its_link(preset: str) -> None:
+    setup = with_field(with_preset(Setup(), preset), "n_heads", 2)[0]
+    lengths = (3, 12 * setup.config.has_encoder, 1024 * setup.config.has_decoder)
+    text = packed_size(with_view(setup, mask_word="typed"), lengths)
+    assert unpacked_size(text) == (setup.config, *lengths) and "typed" not in text and len(text) < MAX_SIZE_CHARS
+    back, faults = from_link(to_link(with_view(setup, shapes_before=text))[0])
+    assert not faults and back.view("shapes_before") == text
+
+
+@pytest.mark.parametrize(("text", "fault"), [
+    ("1.6&weights=untrained&preset=000", "sentences, source tokens"), ("33.6.5&weights=untrained&preset=000", "1 to 32 sentences"),
+    ("1.6.5.4&preset=000", "such as 1.6.5"), ("1.6.9999&preset=000", "1 to 1024 tokens"), ("1.6.0&preset=000", "1 to 1024 tokens"),
+    ("1.6.5&preset=003", "0 on one that it lacks"), ("1.6.5&preset=000&n_heads=many", "cannot be had here"),
+    ("1.6.5&weights=nobody", "cannot be had here"), ("x", "sentences"),
+])  # fmt: skip
+def test_a_size_before_that_cannot_be_is_named(open_at: Open, text: str, fault: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(fault)):
+        unpacked_size(text)
+    at = open_at("shapes", shapes_before=text, shapes_marked="on")
+    (warning,) = at.warning
+    assert warning.value.startswith("The link says ") and fault in warning.value and warning.value.endswith("nothing is marked.")
+
+
+# ---------------------------------------------------------------- on the pages
+
+
+def test_a_link_to_a_cell_shows_its_arithmetic(open_at: Open) -> None:
+    at = open_at("step_by_step", stage=WEIGHTS, attn_head="1", cells="walk_canvas.2.2.3")
+    assert pick(at) == [2, 2, 3] and arithmetic(at)[0] == f"{WEIGHTS}[b=0, h=1, t=2, s=3]"
+    assert link(at)["cells"] == "walk_canvas.2.2.3"
+    at.query_params.clear()
+    at.query_params.update(TINY | {"stage": WEIGHTS, "attn_head": "1"})  # Back
+    sound(at.run())
+    assert pick(at) is None and not arithmetic(at)
+    at = open_at("home", cells="home_ids.1.0.2")
+    assert pick(at) == [1, 0, 2] and arithmetic(at)[0] == "ids.target[b=0, t=2]"
+
+
+def test_a_cell_that_is_not_there_is_said_and_kept(open_at: Open) -> None:
+    at = open_at("step_by_step", stage=WEIGHTS, cells="walk_canvas.2.2.12")
+    said = "The picked cell, row 2 and column 12 of matrix 3, is not there."
+    assert pick(at) is None and not arithmetic(at) and [c.value for c in at.caption].count(said) == 1
+    sound(at.text_area(key="set_source").set_value("a " * 18).run())  # now it is
+    assert pick(at) == [2, 2, 12] and said not in [c.value for c in at.caption]
+
+
+def test_the_tour_leads_until_a_cell_is_picked(open_at: Open) -> None:
+    tour = {"walk_mode": "tour", "stage": WEIGHTS, "walk_follow": "2"}
+    led = pick(open_at("step_by_step", **tour))
+    assert led[:2] == [2, 2]
+    assert pick(open_at("step_by_step", **tour, cells="walk_canvas")) is None
+    at = open_at("step_by_step", **tour, cells="walk_canvas.1.0.0")
+    assert pick(at) == [1, 0, 0]
+    sound(at.selectbox(key="set_walk_follow").set_value(3).run())
+    assert pick(at)[:2] == [2, 3] and link(at)["walk_follow"] == "3" and "cells" not in link(at)
+    sound(at.button(key="walk_tour").click().run())
+    assert pick(at) is None and "walk_mode" not in link(at)
+    at = open_at("step_by_step", **tour | {"walk_follow": "900"})
+    assert any("Token 900 is not there" in c.value for c in at.caption)
+
+
+def test_norms_stay_open_once_the_walk_was_inside_one(open_at: Open) -> None:
+    inside = "encoder.layers.0.norm_ffn.mean"
+    at = open_at("step_by_step", stage=inside)
+    assert at.toggle(key="set_walk_norms").value and "walk_norms" not in link(at)
+    sound(at.button(key="walk_previous").click().run())
+    assert link(at)["walk_norms"] == "on" and at.toggle(key="set_walk_norms").value
+    sound(at.toggle(key="set_walk_norms").set_value(False).run())
+    assert "walk_norms" not in link(at)
+
+
+def test_homes_token_is_the_links(open_at: Open) -> None:
+    def after(at: AppTest) -> object:
+        return at.select_slider(key="set_home_after").value
+
+    assert after(open_at("home", home_after="1")) == 1
+    at = open_at("home")
+    own = after(at)
+    sound(at.select_slider(key="set_home_after").set_value(2).run())
+    assert own != 2 and link(at) == {"home_after": "2"}
+    at = open_at("home", home_after="900")
+    assert after(at) == own and any("Token 900 is not there" in c.value for c in at.caption)
+
+
+def test_what_opens_in_its_place_is_the_links(open_at: Open) -> None:
+    at = open_at("home", open="home_choices,all_switches")
+    assert at.table and at.selectbox(key="set_tokenizer")
+    at = open_at("home")
+    assert not at.table
+
+
+# ---------------------------------------------------------------- nothing is in the session alone
+
+SESSION_ONLY = {  # what a session keeps under a key of its own, and why it is in no link
+    "lab_": "the frame's own: the setup itself, the link as written, and marks of the way",
+    "_in_shell": "a mark of the way into the frame",
+    "_deeplink": "a mark of the way into the frame",
+    "set_": "what a widget shows, which the setup decides",
+    "/memory": "the picks that a canvas knows of",
+    "walk_playing": "Play: a link would walk away under its reader",
+    "walk_tick": "Play's clock",
+    "proof_asked": "work that one asks for",
+    "norm_asked": "work that one asks for",
+    "shapes_seen": "the size that a change is compared with: marks are the link's",
+    "mask_example": "a button that was clicked",
+}
+# Widgets that hold something; buttons and what only shows do not.
+HOLDING = {
+    "toggle", "checkbox", "selectbox", "slider", "select_slider", "number_input", "text_input", "text_area", "segmented_control",
+    "pills", "radio", "multiselect", "expander", "tabs", "feedback", "date_input", "time_input", "datetime_input", "color_picker",
+    "data_editor", "file_uploader", "chat_input", "audio_input", "camera_input", "menu_button",
+}  # fmt: skip
+BARE = {("ui.frame", "expander"): "fold, which the link opens",
+        ("ui.frame", "text_input"): "a name for the hub, until it is opened"}  # fmt: skip
+OTHER_NAMES = {"model": "weights or preset", "walk_": "Jump boxes, which follow the stage"}  # of widgets that are no view's
+FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
+         "norm_both": ("norm_token", "norm_feature")}  # fmt: skip
+COMPONENTS = {f"ui.{name}" for name in ("canvas", "clock", "curves", "diagram", "heads", "lines", "scrubber", "table")}
+
+FILES = [*(ROOT / "viz_core/ui").glob("*.py"), *(ROOT / "pages").glob("*.py")]
+MODULES = {f"{path.parent.name}.{path.stem}": ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+
+
+def calls(*names: str) -> Iterator[tuple[str, ast.Call, str]]:
+    """Every call of `name(…)` or `….name(…)`: module, call, name."""
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and (name := getattr(node.func, "attr", getattr(node.func, "id", ""))) in names:
+                yield module, node, name
+
+
+def pattern(node: ast.expr, module: str) -> str | None:
+    """A text as a regular expression, parts that are not known here as anything; None where nothing is known."""
+    if isinstance(node, ast.Constant):
+        return re.escape(str(node.value))
+    if isinstance(node, ast.JoinedStr):
+        return "".join(".+" if isinstance(part, ast.FormattedValue) else re.escape(part.value) for part in node.values)
+    if isinstance(node, ast.Name):
+        for found in ast.walk(MODULES[module]):
+            if isinstance(found, ast.Assign) and isinstance(found.targets[0], ast.Name | ast.Tuple):
+                names = [n.id for n in (getattr(found.targets[0], "elts", None) or [found.targets[0]]) if isinstance(n, ast.Name)]
+                values = found.value.elts if isinstance(found.value, ast.Tuple) and len(names) > 1 else [found.value]
+                if node.id in names and node.id.isupper() and len(names) == len(values):
+                    return pattern(values[names.index(node.id)], module)
+        return pattern(node, "ui.frame") if module != "ui.frame" and node.id.isupper() else None  # imported from there
+    return None
+
+
+def test_a_widget_that_holds_something_is_bound_to_the_link() -> None:
+    unbound = {(module, name) for module, call, name in calls(*HOLDING) if ast.unparse(call.func).startswith("st.")}
+    assert unbound == set(BARE), "make it with widget, view_widget or fold: what it holds belongs into the link"
+
+
+def test_the_name_of_a_widget_is_a_views_or_the_setups() -> None:
+    own = {f.name for f in fields(Setup)} | BY_FIELD.keys() | VIEW.keys()
+    for module, call, _ in calls("widget", "view_widget"):
+        name = pattern(call.args[1], module)
+        assert name is None or name in own or any(name.startswith(other) for other in OTHER_NAMES), (module, name)
+
+
+def test_what_opens_is_known_to_the_link() -> None:
+    assert {pattern(call.args[0], module) for module, call, _ in calls("fold")} == set(FOLDS)
+
+
+def test_every_matrix_keeps_its_pick_in_the_link() -> None:
+    drawn = {pattern(next(k.value for k in call.keywords if k.arg == "key"), module) for module, call, _ in calls("matrices")}
+    assert drawn == {*FOCUS, None}  # None: `picking` itself
+    assert all(name in VIEW for names in FOCUS.values() for name in names)
+    picked = [pattern(call.args[1], module) for module, call, _ in calls("picking")]
+    assert None not in picked
+    for key in picked:
+        assert any(re.fullmatch(key, canvas) for canvas in CANVASES), f"{key} belongs into CANVASES"
+    for canvas in CANVASES:
+        assert any(re.fullmatch(key, canvas) for key in picked), f"{canvas} is nowhere drawn"
+
+
+def test_every_component_is_known() -> None:
+    """A new one that a visitor can change needs a view, or a reason."""
+    assert {module for module, call, _ in calls("component") if "components" in ast.unparse(call.func)} == COMPONENTS
+
+
+def test_no_other_key_is_kept_in_the_session() -> None:
+    """Read where the session is read or written: st.session_state[…], and its methods; also by the name `state`."""
+    found: set[tuple[str, str]] = set()
+    for module, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Subscript):
+                holder, keys = node.value, [node.slice]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                holder, keys = node.func.value, [node.args[0]] * (node.func.attr in ("get", "setdefault", "pop"))
+            elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+                holder, keys = node.comparators[0], [node.left]
+            else:
+                continue
+            if ast.unparse(holder) == "st.session_state" or (module == "ui.frame" and ast.unparse(holder) == "state"):
+                found |= {(module, pattern(key, module) or ast.unparse(key)) for key in keys}
+    assert len(found) > 20
+    known = {key for key in SESSION_ONLY if key not in ("set_", "lab_", "/memory")}
+    through = {"key", "memory_key", "name", "n", "k"}  # a key that a function was given: its caller names it
+    for module, key in sorted(found):
+        fine = key in known | through or key.startswith(("lab_", "set_")) or key.endswith("/memory")
+        assert fine, f"{module} keeps {key!r} in the session alone: give it a view, or name it in SESSION_ONLY"
+
+
+@pytest.mark.parametrize("page", ["home", "step_by_step", "attention", "masks", "positions", "norms", "shapes", "documents"])
+def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
+    at = open_at(page, open=",".join(FOLDS), walk_jump="on", walk_mode="tour", att_more="break")
+    keys = set(at.session_state._state.filtered_state)
+    buttons = {b.key for b in at.button} | {key for key in keys if key.startswith(("att_save_", "shapes_csv", "FormSubmitter"))}
+    components = {"home_map", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", *FOCUS, *CANVASES}
+    for key in keys - buttons - components - set(FOLDS):
+        known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)
+        assert known, f"{key!r} is in the session alone: give it a view, or name it in SESSION_ONLY"
