@@ -123,14 +123,14 @@ def servers() -> Iterator[dict[str, subprocess.Popen[bytes]]]:
 def serve(
     browser: Browser, servers: dict[str, subprocess.Popen[bytes]], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., str]:
-    """`serve(app_path="app.py", env=None, fresh=False)` → the base URL of a running app.
+    """`serve(app_path="app.py", env=None, fresh=False, port=None)` → the base URL of a running app.
 
-    The same app with the same environment is served once a session, unless it is to be `fresh`.
+    The same app with the same environment is served once a session, unless it is to be `fresh`, or again at the port of
+    one that has ended.
     """
     urls: dict[tuple[object, ...], str] = {}
 
-    def start(app_path: str | Path, env: dict[str, str]) -> str:
-        port = free_port()
+    def start(app_path: str | Path, env: dict[str, str], port: int) -> str:
         url = f"http://127.0.0.1:{port}"
         log = tmp_path_factory.mktemp("server") / "log"
         options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
@@ -147,13 +147,15 @@ def serve(
         await_health(url, process, log)
         return url
 
-    def serve(app_path: str | Path = "app.py", env: dict[str, str] | None = None, fresh: bool = False) -> str:
+    def serve(
+        app_path: str | Path = "app.py", env: dict[str, str] | None = None, fresh: bool = False, port: int | None = None
+    ) -> str:
         env = env or {}
-        if fresh:
-            return start(app_path, env)
+        if fresh or port:
+            return start(app_path, env, port or free_port())
         key = (str(app_path), *sorted(env.items()))
         if key not in urls:
-            urls[key] = start(app_path, env)
+            urls[key] = start(app_path, env, free_port())
         return urls[key]
 
     return serve
@@ -210,15 +212,18 @@ def open_tab(browser: Browser) -> Callable[[], Page]:
 
 @pytest.fixture
 def new_page(browser: Browser, open_tab: Callable[[], Page]) -> Iterator[Callable[..., Page]]:
-    """`new_page(width=1280, height=900, theme="light", apart=False)` → a page without history, storage or cookies.
+    """`new_page(width=1280, height=900, theme="light", apart=False, touch=False)` → a page without history, storage or cookies.
 
-    `apart`: in a browser context of its own, which shares nothing with pages that are open at the same time. A test
+    `apart`: in a browser context of its own, which shares nothing with pages that are open at the same time; `touch`: such
+    a one on a touch screen. A test
     fails where one of its pages has `page.problems`, unless it set `page.expect_problems = True`.
     """
     pages: list[Page] = []
 
-    def new_page(width: int = 1280, height: int = 900, theme: str = "light", apart: bool = False) -> Page:
-        page = listen(browser.new_context()).new_page() if apart else open_tab()
+    def new_page(
+        width: int = 1280, height: int = 900, theme: str = "light", apart: bool = False, touch: bool = False
+    ) -> Page:
+        page = listen(browser.new_context(has_touch=touch)).new_page() if apart or touch else open_tab()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=theme)
         pages.append(watch(page))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name, canvas_headers
+from tests.ui.helpers import by_name, components, canvas_headers
 from viz_core.analysis import attention as numbers
 from viz_core.figures.attention import number
 from viz_core.presets import PRESETS
@@ -53,7 +53,7 @@ def shows_one_number(at: AppTest) -> bool:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
     at = open_at(preset=preset)
-    assert len(at.get("bidi_component")) == 3 and shows_one_number(at)  # the grid, the matrix, the lines
+    assert len(components(at)) == 3 and shows_one_number(at)  # the grid, the matrix, the lines
     assert not at.warning
 
 
@@ -70,7 +70,7 @@ def test_no_setup_breaks_it(open_at: Open, more: dict[str, str]) -> None:
     at = open_at(TINY, **more)
     assert shows_one_number(at)
     if "att_more" in more and more["att_more"] != "table":
-        assert len(at.get("bidi_component")) > 3
+        assert len(components(at)) > 3
 
 
 def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,11 +196,11 @@ def test_heads_overlaid_are_in_the_link(open_at: Open) -> None:
 def test_breaking_says_what_moved_and_leaves_the_intact_run(open_at: Open) -> None:
     at = open_at(TINY, att_more="break")
     assert any("Nothing is broken" in i.value for i in at.info)
-    before = len(at.get("bidi_component"))
+    before = len(components(at))
     at.button(key="att_off_here").click().run()
     sound(at)
     assert at.session_state["lab_setup"].view("att_off") == ("cross.1.0",)
-    assert len(at.get("bidi_component")) == before + 2
+    assert len(components(at)) == before + 2
     assert "moved by **" in text(at) and "likeliest next word" in text(at)
     assert shows_one_number(at)
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name
+from tests.ui.helpers import by_name, components
 from viz_core.analysis import masks as numbers
 from viz_core.concepts import PADDED
 from viz_core.figures.attention import number
@@ -49,10 +49,6 @@ def text(at: AppTest) -> str:
     return "\n".join([*(m.value for m in (*at.markdown, *at.caption, *at.code)), *html])
 
 
-def components(at: AppTest) -> int:
-    return len(at.get("bidi_component"))
-
-
 # ---------------------------------------------------------------- every section
 
 
@@ -68,7 +64,7 @@ def test_every_section_with_every_preset(open_at: Open, preset: str, section: st
     assert not at.warning
     unmasked = preset == "003" and section == "empty"
     assert [i.value for i in at.info if "padding" in i.value] == [] or unmasked
-    assert components(at) == (0 if unmasked else 4 if section == "empty" else 1)
+    assert len(components(at)) == (0 if unmasked else 4 if section == "empty" else 1)
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -86,7 +82,7 @@ def test_every_section_with_every_preset(open_at: Open, preset: str, section: st
 ])  # fmt: skip
 def test_no_setup_breaks_it(open_at: Open, more: dict[str, str], section: str) -> None:
     at = open_at({**TINY, **PADDED, **more}, mask_section=section)
-    assert components(at) or at.info
+    assert len(components(at)) or at.info
     assert not any("Traceback" in i.value for i in at.info)
 
 
@@ -169,7 +165,7 @@ def test_empty_rows_come_out_as_torch_has_them(open_at: Open) -> None:
     assert "NaN" in rows and "0.2 each" in rows and "not returned" in rows
     assert "after layer 0 **2**, after layer 1 **5**" in text(at) and "0 × NaN" in text(at)
     whole = open_at(TINY, mask_section="empty", source="a b", target="c d")
-    assert "no padded source token" in whole.info[0].value and components(whole) == 0
+    assert "no padded source token" in whole.info[0].value and len(components(whole)) == 0
 
 
 def test_torch_is_quoted_and_the_leak_is_measured(open_at: Open) -> None:

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name
+from tests.ui.helpers import by_name, components
 from viz_core.config import CHOICES
 from viz_core.limits import MAX_CAPTURE_BYTES, megabytes
 from viz_core.presets import PRESETS
@@ -64,11 +64,6 @@ def status(at: AppTest) -> str:
     return found
 
 
-def components(at: AppTest) -> int:
-    """Canvases and drawings on the page; what the tab holds is not to be seen."""
-    return sum(e.proto.component_name != "attention_lab_tab" for e in at.get("bidi_component"))
-
-
 def said(at: AppTest) -> str:
     return "\n".join(e.value for e in (*at.warning, *at.info))
 
@@ -96,7 +91,7 @@ def test_home_at_the_presets_own_size(open_at: Open, preset: str) -> None:
     at = sound(open_at(preset=preset))
     assert not at.warning
     assert status(at).startswith(PRESETS[preset].config.architecture)
-    assert components(at) == 2  # the ids and the drawing
+    assert len(components(at)) == 2  # the ids and the drawing
     (bars,) = at.get("html")
     assert len(ElementTree.fromstring(bars.proto.body).findall(".//*[@title]")) == 8
     assert any(PRESETS[preset].title in m.value for m in at.markdown)
@@ -151,7 +146,7 @@ def test_every_page_with_every_preset(open_at: Open, page: str, preset: str) -> 
     at = sound(open_at(page, **tiny(preset)))
     assert not at.warning and not at.info
     assert "parameters, untrained" in status(at) and " ms on " in status(at)
-    assert components(at) == COMPONENTS[page]
+    assert len(components(at)) == COMPONENTS[page]
     if page == "step_by_step":
         assert "x_{bt}" in formula(at)
         (facts,) = [h.proto.body for h in at.get("html")]
@@ -206,7 +201,7 @@ def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
         assert by_name(jumps(at).selectbox, "walk_Chapter").value == table[name].block
         assert by_name(jumps(at).selectbox, "walk_Operation").value == table[name].leaf
         assert by_name(at.toggle, "walk_norms").value or not table[name].inside_norm
-        assert not at.warning and components(at) == 3
+        assert not at.warning and len(components(at)) == 3
 
 
 @pytest.mark.parametrize("position", CHOICES["position"])
@@ -218,7 +213,7 @@ def test_every_kind_of_model(open_at: Open, architecture: str, norm: str, positi
     at = sound(open_at("step_by_step", **tiny(architecture=architecture, norm=norm, position=position, stage=stage)))
     assert not at.warning
     assert status(at).startswith(architecture)
-    assert here(at) == stage and components(at) == 3
+    assert here(at) == stage and len(components(at)) == 3
 
 
 def test_app_py_runs_first_in_every_run(open_at: Open) -> None:
@@ -398,7 +393,7 @@ def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch:
     (problem,) = [w.value for w in at.warning]
     assert problem.startswith("This run would record ") and f"the limit is {megabytes(MAX_CAPTURE_BYTES)}: lower " in problem
     assert typed(at, "source") == text
-    assert components(at) == 0 and not ran
+    assert len(components(at)) == 0 and not ran
 
 
 @each_page
@@ -449,7 +444,7 @@ def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind
         assert sentence in said(at).replace("\\", "") and not ran
         assert len(said(at)) < 1000  # a clear sentence, not what was typed, nor one for each line
     else:
-        assert ran and components(at) == COMPONENTS[page] and not at.warning
+        assert ran and len(components(at)) == COMPONENTS[page] and not at.warning
     other = "target" if side == "source" else "source"
     assert typed(at, other) == getattr(Setup(), other)
     sound(at.run())
@@ -501,7 +496,7 @@ def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, page: str, para
     kept = link(at)
     assert kept["source"] == "keep me" and kept["scale_embedding"] == "on"
     if "The link says" in said(at):  # the default took its place: the page works, and the address is mended
-        assert components(at) == COMPONENTS[page]
+        assert len(components(at)) == COMPONENTS[page]
         assert not set(params.items()) & set(kept.items()) - {("n_heads", "2")}
         sound(by_name(at.text_area, "source").set_value("now this").run())
         assert "The link says" not in said(at)

@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.model.small import SMALL
-from tests.ui.helpers import by_name
+from tests.ui.helpers import by_name, components
 from viz_core.analysis.ledger import ledger, statistics, with_statistics
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.presets import PRESETS
@@ -310,7 +310,7 @@ def test_gpt2_small_at_1024_tokens_has_a_ledger(open_shapes: Any) -> None:
 def test_without_a_text_there_are_parameters_and_growth(open_shapes: Any) -> None:
     at = open_shapes(**tiny(source=" "))
     assert "nothing to read yet" in at.warning[0].value
-    assert not at.get("bidi_component") and not at.get("download_button")
+    assert not components(at) and not at.get("download_button")
     assert charts(at) == ["Parameters by block", "FLOPs against tokens", "Recorded bytes against tokens"]
 
 

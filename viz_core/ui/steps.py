@@ -36,6 +36,7 @@ from viz_core.ui.frame import (
 from viz_core.ui.inspector import inspect_cell
 from viz_core.ui.scrubber import At, counts, scrubber
 from viz_core.ui.setup import Setup
+from viz_core.ui.widgets import widget_shows
 
 HINT = (
     "Click a cell, or reach a matrix with Tab and press an arrow key, to see the arithmetic that made it. "
@@ -108,7 +109,7 @@ def step_by_step() -> None:
     capture = lab.capture
     name = lab.setup.stage if lab.setup.stage in capture else next(iter(capture))
     stage = capture.stage(name)
-    if norms_open() and not widget_value("walk_norms"):
+    if norms_open() and not widget_shows("walk_norms"):
         st.rerun()  # for `modes` to open what the step went into
     on_tour = view("walk_mode") == TOUR
     stops = walk(capture, view("walk_mode"), norms_open())

@@ -54,6 +54,12 @@ def widget_value(name: str) -> Any:
     return st.session_state[CHOSEN][name]
 
 
+def widget_shows(name: str) -> Any:
+    """What the widget of this name was last told to show; None before it was drawn."""
+    shown = _shown(name)
+    return (shown.values or {}).get(shown.generation)
+
+
 def touch() -> None:
     """Say that this run was asked for by a widget; the callback of every widget that has none of its own."""
     st.session_state[TOUCHED] = True

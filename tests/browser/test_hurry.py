@@ -1,0 +1,115 @@
+"""Hurried hands: keys faster than answers, a tap that leaves a text box, clicks faster than runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.helpers import Line, idle, linked, open_page, until
+from tests.browser.test_app import ORDER, address, at_stage, box, nav, query
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SIZES = ("n_heads", "d_model", "qk_dim")
+
+
+def slider(page: Page, name: str) -> str:
+    """What a size's slider shows."""
+    return page.get_by_role("slider", name=name).get_attribute("aria-valuetext")
+
+
+def press(page: Page, name: str, keys: str, pause: int) -> None:
+    """ "R8 L5": arrow keys on a slider, a pause of so many milliseconds after each."""
+    page.get_by_role("slider", name=name).focus()
+    for way, times in re.findall(r"([RL])(\d+)", keys):
+        for _ in range(int(times)):
+            page.keyboard.press("ArrowRight" if way == "R" else "ArrowLeft")
+            page.wait_for_timeout(pause)
+
+
+# ---------------------------------------------------------------- sizes by keyboard
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "pause", "shown"),
+    [
+        ("n_heads", "R8 L5", 33, {"n_heads": "7", "d_model": "35", "qk_dim": "35"}),
+        ("n_heads", "R8 L5", 150, {"n_heads": "7", "d_model": "35", "qk_dim": "35"}),
+        ("n_heads", "R8 L8", 60, {}),  # there and back: as it began
+        ("d_model", "R5 L2", 10, {"d_model": "64"}),
+        ("qk_dim", "R4 L1", 33, {"qk_dim": "64"}),
+    ],
+)
+def test_hurried_keys_end_where_slow_ones_do(
+    serve: Callable[..., str], new_page: Callable[..., Page], name: str, keys: str, pause: int, shown: dict[str, str]
+) -> None:
+    opened = {"open": "all_switches"} if name == "qk_dim" else {}
+    page = open_page(new_page(), address(serve(), "documents", **opened))  # of the pages the quickest
+    press(page, name, keys, pause)
+    linked(page, lambda url: {k: v for k, v in query(page).items() if k in SIZES} == shown)
+    assert {n: slider(page, n) for n in ("n_heads", "d_model")} == {"n_heads": "4", "d_model": "32"} | {
+        n: v for n, v in shown.items() if n != "qk_dim"
+    }
+
+
+def test_a_choice_made_on_what_was_shown_before_the_answer_counts(
+    serve: Callable[..., str], new_page: Callable[..., Page]
+) -> None:
+    """Three more heads, and before the answer one d_model further among those of four heads: 40 of them, 42 of seven."""
+    page, line = new_page(), Line()
+    line.lay(page)
+    open_page(page, address(serve(), "documents"))
+    line.slow = True
+    press(page, "n_heads", "R3", 0)
+    until(page, lambda: line.finished > 0)
+    press(page, "d_model", "R1", 0)
+    until(page, lambda: line.finished > 1)
+    line.arrive()
+    linked(page, lambda url: query(page).get("d_model") == "42")
+    assert query(page)["n_heads"] == "7" and slider(page, "d_model") == "42"
+
+
+# ---------------------------------------------------------------- a text, then another page
+
+
+@pytest.mark.parametrize("hand", ["tap", "click"])
+def test_a_text_and_the_page_that_is_tapped_after_it_both_count(
+    serve: Callable[..., str], new_page: Callable[..., Page], hand: str
+) -> None:
+    page = open_page(new_page(touch=hand == "tap"), address(serve()))
+    for i, path in enumerate(("documents", "shapes", "masks", "documents", "")):
+        text = f"typed and left {i}"
+        box(page).fill(text)
+        getattr(nav(page, path), hand)()
+        page.wait_for_url(lambda url, path=path: url.split("?")[0].endswith(f"/{path}"))
+        linked(page, lambda url, i=i: query(page).get("source") == f"typed and left {i}")
+        assert box(page).input_value() == text
+
+
+# ---------------------------------------------------------------- next, next, next
+
+
+@pytest.mark.parametrize("hand", ["click", "key"])
+def test_every_next_counts_however_fast(serve: Callable[..., str], new_page: Callable[..., Page], hand: str) -> None:
+    page, line = new_page(), Line()
+    line.lay(page)
+    open_page(page, address(serve(), "step_by_step"))
+    ask = "document.querySelector('.st-key-walk_next button').click()"
+    line.slow = True  # nothing is answered before the last of them
+    for _ in range(12):
+        if hand == "click":
+            page.evaluate(ask)
+        else:
+            page.keyboard.press("ArrowRight")
+    until(page, lambda: line.finished > 0)
+    line.arrive()
+    at_stage(page, ORDER[12])
+    for _ in range(12):
+        page.keyboard.press("ArrowLeft")
+    linked(page, lambda url: "stage" not in query(page) or query(page)["stage"] == ORDER[0])
+    idle(page)
+    assert page.get_by_role("slider", name=re.compile("^Step 1 of")).count() == 1
