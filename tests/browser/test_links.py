@@ -236,5 +236,5 @@ def test_a_cell_that_is_not_there_is_named_and_not_picked(open_at: Open) -> None
     page = open_at("step_by_step", stage=SCORES, cells="walk_canvas.2.900.1,nobody.1.2.3")
     assert "nobody" in page.get_by_test_id("stAlert").inner_text()
     page = open_at("step_by_step", stage=SCORES, cells="walk_canvas.2.900.1")
-    expect(page.get_by_text("The picked cell, row 900 and column 1 of matrix 3, is not there.")).to_be_visible()
+    expect(page.get_by_text("The picked cell, row 900 and column 1 of matrix 3, is not there, so none is picked.")).to_be_visible()
     assert page.locator(".arithmetic").count() == 0 and set(shown(page)["picks"]) == {""}

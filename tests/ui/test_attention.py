@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name, components, canvas_headers
+from tests.ui.helpers import by_name, canvas_headers, components
 from viz_core.analysis import attention as numbers
 from viz_core.figures.attention import number
 from viz_core.presets import PRESETS

@@ -134,7 +134,7 @@ def test_a_link_to_a_cell_shows_its_arithmetic(open_at: Open) -> None:
 
 def test_a_cell_that_is_not_there_is_said_and_kept(open_at: Open) -> None:
     at = open_at("step_by_step", stage=WEIGHTS, cells="walk_canvas.2.2.12")
-    said = "The picked cell, row 2 and column 12 of matrix 3, is not there."
+    said = "The picked cell, row 2 and column 12 of matrix 3, is not there, so none is picked."
     assert pick(at) is None and not arithmetic(at) and [c.value for c in at.caption].count(said) == 1
     sound(at.text_area(key="set_source").set_value("a " * 18).run())  # now it is
     assert pick(at) == [2, 2, 12] and said not in [c.value for c in at.caption]

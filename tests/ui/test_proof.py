@@ -7,8 +7,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name
-from tests.ui.test_pages import components, link, open_at, sound, tiny
+from tests.ui.helpers import by_name, components
+from tests.ui.test_pages import link, open_at, sound, tiny
 from viz_core.experiments.proof import FUSED, Check, Proof, prove
 from viz_core.run import build, prepare, trace
 from viz_core.ui import proof as line

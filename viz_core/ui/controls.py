@@ -53,7 +53,7 @@ def picking(
     pick = matrices(panels, key=key, pick=asked, on_pick=chosen)
     if held and not holds([p.values.shape for p in panels], asked):
         panel, row, col = held
-        st.caption(f"The picked cell, row {row:,} and column {col:,} of matrix {panel + 1}, is not there.")
+        st.caption(f"The picked cell, row {row:,} and column {col:,} of matrix {panel + 1}, is not there, so none is picked.")
     return pick
 
 
