@@ -6,6 +6,7 @@ differs from the preset, in the link; captures live in the shared store (`viz_co
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -382,7 +383,8 @@ def _heard(on_change: Callable[[str], None], key: str, name: str) -> None:
     overruled = st.session_state.get(OVERRULED, {}).get(key)
     if overruled and overruled[0] == st.session_state[key] and time.monotonic() - overruled[1] < ECHO_SECONDS:
         return
-    on_change(name)
+    with suppress(ValueError):  # a hurried browser may send a choice from a list that has changed since: no choice
+        on_change(name)
 
 
 def touch() -> None:
