@@ -33,8 +33,8 @@ P95, P99 = 500.0, 1500.0  # ms
 
 KNOWN = (
     "the", "a", "man", "woman", "cat", "dog", "boy", "girl", "teacher", "bird", "ball", "book", "street", "box", "trophy",
-    "suitcase", "big", "small", "red", "tired", "too", "was", "not", "did", "sat", "on", "in", "gave", "to", "her", "him", "because", "it",
-    "yesterday", "and", "where", "is", "my",
+    "suitcase", "big", "small", "red", "tired", "too", "was", "not", "did", "sat", "on", "in", "gave", "to", "her", "him",
+    "because", "it", "yesterday", "and", "where", "is", "my",
 )  # fmt: skip
 STRANGE = ("telescope", "gravity", "whispered", "Antarctica", "don't", "e-mail", "42", "naïve", "wonderfully", "quantum", "猫")
 SYLLABLES = ("ka", "lo", "mi", "ru", "te", "no", "sa", "ve", "du", "pi")
@@ -335,7 +335,8 @@ def told(times: Times, seconds: float) -> str:
     """By page and kind: how many, and how long they took."""
     answers, lost, exceptions = times.answers, times.lost, times.exceptions
     each, size = 1000 * seconds / len(answers), times.received / len(answers) / 1e3
-    rows = [f"{len(answers)} changes, {len(lost)} lost, {len(exceptions)} exceptions; {each:.0f} ms of processor and {size:.0f} kB each"]
+    went_wrong = f"{len(lost)} lost, {len(exceptions)} exceptions"
+    rows = [f"{len(answers)} changes, {went_wrong}; {each:.0f} ms of processor and {size:.0f} kB each"]
     for page in ["all", *sorted({page for page, _, _ in answers})]:
         for kind in ("sentence", "widget"):
             found = sorted(1000 * t for p, k, t in answers if k == kind and page in (p, "all"))
