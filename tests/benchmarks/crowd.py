@@ -113,7 +113,8 @@ def stop(name: str) -> Maker:
 
 
 def kind_of_attention(reader: "Reader") -> Change | None:
-    kind = reader.other("mask_kind", list(SHORT))
+    shown = reader.page.values[reader.element("set_mask_kind").id].string_array_value.data
+    kind = reader.other("mask_kind", [k for k, name in SHORT.items() if name not in shown])
     lets_go = {"mask_query": "", "mask_key": ""}
     return reader.widget({"mask_kind": kind, **lets_go}, "set_mask_kind", [SHORT[kind]])
 

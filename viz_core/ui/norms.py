@@ -486,6 +486,7 @@ def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, ba
 # ---------------------------------------------------------------- what costs time
 
 
+@lru_cache(maxsize=64)
 def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
     """Floating-point operations of one forward pass of a stack over rows of tokens."""
     sides = (0, tokens) if config.has_decoder else (tokens, 0)
