@@ -4,8 +4,10 @@ A forward pass takes a tap with a null default. `tap.scope("self_attn")` lengthe
 only their local names. Nothing is stored on modules: one cached model serves many visitors at once.
 """
 
+import re
 from collections.abc import Callable, Iterable
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from typing import Protocol, Self
 
 import numpy as np
@@ -57,7 +59,7 @@ class Tracer:
     """
 
     def __init__(self, *, keep: Iterable[str] | None = None, edit: Edit | None = None, grads: bool = False) -> None:
-        self._keep = None if keep is None else (keep,) if isinstance(keep, str) else tuple(keep)
+        self._keep = None if keep is None else _pattern((keep,) if isinstance(keep, str) else tuple(keep))
         self._edit, self._grads = edit, grads
         self._plain = self._keep is None and edit is None and not grads
         self._records: dict[str, Tensor] = {}
@@ -69,7 +71,7 @@ class Tracer:
             return x
         if self._edit is not None:
             x = _edited(self._edit, name, x)
-        if self._keep is not None and not any(fnmatchcase(name, pattern) for pattern in self._keep):
+        if self._keep is not None and not self._keep.match(name):
             return x
         if name in self._records:
             raise RuntimeError(f"stage {name!r} was recorded twice; names must be unique in one run.")
@@ -93,6 +95,12 @@ class Tracer:
             return {}
         found = torch.autograd.grad(loss, list(self._live.values()), allow_unused=True)
         return {name: g.cpu().numpy() for name, g in zip(self._live, found, strict=True) if g is not None}
+
+
+@lru_cache(maxsize=64)
+def _pattern(keep: tuple[str, ...]) -> re.Pattern[str]:
+    """Shell patterns as one regular expression, which a run asks for every stage; none of them matches nothing."""
+    return re.compile("|".join(map(translate, keep)) or r"(?!)")
 
 
 def _edited(edit: Edit, name: str, x: Tensor) -> Tensor:

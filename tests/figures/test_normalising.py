@@ -88,7 +88,9 @@ def test_numbers_in_latex(x: float, tex: str) -> None:
 
 
 def test_the_dark_page_has_its_own_template() -> None:
-    assert F.steps_figure(STEPS, 0, dark=True).layout.template == theme.template(True)
+    for dark in (False, True):
+        written = F.steps_figure(STEPS, 0, dark=dark).to_dict()["layout"]["template"]
+        assert written == theme.template(dark).to_plotly_json()
 
 
 # ---------------------------------------------------------------- cells

@@ -5,7 +5,7 @@ as it is drawn: one head, W_Q = W_K = 0, no biases, every matrix N(0, 1/d), and 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,20 +45,23 @@ class Odd:
     what: Literal["infinite", "not a number"]
 
 
-def curves(capture: Capture) -> Mapping[Metric, tuple[Curve, ...]]:
-    """Every metric of a run of one stack along its depth, over all tokens that are not padding.
+def curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Metric, tuple[Curve, ...]]:
+    """Some metrics of a run of one stack along its depth, over all tokens that are not padding.
 
     Reads, where the run has them: embed, resid_mid, resid_post, the norms' out, ffn.pre_act, self_attn.weights.
     """
     found: dict[Metric, tuple[Curve, ...]] = {}
-    vectors = {kind: _read(capture, places) for kind, places in _stream(capture).items() if places}
-    for metric in STREAM:
-        found[metric] = tuple(_curve(metric, kind, places) for kind, places in vectors.items())
     side, layers = _stack(capture)
-    hidden = [(i + 1.0, f"{side}.layers.{i}.ffn.pre_act") for i in range(layers)]
-    weights = [(i + 0.5, f"{side}.layers.{i}.self_attn.weights") for i in range(layers)]
-    found["inactive"] = (_curve("inactive", "hidden", _read(capture, hidden)),) if layers else ()
-    found["entropy"] = (_curve("entropy", "attention", _read(capture, weights)),) if layers else ()
+    inside: dict[Metric, tuple[Kind, float, str]] = {
+        "inactive": ("hidden", 1.0, "ffn.pre_act"), "entropy": ("attention", 0.5, "self_attn.weights"),
+    }  # fmt: skip
+    for metric in metrics:
+        if metric in STREAM:
+            found[metric] = tuple(_curve(metric, k, _read(capture, places)) for k, places in _stream(capture).items() if places)
+        else:
+            kind, start, leaf = inside[metric]
+            places = [(i + start, f"{side}.layers.{i}.{leaf}") for i in range(layers)]
+            found[metric] = (_curve(metric, kind, _read(capture, places)),) if layers else ()
     return found
 
 

@@ -39,7 +39,7 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
     plot, gap = height - FRAME, 0.3  # of a row: room for its heading
     half = max(0.5, d / 300)  # of the marked column, which stays wide enough to be seen
     layout: dict[str, Any] = {
-        "template": theme.template(dark), "height": height, "showlegend": False, "bargap": 0.12,
+        "height": height, "showlegend": False, "bargap": 0.12,
         "title": {"text": f"One token’s {d} features, step by step" if d > 1 else "One token’s only feature, step by step"},
         "margin": {"t": 44, "b": 52}, "annotations": [],
         "xaxis": {"title": {"text": "D · feature"}, "anchor": f"y{n}", "range": [-0.6, d - 0.4], "showgrid": False},
@@ -63,7 +63,7 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
             "marker": {"color": np.where(values < 0, BELOW, ABOVE).tolist(), "line": {"width": 0}},
             "customdata": [number(v, 6) for v in values.tolist()], "hovertemplate": "feature %{x}: %{customdata}<extra></extra>",
         })  # fmt: skip
-    return go.Figure({"data": traces, "layout": layout})
+    return theme.Figure(traces, layout, dark=dark)
 
 
 def step_rows(steps: Steps) -> list[tuple[str, np.ndarray]]:
@@ -238,13 +238,13 @@ def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False
     away = " (log away from 0)" if found.scale == "log" else ""
     every = max(1, -(-layers // 16))
     layout: dict[str, Any] = {
-        "template": theme.template(dark), "height": 190 + RIDGE * max(4, layers), "title": {"text": _leaf_title(found.stage)},
+        "height": 190 + RIDGE * max(4, layers), "title": {"text": _leaf_title(found.stage)},
         "legend": LEGEND, "margin": {"t": 48, "b": 8}, "showlegend": True,
         "xaxis": {"title": {"text": f"value of an activation{away}"}, "range": [-reach, reach], "tickangle": 0} | _ticks(found),
         "yaxis": {"title": {"text": "layer"}, "range": [layers - 0.5, -OVERLAP], "tickvals": list(range(0, layers, every)),
                   "showgrid": False, "zeroline": False},
     }  # fmt: skip
-    return go.Figure({"data": traces, "layout": layout})
+    return theme.Figure(traces, layout, dark=dark)
 
 
 def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: float, colour: str) -> dict[str, Any]:

@@ -49,11 +49,11 @@ def _figure(traces: Sequence[dict[str, Any]], title: str, x: dict[str, Any], y: 
     """Scatter traces in one piece: Plotly checks it once. x, y: the axes, "title" as text."""
     axes = {name: axis | {"title": {"text": axis["title"]}} for name, axis in (("xaxis", x), ("yaxis", y))}
     layout = {
-        "template": theme.template(dark), "title": {"text": title}, "showlegend": True, "margin": {"t": 52, "b": 8},
+        "title": {"text": title}, "showlegend": True, "margin": {"t": 52, "b": 8},
         "height": HEIGHT + ENTRY * max(0, len(traces) - 4),
         "legend": {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}, **axes,
     }  # fmt: skip
-    return go.Figure({"data": [{"type": "scatter"} | trace for trace in traces], "layout": layout})
+    return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)
 
 
 def _log(values: Sequence[np.ndarray], far: float = FAR) -> dict[str, Any]:

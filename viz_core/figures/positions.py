@@ -40,8 +40,8 @@ def _figure(
     legend_columns: the legend's, with margins known beforehand; without them Plotly lays a figure out several times to find
     what it needs, which takes a third of the time to draw it.
     """
-    layout = {
-        "template": theme.template(dark), "title": {"text": title}, "height": height, "showlegend": showlegend,
+    layout: dict[str, Any] = {
+        "title": {"text": title}, "height": height, "showlegend": showlegend,
         "xaxis": {"title": {"text": x}} | (xaxis or {}), "yaxis": {"title": {"text": y}} | (yaxis or {}),
         "shapes": list(shapes), "annotations": list(annotations), "margin": {"t": 76 if "<br>" in title else 52, "b": 8},
         "legend": {"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0},
@@ -55,7 +55,7 @@ def _figure(
                              "entrywidthmode": "fraction"}  # fmt: skip
         layout["xaxis"] |= axes
         layout["yaxis"] |= axes
-    return go.Figure({"data": [{"type": "scatter"} | trace for trace in traces], "layout": layout})
+    return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)
 
 
 def _line(across: str, at: float, colour: str = GUIDE, dash: str = "dot", width: float = 1.5) -> dict[str, Any]:

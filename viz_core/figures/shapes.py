@@ -1,6 +1,7 @@
 """What a model costs, as charts: by block, and as the number of tokens grows."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -24,27 +25,28 @@ def by_block(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, d
     parts = [p for p in theme.PART_COLOURS if any(p in held for held in blocks.values())]
     amounts = {part: [held.get(part, 0) for held in blocks.values()] for part in parts}
     bars = [
-        go.Bar(
-            name=part, orientation="h", y=list(range(len(names))), x=amounts[part], marker_color=theme.PART_COLOURS[part],
-            customdata=[[name, n / everything] for name, n in zip(names, amounts[part], strict=True)],
-            hovertemplate=f"%{{customdata[0]}} · {part}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of all)<extra></extra>",
-        )
+        {
+            "type": "bar", "name": part, "orientation": "h", "y": list(range(len(names))), "x": amounts[part],
+            "marker": {"color": theme.PART_COLOURS[part]},
+            "customdata": [[name, n / everything] for name, n in zip(names, amounts[part], strict=True)],
+            "hovertemplate": f"%{{customdata[0]}} · {part}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of all)<extra></extra>",
+        }
         for part in parts
     ]  # fmt: skip
-    ends = go.Scatter(
-        x=totals, y=list(range(len(names))), mode="text", text=[f" {n / everything:.1%}" for n in totals],
-        textposition="middle right", cliponaxis=False, hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
-    figure = go.Figure([*bars, ends], layout={"template": theme.template(dark)})
-    figure.update_layout(
-        title_text=heading, barmode="stack", bargap=0.3, height=FRAME + ROW * len(names), margin={"r": 60, "b": 8},
-        legend=LEGEND | {"traceorder": "normal"},
-        xaxis={"title_text": f"{unit}, {everything:,} in all", "rangemode": "tozero", "tickformat": "~s", "nticks": 5,
-               "tickangle": 0},
-        yaxis={"title_text": "", "tickvals": list(range(len(names))), "ticktext": names, "range": [len(names) - 0.5, -0.5],
-               "ticksuffix": " ", "showgrid": False, "zeroline": False},
-    )  # fmt: skip
-    return figure
+    ends = {
+        "type": "scatter", "x": totals, "y": list(range(len(names))), "mode": "text",
+        "text": [f" {n / everything:.1%}" for n in totals], "textposition": "middle right", "cliponaxis": False,
+        "hoverinfo": "skip", "showlegend": False,
+    }  # fmt: skip
+    layout = {
+        "title": {"text": heading}, "barmode": "stack", "bargap": 0.3, "height": FRAME + ROW * len(names),
+        "margin": {"r": 60, "b": 8}, "legend": LEGEND | {"traceorder": "normal"},
+        "xaxis": {"title": {"text": f"{unit}, {everything:,} in all"}, "rangemode": "tozero", "tickformat": "~s", "nticks": 5,
+                  "tickangle": 0},
+        "yaxis": {"title": {"text": ""}, "tickvals": list(range(len(names))), "ticktext": names,
+                  "range": [len(names) - 0.5, -0.5], "ticksuffix": " ", "showgrid": False, "zeroline": False},
+    }  # fmt: skip
+    return theme.Figure([*bars, ends], layout, dark=dark)
 
 
 def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bool = False) -> go.Figure:
@@ -57,34 +59,36 @@ def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bo
         ("each token alone: grows with N", g.single, SINGLE_COLOUR, "solid"),
         ("a recurrent network as wide and deep", g.rnn, RNN_COLOUR, "dash"),
     )
-    figure = go.Figure(layout={"template": theme.template(dark)})
-    for name, y, colour, dash in curves:
-        figure.add_scatter(
-            name=name, x=g.lengths, y=y, mode="lines", line={"color": colour, "width": 3, "dash": dash},
-            hovertemplate=f"%{{x:,}} tokens: %{{y:.4s}} {unit}<extra>{name}</extra>",
-        )  # fmt: skip
+    traces: list[dict[str, Any]] = [
+        {
+            "name": name, "x": g.lengths, "y": y, "mode": "lines", "line": {"color": colour, "width": 3, "dash": dash},
+            "hovertemplate": f"%{{x:,}} tokens: %{{y:.4s}} {unit}<extra>{name}</extra>",
+        }
+        for name, y, colour, dash in curves
+    ]  # fmt: skip
+
     def past_the_middle(n: float) -> bool:
         """Of the axis: what is written there goes to the left, where there is room for all of it."""
         return bool(n**2 > g.lengths[0] * g.lengths[-1])
 
     equal, cost = g.crossing
     if g.lengths[0] <= equal <= g.lengths[-1]:
-        figure.add_scatter(
-            name="crossing", x=[equal], y=[cost], mode="markers+text", text=[f" equal at N = {equal:,.0f} "],
-            textposition="top left" if past_the_middle(equal) else "bottom right",
-            marker={"size": 12, "color": PAIRS_COLOUR, "symbol": "circle-open", "line": {"width": 3}},
-            showlegend=False, hovertemplate="both parts are equal at %{x:,.1f} tokens<extra></extra>",
-        )  # fmt: skip
+        traces.append({
+            "name": "crossing", "x": [equal], "y": [cost], "mode": "markers+text", "text": [f" equal at N = {equal:,.0f} "],
+            "textposition": "top left" if past_the_middle(equal) else "bottom right",
+            "marker": {"size": 12, "color": PAIRS_COLOUR, "symbol": "circle-open", "line": {"width": 3}},
+            "showlegend": False, "hovertemplate": "both parts are equal at %{x:,.1f} tokens<extra></extra>",
+        })  # fmt: skip
     if here is not None:
         bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
-        figure.add_scatter(
-            name="this run", x=[here, here], y=[bottom, top], mode="lines+text", text=["", f" this run: N = {here:,} "],
-            textposition="middle left" if past_the_middle(here) else "middle right", showlegend=False, hoverinfo="skip",
-            line={"color": "#888888", "width": 1.5, "dash": "dot"},
-        )  # fmt: skip
-    figure.update_layout(
-        title_text=heading, height=440, hovermode="closest", legend=LEGEND,
-        xaxis={"title_text": "N, tokens a side", "type": "log", "tickformat": "~s", "dtick": 1},
-        yaxis={"title_text": unit, "type": "log", "tickformat": "~s", "nticks": 7},
-    )  # fmt: skip
-    return figure
+        traces.append({
+            "name": "this run", "x": [here, here], "y": [bottom, top], "mode": "lines+text",
+            "text": ["", f" this run: N = {here:,} "], "textposition": "middle left" if past_the_middle(here) else "middle right",
+            "line": {"color": "#888888", "width": 1.5, "dash": "dot"}, "showlegend": False, "hoverinfo": "skip",
+        })  # fmt: skip
+    layout = {
+        "title": {"text": heading}, "height": 440, "hovermode": "closest", "legend": LEGEND,
+        "xaxis": {"title": {"text": "N, tokens a side"}, "type": "log", "tickformat": "~s", "dtick": 1},
+        "yaxis": {"title": {"text": unit}, "type": "log", "tickformat": "~s", "nticks": 7},
+    }
+    return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)

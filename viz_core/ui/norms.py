@@ -104,35 +104,37 @@ class Compared:
 
         return run_key("untrained", self.config, self.batch, self.lab.setup.seed, self.lab.setup.device)
 
-    def model(self) -> "Transformer":
-        """The Pre-LN model, drawn anew: what is kept of it are its runs, so a slider fills nobody's memory with models."""
+    def model(self, name: str = "pre") -> "Transformer":
+        """The model in one placement, shared by all visitors: to draw its weights costs more than to run it."""
+        from viz_core.experiments.norms import placed
         from viz_core.run import build
+        from viz_core.ui.cache import models
 
-        _use_threads(self.config)
-        return build(self.config, self.lab.setup.seed, self.lab.setup.device)
+        config, seed, device = self.config, self.lab.setup.seed, self.lab.setup.device
+        _use_threads(config)
+        pre = models().get(("compared", config, seed, device), lambda: build(config, seed, device))
+        return pre if name == "pre" else models().get(("compared", name, config, seed, device), lambda: placed(pre, name))
 
     def runs(self, names: Iterable[str]) -> dict[str, Capture]:
-        """The run of each placement, shared by all visitors and frozen; the model is drawn once, where one is missing."""
+        """The run of each placement, shared by all visitors and frozen."""
         from viz_core.experiments.norms import placement
         from viz_core.ui.cache import runs
 
-        model, seed = lru_cache(maxsize=1)(self.model), self.lab.setup.seed
-
         def make(name: str) -> Capture:
-            return placement(model(), self.batch, name, seed)
+            return placement(self.model(name), self.batch, name, self.lab.setup.seed)
 
         return {name: runs().get(("placement", name, self.key), partial(make, name)) for name in names}
 
-    def curves(self, names: Sequence[str]) -> dict[str, tuple[Mapping[Metric, Sequence[Curve]], Odd | None]]:
-        """Every metric of each placement along its depth, and where its numbers stop being numbers."""
+    def curves(self, names: Sequence[str], metric: Metric) -> dict[str, tuple[Sequence[Curve], Odd | None]]:
+        """One metric of each placement along its depth, and where its numbers stop being numbers."""
         from viz_core.ui.cache import cached_result
 
         captures = lru_cache(maxsize=1)(lambda: self.runs(names))
 
-        def measured(name: str) -> tuple[Mapping[Metric, Sequence[Curve]], Odd | None]:
-            return curves(captures()[name]), first_odd(captures()[name])
+        def measured(name: str) -> tuple[Sequence[Curve], Odd | None]:
+            return curves(captures()[name], [metric])[metric], first_odd(captures()[name])
 
-        return {name: cached_result("norm curves", (name, self.key), partial(measured, name)) for name in names}
+        return {name: cached_result("norm curves", (name, metric, self.key), partial(measured, name)) for name in names}
 
 
 def _use_threads(config: TransformerConfig) -> None:
@@ -214,8 +216,8 @@ def _depth(lab: Lab) -> None:
         if compared is not None and not names:
             st.info("No placement is chosen: choose Post-LN, Pre-LN or another one.")
         elif compared is not None:
-            found = compared.curves(names)
-            shown = {name: of[metric] for name, (of, _) in found.items()}
+            found = compared.curves(names, metric)
+            shown = {name: of for name, (of, _) in found.items()}
             figure = depth_figure(shown, metric, dark())
             chart(figure, "norm_depth_chart")
             st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
@@ -345,7 +347,7 @@ def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> The
     for setting in settings:
         runs = paper_runs(setting, typed)
         for name, capture in runs.items():
-            found[name].append(of_kind(curves(capture)["power"], "sum", "stream"))
+            found[name].append(of_kind(curves(capture, ["power"])["power"], "sum", "stream"))
             odd[name] = odd.get(name) or first_odd(capture)
     pre = runs["pre"]
     x = pre[f"encoder.layers.{pre.config.n_encoder_layers - 1}.resid_post"][0, 0]
@@ -516,6 +518,7 @@ def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, ba
 # ---------------------------------------------------------------- what costs time
 
 
+@lru_cache(maxsize=64)
 def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
     """Floating-point operations of one forward pass of a stack over rows of tokens."""
     sides = (0, tokens) if config.has_decoder else (tokens, 0)

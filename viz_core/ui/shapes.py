@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -364,17 +365,35 @@ def totals(lab: Lab, size: Size) -> None:
 
 def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
     """Parameters by block and, where there is a text, FLOPs by block."""
-    lines = ledger(*(size or (config, 1, 1, 1)))
+    sized = size or (config, 1, 1, 1)
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(figures.by_block(by_block(lines, "parameters"), "Parameters by block", "parameters", dark), "shapes_parameters")
+        chart(_by_block(sized, "parameters", "Parameters by block", dark), "shapes_parameters")
         st.caption("Look for what the vocabulary costs: an embedding has a row for every word, however few are typed.")
     if size is not None:
         with right:
-            chart(figures.by_block(by_block(lines, "flops"), "FLOPs by block", "FLOPs", dark), "shapes_flops")
+            chart(_by_block(sized, "FLOPs", "FLOPs by block", dark), "shapes_flops")
             st.caption(
                 "An embedding is a lookup, no product. Pairs of tokens: the two products in which every token meets every other."
             )
+
+
+# The charts follow from sizes alone, so a new sentence of the same length draws the same ones.
+
+
+@lru_cache(maxsize=64)
+def _by_block(size: Size, unit: str, heading: str, dark: bool) -> Any:
+    return figures.by_block(by_block(ledger(*size), AMOUNTS[unit]), heading, unit, dark)
+
+
+@lru_cache(maxsize=16)
+def _grows(config: TransformerConfig, amount: Literal["flops", "nbytes"]) -> Growth:
+    return growth(config, LENGTHS, amount)
+
+
+@lru_cache(maxsize=64)
+def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool) -> Any:
+    return figures.growth(_grows(config, amount), heading, "FLOPs" if amount == "flops" else "bytes", here, dark)
 
 
 def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
@@ -383,12 +402,10 @@ def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> N
     st.subheader("What happens with longer texts", anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
-        work = growth(config, LENGTHS)
-        chart(figures.growth(work, "FLOPs against tokens", "FLOPs", here, dark), "shapes_growth_flops")
-        st.caption(crossing_words(work))
+        chart(_growth(config, "flops", "FLOPs against tokens", here, dark), "shapes_growth_flops")
+        st.caption(crossing_words(_grows(config, "flops")))
     with right:
-        memory = growth(config, LENGTHS, "nbytes")
-        chart(figures.growth(memory, "Recorded bytes against tokens", "bytes", here, dark), "shapes_growth_bytes")
+        chart(_growth(config, "nbytes", "Recorded bytes against tokens", here, dark), "shapes_growth_bytes")
         st.caption("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network one state a token.")
     st.caption("One sentence of N tokens on each side, layers only: the embeddings and the output grow with N alone.")
     if here is not None:

@@ -7,6 +7,7 @@ sent once more is not.
 """
 
 from collections.abc import Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +100,8 @@ def _heard(on_change: Callable[[str], None], name: str, generation: int) -> bool
         return False
     shown.values[generation] = value
     st.session_state.setdefault(CHOSEN, {})[name] = value
-    on_change(name)
+    with suppress(ValueError):  # chosen on an older page, and no longer to be had: what holds stays
+        on_change(name)
     return True
 
 
