@@ -1,6 +1,5 @@
 """What this is, the model drawn with live shapes, the tokens, the predictions, and the doors."""
 
-from viz_core.ui import home
 from viz_core.ui.frame import open_page
 
 lab = open_page(
@@ -10,6 +9,9 @@ lab = open_page(
     "trained for this app. Every tensor on its way from word to prediction can be opened, named and checked. "
     "Five documents describe this model in five ways: each is a choice under Model, and every switch is yours to flip.",
 )
+
+from viz_core.ui import home
+
 if lab.capture is not None:
     item = home.tokens(lab, lab.capture)
     home.drawing(lab.capture)

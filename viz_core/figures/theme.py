@@ -157,3 +157,13 @@ def template(dark: bool = False) -> go.layout.Template:
         },
         data={"heatmap": [{"colorbar": {"outlinewidth": 0, "tickfont": {"size": FONT_SIZE - 1}}}]},
     )
+
+
+def every_part() -> go.Figure:
+    """One of each kind of trace and part that the app's figures have. Plotly imports each when it is first made."""
+    x = np.ones(1)
+    figure = go.Figure([go.Bar(x=x, y=x, marker_line_width=1), go.Scatter(x=x, y=x, line_width=1)])
+    figure.update_layout(template=template(), title_font_size=1, xaxis_title_font_size=1, yaxis_title_font_size=1)
+    figure.add_annotation(font_size=1)
+    figure.add_shape(line_width=1)
+    return figure

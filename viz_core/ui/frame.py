@@ -43,6 +43,7 @@ from viz_core.ui.setup import (
     with_view,
     with_weights,
 )  # fmt: skip
+from viz_core.ui.warm import all_imported, cards_read, home_imported
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.huggingface import hub_card, hub_is_open, problems
 
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch
 
-# torch takes over a second to import. What needs it imports it where it is used, so that the first visitor's browser
-# builds the sidebar and the title meanwhile.
+# torch takes over a second to import. `viz_core.ui.warm` imports it, and all else that is large, after the sidebar and
+# the title are sent; so what needs any of it imports it where it is used.
 
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 MAX_NAMED = 6  # words outside the vocabulary that are named one by one
@@ -125,6 +126,7 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
     chosen = st.navigation(list(pages.values()))
     if (target := st.session_state.pop(DEEP, None)) in pages:
         st.switch_page(pages[target], query_params=st.query_params.to_dict())
+    cards_read()
     _adopt_link(chosen.title)
     _sidebar()
     write_link()
@@ -160,6 +162,7 @@ def open_page(name: str, question: str, lead: str = "") -> Lab:
         st.warning(f"The link says {code(written)}, which {fault}.")
     for note in st.session_state.pop(NOTES, []):
         st.info(note)
+    home_imported() if name == "home" else all_imported()
     attempt = _run(setup)
     return Lab(setup, attempt.capture, attempt.batch)
 
@@ -181,6 +184,7 @@ def present() -> Lab:
 
 def lab_of(setup: Setup) -> Lab:
     """Another setup and its run, to compare with."""
+    all_imported()
     attempt = _attempt(setup)
     return Lab(setup, attempt.capture, attempt.batch)
 
@@ -328,6 +332,7 @@ def _all_switches() -> None:
 
 
 def _devices() -> list[str]:
+    home_imported()
     import torch
 
     return [d for d in DEVICES if d != "cuda" or torch.cuda.is_available()]
