@@ -18,7 +18,7 @@ from viz_core.analysis.counts import Estimate, estimate
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS
+from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS, cache_problem
 from viz_core.presets import PRESETS
 from viz_core.text import AnyTokenizer, TokenizerKind
 from viz_core.ui.safe import code, escaped, words
@@ -480,6 +480,8 @@ def _run(setup: Setup) -> Attempt:
         st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text stays in this tab.")
     if attempt.problem:
         st.warning(escaped(attempt.problem))
+    if problem := cache_problem():
+        st.info(escaped(problem))
     for broken in _broken():
         st.info(escaped(f"Weights that cannot be read: {broken}"))
     if attempt.capture and attempt.size:

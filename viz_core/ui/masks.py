@@ -263,7 +263,7 @@ def _batch(lab: Lab) -> "Batch":
 def _effect(lab: Lab, capture: Capture, at: At) -> None:
     """One head's weights with a mask and without it, from two runs with the same parameters."""
     from viz_core.experiments.masking import masked_run, switch
-    from viz_core.ui.cache import runs
+    from viz_core.ui.cache import run_cost, runs
 
     name = _switch(lab, at)
     layer, head = _layer_head(lab, at)
@@ -271,7 +271,8 @@ def _effect(lab: Lab, capture: Capture, at: At) -> None:
 
     def run(on: bool) -> Capture:
         config = switch(lab.config, name, on)
-        return runs().get(("masked", _key(lab), config), lambda: masked_run(model, batch, config, lab.setup.seed))
+        cost = run_cost(config, batch)
+        return runs().get(("masked", _key(lab), config), lambda: masked_run(model, batch, config, lab.setup.seed), *cost)
 
     on, off = run(True), run(False)
     a, b = (head_panel(c, at.kind, layer, head, at.item) for c in (on, off))

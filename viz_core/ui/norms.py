@@ -4,7 +4,6 @@ The comparisons run an untrained stack on the typed words, shared in the store o
 is held, and nothing is computed again.
 """
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.counts import estimate, flops, parameters
+from viz_core.analysis.counts import estimate, flops
 from viz_core.analysis.norms import (
     Curve,
     MeanField,
@@ -105,11 +104,18 @@ class Compared:
 
         return run_key("untrained", self.config, self.batch, self.lab.setup.seed, self.lab.setup.device)
 
+    @property
+    def cost(self) -> tuple[float, int]:
+        """Seconds and bytes of one placement, the model that is drawn for it included."""
+        from viz_core.ui.cache import model_cost, run_cost
+
+        (to_draw, weights), (to_run, recorded) = model_cost(self.config), run_cost(self.config, self.batch)
+        return to_draw + to_run, weights + recorded
+
     def model(self) -> "Transformer":
         """The Pre-LN model, drawn anew: what is kept of it are its runs, so a slider fills nobody's memory with models."""
         from viz_core.run import build
 
-        _use_threads(self.config)
         return build(self.config, self.lab.setup.seed, self.lab.setup.device)
 
     def runs(self, names: Iterable[str]) -> dict[str, Capture]:
@@ -122,7 +128,7 @@ class Compared:
         def make(name: str) -> Capture:
             return placement(model(), self.batch, name, seed)
 
-        return {name: runs().get(("placement", name, self.key), partial(make, name)) for name in names}
+        return {name: runs().get(("placement", name, self.key), partial(make, name), *self.cost) for name in names}
 
     def curves(self, names: Sequence[str]) -> dict[str, tuple[Mapping[Metric, Sequence[Curve]], Odd | None]]:
         """Every metric of each placement along its depth, and where its numbers stop being numbers."""
@@ -133,16 +139,7 @@ class Compared:
         def measured(name: str) -> tuple[Mapping[Metric, Sequence[Curve]], Odd | None]:
             return curves(captures()[name]), first_odd(captures()[name])
 
-        return {name: cached_result("norm curves", (name, self.key), partial(measured, name)) for name in names}
-
-
-def _use_threads(config: TransformerConfig) -> None:
-    """As the app's own runs: a small model's arithmetic is cheaper than to wake helpers for it."""
-    import torch
-
-    from viz_core.ui.cache import SMALL
-
-    torch.set_num_threads(1 if sum(parameters(config).values()) < SMALL else os.cpu_count() or 1)
+        return {name: cached_result("norm curves", (name, self.key), partial(measured, name), self.cost[0]) for name in names}
 
 
 def _compared(lab: Lab) -> Compared | None:
@@ -323,7 +320,6 @@ def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> The
     typed = None if compared is None else compared.runs(["pre"])["pre"]
     found: dict[str, list[Curve]] = {"post": [], "pre": []}
     odd: dict[str, Odd | None] = {}
-    _use_threads(settings[0].config)
     for setting in settings:
         runs = paper_runs(setting, typed)
         for name, capture in runs.items():
@@ -459,9 +455,8 @@ def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
 
 
 def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
-    from viz_core.experiments.norms import DEPTHS, Setting, last_layer_gradients
+    from viz_core.experiments.norms import last_layer_gradients
 
-    _use_threads(Setting(depth=max(DEPTHS), width=width).config)
     return last_layer_gradients(width, batches=batches, seed=seed)
 
 
@@ -492,12 +487,12 @@ def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
 
 def _when_asked(what: str, key: Hashable, cost: float, make: Callable[[], T]) -> T | None:
     """What is held or cheap is shown at once; what costs more, behind a button that says how much. None until it is asked."""
-    from viz_core.ui.cache import cached_result
+    from viz_core.ui.cache import FLOPS, cached_result
 
     if cost > UNASKED and st.session_state.get(ASKED, {}).get(what) != key:
         st.button(f"Measure: about {cost / 1e9:,.0f} billion operations", key=f"norm_ask_{what}", on_click=_ask, args=(what, key))
         return None
-    return cached_result(f"norms {what}", key, make)
+    return cached_result(f"norms {what}", key, make, cost / FLOPS)
 
 
 def _ask(what: str, key: Hashable) -> None:

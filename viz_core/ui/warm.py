@@ -9,6 +9,7 @@ from importlib import import_module
 
 import streamlit as st
 
+from viz_core.memory import keep_freed_pages
 from viz_core.weights.catalogue import catalogue
 
 FOR_HOME = (
@@ -36,6 +37,7 @@ def cards_read() -> None:
 @st.cache_resource(show_spinner=False)
 def home_imported() -> None:
     """Return once all that Home needs is there."""
+    keep_freed_pages()
     for name in FOR_HOME:
         import_module(name)
 
