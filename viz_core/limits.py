@@ -19,7 +19,7 @@ MAX_CAPTURE_BYTES = 512 * 2**20
 CACHE_MB = "ATTENTION_LAB_CACHE_MB"
 """The environment variable that says how many MB (10⁶ bytes) of models, runs and results a server keeps, all together."""
 
-DEFAULT_CACHE_MB, LEAST_CACHE_MB = 640, 64
+DEFAULT_CACHE_MB, LEAST_CACHE_MB = 560, 64
 """One model of `MAX_PARAMETERS` fits, with a short run. The whole process then stays below 1.2 GB; at least the
 translator that a newcomer sees needs some room."""
 
@@ -38,8 +38,8 @@ def cache_problem() -> str | None:
     return f"{CACHE_MB} is {said[:40]!r}; give a whole number of MB from {LEAST_CACHE_MB}. Until then it is {DEFAULT_CACHE_MB}."
 
 
-MAX_PARAMETERS = 150_000_000
-"""Parameters in one model: 600 MB in float32. Leaves room for GPT-2 small (124 million) and the base models of
+MAX_PARAMETERS = 130_000_000
+"""Parameters in one model: 520 MB in float32. Leaves room for GPT-2 small (124 million) and the base models of
 both papers, and nothing that would make a laptop swap."""
 
 MAX_LINK_BYTES = 8192

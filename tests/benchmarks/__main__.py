@@ -12,11 +12,25 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import torch
 
-from tests.benchmarks import attention, cold, forward, ledger, measure, norms, positions, recording, start, stepping, weights
+from tests.benchmarks import (
+    attention,
+    cold,
+    forward,
+    ledger,
+    measure,
+    memory,
+    norms,
+    positions,
+    recording,
+    start,
+    stepping,
+    weights,
+)
 from tests.browser.conftest import find_browser
 
 BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "ledger": ledger, "positions": positions,
-              "attention": attention, "norms": norms, "weights": weights, "start": start, "cold": cold}  # fmt: skip
+              "attention": attention, "norms": norms, "weights": weights, "start": start, "cold": cold,
+              "memory": memory}  # fmt: skip
 IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start")
 
 

@@ -102,4 +102,5 @@ def run_key(weights: str, config: TransformerConfig, batch: Batch, seed: int, de
 
 def cached_result(kind: str, key: Hashable, make: Callable[[], T], seconds: float = RESULT, nbytes: int = 0) -> T:
     """A frozen result, made once for all visitors. key: with `run_key` where it depends on a run."""
-    return Shelf[T](f"result {kind}").get(key, make, seconds, nbytes)
+    shelf: Shelf[T] = Shelf(f"result {kind}")
+    return shelf.get(key, make, seconds, nbytes)

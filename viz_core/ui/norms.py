@@ -139,7 +139,7 @@ class Compared:
         def measured(name: str) -> tuple[Mapping[Metric, Sequence[Curve]], Odd | None]:
             return curves(captures()[name]), first_odd(captures()[name])
 
-        return {name: cached_result("norm curves", (name, self.key), partial(measured, name), self.cost[0]) for name in names}
+        return {name: cached_result("norm curves", (name, self.key), partial(measured, name), *self.cost) for name in names}
 
 
 def _compared(lab: Lab) -> Compared | None:

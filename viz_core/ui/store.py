@@ -18,6 +18,7 @@ from viz_core.memory import give_back
 T = TypeVar("T")
 JOBS = max(2, os.cpu_count() or 1)  # made at once
 HEAVY = 0.3  # seconds: longer jobs leave one place to the others
+SPARE = 48 * 10**6  # bytes that have been freed since the last ones were returned
 POLL = 0.1  # seconds between two looks whether a waiting visitor is still there
 NOTHING = object()
 
@@ -75,6 +76,7 @@ class Store:
             return held
         try:
             self._here.inside = True
+            self._return_freed()
             torch.set_num_threads(1)  # of this thread: as many jobs as there are cores run beside one another
             thing = make()
             self._keep(key, thing)
@@ -141,7 +143,12 @@ class Store:
             if job in self._working:
                 self._working.remove(job)
             self._changed.notify_all()
-            much = self._freed > self._limit // 8
+            self._freed += job.nbytes  # a job uses about as much again while it works
+        self._return_freed()
+
+    def _return_freed(self) -> None:
+        with self._changed:
+            much = self._freed > SPARE
             self._freed *= not much
         if much:
             give_back()

@@ -5,6 +5,7 @@ another or look into `sys.modules`: threads that begin at different ends see eac
 `viz_core.ui.frame` is imported by a page before it has been here. Home comes first to most visitors, and needs less.
 """
 
+import gc
 from importlib import import_module
 
 import streamlit as st
@@ -51,3 +52,5 @@ def all_imported() -> None:
     from viz_core.figures.theme import every_part
 
     every_part().to_json()
+    gc.collect()
+    gc.freeze()  # what has been imported stays: no later collection looks through it
