@@ -118,7 +118,23 @@ def test_what_is_larger_than_the_limit_is_returned_but_not_held() -> None:
 def test_room_is_made_before_a_thing_is() -> None:
     held = store()
     held.get("a", lambda: bytes(60))
-    assert held.get("b", lambda: bytes([held.nbytes]), nbytes=70) == bytes([0])
+    assert held.get("b", lambda: bytes([held.nbytes] * 70), nbytes=70) == bytes(70)
+    held.get("b", lambda: pytest.fail("its own room pushed it out"))
+
+
+class Large(bytearray):
+    """One that tells when it is gone."""
+
+
+def test_what_is_in_use_counts_until_nobody_looks_at_it() -> None:
+    held = store(limit=10 * 10**6)
+    used = held.get("a", lambda: Large(6 * 10**6))
+    held.get("b", lambda: Large(4 * 10**6))
+    held.get("c", lambda: Large(4 * 10**6))  # a leaves the store, not the memory
+    assert held.nbytes + len(used) <= 10 * 10**6
+    del used
+    held.get("d", lambda: Large(4 * 10**6))
+    assert held.nbytes == 8 * 10**6
 
 
 def test_what_two_things_share_counts_once_and_stays_while_one_of_them_does() -> None:

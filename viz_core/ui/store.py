@@ -4,8 +4,10 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any, TypeVar
@@ -18,6 +20,7 @@ from viz_core.memory import give_back
 T = TypeVar("T")
 JOBS = max(2, os.cpu_count() or 1)  # made at once
 HEAVY = 0.3  # seconds: longer jobs leave one place to the others
+WATCHED = 10**6  # bytes of a thing that is counted after it has left, while it is in use
 SPARE = 48 * 10**6  # bytes that have been freed since the last ones were returned
 POLL = 0.1  # seconds between two looks whether a waiting visitor is still there
 NOTHING = object()
@@ -61,6 +64,7 @@ class Store:
         self._held: OrderedDict[Hashable, tuple[Any, Mapping[int, int]]] = OrderedDict()
         self._holders: dict[int, int] = {}  # address → how many of the held things share these bytes
         self._bytes = self._freed = 0
+        self._used: dict[int, tuple[weakref.ref[Any], int]] = {}  # what has left, but somebody still looks at it; its bytes
         self._changed = threading.Condition()
         self._waiting: list[Job] = []
         self._working: list[Job] = []  # one a place
@@ -79,7 +83,7 @@ class Store:
             self._return_freed()
             torch.set_num_threads(1)  # of this thread: as many jobs as there are cores run beside one another
             thing = make()
-            self._keep(key, thing)
+            self._keep(job, thing)
             return thing
         finally:
             self._here.inside = inside
@@ -130,12 +134,12 @@ class Store:
         for job in sorted(self._waiting, key=lambda job: job.rank):
             if job.key in self._making or (job.heavy and many):
                 continue
-            return job if not self._working or self._reserved() + job.nbytes <= self._limit else None
+            return job if not self._working or self._taken() + job.nbytes <= self._limit else None
         return None
 
     def _begin(self, job: Job) -> None:
         self._making[job.key] = job
-        self._fit(self._limit - self._reserved())
+        self._fit()
 
     def _ended(self, job: Job) -> None:
         with self._changed:
@@ -143,7 +147,6 @@ class Store:
             if job in self._working:
                 self._working.remove(job)
             self._changed.notify_all()
-            self._freed += job.nbytes  # a job uses about as much again while it works
         self._return_freed()
 
     def _return_freed(self) -> None:
@@ -153,30 +156,47 @@ class Store:
         if much:
             give_back()
 
-    def _reserved(self) -> int:
-        return sum(job.nbytes for job in self._making.values())
+    def _taken(self) -> int:
+        """Bytes that letting go of what is held cannot free: of what is being made, and of what has left but is in use."""
+        return sum(job.nbytes for job in self._making.values()) + sum(size for _, size in list(self._used.values()))
 
-    def _keep(self, key: Hashable, thing: object) -> None:
+    def _keep(self, job: Job, thing: object) -> None:
         parts = dict(self._sizes(thing))
         with self._changed:
+            job.nbytes, self._freed = 0, self._freed + job.nbytes  # as much again was in use for a moment
             if sum(parts.values()) > self._limit:
                 self._freed += sum(parts.values())
                 return
-            self._held[key] = (thing, parts)
+            self._held[job.key] = (thing, parts)
             for address, size in parts.items():
                 self._bytes += size * (address not in self._holders)
                 self._holders[address] = self._holders.get(address, 0) + 1
-            self._fit(self._limit)
+            self._fit()
 
-    def _fit(self, room: int) -> None:
-        """Let go of the oldest until what is held fits into this many bytes."""
-        while self._held and self._bytes > room:
-            _, (_, parts) = self._held.popitem(last=False)
+    def _fit(self) -> None:
+        """Let go of the oldest until all fits: what is held, in use, and being made."""
+        while self._held and self._bytes + self._taken() > self._limit:
+            _, (thing, parts) = self._held.popitem(last=False)
+            left = 0
             for address, size in parts.items():
                 self._holders[address] -= 1
                 if not self._holders[address]:
                     del self._holders[address]
-                    self._bytes, self._freed = self._bytes - size, self._freed + size
+                    left += size
+            self._bytes -= left
+            self._freed += left
+            self._watch(thing, left)
+            del thing
+
+    def _watch(self, thing: Any, size: int) -> None:
+        """Count what has left for as long as anybody refers to it; small things are not worth it, and some do not tell."""
+        if size >= WATCHED:
+            with suppress(TypeError):
+                seen = weakref.ref(thing, self._gone)
+                self._used[id(seen)] = seen, size
+
+    def _gone(self, thing: "weakref.ref[Any]") -> None:
+        self._used.pop(id(thing), None)  # by any thread at any time: one step, without a lock
 
     @property
     def nbytes(self) -> int:
