@@ -296,7 +296,8 @@ def _theory(lab: Lab) -> None:
         return
     settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=lab.setup.seed + i) for i in range(draws)]
     cost = sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
-    found = _when_asked("theory", (tuple(settings), compared and compared.key), cost, lambda: _run_theory(settings, compared))
+    key = tuple(settings), compared and compared.key
+    found = _when_asked("theory", key, cost, 2 * byte_count(settings[0].config), lambda: _run_theory(settings, compared))
     if found is None:
         return
     gain = ffn_gain(width, settings[0].config.ff_width)
@@ -415,7 +416,8 @@ def _gradients(lab: Lab) -> None:
         st.subheader("The last layer against depth", anchor=False)
         width, seed = view("norm_width"), lab.setup.seed
         cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
-        found = _when_asked("last layer", (width, batches, seed), cost, partial(_last_layer, width, batches, seed))
+        most = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)
+        found = _when_asked("last layer", (width, batches, seed), cost, most, partial(_last_layer, width, batches, seed))
         if found is not None:
             _theorem(np.array(DEPTHS), found, width, batches)
 
@@ -426,7 +428,7 @@ def _by_layer(c: Compared, batches: int) -> None:
     rows, tokens = c.batch.ids[side].shape
     cost = 2 * 3 * batches * flop_count(c.config, rows, tokens)
     try:
-        found = _when_asked("gradients", (c.key, batches), cost, lambda: _layer_gradients(c, batches))
+        found = _when_asked("gradients", (c.key, batches), cost, 2 * c.cost[1], lambda: _layer_gradients(c, batches))
     except ValueError as error:  # one sentence: what is wrong, what to do
         st.warning(escaped(str(error)))
         return
@@ -485,14 +487,22 @@ def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
     return sum(flops(plan(config, rows, *sides)).values())
 
 
-def _when_asked(what: str, key: Hashable, cost: float, make: Callable[[], T]) -> T | None:
+def byte_count(config: TransformerConfig) -> int:
+    """Bytes of an encoder of the paper's setting and of what a run of it records."""
+    from viz_core.experiments.norms import SENTENCES, TOKENS
+
+    size = estimate(config, SENTENCES, TOKENS, 0)
+    return 4 * size.parameters + size.capture_bytes
+
+
+def _when_asked(what: str, key: Hashable, cost: float, nbytes: int, make: Callable[[], T]) -> T | None:
     """What is held or cheap is shown at once; what costs more, behind a button that says how much. None until it is asked."""
     from viz_core.ui.cache import FLOPS, cached_result
 
     if cost > UNASKED and st.session_state.get(ASKED, {}).get(what) != key:
         st.button(f"Measure: about {cost / 1e9:,.0f} billion operations", key=f"norm_ask_{what}", on_click=_ask, args=(what, key))
         return None
-    return cached_result(f"norms {what}", key, make, cost / FLOPS)
+    return cached_result(f"norms {what}", key, make, cost / FLOPS, nbytes)
 
 
 def _ask(what: str, key: Hashable) -> None:
