@@ -1,11 +1,13 @@
 """Masks: why each cell is open or closed, one mask in every convention, and what happens when a mask is wrong."""
 
 from viz_core.ui.frame import open_page
-from viz_core.ui.masks import masks
 
 open_page(
     "Who may look at whom, and what happens when a mask is wrong?",
     "Attention lets every token look at every other one. A mask takes some of that away: padding, which says nothing, and "
     "the future, which is still to be predicted.",
 )
+
+from viz_core.ui.masks import masks
+
 masks()

@@ -1,11 +1,13 @@
 """Positions: waves, clocks, a sentence, five schemes, and experiments that measure what each of them tells the model."""
 
 from viz_core.ui.frame import open_page
-from viz_core.ui.positions import positions
 
 open_page(
     "How does a model without a notion of order learn who comes first?",
     "Attention sees a set of words, not a row of them: without help, 我爱你 and 你爱我 are the same. "
     "So each place gets a mark of its own. The first model of this kind used waves, from fast ones to very slow ones.",
 )
+
+from viz_core.ui.positions import positions
+
 positions()

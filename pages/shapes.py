@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from viz_core.ui import shapes
 from viz_core.ui.frame import open_page
 
 lab = open_page(
@@ -10,6 +9,9 @@ lab = open_page(
     "Every tensor of this run in the order in which it is computed. Look for the heads (H) that come and go inside attention, "
     "and for the tables of tokens by tokens (T × S) between them. A click on a name opens it in Step by step.",
 )
+
+from viz_core.ui import shapes
+
 dark = st.context.theme.type == "dark"
 size = shapes.size_of(lab)
 if size is not None:

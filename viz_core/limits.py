@@ -4,6 +4,8 @@ What people type may be any text of any length; these bounds keep one page from 
 A message about a limit names the constant's value and what to shorten.
 """
 
+import os
+
 MAX_SENTENCES = 32
 """Sentences in one batch. Attention costs grow with the batch, and a list of more rows no longer fits a screen."""
 
@@ -12,10 +14,32 @@ MAX_TOKENS = 1024
 It is also the longest context of the published checkpoints with learned positions that fit `MAX_PARAMETERS`."""
 
 MAX_CAPTURE_BYTES = 512 * 2**20
-"""Bytes recorded in one run (512 MiB, which is 536.9 MB). Several cached runs must fit beside each other in a laptop's memory."""
+"""Bytes recorded in one run (512 MiB, which is 536.9 MB): what a server keeps of all runs has to hold it, with its model."""
 
-MAX_PARAMETERS = 150_000_000
-"""Parameters in one model: 600 MB in float32. Leaves room for GPT-2 small (124 million) and the base models of
+CACHE_MB = "ATTENTION_LAB_CACHE_MB"
+"""The environment variable that says how many MB (10⁶ bytes) of models, runs and results a server keeps, all together."""
+
+DEFAULT_CACHE_MB, LEAST_CACHE_MB = 560, 64
+"""One model of `MAX_PARAMETERS` fits, with a short run. The whole process then stays below 1.2 GB; at least the
+translator that a newcomer sees needs some room."""
+
+
+def cache_bytes() -> int:
+    """Bytes of models, runs and results that this server keeps; the default where the setting is none (`cache_problem`)."""
+    said = os.environ.get(CACHE_MB, "").strip()
+    return (int(said) if said and not cache_problem() else DEFAULT_CACHE_MB) * 10**6
+
+
+def cache_problem() -> str | None:
+    """What is wrong with the setting, in one sentence; None where nothing is."""
+    said = os.environ.get(CACHE_MB, "").strip()
+    if not said or (said.isascii() and said.isdigit() and len(said) < 10 and int(said) >= LEAST_CACHE_MB):
+        return None
+    return f"{CACHE_MB} is {said[:40]!r}; give a whole number of MB from {LEAST_CACHE_MB}. Until then it is {DEFAULT_CACHE_MB}."
+
+
+MAX_PARAMETERS = 130_000_000
+"""Parameters in one model: 520 MB in float32. Leaves room for GPT-2 small (124 million) and the base models of
 both papers, and nothing that would make a laptop swap."""
 
 MAX_LINK_BYTES = 8192

@@ -1,9 +1,11 @@
-"""One setting of the C library's allocator, for runs that keep what they compute."""
+"""What the app asks of the C library's allocator, which by itself serves one long program rather than many threads."""
 
 import ctypes
+import gc
+from contextlib import suppress
 from functools import lru_cache
 
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # mallopt(3)
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # mallopt(3)
 LARGEST_BLOCK = 2**30
 
 
@@ -12,10 +14,21 @@ def keep_freed_pages() -> bool:
     """Let the process keep freed memory for the next run; whether the C library could be asked (glibc can).
 
     A recorded run allocates every tensor anew. By default large blocks go back to the operating system when a capture
-    is dropped, and each page of the next one faults again: up to a fifth of a run's time.
+    is dropped, and each page of the next one faults again: up to a fifth of a run's time. All threads share one heap,
+    or each of them would keep what it has freed to itself.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # another C library: it has a policy of its own
         return False
-    return bool(mallopt(M_MMAP_THRESHOLD, LARGEST_BLOCK) and mallopt(M_TRIM_THRESHOLD, LARGEST_BLOCK))
+    return bool(mallopt(M_ARENA_MAX, 1) and mallopt(M_MMAP_THRESHOLD, LARGEST_BLOCK) and mallopt(M_TRIM_THRESHOLD, LARGEST_BLOCK))
+
+
+def give_back() -> None:
+    """Return what nobody refers to any more to the operating system, where the C library can be asked (glibc can).
+
+    Python would look for objects that refer to each other only once in thousands of page runs.
+    """
+    gc.collect()
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -216,7 +216,7 @@ def test_too_many_parameters_say_so() -> None:
     size = estimate(config, 1, 5, 5)
     assert size.parameters > limits.MAX_PARAMETERS
     assert size.problem == (
-        f"This model would have {size.parameters:,} parameters and the limit is 150,000,000: "
+        f"This model would have {size.parameters:,} parameters and the limit is {limits.MAX_PARAMETERS:,}: "
         "lower d_model, d_ff, the number of layers or the vocabulary size."
     )
 

@@ -12,12 +12,27 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import torch
 
-from tests.benchmarks import attention, crowd, forward, ledger, measure, norms, positions, recording, start, stepping, weights
+from tests.benchmarks import (
+    attention,
+    cold,
+    crowd,
+    forward,
+    ledger,
+    measure,
+    memory,
+    norms,
+    positions,
+    recording,
+    start,
+    stepping,
+    weights,
+)
 from tests.browser.conftest import find_browser
 
 BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "ledger": ledger, "positions": positions,
-              "attention": attention, "norms": norms, "weights": weights, "start": start,
-              "crowd": crowd}  # fmt: skip
+              "attention": attention, "norms": norms, "weights": weights, "start": start, "cold": cold,
+              "crowd": crowd,
+              "memory": memory}  # fmt: skip
 IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start")
 
 

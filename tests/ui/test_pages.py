@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import by_name, components
 from viz_core.config import CHOICES
-from viz_core.limits import MAX_CAPTURE_BYTES, megabytes
+from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
 from viz_core.presets import PRESETS
 from viz_core.stages import stages, tour
 from viz_core.ui.setup import BY_FIELD, Setup, from_link, with_preset
@@ -401,7 +401,7 @@ def test_too_large_a_model_is_not_built(open_at: Open, page: str, monkeypatch: p
     ran: list[Any] = []
     monkeypatch.setattr("viz_core.ui.cache.cached_run", lambda *given: ran.append(given))
     at = sound(open_at(page, n_heads="16", d_model="1024", d_ff="4096", n_encoder_layers="48"))
-    assert "parameters and the limit is 150,000,000: lower d" in said(at).replace("\\", "")
+    assert f"parameters and the limit is {MAX_PARAMETERS:,}: lower d" in said(at).replace("\\", "")
     assert by_name(at.select_slider, "n_encoder_layers").value == 48  # and it can be turned back
     assert not ran and not any("parameters, untrained" in c.value for c in at.caption)
 

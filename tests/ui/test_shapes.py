@@ -22,6 +22,7 @@ from viz_core.run import build, run
 from viz_core.text import Tokenizer
 from viz_core.ui import shapes
 from viz_core.ui.setup import Setup, from_link
+from viz_core.ui.table import Filter
 from viz_core.ui.views import LEDGER_COLUMNS
 from viz_core.weights.card import Card
 
@@ -56,6 +57,11 @@ def sent(at: AppTest) -> dict[str, Any]:
     """What the table was given, its text read."""
     (data,) = [data for c in at.get("bidi_component") if "table" in (data := json.loads(c.proto.json or "{}"))]
     return data | json.loads(data["table"])
+
+
+def told(at: AppTest) -> Filter:
+    """The filter that the table was given."""
+    return Filter(**{name: sent(at)[name] for name in Filter.__slots__})
 
 
 def rows(at: AppTest) -> dict[str, dict[str, Any]]:
@@ -136,13 +142,13 @@ def test_statistics_are_the_runs(open_shapes: Any) -> None:
 
 def test_the_filter_of_a_link_reaches_the_table(open_shapes: Any) -> None:
     at = open_shapes(**tiny(shapes_filter="<b>$x$ scores", shapes_block="Decoder layer 0", shapes_part="attention"))
-    assert sent(at)["filter"] == {"text": "<b>$x$ scores", "block": "Decoder layer 0", "part": "attention"}
+    assert told(at) == Filter("<b>$x$ scores", "Decoder layer 0", "attention")
     assert not at.warning and not at.info
 
 
 def test_a_block_or_part_that_is_not_there_is_named(open_shapes: Any) -> None:
     at = open_shapes(**tiny(shapes_block="Encoder layer 9", shapes_part="`*magic*`"))
-    assert sent(at)["filter"] == {"text": "", "block": "all", "part": "all"}
+    assert told(at) == Filter()
     assert [i.value for i in at.info] == [
         "This model has no block ` Encoder layer 9 `: all are shown.",
         "This model has no part `` `*magic*` ``: all are shown.",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from viz_core.config import TransformerConfig
-from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
+from viz_core.limits import CACHE_MB, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes, megabytes
 from viz_core.stages import Stage, plan, stages
 
 
@@ -127,6 +127,11 @@ def estimate(config: TransformerConfig, batch: int, source_len: int, target_len:
         problem = (
             f"This run would record {megabytes(size)} and the limit is {megabytes(MAX_CAPTURE_BYTES)}: "
             f"lower {_remedy(table)}."
+        )
+    elif (both := 4 * count + size) > cache_bytes():
+        problem = (
+            f"This model and what it would record take {megabytes(both)} together, and this server keeps at most "
+            f"{megabytes(cache_bytes())} ({CACHE_MB}): lower {_remedy(table)}, or choose a smaller model."
         )
     return Estimate(count, size, problem)
 

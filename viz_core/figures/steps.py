@@ -112,7 +112,7 @@ def _labels(
     return None if tokens is None else tuple(map(visible, tokens))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def vocabulary(tokenizer: AnyTokenizer) -> tuple[str, ...]:
     """The names of all ids, as they are shown."""
     return tuple(visible(tokenizer.decode(i)) for i in range(tokenizer.vocab_size))

@@ -181,3 +181,13 @@ def _written(dark: bool) -> dict[str, Any]:
     """The template as it travels."""
     written: dict[str, Any] = template(dark).to_plotly_json()
     return written
+
+
+def every_part() -> go.Figure:
+    """One of each kind of trace and part that the app's figures have. Plotly imports each when it is first made."""
+    x = np.ones(1)
+    figure = go.Figure([go.Bar(x=x, y=x, marker_line_width=1), go.Scatter(x=x, y=x, line_width=1)])
+    figure.update_layout(template=template(), title_font_size=1, xaxis_title_font_size=1, yaxis_title_font_size=1)
+    figure.add_annotation(font_size=1)
+    figure.add_shape(line_width=1)
+    return figure

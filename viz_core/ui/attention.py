@@ -588,7 +588,7 @@ def _keep_after(name: str) -> None:
 def _break(lab: Lab, capture: Capture, available: Sequence[Kind], at: At) -> None:
     """Switch off heads, the scale, or change the temperature; what follows, beside the intact run."""
     from viz_core.experiments.ablation import Breakage, break_run
-    from viz_core.ui.cache import runs
+    from viz_core.ui.cache import run_cost, runs
 
     off = _break_controls(lab.config, available, at)
     breakage = Breakage(off, view("att_unscaled"), view("att_temperature"))
@@ -597,7 +597,8 @@ def _break(lab: Lab, capture: Capture, available: Sequence[Kind], at: At) -> Non
         return
     batch, model = lab.batch, lab.model()
     assert batch is not None
-    broken = runs().get(("broken", _key(lab), breakage), lambda: break_run(model, batch, breakage, lab.setup.seed))
+    cost = run_cost(lab.config, batch)
+    broken = runs().get(("broken", _key(lab), breakage), lambda: break_run(model, batch, breakage, lab.setup.seed), *cost)
     a, b = (figures.head_panel(c, at.kind, at.layer, at.head, at.item, "weights", at.colour) for c in (capture, broken))
     picking(figures.compared(a, b, ("Intact", "Broken")), "att_broken")
     if (at.path, at.head) in off:

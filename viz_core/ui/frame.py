@@ -19,7 +19,7 @@ from viz_core.analysis.counts import Estimate, estimate
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS
+from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS, cache_problem
 from viz_core.presets import PRESETS
 from viz_core.text import AnyTokenizer, TokenizerKind
 from viz_core.ui.safe import code, escaped, few, words
@@ -49,6 +49,7 @@ from viz_core.ui.setup import (
 )  # fmt: skip
 from viz_core.ui.tab import tab
 from viz_core.ui.views import FOLDS
+from viz_core.ui.warm import all_imported, cards_read, home_imported
 from viz_core.ui.widgets import TOUCHED, chosen_meanwhile, touch, widget, widget_value
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.huggingface import hub_card, hub_is_open, problems
@@ -57,8 +58,8 @@ if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch
 
-# torch takes over a second to import. What needs it imports it where it is used, so that the first visitor's browser
-# builds the sidebar and the title meanwhile.
+# torch takes over a second to import. `viz_core.ui.warm` imports it, and all else that is large, after the sidebar and
+# the title are sent; so what needs any of it imports it where it is used.
 
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 MAX_NAMED = 6  # unknown words, words that share an id, faults of a link: how many of each are named one by one
@@ -133,6 +134,7 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
     chosen = st.navigation(list(pages.values()))
     if ARRIVED not in st.session_state:
         _begin_again()
+    cards_read()
     _adopt_link(chosen.title, tab(*_left_out()))
     _sidebar()
     if settle := st.session_state.get(SETTLE, {}).get(chosen.url_path):
@@ -167,8 +169,11 @@ def _icon() -> Image.Image:
     return icon.resize((32, 32), Image.Resampling.NEAREST)
 
 
-def open_page(question: str, lead: str = "") -> Lab:
-    """First line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line."""
+def open_page(question: str, lead: str = "", imported: Callable[[], None] = all_imported) -> Lab:
+    """First line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line.
+
+    imported: waits for what the page imports, once title and lead are on their way; only then may the page import it.
+    """
     if not st.session_state.get(SHELL):
         _begin_again()
     st.title(question, anchor=False)
@@ -179,6 +184,7 @@ def open_page(question: str, lead: str = "") -> Lab:
         st.warning(_paragraphs([f"The link says {code(written)}, which {fault}." for written, fault in faults]))
     for note in st.session_state.pop(NOTES, []):
         st.info(note)
+    imported()
     attempt = _run(setup)
     return Lab(setup, attempt.capture, attempt.batch)
 
@@ -200,6 +206,7 @@ def present() -> Lab:
 
 def lab_of(setup: Setup) -> Lab:
     """Another setup and its run, to compare with."""
+    all_imported()
     attempt = _attempt(setup)
     return Lab(setup, attempt.capture, attempt.batch)
 
@@ -384,6 +391,7 @@ def _all_switches() -> None:
 
 
 def _devices() -> list[str]:
+    home_imported()
     import torch
 
     return [d for d in DEVICES if d != "cuda" or torch.cuda.is_available()]
@@ -511,6 +519,8 @@ def _run(setup: Setup) -> Attempt:
         st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text {stays}.")
     if attempt.problem:
         st.warning(escaped(attempt.problem))
+    if problem := cache_problem():
+        st.info(escaped(problem))
     if broken := _broken():
         st.info(_paragraphs([escaped(f"Weights that cannot be read: {one}") for one in broken]))
     if attempt.capture and attempt.size:

@@ -154,6 +154,14 @@ def _key(lab: Lab, *more: Hashable) -> Hashable:
     return run_key(lab.setup.weights, lab.config, lab.batch, lab.setup.seed, lab.setup.device), *more
 
 
+def _cost(lab: Lab) -> tuple[float, int]:
+    """Seconds and bytes of one more run of these sentences."""
+    from viz_core.ui.cache import run_cost
+
+    assert lab.batch is not None
+    return run_cost(lab.config, lab.batch)
+
+
 def _no_padding_here(capture: Capture, kind: Kind, item: int) -> bool:
     """Whether the sentence in focus has no padding that its attention could meet."""
     return all(real(capture, side, item).all() for side in sides(kind))
@@ -245,7 +253,8 @@ def _conventions(lab: Lab, capture: Capture, at: At) -> None:
     from viz_core.ui.cache import cached_result
 
     path = module(at.kind, 0)
-    found = cached_result("mask forms", _key(lab, path), lambda: agreement(lab.model(), _batch(lab), path, lab.setup.seed))
+    seed = lab.setup.seed
+    found = cached_result("mask forms", _key(lab, path), lambda: agreement(lab.model(), _batch(lab), path, seed), *_cost(lab))
     said = []
     if found.mha is not None:
         said.append(f"torch.nn.MultiheadAttention, with the parameters of this attention, was given this mask as bool and as float "
@@ -270,7 +279,7 @@ def _batch(lab: Lab) -> "Batch":
 def _effect(lab: Lab, capture: Capture, at: At) -> None:
     """One head's weights with a mask and without it, from two runs with the same parameters."""
     from viz_core.experiments.masking import masked_run, switch
-    from viz_core.ui.cache import runs
+    from viz_core.ui.cache import run_cost, runs
 
     name = _switch(lab, at)
     layer, head = _layer_head(lab, at)
@@ -278,7 +287,8 @@ def _effect(lab: Lab, capture: Capture, at: At) -> None:
 
     def run(on: bool) -> Capture:
         config = switch(lab.config, name, on)
-        return runs().get(("masked", _key(lab), config), lambda: masked_run(model, batch, config, lab.setup.seed))
+        cost = run_cost(config, batch)
+        return runs().get(("masked", _key(lab), config), lambda: masked_run(model, batch, config, lab.setup.seed), *cost)
 
     on, off = run(True), run(False)
     a, b = (head_panel(c, at.kind, layer, head, at.item) for c in (on, off))
@@ -355,7 +365,7 @@ def _leak(lab: Lab, capture: Capture, at: At) -> None:
                 "the future leaks, and a model learns to copy its answers.")  # fmt: skip
     place, id = _exchange(lab, capture, at, side)
     model, batch = lab.model(), _batch(lab)
-    found = cached_result("mask leak", _key(lab, at.item, place, id), lambda: leak(model, batch, at.item, place, id))
+    found = cached_result("mask leak", _key(lab, at.item, place, id), lambda: leak(model, batch, at.item, place, id), *_cost(lab))
     if not (np.isfinite(found.moved).all() and np.isfinite(found.moved_free).all()):
         raise ValueError("Some outputs of this sentence are no numbers, so nothing can be compared; Empty rows shows where NaN "
                          "comes from.")  # fmt: skip
@@ -418,8 +428,8 @@ def _turns(lab: Lab, capture: Capture, at: At, side: Side, tokens: Sequence[str]
         raise ValueError(f"There are {len(tokens)} tokens, and at most {MOST_TURNS} are exchanged in turn: shorten the sentence.")
     others = _others(lab, capture, at, side)
     model, batch = lab.model(), _batch(lab)
-    on = cached_result("mask reach", _key(lab, at.item, True), lambda: reach(model, batch, at.item, others, True))
-    off = cached_result("mask reach", _key(lab, at.item, False), lambda: reach(model, batch, at.item, others, False))
+    on = cached_result("mask reach", _key(lab, at.item, True), lambda: reach(model, batch, at.item, others, True), *_cost(lab))
+    off = cached_result("mask reach", _key(lab, at.item, False), lambda: reach(model, batch, at.item, others, False), *_cost(lab))
     st.markdown("**A row is the token that was exchanged, a column the output that moved.** Under a causal mask the cells left of "
                 "the diagonal are 0: what comes later reaches no output before it.")  # fmt: skip
     picking(figures.reach_panels(on, off, tokens), "mask_reach")
@@ -440,7 +450,8 @@ def _empty(lab: Lab, capture: Capture, at: At) -> None:
         raise ValueError(f"Sentence {at.item + 1} has no padded {asks} token, so every row sees something: take two sentences of "
                          "different lengths, and of them the shorter one.")  # fmt: skip
     model, batch, path = lab.model(), _batch(lab), module(at.kind, 0)
-    found = cached_result("mask empty", _key(lab, path, at.item), lambda: empty_rows(model, batch, path, at.item, lab.setup.seed))
+    seed, cost = lab.setup.seed, _cost(lab)
+    found = cached_result("mask empty", _key(lab, path, at.item), lambda: empty_rows(model, batch, path, at.item, seed), *cost)
     if not found.empty.any():
         raise ValueError(f"{asks.capitalize()} padding is not masked in this model, so its rows see something: turn on Mask {asks} "
                          "padding under All switches.")  # fmt: skip
@@ -448,7 +459,7 @@ def _empty(lab: Lab, capture: Capture, at: At) -> None:
     _, head = _layer_head(lab, at, layers=False)
     row = int(np.nonzero(found.empty)[0][0])
     _treatments(capture, asks, at, found, row, head)
-    going = cached_result("mask spread", _key(lab, asks, at.item), lambda: spread(model, batch, asks, at.item, lab.setup.seed))
+    going = cached_result("mask spread", _key(lab, asks, at.item), lambda: spread(model, batch, asks, at.item, seed), *cost)
     st.markdown("#### How NaN spreads\n\nThe length of each token's vector, layer by layer, with rows left as −∞ makes them and "
                 f"with this app's rule. {_spread_words(going, lab.config.has_cross_attention and asks == 'target')}")  # fmt: skip
     tokens = figures.labels(capture, asks, at.item)

@@ -4,7 +4,6 @@ The comparisons run an untrained stack on the typed words, shared in the store o
 is held, and nothing is computed again.
 """
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.counts import estimate, flops, parameters
+from viz_core.analysis.counts import estimate, flops
 from viz_core.analysis.norms import (
     Curve,
     MeanField,
@@ -104,15 +103,22 @@ class Compared:
 
         return run_key("untrained", self.config, self.batch, self.lab.setup.seed, self.lab.setup.device)
 
+    @property
+    def cost(self) -> tuple[float, int]:
+        """Seconds and bytes of one placement, the model that is drawn for it included."""
+        from viz_core.ui.cache import model_cost, run_cost
+
+        (to_draw, weights), (to_run, recorded) = model_cost(self.config), run_cost(self.config, self.batch)
+        return to_draw + to_run, weights + recorded
+
     def model(self, name: str = "pre") -> "Transformer":
         """The model in one placement, shared by all visitors: to draw its weights costs more than to run it."""
         from viz_core.experiments.norms import placed
         from viz_core.run import build
-        from viz_core.ui.cache import models
+        from viz_core.ui.cache import model_cost, models
 
         config, seed, device = self.config, self.lab.setup.seed, self.lab.setup.device
-        _use_threads(config)
-        pre = models().get(("compared", config, seed, device), lambda: build(config, seed, device))
+        pre = models().get(("compared", config, seed, device), lambda: build(config, seed, device), *model_cost(config))
         return pre if name == "pre" else models().get(("compared", name, config, seed, device), lambda: placed(pre, name))
 
     def runs(self, names: Iterable[str]) -> dict[str, Capture]:
@@ -123,7 +129,7 @@ class Compared:
         def make(name: str) -> Capture:
             return placement(self.model(name), self.batch, name, self.lab.setup.seed)
 
-        return {name: runs().get(("placement", name, self.key), partial(make, name)) for name in names}
+        return {name: runs().get(("placement", name, self.key), partial(make, name), *self.cost) for name in names}
 
     def curves(self, names: Sequence[str], metric: Metric) -> dict[str, tuple[Sequence[Curve], Odd | None]]:
         """One metric of each placement along its depth, and where its numbers stop being numbers."""
@@ -134,16 +140,9 @@ class Compared:
         def measured(name: str) -> tuple[Sequence[Curve], Odd | None]:
             return curves(captures()[name], [metric])[metric], first_odd(captures()[name])
 
-        return {name: cached_result("norm curves", (name, metric, self.key), partial(measured, name)) for name in names}
-
-
-def _use_threads(config: TransformerConfig) -> None:
-    """As the app's own runs: a small model's arithmetic is cheaper than to wake helpers for it."""
-    import torch
-
-    from viz_core.ui.cache import SMALL
-
-    torch.set_num_threads(1 if sum(parameters(config).values()) < SMALL else os.cpu_count() or 1)
+        return {
+            name: cached_result("norm curves", (name, metric, self.key), partial(measured, name), *self.cost) for name in names
+        }
 
 
 def _compared(lab: Lab) -> Compared | None:
@@ -319,7 +318,8 @@ def _theory(lab: Lab) -> None:
         return
     settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=lab.setup.seed + i) for i in range(draws)]
     cost = sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
-    found = _when_asked("theory", (tuple(settings), compared and compared.key), cost, lambda: _run_theory(settings, compared))
+    key = tuple(settings), compared and compared.key
+    found = _when_asked("theory", key, cost, 2 * byte_count(settings[0].config), lambda: _run_theory(settings, compared))
     if found is None:
         return
     gain = ffn_gain(width, settings[0].config.ff_width)
@@ -343,7 +343,6 @@ def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> The
     typed = None if compared is None else compared.runs(["pre"])["pre"]
     found: dict[str, list[Curve]] = {"post": [], "pre": []}
     odd: dict[str, Odd | None] = {}
-    _use_threads(settings[0].config)
     for setting in settings:
         runs = paper_runs(setting, typed)
         for name, capture in runs.items():
@@ -442,7 +441,8 @@ def _gradients(lab: Lab) -> None:
         st.subheader("The last layer against depth", anchor=False)
         width, seed = view("norm_width"), lab.setup.seed
         cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
-        found = _when_asked("last layer", (width, batches, seed), cost, partial(_last_layer, width, batches, seed))
+        most = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)
+        found = _when_asked("last layer", (width, batches, seed), cost, most, partial(_last_layer, width, batches, seed))
         if found is not None:
             _theorem(np.array(DEPTHS), found, width, batches)
 
@@ -453,7 +453,7 @@ def _by_layer(c: Compared, batches: int) -> None:
     rows, tokens = c.batch.ids[side].shape
     cost = 2 * 3 * batches * flop_count(c.config, rows, tokens)
     try:
-        found = _when_asked("gradients", (c.key, batches), cost, lambda: _layer_gradients(c, batches))
+        found = _when_asked("gradients", (c.key, batches), cost, 2 * c.cost[1], lambda: _layer_gradients(c, batches))
     except ValueError as error:  # one sentence: what is wrong, what to do
         st.warning(escaped(str(error)))
         return
@@ -493,9 +493,8 @@ def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
 
 
 def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
-    from viz_core.experiments.norms import DEPTHS, Setting, last_layer_gradients
+    from viz_core.experiments.norms import last_layer_gradients
 
-    _use_threads(Setting(depth=max(DEPTHS), width=width).config)
     return last_layer_gradients(width, batches=batches, seed=seed)
 
 
@@ -525,14 +524,22 @@ def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
     return sum(flops(plan(config, rows, *sides)).values())
 
 
-def _when_asked(what: str, key: Hashable, cost: float, make: Callable[[], T]) -> T | None:
+def byte_count(config: TransformerConfig) -> int:
+    """Bytes of an encoder of the paper's setting and of what a run of it records."""
+    from viz_core.experiments.norms import SENTENCES, TOKENS
+
+    size = estimate(config, SENTENCES, TOKENS, 0)
+    return 4 * size.parameters + size.capture_bytes
+
+
+def _when_asked(what: str, key: Hashable, cost: float, nbytes: int, make: Callable[[], T]) -> T | None:
     """What is held or cheap is shown at once; what costs more, behind a button that says how much. None until it is asked."""
-    from viz_core.ui.cache import cached_result
+    from viz_core.ui.cache import FLOPS, cached_result
 
     if cost > UNASKED and st.session_state.get(ASKED, {}).get(what) != key:
         st.button(f"Measure: about {cost / 1e9:,.0f} billion operations", key=f"norm_ask_{what}", on_click=_ask, args=(what, key))
         return None
-    return cached_result(f"norms {what}", key, make)
+    return cached_result(f"norms {what}", key, make, cost / FLOPS, nbytes)
 
 
 def _ask(what: str, key: Hashable) -> None:

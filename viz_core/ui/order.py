@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 BUTTONS = {"swap": "Swap two words", "shuffle": "Shuffle", "prepend": "Prepend a word", "past": "Go past the table",
            "longer": "Go on longer than trained"}  # fmt: skip
+SECONDS = 4.0  # that three models need to read all held-out sentences, roughly
 
 
 def experiments(lab: Lab) -> None:
@@ -215,7 +216,7 @@ def _longer(lab: Lab) -> None:
     else:
         step = view_widget(st.select_slider, "pos_row_of", "Sentences in a row")
     found: Longer = cached_result(
-        "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary)
+        "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
     )
     st.markdown(f"Three trained translators, alike but for their positions, read {READ} held-out sentences of their grammar. "
                 f"In training every sentence began at place 0; the longest of the first {LEARNT:,} has {found.trained} "

@@ -24,7 +24,7 @@ def proof_line(lab: Lab) -> None:
 @st.fragment
 def _line() -> None:
     from viz_core.experiments.proof import prove
-    from viz_core.ui.cache import cached_result, run_key
+    from viz_core.ui.cache import cached_result, run_cost, run_key
 
     lab = present()
     if lab.capture is None or lab.batch is None:
@@ -35,7 +35,7 @@ def _line() -> None:
         st.button("Check this run against torch", icon=":material/rule:", key="proof_ask", on_click=_ask, args=(key,),
                   help="Computes it once more with torch's own layers and the same weights.")  # fmt: skip
     else:
-        _show(cached_result("proof", key, lambda: prove(model, batch, capture)))
+        _show(cached_result("proof", key, lambda: prove(model, batch, capture), *run_cost(lab.config, batch)))
     write_link()
 
 

@@ -79,7 +79,7 @@ class View {
     }, pause);
   }
 
-  show({ table, filter, marked }) {
+  show({ table, marked, ...filter }) {
     if (this.table !== table) this.draw(JSON.parse((this.table = table)));
     const told = asKey(filter), answered = this.pending.lastIndexOf(told);
     if (answered >= 0) this.pending.splice(0, answered + 1);

@@ -99,6 +99,7 @@ def ledger_table(
         if isinstance(name := said("open"), str):
             on_open(name)
 
-    data = {"table": table, "filter": asdict(filter), "marked": only_marked}
+    # Side by side: Streamlit imports pandas to see whether a dict is a table.
+    data = {"table": table, "marked": only_marked} | asdict(filter)
     result: Any = _COMPONENT(key=key, data=data, on_filter_change=filtered, on_open_change=opened)
     return isinstance(result, Mapping) and bool(result.get("open"))

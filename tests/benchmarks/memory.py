@@ -1,0 +1,86 @@
+"""What a server's process holds after a thousand random links, and after a thousand more."""
+
+import asyncio
+import random
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from urllib.parse import urlencode
+
+from tests.benchmarks.measure import Result
+from tests.benchmarks.servers import launched
+from tests.browser.conftest import await_health
+from tests.visitor import PAGES, Visitor
+from viz_core.presets import PRESETS
+from viz_core.ui.setup import BY_FIELD, MAX_SEED
+from viz_core.ui.views import VIEWS
+from viz_core.weights.catalogue import catalogue
+
+BAR = 1200.0  # MB of the whole process
+AT_ONCE, STAY = 4, 25  # visitors, and links that each of them opens in one tab
+WORDS = ("the", "a", "cat", "dog", "man", "woman", "sat", "on", "mat", "big", "red", "small", "book", "was", "猫", "狗", "女人")
+PREFIX = {"positions": "pos", "attention": "att", "masks": "mask", "norms": "norm", "shapes": "shapes", "documents": "documents"}
+SIZES = ("n_heads", "d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "source_vocab_size", "target_vocab_size", "position",
+         "norm", "architecture", "init")  # fmt: skip
+
+
+def measure(small: bool) -> Iterator[Result]:
+    links = 40 if small else 1000
+    with launched("app.py") as (url, process, log):
+        await_health(url, process, log)
+        rest = iter(random_links(13))
+        for name in ("first", "next"):
+            answers = asyncio.run(opened(url, list(islice(rest, links))))
+            now, most = (resident(process.pid, what) for what in ("VmRSS", "VmHWM"))
+            setting = f"{links} random links, {AT_ONCE} visitors; at most {most:.0f} MB until now; {answers} runs of a page"
+            yield Result(f"memory after the {name}", now, None if small else BAR, (now, most), "MB", setting)
+        if "Traceback" in log.read_text():
+            raise RuntimeError(log.read_text()[-4000:])
+
+
+def random_links(seed: int) -> Iterator[tuple[str, str]]:
+    """Pages and queries without end: every page and section, presets and weights, sizes from the smallest to the largest."""
+    rng = random.Random(seed)
+    offered = {field: list(BY_FIELD[field].options(PRESETS["000"].config)) for field in SIZES}
+    while True:
+        page = rng.choice(PAGES)
+        said: dict[str, object] = {"seed": rng.randrange(MAX_SEED)} if rng.random() < 0.5 else {}
+        if rng.random() < 0.4:
+            said["weights"] = rng.choice(list(catalogue()))
+        else:
+            said["preset"] = rng.choice(list(PRESETS))
+            said |= {field: rng.choice(offered[field]) for field in rng.sample(SIZES, rng.choice((0, 0, 1, 2, 4, 7)))}
+        for view in VIEWS:
+            often = 0.6 if "section" in view.name else 0.2
+            if view.name.split("_")[0] == PREFIX.get(page) and view.options and rng.random() < often:
+                values = rng.sample(list(view.options), min(3, len(view.options))) if view.many else rng.choice(view.options)
+                said[view.name] = view.write(values)
+        most = rng.choice((6, 12, 12, 40, 200, 1000))
+        for side in ("source", "target"):
+            rows = rng.choice((1, 1, 1, 2, 8)) if most < 100 else 1
+            said[side] = "\n".join(" ".join(rng.choices(WORDS, k=rng.randint(1, most))) for _ in range(rows))
+        yield page, urlencode(said)
+
+
+async def opened(url: str, links: list[tuple[str, str]]) -> int:
+    """Open them all, a few visitors at once, each in a new tab now and then; how many were answered."""
+    waiting, answered = iter([links[i : i + STAY] for i in range(0, len(links), STAY)]), 0
+
+    async def visits() -> None:
+        nonlocal answered
+        for batch in waiting:
+            async with Visitor(url) as visitor:
+                for page, query in batch:
+                    answer = await visitor.opens(page, query)
+                    if answer.exceptions:
+                        raise RuntimeError(f"{page}?{query[:1000]}: {answer.exceptions}")
+                    answered += 1
+
+    await asyncio.gather(*(visits() for _ in range(AT_ONCE)))
+    return answered
+
+
+def resident(pid: int, what: str) -> float:
+    """MB (10⁶ bytes) of a process: "VmRSS" now, "VmHWM" at most."""
+    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(f"{what}:"))
+    return int(line.split()[1]) * 1024 / 1e6

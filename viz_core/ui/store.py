@@ -1,0 +1,244 @@
+"""What visitors share, bounded as one: how much is kept, and how many make something at once. No Streamlit in here."""
+
+import os
+import sys
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from viz_core.memory import give_back
+
+T = TypeVar("T")
+JOBS = max(2, os.cpu_count() or 1)  # made at once
+HEAVY = 0.3  # seconds: longer jobs leave one place to the others
+WATCHED = 10**6  # bytes of a thing that is counted after it has left, while it is in use
+SPARE = 48 * 10**6  # bytes that have been freed since the last ones were returned
+POLL = 0.1  # seconds between two looks whether a waiting visitor is still there
+NOTHING = object()
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """Something to be made. It comes before all that were asked for `seconds` after it, and so do long ones in the end."""
+
+    key: Hashable
+    asked: float
+    seconds: float
+    nbytes: int
+
+    @property
+    def rank(self) -> float:
+        return self.asked + self.seconds
+
+    @property
+    def heavy(self) -> bool:
+        return self.seconds > HEAVY
+
+
+Sizes = Callable[[Any], Iterable[tuple[int, int]]]
+
+
+class Store:
+    """A thread-safe cache of a bounded number of bytes: what was used least recently leaves first.
+
+    Who asks for something that is not there makes it, when there is a place. `jobs` at most are made at once, short
+    ones first, and long ones never take the last place. Several who ask for the same thing wait for one making of it;
+    where that fails or is interrupted, one of the others makes it. `look` is called now and then by whoever waits, and
+    may raise to leave. A job may ask for other things: they are made in its place.
+    """
+
+    def __init__(
+        self, limit: int, jobs: int = JOBS, *, look: Callable[[], object] = lambda: None,
+        clock: Callable[[], float] = time.monotonic, sizes: Sizes | None = None,
+    ) -> None:  # fmt: skip
+        self._limit, self._jobs, self._look, self._clock, self._sizes = limit, jobs, look, clock, sizes or weigh
+        self._held: OrderedDict[Hashable, tuple[Any, Mapping[int, int]]] = OrderedDict()
+        self._holders: dict[int, int] = {}  # address → how many of the held things share these bytes
+        self._bytes = self._freed = 0
+        self._used: dict[int, tuple[weakref.ref[Any], int]] = {}  # what has left, but somebody still looks at it; its bytes
+        self._changed = threading.Condition()
+        self._waiting: list[Job] = []
+        self._working: list[Job] = []  # one a place
+        self._making: dict[Hashable, Job] = {}  # those, and what they asked for
+        self._here = threading.local()
+
+    def get(self, key: Hashable, make: Callable[[], T], seconds: float = 0.0, nbytes: int = 0) -> T:
+        """The held thing, or a new one. seconds, nbytes: what it will take, roughly. One above the limit is not held."""
+        inside = getattr(self._here, "inside", False)
+        job = Job(key, self._clock(), seconds, nbytes)
+        held = self._begun_inside(job) if inside else self._held_or_begun(job)
+        if held is not NOTHING:
+            return held
+        try:
+            self._here.inside = True
+            self._return_freed()
+            torch.set_num_threads(1)  # of this thread: as many jobs as there are cores run beside one another
+            thing = make()
+            self._keep(job, thing)
+            return thing
+        finally:
+            self._here.inside = inside
+            self._ended(job)
+
+    def _held_or_begun(self, job: Job) -> Any:
+        """What is held under the job's key; NOTHING once it is this thread's turn to make it."""
+        with self._changed:
+            if (held := self._find(job.key)) is not NOTHING:
+                return held
+            self._waiting.append(job)
+        try:
+            while True:
+                with self._changed:
+                    if (held := self._find(job.key)) is not NOTHING:
+                        return held
+                    if self._next() is job:
+                        self._working.append(job)
+                        self._begin(job)
+                        return NOTHING
+                    self._changed.wait(POLL)
+                self._look()
+        finally:
+            with self._changed:
+                self._waiting.remove(job)
+                self._changed.notify_all()
+
+    def _begun_inside(self, job: Job) -> Any:
+        """The same for what a job asks for: in its place, and without a look, for what has begun is for others too."""
+        with self._changed:
+            while (held := self._find(job.key)) is NOTHING and job.key in self._making:
+                self._changed.wait()
+            if held is NOTHING:
+                self._begin(job)
+            return held
+
+    def _find(self, key: Hashable) -> Any:
+        if key not in self._held:
+            return NOTHING
+        self._held.move_to_end(key)
+        return self._held[key][0]
+
+    def _next(self) -> Job | None:
+        """Who may begin: the first in rank for whom there is a place. One that lacks memory is waited for."""
+        if len(self._working) >= self._jobs:
+            return None
+        many = sum(job.heavy for job in self._working) >= self._jobs - 1
+        for job in sorted(self._waiting, key=lambda job: job.rank):
+            if job.key in self._making or (job.heavy and many):
+                continue
+            return job if not self._working or self._taken() + job.nbytes <= self._limit else None
+        return None
+
+    def _begin(self, job: Job) -> None:
+        self._making[job.key] = job
+        self._fit()
+
+    def _ended(self, job: Job) -> None:
+        with self._changed:
+            del self._making[job.key]
+            if job in self._working:
+                self._working.remove(job)
+            self._changed.notify_all()
+        self._return_freed()
+
+    def _return_freed(self) -> None:
+        with self._changed:
+            much = self._freed > SPARE
+            self._freed *= not much
+        if much:
+            give_back()
+
+    def _taken(self) -> int:
+        """Bytes that letting go of what is held cannot free: of what is being made, and of what has left but is in use."""
+        return sum(job.nbytes for job in self._making.values()) + sum(size for _, size in list(self._used.values()))
+
+    def _keep(self, job: Job, thing: object) -> None:
+        parts = dict(self._sizes(thing))
+        with self._changed:
+            job.nbytes, self._freed = 0, self._freed + job.nbytes  # as much again was in use for a moment
+            if sum(parts.values()) > self._limit:
+                self._freed += sum(parts.values())
+                return
+            self._held[job.key] = (thing, parts)
+            for address, size in parts.items():
+                self._bytes += size * (address not in self._holders)
+                self._holders[address] = self._holders.get(address, 0) + 1
+            self._fit()
+
+    def _fit(self) -> None:
+        """Let go of the oldest until all fits: what is held, in use, and being made."""
+        while self._held and self._bytes + self._taken() > self._limit:
+            _, (thing, parts) = self._held.popitem(last=False)
+            left = 0
+            for address, size in parts.items():
+                self._holders[address] -= 1
+                if not self._holders[address]:
+                    del self._holders[address]
+                    left += size
+            self._bytes -= left
+            self._freed += left
+            self._watch(thing, left)
+            del thing
+
+    def _watch(self, thing: Any, size: int) -> None:
+        """Count what has left for as long as anybody refers to it; small things are not worth it, and some do not tell."""
+        if size >= WATCHED:
+            with suppress(TypeError):
+                seen = weakref.ref(thing, self._gone)
+                self._used[id(seen)] = seen, size
+
+    def _gone(self, thing: "weakref.ref[Any]") -> None:
+        self._used.pop(id(thing), None)  # by any thread at any time: one step, without a lock
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is held; what several things share counts once."""
+        with self._changed:
+            return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+def weigh(thing: object) -> Iterator[tuple[int, int]]:
+    """(address, bytes) of all that a thing holds: arrays, tensors, text, and whatever contains them; each address once.
+
+    A view counts as the whole array that it keeps alive. Classes, modules and functions belong to everybody.
+    """
+    seen: set[int] = set()
+    todo = [thing]
+    while todo:
+        x = todo.pop()
+        while isinstance(x, np.ndarray) and x.base is not None:
+            x = x.base
+        storage = x.untyped_storage() if isinstance(x, torch.Tensor) else None
+        address = id(x) if storage is None else storage.data_ptr()
+        if address in seen or isinstance(x, SHARED):
+            continue
+        seen.add(address)
+        yield address, sys.getsizeof(x) if storage is None else storage.nbytes()
+        todo.extend(_parts(x) if storage is None else ())
+
+
+SHARED = (type, NoneType, bool, FunctionType, MethodType, BuiltinFunctionType, ModuleType)
+
+
+def _parts(x: Any) -> Iterator[Any]:
+    """What an object refers to."""
+    if isinstance(x, torch.nn.Module):
+        yield from (*x.parameters(), *x.buffers())
+    elif isinstance(x, Mapping):
+        yield from (*x.keys(), *x.values())
+    elif isinstance(x, (list, tuple, set, frozenset)):
+        yield from x
+    else:
+        yield from getattr(x, "__dict__", {}).values()
+        yield from (getattr(x, name) for name in getattr(type(x), "__slots__", ()) if hasattr(x, name))

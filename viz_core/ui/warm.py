@@ -1,0 +1,56 @@
+"""What is slow to import, imported once and by one thread, whoever comes first and however many come at once.
+
+Python locks each module by itself while it is imported. That is not enough for packages whose modules import one
+another or look into `sys.modules`: threads that begin at different ends see each other's half of them. So nothing but
+`viz_core.ui.frame` is imported by a page before it has been here. Home comes first to most visitors, and needs less.
+"""
+
+import gc
+from importlib import import_module
+
+import streamlit as st
+
+from viz_core.memory import keep_freed_pages
+from viz_core.weights.catalogue import catalogue
+
+FOR_HOME = (
+    "torch", "safetensors.torch", "viz_core.run", "viz_core.weights.checkpoint", "viz_core.weights.subword",
+    "viz_core.ui.cache", "viz_core.ui.home",
+)  # fmt: skip
+# What the others import: Streamlit when it shows a table or a chart, then our own modules.
+FOR_ALL = (
+    "pandas", "pyarrow.pandas_compat", "pyarrow.vendored.version", "streamlit.dataframe.lazy_df_adapters", "numpy.ma",
+    "plotly.tools",
+    *(f"viz_core.ui.{page}" for page in ("steps", "proof", "attention", "masks", "positions", "norms", "normalising", "shapes",
+                                         "documents")),
+    *(f"viz_core.experiments.{name}" for name in ("ablation", "longer", "masking", "normalising", "norms", "order", "proof")),
+)  # fmt: skip
+
+
+# Streamlit's cache holds a lock while it computes: the first thread imports, the others wait for it, and whoever comes
+# later passes in microseconds. `tests/ui/test_cold.py` finds a module that is missing in a list.
+@st.cache_resource(show_spinner=False)
+def cards_read() -> None:
+    """Return once the weights that there are to choose from have been looked at: what the sidebar needs."""
+    catalogue()
+
+
+@st.cache_resource(show_spinner=False)
+def home_imported() -> None:
+    """Return once all that Home needs is there."""
+    keep_freed_pages()
+    for name in FOR_HOME:
+        import_module(name)
+
+
+@st.cache_resource(show_spinner=False)
+def all_imported() -> None:
+    """Return once all that any page, section or change needs is there."""
+    home_imported()
+    for name in FOR_ALL:
+        import_module(name)
+    from viz_core.figures.theme import every_part
+
+    every_part().to_json()
+    gc.collect()
+    gc.freeze()  # what has been imported stays: no later collection looks through it
