@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 def canvas_headers(at: AppTest) -> list[dict[str, Any]]:
     """What the canvases, grids and lines of a page were given, without their numbers."""
-    found = [element.proto.bytes for element in at.get("bidi_component")]
+    found = [element.proto.bytes for element in components(at)]
     return [json.loads(data[4 : 4 + struct.unpack("<I", data[:4])[0]]) for data in found if data[4:5] == b"{"]
 
 

@@ -89,8 +89,8 @@ def test_a_canvas_has_one_picked_cell() -> None:
 
 def test_all_that_can_be_picked_and_opened_fits_a_link() -> None:
     most = {"cells": tuple((canvas, 9, 1023, 1023) for canvas in CANVASES), "open": FOLDS, "walk_mode": "tour"}
-    params, too_long = to_link(with_view(Setup(), **most))
-    assert not too_long and sum(len(k) + len(v) for k, v in params.items()) < MAX_LINK_BYTES / 4
+    params, left_out = to_link(with_view(Setup(), **most))
+    assert not left_out.name and sum(len(k) + len(v) for k, v in params.items()) < MAX_LINK_BYTES / 4
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -189,8 +189,6 @@ def test_what_opens_in_its_place_is_the_links(open_at: Open) -> None:
 
 SESSION_ONLY = {  # what a session keeps under a key of its own, and why it is in no link
     "lab_": "the frame's own: the setup itself, the link as written, and marks of the way",
-    "_in_shell": "a mark of the way into the frame",
-    "_deeplink": "a mark of the way into the frame",
     "set_": "what a widget shows, which the setup decides",
     "/memory": "the picks that a canvas knows of",
     "walk_playing": "Play: a link would walk away under its reader",
@@ -211,7 +209,8 @@ BARE = {("ui.frame", "expander"): "fold, which the link opens",
 OTHER_NAMES = {"model": "weights or preset", "walk_": "Jump boxes, which follow the stage"}  # of widgets that are no view's
 FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
          "norm_both": ("norm_token", "norm_feature")}  # fmt: skip
-COMPONENTS = {f"ui.{name}" for name in ("canvas", "clock", "curves", "diagram", "heads", "lines", "scrubber", "table")}
+STATE = ("ui.frame", "ui.tab", "ui.widgets")  # where the session is called `state`
+COMPONENTS = {f"ui.{name}" for name in ("canvas", "clock", "curves", "diagram", "heads", "lines", "scrubber", "tab", "table")}
 
 FILES = [*(ROOT / "viz_core/ui").glob("*.py"), *(ROOT / "pages").glob("*.py")]
 MODULES = {f"{path.parent.name}.{path.stem}": ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
@@ -238,7 +237,8 @@ def pattern(node: ast.expr, module: str) -> str | None:
                 values = found.value.elts if isinstance(found.value, ast.Tuple) and len(names) > 1 else [found.value]
                 if node.id in names and node.id.isupper() and len(names) == len(values):
                     return pattern(values[names.index(node.id)], module)
-        return pattern(node, "ui.frame") if module != "ui.frame" and node.id.isupper() else None  # imported from there
+        above = {"ui.frame": "ui.widgets", "ui.widgets": ""}.get(module, "ui.frame")  # where a name may be imported from
+        return pattern(node, above) if above and node.id.isupper() else None
     return None
 
 
@@ -288,11 +288,12 @@ def test_no_other_key_is_kept_in_the_session() -> None:
                 holder, keys = node.comparators[0], [node.left]
             else:
                 continue
-            if ast.unparse(holder) == "st.session_state" or (module == "ui.frame" and ast.unparse(holder) == "state"):
+            if ast.unparse(holder) == "st.session_state" or (module in STATE and ast.unparse(holder) == "state"):
                 found |= {(module, pattern(key, module) or ast.unparse(key)) for key in keys}
     assert len(found) > 20
     known = {key for key in SESSION_ONLY if key not in ("set_", "lab_", "/memory")}
-    through = {"key", "memory_key", "name", "n", "k"}  # a key that a function was given: its caller names it
+    # A key that a function was given: its caller names it.
+    through = {"key", "_key(name, shown)", "_key(name, shown, generation)", "memory_key", "name", "n", "k"}
     for module, key in sorted(found):
         fine = key in known | through or key.startswith(("lab_", "set_")) or key.endswith("/memory")
         assert fine, f"{module} keeps {key!r} in the session alone: give it a view, or name it in SESSION_ONLY"

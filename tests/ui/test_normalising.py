@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
 from tests.tolerances import FLOAT
+from tests.ui.helpers import components
 from viz_core.analysis.normalising import layer_norms
 from viz_core.figures.attention import number
 from viz_core.presets import PRESETS
@@ -73,7 +74,7 @@ def rows(at: AppTest) -> list[list[str]]:
 def panels(at: AppTest) -> dict[str, np.ndarray]:
     """Title → the values that were sent, of every canvas on the page."""
     found = {}
-    for component in at.get("bidi_component"):
+    for component in components(at):
         data = component.proto.bytes
         size = int.from_bytes(data[:4], "little")
         for p in json.loads(data[4 : 4 + size])["panels"]:

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
 
 from tests.tolerances import EXACT, TABLE
-from tests.ui.helpers import by_name
+from tests.ui.helpers import by_name, components
 from viz_core.config import CHOICES
 from viz_core.experiments.longer import CHECKPOINTS, longer, longer_verdict
 from viz_core.experiments.order import reorder, swap
@@ -75,7 +75,7 @@ def numbers(values: Any) -> np.ndarray:
 def panels(at: AppTest) -> dict[str, np.ndarray]:
     """Title → the values that were sent, of every canvas on the page."""
     found = {}
-    for component in at.get("bidi_component"):
+    for component in components(at):
         data = component.proto.bytes
         if not data:
             continue
@@ -89,7 +89,7 @@ def panels(at: AppTest) -> dict[str, np.ndarray]:
 
 def curves(at: AppTest) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Name → the x and y that were sent, of every series of the page's one light chart."""
-    (data,) = [c.proto.bytes for c in at.get("bidi_component") if b'"series"' in c.proto.bytes]
+    (data,) = [c.proto.bytes for c in components(at) if b'"series"' in c.proto.bytes]
     start = 4 + int.from_bytes(data[:4], "little")
     numbers, found = np.frombuffer(data, "<f8", offset=start), {}
     for s in json.loads(data[4:start])["series"]:
@@ -99,7 +99,7 @@ def curves(at: AppTest) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def clock_data(at: AppTest) -> dict[str, Any]:
-    (found,) = [d for c in at.get("bidi_component") if (d := json.loads(c.proto.json or "{}")) and "faces" in d]
+    (found,) = [d for c in components(at) if (d := json.loads(c.proto.json or "{}")) and "faces" in d]
     return found
 
 
@@ -164,7 +164,7 @@ def test_odd_widths_one_token_one_head_and_other_corners(open_at: Open, params: 
 @each_section
 def test_5000_positions_of_512_dimensions(open_at: Open, section: str) -> None:
     at = open_at(section, pos_length="5000", pos_width="512")
-    sent = sum(len(c.proto.bytes or b"") + len(c.proto.json or "") for c in at.get("bidi_component"))
+    sent = sum(len(c.proto.bytes or b"") + len(c.proto.json or "") for c in components(at))
     sent += sum(len(c.proto.spec) for c in at.get("plotly_chart"))
     assert sent < 2_000_000
     if section == "matrix":
