@@ -220,6 +220,16 @@ def test_short_jobs_come_before_long_ones_and_long_ones_leave_a_place(work: Call
     assert set(at.order[2:]) == {"short 2", "long 2"}
 
 
+def test_a_short_job_overtakes_a_long_one_that_waits(work: Callable[..., Worker]) -> None:
+    at = work(jobs=2)
+    for key, seconds in (("busy 1", 0), ("busy 2", 0), ("long", LONG), ("short", 0)):
+        at.asks(key, seconds)
+    at.ends("busy 1")
+    assert at.begun["short"].wait(WAIT) and at.order == ["busy 1", "busy 2", "short"]
+    for key in ("busy 2", "short", "long"):
+        at.ends(key)
+
+
 def test_a_long_job_has_its_turn_while_short_ones_keep_coming(work: Callable[..., Worker]) -> None:
     now = [0.0]
     at = work(jobs=1, clock=lambda: now[0])

@@ -43,6 +43,9 @@ class Shelf(Generic[T]):
         """The held thing, or a new one; see `Store.get`."""
         return store().get((self.kind, key), make, seconds, nbytes)
 
+    def __contains__(self, key: Hashable) -> bool:
+        return (self.kind, key) in store()
+
 
 def runs() -> Shelf[Capture]:
     """All captures of this server."""
@@ -56,11 +59,16 @@ def models() -> Shelf[Transformer]:
 
 def cached_model(weights: str, config: TransformerConfig, seed: int, device: str) -> Transformer:
     """The model of a setup, shared: nobody may change it. weights: "untrained", or a name in the catalogue."""
-    device = pick_device(device)
+    key, device = model_key(weights, config, seed, device), pick_device(device)
     if weights == UNTRAINED:
-        return models().get((weights, config, seed, device), lambda: build(config, seed, device), *model_cost(config))
-    # Its parameters are those of the loaded model, so it takes no room of its own on the CPU.
-    return models().get((weights, config, device), lambda: switched(_trained(weights), config).to(device))
+        return models().get(key, lambda: build(config, seed, device), *model_cost(config))
+    # Its parameters are those of the loaded model, but that one may have to be loaded first.
+    return models().get(key, lambda: switched(_trained(weights), config).to(device), *model_cost(config))
+
+
+def model_key(weights: str, config: TransformerConfig, seed: int, device: str) -> Hashable:
+    """What makes two models the same one."""
+    return weights, config, seed if weights == UNTRAINED else 0, pick_device(device)
 
 
 def _trained(weights: str) -> Transformer:
@@ -81,7 +89,10 @@ def cached_run(weights: str, config: TransformerConfig, batch: Batch, seed: int,
     def make() -> Capture:
         return trace(cached_model(weights, config, seed, device), batch, seed=seed)
 
-    return runs().get(run_key(weights, config, batch, seed, device), make, *run_cost(config, batch))
+    seconds, nbytes = run_cost(config, batch)
+    if model_key(weights, config, seed, device) not in models():
+        seconds, nbytes = seconds + model_cost(config)[0], nbytes + model_cost(config)[1]
+    return runs().get(run_key(weights, config, batch, seed, device), make, seconds, nbytes)
 
 
 def run_cost(config: TransformerConfig, batch: Batch) -> tuple[float, int]:

@@ -21,6 +21,7 @@ T = TypeVar("T")
 JOBS = max(2, os.cpu_count() or 1)  # made at once
 HEAVY = 0.3  # seconds: longer jobs leave one place to the others
 WATCHED = 10**6  # bytes of a thing that is counted after it has left, while it is in use
+PATIENCE = 2.0  # seconds that a job waits for others to look away from what has left
 SPARE = 48 * 10**6  # bytes that have been freed since the last ones were returned
 POLL = 0.1  # seconds between two looks whether a waiting visitor is still there
 NOTHING = object()
@@ -53,7 +54,7 @@ class Store:
     Who asks for something that is not there makes it, when there is a place. `jobs` at most are made at once, short
     ones first, and long ones never take the last place. Several who ask for the same thing wait for one making of it;
     where that fails or is interrupted, one of the others makes it. `look` is called now and then by whoever waits, and
-    may raise to leave. A job may ask for other things: they are made in its place.
+    may raise to leave. A job may ask for other things: they are made in its place, and its bytes are with theirs.
     """
 
     def __init__(
@@ -112,7 +113,8 @@ class Store:
                 self._changed.notify_all()
 
     def _begun_inside(self, job: Job) -> Any:
-        """The same for what a job asks for: in its place, and without a look, for what has begun is for others too."""
+        """The same for what a job asks for: in its place and its bytes, and without a look, since others may wait for it."""
+        job.nbytes = 0
         with self._changed:
             while (held := self._find(job.key)) is NOTHING and job.key in self._making:
                 self._changed.wait()
@@ -127,15 +129,25 @@ class Store:
         return self._held[key][0]
 
     def _next(self) -> Job | None:
-        """Who may begin: the first in rank for whom there is a place. One that lacks memory is waited for."""
+        """Who may begin: the first in rank for whom there is a place. One that lacks memory is waited for.
+
+        Where nobody works, and the memory is with those who wait, the smallest goes on: its visitor then lets go.
+        """
         if len(self._working) >= self._jobs:
             return None
         many = sum(job.heavy for job in self._working) >= self._jobs - 1
-        for job in sorted(self._waiting, key=lambda job: job.rank):
-            if job.key in self._making or (job.heavy and many):
-                continue
-            return job if not self._working or self._taken() + job.nbytes <= self._limit else None
-        return None
+        able = [job for job in self._waiting if job.key not in self._making and not (job.heavy and many)]
+        if not able:
+            return None
+        first = min(able, key=lambda job: job.rank)
+        if self._taken() + first.nbytes <= self._limit:
+            return first
+        if self._working:
+            return None
+        if not self._used or self._clock() - first.asked > PATIENCE:
+            return first
+        smallest = min(able, key=lambda job: job.nbytes)
+        return None if smallest is first else smallest
 
     def _begin(self, job: Job) -> None:
         self._making[job.key] = job
@@ -203,6 +215,11 @@ class Store:
         """Bytes of all that is held; what several things share counts once."""
         with self._changed:
             return self._bytes
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether it is held. Who asks is about to use it, so it stays longer."""
+        with self._changed:
+            return self._find(key) is not NOTHING
 
     def __len__(self) -> int:
         return len(self._held)
