@@ -102,4 +102,4 @@ def test_hurried_runs_do_not_overtake_and_the_last_value_stands(tab: Tab, log: P
 def test_the_app_runs_one_thread_a_session_and_says_why() -> None:
     config = (ROOT / ".streamlit" / "config.toml").read_text()
     assert tomllib.loads(config)["runner"]["fastReruns"] is False
-    assert re.search(r"^fastReruns = false +# .*older run", config, re.MULTILINE)
+    assert re.search(r"^fastReruns = false +# .*threads.*older", config, re.MULTILINE)
