@@ -22,6 +22,7 @@ from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, MAX_VIEW_CHARS, cache_problem
 from viz_core.presets import PRESETS
 from viz_core.text import AnyTokenizer, TokenizerKind
+from viz_core.ui.callbacks import let_callbacks_end
 from viz_core.ui.safe import code, escaped, few, words
 from viz_core.ui.setup import (
     CONTROLS,
@@ -123,6 +124,7 @@ class Lab:
 
 def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
     """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions instead of files."""
+    let_callbacks_end()
     st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide")
     pages = {
         s.name: st.Page(
