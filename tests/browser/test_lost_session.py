@@ -23,7 +23,7 @@ CLICKS = {
     "positions": ("radio", "Matrix", "pos_section"),
     "norms": ("radio", "Gradients", "norm_section"),
     "shapes": ("button", "FLOPs", "shapes_columns"),
-    "documents": ("radio", "that differ", "documents_rows"),
+    "documents": ("radio", re.compile("^Models differ"), "documents_rows"),
 }
 LONG = "the cat sat on the " + "m" * 9000  # few tokens, and over 8 KB in a link
 STATE = "document.querySelector('[data-testid=stApp]').getAttribute('data-test-connection-state')"

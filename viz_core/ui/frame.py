@@ -51,7 +51,7 @@ from viz_core.ui.setup import (
 from viz_core.ui.tab import tab
 from viz_core.ui.views import FOLDS
 from viz_core.ui.warm import all_imported, cards_read, home_imported
-from viz_core.ui.widgets import TOUCHED, chosen_meanwhile, touch, widget, widget_value
+from viz_core.ui.widgets import RESTORING, TOUCHED, chosen_meanwhile, touch, widget, widget_value
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.huggingface import hub_card, hub_is_open, problems
 
@@ -224,7 +224,7 @@ def change(**selection: Any) -> None:
     touch()
     st.session_state[SETUP] = replace(current(), **selection)
     st.session_state[FAULTS] = []
-    if not selection.keys().isdisjoint(TEXTS):
+    if not selection.keys().isdisjoint(TEXTS) and not st.session_state.get(RESTORING):
         st.session_state[WANTED] = ""  # typed anew, so what the link had left out is no longer missed
 
 

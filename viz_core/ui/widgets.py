@@ -14,6 +14,7 @@ from typing import Any
 import streamlit as st
 
 WIDGETS, CHOSEN, TOUCHED, RETURNING, AGAIN = "lab_widgets", "lab_chosen", "lab_touched", "lab_returning", "lab_again"
+RESTORING = "lab_restoring"  # whether a callback takes up what the lost session may have had already
 REMEMBERED = 3  # earlier identities of a widget from which a late choice is still taken
 
 
@@ -40,14 +41,15 @@ def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_chang
         shown.renew()
     key, is_new = _key(name, shown), shown.generation not in (shown.values or {})
     shown.options, shown.values = options, (shown.values or {}) | {shown.generation: value}
-    if is_new and state.get(RETURNING) and key not in state:
-        # The tab is older than this session: what it shows may be a choice that the lost session never heard of.
-        make(label, key=key, on_change=_heard, args=(on_change, name, shown.generation), **kwargs, **_start(make, value, options))
+    # What it shows at first travels with it, not as a value that is set: an answer that is dropped for a newer one takes
+    # with it what was set, and a browser that never heard of it would show the least value there is.
+    kwargs |= _start(make, value, options)
+    returned = make(label, key=key, on_change=_heard, args=(on_change, name, shown.generation), **kwargs)
+    if is_new and state.get(RETURNING) and returned != value:
+        # The tab is older than this session: what it shows is a choice that the lost session may not have heard of.
+        state[RESTORING] = True
         state[AGAIN] = _heard(on_change, name, shown.generation) or state.get(AGAIN, False)
-        return
-    if key not in state:
-        state[key] = value
-    make(label, key=key, on_change=_heard, args=(on_change, name, shown.generation), **kwargs)
+        state[RESTORING] = False
 
 
 def widget_value(name: str) -> Any:
