@@ -1,8 +1,8 @@
 """How large a model and a run of it are, in closed form, before either exists."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from viz_core.config import TransformerConfig
@@ -106,6 +106,18 @@ class Estimate:
     problem: str | None
 
 
+def by_depth(config: TransformerConfig, sizes: Callable[[TransformerConfig], tuple[int, ...]]) -> tuple[int, ...]:
+    """Sizes of a model that grow by the same with each layer of a side: two layers at most are counted, whatever the depth."""
+    layers = {name: getattr(config, name) for name in ("n_encoder_layers", "n_decoder_layers")}
+    few = {name: min(n, 1) for name, n in layers.items()}
+    one = total = sizes(replace(config, **few))
+    for name, n in layers.items():
+        if n > 1:
+            two = sizes(replace(config, **few | {name: 2}))
+            total = tuple(t + (n - 1) * (b - a) for t, a, b in zip(total, one, two, strict=True))
+    return total
+
+
 REMEDIES = {
     "W": "the vocabulary size", "F": "d_ff", "H": "n_heads", "K": "qk_dim", "V": "d_model", "D": "d_model",
     "T": "the number of words in a sentence", "S": "the number of words in a sentence", "B": "the number of sentences",
@@ -115,8 +127,10 @@ REMEDIES = {
 @lru_cache(maxsize=256)  # every rerun of a page asks
 def estimate(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> Estimate:
     """Parameters and recorded bytes of a run of B sentences, and what to lower where they pass the budget."""
-    table = plan(config, batch, source_len, target_len)
-    count, size = sum(parameters(config).values()), sum(s.nbytes for s in table)
+    def sizes(few: TransformerConfig) -> tuple[int, int]:
+        return sum(parameters(few).values()), sum(s.nbytes for s in plan(few, batch, source_len, target_len))
+
+    count, size = by_depth(config, sizes)
     problem = None
     if count > MAX_PARAMETERS:
         problem = (
@@ -126,12 +140,13 @@ def estimate(config: TransformerConfig, batch: int, source_len: int, target_len:
     elif size > MAX_CAPTURE_BYTES:
         problem = (
             f"This run would record {megabytes(size)} and the limit is {megabytes(MAX_CAPTURE_BYTES)}: "
-            f"lower {_remedy(table)}."
+            f"lower {_remedy(plan(config, batch, source_len, target_len))}."
         )
     elif (both := 4 * count + size) > cache_bytes():
         problem = (
             f"This model and what it would record take {megabytes(both)} together, and this server keeps at most "
-            f"{megabytes(cache_bytes())} ({CACHE_MB}): lower {_remedy(table)}, or choose a smaller model."
+            f"{megabytes(cache_bytes())} ({CACHE_MB}): lower {_remedy(plan(config, batch, source_len, target_len))}, "
+            "or choose a smaller model."
         )
     return Estimate(count, size, problem)
 
