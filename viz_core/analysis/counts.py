@@ -106,16 +106,25 @@ class Estimate:
     problem: str | None
 
 
-def by_depth(config: TransformerConfig, sizes: Callable[[TransformerConfig], tuple[int, ...]]) -> tuple[int, ...]:
-    """Sizes of a model that grow by the same with each layer of a side: two layers at most are counted, whatever the depth."""
+@lru_cache(maxsize=256)
+def _parameters(config: TransformerConfig) -> int:
+    return sum(parameters(config).values())
+
+
+@lru_cache(maxsize=256)
+def _recorded(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> int:
+    return sum(s.nbytes for s in plan(config, batch, source_len, target_len))
+
+
+def by_depth(config: TransformerConfig, size: Callable[[TransformerConfig], int]) -> int:
+    """A size that grows by the same with each layer of a side: two layers at most are counted, whatever the depth."""
     layers = {name: getattr(config, name) for name in ("n_encoder_layers", "n_decoder_layers")}
+    if max(layers.values()) <= 2:
+        return size(config)
     few = {name: min(n, 1) for name, n in layers.items()}
-    one = total = sizes(replace(config, **few))
-    for name, n in layers.items():
-        if n > 1:
-            two = sizes(replace(config, **few | {name: 2}))
-            total = tuple(t + (n - 1) * (b - a) for t, a, b in zip(total, one, two, strict=True))
-    return total
+    one = size(replace(config, **few))
+    twos = [(n, size(replace(config, **few | {name: 2}))) for name, n in layers.items() if n > 1]
+    return one + sum((n - 1) * (two - one) for n, two in twos)
 
 
 REMEDIES = {
@@ -127,10 +136,8 @@ REMEDIES = {
 @lru_cache(maxsize=256)  # every rerun of a page asks
 def estimate(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> Estimate:
     """Parameters and recorded bytes of a run of B sentences, and what to lower where they pass the budget."""
-    def sizes(few: TransformerConfig) -> tuple[int, int]:
-        return sum(parameters(few).values()), sum(s.nbytes for s in plan(few, batch, source_len, target_len))
-
-    count, size = by_depth(config, sizes)
+    count = by_depth(config, _parameters)
+    size = by_depth(config, lambda few: _recorded(few, batch, source_len, target_len))
     problem = None
     if count > MAX_PARAMETERS:
         problem = (

@@ -565,8 +565,12 @@ def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, ba
 def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
     """Floating-point operations of one forward pass of a stack over rows of tokens."""
     sides = (0, tokens) if config.has_decoder else (tokens, 0)
-    (count,) = by_depth(config, lambda few: (sum(flops(plan(few, rows, *sides)).values()),))
-    return count
+    return by_depth(config, lambda few: _flop_count(few, rows, *sides))
+
+
+@lru_cache(maxsize=64)
+def _flop_count(config: TransformerConfig, rows: int, source: int, target: int) -> int:
+    return sum(flops(plan(config, rows, source, target)).values())
 
 
 def byte_count(config: TransformerConfig) -> int:
