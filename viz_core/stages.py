@@ -109,13 +109,13 @@ class Stage:
         return math.prod(self.shape) * BYTES[self.dtype]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)  # a class walks through many depths at once; the table of a deep model takes longer than its page
 def stages(config: TransformerConfig) -> tuple[Stage, ...]:
     """All stages that `run` records for this config, in execution order."""
     return tuple(_walk(config))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _by_name(config: TransformerConfig) -> Mapping[str, Stage]:
     return MappingProxyType({s.name: s for s in stages(config)})
 

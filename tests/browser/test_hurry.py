@@ -95,6 +95,23 @@ def test_a_text_and_the_page_that_is_tapped_after_it_both_count(
         assert box(page).input_value() == text
 
 
+# ---------------------------------------------------------------- two boxes of the drawing, one after the other
+
+
+def test_a_click_on_a_box_that_the_next_drawing_no_longer_has_counts(
+    serve: Callable[..., str], new_page: Callable[..., Page]
+) -> None:
+    page, line = new_page(), Line()
+    line.lay(page)
+    open_page(page, address(serve(), "step_by_step", stage="encoder.layers.1.ffn.out"))
+    line.slow = True
+    for answers, stage in enumerate(("ids.labels", "encoder.layers.1.ffn.post_act"), 1):
+        page.locator(f'.st-key-walk_map [data-stage="{stage}"]').first.dispatch_event("click")
+        until(page, lambda n=answers: line.finished >= n)
+    line.arrive()
+    at_stage(page, "encoder.layers.1.ffn.post_act")
+
+
 # ---------------------------------------------------------------- next, next, next
 
 

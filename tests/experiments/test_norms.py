@@ -30,6 +30,7 @@ from viz_core.experiments import norms
 from viz_core.experiments.norms import PLACEMENTS, Setting, comparable, paper_runs, placed, placed_config, reading
 from viz_core.presets import PRESETS
 from viz_core.run import Batch, build, run
+from viz_core.ui.norms import _run_theory
 
 CONFIG = comparable(small(), 4, 16, "xavier_uniform")
 IDS = np.array([[5, 9, 7, 11, 6], [8, 3, 10, 0, 0]])
@@ -55,6 +56,27 @@ def test_a_placement_has_the_weights_that_it_would_have_drawn(name: str) -> None
     for stage in found:
         np.testing.assert_array_equal(found[stage], BATCH.ids["labels"] if stage == "ids.labels" else expected[stage])
     assert {"encoder.layers.3.resid_post", "encoder.layers.0.self_attn.weights", "encoder.layers.0.ffn.pre_act"} <= set(found)
+
+
+@pytest.mark.parametrize("name", PLACEMENTS)
+def test_the_first_layers_of_a_deep_run_are_the_shallow_run(name: str) -> None:
+    deep, shallow = build(norms.deep(CONFIG, 7), 3), build(CONFIG, 3)
+    found, expected = norms.first_layers(norms.placement(deep, BATCH, name, 3), deep, 4), norms.placement(shallow, BATCH, name, 3)
+    assert (found.config, list(found)) == (expected.config, list(expected))
+    for stage in expected:
+        np.testing.assert_array_equal(found[stage], expected[stage])
+    cut, own = (norms.layer_gradients(model, [BATCH]) for model in (placed(deep, name, 4), placed(shallow, name)))
+    np.testing.assert_array_equal(cut.ffn, own.ffn)
+
+
+def test_theory_at_a_depth_is_cut_from_a_deeper_measurement() -> None:
+    deep, shallow = (_run_theory([Setting(depth=depth, width=16, seed=i) for i in range(2)], None) for depth in (6, 4))
+    cut = deep.first_layers(4)
+    for found, expected in ((cut.post, shallow.post), (cut.pre, shallow.pre)):
+        assert found.stages == expected.stages
+        np.testing.assert_array_equal(found.values, expected.values)
+    np.testing.assert_array_equal(cut.ends, shallow.ends)
+    assert (cut.relu, cut.odd, cut.tokens) == (shallow.relu, shallow.odd, shallow.tokens)
 
 
 def test_what_the_placements_are() -> None:

@@ -20,7 +20,7 @@ from viz_core.figures.norms import METRIC_TITLES, TITLES
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui import norms
-from viz_core.ui.norms import ASSUMED, SECTIONS, Compared
+from viz_core.ui.norms import ASSUMED, SECTIONS
 from viz_core.ui.setup import from_link
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -323,7 +323,7 @@ def test_a_change_of_view_computes_nothing(open_at: Open, monkeypatch: pytest.Mo
 
     for name in ("placement", "layer_gradients", "paper_runs"):
         monkeypatch.setattr(experiments, name, fail)
-    monkeypatch.setattr(Compared, "model", fail)
+    monkeypatch.setattr("viz_core.run.build", fail)
     sound(next(g for g in at.get("button_group") if g.proto.label == "Metric").set_value("cosine").run())
     assert charts(at)[0]["layout"]["title"]["text"] == METRIC_TITLES["cosine"][0]
     at.query_params["norm_section"] = "distributions"

@@ -1,8 +1,8 @@
 """How large a model and a run of it are, in closed form, before either exists."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from viz_core.config import TransformerConfig
@@ -106,6 +106,27 @@ class Estimate:
     problem: str | None
 
 
+@lru_cache(maxsize=256)
+def _parameters(config: TransformerConfig) -> int:
+    return sum(parameters(config).values())
+
+
+@lru_cache(maxsize=256)
+def _recorded(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> int:
+    return sum(s.nbytes for s in plan(config, batch, source_len, target_len))
+
+
+def by_depth(config: TransformerConfig, size: Callable[[TransformerConfig], int]) -> int:
+    """A size that grows by the same with each layer of a side: two layers at most are counted, whatever the depth."""
+    layers = {name: getattr(config, name) for name in ("n_encoder_layers", "n_decoder_layers")}
+    if max(layers.values()) <= 2:
+        return size(config)
+    few = {name: min(n, 1) for name, n in layers.items()}
+    one = size(replace(config, **few))
+    twos = [(n, size(replace(config, **few | {name: 2}))) for name, n in layers.items() if n > 1]
+    return one + sum((n - 1) * (two - one) for n, two in twos)
+
+
 REMEDIES = {
     "W": "the vocabulary size", "F": "d_ff", "H": "n_heads", "K": "qk_dim", "V": "d_model", "D": "d_model",
     "T": "the number of words in a sentence", "S": "the number of words in a sentence", "B": "the number of sentences",
@@ -115,8 +136,8 @@ REMEDIES = {
 @lru_cache(maxsize=256)  # every rerun of a page asks
 def estimate(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> Estimate:
     """Parameters and recorded bytes of a run of B sentences, and what to lower where they pass the budget."""
-    table = plan(config, batch, source_len, target_len)
-    count, size = sum(parameters(config).values()), sum(s.nbytes for s in table)
+    count = by_depth(config, _parameters)
+    size = by_depth(config, lambda few: _recorded(few, batch, source_len, target_len))
     problem = None
     if count > MAX_PARAMETERS:
         problem = (
@@ -126,12 +147,13 @@ def estimate(config: TransformerConfig, batch: int, source_len: int, target_len:
     elif size > MAX_CAPTURE_BYTES:
         problem = (
             f"This run would record {megabytes(size)} and the limit is {megabytes(MAX_CAPTURE_BYTES)}: "
-            f"lower {_remedy(table)}."
+            f"lower {_remedy(plan(config, batch, source_len, target_len))}."
         )
     elif (both := 4 * count + size) > cache_bytes():
         problem = (
             f"This model and what it would record take {megabytes(both)} together, and this server keeps at most "
-            f"{megabytes(cache_bytes())} ({CACHE_MB}): lower {_remedy(table)}, or choose a smaller model."
+            f"{megabytes(cache_bytes())} ({CACHE_MB}): lower {_remedy(plan(config, batch, source_len, target_len))}, "
+            "or choose a smaller model."
         )
     return Estimate(count, size, problem)
 

@@ -175,6 +175,12 @@ def averaged(draws: Sequence[Curve]) -> Curve:
     return Curve(draws[0].kind, draws[0].stages, draws[0].depth, values)
 
 
+def up_to(curve: Curve, depth: int) -> Curve:
+    """Its points within the first `depth` layers."""
+    n = int((curve.depth <= depth).sum())
+    return Curve(curve.kind, curve.stages[:n], curve.depth[:n], curve.values[:n])
+
+
 def of_kind(curves: Sequence[Curve], *kinds: Kind) -> Curve:
     """The first curve of one of these kinds."""
     return next(c for c in curves if c.kind in kinds)

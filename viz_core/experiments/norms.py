@@ -4,11 +4,12 @@ A comparison is of one untrained stack (the encoder, or the decoder of a decoder
 the other placements share its parameters, which `viz_core.model.init` draws by name, so a switch changes none of them.
 """
 
+import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -23,6 +24,7 @@ from viz_core.model.transformer import Stack, Transformer
 from viz_core.run import Batch, build, trace
 from viz_core.tracing import NO_TAP, Edit, Tracer
 
+M = TypeVar("M", bound=nn.Module)
 PLACEMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "post": {"norm": "post"},
     "pre": {"norm": "pre"},
@@ -62,15 +64,57 @@ def placed_config(config: TransformerConfig, name: str) -> TransformerConfig:
     return replace(config, **{"final_norm": None, "residual": True, **PLACEMENTS[name]})
 
 
-def placed(model: Transformer, name: str) -> Transformer:
-    """A Pre-LN model's parameters, shared, in another placement. Neither model may be changed."""
-    config = placed_config(model.config, name)
+def placed(model: Transformer, name: str, depth: int | None = None) -> Transformer:
+    """A Pre-LN model's parameters, shared, in another placement, and in its first `depth` layers alone.
+
+    Neither model may be changed. The blocks themselves are shared: to make a stack anew takes longer than to run it.
+    """
+    config = deep(placed_config(model.config, name), depth or len(stack_of(model).layers))
     if config == model.config:
         return model
-    other = Transformer(config, seed=None).eval()
-    held = model.state_dict()
-    other.load_state_dict({n: held[n] for n in other.state_dict()}, assign=True)
-    return other.to(next(model.parameters()).device)
+    stack, side = stack_of(model), "decoder" if model.decoder is not None else "encoder"
+    without = () if config.norm != "none" else ("norm_self_attn", "norm_ffn")
+    layers = nn.ModuleList(_like(layer, config, without=without) for layer in stack.layers[: config_depth(config)])
+    final = () if config.has_final_norm else ("final_norm",)
+    return _like(model, config, {side: _like(stack, config, {"layers": layers.eval()}, without=final)})
+
+
+def deep(config: TransformerConfig, depth: int) -> TransformerConfig:
+    """The same config with that many layers."""
+    return replace(config, n_encoder_layers=depth, n_decoder_layers=depth)
+
+
+def config_depth(config: TransformerConfig) -> int:
+    """How many layers a comparison's one stack has."""
+    return config.n_decoder_layers if config.has_decoder else config.n_encoder_layers
+
+
+def _like(module: M, config: TransformerConfig, instead: Mapping[str, nn.Module] | None = None, without: Sequence[str] = ()) -> M:
+    """A module with the same parameters and parts, but for its config and some of the parts."""
+    other = copy.copy(module)
+    other.config = config  # type: ignore[assignment]
+    other._modules = {n: part for n, part in (module._modules | dict(instead or {})).items() if n not in without}
+    return other
+
+
+def first_layers(capture: Capture, model: Transformer, depth: int) -> Capture:
+    """What a run of the first `depth` layers alone would have recorded, to the bit.
+
+    A layer knows nothing of those after it, and all draws go by the parameter's name: only the final norm is computed anew.
+    model: any placement of the run's parameters.
+    """
+    config = deep(capture.config, depth)
+    side = "decoder" if config.has_decoder else "encoder"
+    gone = (f"{side}.final_norm.", *(f"{side}.layers.{i}." for i in range(depth, config_depth(capture.config))))
+    arrays = {name: x for name, x in capture.items() if not name.startswith(gone)}
+    if config.has_final_norm:
+        tracer, norm = Tracer(keep=KEPT), stack_of(model).final_norm
+        with torch.inference_mode():
+            x = torch.tensor(arrays[f"{side}.layers.{depth - 1}.resid_post"], device=next(norm.parameters()).device)  # [B, T, D]
+            norm(x, tracer.scope(f"{side}.final_norm"))
+        arrays |= tracer.arrays()
+    tokens = {side: capture.tokens(side) for side in capture.sides}
+    return Capture(config, arrays, tokens, seed=capture.seed, device=capture.device, milliseconds=capture.milliseconds)
 
 
 def placement(model: Transformer, batch: Batch, name: str, seed: int = 0, tap: Edit | None = None) -> Capture:
@@ -292,11 +336,11 @@ def last_layer_gradients(width: int, depths: Sequence[int] = DEPTHS, batches: in
     In the paper's setting: Gaussian inputs, random answers, the gradient averaged over the batches.
     """
     found: dict[str, list[float]] = {"post": [], "pre": []}
+    model = paper_model(Setting(depth=max(depths), width=width, seed=seed))
     for depth in depths:
         setting = Setting(depth=depth, width=width, seed=seed)
-        model = paper_model(setting)
         for name, norms in found.items():
-            other = placed(model, name).requires_grad_(False)  # nothing is kept of the layers before
+            other = placed(model, name, depth).requires_grad_(False)  # nothing is kept of the layers before
             weight = other.get_parameter(f"encoder.layers.{depth - 1}.ffn.w_out.weight")
             weight.requires_grad_(True)
             (g,), _ = gradients(other, [weight], [paper_batch(setting, batches)], input_edit(setting, batches=batches))

@@ -6,7 +6,7 @@ The browser keeps its nodes from run to run, so that moving the lit box costs ne
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -29,6 +29,7 @@ def diagram(
     *,
     key: str,
     height: int | None = None,
+    stages: Iterable[str] = (),
     on_open: Callable[[str], None] | None = None,
 ) -> str | None:
     """Draw it and return the stage of the box that was clicked (or chosen by Enter or Space), once; else None.
@@ -36,15 +37,19 @@ def diagram(
     The drawing takes the width of the page up to a quarter more than its natural size. With a `height` in pixels
     it shrinks to fit, and scrolls inside its own box where its text would become too small. `on_open` is called with
     the stage before the run that follows a click, so that the same run can already show it.
+
+    stages: all that a drawing of this model may have a box for. A hurried click is on the drawing before this one, whose
+    boxes may be others.
     """
+    known = frozenset((*stages, *(box.stage for box in d.boxes)))
 
     def report() -> None:
-        stage = _opened(st.session_state.get(key), d)
+        stage = _opened(st.session_state.get(key), known)
         if on_open is not None and stage is not None:
             on_open(stage)
 
     result = _COMPONENT(key=key, data=_data(d) | {"room": height}, on_open_change=report)
-    return _opened(result, d)
+    return _opened(result, known)
 
 
 def _data(d: Diagram) -> dict[str, Any]:
@@ -58,7 +63,7 @@ def _data(d: Diagram) -> dict[str, Any]:
     return plain(d) | {name: tuple(map(plain, parts)) for name, parts in lists.items()}
 
 
-def _opened(state: Any, d: Diagram) -> str | None:
-    """The stage that the browser sent, if it is one of the drawing's."""
+def _opened(state: Any, known: Container[str]) -> str | None:
+    """The stage that the browser sent, if there is such a one."""
     stage = state.get("open") if isinstance(state, Mapping) else None
-    return stage if stage in {box.stage for box in d.boxes} else None
+    return stage if isinstance(stage, str) and stage in known else None

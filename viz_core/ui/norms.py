@@ -5,14 +5,14 @@ is held, and nothing is computed again.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.counts import estimate, flops
+from viz_core.analysis.counts import by_depth, estimate, flops
 from viz_core.analysis.norms import (
     Curve,
     MeanField,
@@ -34,6 +34,7 @@ from viz_core.analysis.norms import (
     relu_share,
     slope,
     through,
+    up_to,
 )  # fmt: skip
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
@@ -62,6 +63,7 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.frame`
 T = TypeVar("T")
 LEFT_RIGHT = (5, 2)
 UNASKED = 2e10  # floating-point operations that a section may spend without being asked: about half a second
+STEP = 12  # layers: a comparison runs a multiple of them, and shallower stacks are its first layers
 ASKED = "norm_asked"  # where a session keeps what it has asked for
 LIT = {"inactive": "ffn.out", "entropy": "self_attn.out"}  # the drawn box that a metric looks into; the others follow the stream
 LOOK: dict[Metric, str] = {
@@ -99,37 +101,60 @@ class Compared:
 
     @property
     def key(self) -> Hashable:
+        return self._key(self.config)
+
+    @property
+    def shared_key(self) -> Hashable:
+        """The same for all depths that share a run."""
+        return self._key(self.deep)
+
+    def _key(self, config: TransformerConfig) -> Hashable:
         from viz_core.ui.cache import run_key
 
-        return run_key("untrained", self.config, self.batch, self.lab.setup.seed, self.lab.setup.device)
+        return run_key("untrained", config, self.batch, self.lab.setup.seed, self.lab.setup.device)
+
+    @property
+    def deep(self) -> TransformerConfig:
+        """What is drawn and run: a few layers more, so that the next depth finds them; no more than fit."""
+        from viz_core.experiments.norms import config_depth, deep
+
+        config = deep(self.config, rounded(config_depth(self.config)))
+        shape = next(iter(self.batch.ids.values())).shape
+        return self.config if estimate(config, shape[0], shape[1], shape[1]).problem else config
 
     @property
     def cost(self) -> tuple[float, int]:
         """Seconds and bytes of one placement, the model that is drawn for it included."""
         from viz_core.ui.cache import model_cost, run_cost
 
-        (to_draw, weights), (to_run, recorded) = model_cost(self.config), run_cost(self.config, self.batch)
+        (to_draw, weights), (to_run, recorded) = model_cost(self.deep), run_cost(self.deep, self.batch)
         return to_draw + to_run, weights + recorded
 
-    def model(self, name: str = "pre") -> "Transformer":
-        """The model in one placement, shared by all visitors: to draw its weights costs more than to run it."""
-        from viz_core.experiments.norms import placed
+    def _model(self) -> "Transformer":
+        """The deep model as Pre-LN, shared by all visitors: to draw its weights costs more than to run it."""
         from viz_core.run import build
         from viz_core.ui.cache import model_cost, models
 
-        config, seed, device = self.config, self.lab.setup.seed, self.lab.setup.device
-        pre = models().get(("compared", config, seed, device), lambda: build(config, seed, device), *model_cost(config))
-        return pre if name == "pre" else models().get(("compared", name, config, seed, device), lambda: placed(pre, name))
+        config, seed, device = self.deep, self.lab.setup.seed, self.lab.setup.device
+        return models().get(("compared", config, seed, device), lambda: build(config, seed, device), *model_cost(config))
+
+    def model(self, name: str) -> "Transformer":
+        """The model of one placement. Nobody may change it."""
+        from viz_core.experiments.norms import config_depth, placed
+
+        return placed(self._model(), name, config_depth(self.config))
 
     def runs(self, names: Iterable[str]) -> dict[str, Capture]:
-        """The run of each placement, shared by all visitors and frozen."""
-        from viz_core.experiments.norms import placement
+        """The run of each placement. Its layers are shared by all visitors, whatever the depth, and frozen."""
+        from viz_core.experiments.norms import config_depth, first_layers, placement
         from viz_core.ui.cache import runs
 
         def make(name: str) -> Capture:
-            return placement(self.model(name), self.batch, name, self.lab.setup.seed)
+            return placement(self._model(), self.batch, name, self.lab.setup.seed)
 
-        return {name: runs().get(("placement", name, self.key), partial(make, name), *self.cost) for name in names}
+        key, depth = self.shared_key, config_depth(self.config)
+        made = {name: runs().get(("placement", name, key), partial(make, name), *self.cost) for name in names}
+        return {name: first_layers(capture, self._model(), depth) for name, capture in made.items()}
 
     def curves(self, names: Sequence[str], metric: Metric) -> dict[str, tuple[Sequence[Curve], Odd | None]]:
         """One metric of each placement along its depth, and where its numbers stop being numbers."""
@@ -143,6 +168,11 @@ class Compared:
         return {
             name: cached_result("norm curves", (name, metric, self.key), partial(measured, name), *self.cost) for name in names
         }
+
+
+def rounded(depth: int) -> int:
+    """How many layers are run for a depth."""
+    return -(-depth // STEP) * STEP
 
 
 def _compared(lab: Lab) -> Compared | None:
@@ -290,9 +320,16 @@ class Theory:
     post: Curve
     pre: Curve
     relu: float  # ‖ReLU(X)‖² / ‖X‖² in layer 0
-    jacobian: tuple[float, float]  # the largest singular value by autograd, and √d / ‖x − μ‖
+    ends: np.ndarray  # [L, d] what each layer of Pre-LN makes of the first token
+    eps: float
     odd: Mapping[str, Odd | None]
     tokens: int  # in a sentence
+
+    def first_layers(self, depth: int) -> "Theory":
+        """What would have been measured at a smaller depth: a layer knows nothing of those after it."""
+        inside = tuple(f"encoder.layers.{i}." for i in range(depth, len(self.ends)))
+        odd = {name: None if o and o.stage.startswith(inside) else o for name, o in self.odd.items()}
+        return replace(self, post=up_to(self.post, depth), pre=up_to(self.pre, depth), ends=self.ends[:depth], odd=odd)
 
 
 def _theory(lab: Lab) -> None:
@@ -316,12 +353,18 @@ def _theory(lab: Lab) -> None:
     compared = _compared(lab) if "gaussian" in broken else None
     if "gaussian" in broken and compared is None:
         return
-    settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=lab.setup.seed + i) for i in range(draws)]
-    cost = sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
-    key = tuple(settings), compared and compared.key
+    def at(depth: int) -> tuple[list[Setting], int]:
+        settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=lab.setup.seed + i) for i in range(draws)]
+        return settings, sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
+
+    settings, cost = at(rounded(depth))
+    if cost > UNASKED:  # then no more than what is asked for
+        settings, cost = at(depth)
+    key = tuple(settings), compared and compared.shared_key
     found = _when_asked("theory", key, cost, 2 * byte_count(settings[0].config), lambda: _run_theory(settings, compared))
     if found is None:
         return
+    found = found.first_layers(depth)
     gain = ffn_gain(width, settings[0].config.ff_width)
     fields = {norm: mean_field(norm, depth, found.tokens, gain) for norm in ("post", "pre")}
     low, high = pre_band(np.arange(depth + 1))
@@ -338,7 +381,7 @@ def _theory(lab: Lab) -> None:
 
 def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> Theory:
     """All draws, one after another: only their curves are kept."""
-    from viz_core.experiments.norms import measured_jacobian_norm, paper_runs
+    from viz_core.experiments.norms import paper_runs
 
     typed = None if compared is None else compared.runs(["pre"])["pre"]
     found: dict[str, list[Curve]] = {"post": [], "pre": []}
@@ -349,11 +392,11 @@ def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> The
             found[name].append(of_kind(curves(capture, ["power"])["power"], "sum", "stream"))
             odd[name] = odd.get(name) or first_odd(capture)
     pre = runs["pre"]
-    x = pre[f"encoder.layers.{pre.config.n_encoder_layers - 1}.resid_post"][0, 0]
+    ends = np.stack([pre[f"encoder.layers.{i}.resid_post"][0, 0] for i in range(pre.config.n_encoder_layers)])
     words = int((pre["ids.source"][0] != pre.config.source_pad_id).sum())
     return Theory(
         averaged(found["post"]), averaged(found["pre"]), relu_share(pre["encoder.layers.0.ffn.pre_act"]),
-        (measured_jacobian_norm(x, pre.config.norm_eps), jacobian_norm(x)), odd, words,
+        ends, pre.config.norm_eps, odd, words,
     )  # fmt: skip
 
 
@@ -395,6 +438,8 @@ def _which_fails(broken: Sequence[str], draws: int, found: Theory, fields: Mappi
 
 def _lemmas(found: Theory) -> None:
     """The statements, and the two lemmas that have no chart."""
+    from viz_core.experiments.norms import measured_jacobian_norm
+
     more = fold("norm_statements", "The statements and their assumptions")
     if not more.open:
         return
@@ -413,7 +458,7 @@ def _lemmas(found: Theory) -> None:
             "$\\kappa(\\rho) = \\frac1\\pi (\\sqrt{1-\\rho^2} + \\rho(\\pi - \\arccos\\rho))$. Post-LN divides both by $r$ "
             "after each."
         )
-        measured, expected = found.jacobian
+        measured, expected = measured_jacobian_norm(found.ends[-1], found.eps), jacobian_norm(found.ends[-1])
         table(("", "measured now", "theory", "difference"), [
             ("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0", number(found.relu, 4), "0.5", _percent(found.relu / 0.5 - 1)),
             ("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd", number(measured, 5), number(expected, 5),
@@ -485,11 +530,10 @@ def where_they_part(post: np.ndarray, pre: np.ndarray) -> str:
 
 
 def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
-    from viz_core.experiments.norms import layer_gradients, placed, with_random_batches
+    from viz_core.experiments.norms import layer_gradients, with_random_batches
 
-    model = c.model()
     given = with_random_batches(c.batch, c.config, batches, c.lab.setup.seed)
-    return {name: layer_gradients(placed(model, name), given) for name in ("post", "pre")}
+    return {name: layer_gradients(c.model(name), given) for name in ("post", "pre")}
 
 
 def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
@@ -521,7 +565,12 @@ def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, ba
 def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
     """Floating-point operations of one forward pass of a stack over rows of tokens."""
     sides = (0, tokens) if config.has_decoder else (tokens, 0)
-    return sum(flops(plan(config, rows, *sides)).values())
+    return by_depth(config, lambda few: _flop_count(few, rows, *sides))
+
+
+@lru_cache(maxsize=64)
+def _flop_count(config: TransformerConfig, rows: int, source: int, target: int) -> int:
+    return sum(flops(plan(config, rows, source, target)).values())
 
 
 def byte_count(config: TransformerConfig) -> int:

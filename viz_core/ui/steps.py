@@ -230,7 +230,7 @@ def _player(stops: list[str], name: str) -> None:
 def _map(capture: Capture, name: str) -> None:
     """The architecture, the present stage lit; a click goes there."""
     picture = architecture([capture.stage(n) for n in capture], name)
-    diagram(picture, key="walk_map", on_open=_go)
+    diagram(picture, key="walk_map", stages=capture, on_open=_go)
 
 
 def _jumps(capture: Capture, stage: Stage) -> None:

@@ -6,6 +6,7 @@ another or look into `sys.modules`: threads that begin at different ends see eac
 """
 
 import gc
+import sys
 from importlib import import_module
 
 import streamlit as st
@@ -27,6 +28,12 @@ FOR_ALL = (
 )  # fmt: skip
 
 
+# Seconds that a thread may go on while another waits for the interpreter. A page gives it up at each message that it sends;
+# with Python's 5 ms, 12 visitors on two busy cores waited 500 ms at the median for a new sentence, with this 375 ms, and the
+# processor had no more to do.
+SWITCH = 0.0005
+
+
 # Streamlit's cache holds a lock while it computes: the first thread imports, the others wait for it, and whoever comes
 # later passes in microseconds. `tests/ui/test_cold.py` finds a module that is missing in a list.
 @st.cache_resource(show_spinner=False)
@@ -39,6 +46,7 @@ def cards_read() -> None:
 def home_imported() -> None:
     """Return once all that Home needs is there."""
     keep_freed_pages()
+    sys.setswitchinterval(SWITCH)
     for name in FOR_HOME:
         import_module(name)
 
