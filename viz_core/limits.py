@@ -19,9 +19,11 @@ MAX_CAPTURE_BYTES = 512 * 2**20
 CACHE_MB = "ATTENTION_LAB_CACHE_MB"
 """The environment variable that says how many MB (10⁶ bytes) of models, runs and results a server keeps, all together."""
 
-DEFAULT_CACHE_MB, LEAST_CACHE_MB = 560, 64
-"""One model of `MAX_PARAMETERS` fits, with a short run. The whole process then stays below 1.2 GB; at least the
-translator that a newcomer sees needs some room."""
+DEFAULT_CACHE_MB = 560
+"""MB kept where nothing is set. One model of `MAX_PARAMETERS` fits, with a short run."""
+
+LEAST_CACHE_MB = 64
+"""The least that may be set: the translator that a newcomer sees needs some room."""
 
 
 def cache_bytes() -> int:
