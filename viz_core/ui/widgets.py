@@ -111,4 +111,4 @@ def _start(make: Callable[..., Any], value: Any, options: tuple[Any, ...] | None
     """The argument by which a kind of widget takes its first value."""
     if make in (st.selectbox, st.radio):
         return {"index": (options or ()).index(value)}
-    return {"default" if make in (st.pills, st.segmented_control) else "value": value}
+    return {"default" if make in (st.pills, st.segmented_control, st.multiselect) else "value": value}
