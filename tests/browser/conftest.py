@@ -39,6 +39,8 @@ FLAGS = [
 ]
 # On a deep link Streamlit's client first asks whether the page's own path is where the server lives.
 PROBE = re.compile(r"://[^/]+/[^/]+/_stcore/(health|host-config)$")
+# What a tab puts by while its server is away, for its return.
+AWAY = "Cannot send rerun backMessage when disconnected from server"
 LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|data:|blob:|about:")
 
 
@@ -184,7 +186,7 @@ def watch(page: Page) -> Page:
 
     def note_if_error(message: ConsoleMessage) -> None:
         url = message.location.get("url", "")
-        if message.type == "error" and not PROBE.search(url):
+        if message.type == "error" and not PROBE.search(url) and AWAY not in message.text:
             problems.append(f"console error: {message.text[:300]} {url}")
 
     page.on("console", note_if_error)

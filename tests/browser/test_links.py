@@ -20,20 +20,20 @@ Open = Callable[..., "Page"]
 
 
 @pytest.fixture(scope="module")
-def servers(serve: Callable[..., str]) -> tuple[str, str]:
+def two_servers(serve: Callable[..., str]) -> tuple[str, str]:
     """The server on which something is selected, and one that has never heard of it."""
     return serve(), serve(fresh=True)
 
 
 @pytest.fixture
-def open_at(servers: tuple[str, str], new_page: Callable[..., Page]) -> Open:
+def open_at(two_servers: tuple[str, str], new_page: Callable[..., Page]) -> Open:
     """`open_at("masks", mask_section="effect")` → that page of the first server, drawn."""
 
     def open_at(path: str, line: Line | None = None, **params: str) -> Page:
         page = new_page()
         if line is not None:
             line.lay(page)
-        return open_page(page, f"{servers[0]}/{path}?{urlencode({'preset': '000'} | params)}")
+        return open_page(page, f"{two_servers[0]}/{path}?{urlencode({'preset': '000'} | params)}")
 
     return open_at
 
@@ -76,13 +76,13 @@ def shown(page: Page) -> dict[str, object]:
     return found
 
 
-def same_elsewhere(page: Page, servers: tuple[str, str], new_page: Callable[..., Page], says: Mapping[str, str]) -> None:
+def same_elsewhere(page: Page, two_servers: tuple[str, str], new_page: Callable[..., Page], says: Mapping[str, str]) -> None:
     """The link says just this, and on a fresh server it shows what is shown here."""
     assert query(page) == says
     page.mouse.move(2, 2)
     idle(page)
     here = shown(page)
-    other = open_page(new_page(apart=True), servers[1] + page.url.removeprefix(servers[0]))
+    other = open_page(new_page(apart=True), two_servers[1] + page.url.removeprefix(two_servers[0]))
     assert query(other) == says and shown(other) == here
     assert other.get_by_test_id("stAlert").count() == 0
 
@@ -91,13 +91,13 @@ def same_elsewhere(page: Page, servers: tuple[str, str], new_page: Callable[...,
 
 
 def test_a_picked_cell_opens_elsewhere_with_its_arithmetic(
-    open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]
+    open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]
 ) -> None:
     page = open_at("step_by_step", stage=SCORES)
     click(canvas(page, "cross_attn.raw_scores · head 0"), 3, 1)
     linked(page, "cells=walk_canvas")
     assert shown(page)["arithmetic"] and "3,1" in shown(page)["picks"]
-    same_elsewhere(page, servers, new_page, {"stage": SCORES, "cells": "walk_canvas.2.3.1"})
+    same_elsewhere(page, two_servers, new_page, {"stage": SCORES, "cells": "walk_canvas.2.3.1"})
 
 
 def test_esc_lets_go_in_the_link_and_back_picks_again(open_at: Open) -> None:
@@ -142,7 +142,7 @@ def test_the_last_of_hurried_picks_wins_over_a_slow_line(open_at: Open) -> None:
 
 
 def test_the_tour_picks_by_itself_until_one_lets_go(
-    open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]
+    open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]
 ) -> None:
     page = open_at("step_by_step", walk_mode="tour", walk_follow="1", stage="encoder.layers.0.self_attn.raw_scores")
     drawn = page.locator("canvas[data-drawn]").last
@@ -150,7 +150,7 @@ def test_the_tour_picks_by_itself_until_one_lets_go(
     drawn.press("Escape")
     linked(page, "cells=walk_canvas(&|$)")
     expect(drawn).to_have_attribute("data-pick", "")
-    same_elsewhere(page, servers, new_page, query(page) | {"walk_mode": "tour", "walk_follow": "1", "cells": "walk_canvas"})
+    same_elsewhere(page, two_servers, new_page, query(page) | {"walk_mode": "tour", "walk_follow": "1", "cells": "walk_canvas"})
     page.locator(".st-key-walk_next button").click()  # the next stop picks again
     linked(page, lambda url: "cells" not in url)
     expect(page.locator("canvas[data-drawn]").last).to_have_attribute("data-pick", re.compile("^1,"))
@@ -159,7 +159,7 @@ def test_the_tour_picks_by_itself_until_one_lets_go(
 # ---------------------------------------------------------------- the other selections, each made by hand
 
 
-def test_homes_cell_token_and_open_section(open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+def test_homes_cell_token_and_open_section(open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
     page = open_at("")
     click(canvas(page, "ids.source"), 0, 2)
     linked(page, "cells=home_ids.0.0.2")
@@ -169,13 +169,13 @@ def test_homes_cell_token_and_open_section(open_at: Open, servers: tuple[str, st
     linked(page, "open=home_choices")
     assert shown(page)["arithmetic"] and page.get_by_test_id("stTable").is_visible()
     says = {"cells": "home_ids.0.0.2", "home_after": "3", "open": "home_choices"}
-    same_elsewhere(page, servers, new_page, says)
+    same_elsewhere(page, two_servers, new_page, says)
     page.go_back()
     linked(page, lambda url: "open" not in url)
     expect(page.get_by_test_id("stTable")).to_have_count(0)
 
 
-def test_the_walks_switches_and_the_closer_look(open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+def test_the_walks_switches_and_the_closer_look(open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
     page = open_at("step_by_step", stage="encoder.layers.0.norm_ffn.out")
     page.get_by_text("Open LayerNorms").click()
     linked(page, "walk_norms=on")
@@ -184,18 +184,18 @@ def test_the_walks_switches_and_the_closer_look(open_at: Open, servers: tuple[st
     page.get_by_text("Look closer at this check").click()
     linked(page, "open=proof_more")
     says = {"stage": "encoder.layers.0.norm_ffn.out", "walk_norms": "on", "walk_jump": "on", "open": "proof_more"}
-    same_elsewhere(page, servers, new_page, says)
+    same_elsewhere(page, two_servers, new_page, says)
 
 
-def test_lines_without_a_head(open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+def test_lines_without_a_head(open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
     page = open_at("attention", att_kind="cross")
     page.locator(".swatches button").first.click()
     linked(page, "att_heads=none")
     expect(page.locator(".view")).to_have_attribute("data-heads", "")
-    same_elsewhere(page, servers, new_page, {"att_kind": "cross", "att_heads": "none"})
+    same_elsewhere(page, two_servers, new_page, {"att_kind": "cross", "att_heads": "none"})
 
 
-def test_shapes_marks(open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+def test_shapes_marks(open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
     page = open_at("shapes", d_model="256", n_heads="8", qk_dim="256")
     page.get_by_role("button", name="Try qk_dim 256 → 64").click()
     linked(page, "shapes_before=")
@@ -206,7 +206,7 @@ def test_shapes_marks(open_at: Open, servers: tuple[str, str], new_page: Callabl
     expect(page.locator(".count")).to_have_text("18 of 143 stages")
     before = "1.6.5&weights=untrained&preset=000&n_heads=8&d_model=256&qk_dim=256"
     says = {"d_model": "256", "n_heads": "8", "qk_dim": "64", "shapes_before": before, "shapes_marked": "on"}
-    same_elsewhere(page, servers, new_page, says)
+    same_elsewhere(page, two_servers, new_page, says)
     page.go_back()
     linked(page, lambda url: "shapes_marked" not in url)
     page.go_back()  # one step for a change and its marks
@@ -222,14 +222,14 @@ def test_shapes_marks(open_at: Open, servers: tuple[str, str], new_page: Callabl
     ],
 )  # fmt: skip
 def test_a_cell_of_any_matrix(
-    open_at: Open, servers: tuple[str, str], new_page: Callable[..., Page], path: str, params: dict[str, str], cell: str
+    open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page], path: str, params: dict[str, str], cell: str
 ) -> None:
     page = open_at(path, **params)
     drawn = page.locator(f".st-key-{cell.split('.')[0]} canvas[data-drawn]").first
     click(drawn, 3, 1)
     linked(page, f"cells={re.escape(cell)}")
     assert query(page).items() >= {**params, "cells": cell}.items() and drawn.get_attribute("data-pick") == "3,1"
-    same_elsewhere(page, servers, new_page, query(page))
+    same_elsewhere(page, two_servers, new_page, query(page))
 
 
 def test_a_cell_that_is_not_there_is_named_and_not_picked(open_at: Open) -> None:

@@ -66,10 +66,10 @@ GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 MAX_NAMED = 6  # unknown words, words that share an id, faults of a link: how many of each are named one by one
 
 # Where a session keeps what: the setup and the setup as this page was entered; the link as written, and whether it was
-# left empty; what it leaves out and the tab holds, and the name of what is missing; the page; faults of the link and
-# notes to show; unusual values on offer; and the marks of the way into the frame.
+# left empty; what it leaves out and the tab holds, the name of what is missing, and whether this run took a link; the
+# page; faults of the link and notes to show; unusual values on offer; and the marks of the way into the frame.
 SETUP, ENTERED, LINK, BARE = "lab_setup", "lab_entered", "lab_link", "lab_bare"
-HELD, WANTED = "lab_held", "lab_wanted"
+HELD, WANTED, ADOPTED = "lab_held", "lab_wanted", "lab_adopted"
 PAGE, FAULTS, NOTES = "lab_page", "lab_faults", "lab_notes"
 HUB_NAME, UNUSUAL = "lab_hub", "lab_unusual"
 SETTLE = "lab_settle"  # by page: what it does between a change and its link, so that both are one entry of the history
@@ -304,6 +304,7 @@ def _adopt_link(page: str, held: str) -> None:
     """
     state, params = st.session_state, st.query_params.to_dict()
     moved, touched = state.get(PAGE) not in (None, page), state.get(TOUCHED, False)
+    before = state.get(SETUP)
     if SETUP not in state:
         state[SETUP], state[FAULTS] = from_link(params)
         state[WANTED] = params.get(LEFT_OUT, "")
@@ -320,6 +321,7 @@ def _adopt_link(page: str, held: str) -> None:
         whole = with_left_out(current(), held)
         if to_link(whole)[1].name == state[WANTED]:
             state[SETUP], state[WANTED] = whole, ""
+    state[ADOPTED] = state[SETUP] is not before
     if moved or ENTERED not in state:
         state[ENTERED], state[BARE] = state[SETUP], False
     if not touched:

@@ -31,7 +31,7 @@ from viz_core.figures import shapes as figures
 from viz_core.limits import megabytes
 from viz_core.stages import LIBRARIES
 from viz_core.ui.controls import chart
-from viz_core.ui.frame import SETTLE, SETUP, Lab, change, current, lab_of, present, set_view, view, view_widget, write_link
+from viz_core.ui.frame import ADOPTED, SETTLE, SETUP, Lab, change, current, lab_of, present, set_view, view, view_widget, write_link
 from viz_core.ui.safe import code, few
 from viz_core.ui.setup import CONTROLS, Setup, changes, editable, packed_size, unpacked_size, with_field, with_view
 from viz_core.ui.table import Cell, Filter, Head, Kind, Mark, Row, as_text, ledger_table
@@ -130,12 +130,12 @@ def remember() -> None:
 
 
 def settle() -> None:
-    """Where the size has changed since it was last shown, mark that; unless the link, or Back, brought marks of its own."""
+    """Where the size has changed since it was last shown, mark that; but a link says by itself what is marked."""
     setup = current()
     if (size := size_of(lab_of(setup))) is None:
         return
     last, link, marked = st.session_state.get(SEEN, (size, "", ""))
-    if size != last and setup.view("shapes_before") == marked:
+    if size != last and setup.view("shapes_before") == marked and not st.session_state[ADOPTED]:
         st.session_state[SETUP] = setup = with_view(setup, shapes_before=link)
     st.session_state[SEEN] = size, packed_size(setup, size[1:]), setup.view("shapes_before")
 
