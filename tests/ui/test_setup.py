@@ -106,6 +106,15 @@ def test_any_walk_over_the_controls_survives_the_link(preset: str, moves: list[t
     assert_round_trip(walk(preset, moves)[0])
 
 
+def test_setups_that_differ_in_what_was_chosen_have_links_of_their_own() -> None:
+    walks = ([("n_heads", 11), ("qk_dim", 12), ("n_heads", 11)], [("n_heads", 11), ("qk_dim", 11)])
+    for moves in (*walks, *reversed(walks)):
+        setup = start("000")
+        for name, value in moves:
+            setup, _ = with_field(setup, name, value)
+        assert_round_trip(setup)
+
+
 @pytest.mark.parametrize(
     ("preset", "moves"),
     [

@@ -168,7 +168,7 @@ class Setup:
     item: int = 0
     attn_head: int = 0
     views: tuple[tuple[str, Any], ...] = ()  # what pages have selected, where it is not the default
-    chosen: tuple[tuple[str, int | None], ...] = field(default=(), compare=False)  # SIZES that were rounded, as chosen
+    chosen: tuple[tuple[str, int | None], ...] = ()  # SIZES that were rounded, as chosen
 
     @property
     def card(self) -> Card | None:
