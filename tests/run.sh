@@ -14,15 +14,17 @@ find_browser() {
     if [ -n "${CHROMIUM:-}" ]; then
         command -v "$CHROMIUM"
     else
-        command -v chromium || command -v chromium-browser || command -v google-chrome
+        find_shell || command -v chromium || command -v chromium-browser || command -v google-chrome
     fi
 }
+
+find_shell() { command -v chromium-headless-shell; } # Chromium without a window: a tenth less work for the processor
 
 find_balancer() { PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v "$1"; } # where not everybody's PATH looks
 
 balancers=(haproxy nginx)
 missing=()
-find_browser >/dev/null || missing+=(chromium)
+if [ -z "${CHROMIUM:-}" ]; then find_shell >/dev/null || missing+=(chromium-headless-shell); fi
 for name in "${balancers[@]}"; do find_balancer "$name" >/dev/null || missing+=("$name"); done
 if command -v dpkg >/dev/null; then
     dpkg -s fonts-noto-cjk >/dev/null 2>&1 || missing+=(fonts-noto-cjk)
@@ -33,7 +35,9 @@ fi
 if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null; then
     as_root=(env DEBIAN_FRONTEND=noninteractive)
     [ "$(id -u)" -eq 0 ] || as_root=(sudo -n "${as_root[@]}")
-    { "${as_root[@]}" apt-get update -q && "${as_root[@]}" apt-get install -yq --no-install-recommends "${missing[@]}"; } ||
+    install() { "${as_root[@]}" apt-get install -yq --no-install-recommends "$@"; }
+    # Not every distribution has the shell.
+    { "${as_root[@]}" apt-get update -q && { install "${missing[@]}" || install "${missing[@]/#chromium-headless-shell/chromium}"; }; } ||
         echo "Could not install ${missing[*]}: going on without." >&2
 fi
 

@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def find_browser() -> str | None:
     """$CHROMIUM where it is set, otherwise what this machine calls its Chromium."""
     named = os.environ.get("CHROMIUM")
-    names = [named] if named else ["chromium", "/usr/bin/chromium", "chromium-browser", "google-chrome"]
+    names = [named] if named else ["chromium-headless-shell", "chromium", "/usr/bin/chromium", "chromium-browser", "google-chrome"]
     return next(filter(None, map(shutil.which, names)), None)
 
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import go, idle, open_page
 from viz_core.analysis.counts import estimate
 from viz_core.concepts import Place, places
 from viz_core.presets import PRESETS
@@ -84,15 +84,6 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
         assert page.get_by_role("searchbox", name="Filter").input_value() == place.state["shapes_filter"]
 
 
-def go(page: Page, url: str, fresh: bool) -> None:
-    """Open a link as a click does, with a session of its own, or, quicker, as Back and Forward do in an open one."""
-    if fresh:
-        open_page(page, url)
-    else:
-        page.evaluate("url => { history.pushState(null, '', url); dispatchEvent(new PopStateEvent('popstate')) }", url)
-        idle(page)
-
-
 def problem_with(page: Page, document: str, place: Place, seconds: float = 20) -> str:
     """Why the page does not show what the place promises, "" once it does; a busy machine may begin to answer late."""
     end = time.monotonic() + seconds
@@ -110,7 +101,7 @@ def problem_with(page: Page, document: str, place: Place, seconds: float = 20) -
 def test_every_link_opens_what_its_row_promises(serve: Callable[..., str], new_page: Callable[..., Page], path: str) -> None:
     page, met, wrong = new_page(), set(), []
     for document, place in [x for x in OPEN if x[1].page == path]:
-        go(page, urljoin(f"{serve()}/documents", address(document, place)), fresh=document not in met)
+        (go if document in met else open_page)(page, urljoin(f"{serve()}/documents", address(document, place)))
         met.add(document)
         wrong.append(problem_with(page, document, place))
     assert not any(wrong), "\n".join(filter(None, wrong))

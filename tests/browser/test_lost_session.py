@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from subprocess import Popen
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+import pytest
 
 from tests.browser.helpers import idle, linked, open_page
 from tests.browser.test_app import address, box, query
@@ -50,15 +53,27 @@ def works_at_the_next_click(page: Page, path: str) -> None:
     linked(page, f"{says}=")
 
 
+def opened_in_the_middle_of_work(url: str, path: str, page: Page) -> Page:
+    """The page with a link of its own, a size changed, and a text in its box that was not sent yet."""
+    open_page(page, address(url, path, source=f"a link to {path or 'home'}"))
+    page.get_by_role("slider", name="n_heads").press("ArrowLeft")
+    linked(page, "n_heads=3")
+    box(page).fill(f"typed on {path or 'home'}, not yet sent")
+    return page
+
+
+def goes_on(page: Page, path: str) -> None:
+    works_at_the_next_click(page, path)
+    assert box(page).input_value() == query(page)["source"] == f"typed on {path or 'home'}, not yet sent"
+    assert query(page)["n_heads"] == "3"
+    assert page.get_by_test_id("stException").count() == 0
+
+
 def test_after_the_server_was_killed_every_page_goes_on(
     serve: Callable[..., str], servers: dict[str, Popen[bytes]], new_page: Callable[..., Page]
 ) -> None:
     url = serve(fresh=True)
-    pages = {path: open_page(new_page(), address(url, path, source=f"a link to {path or 'home'}")) for path in CLICKS}
-    for path, page in pages.items():
-        page.get_by_role("slider", name="n_heads").press("ArrowLeft")
-        linked(page, "n_heads=3")
-        box(page).fill(f"typed on {path or 'home'}, not yet sent")
+    pages = {path: opened_in_the_middle_of_work(url, path, new_page()) for path in CLICKS}
     servers[url].kill()
     servers[url].wait()
     for page in pages.values():
@@ -66,39 +81,64 @@ def test_after_the_server_was_killed_every_page_goes_on(
     serve(port=urlsplit(url).port)
     for path, page in pages.items():
         back(page)
-        works_at_the_next_click(page, path)
-        assert box(page).input_value() == query(page)["source"] == f"typed on {path or 'home'}, not yet sent"
-        assert query(page)["n_heads"] == "3"
-        assert page.get_by_test_id("stException").count() == 0
+        goes_on(page, path)
 
 
-def test_after_a_long_cut_everything_goes_on(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    """Sessions without a connection are kept for two minutes; here for a second, so that the cut need not be long."""
-    sockets: list[WebSocketRoute] = []
-    cut = False
+@dataclass
+class Cable:
+    """The connections of pages to their server, which can be cut and mended."""
 
-    def connect(socket: WebSocketRoute) -> None:
-        if cut:
+    cut: bool = False
+    sockets: list[WebSocketRoute] = field(default_factory=list)
+
+    def lay(self, page: Page) -> Page:
+        """Before the page is opened."""
+        page.route_web_socket(re.compile("_stcore/stream"), self.connect)
+        return page
+
+    def connect(self, socket: WebSocketRoute) -> None:
+        if self.cut:
             return socket.close()
         socket.connect_to_server()
-        sockets.append(socket)
+        self.sockets.append(socket)
 
-    page = new_page()
-    page.route_web_socket(re.compile("_stcore/stream"), connect)
-    url = serve(env={"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "1"}, fresh=True)
-    open_page(page, address(url, "attention"))
+    def out(self, pages: Iterable[Page]) -> None:
+        """Out until the server has given up the sessions: it keeps one without a connection for a second here."""
+        self.cut = True
+        while self.sockets:
+            self.sockets.pop().close()
+        for page in pages:
+            lost(page)
+        page.wait_for_timeout(4000)
+        self.cut = False
+        for page in pages:
+            back(page)
+
+
+@pytest.fixture
+def impatient(serve: Callable[..., str]) -> str:
+    """A server that keeps a session without a connection for one second, where others keep it for two minutes."""
+    return serve(env={"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "1"})
+
+
+def test_after_a_long_cut_every_page_goes_on(impatient: str, new_page: Callable[..., Page]) -> None:
+    cable = Cable()
+    pages = {path: opened_in_the_middle_of_work(impatient, path, cable.lay(new_page())) for path in CLICKS}
+    cable.out(pages.values())
+    for path, page in pages.items():
+        goes_on(page, path)
+
+
+def test_after_a_long_cut_a_long_text_and_a_kept_run_are_there(impatient: str, new_page: Callable[..., Page]) -> None:
+    cable = Cable()
+    page = open_page(cable.lay(new_page()), address(impatient, "attention"))
     box(page).fill(LONG)
     box(page).press("Control+Enter")
     linked(page, "left_out=")
     page.get_by_role("button", name=re.compile("^Keep this run")).click()
     linked(page, "left_out=")
     before = query(page)
-    cut = True
-    sockets.pop().close()
-    lost(page)
-    page.wait_for_timeout(4000)  # the session is given up meanwhile
-    cut = False
-    back(page)
+    cable.out([page])
     works_at_the_next_click(page, "attention")
     assert box(page).input_value() == LONG
     assert query(page) == before | {"att_colour": "one"}
