@@ -16,9 +16,9 @@ VIEWPORT = {"width": 1280, "height": 900}
 
 
 @contextmanager
-def launched(script: str) -> Iterator[tuple[str, subprocess.Popen[bytes], Path]]:
-    """`streamlit run script`, just begun: its URL, process and log."""
-    port = free_port()
+def launched(script: str, port: int = 0) -> Iterator[tuple[str, subprocess.Popen[bytes], Path]]:
+    """`streamlit run script`, just begun, on a free port unless one is named: its URL, process and log."""
+    port = port or free_port()
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "log")
         with log.open("wb") as out:

@@ -1,6 +1,7 @@
 /* The tab's side of a lost session. A session lives in one server process; the tab outlives it. On its return the tab says
  * which session it belonged to and which identities its widgets have, sends what was typed, and asks for a whole run, since
- * a new session knows none of the page's fragments. Until that run has ended, the page takes no clicks: they would be lost. */
+ * a new session knows none of the page's fragments. Until that run has ended, the page takes no clicks: they would be lost.
+ * Other runs may end before it; it is the one whose last element names this return (`whole` in tab.py). */
 
 const LONGEST = 2 ** 20, HELD = 3; // characters of a text, and how many texts
 const PATIENCE = 60000, STORE = "attention-lab ";
@@ -23,6 +24,7 @@ class Tab {
     this.home = home;
     this.app = document.querySelector("[data-testid='stApp']");
     this.watch = new MutationObserver(() => this.look());
+    this.build = new MutationObserver(() => this.look()); // while the page is shielded
     this.connected = true;
     this.returns = 0;
     this.asked = new Set(); // texts that were handed to this session already
@@ -83,8 +85,7 @@ class Tab {
     const still = this.app.getAttribute("data-test-script-state") === "notRunning";
     if (this.connected && !connected) this.tell(); // goes with whatever request the browser makes first on its return
     if (!this.connected && connected) this.back();
-    else if (this.shielded && !still) this.ran = true;
-    else if (this.shielded && still && this.ran) this.shield(false);
+    else if (this.shielded && still && document.querySelector(`.st-key-lab_whole .times-${this.returns}`)) this.shield(false);
     this.connected = connected;
   }
 
@@ -111,9 +112,11 @@ class Tab {
 
   shield(on) {
     clearTimeout(this.timer);
-    [this.shielded, this.ran] = [on, false];
+    this.build.disconnect();
+    this.shielded = on;
     const main = this.app.querySelector("[data-testid='stMain']");
     if (main) main.inert = on;
+    if (on) this.build.observe(this.app, { childList: true, subtree: true });
     if (on) this.timer = setTimeout(() => this.shield(false), PATIENCE);
   }
 }

@@ -14,7 +14,8 @@ from viz_core.ui.beside import beside
 from viz_core.ui.setup import LeftOut
 from viz_core.ui.widgets import return_with, touch
 
-SESSION, FORMER = "lab_session", "lab_former"  # this session's name, and the one that its tab had before
+# This session's name, the one that its tab had before, and how often the tab has come back, as far as this run knows.
+SESSION, FORMER, RETURNS = "lab_session", "lab_former", "lab_returns"
 MAX_WIDGETS = 200  # whose identities a tab may say
 
 _COMPONENT = st.components.v2.component("attention_lab_tab", html="<div>\n</div>", js=beside("tab.js"))
@@ -31,11 +32,20 @@ def tab(left_out: LeftOut, wanted: str) -> str:
     told: Any = _COMPONENT(key="lab_tab", data=data, on_back_change=touch, on_text_change=touch)
     back = told.get("back")
     session = back.get("session") if isinstance(back, Mapping) else None
+    times = back.get("times") if isinstance(back, Mapping) else 0
+    state[RETURNS] = times if type(times) is int else 0
     if isinstance(session, str) and session not in (state[SESSION], state.get(FORMER)):
         state[FORMER] = session
         return_with(_generations(back.get("generations")))
     text = told.get("text")
     return text if isinstance(text, str) else ""
+
+
+def whole() -> None:
+    """Tell a tab that has come back that its page is whole; last in each run."""
+    if times := st.session_state.get(RETURNS):
+        with st.container(key="lab_whole"):
+            st.html(f'<i class="times-{times}"></i>')
 
 
 def _generations(said: Any) -> dict[str, int]:
