@@ -1,9 +1,11 @@
-"""The benchmarks: `python tests/benchmarks [--small] [--only NAME]`.
+"""The benchmarks: `python tests/benchmarks [--small] [--only NAME...]`.
 
-Each row is a ratio of two things measured in turns, in one run, so that it says the same on a slow machine.
+Each row is a ratio of two things measured in turns, in one run, so that it says the same on a slow machine. At full size
+each has servers and a browser of its own; at small size they share them.
 """
 
 import argparse
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -23,6 +25,7 @@ from tests.benchmarks import (
     norms,
     positions,
     recording,
+    servers,
     start,
     stepping,
     weights,
@@ -39,17 +42,19 @@ IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start")
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python tests/benchmarks", description="Measure how fast the model and the app are.")
     parser.add_argument("--small", action="store_true", help="tiny sizes and few repeats: shows that everything runs")
-    parser.add_argument("--only", choices=BENCHMARKS, help="one of the benchmarks")
+    parser.add_argument("--only", choices=BENCHMARKS, nargs="+", metavar="NAME", help="some of the benchmarks")
     given = parser.parse_args()
 
     results: list[measure.Result] = []
-    for name in [given.only] if given.only else BENCHMARKS:
-        if name in IN_BROWSER and find_browser() is None:
-            print(f"{name} is left out: no browser; install Chromium, or let CHROMIUM name one.")
-            continue
-        before = os.getloadavg()[0]
-        results += BENCHMARKS[name].measure(given.small)
-        print(f"{name} is measured; load {before:.1f} before, {os.getloadavg()[0]:.1f} after.", flush=True)
+    with servers.shared() if given.small else contextlib.nullcontext():
+        for name in given.only or BENCHMARKS:
+            if name in IN_BROWSER and find_browser() is None:
+                print(f"{name} is left out: no browser; install Chromium, or let CHROMIUM name one.")
+                continue
+            before = os.getloadavg()[0]
+            found = list(BENCHMARKS[name].measure(given.small))
+            print(f"{name} is measured: {len(found)} rows; load {before:.1f} before, {os.getloadavg()[0]:.1f} after.", flush=True)
+            results += found
     print(f"\n{os.cpu_count()} cores, {torch.get_num_threads()} torch threads, torch {torch.__version__}")
     if given.small:
         print("Small sizes show that everything runs; they have no bar.")

@@ -5,17 +5,17 @@ The page itself measures: from the click to the first frame in which every tile 
 the script has ended. No change is measured twice, so nothing is drawn from what an earlier one left behind.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tests.benchmarks.measure import Result, middle_half, ratio
-from tests.benchmarks.servers import VIEWPORT, chromium, launched, served
+from tests.benchmarks.memory import resident
+from tests.benchmarks.servers import APP, SHELL, launched, pages, served
 from tests.benchmarks.watching import shell_step, timed
 from tests.browser.conftest import await_health
-from tests.browser.helpers import idle, listen
+from tests.browser.helpers import go, idle
 from viz_core.stages import stages
 from viz_core.ui.setup import from_link
 
@@ -52,12 +52,9 @@ class Wire:
         self.received += len(frame)
 
 
-def opened(browser: Browser, url: str) -> tuple[Page, Wire]:
-    page = listen(browser.new_context(viewport=VIEWPORT)).new_page()
-    wire = Wire(page)
+def load(page: Page, url: str) -> None:
     page.goto(url)
     idle(page, timeout=240_000)
-    return page, wire
 
 
 def clicked(page: Page, label: str, button: str, condition: str, awaited: dict) -> float:
@@ -81,12 +78,13 @@ def moves(sentences: int) -> list[tuple[str, str]]:
     return [("Sentence", "2"), ("Colour", "0 to 1"), ("Sentence", "1"), ("Colour", "against uniform"), ("Sentence", "2")]
 
 
-def grid(browser: Browser, url: str, shell_url: str, tokens: int, sentences: int, bar: float | None, most: float | None,
+def grid(page: Page, shell: Page, url: str, shell_url: str, tokens: int, sentences: int, bar: float | None, most: float | None,
          layers: int, heads: int) -> Iterator[Result]:  # fmt: skip
     """Another sentence, or another colour: every tile is made, sent and drawn anew."""
     params = link(layers, heads, tokens, sentences)
-    page, wire = opened(browser, f"{url}/attention?{urlencode(params)}")
-    shell, _ = opened(browser, f"{shell_url}/?{urlencode(params)}")
+    wire = Wire(page)
+    load(page, f"{url}/attention?{urlencode(params)}")
+    load(shell, f"{shell_url}/?{urlencode(params)}")
     drawn = page.locator("canvas[data-layers]").evaluate("c => [c.dataset.layers, c.dataset.heads].map(Number)")
     assert drawn == [layers, heads], f"the page draws {drawn[0]} × {drawn[1]} heads"
     first, steps = wire.received, shell_steps(shell, params)
@@ -102,11 +100,11 @@ def grid(browser: Browser, url: str, shell_url: str, tokens: int, sentences: int
     yield Result(f"on the wire at {tokens} tokens", max(sizes), most, middle_half(sizes), "MB", said)
 
 
-def one_head(browser: Browser, url: str, shell_url: str, tokens: int, bar: float | None) -> Iterator[Result]:
-    """The next step of one head."""
+def one_head(page: Page, shell: Page, url: str, shell_url: str, tokens: int, bar: float | None) -> Iterator[Result]:
+    """The next step of one head, in pages that are open."""
     params = link(1, 1, tokens, 1)
-    page, _ = opened(browser, f"{url}/attention?{urlencode(params)}")
-    shell, _ = opened(browser, f"{shell_url}/?{urlencode(params)}")
+    go(page, f"{url}/attention?{urlencode(params)}")
+    go(shell, f"{shell_url}/?{urlencode(params)}")
     steps, changes, shells = shell_steps(shell, params), [], []
     titles = {"q·k": "raw scores", "÷ √d_k": "scaled scores", "masked": "masked scores", "weights": "weights"}
     for _ in range(3 if bar else 1):
@@ -116,34 +114,29 @@ def one_head(browser: Browser, url: str, shell_url: str, tokens: int, bar: float
     yield ratio(f"one head at {tokens:,} tokens", changes, shells, bar, f"{len(changes)} steps from q·k to the weights")
 
 
-def visitor(browser: Browser, tokens: int, small: bool) -> Result:
-    """What the server's memory grows by for a visitor of the same page, once the first has made all that is shared."""
-    params = urlencode(link(2 if small else 12, 2 if small else 12, tokens, 1))
-    with launched("app.py") as (url, process, log):
+def visitor(new_page: Callable[[], Page], tokens: int, small: bool) -> Result:
+    """What the server's memory grows by for a visitor of the same page, once those before have made all that is shared."""
+    layers, before, visitors = (2, 1, 1) if small else (12, 2, VISITORS)
+    params = urlencode(link(layers, layers, tokens, 1))
+    with launched(APP) as (url, process, log):
         await_health(url, process, log)
-        for _ in range(2):
-            opened(browser, f"{url}/attention?{params}")
-        before = resident(process.pid)
-        visitors = 2 if small else VISITORS
+        for _ in range(before):
+            load(new_page(), f"{url}/attention?{params}")
+        start = resident(process.pid, "VmRSS")
         for _ in range(visitors):
-            opened(browser, f"{url}/attention?{params}")
-        each = (resident(process.pid) - before) / visitors
+            load(new_page(), f"{url}/attention?{params}")
+        each = (resident(process.pid, "VmRSS") - start) / visitors
     setting = f"of the server's memory, mean of {visitors}, {tokens} tokens"
     return Result("one visitor", each, None if small else 5.0, (each, each), "MB", setting)
 
 
-def resident(pid: int) -> float:
-    """Resident memory in MB."""
-    (line,) = [x for x in Path(f"/proc/{pid}/status").read_text().splitlines() if x.startswith("VmRSS")]
-    return int(line.split()[1]) * 1024 / 1e6
-
-
 def measure(small: bool) -> Iterator[Result]:
     layers = heads = 2 if small else 12
-    with chromium() as browser:
-        with served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
+    with pages() as new_page:
+        with served(APP) as url, served(SHELL) as shell_url:
             sizes = [(16, 3, None, None)] if small else [(64, 12, 2.5, 1.0), (256, 2, 4.0, 3.0)]
             for tokens, sentences, bar, most in sizes:
-                yield from grid(browser, url, shell_url, tokens, sentences, bar, most, layers, heads)
-            yield from one_head(browser, url, shell_url, 32 if small else 1024, None if small else 6.0)
-        yield visitor(browser, 16 if small else 64, small)
+                page, shell = new_page(), new_page()
+                yield from grid(page, shell, url, shell_url, tokens, sentences, bar, most, layers, heads)
+            yield from one_head(page, shell, url, shell_url, 32 if small else 1024, None if small else 6.0)
+        yield visitor(new_page, 16 if small else 64, small)

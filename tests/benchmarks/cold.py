@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Iterator
 
 from tests.benchmarks.measure import Result, middle_half
-from tests.benchmarks.servers import launched
+from tests.benchmarks.servers import APP, launched
 from tests.browser.conftest import await_health
 from tests.visitor import PAGES, Answer, at_once
 
@@ -23,7 +23,7 @@ def measure(small: bool) -> Iterator[Result]:
 def opened_by(visitors: int) -> list[Answer]:
     """What each of them is sent by a server that nobody has opened before. `RuntimeError` where it is not a whole page."""
     pages = list(itertools.islice(itertools.cycle(PAGES), visitors))
-    with launched("app.py") as (url, process, log):
+    with launched(APP) as (url, process, log):
         await_health(url, process, log)
         silent = log.read_text()
         answers = asyncio.run(at_once(url, pages, APART))

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.measure import Result, middle_half
-from tests.benchmarks.servers import launched
+from tests.benchmarks.servers import APP, running
 from tests.benchmarks.visitor import HTML, Run, Visitor, visitor
-from tests.browser.conftest import await_health
 from viz_core.ui.masks import SHORT
 from viz_core.ui.setup import VIEW
 
@@ -352,9 +351,8 @@ def quantile(found: Sequence[float], share: float) -> float:
 
 
 def measure(small: bool) -> Iterator[Result]:
-    visitors, changes, think = (len(PAGES), 3, 0.5) if small else (VISITORS, CHANGES, THINK)
-    with launched("app.py") as (url, process, log):
-        await_health(url, process, log)
+    visitors, changes, think = (len(PAGES), 2, 0.3) if small else (VISITORS, CHANGES, THINK)
+    with running(APP) as (url, process, _):
         times, seconds = asyncio.run(crowd(url, process.pid, visitors, changes, think))
     print(told(times, seconds))
     if times.lost or times.exceptions:

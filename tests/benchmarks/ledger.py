@@ -10,9 +10,9 @@ from functools import partial
 from urllib.parse import urlencode
 
 from tests.benchmarks.measure import Result, middle_half, ratio
-from tests.benchmarks.servers import VIEWPORT, chromium, served
+from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.watching import shell_step, timed
-from tests.browser.helpers import idle, listen
+from tests.browser.helpers import idle
 from viz_core.analysis.ledger import Line, ledger
 from viz_core.ui.setup import from_link
 
@@ -46,10 +46,10 @@ def measure(small: bool) -> Iterator[Result]:
     link = {"preset": "000", "n_encoder_layers": str(layers), "n_decoder_layers": str(layers)}
     lines = ledger(from_link(link)[0].config, 1, 6, 5)
     parts = [*dict.fromkeys(line.part for line in lines), "all"]
-    texts = WORDS[:3] if small else WORDS * 2
-    choices = parts[:3] if small else parts * 2
-    with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
-        page, shell = (listen(browser.new_context(viewport=VIEWPORT)).new_page() for _ in range(2))
+    texts = WORDS[:2] if small else WORDS * 2
+    choices = parts[:2] if small else parts * 2
+    with pages() as new_page, served(APP) as url, served(SHELL) as shell_url:
+        page, shell = (new_page() for _ in range(2))
         for each, address in ((page, f"{url}/shapes"), (shell, shell_url)):
             each.goto(f"{address}/?{urlencode(link)}" if each is shell else f"{address}?{urlencode(link)}")
             idle(each)

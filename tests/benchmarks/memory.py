@@ -8,8 +8,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from tests.benchmarks.measure import Result
-from tests.benchmarks.servers import launched
-from tests.browser.conftest import await_health
+from tests.benchmarks.servers import APP, running
 from tests.visitor import PAGES, Visitor
 from viz_core.presets import PRESETS
 from viz_core.ui.setup import BY_FIELD, MAX_SEED
@@ -25,12 +24,11 @@ SIZES = ("n_heads", "d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "
 
 
 def measure(small: bool) -> Iterator[Result]:
-    links = 40 if small else 1000
-    with launched("app.py") as (url, process, log):
-        await_health(url, process, log)
+    links, stay = (16, 4) if small else (1000, STAY)
+    with running(APP) as (url, process, log):
         rest = iter(random_links(13))
         for name in ("first", "next"):
-            answers = asyncio.run(opened(url, list(islice(rest, links))))
+            answers = asyncio.run(opened(url, list(islice(rest, links)), stay))
             now, most = (resident(process.pid, what) for what in ("VmRSS", "VmHWM"))
             setting = f"{links} random links, {AT_ONCE} visitors; at most {most:.0f} MB until now; {answers} runs of a page"
             yield Result(f"memory after the {name}", now, None if small else BAR, (now, most), "MB", setting)
@@ -62,9 +60,9 @@ def random_links(seed: int) -> Iterator[tuple[str, str]]:
         yield page, urlencode(said)
 
 
-async def opened(url: str, links: list[tuple[str, str]]) -> int:
+async def opened(url: str, links: list[tuple[str, str]], stay: int) -> int:
     """Open them all, a few visitors at once, each in a new tab now and then; how many were answered."""
-    waiting, answered = iter([links[i : i + STAY] for i in range(0, len(links), STAY)]), 0
+    waiting, answered = iter([links[i : i + stay] for i in range(0, len(links), stay)]), 0
 
     async def visits() -> None:
         nonlocal answered

@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page
 
 from tests.benchmarks.measure import Result, middle_half, ratio
-from tests.benchmarks.servers import VIEWPORT, chromium, served
+from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.stepping import stops
 from tests.benchmarks.watching import shell_step, timed
-from tests.browser.helpers import idle, listen
+from tests.browser.helpers import go, idle
 from viz_core.figures.norms import METRIC_NAMES, METRIC_TITLES
 
 SECONDS, BAR = 3.0, 3.0
@@ -49,17 +49,16 @@ def another_metric(page: Page, metric: str) -> float:
 
 def measure(small: bool) -> Iterator[Result]:
     setting = "4 layers of 32" if small else "48 layers of d_model 256, 32 tokens"
-    with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
-        page, shell = (listen(browser.new_context(viewport=VIEWPORT)).new_page() for _ in range(2))
-        found = [gradients(page, url, seed, small) for seed in range(2 if small else 5)]
+    with pages() as new_page, served(APP) as url, served(SHELL) as shell_url:
+        page, shell = (new_page() for _ in range(2))
+        found = [gradients(page, url, seed, small) for seed in range(1 if small else 5)]
         middle = sorted(found)[len(found) // 2]
         yield Result("both placements with gradients", middle, None if small else SECONDS, middle_half(found), "s",
                      f"{setting}, {8 if small else 4} batches, another seed each time")  # fmt: skip
 
-        page.goto(f"{url}/norms?{urlencode(link(small))}")
+        go(page, f"{url}/norms?{urlencode(link(small))}")
         shell.goto(f"{shell_url}/?preset=000")
-        for each in (page, shell):
-            idle(each, timeout=120_000)
+        idle(shell)
         changes, shells = [], []
         for metric, stage in zip(METRICS[:2] if small else METRICS * 2, stops()[1:], strict=False):
             shells.append(shell_step(shell, stage))

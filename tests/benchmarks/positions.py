@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page
 
 from tests.benchmarks.measure import Result, middle_half, ratio
-from tests.benchmarks.servers import VIEWPORT, chromium, served
+from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.stepping import stops
 from tests.benchmarks.watching import shell_step, timed
-from tests.browser.helpers import idle, listen
+from tests.browser.helpers import go, idle
 
 BAR = 4.0
 MEGABYTES = 2.0
@@ -30,8 +30,8 @@ SIMILARITY = """(() => {
 WAVES = """({base}) => document.querySelector(".katex-display annotation")?.textContent.includes(`{${base}^`)"""
 OTHERS = {"waves": WAVES, "clock": WINDOW, "similarity": SIMILARITY}  # sections, and when another base is drawn
 
-# Moves the slider in every frame for two seconds, as a hand does, or lets the hands play; resolves to each frame's length.
-DRAG = """(play) => new Promise((resolve, reject) => {
+# Moves the slider in every frame for some seconds, as a hand does, or lets the hands play; resolves to each frame's length.
+DRAG = """([play, seconds]) => new Promise((resolve, reject) => {
     const clocks = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]
         .map((host) => host.shadowRoot?.querySelector(".clocks")).find(Boolean);
     const slider = clocks.querySelector("input"), hand = clocks.querySelector(".hand");
@@ -41,7 +41,7 @@ DRAG = """(play) => new Promise((resolve, reject) => {
     const look = (now) => {
         if (hand.getAttribute("x2") !== place) frames.push(now - last), last = now;
         place = hand.getAttribute("x2");
-        if (now - start > 2000) return resolve(frames.slice(1));
+        if (now - start > 1000 * seconds) return resolve(frames.slice(1));
         if (!play) {
             slider.value = Math.round((now - start) / 20) % 100;
             slider.dispatchEvent(new Event("input", {bubbles: true}));
@@ -69,9 +69,9 @@ def base_step(page: Page, turn: int, drawn: str = TABLE) -> float:
 def measure(small: bool) -> Iterator[Result]:
     sizes = SMALL if small else SIZES
     query = {"preset": "000", "pos_section": "matrix"} | sizes
-    repeats = 2 if small else 15
-    with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
-        page, shell = (listen(browser.new_context(viewport=VIEWPORT)).new_page() for _ in range(2))
+    repeats, seconds = (1, 0.5) if small else (15, 2)
+    with pages() as new_page, served(APP) as url, served(SHELL) as shell_url:
+        page, shell = (new_page() for _ in range(2))
         received: list[int] = []
         page.on("websocket", lambda ws: ws.on("framereceived", lambda payload: received.append(len(payload))))
         page.goto(f"{url}/positions?{urlencode(query)}")
@@ -94,18 +94,16 @@ def measure(small: bool) -> Iterator[Result]:
         yield Result("bytes of another table", max(sent), None if small else MEGABYTES, middle_half(sent), "MB", f"most; {size}")
 
         for section, drawn in OTHERS.items():
-            page.goto(f"{url}/positions?{urlencode(query | {'pos_section': section})}")
-            idle(page)
+            go(page, f"{url}/positions?{urlencode(query | {'pos_section': section})}")
             changes, shells = [], []
             for turn in range(repeats):
                 changes.append(base_step(page, turn, drawn))
                 shells.append(shell_step(shell, next(stages)))
             yield ratio(f"{section} of a large table", changes, shells, None if small else BAR, f"another base; {size}")
 
-        page.goto(f"{url}/positions?preset=000&pos_section=clock")
-        idle(page)
+        go(page, f"{url}/positions?preset=000&pos_section=clock")
         for name, play in (("a frame of the dragged hands", False), ("a frame of the playing hands", True)):
-            frames = page.evaluate(DRAG, play)
-            setting = f"{len(frames)} frames in 2 s, 10 clocks"
+            frames = page.evaluate(DRAG, [play, seconds])
+            setting = f"{len(frames)} frames in {seconds} s, 10 clocks"
             yield Result(name, statistics.mean(frames), None if small else FRAME, middle_half(frames), "ms", setting)
             idle(page)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser
 
 from tests.benchmarks.measure import Result, middle_half
-from tests.benchmarks.servers import VIEWPORT, chromium, launched
+from tests.benchmarks.servers import APP, VIEWPORT, chromium, launched
 
 BAR = 6.0  # seconds
 
@@ -37,7 +37,7 @@ def first_page(browser: Browser) -> float:
     with browser.new_context(viewport=VIEWPORT) as context:
         page = context.new_page()
         start = time.perf_counter()
-        with launched("app.py") as (url, process, log):
+        with launched(APP) as (url, process, log):
             while not answers(url):
                 if process.poll() is not None or time.perf_counter() - start > 60:
                     raise RuntimeError(f"the server did not start:\n{log.read_text()}")

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from playwright.sync_api import Page
 
 from tests.benchmarks.measure import Result, middle_half, ratio
-from tests.benchmarks.servers import VIEWPORT, chromium, served
+from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.watching import shell_step, timed
-from tests.browser.helpers import idle, listen
+from tests.browser.helpers import go, idle
 from viz_core.figures.steps import stage_panels
 from viz_core.run import run
 from viz_core.ui.setup import Setup, sentences
@@ -53,8 +53,8 @@ def stops() -> list[dict]:
 
 def measure(small: bool) -> Iterator[Result]:
     stages = stops()
-    with chromium() as browser, served("app.py") as url, served("tests/benchmarks/shell_app.py") as shell_url:
-        step, shell = (listen(browser.new_context(viewport=VIEWPORT)).new_page() for _ in range(2))
+    with pages() as new_page, served(APP) as url, served(SHELL) as shell_url:
+        step, shell = (new_page() for _ in range(2))
         step.goto(f"{url}/step_by_step?preset=000")
         shell.goto(f"{shell_url}/?preset=000")
         steps, shells = [], []
@@ -65,8 +65,7 @@ def measure(small: bool) -> Iterator[Result]:
             steps.append(next_step(step, stage))
         yield ratio("the next stage", steps, shells, None if small else BAR, f"preset 000, {len(steps)} steps")
 
-        step.goto(f"{url}/step_by_step?preset=000&stage={WEIGHTS}")
-        idle(step)
+        go(step, f"{url}/step_by_step?preset=000&stage={WEIGHTS}")
         changes, models = [], []
         for _ in range(2 if small else 15):
             changes.append(next_seed(step))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,14 +13,24 @@ from tests.benchmarks.__main__ import BENCHMARKS, IN_BROWSER
 from tests.browser.conftest import ROOT, need_browser
 
 
-@pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.browser] * (x in IN_BROWSER)) for x in BENCHMARKS])
-def test_it_measures(name: str) -> None:
-    if name in IN_BROWSER:
-        need_browser()
-    command = [sys.executable, "tests/benchmarks", "--small", "--only", name]
+def measured(names: Sequence[str]) -> None:
+    """In one process, so that they share a browser and servers."""
+    command = [sys.executable, "tests/benchmarks", "--small", "--only", *names]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    each = {name: int(rows) for name, rows in re.findall(r"^(\w+) is measured: (\d+) rows;", done.stdout, re.MULTILINE)}
+    assert list(each) == list(names) and all(each.values()), done.stdout
     heading, *rows = done.stdout.partition("\nname ")[2].splitlines()
-    assert heading.split()[0] == "measured" and rows, done.stdout
+    assert heading.split()[0] == "measured" and len(rows) == sum(each.values()), done.stdout
     for row in rows:
         assert float(row[heading.index("measured") + len("name ") :].split()[0]) > 0, row
+
+
+def test_those_without_a_browser_measure() -> None:
+    measured([name for name in BENCHMARKS if name not in IN_BROWSER])
+
+
+@pytest.mark.browser
+def test_those_in_a_browser_measure() -> None:
+    need_browser()
+    measured(IN_BROWSER)

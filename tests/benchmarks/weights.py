@@ -42,7 +42,8 @@ def asked(code: str, *arguments: str) -> float:
 
 
 def measure(small: bool) -> Iterator[Result]:
-    for name, card in catalogue().items():
+    cards = list(catalogue().items())
+    for name, card in cards[-1:] if small else cards:
         if not small:
             asked(OPEN, name)  # warms the disk cache
         times = [asked(OPEN, name) for _ in range(1 if small else 5)]

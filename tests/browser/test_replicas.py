@@ -6,7 +6,7 @@ import re
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -24,37 +24,35 @@ if TYPE_CHECKING:
 WEIGHTS = "decoder.layers.0.cross_attn.weights"
 ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
 AFTER = ORDER[ORDER.index(WEIGHTS) + 1]
-TEXTS = ("one two three", "the cat " + "猫" * 1000)  # one that the link holds, and one that is too long for it
+TEXTS = {"haproxy": "the cat " + "猫" * 1000, "nginx": "one two three"}  # one too long for the link, and one that it holds
 
 
-@dataclass
-class Replicated:
-    """A balancer's base URL and the replicas behind it, by theirs."""
-
-    url: str
-    replicas: dict[str, subprocess.Popen[bytes]]
-
-    def sessions(self, replica: str) -> int:
-        """How many visitors are there now."""
-        said = urllib.request.urlopen(f"{replica}/_stcore/metrics", timeout=20).read().decode()
-        return int(re.search(r"^active_sessions (\d+)$", said, re.MULTILINE)[1])
-
-    def kill(self, replica: str) -> None:
-        self.replicas[replica].kill()
-        self.replicas[replica].wait()
+def sessions(replica: str) -> int:
+    """How many visitors are there now."""
+    said = urllib.request.urlopen(f"{replica}/_stcore/metrics", timeout=20).read().decode()
+    return int(re.search(r"^active_sessions (\d+)$", said, re.MULTILINE)[1])
 
 
-@pytest.fixture(params=EXAMPLES)
-def replicated(
-    request: pytest.FixtureRequest, serve: Callable[..., str], servers: dict[str, subprocess.Popen[bytes]], tmp_path: Path
-) -> Iterator[Replicated]:
-    need(request.param)
+@pytest.fixture
+def replicas(serve: Callable[..., str], servers: dict[str, subprocess.Popen[bytes]]) -> Iterator[list[str]]:
+    """The base URLs of two of them."""
     urls = [serve(fresh=True), serve(fresh=True)]
-    with balanced(request.param, [urlsplit(url).port for url in urls], tmp_path) as url:
-        here = Replicated(url, {url: servers[url] for url in urls})
-        yield here
-        for replica in urls:
-            here.kill(replica)
+    yield urls
+    for url in urls:
+        servers[url].kill()
+        servers[url].wait()
+
+
+@pytest.fixture
+def balancers(replicas: list[str], tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The base URL of each program, in front of the same replicas."""
+    urls = {}
+    with ExitStack() as stack:
+        for program in EXAMPLES:
+            need(program)
+            (folder := tmp_path / program).mkdir()
+            urls[program] = stack.enter_context(balanced(program, [urlsplit(url).port for url in replicas], folder))
+        yield urls
 
 
 def box(page: Page) -> Locator:
@@ -112,25 +110,31 @@ def sent(page: Page) -> list[list[object]]:
     return sockets
 
 
-def test_a_replica_killed_in_a_lesson_costs_one_reconnect(replicated: Replicated, new_page: Callable[..., Page]) -> None:
-    pages = {text: new_page() for text in TEXTS}
+def test_a_replica_killed_in_a_lesson_costs_one_reconnect(
+    replicas: list[str],
+    balancers: dict[str, str],
+    servers: dict[str, subprocess.Popen[bytes]],
+    new_page: Callable[..., Page],
+) -> None:
+    pages = {program: new_page() for program in balancers}
     sockets = [sent(page) for page in pages.values()]
-    for text, page in pages.items():
-        open_page(page, f"{replicated.url}/step_by_step?preset=000&stage={WEIGHTS}")
-        learn(page, text)
-    before = {text: seen(page) for text, page in pages.items()}
-    assert [saw["text"] for saw in before.values()] == list(TEXTS) and all(saw["cell"] for saw in before.values())
-    its, other = sorted(replicated.replicas, key=replicated.sessions, reverse=True)
-    assert [replicated.sessions(replica) for replica in (its, other)] == [2, 0]  # tabs of one browser stay together
+    for program, page in pages.items():
+        open_page(page, f"{balancers[program]}/step_by_step?preset=000&stage={WEIGHTS}")
+        learn(page, TEXTS[program])
+    before = {program: seen(page) for program, page in pages.items()}
+    assert {program: saw["text"] for program, saw in before.items()} == TEXTS and all(saw["cell"] for saw in before.values())
+    its, other = sorted(replicas, key=sessions, reverse=True)
+    assert [sessions(replica) for replica in (its, other)] == [2, 0]  # both read the one browser's cookie
 
-    replicated.kill(its)
+    servers[its].kill()
+    servers[its].wait()
     until(page, lambda: all(len(of) > 1 and of[1] for of in sockets))  # connected again, and asked to run
     for page in pages.values():
         idle(page)
-    assert {text: seen(page) for text, page in pages.items()} == before
-    for text, page in pages.items():
+    assert {program: seen(page) for program, page in pages.items()} == before
+    for program, page in pages.items():
         page.get_by_test_id("stBaseButton-primary").click()  # Next
         linked(page, f"stage={AFTER}")
-        assert box(page).input_value() == text
+        assert box(page).input_value() == TEXTS[program]
         assert link(page).items() >= {"n_heads": "3", "attn_head": "1"}.items()
-    assert [len(of) for of in sockets] == [2, 2] and replicated.sessions(other) == 2
+    assert [len(of) for of in sockets] == [2, 2] and sessions(other) == 2
