@@ -24,6 +24,7 @@ from tests.benchmarks import (
     memory,
     norms,
     positions,
+    reconnect,
     recording,
     servers,
     start,
@@ -34,9 +35,9 @@ from tests.browser.conftest import find_browser
 
 BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "ledger": ledger, "positions": positions,
               "attention": attention, "norms": norms, "weights": weights, "start": start, "cold": cold,
-              "crowd": crowd,
+              "crowd": crowd, "reconnect": reconnect,
               "memory": memory}  # fmt: skip
-IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start")
+IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start", "reconnect")
 
 
 def main() -> None:
