@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -17,12 +18,15 @@ from viz_core.text import visible
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytest_plugins = ["tests.browser.one_page"]
 APP = Path(__file__).with_name("lines_app.py")
+links = count(1)
 
 
 @pytest.fixture
-def demo(serve: Callable[..., str], new_page: Callable[..., Page]) -> Page:
-    page = open_page(new_page(), serve(str(APP)))
+def demo(serve: Callable[..., str], turn_to: Callable[..., Page]) -> Page:
+    """The demonstration as it begins: each link is a beginning."""
+    page = turn_to(f"{serve(str(APP))}/?link={next(links)}")
     page.locator(".view[data-heads]").wait_for()
     return page
 
