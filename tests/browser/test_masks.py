@@ -126,18 +126,21 @@ def drawn(page: Page) -> list[str]:
     return page.locator("canvas[data-drawn]").evaluate_all("found => found.map(c => c.dataset.title)")
 
 
-def test_sections_are_chosen_and_in_the_link(open_at: Open) -> None:
-    page = open_at()
+def test_sections_are_chosen_and_in_the_link_and_a_phone_scrolls_down_only(open_at: Open) -> None:
+    page = open_at(width=390)
     wanted = {
         "How built": "mask: their AND", "Conventions": "True (1) = blocked", "On and off": "Without − With",
-        "Leak test": "How far each output moves", "Empty rows": "−∞, then softmax",
+        "Leak test": "How far each output moves", "Empty rows": "−∞, then softmax", "unsqueeze(1)": "As printed",
         "Who sees whom": "Decoder self-attention: the mask",
     }  # fmt: skip
     for label, title in wanted.items():
         page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
-        page.locator(f'canvas[data-title^="{title}"][data-drawn]').wait_for()
+        page.locator(f'canvas[data-title^="{title}"][data-drawn]').first.wait_for()
         idle(page)
         assert any(t.startswith(title) for t in drawn(page))
+        assert page.get_by_test_id("stException").count() == 0, label
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, label
+        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, label
     assert "mask_section" not in page.url  # back at the first
 
 
@@ -163,11 +166,3 @@ def test_nan_is_seen_where_rows_are_left_empty(open_at: Open) -> None:
     assert canvas.get_attribute("data-hover").endswith(",NaN")
     table = page.get_by_role("table").filter(has_text="need_weights=True")
     assert "not returned" in table.inner_text()
-
-
-def test_a_phone_scrolls_down_only(open_at: Open) -> None:
-    for section in ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze"):
-        page = open_at(width=390, mask_section=section)
-        assert page.get_by_test_id("stException").count() == 0, section
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, section
-        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, section
