@@ -187,8 +187,8 @@ def test_a_long_word_leaves_a_tables_other_columns_their_room(serve: Callable[..
 # --- the page -----------------------------------------------------------------------------------
 
 
-def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
-    page = turn_to(f"{serve()}/attention")
+def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve()}/attention")  # in an open page an empty link brings back what was entered
     canvas = page.locator('canvas[data-kind="cross"]')
     has(canvas, "focus", re.compile(r"^\d,\d$"))
     page.get_by_role("button", name="tired → wide").click()

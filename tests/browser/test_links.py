@@ -222,7 +222,7 @@ def test_shapes_marks(open_at: Open, same_elsewhere: Same) -> None:
     same_elsewhere(page, says)
     page.go_back()
     linked(page, lambda url: "shapes_marked" not in url)
-    page.go_back()  # one step for a change and its marks, and the step before was one for the box
+    page.go_back()  # the box was one step, and a change with its marks is one
     linked(page, lambda url: "qk_dim=256" in url and "before" not in url)
     expect(page.locator(".row.changed")).to_have_count(0)
 
