@@ -1,4 +1,4 @@
-"""A page with nothing but the canvas: a button goes from one set of panels to the next."""
+"""A page with nothing but the canvas: a button goes from one set of panels to the next, and another link begins anew."""
 
 import numpy as np
 import streamlit as st
@@ -52,6 +52,10 @@ def small() -> list[Panel]:
 
 
 SETS = [attention, wide, small]
+link = st.query_params.get("link", "")
+if st.session_state.setdefault("link", link) != link:
+    st.session_state.clear()
+    st.session_state.link = link
 at = st.session_state.setdefault("set", 0)
 
 
@@ -67,5 +71,5 @@ st.set_page_config(layout="wide")
 st.button("Next", on_click=go_on)
 if st.button("Pick 2, 3"):
     st.session_state.asked = Pick(len(SETS[at]()) - 1, 2, 3)
-chosen = matrices(SETS[at](), key="canvas", pick=st.session_state.get("asked"), on_pick=note)
+chosen = matrices(SETS[at](), key=f"canvas{link}", pick=st.session_state.get("asked"), on_pick=note)
 st.text(f"set {at}; pick {tuple(chosen) if chosen else None}; told {st.session_state.get('told')}")

@@ -1,4 +1,4 @@
-"""A page with nothing but the architecture drawing: what is clicked becomes the current stage."""
+"""A page with nothing but the architecture drawing: what is clicked becomes the current stage, and another link begins anew."""
 
 import streamlit as st
 
@@ -25,7 +25,9 @@ room = st.query_params.get("height")
 size = (256, 128) if choice == "bert" else (7, 5)
 stages = plan(MODELS[choice], 2, *size)
 names = [stage.name for stage in stages]
-at = st.session_state.setdefault("at", st.query_params.get("at"))
+if st.session_state.get("link") != (link := dict(st.query_params)):
+    st.session_state.link, st.session_state.at = link, link.get("at")
+at = st.session_state.at
 
 
 def go_on() -> None:

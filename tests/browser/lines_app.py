@@ -1,4 +1,4 @@
-"""A page with nothing but the lines view and the grid of heads."""
+"""A page with nothing but the lines view and the grid of heads; another link begins anew."""
 
 import numpy as np
 import streamlit as st
@@ -27,14 +27,18 @@ def focus(at: Focus) -> None:
 
 @st.fragment  # as on the Attention page: its reruns follow one another, where whole runs may overlap
 def page() -> None:
+    link = st.query_params.get("link", "")
     at = st.session_state.get("focus", ("encoder", 0, 1))
     tiles = Tiles(np.stack([WEIGHTS, WEIGHTS[::-1]]), np.triu(np.ones((10, 10), bool), 1), (1, 1))
-    heads([grid("encoder", tiles, "largest", (10, 10))], at, key="heads", on_focus=focus)
+    heads([grid("encoder", tiles, "largest", (10, 10))], at, key=f"heads{link}", on_focus=focus)
     shown = st.session_state.get("shown", (at[2],))
-    lines(WEIGHTS, TOKENS, TOKENS, shown, st.session_state.get("locked"), "Lines", key="lines", identity=str(at), on_lock=lock,
-          on_heads=choose)  # fmt: skip
+    lines(WEIGHTS, TOKENS, TOKENS, shown, st.session_state.get("locked"), "Lines", key=f"lines{link}", identity=str(at),
+          on_lock=lock, on_heads=choose)  # fmt: skip
     st.text(f"focus {at}; locked {st.session_state.get('locked')}; shown {shown}")
 
 
 st.set_page_config(layout="wide")
+if st.session_state.get("link") != (link := st.query_params.get("link", "")):
+    st.session_state.clear()
+    st.session_state.link = link
 page()

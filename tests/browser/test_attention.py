@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -12,17 +13,21 @@ import pytest
 
 from tests.browser.helpers import idle, linked, open_page
 from tests.browser.lines_app import TOKENS, WEIGHTS
+from tests.browser.looks import look
 from viz_core.text import visible
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytest_plugins = ["tests.browser.one_page"]
 APP = Path(__file__).with_name("lines_app.py")
+links = count(1)
 
 
 @pytest.fixture
-def demo(serve: Callable[..., str], new_page: Callable[..., Page]) -> Page:
-    page = open_page(new_page(), serve(str(APP)))
+def demo(serve: Callable[..., str], turn_to: Callable[..., Page]) -> Page:
+    """The demonstration as it begins: each link is a beginning."""
+    page = turn_to(f"{serve(str(APP))}/?link={next(links)}")
     page.locator(".view[data-heads]").wait_for()
     return page
 
@@ -148,29 +153,30 @@ def test_a_swatch_toggles_a_double_click_isolates_and_another_restores(demo: Pag
 LONG = {"42 letters": "x" * 42, "300 letters": "y" * 300, "marks": "z" + "\u0301\u0323" * 100 + "w" * 80}
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_long_word_leaves_the_lines_their_room(width: int, serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+def test_a_long_word_leaves_the_lines_their_room(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
     text = " ".join(["the", *LONG.values(), "mat"])
-    look = {"preset": "000", "source": text, "target": text, "att_kind": "encoder", "att_lock": "query", "att_query": "2"}
-    page = open_page(new_page(width=width), f"{serve()}/attention?{urlencode(look)}")
-    box, drawing = (page.locator(f".view {part}").bounding_box() for part in (".box", ".middle canvas"))
-    assert drawing["width"] >= 0.4 * box["width"]
-    assert box["x"] <= drawing["x"] and drawing["x"] + drawing["width"] <= box["x"] + box["width"] <= width
-    for side in ("left", "right"):
-        for place, word in enumerate(text.split()):
-            label = token(page, side, place)
-            assert label.bounding_box()["width"] <= 0.31 * box["width"]
-            assert label.get_attribute("title") == f"{place}: {visible(word)}" and label.text_content() == visible(word)
-            assert label.evaluate("b => getComputedStyle(b).textOverflow") == "ellipsis"
-    readout = page.locator(".view .readout").bounding_box()
-    assert readout["height"] < 200 and page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator(".view .readout bdi").first.get_attribute("title") == "y" * 300
+    seen = {"preset": "000", "source": text, "target": text, "att_kind": "encoder", "att_lock": "query", "att_query": "2"}
+    page = turn_to(f"{serve()}/attention?{urlencode(seen)}")
+    for width in (1280, 390):
+        look(page, width, "light")
+        box, drawing = (page.locator(f".view {part}").bounding_box() for part in (".box", ".middle canvas"))
+        assert drawing["width"] >= 0.4 * box["width"], width
+        assert box["x"] <= drawing["x"] and drawing["x"] + drawing["width"] <= box["x"] + box["width"] <= width
+        for side in ("left", "right"):
+            for place, word in enumerate(text.split()):
+                label = token(page, side, place)
+                assert label.bounding_box()["width"] <= 0.31 * box["width"], (width, word)
+                assert label.get_attribute("title") == f"{place}: {visible(word)}" and label.text_content() == visible(word)
+                assert label.evaluate("b => getComputedStyle(b).textOverflow") == "ellipsis"
+        readout = page.locator(".view .readout").bounding_box()
+        assert readout["height"] < 200 and page.evaluate("document.documentElement.scrollWidth") <= width, width
+        assert page.locator(".view .readout bdi").first.get_attribute("title") == "y" * 300
 
 
-def test_a_long_word_leaves_a_tables_other_columns_their_room(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+def test_a_long_word_leaves_a_tables_other_columns_their_room(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
     text = f"the {'x' * 300} mat"
-    look = {"preset": "000", "source": text, "target": text, "att_more": "break", "att_temperature": "4"}
-    page = open_page(new_page(), f"{serve()}/attention?{urlencode(look)}")
+    seen = {"preset": "000", "source": text, "target": text, "att_more": "break", "att_temperature": "4"}
+    page = turn_to(f"{serve()}/attention?{urlencode(seen)}")
     table = page.get_by_role("table").filter(has_text="hidden state moved by")
     frame = table.locator("xpath=..").bounding_box()
     for cell in table.locator("th").all():
@@ -182,7 +188,7 @@ def test_a_long_word_leaves_a_tables_other_columns_their_room(serve: Callable[..
 
 
 def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), f"{serve()}/attention")
+    page = open_page(new_page(), f"{serve()}/attention")  # in an open page an empty link brings back what was entered
     canvas = page.locator('canvas[data-kind="cross"]')
     has(canvas, "focus", re.compile(r"^\d,\d$"))
     page.get_by_role("button", name="tired → wide").click()
@@ -198,8 +204,8 @@ def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], new_page: 
     assert page.locator('canvas[data-title="B − A"]').count() == 0
 
 
-def test_the_link_opens_the_same_focus(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), f"{serve()}/attention?preset=000")
+def test_the_link_opens_the_same_focus(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/attention?preset=000")
     canvas = page.locator('canvas[data-kind="decoder"]')
     canvas.click(position=tile(canvas, 1, 2))
     idle(page)
@@ -207,7 +213,7 @@ def test_the_link_opens_the_same_focus(serve: Callable[..., str], new_page: Call
     linked(page, "att_lock=query")
     told = set(page.url.split("?")[1].split("&"))
     assert {"att_kind=decoder", "att_layer=1", "attn_head=2", "att_query=2", "att_lock=query"} <= told
-    again = open_page(new_page(), page.url)
+    again = open_page(page, page.url)  # in a session of its own
     has(again.locator('canvas[data-kind="decoder"]'), "focus", "1,2")
     has(again.locator(".view"), "lock", "query,2")
     matrix = again.locator('canvas[data-title="weights"]')

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.helpers import open_page
+from tests.browser.looks import look
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytest_plugins = ["tests.browser.one_page"]
 APP = Path(__file__).with_name("canvas_app.py")
+links = count(1)
 NARROW, WIDE = 390, 1280
 
 
 @pytest.fixture
-def open_demo(serve: Callable[..., str], new_page: Callable[..., Page]) -> Callable[..., Page]:
+def open_demo(serve: Callable[..., str], turn_to: Callable[..., Page]) -> Callable[..., Page]:
+    """`open_demo(steps=1, width=390)` → the demonstration after so many steps: each link is a beginning."""
+
     def open_demo(steps: int = 0, **options: object) -> Page:
-        page = new_page(**options)
-        open_page(page, serve(str(APP)))
+        page = turn_to(f"{serve(str(APP))}/?link={next(links)}", **options)
         drawn(page, "Weights")
         for title in ["Sum", "Large"][:steps]:
             page.get_by_role("button", name="Next").click()
@@ -222,33 +226,28 @@ def test_a_large_matrix_picks_in_its_own_indices(open_demo: Callable[..., Page])
     assert "pooled 3×2" in large.locator("xpath=..").inner_text()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_theme_is_the_pages(open_demo: Callable[..., Page], theme: str) -> None:
-    page = open_demo(theme=theme)
-    weights = drawn(page, "Weights")
-    has(weights, "theme", theme)
-    least, most = colour(weights, 9, 9), colour(weights, 0, 0)
-    assert (sum(least) > sum(most)) == (theme == "light")
+def test_the_theme_is_the_pages_and_a_new_one_redraws(open_demo: Callable[..., Page]) -> None:
+    for first, then in (("light", "dark"), ("dark", "light")):
+        page = open_demo(theme=first)
+        weights = drawn(page, "Weights")
+        for theme in (first, then):
+            page.emulate_media(color_scheme=theme)
+            has(weights, "theme", theme)
+            least, most = sum(colour(weights, 9, 9)), sum(colour(weights, 0, 0))
+            assert least > most if theme == "light" else least < min(most, 200), (first, theme)
 
 
-def test_a_new_theme_redraws(open_demo: Callable[..., Page]) -> None:
+def test_nothing_is_cut_off(open_demo: Callable[..., Page]) -> None:
     page = open_demo()
-    weights = drawn(page, "Weights")
-    has(weights, "theme", "light")
-    page.emulate_media(color_scheme="dark")
-    has(weights, "theme", "dark")
-    assert sum(colour(weights, 9, 9)) < 200
-
-
-@pytest.mark.parametrize("width", [NARROW, WIDE])
-@pytest.mark.parametrize(("steps", "titles"), [(0, 4), (1, 3), (2, 3)])
-def test_nothing_is_cut_off(open_demo: Callable[..., Page], width: int, steps: int, titles: int) -> None:
-    page = open_demo(steps=steps, width=width)
-    assert page.locator("canvas").count() == titles
-    for canvas in page.locator("canvas").all():
-        box = canvas.bounding_box()
-        assert box["x"] >= 0 and box["x"] + box["width"] <= width
-    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width
+    for last, titles in (("Weights", 4), ("Sum", 3), ("Large", 3)):
+        drawn(page, last)
+        for width in (WIDE, NARROW):
+            look(page, width, "light")
+            boxes = [canvas.bounding_box() for canvas in page.locator("canvas").all()]
+            assert len(boxes) == titles, (last, width)
+            assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes), (last, width)
+            assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width, (last, width)
+        page.get_by_role("button", name="Next").click()
 
 
 def test_a_narrow_page_shares_cells_between_columns(open_demo: Callable[..., Page]) -> None:

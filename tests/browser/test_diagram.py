@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import idle
+from tests.browser.looks import LOOKS, look
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytest_plugins = ["tests.browser.one_page"]
 APP = str(Path(__file__).with_name("diagram_app.py"))
+links = count(1)
 WEIGHTS = "encoder.layers.0.self_attn.weights"
 
 
 @pytest.fixture
-def drawn(serve: Callable[..., str], new_page: Callable[..., Page]) -> Callable[..., Page]:
-    """`drawn("model=both&at=loss", width=390)` → the page with that drawing."""
+def drawn(serve: Callable[..., str], turn_to: Callable[..., Page]) -> Callable[..., Page]:
+    """`drawn("model=both&at=loss", width=390)` → the page with that drawing: each link is a beginning."""
 
     def drawn(query: str = "", **options: object) -> Page:
-        return open_page(new_page(**options), f"{serve(APP)}/?{query}")
+        return turn_to(f"{serve(APP)}/?link={next(links)}&{query}", **options)
 
     return drawn
 
@@ -74,14 +78,14 @@ def test_a_slab_opens_its_layer(drawn: Callable[..., Page]) -> None:
     assert page.locator(".frame.layer .label").all_text_contents() == ["layer 3 (of 6)", "layer 0 (of 6)"]
 
 
-@pytest.mark.parametrize("key", ["Enter", "Space"])
-def test_a_key_opens_the_box_in_focus(drawn: Callable[..., Page], key: str) -> None:
-    page = drawn("at=ids.source")
-    box(page, "ids.source").focus()
-    page.keyboard.press("Tab")
-    page.keyboard.press(key)
-    assert told(page) == "at encoder.tok_embed_scaled; opened encoder.tok_embed_scaled"
-    assert lit(page) == ["encoder.tok_embed"]
+def test_a_key_opens_the_box_in_focus(drawn: Callable[..., Page]) -> None:
+    for key in ("Enter", "Space"):
+        page = drawn("at=ids.source")
+        box(page, "ids.source").focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press(key)
+        assert told(page) == "at encoder.tok_embed_scaled; opened encoder.tok_embed_scaled", key
+        assert lit(page) == ["encoder.tok_embed"], key
 
 
 def test_focus_goes_on_where_a_slab_became_the_layer(drawn: Callable[..., Page]) -> None:
@@ -126,13 +130,14 @@ MISFITS = """(nodes, least) => nodes.flatMap((node) => {
 })"""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize(("width", "least"), [(1280, 12), (390, 10)])
-@pytest.mark.parametrize("model", ["both", "encoder", "decoder", "six", "bert"])
-def test_the_text_is_legible_and_fits(drawn: Callable[..., Page], model: str, width: int, least: int, theme: str) -> None:
-    page = drawn(f"model={model}", width=width, theme=theme)
-    assert page.locator(".box").evaluate_all(MISFITS, least) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+def test_the_text_is_legible_and_fits(drawn: Callable[..., Page]) -> None:
+    for model in ("both", "encoder", "decoder", "six", "bert"):
+        page = drawn(f"model={model}")
+        for width, theme in LOOKS:
+            look(page, width, theme)
+            least = 12 if width == 1280 else 10
+            assert page.locator(".box").evaluate_all(MISFITS, least) == [], (model, width, theme)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (model, width, theme)
 
 
 def test_the_lit_box_is_in_sight_on_a_phone(drawn: Callable[..., Page]) -> None:

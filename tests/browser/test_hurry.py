@@ -15,6 +15,7 @@ from tests.browser.test_app import ORDER, address, at_stage, box, nav, query
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytest_plugins = ["tests.browser.one_page"]
 SIZES = ("n_heads", "d_model", "qk_dim")
 
 
@@ -45,16 +46,15 @@ def press(page: Page, name: str, keys: str, pause: int) -> None:
     [
         ("n_heads", "R8 L5", 33, {"n_heads": "7", "d_model": "35", "qk_dim": "35"}),
         ("n_heads", "R8 L5", 150, {"n_heads": "7", "d_model": "35", "qk_dim": "35"}),
-        ("n_heads", "R8 L8", 60, {}),  # there and back: as it began
         ("d_model", "R5 L2", 10, {"d_model": "64"}),
         ("qk_dim", "R4 L1", 33, {"qk_dim": "64"}),
     ],
 )
 def test_hurried_keys_end_where_slow_ones_do(
-    serve: Callable[..., str], new_page: Callable[..., Page], name: str, keys: str, pause: int, shown: dict[str, str]
+    serve: Callable[..., str], turn_to: Callable[..., Page], name: str, keys: str, pause: int, shown: dict[str, str]
 ) -> None:
     opened = {"open": "all_switches"} if name == "qk_dim" else {}
-    page = open_page(new_page(), address(serve(), "documents", **opened))  # of the pages the quickest
+    page = turn_to(address(serve(), "documents", **opened))  # of the pages the quickest
     press(page, name, keys, pause)
     linked(page, lambda url: {k: v for k, v in said(url).items() if k in SIZES} == shown)
     assert {n: slider(page, n) for n in ("n_heads", "d_model")} == {"n_heads": "4", "d_model": "32"} | {
@@ -82,12 +82,12 @@ def test_a_choice_made_on_what_was_shown_before_the_answer_counts(
 # ---------------------------------------------------------------- a text, then another page
 
 
-@pytest.mark.parametrize("hand", ["tap", "click"])
+@pytest.mark.parametrize(("hand", "paths"), [("tap", ("documents", "masks", "")), ("click", ("shapes", "documents", ""))])
 def test_a_text_and_the_page_that_is_tapped_after_it_both_count(
-    serve: Callable[..., str], new_page: Callable[..., Page], hand: str
+    serve: Callable[..., str], new_page: Callable[..., Page], hand: str, paths: tuple[str, ...]
 ) -> None:
     page = open_page(new_page(touch=hand == "tap"), address(serve()))
-    for i, path in enumerate(("documents", "shapes", "masks", "documents", "")):
+    for i, path in enumerate(paths):
         text = f"typed and left {i}"
         box(page).fill(text)
         getattr(nav(page, path), hand)()
@@ -115,23 +115,20 @@ def test_a_click_on_a_box_that_the_next_drawing_no_longer_has_counts(
 # ---------------------------------------------------------------- next, next, next
 
 
-@pytest.mark.parametrize("hand", ["click", "key"])
-def test_every_next_counts_however_fast(serve: Callable[..., str], new_page: Callable[..., Page], hand: str) -> None:
+def test_every_next_counts_however_fast(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     page, line = new_page(), Line()
     line.lay(page)
     open_page(page, address(serve(), "step_by_step"))
     ask = "document.querySelector('.st-key-walk_next button').click()"
-    line.slow = True  # nothing is answered before the last of them
-    for _ in range(12):
-        if hand == "click":
-            page.evaluate(ask)
-        else:
-            page.keyboard.press("ArrowRight")
-    until(page, lambda: line.finished > 0)
-    line.arrive()
-    at_stage(page, ORDER[12])
-    for _ in range(12):
-        page.keyboard.press("ArrowLeft")
-    linked(page, lambda url: said(url).get("stage", ORDER[0]) == ORDER[0])
-    idle(page)
-    assert page.get_by_role("slider", name=re.compile("^Step 1 of")).count() == 1
+    for go_on in (lambda: page.evaluate(ask), lambda: page.keyboard.press("ArrowRight")):
+        line.slow = True  # nothing is answered before the last of them
+        for _ in range(12):
+            go_on()
+        until(page, lambda: line.finished > 0)
+        line.arrive()
+        at_stage(page, ORDER[12])
+        for _ in range(12):
+            page.keyboard.press("ArrowLeft")
+        linked(page, lambda url: said(url).get("stage", ORDER[0]) == ORDER[0])
+        idle(page)
+        assert page.get_by_role("slider", name=re.compile("^Step 1 of")).count() == 1

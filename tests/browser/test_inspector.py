@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import idle, open_page
+from tests.browser.helpers import idle
+from tests.browser.looks import look
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.presets import PRESETS
@@ -23,15 +24,16 @@ if TYPE_CHECKING:
 SCORES = "decoder.layers.0.cross_attn.raw_scores"
 WEIGHTS = "decoder.layers.0.cross_attn.weights"
 Open = Callable[..., "Page"]
+pytest_plugins = ["tests.browser.one_page"]
 
 
 @pytest.fixture
-def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+def open_at(serve: Callable[..., str], turn_to: Open) -> Open:
     """`open_at(stage, width=390)` → Step by step at a stage of the untrained preset 000."""
 
     def open_at(stage: str, width: int = 1280, theme: str = "light", **params: str) -> Page:
         link = {"weights": "untrained", "preset": "000", "stage": stage, "source": DEFAULT_SOURCE, "target": DEFAULT_TARGET}
-        return open_page(new_page(width=width, theme=theme), f"{serve()}/step_by_step?{urlencode(link | params)}")
+        return turn_to(f"{serve()}/step_by_step?{urlencode(link | params)}", width=width, theme=theme)
 
     return open_at
 
@@ -122,25 +124,29 @@ def test_typed_words_are_text(open_at: Open) -> None:
     page.locator(".arithmetic .says bdi").first.filter(has_text="שלום").wait_for()
 
 
-@pytest.mark.parametrize("look", ["light", "dark"])
-def test_bars_take_the_themes_colours(open_at: Open, look: str) -> None:
-    page = open_at(SCORES, theme=look)
+def test_bars_take_the_themes_colours(open_at: Open) -> None:
+    page = open_at(SCORES)
     click(canvas(page, "cross_attn.raw_scores · head 0"), 3, 1)
     card(page, SCORES)
-    palette = theme.diverging(look == "dark")
-    for sign, colour in (("plus", palette[-2]), ("minus", palette[1])):
-        seen = page.locator(f".arithmetic .{sign}").first.evaluate("e => getComputedStyle(e).backgroundColor")
-        assert tuple(map(int, re.findall(r"\d+", seen))) == tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    for name in ("light", "dark"):
+        look(page, 1280, name)
+        palette = theme.diverging(name == "dark")
+        for sign, colour in (("plus", palette[-2]), ("minus", palette[1])):
+            seen = page.locator(f".arithmetic .{sign}").first.evaluate("e => getComputedStyle(e).backgroundColor")
+            assert tuple(map(int, re.findall(r"\d+", seen))) == tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5)), name
 
 
-@pytest.mark.parametrize("stage", [SCORES, WEIGHTS, "decoder.layers.0.norm_ffn.out", "logits", "encoder.layers.0.self_attn.out"])
-def test_it_fits_a_phone(open_at: Open, stage: str) -> None:
-    page = open_at(stage, width=390)
-    drawn = page.locator("canvas[data-drawn]").last
-    drawn.wait_for()
-    click(drawn, 1, 1)
-    shown = card(page, f"{stage}[")
-    assert shown.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    cut = "e => [...e.querySelectorAll('td')].filter((c) => c.scrollWidth > c.clientWidth + 1).map((c) => c.textContent)"
-    assert shown.evaluate(cut) == []
+# What is wider than its cell of the table.
+CUT = "e => [...e.querySelectorAll('td')].filter((c) => c.scrollWidth > c.clientWidth + 1).map((c) => c.textContent)"
+
+
+def test_it_fits_a_phone(open_at: Open) -> None:
+    for stage in (SCORES, WEIGHTS, "decoder.layers.0.norm_ffn.out", "logits", "encoder.layers.0.self_attn.out"):
+        page = open_at(stage, width=390)
+        drawn = page.locator("canvas[data-drawn]").last
+        drawn.wait_for()
+        click(drawn, 1, 1)
+        shown = card(page, f"{stage}[")
+        assert shown.evaluate("e => e.scrollWidth - e.clientWidth") <= 0, stage
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, stage
+        assert shown.evaluate(CUT) == [], stage

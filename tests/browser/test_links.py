@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import Line, idle, linked, open_page, until
+from tests.browser.conftest import watch
+from tests.browser.helpers import Line, idle, linked, listen, open_page, until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 SCORES = "decoder.layers.0.cross_attn.raw_scores"
 Open = Callable[..., "Page"]
+Same = Callable[..., None]
+pytest_plugins = ["tests.browser.one_page"]
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +29,15 @@ def two_servers(serve: Callable[..., str]) -> tuple[str, str]:
 
 
 @pytest.fixture
-def open_at(two_servers: tuple[str, str], new_page: Callable[..., Page]) -> Open:
-    """`open_at("masks", mask_section="effect")` → that page of the first server, drawn."""
+def open_at(two_servers: tuple[str, str], new_page: Open, turn_to: Open) -> Open:
+    """`open_at("masks", mask_section="effect")` → that page of the first server, drawn; over a line it is a new one."""
 
     def open_at(path: str, line: Line | None = None, **params: str) -> Page:
-        page = new_page()
-        if line is not None:
-            line.lay(page)
-        return open_page(page, f"{two_servers[0]}/{path}?{urlencode({'preset': '000'} | params)}")
+        url = f"{two_servers[0]}/{path}?{urlencode({'preset': '000'} | params)}"
+        if line is None:
+            return turn_to(url)
+        line.lay(page := new_page())
+        return open_page(page, url)
 
     return open_at
 
@@ -76,35 +80,48 @@ def shown(page: Page) -> dict[str, object]:
     return found
 
 
-def same_elsewhere(page: Page, two_servers: tuple[str, str], new_page: Callable[..., Page], says: Mapping[str, str]) -> None:
-    """The link says just this, and on a fresh server it shows what is shown here."""
-    assert query(page) == says
-    page.mouse.move(2, 2)
-    idle(page)
-    here = shown(page)
-    other = open_page(new_page(apart=True), two_servers[1] + page.url.removeprefix(two_servers[0]))
-    assert query(other) == says and shown(other) == here
-    assert other.get_by_test_id("stAlert").count() == 0
+@pytest.fixture(scope="module")
+def stranger(browser: Browser) -> Iterator[Page]:
+    """A blank tab whose context shares nothing with the other pages; what opens from it need not compile everything anew."""
+    context = listen(browser.new_context())
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def same_elsewhere(two_servers: tuple[str, str], stranger: Page) -> Callable[..., None]:
+    """`same_elsewhere(page, says)`: the link says just this, and a stranger on a fresh server sees what is shown here."""
+
+    def same_elsewhere(page: Page, says: Mapping[str, str]) -> None:
+        assert query(page) == says
+        page.mouse.move(2, 2)
+        idle(page)
+        here = shown(page)
+        with stranger.expect_popup() as popup:
+            stranger.evaluate("void window.open('about:blank')")
+        other = watch(popup.value)
+        other.set_viewport_size(page.viewport_size)
+        other.emulate_media(color_scheme="light")
+        open_page(other, two_servers[1] + page.url.removeprefix(two_servers[0]))
+        assert query(other) == says and shown(other) == here
+        assert other.get_by_test_id("stAlert").count() == 0 and not other.problems
+        other.evaluate("localStorage.clear()")  # nor do strangers know of each other
+        other.context.clear_cookies()
+        other.close()
+
+    return same_elsewhere
 
 
 # ---------------------------------------------------------------- a picked cell of the walk
 
 
-def test_a_picked_cell_opens_elsewhere_with_its_arithmetic(
-    open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]
-) -> None:
-    page = open_at("step_by_step", stage=SCORES)
-    click(canvas(page, "cross_attn.raw_scores · head 0"), 3, 1)
-    linked(page, "cells=walk_canvas")
-    assert shown(page)["arithmetic"] and "3,1" in shown(page)["picks"]
-    same_elsewhere(page, two_servers, new_page, {"stage": SCORES, "cells": "walk_canvas.2.3.1"})
-
-
-def test_esc_lets_go_in_the_link_and_back_picks_again(open_at: Open) -> None:
+def test_a_picked_cell_opens_elsewhere_esc_lets_go_and_back_picks_again(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("step_by_step", stage=SCORES)
     drawn, arithmetic = canvas(page, "cross_attn.raw_scores · head 0"), page.locator(".arithmetic")
     click(drawn, 3, 1)
     linked(page, r"walk_canvas\.2\.3\.1")
+    assert shown(page)["arithmetic"] and "3,1" in shown(page)["picks"]
+    same_elsewhere(page, {"stage": SCORES, "cells": "walk_canvas.2.3.1"})
     page.keyboard.press("ArrowRight")
     linked(page, r"walk_canvas\.2\.3\.2")
     page.keyboard.press("Escape")
@@ -141,16 +158,14 @@ def test_the_last_of_hurried_picks_wins_over_a_slow_line(open_at: Open) -> None:
     expect(page.locator(".arithmetic")).to_contain_text("t=2, s=2")
 
 
-def test_the_tour_picks_by_itself_until_one_lets_go(
-    open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]
-) -> None:
+def test_the_tour_picks_by_itself_until_one_lets_go(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("step_by_step", walk_mode="tour", walk_follow="1", stage="encoder.layers.0.self_attn.raw_scores")
     drawn = page.locator("canvas[data-drawn]").last
     expect(drawn).to_have_attribute("data-pick", re.compile("^1,"))
     drawn.press("Escape")
     linked(page, "cells=walk_canvas(&|$)")
     expect(drawn).to_have_attribute("data-pick", "")
-    same_elsewhere(page, two_servers, new_page, query(page) | {"walk_mode": "tour", "walk_follow": "1", "cells": "walk_canvas"})
+    same_elsewhere(page, query(page) | {"walk_mode": "tour", "walk_follow": "1", "cells": "walk_canvas"})
     page.locator(".st-key-walk_next button").click()  # the next stop picks again
     linked(page, lambda url: "cells" not in url)
     expect(page.locator("canvas[data-drawn]").last).to_have_attribute("data-pick", re.compile("^1,"))
@@ -159,7 +174,7 @@ def test_the_tour_picks_by_itself_until_one_lets_go(
 # ---------------------------------------------------------------- the other selections, each made by hand
 
 
-def test_homes_cell_token_and_open_section(open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+def test_homes_cell_token_and_open_section(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("")
     click(canvas(page, "ids.source"), 0, 2)
     linked(page, "cells=home_ids.0.0.2")
@@ -169,13 +184,13 @@ def test_homes_cell_token_and_open_section(open_at: Open, two_servers: tuple[str
     linked(page, "open=home_choices")
     assert shown(page)["arithmetic"] and page.get_by_test_id("stTable").is_visible()
     says = {"cells": "home_ids.0.0.2", "home_after": "3", "open": "home_choices"}
-    same_elsewhere(page, two_servers, new_page, says)
+    same_elsewhere(page, says)
     page.go_back()
     linked(page, lambda url: "open" not in url)
     expect(page.get_by_test_id("stTable")).to_have_count(0)
 
 
-def test_the_walks_switches_and_the_closer_look(open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+def test_the_walks_switches_and_the_closer_look(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("step_by_step", stage="encoder.layers.0.norm_ffn.out")
     page.get_by_text("Open LayerNorms").click()
     linked(page, "walk_norms=on")
@@ -184,52 +199,45 @@ def test_the_walks_switches_and_the_closer_look(open_at: Open, two_servers: tupl
     page.get_by_text("Look closer at this check").click()
     linked(page, "open=proof_more")
     says = {"stage": "encoder.layers.0.norm_ffn.out", "walk_norms": "on", "walk_jump": "on", "open": "proof_more"}
-    same_elsewhere(page, two_servers, new_page, says)
+    same_elsewhere(page, says)
 
 
-def test_lines_without_a_head(open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+def test_lines_without_a_head(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("attention", att_kind="cross")
     page.locator(".swatches button").first.click()
     linked(page, "att_heads=none")
     expect(page.locator(".view")).to_have_attribute("data-heads", "")
-    same_elsewhere(page, two_servers, new_page, {"att_kind": "cross", "att_heads": "none"})
+    same_elsewhere(page, {"att_kind": "cross", "att_heads": "none"})
 
 
-def test_shapes_marks(open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page]) -> None:
+def test_shapes_marks(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("shapes", d_model="256", n_heads="8", qk_dim="256")
     page.get_by_role("button", name="Try qk_dim 256 → 64").click()
     linked(page, "shapes_before=")
-    entries = page.evaluate("history.length")
     page.get_by_text("Only what changed").click()
     linked(page, "shapes_marked=on")
-    assert page.evaluate("history.length") == entries + 1
     expect(page.locator(".count")).to_have_text("18 of 143 stages")
     before = "1.6.5&weights=untrained&preset=000&n_heads=8&d_model=256&qk_dim=256"
     says = {"d_model": "256", "n_heads": "8", "qk_dim": "64", "shapes_before": before, "shapes_marked": "on"}
-    same_elsewhere(page, two_servers, new_page, says)
+    same_elsewhere(page, says)
     page.go_back()
     linked(page, lambda url: "shapes_marked" not in url)
-    page.go_back()  # one step for a change and its marks
+    page.go_back()  # the box was one step, and a change with its marks is one
     linked(page, lambda url: "qk_dim=256" in url and "before" not in url)
     expect(page.locator(".row.changed")).to_have_count(0)
 
 
-@pytest.mark.parametrize(
-    ("path", "params", "cell"),
-    [
+def test_a_cell_of_any_matrix(open_at: Open, same_elsewhere: Same) -> None:
+    for path, params, cell in (
         ("masks", {"mask_section": "effect"}, "mask_effect.0.3.1"), ("attention", {"att_more": "rollout"}, "att_rollout.0.3.1"),
         ("positions", {"pos_section": "matrix", "pos_length": "20"}, "pos_table.0.3.1"),
-    ],
-)  # fmt: skip
-def test_a_cell_of_any_matrix(
-    open_at: Open, two_servers: tuple[str, str], new_page: Callable[..., Page], path: str, params: dict[str, str], cell: str
-) -> None:
-    page = open_at(path, **params)
-    drawn = page.locator(f".st-key-{cell.split('.')[0]} canvas[data-drawn]").first
-    click(drawn, 3, 1)
-    linked(page, f"cells={re.escape(cell)}")
-    assert query(page).items() >= {**params, "cells": cell}.items() and drawn.get_attribute("data-pick") == "3,1"
-    same_elsewhere(page, two_servers, new_page, query(page))
+    ):  # fmt: skip
+        page = open_at(path, **params)
+        drawn = page.locator(f".st-key-{cell.split('.')[0]} canvas[data-drawn]").first
+        click(drawn, 3, 1)
+        linked(page, f"cells={re.escape(cell)}")
+        assert query(page).items() >= {**params, "cells": cell}.items() and drawn.get_attribute("data-pick") == "3,1"
+        same_elsewhere(page, query(page))
 
 
 def test_a_cell_that_is_not_there_is_named_and_not_picked(open_at: Open) -> None:

@@ -9,19 +9,21 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.browser.helpers import idle, linked, open_page
+from tests.browser.looks import look
 from viz_core.concepts import PADDED
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 Open = Callable[..., "Page"]
+pytest_plugins = ["tests.browser.one_page"]
 
 
 @pytest.fixture
-def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+def open_at(serve: Callable[..., str], turn_to: Open) -> Open:
     def open_at(width: int = 1280, theme: str = "light", **params: str) -> Page:
         given = {"preset": "002", "n_heads": "2", "d_model": "16"} | PADDED | params
-        return open_page(new_page(width=width, theme=theme), f"{serve()}/masks?{urlencode(given)}")
+        return turn_to(f"{serve()}/masks?{urlencode(given)}", width=width, theme=theme)
 
     return open_at
 
@@ -82,12 +84,10 @@ GREYS = """(c, [x, y, n]) => {
 }"""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_closed_cells_differ_without_colour(open_at: Open, theme: str) -> None:
+def test_closed_cells_differ_without_colour(open_at: Open) -> None:
     """In grey: an open cell is plain, padding has dots with free rows between, the future lines, both crossed lines."""
-    page = open_at(theme=theme)
+    page = open_at()
     canvas = mask_map(page)
-    page.mouse.move(2, 2)
     left, top, wide, high = map(float, canvas.get_attribute("data-grid").split(","))
 
     def ink(row: int, col: int) -> list[list[bool]]:
@@ -96,11 +96,14 @@ def test_closed_cells_differ_without_colour(open_at: Open, theme: str) -> None:
         ground = max(set(greys), key=greys.count)
         return [[abs(g - ground) > 12 for g in greys[i : i + 18]] for i in range(0, 324, 18)]
 
-    plain, dotted, lined, crossed = ink(1, 0), ink(4, 1), ink(0, 2), ink(0, 4)
-    assert not any(map(any, plain))
-    assert any(map(any, dotted)) and not all(map(any, dotted))
-    assert all(map(any, lined)) and all(map(any, crossed))
-    assert sum(map(sum, crossed)) > 1.4 * sum(map(sum, lined))
+    for theme in ("light", "dark"):
+        look(page, 1280, theme)
+        assert canvas.get_attribute("data-theme") == theme
+        plain, dotted, lined, crossed = ink(1, 0), ink(4, 1), ink(0, 2), ink(0, 4)
+        assert not any(map(any, plain)), theme
+        assert any(map(any, dotted)) and not all(map(any, dotted)), theme
+        assert all(map(any, lined)) and all(map(any, crossed)), theme
+        assert sum(map(sum, crossed)) > 1.4 * sum(map(sum, lined)), theme
 
 
 def test_the_example_brings_padding(open_at: Open) -> None:
@@ -123,18 +126,21 @@ def drawn(page: Page) -> list[str]:
     return page.locator("canvas[data-drawn]").evaluate_all("found => found.map(c => c.dataset.title)")
 
 
-def test_sections_are_chosen_and_in_the_link(open_at: Open) -> None:
-    page = open_at()
+def test_sections_are_chosen_and_in_the_link_and_a_phone_scrolls_down_only(open_at: Open) -> None:
+    page = open_at(width=390)
     wanted = {
         "How built": "mask: their AND", "Conventions": "True (1) = blocked", "On and off": "Without − With",
-        "Leak test": "How far each output moves", "Empty rows": "−∞, then softmax",
+        "Leak test": "How far each output moves", "Empty rows": "−∞, then softmax", "unsqueeze(1)": "As printed",
         "Who sees whom": "Decoder self-attention: the mask",
     }  # fmt: skip
     for label, title in wanted.items():
         page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
-        page.locator(f'canvas[data-title^="{title}"][data-drawn]').wait_for()
+        page.locator(f'canvas[data-title^="{title}"][data-drawn]').first.wait_for()
         idle(page)
         assert any(t.startswith(title) for t in drawn(page))
+        assert page.get_by_test_id("stException").count() == 0, label
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, label
+        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, label
     assert "mask_section" not in page.url  # back at the first
 
 
@@ -160,11 +166,3 @@ def test_nan_is_seen_where_rows_are_left_empty(open_at: Open) -> None:
     assert canvas.get_attribute("data-hover").endswith(",NaN")
     table = page.get_by_role("table").filter(has_text="need_weights=True")
     assert "not returned" in table.inner_text()
-
-
-@pytest.mark.parametrize("section", ["who", "built", "conventions", "effect", "leak", "empty", "unsqueeze"])
-def test_a_phone_scrolls_down_only(open_at: Open, section: str) -> None:
-    page = open_at(width=390, mask_section=section)
-    assert page.get_by_test_id("stException").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0

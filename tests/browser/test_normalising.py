@@ -9,22 +9,24 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import linked, open_page
+from tests.browser.helpers import linked
+from tests.browser.looks import look
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 Open = Callable[..., "Page"]
+pytest_plugins = ["tests.browser.one_page"]
 SHORT = {"preset": "000", "source": "the cat sat on the mat\nthe dog", "target": "x y\nz", "norm_depth": "6", "norm_width": "32"}
 
 
 @pytest.fixture
-def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+def open_at(serve: Callable[..., str], turn_to: Open) -> Open:
     """`open_at("token", width=390)` → that section, drawn."""
 
     def open_at(section: str, width: int = 1280, theme: str = "light", **params: str) -> Page:
         query = urlencode(SHORT | {"norm_section": section} | params)
-        return open_page(new_page(width=width, theme=theme), f"{serve()}/norms?{query}")
+        return turn_to(f"{serve()}/norms?{query}", width=width, theme=theme)
 
     return open_at
 
@@ -85,25 +87,31 @@ def test_what_was_typed_is_text_in_the_cells(open_at: Open) -> None:
     assert page.locator('[role="img"] i').count() == 0
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-@pytest.mark.parametrize("section", ["token", "batchnorm", "distributions", "depth"])
-def test_nothing_is_wider_than_the_page(open_at: Open, section: str, width: int, theme: str) -> None:
-    page = open_at(section, width=width, theme=theme)
-    page.locator("canvas[data-drawn], .main-svg").first.wait_for()
-    assert page.get_by_test_id("stException").count() == 0
-    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-    for picture in page.locator("[data-testid=stMain] :is(img, figure, .main-svg, [role=img])").all():
-        box = picture.bounding_box()
-        assert box is None or (box["x"] >= 0 and box["x"] + box["width"] <= width)
+# Where the pictures that are shown begin and end.
+SIDES = """all => all.filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect())
+    .map((box) => [box.left, box.right])"""
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_both_blocks_are_drawn_large_enough_to_read(open_at: Open, width: int) -> None:
-    page = open_at("depth", width=width)
-    blocks = page.locator('img[alt^="One layer of"]')
-    assert blocks.count() == 2
-    for block in blocks.all():
-        natural, shown = block.evaluate("e => [e.naturalWidth, e.getBoundingClientRect().width]")
-        assert natural > 0 and shown >= 0.85 * natural  # its smallest text, 13, stays above 11 pixels
-    first, second = (b.bounding_box() for b in blocks.all())
-    assert (first["y"] == second["y"]) == (width == 1280)  # side by side where there is room
+def test_nothing_is_wider_than_the_page(open_at: Open) -> None:
+    for section in ("token", "batchnorm", "distributions", "depth"):
+        page = open_at(section)
+        for width, theme in ((1280, "light"), (390, "dark")):
+            look(page, width, theme)
+            page.locator("canvas[data-drawn], .main-svg").first.wait_for()
+            assert page.get_by_test_id("stException").count() == 0, (section, width)
+            assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, (section, width)
+            pictures = page.locator("[data-testid=stMain] :is(img, figure, .main-svg, [role=img])").evaluate_all(SIDES)
+            assert pictures and all(left >= 0 and right <= width for left, right in pictures), (section, width, pictures)
+
+
+def test_both_blocks_are_drawn_large_enough_to_read(open_at: Open) -> None:
+    page = open_at("depth")
+    for width in (1280, 390):
+        look(page, width, "light")
+        blocks = page.locator('img[alt^="One layer of"]')
+        assert blocks.count() == 2
+        for block in blocks.all():
+            natural, shown = block.evaluate("e => [e.naturalWidth, e.getBoundingClientRect().width]")
+            assert natural > 0 and shown >= 0.85 * natural, width  # its smallest text, 13, stays above 11 pixels
+        first, second = (b.bounding_box() for b in blocks.all())
+        assert (first["y"] == second["y"]) == (width == 1280)  # side by side where there is room

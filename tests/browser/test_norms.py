@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import idle, linked, open_page
+from tests.browser.helpers import idle, linked
+from tests.browser.looks import LOOKS, look
 from viz_core.figures.norms import METRIC_TITLES, TITLES
 from viz_core.ui.norms import ASSUMED
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 Open = Callable[..., "Page"]
+pytest_plugins = ["tests.browser.one_page"]
 SMALL = {"preset": "000", "source": "the cat sat on the mat", "target": "x y", "norm_width": "16", "norm_depth": "4"}
-OWN = ("depth", "theory", "gradients")
+N_CHARTS = {"depth": 1, "theory": 2, "gradients": 2}
 
 # Title, names of the lines, and the axis's kind, of every chart that is drawn.
 DRAWN = """() => [...document.querySelectorAll(".js-plotly-plot")].map((e) => ({
@@ -31,12 +33,12 @@ BEYOND = """() => [...document.querySelectorAll(".js-plotly-plot .main-svg, [dat
 
 
 @pytest.fixture
-def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+def open_at(serve: Callable[..., str], turn_to: Open) -> Open:
     """`open_at("theory", width=390, norm_depth="8")` → that section, drawn."""
 
     def open_at(section: str, width: int = 1280, theme: str = "light", **params: str) -> Page:
         query = urlencode(SMALL | {"norm_section": section} | params)
-        return open_page(new_page(width=width, theme=theme), f"{serve()}/norms?{query}")
+        return turn_to(f"{serve()}/norms?{query}", width=width, theme=theme)
 
     return open_at
 
@@ -121,15 +123,15 @@ def test_what_costs_much_is_asked_for(open_at: Open) -> None:
     assert [c["title"] for c in drawn(page)] == ["Gradient of each layer's weights, 4 batches"] and ask.count() == 1
 
 
-@pytest.mark.parametrize("section", OWN)
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_section_fits(open_at: Open, section: str, width: int, theme: str) -> None:
-    page = open_at(section, width, theme, norm_placements=",".join(TITLES))
-    charts = drawn(page)
-    assert len(charts) == {"depth": 1, "theory": 2, "gradients": 2}[section]
-    assert page.evaluate("document.documentElement.scrollWidth") <= width and page.evaluate(BEYOND) == 0
-    assert page.get_by_test_id("stException").count() == 0
+def test_every_section_fits(open_at: Open) -> None:
+    for section, n_charts in N_CHARTS.items():
+        page = open_at(section, norm_placements=",".join(TITLES))
+        for width, theme in LOOKS:
+            look(page, width, theme)
+            case = section, width, theme
+            assert len(page.evaluate(DRAWN)) == n_charts, case
+            assert page.evaluate("document.documentElement.scrollWidth") <= width and page.evaluate(BEYOND) == 0, case
+            assert page.get_by_test_id("stException").count() == 0, case
 
 
 def test_a_section_comes_back_with_its_link(open_at: Open) -> None:

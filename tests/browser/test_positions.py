@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import numpy as np
 import pytest
 
-from tests.browser.helpers import idle, linked, open_page
+from tests.browser.helpers import idle, linked
+from tests.browser.looks import look
 from viz_core.analysis.positions import waves
 from viz_core.ui.positions import SECTIONS
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 Open = Callable[..., "Page"]
+pytest_plugins = ["tests.browser.one_page"]
 SHORT = {"preset": "000", "source": "the cat sat on the mat", "target": "x y"}
 
 # Every hand's tip, as the numbers that are drawn; the first hand lies on top of the second, so it comes last.
@@ -47,12 +49,12 @@ DRAG = """async (slider, positions) => {
 
 
 @pytest.fixture
-def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+def open_at(serve: Callable[..., str], turn_to: Open) -> Open:
     """`open_at("clock", width=390, pos_k="4")` → that section, drawn."""
 
     def open_at(section: str, width: int = 1280, theme: str = "light", **params: str) -> Page:
         query = urlencode(SHORT | {"pos_section": section} | params)
-        return open_page(new_page(width=width, theme=theme), f"{serve()}/positions?{query}")
+        return turn_to(f"{serve()}/positions?{query}", width=width, theme=theme)
 
     return open_at
 
@@ -226,21 +228,27 @@ def test_a_click_on_the_overview_redraws_the_window_at_full_precision(open_at: O
 # ---------------------------------------------------------------- every section
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-@pytest.mark.parametrize("section", SECTIONS)
-def test_nothing_is_wider_than_the_page(open_at: Open, section: str, width: int, theme: str) -> None:
-    page = open_at(section, width=width, theme=theme)
-    page.locator("canvas[data-drawn], .main-svg, .faces svg").first.wait_for()
-    assert page.get_by_test_id("stException").count() == 0
-    assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-    for canvas in page.locator("canvas[data-drawn]").all():
-        box = canvas.bounding_box()
-        assert box["x"] >= 0 and box["x"] + box["width"] <= width
-        assert canvas.get_attribute("data-theme") == theme
-    for plot in page.locator(".curves .plot").all():
-        box, inside = plot.bounding_box(), [text.bounding_box() for text in plot.locator("text").all()]
-        assert box["x"] >= 0 and box["x"] + box["width"] <= width and inside
-        assert all(t["x"] >= box["x"] - 1 and t["x"] + t["width"] <= box["x"] + box["width"] + 1 for t in inside)
+# Where canvases begin and end, and their theme; where a chart does, and every text in it.
+CANVASES = """all => all.map((e) => [e.getBoundingClientRect(), e.dataset.theme])
+    .map(([box, theme]) => [box.left, box.right, theme])"""
+PLOTS = """all => all.map((e) => [e, ...e.querySelectorAll("text")].map((part) => part.getBoundingClientRect())
+    .map((box) => [box.left, box.right]))"""
+
+
+def test_nothing_is_wider_than_the_page(open_at: Open) -> None:
+    for section in SECTIONS:
+        page = open_at(section)
+        for width, theme in ((1280, "light"), (390, "dark")):
+            case = section, width
+            look(page, width, theme)
+            page.locator("canvas[data-drawn], .main-svg, .faces svg").first.wait_for()
+            assert page.get_by_test_id("stException").count() == 0, case
+            assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, case
+            for left, right, drawn_for in page.locator("canvas[data-drawn]").evaluate_all(CANVASES):
+                assert left >= 0 and right <= width and drawn_for == theme, case
+            for (left, right), *texts in page.locator(".curves .plot").evaluate_all(PLOTS):
+                assert left >= 0 and right <= width and texts, case
+                assert all(begins >= left - 1 and ends <= right + 1 for begins, ends in texts), case
 
 
 @pytest.mark.parametrize("section", ["matrix", "similarity"])
@@ -293,29 +301,31 @@ def test_a_chart_fills_its_column_when_that_changes(open_at: Open) -> None:
     assert plot.bounding_box()["x"] == pytest.approx(column["x"], abs=1)
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("dims", ["4,5,6,7", "0,1,254,255,510,511"])
-def test_the_formula_is_not_cut_off(open_at: Open, dims: str, width: int) -> None:
-    page = open_at("waves", width=width, pos_dims=dims, pos_width="512", pos_length="5000", pos_at="4999", pos_base="100000")
-    formula = page.locator(".katex-display")
-    formula.wait_for()
-    assert formula.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-    drawn = formula.locator(".katex-html").bounding_box()
-    column = formula.bounding_box()
-    assert drawn["x"] >= column["x"] - 1 and drawn["x"] + drawn["width"] <= column["x"] + column["width"] + 1
+def test_the_formula_is_not_cut_off(open_at: Open) -> None:
+    for dims in ("4,5,6,7", "0,1,254,255,510,511"):
+        page = open_at("waves", pos_dims=dims, pos_width="512", pos_length="5000", pos_at="4999", pos_base="100000")
+        for width in (1280, 390):
+            look(page, width, "light")
+            formula = page.locator(".katex-display")
+            formula.wait_for()
+            assert formula.evaluate("e => e.scrollWidth - e.clientWidth") <= 0, (dims, width)
+            drawn, column = formula.locator(".katex-html").bounding_box(), formula.bounding_box()
+            begins, ends = (drawn["x"] - column["x"], drawn["x"] + drawn["width"] - column["x"] - column["width"])
+            assert begins >= -1 and ends <= 1, (dims, width)
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_schemes_stand_in_their_order(open_at: Open, width: int) -> None:
+def test_the_schemes_stand_in_their_order(open_at: Open) -> None:
     """In reading order: side by side where there is room, below each other on a phone."""
-    page = open_at("schemes", width=width)
+    page = open_at("schemes")
     titles = ["Sinusoidal", "Learned", "RoPE", "ALiBi", "None"]
-    boxes = [drawn(page, f"{title}: weights").bounding_box() for title in titles]
-    for i, (a, b) in enumerate(pairwise(boxes), 1):
-        if width == 390 or i == 3:
-            assert b["y"] > a["y"] + a["height"]
-        else:
-            assert abs(b["y"] - a["y"]) < 40 and b["x"] > a["x"] + a["width"] - 1
+    for width in (1280, 390):
+        look(page, width, "light")
+        boxes = [drawn(page, f"{title}: weights").bounding_box() for title in titles]
+        for i, (a, b) in enumerate(pairwise(boxes), 1):
+            if width == 390 or i == 3:
+                assert b["y"] > a["y"] + a["height"], width
+            else:
+                assert abs(b["y"] - a["y"]) < 40 and b["x"] > a["x"] + a["width"] - 1, width
 
 
 def test_longer_than_trained_by_hand(open_at: Open) -> None:
@@ -354,10 +364,10 @@ NUMBERS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("more", [{}, {"d_model": "128"}, {"preset": "001"}, {"preset": "002", "init": "xavier_normal"}])
-def test_each_number_of_the_sum_is_whole_on_a_phone(open_at: Open, more: dict[str, str]) -> None:
-    page = open_at("sentence", width=390, **more)
-    drawn = page.evaluate(NUMBERS)
-    assert len(drawn) == 6
-    for text, left, right in drawn:
-        assert left >= 0 and right >= 0, (text, left, right)
+def test_each_number_of_the_sum_is_whole_on_a_phone(open_at: Open) -> None:
+    models: list[dict[str, str]] = [{}, {"d_model": "128"}, {"preset": "001"}, {"preset": "002", "init": "xavier_normal"}]
+    for model in models:
+        drawn = open_at("sentence", width=390, **model).evaluate(NUMBERS)
+        assert len(drawn) == 6, model
+        for text, left, right in drawn:
+            assert left >= 0 and right >= 0, (model, text, left, right)
