@@ -131,14 +131,14 @@ def term_formula(terms: Sequence[Term], d_model: int, base: float) -> str:
     """
     shown = _tex(base)
     lines = [
-        rf"\text{{PE}}(pos,\,2i{shift}) = \{function}\dfrac{{pos}}{{{shown}^{{2i/{d_model}}}}}"
+        rf"\text{{PE}}(pos,2i{shift}) = \{function}\dfrac{{pos}}{{{shown}^{{2i/{d_model}}}}}"
         for shift, function in (("", "sin"), ("{+}1", "cos"))
     ]
     for i in dict.fromkeys(t.exponent // 2 for t in terms):
         own = [t for t in terms if t.exponent == 2 * i]
         angle = rf"\dfrac{{{own[0].position}}}{{{shown}^{{2\cdot {i}/{d_model}}}}} = {_tex(own[0].angle)}"
         lines.append(rf"\varphi_{{{i}}} = {angle}")
-        lines += [rf"\text{{PE}}({t.position},\,{t.dim}) = \{t.function}\varphi_{{{i}}} = {_tex(t.value)}" for t in own]
+        lines += [rf"\text{{PE}}({t.position},{t.dim}) = \{t.function}\varphi_{{{i}}} = {_tex(t.value)}" for t in own]
     spaced = [line + (r" \\[9pt]" if "dfrac" in line else r" \\[3pt]") for line in lines]
     # The rule has a height and no width: without it the browser cuts the first fraction's top off.
     return r"\small \begin{aligned} \rule{0pt}{2.2em} " + " ".join(f"& {line}" for line in spaced) + r" \end{aligned}"

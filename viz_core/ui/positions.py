@@ -45,7 +45,7 @@ DOCUMENT_001 = {"pos_length": 100, "pos_width": 20, "pos_base": "10000", "pos_di
 MOST_CURVES = 12
 MOST_SQUARE = 200  # positions in a similarity matrix
 LEFT_RIGHT = (5, 2)
-PICTURE_FORMULA = (3, 2)
+PICTURE_FORMULA = (10, 7)
 
 
 @dataclass(frozen=True, slots=True)
