@@ -24,11 +24,13 @@ def keep_freed_pages() -> bool:
     return bool(mallopt(M_ARENA_MAX, 1) and mallopt(M_MMAP_THRESHOLD, LARGEST_BLOCK) and mallopt(M_TRIM_THRESHOLD, LARGEST_BLOCK))
 
 
-def give_back() -> None:
+def give_back(look: bool = True) -> None:
     """Return what nobody refers to any more to the operating system, where the C library can be asked (glibc can).
 
-    Python would look for objects that refer to each other only once in thousands of page runs.
+    look: for objects that refer to each other, too. Python by itself does so only once in thousands of page runs, and no
+    page runs meanwhile.
     """
-    gc.collect()
+    if look:
+        gc.collect()
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

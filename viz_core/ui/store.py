@@ -165,8 +165,9 @@ class Store:
         with self._changed:
             much = self._freed > SPARE
             self._freed *= not much
+            stuck = sum(size for _, size in list(self._used.values())) > SPARE  # by visitors who look, or only by one another
         if much:
-            give_back()
+            give_back(look=stuck)
 
     def _taken(self) -> int:
         """Bytes that letting go of what is held cannot free: of what is being made, and of what has left but is in use."""
