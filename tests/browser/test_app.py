@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.helpers import Line, idle, linked, open_page, until
+from tests.browser.helpers import Line, go, idle, linked, open_page, until
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.stages import stages
@@ -89,14 +90,21 @@ def title(page: Page) -> str:
 # ---------------------------------------------------------------- links
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_deep_link_to_a_fresh_server(serve: Callable[..., str], new_page: Callable[..., Page], path: str) -> None:
-    params = {"preset": "003", "seed": "5", "source": "a b  c"}
-    page = open_page(new_page(), address(serve(fresh=True), path, **params))
-    assert title(page).startswith(PAGES[path])
-    assert urlsplit(page.url).path == f"/{path}" and query(page) == params
-    assert page.get_by_test_id("stSidebarNavLink").count() == N_PAGES  # its frame
-    assert box(page, "Sentences").input_value() == "a b  c"
+def test_a_deep_link_to_a_fresh_server(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    """The first of all its requests; the pages after it are the first of their kind there."""
+    params, base = {"preset": "003", "seed": "5", "source": "a b  c"}, serve(fresh=True)
+    page = new_page()
+    for path in ("masks", "", "norms"):  # the fourth is opened so below
+        open_page(page, address(base, path, **params))
+        assert title(page).startswith(PAGES[path])
+        assert urlsplit(page.url).path == f"/{path}" and query(page) == params
+        sound(page)
+        assert box(page, "Sentences").input_value() == "a b  c"
+
+
+def sound(page: Page) -> None:
+    """The page has its frame, and nothing went wrong."""
+    assert page.get_by_test_id("stSidebarNavLink").count() == N_PAGES
     assert page.get_by_role("dialog").count() == 0
     assert page.get_by_test_id("stException").count() == 0
 
@@ -110,8 +118,10 @@ def test_a_link_opens_the_same_state_elsewhere(serve: Callable[..., str], open_a
     page.keyboard.press("ArrowLeft")
     linked(page, "n_heads=3")
     link = page.url
-    elsewhere = serve(fresh=True) + link.removeprefix(serve())
-    other = open_page(new_page(apart=True), elsewhere)
+    elsewhere = serve(fresh=True) + link.removeprefix(serve())  # another machine, which has seen nothing of it
+    other = open_page(new_page(), elsewhere)
+    assert title(other).startswith(PAGES["step_by_step"])
+    sound(other)
     assert query(other) == query(page) and other.get_by_test_id("stAlert").count() == 0
     for each in (page, other):
         assert box(each).input_value() == "one two three"
@@ -120,7 +130,7 @@ def test_a_link_opens_the_same_state_elsewhere(serve: Callable[..., str], open_a
     assert seen[0].get_attribute("data-cols") == "3"
 
 
-def test_switching_pages_keeps_the_setup(open_at: Open) -> None:
+def test_other_pages_and_back_keep_the_setup(open_at: Open) -> None:
     page = open_at("", seed="5", source="mine")
     for path in ("step_by_step", "", "masks", "step_by_step"):
         nav(page, path).click()
@@ -128,13 +138,20 @@ def test_switching_pages_keeps_the_setup(open_at: Open) -> None:
         idle(page)
         assert box(page).input_value() == "mine"
         assert query(page) == {"seed": "5", "source": "mine"}
+    for _ in range(4):
+        page.go_back()
+        idle(page)
+        assert box(page).input_value() == "mine"  # no stop on the way back forgets it
+        if title(page).startswith(PAGES["masks"]):
+            break
+    assert title(page).startswith(PAGES["masks"]) and query(page)["seed"] == "5"
 
 
 # ---------------------------------------------------------------- Back
 
 
 def test_back_undoes_a_step_and_a_change(open_at: Open) -> None:
-    page = open_at("step_by_step")
+    page = open_at("step_by_step", position="none")
     for name in ORDER[1:3]:
         page.keyboard.press("ArrowRight")
         at_stage(page, name)
@@ -149,24 +166,7 @@ def test_back_undoes_a_step_and_a_change(open_at: Open) -> None:
     page.go_forward()
     at_stage(page, ORDER[2])
 
-
-def test_back_over_a_page_finds_the_same_setup(open_at: Open) -> None:
-    page = open_at("", seed="5", source="mine")
-    page.get_by_test_id("stSidebarNavLink").nth(1).click()
-    page.locator("h1").filter(has_text=PAGES["step_by_step"]).wait_for()
-    idle(page)
-    for _ in range(4):
-        page.go_back()
-        idle(page)
-        assert box(page).input_value() == "mine"  # no stop on the way back forgets it
-        if title(page).startswith(PAGES[""]):
-            break
-    assert title(page).startswith(PAGES[""]) and query(page)["seed"] == "5"
-
-
-def test_back_keeps_a_text_that_is_too_long_for_the_link(open_at: Open) -> None:
-    page = open_at("step_by_step", position="none")
-    long = "the cat sat " * 60 + "猫" * 900
+    long = "the cat sat " * 60 + "猫" * 900  # too long for the link: Back keeps it
     box(page).fill(long)
     box(page).press("Control+Enter")
     page.get_by_test_id("stAlert").filter(has_text="leaves the text out").wait_for()
@@ -182,7 +182,7 @@ def test_back_keeps_a_text_that_is_too_long_for_the_link(open_at: Open) -> None:
 # ---------------------------------------------------------------- keys
 
 
-def test_arrow_keys_walk(open_at: Open) -> None:
+def test_arrow_keys_and_the_scrubber_walk(open_at: Open) -> None:
     page = open_at("step_by_step")
     for key, name in [("ArrowRight", ORDER[1]), ("ArrowRight", ORDER[2]), ("ArrowLeft", ORDER[1]), ("ArrowLeft", ORDER[0])]:
         page.keyboard.press(key)
@@ -190,32 +190,6 @@ def test_arrow_keys_walk(open_at: Open) -> None:
     page.keyboard.press("ArrowLeft")  # the first stage holds
     idle(page)
     at_stage(page, ORDER[0])
-
-
-@pytest.mark.parametrize("where", ["text", "canvas", "slider"])
-def test_arrow_keys_that_belong_to_something_else_do_not_walk(open_at: Open, where: str) -> None:
-    page = open_at("step_by_step", stage=WEIGHTS)
-    if where == "text":
-        box(page).focus()
-    elif where == "canvas":
-        canvas(page, "cross_attn.weights · head 0").focus()
-    else:
-        page.get_by_role("slider", name="d_model").focus()
-    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
-        page.keyboard.press(key)
-    if where == "canvas":
-        page.locator('canvas[data-pick="0,0"]').wait_for()
-    if where == "slider":
-        linked(page, "d_model=")
-    idle(page)
-    assert query(page)["stage"] == WEIGHTS
-    page.locator("h1").click()  # away from it, they walk again
-    page.keyboard.press("ArrowRight")
-    at_stage(page, ORDER[ORDER.index(WEIGHTS) + 1])
-
-
-def test_the_scrubber_goes_anywhere(open_at: Open) -> None:
-    page = open_at("step_by_step")
     scrubber = page.get_by_role("slider", name=re.compile("^Step "))
     scrubber.fill("7")
     at_stage(page, ORDER[6])
@@ -223,6 +197,35 @@ def test_the_scrubber_goes_anywhere(open_at: Open) -> None:
     at_stage(page, ORDER[7])
     idle(page)
     at_stage(page, ORDER[7])
+
+
+def test_arrow_keys_that_belong_to_something_else_do_not_walk(open_at: Open) -> None:
+    page = open_at("step_by_step", stage=WEIGHTS)
+    there = page.url
+
+    def press_keys() -> None:
+        for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+            page.keyboard.press(key)
+
+    def walks_again(where: str) -> None:
+        idle(page)
+        assert query(page)["stage"] == WEIGHTS, where
+        page.locator("h1").click()  # away from it
+        page.keyboard.press("ArrowRight")
+        at_stage(page, ORDER[ORDER.index(WEIGHTS) + 1])
+        go(page, there)
+
+    box(page).focus()
+    press_keys()
+    walks_again("text")
+    canvas(page, "cross_attn.weights · head 0").focus()
+    press_keys()
+    page.locator('canvas[data-pick="0,0"]').wait_for()
+    walks_again("canvas")
+    page.get_by_role("slider", name="d_model").focus()
+    press_keys()
+    linked(page, "d_model=")
+    walks_again("slider")
 
 
 def test_keys_in_a_hurry_break_nothing(open_at: Open) -> None:
@@ -257,23 +260,9 @@ def press(page: Page, button: str) -> None:
 
 
 def test_a_slow_line_never_takes_a_step_back(far: Callable[..., tuple[Page, Line]]) -> None:
-    page, line = far("step_by_step")
-    line.slow = True
-    box(page).fill("hello there")
-    box(page).press("Control+Enter")
-    until(page, lambda: line.finished == 1)
-    press(page, "walk_next")  # before the answer is there
-    until(page, lambda: line.finished == 2)
-    line.arrive()
-    idle(page)
-    assert query(page) == {"source": "hello there", "stage": ORDER[1]}
-    assert box(page).input_value() == "hello there"
-
-
-def test_a_slow_line_leaves_no_link_behind(far: Callable[..., tuple[Page, Line]]) -> None:
-    """There and back before the first answer: the address that the second click carries is already right, but the
-    first answer still changes it."""
     page, line = far("step_by_step", stage=ORDER[3])
+    # There and back before the first answer: the address that the second click carries is already right, but the
+    # first answer still changes it.
     line.slow = True
     press(page, "walk_next")
     until(page, lambda: line.finished == 1)
@@ -283,6 +272,17 @@ def test_a_slow_line_leaves_no_link_behind(far: Callable[..., tuple[Page, Line]]
     idle(page)
     assert page.get_by_role("slider", name=re.compile("^Step 4 of")).count() == 1
     assert query(page) == {"stage": ORDER[3]}
+
+    line.slow = True
+    box(page).fill("hello there")
+    box(page).press("Control+Enter")
+    until(page, lambda: line.finished == 1)
+    press(page, "walk_next")  # before the answer is there
+    until(page, lambda: line.finished == 2)
+    line.arrive()
+    idle(page)
+    assert query(page) == {"source": "hello there", "stage": ORDER[4]}
+    assert box(page).input_value() == "hello there"
 
 
 def test_a_jump_into_a_folded_norm_opens_it(open_at: Open) -> None:
@@ -299,7 +299,7 @@ def test_a_jump_into_a_folded_norm_opens_it(open_at: Open) -> None:
     assert int(scrubber.get_attribute("max")) > folded
 
 
-def test_p_plays_and_pauses(open_at: Open) -> None:
+def test_p_plays_until_it_pauses_or_the_end(open_at: Open) -> None:
     page = open_at("step_by_step")
     page.keyboard.press("p")
     page.get_by_role("button", name="Pause").wait_for()
@@ -311,11 +311,8 @@ def test_p_plays_and_pauses(open_at: Open) -> None:
     page.keyboard.press("ArrowRight")
     at_stage(page, ORDER[ORDER.index(stopped) + 1])
     assert page.get_by_role("button", name="Play").count() == 1
-
-
-def test_playing_ends_at_the_last_stage(open_at: Open) -> None:
-    page = open_at("step_by_step", stage=ORDER[-2])
-    page.keyboard.press("p")
+    go(page, address(page.url.split("/step")[0], "step_by_step", stage=ORDER[-2]))
+    page.keyboard.press("p")  # it ends at the last stage, by itself
     page.wait_for_url(re.compile(f"stage={ORDER[-1]}"), timeout=30_000)
     page.get_by_role("button", name="Play").wait_for()
 
@@ -323,7 +320,7 @@ def test_playing_ends_at_the_last_stage(open_at: Open) -> None:
 # ---------------------------------------------------------------- drawings
 
 
-def test_a_box_on_home_opens_its_stage(open_at: Open) -> None:
+def test_a_box_opens_its_stage_on_home_and_beside_the_walk(open_at: Open) -> None:
     page = open_at("", seed="5")
     chosen = page.locator("[data-box]").nth(12)
     stage = chosen.get_attribute("data-stage")
@@ -332,21 +329,21 @@ def test_a_box_on_home_opens_its_stage(open_at: Open) -> None:
     at_stage(page, stage)
     assert query(page) == {"seed": "5", "stage": stage}
     assert page.locator('[aria-current="step"]').get_attribute("data-stage") == stage
-
-
-def test_a_box_beside_the_walk_goes_there(open_at: Open) -> None:
-    page = open_at("step_by_step")
-    wanted = page.locator('[data-stage="encoder.embed"]').first
-    wanted.click()
+    page.locator('[data-stage="encoder.embed"]').first.click()
     at_stage(page, "encoder.embed")
     page.locator('[data-box][aria-current="step"]').press("Enter")  # its own box: nothing to do
     idle(page)
     assert query(page)["stage"] == "encoder.embed"
 
 
-def test_a_picked_cell_shows_the_exact_value(open_at: Open) -> None:
-    page = open_at("step_by_step", stage=WEIGHTS, attn_head="2")
+def test_a_picked_cell_shows_the_exact_value_in_both_themes(open_at: Open) -> None:
+    page = open_at("step_by_step", theme="dark", stage=WEIGHTS, attn_head="2")
     weights = canvas(page, "cross_attn.weights · head 2")
+    for theme in ("dark", "light"):  # as it was opened, and changed while it is open
+        page.emulate_media(color_scheme=theme)
+        idle(page)
+        expect(weights).to_have_attribute("data-theme", theme)
+        assert (lightness(page.get_by_test_id("stApp"), "backgroundColor") > 380) == (theme == "light"), theme
     weights.click(position=cell(weights, 3, 1))
     said = page.locator(".arithmetic").filter(has_text=WEIGHTS)
     said.wait_for()
@@ -358,21 +355,22 @@ def test_a_picked_cell_shows_the_exact_value(open_at: Open) -> None:
     page.locator(".arithmetic").filter(has_text="s=2").wait_for()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_both_themes(open_at: Open, theme: str) -> None:
-    page = open_at("step_by_step", theme=theme, stage=WEIGHTS)
-    assert canvas(page, "cross_attn.weights · head 0").get_attribute("data-theme") == theme
-    paper = page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).backgroundColor")
-    assert (sum(map(int, re.findall(r"\d+", paper)[:3])) > 380) == (theme == "light")
-    page.goto(address(page.url.split("/step")[0]))
-    idle(page)
-    ink = bars(page).locator("bdi").first.evaluate("e => getComputedStyle(e).color")
-    assert (sum(map(int, re.findall(r"\d+", ink)[:3])) < 380) == (theme == "light")
+def lightness(drawn: Locator, of: str) -> int:
+    """From 0 to 765."""
+    return sum(map(int, re.findall(r"\d+", drawn.evaluate(f"e => getComputedStyle(e).{of}"))[:3]))
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_next_words_are_drawn_to_scale(open_at: Open, width: int) -> None:
-    picture = bars(open_at("", width=width))
+def test_the_next_words_are_drawn_to_scale_in_both_themes(open_at: Open) -> None:
+    page = open_at("", theme="dark")
+    for theme, width in (("dark", 1280), ("light", 390)):
+        page.emulate_media(color_scheme=theme)
+        page.set_viewport_size({"width": width, "height": 900})
+        idle(page)
+        assert (lightness(bars(page).locator("bdi").first, "color") < 380) == (theme == "light"), theme
+        to_scale(bars(page))
+
+
+def to_scale(picture: Locator) -> None:
     rows = picture.locator("[title]")
     exact = [float(row.get_attribute("title").rpartition(": ")[2]) for row in rows.all()]
     assert len(exact) == 8 and exact == sorted(exact, reverse=True)
@@ -397,22 +395,25 @@ def test_the_first_page_waits_for_no_chart_library(serve: Callable[..., str], ne
     assert not [url for url in asked if "plotly" in url.lower()]
 
 
-@pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize("params", [{}, {"preset": "004", "stage": WEIGHTS}])
-def test_a_phone_scrolls_down_only(open_at: Open, path: str, params: dict[str, str]) -> None:
-    page = open_at(path, width=390, **params)
-    page.locator("canvas[data-drawn], .js-plotly-plot .main-svg").first.wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    wide = "e => e.scrollWidth - e.clientWidth"
-    assert page.get_by_test_id("stMain").evaluate(wide) <= 0
+def test_a_phone_scrolls_down_only(serve: Callable[..., str], open_at: Open) -> None:
+    page = open_at("", width=390)
+    for params in ({}, {"preset": "004", "stage": WEIGHTS}):
+        for path in PAGES:
+            go(page, address(serve(), path, **params))
+            assert title(page).startswith(PAGES[path])
+            page.locator("canvas[data-drawn], .js-plotly-plot .main-svg").first.wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, (path, params)
+            wide = "e => e.scrollWidth - e.clientWidth"
+            assert page.get_by_test_id("stMain").evaluate(wide) <= 0, (path, params)
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_notes_read_as_they_are_written(open_at: Open, path: str) -> None:
-    page = open_at(path, target="", stage="ids.target")
-    assert "the decoder reads <bos> alone" in page.get_by_test_id("stAlert").first.inner_text()
-    if path == "step_by_step":
-        assert "the answers shifted right behind <bos>" in page.locator("h3, h4, h5").first.inner_text()
+def test_notes_read_as_they_are_written(serve: Callable[..., str], open_at: Open) -> None:
+    page = open_at("step_by_step", target="", stage="ids.target")
+    assert "the answers shifted right behind <bos>" in page.locator("h3, h4, h5").first.inner_text()
+    for path in ("step_by_step", "", "masks", "norms"):
+        go(page, address(serve(), path, target="", stage="ids.target"))
+        assert title(page).startswith(PAGES[path])
+        assert "the decoder reads <bos> alone" in page.get_by_test_id("stAlert").first.inner_text(), path
 
 
 # ---------------------------------------------------------------- README's pictures

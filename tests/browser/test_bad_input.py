@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import idle, linked, open_page
+from tests.browser.helpers import go, idle, linked, open_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -24,6 +24,13 @@ TYPED = {  # what is typed → its tokens
 }
 BOXES = {"source": "Source sentences", "target": "Target sentences"}
 STAGE = {"source": "encoder.tok_embed", "target": "decoder.tok_embed"}
+
+# What a canvas reads where the pointer is: the cell, the name and the whole of one part, and all that is said.
+READ = """(canvas, nth) => {
+    const readout = canvas.parentElement.querySelector(".readout");
+    const part = [...readout.querySelectorAll(":scope > span")].at(nth);
+    return [canvas.dataset.hover, part.querySelector("bdi").textContent, part.textContent, readout.textContent];
+}"""
 
 
 def type_into(page: Page, side: str, text: str) -> None:
@@ -41,81 +48,95 @@ def drawn_tokens(page: Page, title: str, along: str, count: int) -> list[tuple[s
     canvas.wait_for()
     canvas.scroll_into_view_if_needed()
     left, top, wide, high = map(float, canvas.get_attribute("data-grid").split(","))
-    readout = canvas.locator("xpath=..").locator(".readout")
+    corner = canvas.bounding_box()
     seen = []
     for i in range(count):
         row, col = (i, 0) if along == "rows" else (0, i)
-        canvas.hover(position={"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high})
-        assert canvas.get_attribute("data-hover").startswith(f"{row},{col},")
-        part = readout.locator("> span").nth(0 if along == "rows" else -1)
-        name = part.locator("bdi").text_content()
+        page.mouse.move(corner["x"] + left + (col + 0.5) * wide, corner["y"] + top + (row + 0.5) * high)
+        hover, name, part, whole = canvas.evaluate(READ, 0 if along == "rows" else -1)
+        assert hover.startswith(f"{row},{col},")
         assert name[0] == "“" and name[-1] == "”"
-        assert "“”" not in readout.text_content()  # a single row has no name, and none is said
-        seen.append((name[1:-1], part.text_content().rpartition("”")[2].strip(" ()")))
+        assert "“”" not in whole  # a single row has no name, and none is said
+        seen.append((name[1:-1], part.rpartition("”")[2].strip(" ()")))
     return seen
 
 
 @pytest.mark.parametrize("side", BOXES)
-@pytest.mark.parametrize("path", ["", "step_by_step"])
-def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Callable[..., Page], path: str, side: str) -> None:
+def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Callable[..., Page], side: str) -> None:
     page, opened = new_page(), []
     page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
-    open_page(page, f"{serve()}/{path}?" + urlencode({"preset": "000", "stage": STAGE[side], "max_len": "50"}))
+    open_page(page, f"{serve()}/?" + urlencode({"preset": "000", "stage": STAGE[side], "max_len": "50"}))
+    box = page.get_by_role("textbox", name=BOXES[side], exact=True)
+    links = {}
     for text, tokens in TYPED.items():
         type_into(page, side, text)
-        expected = (["<bos>"] if side == "target" else []) + tokens
-        numbered = [(token, str(i)) for i, token in enumerate(expected)]
-        assert drawn_tokens(page, f"ids.{side}", "cols", len(expected)) == numbered
-        if path:
-            assert drawn_tokens(page, STAGE[side], "rows", len(expected)) == numbered
-        elif side == "target":
+        expected = numbered(side, tokens)
+        assert drawn_tokens(page, f"ids.{side}", "cols", len(expected)) == expected
+        if side == "target":
             heading = page.get_by_test_id("stHtml").locator("figcaption").first.text_content()
-            assert heading in {f"Likeliest next words after “{token}”" for token in expected}
-        if path and text != list(TYPED)[-1]:
-            continue
-        page.reload()  # the link holds it
-        idle(page)
-        assert page.get_by_role("textbox", name=BOXES[side], exact=True).input_value() == text
-        assert len(drawn_tokens(page, f"ids.{side}", "cols", len(expected))) == len(expected)
-        assert page.get_by_test_id("stException").count() == 0
-    assert page.locator("main img[src='x'], script:text('alert(1)')").count() == 0
+            assert heading in {f"Likeliest next words after “{token}”" for token, _ in expected}
+        links[text] = page.url
+    reload_keeps(page, side, text)
+
+    for text, link in links.items():  # each link holds its text, for another page and another axis
+        go(page, link.replace("/?", "/step_by_step?"))
+        assert box.input_value() == text
+        expected = numbered(side, TYPED[text])
+        assert drawn_tokens(page, STAGE[side], "rows", len(expected)) == expected
+    for text in list(TYPED)[::3]:
+        type_into(page, side, text)
+        expected = numbered(side, TYPED[text])
+        for name, along in ((f"ids.{side}", "cols"), (STAGE[side], "rows")):
+            assert drawn_tokens(page, name, along, len(expected)) == expected
+    reload_keeps(page, side, text)
     assert opened == []
 
 
-@pytest.mark.parametrize("path", ["", "step_by_step"])
-def test_an_emptied_box_stays_empty_and_the_page_says_so(
-    serve: Callable[..., str], new_page: Callable[..., Page], path: str
-) -> None:
-    page = open_page(new_page(), f"{serve()}/{path}?preset=000")
-    box = page.get_by_role("textbox", name=BOXES["source"], exact=True)
+def reload_keeps(page: Page, side: str, text: str) -> None:
+    page.reload()
+    idle(page)
+    assert page.get_by_role("textbox", name=BOXES[side], exact=True).input_value() == text
+    expected = numbered(side, TYPED[text])
+    assert drawn_tokens(page, f"ids.{side}", "cols", len(expected)) == expected
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.locator("main img[src='x'], script:text('alert(1)')").count() == 0
+
+
+def numbered(side: str, tokens: list[str]) -> list[tuple[str, str]]:
+    return [(token, str(i)) for i, token in enumerate((["<bos>"] if side == "target" else []) + tokens)]
+
+
+def test_an_emptied_box_stays_empty_and_each_page_says_so(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), f"{serve()}/?preset=000")
+    box, said = page.get_by_role("textbox", name=BOXES["source"], exact=True), page.get_by_test_id("stAlert")
     box.fill("")
     box.press("Control+Enter")
-    page.get_by_test_id("stAlert").filter(has_text="nothing to read yet").wait_for()
+    said.filter(has_text="nothing to read yet").wait_for()
     idle(page)
+    page.locator('[data-testid="stSidebarNavLink"][href$="/step_by_step"]').click()
+    page.locator("h1").filter(has_text="How does one token").wait_for()
+    idle(page)
+    assert "nothing to read yet" in said.inner_text() and box.input_value() == ""
     page.reload()
-    page.get_by_test_id("stAlert").filter(has_text="nothing to read yet").wait_for()
+    said.filter(has_text="nothing to read yet").wait_for()
     idle(page)
     assert box.input_value() == ""
     box.fill("back again")
     box.press("Control+Enter")
     page.locator("canvas[data-drawn]").first.wait_for()
     idle(page)
-    assert page.get_by_test_id("stAlert").count() == 0
+    assert said.count() == 0
 
 
-@pytest.mark.parametrize("path", ["", "step_by_step"])
-def test_a_hostile_link_is_quoted_as_it_was_written(serve: Callable[..., str], new_page: Callable[..., Page], path: str) -> None:
-    written = "<b>x</b> $y$ **z** :red[w] `c`"
-    page = open_page(new_page(), f"{serve()}/{path}?" + urlencode({"norm": written, "source": "kept"}))
-    alert = page.get_by_test_id("stAlert")
-    assert f"norm={written}" in alert.inner_text()
-    assert alert.locator("code").count() == 1 and alert.locator("b, strong, .katex").count() == 0
-    assert page.get_by_role("textbox", name=BOXES["source"], exact=True).input_value() == "kept"
-
-
-@pytest.mark.parametrize("path", ["", "step_by_step"])
-def test_words_that_share_an_id_are_quoted_as_typed(serve: Callable[..., str], new_page: Callable[..., Page], path: str) -> None:
-    text = "👨‍👩‍👧 $x **b"
-    page = open_page(new_page(), f"{serve()}/{path}?" + urlencode({"source_vocab_size": "5", "source": text}))
-    quoted = page.get_by_test_id("stAlert").filter(has_text="share one id").locator("code").all_inner_texts()
-    assert [word.strip() for word in quoted] == ["👨‍👩‍👧", "$", "x", "*", "b"]
+def test_what_a_link_holds_is_quoted_as_it_was_written(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    written, shared = "<b>x</b> $y$ **z** :red[w] `c`", "👨‍👩‍👧 $x **b"
+    page = new_page()
+    for path, come in (("", open_page), ("step_by_step", go)):
+        come(page, f"{serve()}/{path}?" + urlencode({"norm": written, "source": "kept"}))
+        alert = page.get_by_test_id("stAlert")
+        assert f"norm={written}" in alert.inner_text(), path
+        assert alert.locator("code").count() == 1 and alert.locator("b, strong, .katex").count() == 0, path
+        assert page.get_by_role("textbox", name=BOXES["source"], exact=True).input_value() == "kept"
+        go(page, f"{serve()}/{path}?" + urlencode({"source_vocab_size": "5", "source": shared}))
+        quoted = alert.filter(has_text="share one id").locator("code").all_inner_texts()
+        assert [word.strip() for word in quoted] == ["👨‍👩‍👧", "$", "x", "*", "b"], path

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
-from tests.browser.helpers import idle, linked, open_page
+from tests.browser.helpers import go, idle, linked, open_page
 from viz_core.figures.panels import MAX_ROWS
 from viz_core.text import visible
 
@@ -45,11 +45,19 @@ def value(drawn: Locator, row: int, col: int) -> float:
     return float(read)
 
 
-def test_the_files_of_a_head_are_what_the_page_shows(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+def test_the_files_are_what_this_visitors_page_shows(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     link = f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "0,2", "attn_head": "2"} | ODD)
-    page, visitor = open_page(new_page(), link), open_page(new_page(apart=True), link)
+    page, visitor = open_page(new_page(), link), open_page(new_page(), link)
     visitor.get_by_role("slider", name="n_heads").press("ArrowLeft")  # another visitor goes on to another model
     linked(visitor, "n_heads=3")
+    a_heads_files(page)
+    for each in (page, visitor):
+        go(each, each.url.replace("/attention?", "/shapes?"))
+    the_ledger(page, 4)
+    the_ledger(visitor, 3)
+
+
+def a_heads_files(page: Page) -> None:
     rows, cols, drawn = tokens(page, "left"), tokens(page, "right"), page.locator('canvas[data-title="weights"]')
     lines = int(page.locator(".view").get_attribute("data-drawn"))
     seen = {(r, c): value(drawn, r, c) for r, c in ((0, 0), (2, 5), (len(rows) - 1, len(cols) - 1))}
@@ -72,6 +80,14 @@ def test_the_files_of_a_head_are_what_the_page_shows(serve: Callable[..., str], 
     assert len(ElementTree.fromstring(picture).findall(f"{SVG}path")) == lines
 
 
+def the_ledger(page: Page, heads: int) -> None:
+    shapes = page.locator(".body .row .cell.shape").all_text_contents()
+    read = pd.read_csv(io.BytesIO(download(page, "All of it as CSV")))
+    weights = read["shape"][read["name"] == "encoder.layers.0.self_attn.weights"].iloc[0]
+    assert list(read["shape"]) == shapes and f" {heads} " in weights
+    assert read["max"].notna().sum() > 100
+
+
 def test_lines_without_a_head_and_words_instead_of_tokens(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     page = open_page(new_page(), f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "none"}))
     page.get_by_role("button", name="Save").click()
@@ -83,14 +99,3 @@ def test_lines_without_a_head_and_words_instead_of_tokens(serve: Callable[..., s
     idle(page)
     page.get_by_role("button", name="Save").click()
     assert "head 1" in texts(download(page, "Lines (SVG)"))  # as shown now, not as when the page was opened
-
-
-def test_the_ledger_is_the_visitors_own(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    link = f"{serve()}/shapes?" + urlencode({"preset": "000"} | ODD)
-    page, visitor = open_page(new_page(), link), open_page(new_page(apart=True), link)
-    visitor.get_by_role("slider", name="n_heads").press("ArrowLeft")
-    linked(visitor, "n_heads=3")
-    shapes = page.locator(".body .row .cell.shape").all_text_contents()
-    read = pd.read_csv(io.BytesIO(download(page, "All of it as CSV")))
-    assert list(read["shape"]) == shapes and " 4 " in read["shape"][read["name"] == "encoder.layers.0.self_attn.weights"].iloc[0]
-    assert read["max"].notna().sum() > 100

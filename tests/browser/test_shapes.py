@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import Line, idle, linked, open_page, until
+from tests.browser.helpers import Line, go, idle, linked, open_page, until
 from viz_core.analysis.ledger import ledger
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -26,13 +26,17 @@ Open = Callable[..., "Page"]
 
 @pytest.fixture
 def open_shapes(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
-    def open_shapes(width: int = 1280, theme: str = "light", line: Line | None = None, **params: str) -> Page:
-        page = new_page(width=width, theme=theme)
+    def open_shapes(line: Line | None = None, **params: str) -> Page:
+        page = new_page()
         if line is not None:
             line.lay(page)
-        return open_page(page, f"{serve()}/shapes?{urlencode({'preset': '000'} | params)}")
+        return open_page(page, link(serve(), **params))
 
     return open_shapes
+
+
+def link(base: str, **params: str) -> str:
+    return f"{base}/shapes?{urlencode({'preset': '000'} | params)}"
 
 
 def query(page: Page) -> dict[str, str]:
@@ -60,7 +64,7 @@ def count(page: Page, text: str) -> None:
 # ---------------------------------------------------------------- the table and its filter
 
 
-def test_the_table_shows_every_stage(open_shapes: Open) -> None:
+def test_the_table_and_its_csv_show_every_stage(open_shapes: Open) -> None:
     page = open_shapes()
     assert names(page) == [x.name for x in LINES]
     assert page.locator(".head .cell").all_inner_texts() == ["name", "axes", "shape", "what it is"]
@@ -68,6 +72,25 @@ def test_the_table_shows_every_stage(open_shapes: Open) -> None:
     expect(cells.nth(2)).to_have_text("1 × 4 × 5 × 6")
     expect(cells.nth(1).locator(".letter")).to_have_text(["B", "H", "T", "S"])
     expect(row(page, "loss").locator(".cell").nth(2)).to_have_text("a single number")
+    the_csv_reread_by_pandas_is_the_run(page)
+    page.get_by_role("button", name="FLOPs", exact=True).click()  # a further column
+    expect(page.locator(".head .cell")).to_have_count(5)
+    expect(row(page, "logits").locator(".cell").last).to_have_text(f"{2 * 5 * 32 * 1000:,}")
+    linked(page, "shapes_columns=FLOPs")
+
+
+def the_csv_reread_by_pandas_is_the_run(page: Page) -> None:
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="All of it as CSV").click()
+    assert waiting.value.suggested_filename == "shapes_000.csv"
+    read = pd.read_csv(waiting.value.path())
+    capture = run(PRESETS["000"].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
+    assert list(read.columns) == [c.label for c in COLUMNS]
+    assert list(read["name"]) == list(capture)
+    assert list(read["shape"]) == [" × ".join(map(str, x.shape)) or "a single number" for x in capture.values()]
+    assert read["bytes"].sum() == capture.nbytes
+    assert list(read["max"])[-1] == float(capture["loss"])
+    assert list(read["documents"]) == [capture.stage(n).aliases["documents"] for n in capture]  # Chinese and mathematics, too
 
 
 def test_typing_filters_at_once_and_the_link_follows(open_shapes: Open) -> None:
@@ -84,7 +107,26 @@ def test_typing_filters_at_once_and_the_link_follows(open_shapes: Open) -> None:
     assert names(page) == expected and query(page) == {"shapes_filter": "decoder SCORES"}
 
 
-def test_block_and_part_filter_and_back_undoes(open_shapes: Open) -> None:
+def test_what_is_typed_is_data(serve: Callable[..., str], open_shapes: Open) -> None:
+    page = open_shapes()
+    for text in ("$x$ **b**", "猫 \\ '\"", "x" * 400, "<img src=x onerror=alert(1)>"):
+        kept = text[:200]
+        box(page).fill(text)
+        expect(page.locator(".nothing"), text).to_be_visible()
+        count(page, f"0 of {len(LINES)} stages")
+        linked(page, lambda url, kept=kept: parse_qs(urlsplit(url).query).get("shapes_filter") == [kept])
+        typed = page.url
+        go(page, link(serve()))
+        assert box(page).input_value() == "" and len(names(page)) == len(LINES), text
+        go(page, typed)  # the link holds it
+        assert box(page).input_value() == kept and names(page) == [], text
+    page.reload()
+    idle(page)
+    assert box(page).input_value() == kept and names(page) == []
+    assert page.get_by_test_id("stAlert").count() == 0
+
+
+def test_block_and_part_filter_back_undoes_and_a_name_opens_its_stage(open_shapes: Open) -> None:
     page = open_shapes()
     box(page, "Block").select_option("Decoder layer 1")
     count(page, f"{sum(x.stage.block == 'Decoder layer 1' for x in LINES)} of {len(LINES)} stages")
@@ -97,6 +139,10 @@ def test_block_and_part_filter_and_back_undoes(open_shapes: Open) -> None:
     expect(box(page, "Block")).to_have_value("Decoder layer 1")
     idle(page)
     assert query(page) == {"shapes_block": "Decoder layer 1"}
+    row(page, "decoder.layers.1.ffn.out").locator("button").click()
+    page.locator("h1").filter(has_text="How does one token").wait_for()
+    linked(page, "stage=decoder.layers.1.ffn.out")
+    assert urlsplit(page.url).path == "/step_by_step"
 
 
 def test_an_answer_takes_back_nothing_that_was_typed_meanwhile(open_shapes: Open) -> None:
@@ -109,35 +155,6 @@ def test_an_answer_takes_back_nothing_that_was_typed_meanwhile(open_shapes: Open
     line.arrive()
     linked(page, "shapes_filter=normt(&|$)")
     assert box(page).input_value() == "normt"
-
-
-@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", "$x$ **b**", "猫 \\ '\"", "x" * 400])
-def test_what_is_typed_is_data(open_shapes: Open, text: str) -> None:
-    page = open_shapes()
-    box(page).fill(text)
-    expect(page.locator(".nothing")).to_be_visible()
-    count(page, f"0 of {len(LINES)} stages")
-    linked(page, "shapes_filter=")
-    page.reload()
-    idle(page)
-    assert box(page).input_value() == text[:200] and names(page) == []
-    assert page.get_by_test_id("stAlert").count() == 0
-
-
-def test_further_columns(open_shapes: Open) -> None:
-    page = open_shapes()
-    page.get_by_role("button", name="FLOPs", exact=True).click()
-    expect(page.locator(".head .cell")).to_have_count(5)
-    expect(row(page, "logits").locator(".cell").last).to_have_text(f"{2 * 5 * 32 * 1000:,}")
-    linked(page, "shapes_columns=FLOPs")
-
-
-def test_a_name_opens_its_stage(open_shapes: Open) -> None:
-    page = open_shapes()
-    row(page, "encoder.embed").locator("button").click()
-    page.locator("h1").filter(has_text="How does one token").wait_for()
-    linked(page, "stage=encoder.embed")
-    assert urlsplit(page.url).path == "/step_by_step"
 
 
 # ---------------------------------------------------------------- marks
@@ -161,42 +178,24 @@ def test_a_narrower_qk_dim_marks_what_changed(open_shapes: Open) -> None:
     assert query(page)["qk_dim"] == "64"
 
 
-# ---------------------------------------------------------------- CSV
+# ---------------------------------------------------------------- wide, narrow and dark
 
 
-def test_the_csv_reread_by_pandas_is_the_run(open_shapes: Open, tmp_path) -> None:
-    page = open_shapes()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="All of it as CSV").click()
-    assert waiting.value.suggested_filename == "shapes_000.csv"
-    waiting.value.save_as(tmp_path / "ledger.csv")
-    read = pd.read_csv(tmp_path / "ledger.csv")
-    capture = run(PRESETS["000"].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
-    assert list(read.columns) == [c.label for c in COLUMNS]
-    assert list(read["name"]) == list(capture)
-    assert list(read["shape"]) == [" × ".join(map(str, x.shape)) or "a single number" for x in capture.values()]
-    assert read["bytes"].sum() == capture.nbytes
-    assert list(read["max"])[-1] == float(capture["loss"])
-    assert list(read["documents"]) == [capture.stage(n).aliases["documents"] for n in capture]  # Chinese and mathematics, too
-
-
-# ---------------------------------------------------------------- narrow and dark
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_phone_reads_cards_and_scrolls_down_only(open_shapes: Open, theme: str) -> None:
-    page = open_shapes(width=390, theme=theme, shapes_columns="parameters,FLOPs,statistics,documents")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    wide = "e => e.scrollWidth - e.clientWidth"
-    assert page.get_by_test_id("stMain").evaluate(wide) <= 0
-    assert page.locator(".box").evaluate(wide) <= 0
-    assert page.locator(".head").is_hidden()
-
-
-def test_on_a_wide_page_the_name_stays_while_columns_scroll(open_shapes: Open) -> None:
+def test_a_wide_page_keeps_the_name_and_a_phone_reads_cards(serve: Callable[..., str], open_shapes: Open) -> None:
     page = open_shapes(shapes_columns="parameters,FLOPs,bytes,documents")
     name = row(page, "ids.source").locator(".name")
     left = name.bounding_box()["x"]
     page.locator(".box").evaluate("e => e.scrollTo(500, 0)")
     assert page.locator(".box").evaluate("e => e.scrollLeft") == 500
     assert name.bounding_box()["x"] == pytest.approx(left, abs=1)
+
+    page.set_viewport_size({"width": 390, "height": 900})
+    go(page, link(serve(), shapes_columns="parameters,FLOPs,statistics,documents"))
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        idle(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, theme
+        wide = "e => e.scrollWidth - e.clientWidth"
+        assert page.get_by_test_id("stMain").evaluate(wide) <= 0, theme  # it scrolls down only
+        assert page.locator(".box").evaluate(wide) <= 0, theme
+        assert page.locator(".head").is_hidden(), theme
