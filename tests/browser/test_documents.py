@@ -1,4 +1,7 @@
-"""The Documents page in Chromium: every link opens the state that its row promises, and the table is read on a phone."""
+"""The Documents page in Chromium: its links open the state that their rows promise, and the table is read on a phone.
+
+That every link does, tests/ui/test_concepts.py holds without a browser.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
-import pytest
 from playwright.sync_api import Error as PlaywrightError
 
 from tests.browser.helpers import go, idle, open_page
@@ -37,7 +39,9 @@ def plain(text: str) -> str:
     return "".join(text.split())
 
 
-def test_every_link_is_on_the_page(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
+    serve: Callable[..., str], new_page: Callable[..., Page]
+) -> None:
     page = open_page(new_page(), f"{serve()}/documents?preset=003")
     links = page.locator(".docs a")
     seen = links.evaluate_all("links => links.map(a => [a.href, a.target])")
@@ -45,6 +49,19 @@ def test_every_link_is_on_the_page(serve: Callable[..., str], new_page: Callable
     assert Counter(href for href, _ in seen) == Counter(urljoin(here, address(d, place)) for d, place in OPEN)
     assert {target for _, target in seen} <= {"", "_self"}
     assert f"{len(OPEN)} rows" in page.get_by_test_id("stMarkdown").filter(has_text="here and above").inner_text()
+
+    row = PRESETS["001"].rows[1]
+    reason = page.locator(".docs td p", has_text=row.why)
+    assert not reason.is_visible()
+    page.locator(".docs td summary", has_text=row.value).press("Enter")
+    assert reason.is_visible()
+
+    page.get_by_role("button", name="Load 002").click()
+    page.get_by_role("button", name="002 is loaded").wait_for()
+    idle(page)
+    assert query(page) == {"preset": "002"}
+    assert page.locator("th.loaded").inner_text().startswith("002")
+    assert page.locator("h1").inner_text() == QUESTION  # still here
 
 
 def promised(page: Page, setup: Setup, place: Place) -> None:
@@ -97,12 +114,22 @@ def problem_with(page: Page, document: str, place: Place, seconds: float = 20) -
             idle(page)
 
 
-@pytest.mark.parametrize("path", sorted({place.page for _, place in OPEN}))
-def test_every_link_opens_what_its_row_promises(serve: Callable[..., str], new_page: Callable[..., Page], path: str) -> None:
-    page, met, wrong = new_page(), set(), []
-    for document, place in [x for x in OPEN if x[1].page == path]:
-        (go if document in met else open_page)(page, urljoin(f"{serve()}/documents", address(document, place)))
-        met.add(document)
+def chosen() -> list[tuple[str, Place]]:
+    """Of each page the first place and the one with most in its link, where the browser has most to carry; and a refusal."""
+    most: dict[str, tuple[str, Place]] = {}
+    for document, place in sorted(OPEN, key=lambda x: len(x[1].state)):
+        most[place.page] = document, place
+    found = []
+    for page in sorted(most):
+        here = [x for x in OPEN if x[1].page == page]
+        found += [x for x in here if x in (here[0], most[page])] + [x for x in here if x[1].problem][:1]
+    return found
+
+
+def test_links_open_what_their_rows_promise(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page, wrong = open_page(new_page(), f"{serve()}/documents?preset=003"), []
+    for document, place in chosen():
+        go(page, urljoin(f"{serve()}/documents", address(document, place)))
         wrong.append(problem_with(page, document, place))
     assert not any(wrong), "\n".join(filter(None, wrong))
 
@@ -120,35 +147,23 @@ def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str]
     assert page.get_by_role("textbox", name="Sentences", exact=True).input_value() == "my own"
 
 
-def test_a_deep_link_to_a_fresh_server(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), f"{serve(fresh=True)}/documents?preset=003&documents_rows=agree")
-    assert page.locator("h1").inner_text() == QUESTION
+def test_the_table_is_read_on_a_wide_page_and_on_a_phone(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(width=1440), f"{serve()}/documents?preset=003&documents_rows=agree")
     assert page.locator(".docs tbody tr").count() == 2
     assert page.get_by_role("dialog").count() == 0
+    go(page, f"{serve()}/documents?preset=003")
+    page.locator(".docs tbody th", has_text="activation").scroll_into_view_if_needed()
+    page.get_by_test_id("stMain").evaluate("e => e.scrollBy(0, 300)")
+    assert 0 <= page.locator(".docs thead th").last.bounding_box()["y"] < 60  # the titles stay
+
+    page.set_viewport_size({"width": 390, "height": 900})
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        idle(page)
+        scrolls_inside_its_box(page)
 
 
-def test_a_button_loads_a_preset_and_stays(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), f"{serve()}/documents?preset=003")
-    page.get_by_role("button", name="Load 002").click()
-    page.get_by_role("button", name="002 is loaded").wait_for()
-    idle(page)
-    assert query(page) == {"preset": "002"}
-    assert page.locator("th.loaded").inner_text().startswith("002")
-    assert page.locator("h1").inner_text() == QUESTION
-
-
-def test_a_cell_opens_its_reason(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), f"{serve()}/documents?preset=003")
-    row = PRESETS["001"].rows[1]
-    reason = page.locator(".docs td p", has_text=row.why)
-    assert not reason.is_visible()
-    page.locator(".docs td summary", has_text=row.value).press("Enter")
-    assert reason.is_visible()
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_phone_scrolls_the_table_inside_its_box(serve: Callable[..., str], new_page: Callable[..., Page], theme: str) -> None:
-    page = open_page(new_page(width=390, theme=theme), f"{serve()}/documents?preset=003")
+def scrolls_inside_its_box(page: Page) -> None:
     wide = "e => e.scrollWidth - e.clientWidth"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.get_by_test_id("stMain").evaluate(wide) <= 0
@@ -161,10 +176,3 @@ def test_a_phone_scrolls_the_table_inside_its_box(serve: Callable[..., str], new
     assert last.bounding_box()["x"] < edge["x"] + edge["width"]
     paper = page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).backgroundColor")
     assert choice.evaluate("e => getComputedStyle(e).backgroundColor") == paper  # and nothing shines through
-
-
-def test_the_titles_stay_while_the_table_scrolls(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(width=1440), f"{serve()}/documents?preset=003")
-    page.locator(".docs tbody th", has_text="activation").scroll_into_view_if_needed()
-    page.get_by_test_id("stMain").evaluate("e => e.scrollBy(0, 300)")
-    assert 0 <= page.locator(".docs thead th").last.bounding_box()["y"] < 60

@@ -1,17 +1,21 @@
 """Every row of the concepts: its link is one, and what it promises to show is what the model computes there."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from tests.ui.helpers import by_name, canvas_headers, components
+from viz_core.analysis.counts import estimate
 from viz_core.capture import Capture
 from viz_core.concepts import CONCEPTS, FAULTS, Place, places
 from viz_core.presets import PRESETS
 from viz_core.run import prepare, run, trace
-from viz_core.stages import stages
+from viz_core.stages import stage_of, stages
 from viz_core.ui.documents import VERDICT_LOOK, address, setup_of, title_of
 from viz_core.ui.setup import Setup, from_link, ids, sentences, to_link
 
@@ -91,6 +95,50 @@ def test_what_it_opens_runs_or_says_why_not(document: str, place: Place) -> None
     else:
         assert not sentences(setup)[2]  # no line without its other half
         assert stage is None or stage in capture_of(setup, [stage])
+
+
+@pytest.mark.parametrize("page", sorted({place.page for _, place in OPEN}))
+def test_its_page_shows_the_state(page: str) -> None:
+    """Every link of a page, one after the other in one session; what a browser makes of a few, tests/browser looks at."""
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
+    for document, place in [x for x in OPEN if x[1].page == page]:
+        setup, _ = setup_of(document, place)
+        at.query_params.clear()
+        at.query_params.update(to_link(setup)[0])
+        at.run()
+        if page != "home" and at.title[0].value.startswith("Watch a Transformer"):
+            at.switch_page(f"pages/{page}.py").run()
+        promised(at, setup, place)
+
+
+def promised(at: AppTest, setup: Setup, place: Place) -> None:
+    """Sentences, model, stage or refusal, and no complaint."""
+    where = address(setup.preset, place)[:150]
+    assert not at.exception and not at.error, where
+    assert at.title[0].value.startswith("Watch a Transformer") == (place.page == "home"), where
+    assert {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()} == to_link(setup)[0], where  # not mended
+    assert not [w for w in at.warning if "The link says" in w.value], where
+    for side, own in (("source", setup.config.has_encoder), ("target", setup.config.has_decoder)):
+        assert not own or by_name(at.text_area, side).value == getattr(setup, side), where
+    status = [c.value for c in at.caption if " parameters" in c.value and " ms on " in c.value]
+    if place.problem:
+        assert any(place.problem in e.value.replace("\\", "") for e in (*at.warning, *at.info)) and not status, where
+        return
+    (said,) = status
+    assert said.startswith(setup.config.architecture), where
+    assert f" {estimate(setup.config, 1, 1, 1).parameters:,} parameters" in said, where
+    sent = [json.loads(c.proto.json or "null") for c in components(at)]
+    if place.page == "step_by_step":
+        meaning = stage_of(setup.config, place.state["stage"]).meaning
+        assert [x["title"] for x in sent if x and "most" in x] == [meaning], where  # the scrubber's
+        assert canvas_headers(at), where
+    if place.page == "attention":
+        focus = f"layer {place.state['att_layer']}, head {setup.attn_head}\n"
+        assert len([m for m in at.markdown if m.value.startswith("#### ") and focus in m.value]) == 1, where
+    if place.page == "positions":
+        assert [g.value for g in at.get("button_group") if g.label == "Section"] == [setup.view("pos_section")], where
+    if "shapes_filter" in place.state:
+        assert [x["text"] for x in sent if x and "table" in x] == [place.state["shapes_filter"]], where
 
 
 def seen(document: str, beginning: str, *stages: str) -> list[np.ndarray]:
