@@ -78,12 +78,12 @@ def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Ca
         links[text] = page.url
     reload_keeps(page, side, text)
 
-    for text, link in links.items():  # each link holds its text, for another page and another axis
-        go(page, link.replace("/?", "/step_by_step?"))
+    for text in TYPED if side == "source" else list(TYPED)[::3]:  # the link holds it, for another page and another axis
+        go(page, links[text].replace("/?", "/step_by_step?"))
         assert box.input_value() == text
         expected = numbered(side, TYPED[text])
         assert drawn_tokens(page, STAGE[side], "rows", len(expected)) == expected
-    for text in list(TYPED)[::3]:
+    for text in list(TYPED)[::6]:
         type_into(page, side, text)
         expected = numbered(side, TYPED[text])
         for name, along in ((f"ids.{side}", "cols"), (STAGE[side], "rows")):
