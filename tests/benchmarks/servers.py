@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.conftest import FLAGS, await_health, find_browser, free_port
-from tests.browser.helpers import listen
+from tests.browser.helpers import listen, new_tab
 
 ROOT = Path(__file__).parents[2]
 APP, SHELL = "app.py", "tests/benchmarks/shell_app.py"
@@ -122,10 +122,9 @@ def pages() -> Iterator[Callable[[], Page]]:
     with opener() as first:
 
         def tab() -> Page:
-            with first.expect_popup() as popup:
-                first.evaluate("void window.open('about:blank')")
-            popup.value.set_viewport_size(VIEWPORT)
-            return popup.value
+            page = new_tab(first)
+            page.set_viewport_size(VIEWPORT)
+            return page
 
         yield tab
         for page in first.context.pages[1:]:

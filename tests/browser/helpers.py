@@ -88,6 +88,13 @@ def idle(page: Page, timeout: float = 60_000) -> None:
     page.wait_for_function(IDLE, arg=[calls, 250], timeout=timeout, polling=50)  # a frame each time would cost more
 
 
+def new_tab(opener: Page) -> Page:
+    """A tab in the process of the page that opens it, where what Chromium compiled for one is ready for the next."""
+    with opener.expect_popup() as popup:
+        opener.evaluate("void window.open('about:blank')")
+    return popup.value
+
+
 def open_page(page: Page, url: str) -> Page:
     """Go to `url` and wait until it is drawn."""
     page.goto(url)

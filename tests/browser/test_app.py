@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.helpers import Line, go, idle, linked, open_page, until
+from tests.browser.looks import look
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.stages import stages
@@ -360,9 +361,7 @@ def lightness(drawn: Locator, of: str) -> int:
 def test_the_next_words_are_drawn_to_scale_in_both_themes(open_at: Open) -> None:
     page = open_at("", theme="dark")
     for theme, width in (("dark", 1280), ("light", 390)):
-        page.emulate_media(color_scheme=theme)
-        page.set_viewport_size({"width": width, "height": 900})
-        idle(page)
+        look(page, width, theme)
         assert (lightness(bars(page).locator("bdi").first, "color") < 380) == (theme == "light"), theme
         to_scale(bars(page))
 
