@@ -24,7 +24,7 @@ def keep_freed_pages() -> bool:
     return bool(mallopt(M_ARENA_MAX, 1) and mallopt(M_MMAP_THRESHOLD, LARGEST_BLOCK) and mallopt(M_TRIM_THRESHOLD, LARGEST_BLOCK))
 
 
-def give_back(look: bool = True) -> None:
+def give_back(look: bool) -> None:
     """Return what nobody refers to any more to the operating system, where the C library can be asked (glibc can).
 
     look: for objects that refer to each other, too. Python by itself does so only once in thousands of page runs, and no
