@@ -48,7 +48,7 @@ from viz_core.ui.setup import (
     with_view,
     with_weights,
 )  # fmt: skip
-from viz_core.ui.tab import tab, whole
+from viz_core.ui.tab import say_whole, tab
 from viz_core.ui.views import FOLDS
 from viz_core.ui.warm import all_imported, cards_read, home_imported
 from viz_core.ui.widgets import RESTORING, TOUCHED, chosen_meanwhile, touch, widget, widget_value
@@ -147,7 +147,7 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
     st.session_state[SHELL] = True
     try:
         chosen.run()
-        whole()
+        say_whole()
     finally:
         st.session_state[SHELL] = False
 

@@ -1,7 +1,7 @@
 /* The tab's side of a lost session. A session lives in one server process; the tab outlives it. On its return the tab says
  * which session it belonged to and which identities its widgets have, sends what was typed, and asks for a whole run, since
  * a new session knows none of the page's fragments. Until that run has ended, the page takes no clicks: they would be lost.
- * Other runs may end before it; it is the one whose last element names this return (`whole` in tab.py). */
+ * Other runs may end before it; it is the one whose last element names this return (`say_whole` in tab.py). */
 
 const LONGEST = 2 ** 20, HELD = 3; // characters of a text, and how many texts
 const PATIENCE = 60000, STORE = "attention-lab ";

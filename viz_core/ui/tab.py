@@ -31,8 +31,8 @@ def tab(left_out: LeftOut, wanted: str) -> str:
     data = {"session": state[SESSION], "left_out": left_out.name, "text": left_out.text, "wanted": wanted}
     told: Any = _COMPONENT(key="lab_tab", data=data, on_back_change=touch, on_text_change=touch)
     back = told.get("back")
-    session = back.get("session") if isinstance(back, Mapping) else None
-    times = back.get("times") if isinstance(back, Mapping) else 0
+    back = back if isinstance(back, Mapping) else {}
+    session, times = back.get("session"), back.get("times")
     state[RETURNS] = times if type(times) is int else 0
     if isinstance(session, str) and session not in (state[SESSION], state.get(FORMER)):
         state[FORMER] = session
@@ -41,7 +41,7 @@ def tab(left_out: LeftOut, wanted: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-def whole() -> None:
+def say_whole() -> None:
     """Tell a tab that has come back that its page is whole; last in each run."""
     if times := st.session_state.get(RETURNS):
         with st.container(key="lab_whole"):
