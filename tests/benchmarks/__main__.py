@@ -19,6 +19,7 @@ from tests.benchmarks import (
     cold,
     crowd,
     forward,
+    keyboard,
     ledger,
     measure,
     memory,
@@ -35,9 +36,9 @@ from tests.browser.conftest import find_browser
 
 BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "ledger": ledger, "positions": positions,
               "attention": attention, "norms": norms, "weights": weights, "start": start, "cold": cold,
-              "crowd": crowd, "reconnect": reconnect,
+              "crowd": crowd, "reconnect": reconnect, "keyboard": keyboard,
               "memory": memory}  # fmt: skip
-IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start", "reconnect")
+IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start", "reconnect", "keyboard")
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.ui.store import HEAVY, Store, weigh
+from viz_core.ui.store import HEAVY, SPARE, Store, weigh
 
 WAIT = 30  # seconds: only a deadlock takes as long
 LONG = 100 * HEAVY
@@ -135,6 +135,24 @@ def test_what_is_in_use_counts_until_nobody_looks_at_it() -> None:
     del used
     held.get("d", lambda: Large(4 * 10**6))
     assert held.nbytes == 8 * 10**6
+
+
+class Weightless:
+    """As long as it says, without the bytes."""
+
+    def __len__(self) -> int:
+        return 2 * SPARE
+
+
+def test_what_its_visitor_drops_after_it_has_left_is_returned_before_the_next_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    held, looked = store(limit=3 * SPARE), list[bool]()
+    monkeypatch.setattr("viz_core.ui.store.give_back", lambda look: looked.append(look))
+    used = held.get("a", Weightless)
+    held.get("b", Weightless)  # a leaves the store
+    assert looked == [True], "something may refer to a that nobody uses"
+    del used
+    held.get("c", lambda: looked.append(False) or b"c")
+    assert looked == [True, False, False], "a's bytes were not returned first, or were looked for"
 
 
 def test_what_two_things_share_counts_once_and_stays_while_one_of_them_does() -> None:

@@ -45,19 +45,19 @@ def draw_parameters(model: nn.Module, config: TransformerConfig, seed: int) -> N
         for leaf, parameter in module.named_parameters(recurse=False):
             g = generator(seed, f"{path}.{leaf}")
             if isinstance(module, nn.Linear | nn.Embedding):
-                parameter.copy_(_draw(module, leaf, config.init, g))
+                _draw(parameter, module, leaf, config.init, g)
             else:
                 parameter.fill_(1.0 if leaf == "weight" else 0.0)  # LayerNorm's γ and β
 
 
-def _draw(module: nn.Linear | nn.Embedding, leaf: str, init: str, g: torch.Generator) -> Tensor:
-    shape = module.weight.shape if leaf == "weight" else module.weight.shape[:1]
-    x = torch.empty(shape)
+def _draw(x: Tensor, module: nn.Linear | nn.Embedding, leaf: str, init: str, g: torch.Generator) -> None:
+    """Fill x in its place: a table of tens of thousands of words would otherwise be there twice."""
     if leaf == "weight" and init == "xavier_uniform":
-        return nn.init.xavier_uniform_(x, generator=g)
-    if leaf == "weight" and init == "xavier_normal":
-        return nn.init.xavier_normal_(x, generator=g)
-    if isinstance(module, nn.Embedding):
-        return x.normal_(generator=g)
-    bound = 1 / math.sqrt(module.in_features)
-    return x.uniform_(-bound, bound, generator=g)
+        nn.init.xavier_uniform_(x, generator=g)
+    elif leaf == "weight" and init == "xavier_normal":
+        nn.init.xavier_normal_(x, generator=g)
+    elif isinstance(module, nn.Embedding):
+        x.normal_(generator=g)
+    else:
+        bound = 1 / math.sqrt(module.in_features)
+        x.uniform_(-bound, bound, generator=g)

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -66,6 +66,7 @@ class Store:
         self._holders: dict[int, int] = {}  # address → how many of the held things share these bytes
         self._bytes = self._freed = 0
         self._used: dict[int, tuple[weakref.ref[Any], int]] = {}  # what has left, but somebody still looks at it; its bytes
+        self._dropped: deque[int] = deque()  # bytes that those had who have looked away since
         self._changed = threading.Condition()
         self._waiting: list[Job] = []
         self._working: list[Job] = []  # one a place
@@ -163,11 +164,12 @@ class Store:
 
     def _return_freed(self) -> None:
         with self._changed:
-            much = self._freed > SPARE
-            self._freed *= not much
+            dropped = sum(self._dropped.popleft() for _ in range(len(self._dropped)))
+            left, much = self._freed > SPARE, self._freed + dropped > SPARE
+            self._freed = 0 if much else self._freed + dropped
             stuck = sum(size for _, size in list(self._used.values())) > SPARE  # by visitors who look, or only by one another
         if much:
-            give_back(look=stuck)
+            give_back(look=left and stuck)
 
     def _taken(self) -> int:
         """Bytes that letting go of what is held cannot free: of what is being made, and of what has left but is in use."""
@@ -209,7 +211,8 @@ class Store:
                 self._used[id(seen)] = seen, size
 
     def _gone(self, thing: "weakref.ref[Any]") -> None:
-        self._used.pop(id(thing), None)  # by any thread at any time: one step, without a lock
+        _, size = self._used.pop(id(thing))  # by any thread at any time: without a lock, each step whole
+        self._dropped.append(size)
 
     @property
     def nbytes(self) -> int:
