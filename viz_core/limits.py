@@ -19,7 +19,7 @@ MAX_CAPTURE_BYTES = 512 * 2**20
 CACHE_MB = "ATTENTION_LAB_CACHE_MB"
 """The environment variable that says how many MB (10⁶ bytes) of models, runs and results a server keeps, all together."""
 
-DEFAULT_CACHE_MB = 560
+DEFAULT_CACHE_MB = 530
 """MB kept where nothing is set. One model of `MAX_PARAMETERS` fits, with a short run."""
 
 LEAST_CACHE_MB = 64
