@@ -1,6 +1,6 @@
 """Attention Lab: `streamlit run app.py`."""
 
-from viz_core.ui.frame import PageSpec, main
+from viz_core.ui.shell import PageSpec, main
 
 PAGES = (
     PageSpec("home", "Home", ":material/home:"),

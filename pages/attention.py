@@ -1,6 +1,6 @@
 """Attention: every head at once, one head as a matrix and as lines, and the arithmetic of one weight."""
 
-from viz_core.ui.frame import open_page
+from viz_core.ui.shell import open_page
 
 open_page(
     "Where does each head look?",
@@ -8,6 +8,6 @@ open_page(
     "Each tile below is one head: a row is a token that asks, a column one that is asked, and what stands out is where it looks.",
 )
 
-from viz_core.ui.attention import attention
+from viz_core.ui.pages.attention import attention
 
 attention()

@@ -1,7 +1,7 @@
 """What this is, the model drawn with live shapes, the tokens, the predictions, and the doors."""
 
-from viz_core.ui.frame import open_page
-from viz_core.ui.warm import home_imported
+from viz_core.ui.shell import open_page
+from viz_core.ui.shell.warm import home_imported
 
 lab = open_page(
     "Watch a Transformer read your sentence",
@@ -11,7 +11,7 @@ lab = open_page(
     imported=home_imported,
 )
 
-from viz_core.ui import home
+from viz_core.ui.pages import home
 
 if lab.capture is not None:
     item = home.tokens(lab, lab.capture)

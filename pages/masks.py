@@ -1,6 +1,6 @@
 """Masks: why each cell is open or closed, one mask in every convention, and what happens when a mask is wrong."""
 
-from viz_core.ui.frame import open_page
+from viz_core.ui.shell import open_page
 
 open_page(
     "Who may look at whom, and what happens when a mask is wrong?",
@@ -8,6 +8,6 @@ open_page(
     "the future, which is still to be predicted.",
 )
 
-from viz_core.ui.masks import masks
+from viz_core.ui.pages.masks import masks
 
 masks()

@@ -1,6 +1,6 @@
 """Pre-LN and Post-LN side by side: the stream along depth, theory over measurement, gradients, and a norm taken apart."""
 
-from viz_core.ui.frame import open_page
+from viz_core.ui.shell import open_page
 
 open_page(
     "Why did the field move the LayerNorm, and can I see it?",
@@ -8,6 +8,6 @@ open_page(
     "sub-layer reads, and leave the sum alone (Pre-LN). Same weights, same sentence: only the place of the norm differs.",
 )
 
-from viz_core.ui.norms import norms
+from viz_core.ui.pages.norms.placement import norms
 
 norms()

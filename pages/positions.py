@@ -1,6 +1,6 @@
 """Positions: waves, clocks, a sentence, five schemes, and experiments that measure what each of them tells the model."""
 
-from viz_core.ui.frame import open_page
+from viz_core.ui.shell import open_page
 
 open_page(
     "How does a model without a notion of order learn who comes first?",
@@ -8,6 +8,6 @@ open_page(
     "So each place gets a mark of its own. The first model of this kind used waves, from fast ones to very slow ones.",
 )
 
-from viz_core.ui.positions import positions
+from viz_core.ui.pages.positions.waves import positions
 
 positions()

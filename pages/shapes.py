@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_core.ui.frame import open_page
+from viz_core.ui.shell import open_page
 
 lab = open_page(
     "What shape is every tensor, and what does it cost?",
@@ -10,7 +10,7 @@ lab = open_page(
     "and for the tables of tokens by tokens (T × S) between them. A click on a name opens it in Step by step.",
 )
 
-from viz_core.ui import shapes
+from viz_core.ui.pages import shapes
 
 dark = st.context.theme.type == "dark"
 size = shapes.size_of(lab)

@@ -1,11 +1,11 @@
 """The run as a walk: every tensor from token id to loss, one at a time."""
 
-from viz_core.ui.frame import open_page
+from viz_core.ui.shell import open_page
 
 lab = open_page("How does one token become a prediction?")
 
-from viz_core.ui.proof import proof_line
-from viz_core.ui.steps import modes, step_by_step
+from viz_core.ui.pages.steps.parity import proof_line
+from viz_core.ui.pages.steps.walk import modes, step_by_step
 
 if lab.capture is not None:
     modes(lab)

@@ -23,7 +23,7 @@ import numpy as np
 import regex
 
 from viz_core.limits import MAX_LABEL
-from viz_core.words import WORDS
+from viz_core.word_list import WORDS
 
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 TokenizerKind = Literal["word", "character"]

@@ -17,7 +17,7 @@ from tests.benchmarks.watching import shell_step, timed
 from tests.browser.conftest import await_health
 from tests.browser.helpers import go, idle
 from viz_core.stages import stages
-from viz_core.ui.setup import from_link
+from viz_core.ui.shell.setup import from_link
 
 WORDS = "abcdefghijklmnopqrstuvwxyz"
 VISITORS = 6

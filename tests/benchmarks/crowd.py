@@ -22,8 +22,8 @@ from typing import Any
 from tests.benchmarks.measure import Result, middle_half
 from tests.benchmarks.servers import APP, running
 from tests.benchmarks.visitor import HTML, Run, Visitor, visitor
-from viz_core.ui.masks import SHORT
-from viz_core.ui.setup import VIEW
+from viz_core.ui.pages.masks import SHORT
+from viz_core.ui.shell.setup import VIEW
 
 VISITORS, CHANGES, THINK = 50, 25, 3.0  # seconds, the mean of an exponential
 AGAIN, AGAIN_AFTER = 0.2, (0.05, 0.3)  # the share of changes that are changed again, and after how many seconds

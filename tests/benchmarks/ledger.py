@@ -13,8 +13,8 @@ from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import idle
-from viz_core.analysis.ledger import Line, ledger
-from viz_core.ui.setup import from_link
+from viz_core.analysis.shapes import Line, ledger
+from viz_core.ui.shell.setup import from_link
 
 BAR = 2.0
 LAYERS, SMALL = 12, 2

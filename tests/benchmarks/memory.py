@@ -11,8 +11,8 @@ from tests.benchmarks.measure import Result
 from tests.benchmarks.servers import APP, running
 from tests.visitor import PAGES, Visitor
 from viz_core.presets import PRESETS
-from viz_core.ui.setup import BY_FIELD, MAX_SEED
-from viz_core.ui.views import VIEWS
+from viz_core.ui.shell.setup import BY_FIELD, MAX_SEED
+from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.catalogue import catalogue
 
 BAR = 1200.0  # MB of the whole process

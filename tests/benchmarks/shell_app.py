@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from viz_core.ui.frame import PageSpec, change, main, open_page
-from viz_core.ui.steps import WHOLE, walk
+from viz_core.ui.pages.steps.walk import WHOLE, walk
+from viz_core.ui.shell import PageSpec, change, main, open_page
 
 
 def shell() -> None:

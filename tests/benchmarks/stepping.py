@@ -15,8 +15,8 @@ from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import go, idle
 from viz_core.figures.steps import stage_panels
 from viz_core.run import run
-from viz_core.ui.setup import Setup, sentences
-from viz_core.ui.steps import WHOLE, path, walk
+from viz_core.ui.pages.steps.walk import WHOLE, path, walk
+from viz_core.ui.shell.setup import Setup, sentences
 
 BAR = 2.0
 WEIGHTS = "decoder.layers.0.self_attn.weights"  # a stage that depends on the seed

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from viz_core.figures.panels import Panel, panel
-from viz_core.ui.canvas import Pick, matrices
+from viz_core.ui.components.canvas import Pick, matrices
 
 TOKENS = ["<s>", "the", "cat", "$x$", "**b**", "the", "<script>alert(1)</script>", "猫", "sat", "</s>"]
 FEATURES = {"row_axis": "T · token", "row_letter": "T", "col_axis": "D · feature", "col_letter": "D"}

@@ -5,7 +5,7 @@ import streamlit as st
 from viz_core.config import TransformerConfig
 from viz_core.figures.architecture import architecture
 from viz_core.stages import plan
-from viz_core.ui.diagram import diagram
+from viz_core.ui.components.diagram import diagram
 
 SMALL = {"d_model": 32, "n_heads": 4}
 MODELS = {

@@ -5,8 +5,8 @@ import streamlit as st
 
 from viz_core.analysis.attention import Tiles
 from viz_core.figures.attention import grid
-from viz_core.ui.heads import Focus, heads
-from viz_core.ui.lines import Lock, lines
+from viz_core.ui.components.heads import Focus, heads
+from viz_core.ui.components.lines import Lock, lines
 
 TOKENS = ["<s>", "$x$", "<b>bold</b>", "the", "the", "the", "مرحبا", "👩‍👩‍👧", "**a**", "</s>"]
 WEIGHTS = np.random.default_rng(0).dirichlet(np.full(10, 0.4), size=(3, 10)).astype(np.float32)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz_core.ui.frame import PageSpec, main
+from viz_core.ui.shell import PageSpec, main
 
 LOG = Path(os.environ["HURRY_LOG"])
 

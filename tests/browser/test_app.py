@@ -18,7 +18,7 @@ from tests.browser.looks import look
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.stages import stages
-from viz_core.ui.setup import DEFAULT_SOURCE, DEFAULT_TARGET
+from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

@@ -19,9 +19,9 @@ from viz_core.analysis.counts import estimate
 from viz_core.concepts import Place, places
 from viz_core.presets import PRESETS
 from viz_core.stages import stage_of
-from viz_core.ui.documents import address, setup_of, title_of
-from viz_core.ui.positions import SECTIONS
-from viz_core.ui.setup import Setup, to_link
+from viz_core.ui.pages.documents import address, setup_of, title_of
+from viz_core.ui.pages.positions.waves import SECTIONS
+from viz_core.ui.shell.setup import Setup, to_link
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -15,8 +15,8 @@ from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.cell_words import brief
-from viz_core.ui.setup import DEFAULT_SOURCE, DEFAULT_TARGET
+from viz_core.ui.pages.steps.cell_words import brief
+from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

@@ -14,7 +14,7 @@ import pytest
 from tests.browser.helpers import idle, linked
 from tests.browser.looks import look
 from viz_core.analysis.positions import waves
-from viz_core.ui.positions import SECTIONS
+from viz_core.ui.pages.positions.waves import SECTIONS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

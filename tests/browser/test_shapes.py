@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.helpers import Line, go, idle, linked, open_page, until
-from viz_core.analysis.ledger import ledger
+from viz_core.analysis.shapes import ledger
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.setup import DEFAULT_SOURCE, DEFAULT_TARGET
-from viz_core.ui.shapes import COLUMNS
+from viz_core.ui.pages.shapes import COLUMNS
+from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

@@ -6,8 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from viz_core.analysis import ledger
-from viz_core.analysis.ledger import PAIRS, PARTS
+from viz_core.analysis import shapes as ledger
+from viz_core.analysis.shapes import PAIRS, PARTS
 from viz_core.config import TransformerConfig
 from viz_core.figures import shapes, theme
 from viz_core.presets import PRESETS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from viz_core import limits
 from viz_core.text import SPECIALS, Tokenizer, pad, shorten, split_characters, split_words, visible
-from viz_core.words import WORDS
+from viz_core.word_list import WORDS
 
 ROOT = Path(__file__).parents[2]
 

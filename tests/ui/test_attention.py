@@ -14,9 +14,9 @@ from viz_core.analysis import attention as numbers
 from viz_core.figures.attention import number
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui import lines
-from viz_core.ui.attention import find_swap
-from viz_core.ui.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
+from viz_core.ui.components import lines
+from viz_core.ui.pages.attention import find_swap
+from viz_core.ui.shell.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
 from viz_core.weights.catalogue import catalogue
 
 APP = Path(__file__).parents[2] / "app.py"

@@ -7,7 +7,7 @@ from viz_core.analysis.counts import estimate
 from viz_core.limits import MAX_PARAMETERS, cache_bytes, cache_problem
 from viz_core.presets import PRESETS
 from viz_core.run import prepare
-from viz_core.ui import cache
+from viz_core.ui.shell import cache
 
 
 def test_one_model_of_the_largest_size_fits() -> None:

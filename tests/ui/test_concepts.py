@@ -16,8 +16,8 @@ from viz_core.concepts import CONCEPTS, FAULTS, Place, places
 from viz_core.presets import PRESETS
 from viz_core.run import prepare, run, trace
 from viz_core.stages import stage_of, stages
-from viz_core.ui.documents import VERDICT_LOOK, address, setup_of, title_of
-from viz_core.ui.setup import Setup, from_link, ids, sentences, to_link
+from viz_core.ui.pages.documents import VERDICT_LOOK, address, setup_of, title_of
+from viz_core.ui.shell.setup import Setup, from_link, ids, sentences, to_link
 
 ROOT = Path(__file__).parents[2]
 PAGES = dict(re.findall(r'PageSpec\("(\w+)", "([^"]+)"', (ROOT / "app.py").read_text("utf-8")))

@@ -14,7 +14,7 @@ from tests.ui.helpers import by_name
 from viz_core.concepts import CONCEPTS, FAULTS, Place, places
 from viz_core.presets import PRESETS, TOPICS
 from viz_core.run import build
-from viz_core.ui.documents import (
+from viz_core.ui.pages.documents import (
     address,
     comparison_html,
     concepts_html,
@@ -23,7 +23,7 @@ from viz_core.ui.documents import (
     is_loaded,
     loaded_words,
 )  # fmt: skip
-from viz_core.ui.setup import Setup, from_link, with_preset
+from viz_core.ui.shell.setup import Setup, from_link, with_preset
 from viz_core.weights.catalogue import Card
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -148,7 +148,7 @@ def test_a_changed_preset_says_what_is_changed_and_can_be_loaded_afresh(page: Ap
 def test_trained_weights_are_none_of_the_five(monkeypatch: pytest.MonkeyPatch) -> None:
     config = PRESETS["000"].config
     card = Card(name="some", title="Some trained model", config=config, tokenizers=dict, load=lambda: build(config))
-    monkeypatch.setattr("viz_core.ui.setup.catalogue", lambda: {"some": card})
+    monkeypatch.setattr("viz_core.ui.shell.setup.catalogue", lambda: {"some": card})
     setup = Setup(weights="some")
     assert loaded_words(setup).startswith("Loaded now are trained weights, **Some trained model**")
     assert not any(is_loaded(setup, name) for name in PRESETS)

@@ -65,7 +65,7 @@ def elsewhere(make: Callable[[], bytes]) -> bytes:
 
 def test_the_pages_with_files_are_known() -> None:
     """A page that gets a file belongs into PAGES, for the tests below to try it."""
-    modules = [*(ROOT / "viz_core/ui").glob("*.py"), *(ROOT / "pages").glob("*.py")]
+    modules = [*(ROOT / "viz_core/ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
     assert {path.stem for path in modules if downloads(ast.parse(path.read_text(encoding="utf-8")))} == set(PAGES)
 
 

@@ -22,8 +22,8 @@ from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_LABEL
 from viz_core.run import build, run, tokenizers
 from viz_core.text import Vocabulary, shorten, visible
-from viz_core.ui.cell_words import Names, brief, sentence
-from viz_core.ui.inspector import LARGEST, LISTED, WHOLE, inspection
+from viz_core.ui.pages.steps.cell_words import Names, brief, sentence
+from viz_core.ui.pages.steps.inspector import LARGEST, LISTED, WHOLE, inspection
 
 APP = Path(__file__).parents[2] / "app.py"
 CONFIGS = [

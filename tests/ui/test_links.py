@@ -13,7 +13,7 @@ from tests.ui.helpers import canvas_headers
 from viz_core.limits import MAX_LINK_BYTES
 from viz_core.presets import PRESETS
 from viz_core.ui.controls import with_cell
-from viz_core.ui.setup import (
+from viz_core.ui.shell.setup import (
     BY_FIELD,
     VIEW,
     Setup,
@@ -25,7 +25,7 @@ from viz_core.ui.setup import (
     with_preset,
     with_view,
 )  # fmt: skip
-from viz_core.ui.views import CANVASES, FOLDS, MAX_SIZE_CHARS
+from viz_core.ui.shell.views import CANVASES, FOLDS, MAX_SIZE_CHARS
 
 ROOT = Path(__file__).parents[2]
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "d_ff": "8", "qk_dim": "16", "n_encoder_layers": "1",
@@ -204,16 +204,19 @@ HOLDING = {
     "pills", "radio", "multiselect", "expander", "tabs", "feedback", "date_input", "time_input", "datetime_input", "color_picker",
     "data_editor", "file_uploader", "chat_input", "audio_input", "camera_input", "menu_button",
 }  # fmt: skip
-BARE = {("ui.frame", "expander"): "fold, which the link opens",
-        ("ui.frame", "text_input"): "a name for the hub, until it is opened"}  # fmt: skip
+BARE = {("ui.shell.view_widgets", "expander"): "fold, which the link opens",
+        ("ui.shell.sidebar", "text_input"): "a name for the hub, until it is opened"}  # fmt: skip
 OTHER_NAMES = {"model": "weights or preset", "walk_": "Jump boxes, which follow the stage"}  # of widgets that are no view's
 FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
          "norm_both": ("norm_token", "norm_feature")}  # fmt: skip
-STATE = ("ui.frame", "ui.tab", "ui.widgets")  # where the session is called `state`
-COMPONENTS = {f"ui.{name}" for name in ("canvas", "clock", "curves", "diagram", "heads", "lines", "scrubber", "tab", "table")}
+STATE = ("ui.shell.link", "ui.shell.tab", "ui.shell.widgets")  # where the session is called `state`
+COMPONENTS = {f"ui.components.{name}" for name in ("canvas", "clock", "curves", "diagram", "heads", "lines", "scrubber", "table")}
 
-FILES = [*(ROOT / "viz_core/ui").glob("*.py"), *(ROOT / "pages").glob("*.py")]
-MODULES = {f"{path.parent.name}.{path.stem}": ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+FILES = [*(ROOT / "viz_core/ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removeprefix("viz_core."): ast.parse(path.read_text(encoding="utf-8"))
+    for path in FILES
+}
 
 
 def calls(*names: str) -> Iterator[tuple[str, ast.Call, str]]:
@@ -237,8 +240,9 @@ def pattern(node: ast.expr, module: str) -> str | None:
                 values = found.value.elts if isinstance(found.value, ast.Tuple) and len(names) > 1 else [found.value]
                 if node.id in names and node.id.isupper() and len(names) == len(values):
                     return pattern(values[names.index(node.id)], module)
-        above = {"ui.frame": "ui.widgets", "ui.widgets": ""}.get(module, "ui.frame")  # where a name may be imported from
-        return pattern(node, above) if above and node.id.isupper() else None
+            if isinstance(found, ast.ImportFrom) and node.id in [alias.name for alias in found.names]:
+                origin = (found.module or "").removeprefix("viz_core.")
+                return pattern(node, origin) if origin in MODULES else None
     return None
 
 
@@ -272,7 +276,8 @@ def test_every_matrix_keeps_its_pick_in_the_link() -> None:
 
 def test_every_component_is_known() -> None:
     """A new one that a visitor can change needs a view, or a reason."""
-    assert {module for module, call, _ in calls("component") if "components" in ast.unparse(call.func)} == COMPONENTS
+    found = {module for module, call, _ in calls("component") if "components" in ast.unparse(call.func)}
+    assert found == COMPONENTS | {"ui.shell.tab"}
 
 
 def test_no_other_key_is_kept_in_the_session() -> None:

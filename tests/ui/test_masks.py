@@ -16,8 +16,8 @@ from viz_core.concepts import PADDED
 from viz_core.figures.attention import number
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui import masks as page
-from viz_core.ui.setup import OPENING, VIEW, Setup, with_weights
+from viz_core.ui.pages import masks as page
+from viz_core.ui.shell.setup import OPENING, VIEW, Setup, with_weights
 from viz_core.weights.catalogue import catalogue
 
 APP = Path(__file__).parents[2] / "app.py"

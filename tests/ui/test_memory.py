@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.benchmarks.memory import random_links
 from viz_core.analysis.counts import estimate
 from viz_core.limits import CACHE_MB
-from viz_core.ui.cache import store
+from viz_core.ui.shell.cache import store
 
 APP = Path(__file__).parents[2] / "app.py"
 MB = 64

@@ -17,7 +17,7 @@ from viz_core.config import CHOICES
 from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
 from viz_core.presets import PRESETS
 from viz_core.stages import stages, tour
-from viz_core.ui.setup import BY_FIELD, Setup, from_link, with_preset
+from viz_core.ui.shell.setup import BY_FIELD, Setup, from_link, with_preset
 
 APP = Path(__file__).parents[2] / "app.py"
 PAGES = {"home": "Watch a Transformer", "step_by_step": "How does one token become a prediction?",
@@ -114,7 +114,7 @@ def test_home_shows_the_card_of_trained_weights_as_text() -> None:
         from types import SimpleNamespace
 
         from viz_core.config import TransformerConfig
-        from viz_core.ui.home import origin
+        from viz_core.ui.pages.home import origin
         from viz_core.weights.card import Card
 
         card = Card(name="t", title="*t*", config=TransformerConfig(), tokenizers=dict, load=dict, about={"data": "<b>", "n": 9})
@@ -380,7 +380,7 @@ def test_back_takes_the_links_state_and_keeps_what_is_too_long_for_it(open_at: O
 @each_page
 def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Any] = []
-    monkeypatch.setattr("viz_core.ui.cache.cached_run", lambda *given: ran.append(given))
+    monkeypatch.setattr("viz_core.ui.shell.cache.cached_run", lambda *given: ran.append(given))
     text = "\n".join(["the cat " * 500] * 32)
     at = AppTest.from_file(APP, default_timeout=60)
     at.query_params.update(tiny(position="none"))
@@ -399,7 +399,7 @@ def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch:
 @each_page
 def test_too_large_a_model_is_not_built(open_at: Open, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Any] = []
-    monkeypatch.setattr("viz_core.ui.cache.cached_run", lambda *given: ran.append(given))
+    monkeypatch.setattr("viz_core.ui.shell.cache.cached_run", lambda *given: ran.append(given))
     at = sound(open_at(page, n_heads="16", d_model="1024", d_ff="4096", n_encoder_layers="48"))
     assert f"parameters and the limit is {MAX_PARAMETERS:,}: lower d" in said(at).replace("\\", "")
     assert by_name(at.select_slider, "n_encoder_layers").value == 48  # and it can be turned back
@@ -544,7 +544,7 @@ def test_a_hundred_faults_of_a_link_make_one_box(open_at: Open) -> None:
 
 
 def test_twenty_weights_that_cannot_be_read_make_one_box(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viz_core.ui.frame._broken", lambda: [f"model{n} has no config.json." for n in range(20)])
+    monkeypatch.setattr("viz_core.ui.shell.run._broken", lambda: [f"model{n} has no config.json." for n in range(20)])
     (told,) = [i.value for i in sound(open_at()).info if "cannot be read" in i.value]
     assert told.count("cannot be read") == 6 and told.endswith("\n\nAnd 14 more.")
 

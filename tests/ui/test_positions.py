@@ -14,15 +14,15 @@ from streamlit.testing.v1 import AppTest
 from tests.tolerances import EXACT, TABLE
 from tests.ui.helpers import by_name, components
 from viz_core.config import CHOICES
-from viz_core.experiments.longer import CHECKPOINTS, longer, longer_verdict
-from viz_core.experiments.order import reorder, swap
+from viz_core.experiments.length_extrapolation import CHECKPOINTS, longer, longer_verdict
+from viz_core.experiments.word_order import reorder, swap
 from viz_core.model.positions import sinusoidal
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.training.__main__ import SHOWN
-from viz_core.ui import reading
-from viz_core.ui.positions import SECTIONS
-from viz_core.ui.setup import from_link
+from viz_core.ui.pages.positions import sentence as reading
+from viz_core.ui.pages.positions.waves import SECTIONS
+from viz_core.ui.shell.setup import from_link
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 APP = Path(__file__).parents[2] / "app.py"

@@ -14,20 +14,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.test_positions import words
-from viz_core.analysis.ledger import growth
+from viz_core.analysis.shapes import growth
 from viz_core.capture import Capture
-from viz_core.experiments import norms as placements
+from viz_core.experiments import placement as placements
 from viz_core.model.positions import sinusoidal
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.stages import tour
-from viz_core.ui.normalising import what_each_gives
-from viz_core.ui.norms import look_at, where_they_part
-from viz_core.ui.positions import _turns
-from viz_core.ui.schemes import alikeness, loudness
-from viz_core.ui.setup import Setup
-from viz_core.ui.shapes import LENGTHS, crossing_words
-from viz_core.ui.steps import tour_words
+from viz_core.ui.pages.norms.layernorm import what_each_gives
+from viz_core.ui.pages.norms.placement import look_at, where_they_part
+from viz_core.ui.pages.positions.schemes import alikeness, loudness
+from viz_core.ui.pages.positions.waves import _turns
+from viz_core.ui.pages.shapes import LENGTHS, crossing_words
+from viz_core.ui.pages.steps.walk import tour_words
+from viz_core.ui.shell.setup import Setup
 
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",

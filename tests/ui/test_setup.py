@@ -12,7 +12,7 @@ from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_LINK_BYTES
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
-from viz_core.ui.setup import (
+from viz_core.ui.shell.setup import (
     BY_FIELD,
     CONTROLS,
     DEFAULT_SOURCE,

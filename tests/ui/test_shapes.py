@@ -15,15 +15,15 @@ from streamlit.testing.v1 import AppTest
 
 from tests.model.small import SMALL
 from tests.ui.helpers import by_name, components
-from viz_core.analysis.ledger import ledger, statistics, with_statistics
+from viz_core.analysis.shapes import ledger, statistics, with_statistics
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.text import Tokenizer
-from viz_core.ui import shapes
-from viz_core.ui.setup import Setup, from_link
-from viz_core.ui.table import Filter
-from viz_core.ui.views import LEDGER_COLUMNS
+from viz_core.ui.components.table import Filter
+from viz_core.ui.pages import shapes
+from viz_core.ui.shell.setup import Setup, from_link
+from viz_core.ui.shell.views import LEDGER_COLUMNS
 from viz_core.weights.card import Card
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -192,8 +192,8 @@ def test_trained_weights_give_way_to_another_size(open_shapes: Any, monkeypatch:
     words = {side: Tokenizer("word", 50) for side in ("source", "target")}
     config = replace(SMALL, source_vocab_size=50, target_vocab_size=50)
     card = Card(name="some", title="Some", config=config, tokenizers=lambda: words, load=lambda: build(config))
-    for module in ("setup", "frame", "cache"):
-        monkeypatch.setattr(f"viz_core.ui.{module}.catalogue", lambda: {"some": card})
+    for module in ("setup", "sidebar", "cache"):
+        monkeypatch.setattr(f"viz_core.ui.shell.{module}.catalogue", lambda: {"some": card})
     at = open_shapes(weights="some")
     assert at.session_state["lab_setup"].card is card and size(at)[0] == config
     assert "the weights will be untrained" in at.button(key="shapes_try").help

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.ui.store import HEAVY, SPARE, Store, weigh
+from viz_core.ui.shell.store import HEAVY, SPARE, Store, weigh
 
 WAIT = 30  # seconds: only a deadlock takes as long
 LONG = 100 * HEAVY
@@ -146,7 +146,7 @@ class Weightless:
 
 def test_what_its_visitor_drops_after_it_has_left_is_returned_before_the_next_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     held, looked = store(limit=3 * SPARE), list[bool]()
-    monkeypatch.setattr("viz_core.ui.store.give_back", lambda look: looked.append(look))
+    monkeypatch.setattr("viz_core.ui.shell.store.give_back", lambda look: looked.append(look))
     used = held.get("a", Weightless)
     held.get("b", Weightless)  # a leaves the store
     assert looked == [True], "something may refer to a that nobody uses"

@@ -9,8 +9,8 @@ import pytest
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_VIEW_CHARS
 from viz_core.text import Tokenizer
-from viz_core.ui import setup as setups
-from viz_core.ui.setup import (
+from viz_core.ui.shell import setup as setups
+from viz_core.ui.shell.setup import (
     BY_FIELD,
     WEIGHTLESS,
     Setup,
@@ -22,7 +22,7 @@ from viz_core.ui.setup import (
     with_view,
     with_weights,
 )
-from viz_core.ui.views import VIEWS, Cells, View
+from viz_core.ui.shell.views import VIEWS, Cells, View
 from viz_core.weights.card import Card
 
 # ---------------------------------------------------------------- views

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from viz_core.analysis.words import between_words, seen_words
+from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.stages import Side

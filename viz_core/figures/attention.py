@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_core.analysis.attention import Chain, Kind, Profile, Step, Tiles, allowed, at_step, relative, sides
-from viz_core.analysis.words import between_words, seen_words
+from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel, with_header

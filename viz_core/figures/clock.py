@@ -1,4 +1,4 @@
-"""Hands on circles that turn with the position: what the clock component (`viz_core.ui.clock`) draws.
+"""Hands on circles that turn with the position: what the clock component (`viz_core.ui.components.clock`) draws.
 
 A clock is a plane with one speed in radians a position. The hand of a phase φ and a shift s points at φ + speed · (p + s)
 at position p, counterclockwise from the right; its tip is length · (cos, sin) of that.

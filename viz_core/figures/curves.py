@@ -1,4 +1,4 @@
-"""Points and lines over two axes, drawn by the curves component (`viz_core.ui.curves`).
+"""Points and lines over two axes, drawn by the curves component (`viz_core.ui.components.curves`).
 
 Plotly takes a browser some 60 ms to draw a chart anew. Where a chart changes together with matrices, a reader waits for it;
 for these hardly.

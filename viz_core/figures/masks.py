@@ -1,6 +1,6 @@
 """Masks as pictures: why each cell is open or not, one mask in three conventions, and what experiments measured.
 
-Numbers come from `viz_core.analysis.masks` and `viz_core.experiments.masking`; here they are only drawn.
+Numbers come from `viz_core.analysis.masks` and `viz_core.experiments.masks`; here they are only drawn.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Pictures of positions: waves, the table, wavelengths, similarity, a sentence's three parts, and the five schemes.
 
-Numbers come from `viz_core.analysis.positions` and `viz_core.experiments.order`; here they are only drawn.
+Numbers come from `viz_core.analysis.positions` and `viz_core.experiments.word_order`; here they are only drawn.
 """
 
 import math

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.ledger import PAIRS, Growth
+from viz_core.analysis.shapes import PAIRS, Growth
 from viz_core.figures import theme
 
 ROW, FRAME = 36, 190  # pixels of a bar, and of what stands around the bars
@@ -17,7 +17,7 @@ PAIRS_COLOUR, SINGLE_COLOUR, RNN_COLOUR = theme.PART_COLOURS[PAIRS], theme.HEAD_
 def by_block(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, dark: bool = False) -> go.Figure:
     """Horizontal bars, a block each in the model's order from the top, stacked by part; the block's total at its end.
 
-    blocks: block → part → amount, as from `viz_core.analysis.ledger.by_block`.
+    blocks: block → part → amount, as from `viz_core.analysis.shapes.by_block`.
     """
     names = list(blocks)
     totals = [sum(parts.values()) for parts in blocks.values()]

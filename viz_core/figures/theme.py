@@ -120,6 +120,16 @@ def masked(dark: bool = False) -> dict[str, str]:
     return MASKED_DARK if dark else MASKED
 
 
+def palette() -> dict[str, Any]:
+    """All colours that the components' scripts draw with."""
+    looks = {
+        "sequential": (SEQUENTIAL, SEQUENTIAL_DARK), "diverging": (DIVERGING, DIVERGING_DARK), "mask": (MASK, MASK_DARK),
+        "ground": (GROUND, GROUND_DARK), "masked": (MASKED, MASKED_DARK), "classes": (CLASSES, CLASSES_DARK),
+    }
+    light, dark = ({name: both[i] for name, both in looks.items()} for i in (0, 1))
+    return {"light": light, "dark": dark, "special": SPECIAL, "axis": AXIS_COLOURS, "heads": HEAD_COLOURS}
+
+
 def colorscale(palette: Sequence[str]) -> list[list[float | str]]:
     """A palette as Plotly wants it: [[0.0, colour], ..., [1.0, colour]]."""
     return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(palette)), palette, strict=True)]

@@ -1,1 +1,1 @@
-"""What pages are built from: the only room besides the pages that imports Streamlit."""
+"""The app in Streamlit: `components` draw, the `shell` stands around every page, and `pages` has what each of them shows."""

@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from viz_core.figures.panels import Panel
-from viz_core.ui.canvas import Pick, holds, matrices
-from viz_core.ui.frame import set_view, view, widget, widget_value
-from viz_core.ui.setup import VIEW
+from viz_core.ui.components.canvas import Pick, holds, matrices
+from viz_core.ui.shell import set_view, view, widget, widget_value
+from viz_core.ui.shell.setup import VIEW
 
 
 def inside(name: str, what: str, most: int, least: int = 0) -> int:

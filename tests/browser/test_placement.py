@@ -1,0 +1,144 @@
+"""The page on Pre- and Post-LN in Chromium: hover, a slider, the paper's setting, a measurement that is asked for, every width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from tests.browser.helpers import idle, linked
+from tests.browser.looks import LOOKS, look
+from viz_core.figures.placement import METRIC_TITLES, TITLES
+from viz_core.ui.pages.norms.placement import ASSUMED
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Open = Callable[..., "Page"]
+pytest_plugins = ["tests.browser.one_page"]
+SMALL = {"preset": "000", "source": "the cat sat on the mat", "target": "x y", "norm_width": "16", "norm_depth": "4"}
+N_CHARTS = {"depth": 1, "theory": 2, "gradients": 2}
+
+# Title, names of the lines, and the axis's kind, of every chart that is drawn.
+DRAWN = """() => [...document.querySelectorAll(".js-plotly-plot")].map((e) => ({
+    title: e._fullLayout.title.text, names: e._fullData.map((t) => t.name), y: e._fullLayout.yaxis.type,
+    last: e._fullData.map((t) => t.y[t.y.length - 1]),
+}))"""
+
+# What is cut off: an element of a chart or of the drawings beyond the page's width.
+BEYOND = """() => [...document.querySelectorAll(".js-plotly-plot .main-svg, [data-testid=stHtml] img")]
+    .filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length"""
+
+
+@pytest.fixture
+def open_at(serve: Callable[..., str], turn_to: Open) -> Open:
+    """`open_at("theory", width=390, norm_depth="8")` → that section, drawn."""
+
+    def open_at(section: str, width: int = 1280, theme: str = "light", **params: str) -> Page:
+        query = urlencode(SMALL | {"norm_section": section} | params)
+        return turn_to(f"{serve()}/norms?{query}", width=width, theme=theme)
+
+    return open_at
+
+
+def query(page: Page) -> dict[str, str]:
+    return {k: v[-1] for k, v in parse_qs(urlsplit(page.url).query).items()}
+
+
+def drawn(page: Page) -> list[dict]:
+    idle(page)
+    return page.evaluate(DRAWN)
+
+
+def test_it_opens_on_two_placements(open_at: Open) -> None:
+    page = open_at("depth")
+    (chart,) = drawn(page)
+    assert chart["title"] == METRIC_TITLES["power"][0] and chart["y"] == "linear"
+    assert {name.split(" · ")[0] for name in chart["names"]} == {"Post-LN", "Pre-LN"}
+    assert page.get_by_test_id("stMain").get_by_role("slider").count() == 1  # one depth slider
+    assert page.get_by_alt_text("One layer of Post-LN").or_(page.locator('img[alt^="One layer of P"]')).count() == 2
+
+
+def test_the_pointer_reads_layer_stage_and_value(open_at: Open) -> None:
+    page = open_at("depth", norm_placements="pre")
+    point = page.locator(".js-plotly-plot .scatterlayer .trace").first.locator(".point").nth(3)
+    box = point.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    label = page.locator(".js-plotly-plot .hovertext")
+    label.wait_for()
+    told = label.text_content() or ""
+    assert "Pre-LN" in told and "encoder.layers.1.resid_mid" in told and "after 1.5 layers: " in told
+
+
+def test_another_depth_is_another_run(open_at: Open) -> None:
+    page = open_at("depth")
+    before = drawn(page)[0]["last"]
+    page.get_by_test_id("stMain").get_by_role("slider", name="Depth").focus()
+    page.keyboard.press("ArrowRight")
+    linked(page, "norm_depth=5")
+    assert "5 layers" in page.get_by_text("Untrained, xavier").inner_text() and drawn(page)[0]["last"] != before
+
+
+def test_other_placements_are_a_click_away(open_at: Open) -> None:
+    page = open_at("depth", norm_depth="48")
+    for name in ("no norm", "no norm, no residual"):
+        page.get_by_role("button", name=name, exact=True).click()
+        idle(page)
+    (chart,) = drawn(page)
+    assert chart["y"] == "log"
+    assert {name.split(" · ")[0] for name in chart["names"]} == {TITLES[n] for n in ("post", "pre", "none", "bare")}
+    assert query(page)["norm_placements"] == "post,pre,none,bare"
+
+
+def test_the_lit_path_follows_a_click(open_at: Open) -> None:
+    page = open_at("depth")
+    page.get_by_text("all that leads to resid_mid").wait_for()
+    page.get_by_role("radio", name="ffn.out", exact=True).click()
+    page.get_by_text("all that leads to ffn.out").wait_for()
+    linked(page, "norm_lit=ffn.out")
+    assert query(page)["norm_lit"] == "ffn.out"
+
+
+def test_one_button_sets_the_papers_setting(open_at: Open) -> None:
+    page = open_at("theory", norm_broken="normal,square")
+    page.get_by_text("The assumptions that fail").wait_for()
+    page.get_by_role("button", name="The paper's setting").click()
+    page.get_by_text("All assumptions hold").wait_for()
+    idle(page)
+    assert not {"norm_broken", "norm_depth", "norm_width"} & query(page).keys()
+    page.get_by_role("button", name=ASSUMED["square"][0], exact=True).click()
+    page.get_by_text("The assumptions that fail").wait_for()
+    assert [len(c["names"]) for c in drawn(page)] == [5, 4]
+
+
+def test_what_costs_much_is_asked_for(open_at: Open) -> None:
+    page = open_at("gradients", norm_depth="48", norm_width="256", source=" ".join(["word"] * 32), max_len="40")
+    ask = page.get_by_role("button", name="Measure")
+    assert not drawn(page) and ask.count() == 2
+    ask.first.click()
+    page.get_by_text("preliminary").wait_for(timeout=120_000)
+    assert [c["title"] for c in drawn(page)] == ["Gradient of each layer's weights, 4 batches"] and ask.count() == 1
+
+
+def test_every_section_fits(open_at: Open) -> None:
+    for section, n_charts in N_CHARTS.items():
+        page = open_at(section, norm_placements=",".join(TITLES))
+        for width, theme in LOOKS:
+            look(page, width, theme)
+            case = section, width, theme
+            assert len(page.evaluate(DRAWN)) == n_charts, case
+            assert page.evaluate("document.documentElement.scrollWidth") <= width and page.evaluate(BEYOND) == 0, case
+            assert page.get_by_test_id("stException").count() == 0, case
+
+
+def test_a_section_comes_back_with_its_link(open_at: Open) -> None:
+    page = open_at("depth")
+    page.get_by_role("radio", name="Theory").click()
+    page.get_by_text("Theory says where the points should lie").wait_for()
+    idle(page)
+    assert query(page)["norm_section"] == "theory"
+    page.reload()
+    assert [c["title"] for c in drawn(page)] == ["Post-LN: flat, says theory", "Pre-LN: growing, says theory"]

@@ -1,0 +1,128 @@
+"""Longer than trained, each share against plain runs of the same checkpoints, one sentence at a time."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+from viz_core.config import Position
+from viz_core.experiments import length_extrapolation as L
+from viz_core.experiments.length_extrapolation import CHECKPOINTS, Longer, Score
+from viz_core.model.transformer import Transformer
+from viz_core.run import run
+from viz_core.training.grammar import examples, is_held_out
+from viz_core.weights.catalogue import SHIPPED, catalogue
+
+MODELS: dict[Position, Transformer] = {p: catalogue()[name].load() for p, name in CHECKPOINTS.items()}
+VOCABULARY = catalogue()["translator"].tokenizers()
+STEPS = {"moved": (0, 3, 12), "row": (1, 2)}
+each_checkpoint = pytest.mark.parametrize("position", CHECKPOINTS)
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few steps of few sentences: what is asked holds for any."""
+    monkeypatch.setattr(L, "STEPS", STEPS)
+    monkeypatch.setattr(L, "READ", 24)
+    L.held_out.cache_clear()
+    yield
+    L.held_out.cache_clear()
+
+
+def table(position: Position, rows: int) -> np.ndarray:
+    """The rows that a checkpoint adds, from the formula or from its file."""
+    if position == "learned":
+        return load_file(SHIPPED / "translator-learned.safetensors")["encoder.pos_embedding.weight"][:rows]
+    angle = np.outer(np.arange(rows), 10000.0 ** (-np.arange(0, 64, 2) / 64))
+    return np.stack((np.sin(angle), np.cos(angle)), -1).reshape(rows, 64).astype(np.float32)
+
+
+def right_words(position: Position, source: list[str], target: list[str], places: int) -> list[bool]:
+    """Whether each next word is the likeliest, read by a plain run whose position rows are those of later places."""
+    rows = table(position, 32) if position == "learned" else table(position, 100)
+    decoder = load_file(SHIPPED / "translator-learned.safetensors")["decoder.pos_embedding.weight"]
+
+    def later(name: str, x: torch.Tensor) -> torch.Tensor:
+        if not name.endswith("pos_embed"):
+            return x
+        own = decoder if position == "learned" and name.startswith("decoder") else rows
+        return torch.tensor(own[places : places + x.shape[1]])[None]
+
+    card, text = catalogue()[CHECKPOINTS[position]], ([" ".join(source)], [" ".join(target)])
+    capture = run(card.config, *text, weights=card, tap=later, device="cpu", keep=["logits", "ids.*"])
+    return (capture["logits"][0].argmax(-1) == capture["ids.labels"][0]).tolist()
+
+
+@each_checkpoint
+@pytest.mark.parametrize("places", STEPS["moved"])
+def test_words_moved_on_read_the_rows_of_later_places(position: Position, places: int) -> None:
+    found = L.longer("moved", {position: MODELS[position]}, VOCABULARY).at(position, places)
+    right = [r for e in L.held_out() for r in right_words(position, e.source, e.target, places)]
+    assert found.share == pytest.approx(np.mean(right), abs=1e-9)
+    assert found.tokens == places + max(max(len(e.source), len(e.target) + 1) for e in L.held_out())
+
+
+@each_checkpoint
+def test_sentences_in_a_row_are_one_text(position: Position) -> None:
+    found = L.longer("row", {position: MODELS[position]}, VOCABULARY).at(position, 2)
+    said = L.held_out()
+    texts = [(a.source + b.source, a.target + b.target) for a, b in zip(said[::2], said[1::2], strict=True)]
+    right = [r for source, target in texts for r in right_words(position, source, target, 0)]
+    assert found.share == pytest.approx(np.mean(right), abs=1e-9) and found.share < 0.9
+    assert found.tokens == max(max(len(s), len(t) + 1) for s, t in texts) > L.longest_learnt()
+
+
+def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(L, "STEPS", {"moved": (0, 24)})
+    found = L.longer("moved", MODELS, VOCABULARY)
+    refused = found.at("learned", 24)
+    assert refused.share is None and f"max_len=32 is too short for {refused.tokens} tokens" in refused.problem
+    assert found.at("sinusoidal", 24).share is not None
+    assert found.at("none", 24).share == found.at("none", 0).share  # without positions no place is new
+
+
+def test_the_sentences_are_held_out_and_end_in_a_mark() -> None:
+    learnt = {tuple(e.source) for e in islice(examples(0), L.LEARNT)}
+    assert len(L.held_out()) == 24 and all(e.source[-1] in ".?" and is_held_out(e) for e in L.held_out())
+    assert not learnt & {tuple(e.source) for e in L.held_out()}
+    assert all(max(len(e.source), len(e.target) + 1) <= L.longest_learnt() for e in islice(examples(0), L.LEARNT))
+    assert any(max(len(e.source), len(e.target) + 1) == L.longest_learnt() for e in islice(examples(0), L.LEARNT))
+
+
+@each_checkpoint
+def test_a_translation_at_place_0_is_the_plain_one(position: Position) -> None:
+    e, words, model = L.held_out()[0], VOCABULARY["target"], MODELS[position]
+    ids = VOCABULARY["source"].encode(e.source)
+    written = [words.bos_id]
+    with torch.inference_mode():
+        while len(written) < 20 and written[-1] != words.eos_id:
+            written.append(int(model(torch.tensor([ids]), torch.tensor([written])).logits[0, -1].argmax()))
+    assert L.translated(model, VOCABULARY, ids, 0) == [words.decode(i) for i in written[1:-1]]
+
+
+def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it() -> None:
+    ids = VOCABULARY["source"].encode(["the", "cat", "sat", "on", "the", "mat"])
+    at_0 = L.translated(MODELS["none"], VOCABULARY, ids, 0)
+    assert at_0 == ["猫", "坐在", "垫子", "上"] == L.translated(MODELS["none"], VOCABULARY, ids, 200)
+    assert L.translated(MODELS["sinusoidal"], VOCABULARY, ids, 0) == at_0 != L.translated(MODELS["sinusoidal"], VOCABULARY, ids, 40)
+    assert len(L.translated(MODELS["learned"], VOCABULARY, ids, 26)) <= 7  # six places are left
+    with pytest.raises(ValueError, match="max_len=32 is too short for 36 tokens"):
+        L.translated(MODELS["learned"], VOCABULARY, ids, 30)
+
+
+def test_the_verdict_says_what_the_scores_say() -> None:
+    def found(way: str, **shares: tuple[float | None, ...]) -> Longer:
+        scores = {p: tuple(Score(9, s, "" if s is not None else "the table ends") for s in of) for p, of in shares.items()}
+        return Longer(way, 17, STEPS[way][:2], scores)
+
+    moved = L.longer_verdict(found("moved", sinusoidal=(1.0, 0.7), learned=(0.99, None), none=(0.95, 0.95)), 3)
+    said = "Next words that are right, begun 3 places later: sinusoidal 70% (100% before), no positions 95% (as before)."
+    assert moved.startswith(said)
+    assert "Learned: refused, for the table ends." in moved and "Without positions no place is new" in moved
+    row = L.longer_verdict(found("row", sinusoidal=(1.0, 0.7), none=(0.95, 0.6)), 2)
+    assert row.startswith("Next words that are right, 2 sentences in a row: sinusoidal 70% (100% before)")
+    assert "Even without positions fewer are right" in row and "no place is new" not in row and "refused" not in row
+    held = L.longer_verdict(found("moved", sinusoidal=(1.0, 0.99), none=(0.95, 0.95)), 3)
+    assert held == "Next words that are right, begun 3 places later: sinusoidal 99% (100% before), no positions 95% (as before)."

@@ -1,0 +1,278 @@
+"""One token, LayerNorm and BatchNorm, distributions and the drawing without a browser: on every model, with its numbers."""
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from torch.nn import functional as F
+
+from tests.tolerances import FLOAT
+from tests.ui.helpers import components
+from viz_core.analysis.layernorm import layer_norms
+from viz_core.figures.attention import number
+from viz_core.presets import PRESETS
+from viz_core.run import build, run
+from viz_core.ui.shell.setup import from_link
+
+APP = Path(__file__).parents[2] / "app.py"
+TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
+        "n_decoder_layers": "2"}  # fmt: skip
+TEXT = {"source": "the cat sat on the mat\nthe dog", "target": "猫 坐 了\n狗"}
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def open_at() -> Iterator[Open]:
+    """`open_at("token", norm_epsilon="1")` → that section of the page, already run."""
+
+    def open_at(section: str, **params: str) -> AppTest:
+        at = AppTest.from_file(APP, default_timeout=120)
+        at.query_params.update(TINY | {"norm_section": section} | params)
+        at.run()
+        return sound(at.switch_page("pages/norms.py").run())
+
+    yield open_at
+
+
+def sound(at: AppTest) -> AppTest:
+    assert not at.exception, [e.message for e in at.exception]
+    assert not at.error and len(at.title) == 1
+    return at
+
+
+def words(at: AppTest) -> str:
+    """Everything written on the page."""
+    kinds = (at.markdown, at.caption, at.info, at.warning, at.text)
+    return "\n".join([*(e.value for kind in kinds for e in kind), *(h.proto.body for h in at.get("html"))])
+
+
+def bars(at: AppTest) -> list[np.ndarray]:
+    """The values of each row of bars."""
+    (chart,) = at.get("plotly_chart")
+    return [numbers(t["y"]) for t in json.loads(chart.proto.spec)["data"]]
+
+
+def numbers(values: Any) -> np.ndarray:
+    if isinstance(values, list):
+        return np.array(values)
+    return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+
+
+def rows(at: AppTest) -> list[list[str]]:
+    """The rows of the page's table."""
+    (body,) = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2])]
+
+
+def panels(at: AppTest) -> dict[str, np.ndarray]:
+    """Title → the values that were sent, of every canvas on the page."""
+    found = {}
+    for component in components(at):
+        data = component.proto.bytes
+        size = int.from_bytes(data[:4], "little")
+        for p in json.loads(data[4 : 4 + size])["panels"]:
+            n, d = p["shape"]
+            found[p["title"]] = np.frombuffer(data, "<f4", n * d, 4 + size + p["values"]).reshape(n, d)
+    return found
+
+
+def config_of(**params: str) -> Any:
+    return from_link(TINY | params)[0].config
+
+
+# ---------------------------------------------------------------- every model
+
+
+@pytest.mark.parametrize("section", ["token", "batchnorm"])
+@pytest.mark.parametrize("more", [
+    {}, {"norm": "pre"}, {"norm": "none"}, {"norm": "none", "norm_embedding": "on"}, {"norm_embedding": "on"},
+    {"architecture": "encoder-only", "n_encoder_layers": "1"}, {"architecture": "decoder-only", "source": "x"},
+    {"source": "x", "target": ""}, {"d_model": "1", "n_heads": "1", "qk_dim": "1"}, TEXT,
+    {"source": "<b>$x$</b> :red[y] `z`", "target": "*a* <script>"},
+])  # fmt: skip
+def test_every_kind_of_model(open_at: Open, more: dict[str, str], section: str) -> None:
+    at = open_at(section, **more)
+    assert not at.warning
+    if section == "token" and more.get("norm") == "none" and "norm_embedding" not in more:
+        assert "no LayerNorm" in at.info[0].value and not at.get("plotly_chart")
+    elif section == "token":
+        assert len(bars(at)) == 5
+    else:
+        assert set(panels(at)) >= {"After LayerNorm", "After BatchNorm"}
+    assert "<script>" not in words(at) and "<b>$x$" not in words(at)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset(preset: str) -> None:
+    for section in ("token", "batchnorm"):
+        at = AppTest.from_file(APP, default_timeout=120)
+        at.query_params.update({"preset": preset, "norm_section": section})
+        sound(at.run().switch_page("pages/norms.py").run())
+        assert not at.warning and "document 002" in words(at).lower()
+
+
+# ---------------------------------------------------------------- one token
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_bars_are_the_runs_values(open_at: Open, norm: str) -> None:
+    more = {"norm": norm, "norm_side": "target", "norm_which": "cross_attn", "norm_layer": "1", "norm_token": "2", "item": "0"}
+    at = open_at("token", **more, **TEXT)
+    config = config_of(norm=norm)
+    capture = run(config, TEXT["source"].split("\n"), TEXT["target"].split("\n"), device="cpu")
+    place = next(p for p in layer_norms(config) if p.path == "decoder.layers.1.norm_cross_attn")
+    given = capture[place.reads][0, 2]
+    first, _, third, _, last = bars(at)
+    np.testing.assert_allclose(first, given, atol=FLOAT)
+    np.testing.assert_allclose(third, capture[f"{place.path}.normalized"][0, 2], atol=FLOAT)
+    np.testing.assert_allclose(last, capture[f"{place.path}.out"][0, 2], atol=FLOAT)
+    assert place.reads in words(at) and f"{place.path}.out" in words(at)
+
+
+def test_epsilon_moves_the_picture_and_not_the_run(open_at: Open) -> None:
+    at = open_at("token", norm_epsilon="1")
+    capture = run(config_of(), ["the cat sat on the mat"], ["猫 坐在 垫子 上"], device="cpu")
+    x = torch.tensor(capture["encoder.layers.0.resid_mid"][0, 1])
+    expected = F.layer_norm(x, (16,), eps=1.0)  # untrained: γ = 1, β = 0
+    np.testing.assert_allclose(bars(at)[4], expected, atol=FLOAT)
+    assert "The model itself uses ε = 1e−5" in words(at)
+    by_hand, theirs, recorded, other = rows(at)
+    assert by_hand[3] == "–" and float(theirs[3].replace("−", "-")) < FLOAT
+    own = F.layer_norm(x, (16,), eps=1e-5)
+    assert recorded[3] == number(float((own - expected).abs().max()), 3)
+    unbiased = (x - x.mean()) / (x.std() + 1.0)
+    assert other[3] == number(float((unbiased - expected).abs().max()), 3)
+
+
+def test_the_slider_keeps_epsilon_in_the_link(open_at: Open) -> None:
+    at = open_at("token")
+    assert "The model itself uses" not in words(at)
+    slider = next(s for s in at.select_slider if s.key == "set_norm_epsilon")
+    assert slider.value == 1e-5
+    sound(slider.set_value(0.01).run())
+    assert at.query_params["norm_epsilon"] in ("0.01", ["0.01"])
+    assert "under the root (this model's own: 1e-05)" in slider.label
+
+
+def test_an_epsilon_of_the_models_own_stands_among_the_stops(open_at: Open) -> None:
+    at = open_at("token", norm_eps="3e-07")
+    slider = next(s for s in at.select_slider if s.key == "set_norm_epsilon")
+    assert slider.value == 3e-7
+    sound(slider.set_value(1.0).run())
+    slider = next(s for s in at.select_slider if s.key == "set_norm_epsilon")
+    sound(slider.set_value(3e-7).run())
+    assert "norm_epsilon" not in at.query_params and "The model itself uses" not in words(at)
+
+
+def test_a_token_without_variance_says_what_epsilon_is_for(open_at: Open) -> None:
+    one = {"d_model": "1", "n_heads": "1", "qk_dim": "1"}
+    assert "That is what ε is for" in words(open_at("token", **one, norm_epsilon="0"))
+    assert "only ε keeps this from being 0/0" in words(open_at("token", **one))
+    assert "does without it" in words(open_at("token", norm_epsilon="0"))
+    assert "falls short of 1 by only" in words(open_at("token"))
+
+
+def test_choices_that_are_not_there_are_named(open_at: Open) -> None:
+    at = open_at("token", norm_which="cross_attn", norm_layer="7", norm_token="50", norm_feature="99")
+    told = words(at)
+    assert "there is no cross-attention here; self-attention is shown" in told
+    for gone in ("Layer 7", "Token 50", "Feature 99"):
+        assert f"{gone} is not there" in told
+
+
+def test_the_formula_has_the_chosen_feature(open_at: Open) -> None:
+    at = open_at("token", norm_feature="3")
+    assert r"\hat x_{3}" in words(at) and "grey column is feature 3" in words(at)
+
+
+# ---------------------------------------------------------------- LayerNorm and BatchNorm
+
+
+def test_the_typed_batch_is_normalised(open_at: Open) -> None:
+    at = open_at("batchnorm", **TEXT, norm_stage="encoder.layers.1.resid_mid", norm_token="1", norm_feature="4")
+    capture = run(config_of(), TEXT["source"].split("\n"), TEXT["target"].split("\n"), device="cpu")
+    x = torch.tensor(capture["encoder.layers.1.resid_mid"])  # [2, 6, 16], 4 of its 12 tokens padding
+    layer = F.layer_norm(x, (16,), eps=1e-5).numpy()
+    whole = F.batch_norm(x.reshape(12, 16), None, None, training=True, eps=1e-5).reshape(2, 6, 16).numpy()
+    only = torch.cat([x[0], x[1, :2]])
+    unpadded = F.batch_norm(only, None, None, training=True, eps=1e-5).numpy()
+    alone = F.batch_norm(x[0], None, None, training=True, eps=1e-5).numpy()
+    found = panels(at)
+    np.testing.assert_allclose(found["After LayerNorm"], layer[0], atol=FLOAT)
+    np.testing.assert_allclose(found["After BatchNorm"], whole[0], atol=FLOAT)
+    table = rows(at)
+    assert [r[0] for r in table] == [
+        "the whole batch, padding counted", "the whole batch, words only", "this sentence alone", "this token alone",
+    ]  # fmt: skip
+    shown = np.array([[float(r[i].replace("−", "-")) for i in (1, 2)] for r in table])
+    np.testing.assert_allclose(shown[:, 0], layer[0, 1, 4], rtol=1e-3)
+    np.testing.assert_allclose(shown[:, 1], [whole[0, 1, 4], unpadded[1, 4], alone[1, 4], 0], rtol=1e-3)
+    moved = [np.abs(y - whole[0]).max() for y in (unpadded[:6], alone)]
+    np.testing.assert_allclose([float(r[3].replace("−", "-")) for r in table[1:3]], moved, rtol=5e-3)
+    assert [r[4] for r in table] == ["12 cells", "8 cells", "6 cells", "1 cell"]
+    assert "4 of the batch's 12 tokens are padding" in words(at)
+
+
+def test_one_sentence_runs_with_its_own_half(open_at: Open) -> None:
+    at = open_at("batchnorm", source="the cat sat on the mat", target="猫 坐 了")
+    assert "together with its own first half" in words(at)
+    assert [r[4] for r in rows(at)] == ["12 cells", "9 cells", "6 cells", "1 cell"]
+    assert "together with its own" not in words(open_at("batchnorm", **TEXT))
+
+
+def test_a_single_token_says_what_torch_refuses(open_at: Open) -> None:
+    at = open_at("batchnorm", architecture="encoder-only", source="cat")
+    assert "BatchNorm1d refuses a single token" in words(at) and "InstanceNorm1d refuses a single token" in words(at)
+    assert [r[4] for r in rows(at)] == ["1 cell"] and "first half" not in words(at)
+
+
+def test_a_batch_without_padding_says_so(open_at: Open) -> None:
+    at = open_at("batchnorm", architecture="encoder-only", source="a b\nc d")
+    assert "No sentence of this batch is padded" in words(at)
+
+
+# ---------------------------------------------------------------- distributions and drawing
+
+
+def test_distributions_are_those_of_the_compared_runs(open_at: Open) -> None:
+    at = open_at("distributions", norm_depth="4", norm_width="16")
+    (chart,) = at.get("plotly_chart")
+    spec = json.loads(chart.proto.spec)
+    assert [t["name"] for t in spec["data"]] == ["Post-LN", "Pre-LN"]
+    assert "resid_post, layer by layer" in spec["layout"]["title"]["text"]
+    assert all(np.isnan(numbers(t["x"]).astype(float)).sum() == 4 for t in spec["data"])  # a gap after each layer
+    assert len(rows(at)) == 2
+
+
+def test_another_stage_and_scale_are_in_the_link(open_at: Open) -> None:
+    at = open_at("distributions", norm_depth="2", norm_width="16", norm_leaf="resid_mid", norm_scale="log")
+    (chart,) = at.get("plotly_chart")
+    spec = json.loads(chart.proto.spec)
+    assert "resid_mid" in spec["layout"]["title"]["text"] and "log" in spec["layout"]["xaxis"]["title"]["text"]
+    assert "two humps" in words(at)
+
+
+def test_a_placement_without_the_stage_is_named_on_the_page(open_at: Open) -> None:
+    at = open_at("distributions", norm_depth="2", norm_width="16", norm_leaf="norm_ffn.out", norm_placements="post,none")
+    assert "Without this stage: no norm." in words(at)
+
+
+def test_both_blocks_are_drawn_below_depth(open_at: Open) -> None:
+    at = open_at("depth", norm_depth="2", norm_width="16")
+    assert "One layer of Post-LN" in words(at) and "One layer of Pre-LN" in words(at)
+
+
+def test_the_shared_model_is_left_as_it_was(open_at: Open) -> None:
+    """The sections read γ and β; what they read stays equal to a fresh build."""
+    at = open_at("token", norm_epsilon="1")
+    sound(at.run())
+    fresh = build(config_of())
+    capture = run(config_of(), ["the cat sat on the mat"], ["猫 坐在 垫子 上"], device="cpu", weights=fresh)
+    np.testing.assert_allclose(bars(at)[0], capture["encoder.layers.0.resid_mid"][0, 1], atol=FLOAT)

@@ -1,0 +1,155 @@
+"""The proof line on a page: one line of true numbers, a closer look, and no surprise for big models."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.helpers import by_name, components
+from tests.ui.test_pages import link, open_at, sound, tiny
+from viz_core.experiments.parity import FUSED, Check, Proof, prove
+from viz_core.run import build, prepare, trace
+from viz_core.ui.pages.steps import parity as line
+from viz_core.ui.shell.setup import from_link
+
+__all__ = ["open_at"]  # a fixture
+
+Open = Callable[..., AppTest]
+TEXT = {"source": "the cat sat\nno", "target": "a b\nc"}
+
+
+def said(at: AppTest) -> str:
+    (found,) = [c.value for c in at.caption if "the largest difference to" in c.value]
+    return found
+
+
+def expected(params: dict[str, str]) -> Proof:
+    """The same proof without the app."""
+    setup = from_link(params)[0]
+    config = setup.config
+    batch = prepare(config, setup.source.split("\n"), setup.target.split("\n"))
+    model = build(config)
+    return prove(model, batch, trace(model, batch))
+
+
+@pytest.mark.parametrize("preset", ["000", "001", "002", "003", "004"])
+def test_the_line_says_what_the_proof_found(open_at: Open, preset: str) -> None:
+    params = tiny(preset, **TEXT, device="cpu")
+    proof, at = expected(params), sound(open_at("step_by_step", **params))
+    assert said(at).startswith("Checked on this machine: the largest difference to torch.nn.TransformerEncoder")
+    assert f" {proof.difference:.1e}, over {len(proof.checks)} stages ({proof.numbers:,} numbers)." in said(at)
+    assert ("and TransformerDecoder" in said(at)) == (preset != "003")
+
+
+def test_where_torchs_layers_cannot_the_line_says_why(open_at: Open) -> None:
+    at = sound(open_at("step_by_step", **tiny(position="rope", **TEXT)))
+    assert f"difference to {FUSED} with the same weights is " in said(at)
+    assert said(at).endswith("torch's layers cannot turn queries and keys, as RoPE does.")
+
+
+def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
+    params = tiny(**TEXT, device="cpu")
+    assert not [h for h in open_at("step_by_step", **params).get("html") if "Largest difference" in h.proto.body]
+    at = sound(open_at("step_by_step", **params, open="proof_more"))
+    (table,) = [h.proto.body.replace("<wbr>", "") for h in at.get("html") if "Largest difference" in h.proto.body]
+    proof = expected(params)
+    assert re.findall(r"<tr><td[^>]*><code>([^<]+)</code>", table) == [c.stage for c in proof.checks]
+    assert f"{proof.difference:.1e}" in table and "nn.MultiheadAttention" in table
+    assert line.meaning(proof).replace("'", "&#x27;") in table
+
+
+def test_a_step_of_the_walk_leaves_it_alone(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = sound(open_at("step_by_step", **tiny(**TEXT)))
+    before = said(at)
+    monkeypatch.setattr("viz_core.experiments.parity.prove", lambda *a: pytest.fail("proved again"))
+    sound(at.button(key="walk_next").click().run())
+    assert said(at) == before and "stage" in link(at)
+    assert len(components(at)) == 3
+
+
+def test_a_change_of_the_model_is_proved_again(open_at: Open) -> None:
+    at = sound(open_at("step_by_step", **tiny(**TEXT)))
+    sound(by_name(at.text_area, "target").set_value("a b c d\ne").run())
+    params = tiny(source=TEXT["source"], target="a b c d\ne")
+    assert f"({expected(params).numbers:,} numbers)" in said(at) and expected(params).numbers > expected(tiny(**TEXT)).numbers
+
+
+def test_a_big_model_is_checked_when_asked(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line, "ON_REQUEST", 1000)
+    at = sound(open_at("step_by_step", **tiny(**TEXT)))
+    assert not [c for c in at.caption if "largest difference" in c.value]
+    sound(at.button(key="proof_ask").click().run())
+    assert "Checked on this machine" in said(at)
+    sound(at.button(key="walk_next").click().run())
+    assert "Checked on this machine" in said(at)  # the answer stays while the walk goes on
+    sound(by_name(at.number_input, "seed").set_value(5).run())
+    assert at.button(key="proof_ask") and not [c for c in at.caption if "largest difference" in c.value]
+
+
+def test_a_run_that_is_not_torchs_is_a_warning(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model with a score left undivided, as a slip in its source would."""
+    from viz_core.model.attention import Attention
+
+    softmax = Attention.softmax
+    monkeypatch.setattr(Attention, "softmax", lambda self, scores, mask: softmax(self, 1.5 * scores, mask))
+    at = open_at("step_by_step", **tiny(**TEXT))
+    assert not at.exception
+    (warning,) = [w.value for w in at.warning]
+    assert warning.startswith("This run and torch disagree") and ", first at `encoder.layers.0.self_attn.out`, over" in warning
+
+
+def test_padding_alone_is_not_called_checked(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny("003", tokenizer="ids", source="0 0"))
+    assert not at.exception
+    assert any("nothing to check against torch" in c.value for c in at.caption)
+
+
+def test_without_a_run_there_is_no_line(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny(source=" ", target=" "))
+    assert not at.exception and not [c for c in at.caption if "torch" in c.value]
+
+
+# ---------------------------------------------------------------- words
+
+
+def made(difference: float, why_not: str = "", both_nan: int = 0) -> Proof:
+    check = Check("decoder.layers.0.<b>", "nn.Linear", difference, 2.0, 10, both_nan)
+    return Proof(FUSED if why_not else "torch.nn.TransformerEncoder", why_not, (check, Check("logits", "F.linear", 0.0, 1.0, 5, 0)))
+
+
+def test_the_sentence() -> None:
+    assert line.sentence(made(4.84e-7)) == (
+        "Checked on this machine: the largest difference to torch.nn.TransformerEncoder with the same weights is 4.8e-07, "
+        "over 2 stages (15 numbers)."
+    )
+    assert " is 0, over" in line.sentence(made(0.0))
+    told = line.sentence(made(0.0, "torch's layers cannot.", both_nan=3))
+    assert told.endswith("(15 numbers, 3 of them NaN on both sides). torch's layers cannot.")
+    assert line.sentence(made(float("inf"))).startswith("This run and torch disagree: ")
+    assert " is NaN on one side only, first at `decoder.layers.0.<b>`, over" in line.sentence(made(float("inf")))
+
+
+def test_what_it_means_claims_no_more_than_was_found() -> None:
+    assert "rounding" in line.meaning(made(1e-7)) and "usual implementation" in line.meaning(made(1e-7))
+    assert "rounding" not in line.meaning(made(0.0))
+    assert "So " not in line.meaning(made(0.5)) and "rounding" not in line.meaning(made(0.5))
+    assert "each step" in line.meaning(made(1e-7, "torch's layers cannot."))
+
+
+def test_the_table_escapes_and_marks_the_worst() -> None:
+    rows = line.table_html(made(1e-7, both_nan=2).checks).replace("<wbr>", "").split("<tr>")
+    (worst,) = [row for row in rows if "decoder.layers.0.&lt;b&gt;" in row]
+    assert "10<br>2 NaN on both sides" in worst
+    assert [row for row in rows if "font-weight:700" in row] == [worst]
+    assert "font-weight:700" not in line.table_html(made(0.0).checks)
+
+
+def test_the_page_loads_no_torch_before_it_draws() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, viz_core.ui.pages.steps.parity; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
+    assert torch is sys.modules["torch"]

@@ -1,0 +1,178 @@
+"""Pictures of where the LayerNorm stands: the stream along depth, theory over measurement, gradients.
+
+Numbers come from `viz_core.analysis.placement` and `viz_core.experiments.placement`; here they are only drawn.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_core.analysis.placement import Curve, Kind, MeanField, Metric, layer_ends, layer_middles
+from viz_core.figures import theme
+
+TITLES = {
+    "post": "Post-LN", "pre": "Pre-LN", "open": "Pre-LN, no final norm", "none": "no norm", "cut": "Post-LN, no residual",
+    "bare": "no norm, no residual",
+}  # fmt: skip
+COLOURS = {name: theme.head_colour(i) for i, name in enumerate(TITLES)}
+METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # the figure's title, the axis
+    "power": ("Power of the residual stream, ‖x‖²/d", "‖x‖² / d"),
+    "mean": ("Mean of the residual stream's features", "mean"),
+    "std": ("Standard deviation of the residual stream's features", "standard deviation"),
+    "largest": ("Largest value in the residual stream", "largest |x|"),
+    "cosine": ("How alike are two tokens of one sentence?", "mean cosine of two tokens"),
+    "inactive": ("Hidden units that no token switches on", "share of the hidden units"),
+    "entropy": ("How spread is attention?", "mean entropy (nats)"),
+}
+METRIC_NAMES: dict[Metric, str] = {
+    "power": "‖x‖²/d", "mean": "mean", "std": "std", "largest": "largest |x|", "cosine": "cosine", "inactive": "inactive units",
+    "entropy": "entropy",
+}  # fmt: skip
+KIND_LOOK: dict[Kind, tuple[str, dict[str, Any]]] = {  # what the legend adds to the placement's name, and the look
+    "stream": ("", {"mode": "lines+markers", "line": {"width": 3}}),
+    "sum": ("before the norm", {"mode": "lines+markers", "line": {"width": 3}}),
+    "after": ("after the norm", {"mode": "lines", "line": {"width": 3, "dash": "dot"}}),
+    "final": ("after the final norm", {"mode": "markers", "marker": {"size": 13, "symbol": "diamond-open", "line": {"width": 3}}}),
+    "hidden": ("", {"mode": "lines+markers", "line": {"width": 3}}),
+    "attention": ("", {"mode": "lines+markers", "line": {"width": 3}}),
+}
+AMOUNTS: tuple[Metric, ...] = ("power", "std", "largest")  # never negative: on a log axis where they spread far
+FAR = 1000.0  # largest over smallest, from which on an axis is logarithmic
+MOST_MARKS = 60  # more of them side by side are a line, and a line is quickly drawn
+HEIGHT, ENTRY = 440, 24  # pixels of a figure with a short legend, and of each further entry where the page is narrow
+
+
+def _figure(traces: Sequence[dict[str, Any]], title: str, x: dict[str, Any], y: dict[str, Any], dark: bool) -> go.Figure:
+    """Scatter traces in one piece: Plotly checks it once. x, y: the axes, "title" as text."""
+    axes = {name: axis | {"title": {"text": axis["title"]}} for name, axis in (("xaxis", x), ("yaxis", y))}
+    layout = {
+        "title": {"text": title}, "showlegend": True, "margin": {"t": 52, "b": 8},
+        "height": HEIGHT + ENTRY * max(0, len(traces) - 4),
+        "legend": {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}, **axes,
+    }  # fmt: skip
+    return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)
+
+
+def _log(values: Sequence[np.ndarray], far: float = FAR) -> dict[str, Any]:
+    """A log axis where the finite values are positive and spread by more than `far`; its title says so."""
+    finite = np.concatenate([v[np.isfinite(v)] for v in values]) if values else np.empty(0)
+    positive = finite[finite > 0]
+    if not positive.size or positive.max() < far * positive.min():
+        return {}
+    return {"type": "log", "exponentformat": "power", "nticks": 8}
+
+
+# ---------------------------------------------------------------- along depth
+
+
+def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: bool = False) -> go.Figure:
+    """One metric along depth: placement → its curves. The pointer reads stage, layer and value.
+
+    Values that are no numbers leave a gap.
+    """
+    traces = []
+    for name, curves in found.items():
+        for curve in curves:
+            said, look = KIND_LOOK[curve.kind]
+            if len(curve.depth) > MOST_MARKS and look["mode"] == "lines+markers":
+                look = look | {"mode": "lines"}
+            same = name == "open" and "pre" in found and curve.kind != "final"  # its stream is Pre-LN's: dashes over it
+            traces.append({
+                "x": curve.depth, "y": np.where(np.isfinite(curve.values), curve.values, np.nan),
+                "name": f"{TITLES[name]}{' · ' if said else ''}{said}", "customdata": curve.stages,
+                "hovertemplate": f"{TITLES[name]}<br>%{{customdata}}<br>after %{{x}} layers: %{{y:.5g}}<extra></extra>",
+                **look, "line": look.get("line", {}) | {"color": COLOURS[name]} | ({"dash": "dash"} if same else {}),
+                "marker": {"size": 6} | look.get("marker", {}) | {"color": COLOURS[name]},
+            })  # fmt: skip
+    title, axis = METRIC_TITLES[metric]
+    log = _log([t["y"] for t in traces]) if metric in AMOUNTS else {}
+    layers = max((float(t["x"].max()) for t in traces if len(t["x"])), default=1.0)
+    x = {"title": "layers passed (attention, then feed-forward)", "range": [-0.02 * layers, 1.02 * layers]}
+    y = {"title": axis + (" (log scale)" if log else "")} | (log or {"tickformat": ".3~g"})
+    return _figure(traces, title, x, y | ({"rangemode": "tozero"} if metric in ("inactive", "entropy", "cosine") else {}), dark)
+
+
+# ---------------------------------------------------------------- theory over measurement
+
+
+def post_figure(measured: Curve, line: float, general: float, field: MeanField, dark: bool = False) -> go.Figure:
+    """Post-LN's sums before either norm, over Lemma 2's line and the mean field; general: the line at the run's own d_ff."""
+    depth, second = layer_ends(measured)
+    middle, first = layer_middles(measured)
+    whole = field.depth % 1 == 0
+    ends = [0, float(depth[-1]) if len(depth) else 1.0]
+    traces = [
+        _line(ends, [line, line], "Lemma 2: 3d/2", "post", "solid"),
+        *([_line(ends, [general, general], f"1 + f at this d_ff: {general:.3g}", "post", "dash")] if general != line else []),
+        _line(field.depth[~whole], field.power[~whole], "before the first norm: mean field", "post", "dot"),
+        _points(depth, second, "measured before the second norm", "post", "circle"),
+        _points(middle, first, "measured before the first norm", "post", "square-open"),
+    ]
+    return _figure(traces, "Post-LN: flat, says theory", {"title": "layers passed", "range": [-0.02 * ends[1], 1.03 * ends[1]]},
+                   {"title": "‖x‖² / d of the sum", "rangemode": "tozero"}, dark)  # fmt: skip
+
+
+def pre_figure(measured: Curve, low: np.ndarray, high: np.ndarray, field: MeanField, dark: bool = False) -> go.Figure:
+    """Pre-LN's stream after each layer in Lemma 2's band from low to high [L + 1], and the mean field as a line."""
+    depth, values = layer_ends(measured)
+    whole, layers = field.depth % 1 == 0, np.arange(len(low))
+    filled = {"fill": "tonexty", "fillcolor": "rgba(230,159,0,0.16)"}
+    traces = [
+        _line(layers, high, "band's upper edge: (1 + 3l/2) d", "pre", "dot"),
+        _line(layers, low, "Lemma 2's band, from (1 + l/2) d", "pre", "dot") | filled,
+        _line(np.append(0, field.depth[whole]), np.append(1, field.power[whole]), "mean field", "pre", "dash"),
+        _points(depth, values, "measured after each layer", "pre", "circle"),
+    ]
+    return _figure(traces, "Pre-LN: growing, says theory", {"title": "layers passed", "range": [0, 1.03 * layers[-1]]},
+                   {"title": "‖x‖² / d of the stream", "rangemode": "tozero"}, dark)  # fmt: skip
+
+
+def _line(x: Any, y: Any, name: str, colour: str, dash: str) -> dict[str, Any]:
+    return {"x": x, "y": y, "name": name, "mode": "lines", "line": {"color": COLOURS[colour], "width": 2.5, "dash": dash},
+            "hovertemplate": f"{name}: %{{y:.4g}}<extra></extra>"}  # fmt: skip
+
+
+def _points(x: Any, y: Any, name: str, colour: str, symbol: str) -> dict[str, Any]:
+    return {"x": x, "y": y, "name": name, "mode": "markers",
+            "marker": {"color": COLOURS[colour], "symbol": symbol, "size": 10, "line": {"width": 2, "color": COLOURS[colour]}},
+            "hovertemplate": f"{name}, layer %{{x}}: %{{y:.4g}}<extra></extra>"}  # fmt: skip
+
+
+# ---------------------------------------------------------------- gradients
+
+
+def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], batches: int, dark: bool = False) -> go.Figure:
+    """‖∂L/∂W‖ of every layer; found: placement → "attention" and "feed-forward" → [L]."""
+    traces: list[dict[str, Any]] = [
+        {
+            "x": np.arange(len(norms)), "y": np.where(np.isfinite(norms), norms, np.nan), "name": f"{TITLES[name]} · {part}",
+            "mode": "lines+markers",
+            "line": {"color": COLOURS[name], "width": 3, "dash": "dot" if part == "attention" else "solid"},
+            "marker": {"size": 8, "symbol": "square-open" if part == "attention" else "circle",
+                       "line": {"width": 2, "color": COLOURS[name]}},
+            "hovertemplate": f"{TITLES[name]}, layer %{{x}}, {part}: %{{y:.4g}}<extra></extra>",
+        }
+        for name, parts in found.items() for part, norms in parts.items()
+    ]  # fmt: skip
+    log = _log([t["y"] for t in traces], 30)
+    y = {"title": "‖∂L/∂W‖" + (" (log scale)" if log else "")} | (log or {"rangemode": "tozero", "tickformat": ".3~g"})
+    title = f"Gradient of each layer's weights, {batches} batch{'es' * (batches > 1)}"
+    return _figure(traces, title, {"title": "layer"}, y, dark)
+
+
+def last_layer_figure(
+    depths: Sequence[int], found: Mapping[str, np.ndarray], laws: Mapping[str, np.ndarray], dark: bool = False
+) -> go.Figure:
+    """The last layer's ‖∂L/∂W²‖ against the model's depth, both axes logarithmic; found, laws: placement → [len(depths)]."""
+    said = {"post": "flat", "pre": "∝ 1/√L"}
+    traces: list[dict[str, Any]] = []
+    for name, norms in found.items():
+        traces.append(_line(depths, laws[name], f"{TITLES[name]}, law: {said[name]}", name, "dash"))
+        traces.append(_points(depths, norms, f"{TITLES[name]}, measured", name, "circle" if name == "post" else "square"))
+    reach = [math.log10(depths[0]) - 0.08, math.log10(depths[-1]) + 0.08]
+    x = {"title": "L, layers of the model (log scale)", "type": "log", "tickvals": list(depths), "range": reach}
+    y = {"title": "‖∂L/∂W²‖ (log scale)", "type": "log", "nticks": 6, "tickformat": ".2~g"}
+    return _figure(traces, "Gradient of the last layer's W²", x, y, dark)

@@ -1,0 +1,177 @@
+/* Draws the panels that `pack` in viz_core/figures/panels.py wrote. Each panel is one <figure> with one <canvas>.
+ * What people typed reaches the page by textContent and fillText only. */
+
+const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // pixels of the page
+const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
+const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const views = new WeakMap(); // the View that lives in an element, kept across reruns
+
+export default function ({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".lab");
+  if (!views.has(root)) views.set(root, new View(root));
+  const view = views.get(root);
+  view.report = (pick) => setStateValue("pick", pick);
+  view.start();
+  view.show(data);
+  return () => view.stop(); // a rerun may stop and start the same elements
+}
+
+/* ---- small helpers ---- */
+
+const brightness = ([r, g, b]) => (0.299 * r + 0.587 * g + 0.114 * b) / 255;
+const graphemes = (text) => [...new Intl.Segmenter().segment(text)].map((part) => part.segment);
+
+function special(x) {
+  return Number.isNaN(x) ? "NaN" : x === Infinity ? "+∞" : x === -Infinity ? "−∞" : "";
+}
+
+function precise(x, digits = 6) {
+  return special(x) || String(Number(x.toPrecision(digits)));
+}
+
+/* At most four digits, for a cell: "0", "0.125", "12.5", "1235", "4e-4". */
+function brief(x) {
+  const size = Math.abs(x);
+  if (size !== 0 && (size < 1e-3 || size >= 1e4)) return x.toExponential(0);
+  return Number.isInteger(x) ? String(x) : x.toFixed(clamp(2 - Math.floor(Math.log10(size)), 0, 3));
+}
+
+function chip(letter) {
+  const mark = make("span", "letter", letter);
+  mark.style.background = THEME.axis[letter] ?? THEME.axis["1"];
+  return mark;
+}
+
+function decode(bytes) {
+  const [header, buffer, start] = unpack(bytes);
+  for (const panel of header.panels) {
+    const count = panel.shape[0] * panel.shape[1];
+    const part = (Type, offset, n) => (offset === null ? null : new Type(buffer, start + offset, n));
+    panel.masked = part(Uint8Array, panel.masked, count);
+    panel.kept = part(Uint16Array, panel.kept, count);
+    panel.values = part(Float32Array, panel.values, count);
+  }
+  return header;
+}
+
+/* ---- the whole component ---- */
+
+class View {
+  constructor(root) {
+    this.root = root;
+    this.figures = [];
+    this.number = 0; // counts the reader's picks, so that an answer to an older one is not mistaken for news
+    this.inputs = root.appendChild(make("div", "side"));
+    this.arrow = root.appendChild(make("div", "arrow"));
+    this.outputs = root.appendChild(make("div", "side"));
+    this.arrow.setAttribute("aria-hidden", "true");
+    this.ruler = make("canvas").getContext("2d");
+    this.widths = new Map(); // a label, bold or not → its width
+    this.redraw = () => { this.drawn = ""; this.widths.clear(); this.layout(); };
+    this.resize = new ResizeObserver(() => { // here the width is known; to ask for it while a page is built costs a layout
+      if (root.clientWidth === this.width) return;
+      this.width = root.clientWidth;
+      this.layout();
+    });
+  }
+
+  start() {
+    this.resize.observe(this.root);
+    document.fonts.addEventListener("loadingdone", this.redraw); // labels are measured in the page's font
+  }
+
+  stop() {
+    this.resize.disconnect();
+    document.fonts.removeEventListener("loadingdone", this.redraw);
+  }
+
+  show(data) {
+    const { panels, pick, echo } = decode(data);
+    this.panels = panels;
+    while (this.figures.length > panels.length) this.figures.pop().node.remove();
+    while (this.figures.length < panels.length) this.figures.push(new Figure(this, this.figures.length));
+    panels.forEach((panel, i) => {
+      const side = panel.role === "input" ? this.inputs : this.outputs;
+      if (this.figures[i].node.parentNode !== side) side.append(this.figures[i].node);
+      this.figures[i].take(panel);
+    });
+    for (const side of [this.inputs, this.outputs]) // the order of the panels, whatever moved between the sides
+      this.figures.filter((f) => f.node.parentNode === side).forEach((f, i) =>
+        side.children[i] !== f.node && side.insertBefore(f.node, side.children[i]));
+    if (echo >= this.number) [this.number, this.pick] = [echo, pick];
+    this.layout();
+  }
+
+  /* Side by side where every panel keeps legible cells, otherwise inputs above outputs. */
+  layout() {
+    this.width ||= this.root.clientWidth;
+    if (!this.width || !this.panels) return void (this.drawn = ""); // in a closed tab: drawn when it opens
+    this.readTheme();
+    const picture = [this.width, devicePixelRatio, this.theme, ...this.panels.map((panel) => panel.digest)].join();
+    if (picture === this.drawn) return this.figures.forEach((f) => f.paint());
+    this.drawn = picture;
+    const inputs = this.figures.filter((f) => f.panel.role === "input");
+    const outputs = this.figures.filter((f) => f.panel.role !== "input");
+    const split = inputs.length > 0 && outputs.length > 0;
+    const together = this.fit(this.figures, this.width - (split ? ARROW - GAP : 0));
+    this.root.classList.toggle("stacked", !together);
+    this.arrow.hidden = !split;
+    this.arrow.textContent = together ? "→" : "↓";
+    for (const side of together ? [] : [inputs, outputs])
+      if (!this.fit(side, this.width)) side.forEach((f) => f.arrange(this.width, MAX_CELL));
+    this.figures.forEach((f) => f.draw());
+  }
+
+  /* Arrange figures in one row with the largest common cell; false where cells would get too small. */
+  fit(figures, width) {
+    const room = width - GAP * (figures.length - 1);
+    for (let cell = MAX_CELL; cell >= 4; cell--) {
+      figures.forEach((f) => f.arrange(width, Math.max(cell, f.panel.cols ? LABEL_STEP : 4)));
+      const used = figures.reduce((sum, f) => sum + f.width, 0);
+      if (used <= room && figures.every((f) => f.group === 1)) return true;
+    }
+    return figures.length === 0;
+  }
+
+  /* Streamlit writes its theme into classes around the component: while they stay, the style need not be asked for, which
+   * would cost the whole page's style once more while it is being built. */
+  readTheme() {
+    const { host } = this.root.getRootNode(), classes = `${host?.className} ${host?.parentNode?.className}`;
+    if (classes === this.classes) return;
+    this.classes = classes;
+    const style = getComputedStyle(this.root);
+    const read = (name) => style.getPropertyValue(`--st-${name}`).trim();
+    const ink = style.color.match(/[\d.]+/g).map(Number);
+    this.dark = brightness(ink) > 0.5; // light text means a dark page
+    this.ink = style.color;
+    this.paper = read("background-color");
+    this.accent = read("primary-color");
+    this.border = read("border-color");
+    this.theme = [this.ink, this.paper, this.accent, this.border, style.fontFamily].join();
+    this.font = `${LABEL_FONT}px ${style.fontFamily}`;
+    this.widths.clear();
+    this.colours = this.dark ? THEME.dark : THEME.light;
+  }
+
+  /* The width of a label in pixels; walking from stage to stage the same ones come again and again. */
+  widthOf(text, bold) {
+    const key = `${bold} ${text}`;
+    let wide = this.widths.get(key);
+    if (wide === undefined) {
+      this.ruler.font = bold ? `bold ${this.font}` : this.font;
+      wide = this.ruler.measureText(text).width;
+      if (this.widths.size > 5000) this.widths.clear();
+      this.widths.set(key, wide);
+    }
+    return wide;
+  }
+
+  /* Draw a pick at once and tell Python: while a key is held down, only once it pauses. */
+  choose(pick, wait) {
+    this.pick = pick;
+    this.number += 1;
+    this.figures.forEach((f) => f.paint());
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.report({ number: this.number, cell: pick }), wait ? 120 : 0);
+  }
+}

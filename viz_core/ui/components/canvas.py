@@ -1,0 +1,95 @@
+"""The canvas: every matrix of a step in one component, quick to redraw, with hover, click and arrow keys.
+
+    chosen = matrices([tokens, weights, output], key="step", pick=Pick(1, 0, 3))
+
+The pages hand over panels (`viz_core.figures.panels`); the browser gets one buffer of bytes and keeps its
+nodes when the panels change.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from viz_core.figures.assets import script, style
+from viz_core.figures.panels import Panel, pack
+
+
+class Pick(NamedTuple):
+    """A picked cell: which panel of those passed in, and its row and column in the panel's own values."""
+
+    panel: int
+    row: int
+    col: int
+
+
+class _Memory(NamedTuple):
+    """What the last run knew, to tell whether the page or the reader has picked since."""
+
+    argument: Pick | None  # the page's `pick`
+    echo: int  # the number of the reader's last pick
+    shown: Pick | None
+
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_canvas",
+    html='<div class="lab">\n</div>',
+    css=style("canvas"),
+    js=script("canvas", "canvas_figure"),
+)
+
+
+def matrices(
+    panels: Sequence[Panel],
+    *,
+    key: str,
+    pick: Pick | None = None,
+    on_pick: Callable[[Pick | None], None] | None = None,
+) -> Pick | None:
+    """Draw the panels, inputs left of outputs (above them where the page is narrow), and return the picked cell.
+
+    The later of two picks counts: the reader's last one, or `pick` from the run in which it last changed. So
+    a page may leave `pick` alone and use what is returned, or keep the pick itself (in a link, or beside a
+    select box) and pass it in each run. `on_pick` is called before the run that follows a click or key, with
+    the new pick or None where it was cleared. A pick outside the panels is not drawn, and None is returned.
+    """
+    memory_key, sizes = f"{key}/memory", [p.values.shape for p in panels]
+
+    def report() -> None:  # a session keeps it: no panel in it, which would keep its run
+        if on_pick is not None:
+            on_pick(_read(st.session_state.get(key), sizes)[1])
+
+    memory = st.session_state.get(memory_key, _Memory(None, 0, None))
+    number, by_reader = _read(st.session_state.get(key), sizes)
+    if pick != memory.argument:
+        shown = pick
+    elif number > memory.echo:
+        shown = by_reader
+    else:
+        shown = memory.shown
+    number = max(number, memory.echo)
+    st.session_state[memory_key] = _Memory(pick, number, shown)
+
+    drawn = shown if holds(sizes, shown) else None
+    _COMPONENT(key=key, data=pack(panels, drawn, number), on_pick_change=report)
+    return drawn
+
+
+def _read(state: Any, sizes: Sequence[tuple[int, ...]]) -> tuple[int, Pick | None]:
+    """The number of the reader's last pick and the pick itself, from what the browser sent: (0, None) if nothing."""
+    sent = state.get("pick") if isinstance(state, Mapping) else None
+    number, cell = (sent.get("number"), sent.get("cell")) if isinstance(sent, Mapping) else (None, None)
+    if not isinstance(number, int):
+        return 0, None
+    if not (isinstance(cell, list) and len(cell) == 3 and all(isinstance(i, int) for i in cell)):
+        return number, None
+    made = Pick(*cell)
+    return number, made if holds(sizes, made) else None
+
+
+def holds(sizes: Sequence[tuple[int, ...]], pick: Pick | None) -> bool:
+    """Whether panels of these sizes, each rows by columns, have such a cell."""
+    if pick is None or not 0 <= pick.panel < len(sizes):
+        return False
+    rows, cols = sizes[pick.panel]
+    return 0 <= pick.row < rows and 0 <= pick.col < cols

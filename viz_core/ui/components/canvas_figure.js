@@ -1,0 +1,398 @@
+/* One panel of the canvas.
+ *
+ * Three kinds of index: a cell of the panel's own values (`full`, what Python calls a pick); a sent cell (`shape`),
+ * which is a block of those where Python pooled; a drawn cell, which is `group` sent columns where the page is
+ * too narrow to give each two pixels. A block shows its value of largest size, and says where that came from. */
+
+class Figure {
+  constructor(view, index) {
+    Object.assign(this, { view, index, hover: null }); // hover: the flat index of a sent cell
+    this.node = make("figure");
+    [this.title, this.axes, this.canvas, this.legend, this.readout] = [
+      make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
+    this.foot = make("div", "foot");
+    this.foot.append(this.legend, this.readout);
+    this.node.append(this.title, this.axes, this.canvas, this.foot);
+    this.readout.setAttribute("aria-live", "polite");
+    this.canvas.setAttribute("role", "img");
+    this.canvas.tabIndex = 0;
+    this.front = this.canvas.getContext("2d");
+    this.base = make("canvas"); // the cells alone, so that moving the pointer costs little
+    this.sheet = make("canvas"); // all of it: text on a canvas of the page would cost the page's layout while it is built
+    this.pen = this.sheet.getContext("2d");
+    this.canvas.onpointermove = (event) => this.point(this.cellAt(event));
+    this.canvas.onpointerleave = () => this.point(null);
+    this.canvas.onclick = (event) => {
+      const cell = this.cellAt(event);
+      if (cell !== null) view.choose([index, ...this.origin(cell)], false);
+    };
+    this.canvas.onkeydown = (event) => this.press(event);
+  }
+
+  take(panel) {
+    if (this.panel?.digest !== panel.digest) this.hover = null;
+    this.panel = panel;
+    this.title.textContent = panel.title;
+    this.canvas.dataset.title = panel.title;
+    [this.canvas.dataset.rows, this.canvas.dataset.cols] = panel.full;
+  }
+
+  rowName(row) { return this.panel.rows?.[row] ?? String(row); }
+  colName(col) { return this.panel.cols?.[col] ?? String(col); }
+  masked(cell) { return Boolean(this.panel.masked?.[cell]); }
+
+  /* A sent cell → the row and column of its value in the panel's own values. */
+  origin(cell) {
+    const { kept, shape, block: [high, wide] } = this.panel, row = Math.floor(cell / shape[1]), col = cell % shape[1];
+    return kept ? [row * high + Math.floor(kept[cell] / wide), col * wide + (kept[cell] % wide)] : [row, col];
+  }
+
+  /* The sent cell that holds a row and column of the panel's own values. */
+  sent(row, col) {
+    const { block, shape } = this.panel;
+    return Math.floor(row / block[0]) * shape[1] + Math.floor(col / block[1]);
+  }
+
+  /* The sent cell of the view's pick, or null where it lies in another panel. */
+  picked() {
+    const [panel, row, col] = this.view.pick ?? [];
+    return panel === this.index ? this.sent(row, col) : null;
+  }
+
+  /* Choose room for labels and the cell size, in a figure of at most `width` pixels and cells of at most `cap`. */
+  arrange(width, cap) {
+    const { panel, view } = this, [rows, cols] = panel.shape, key = view.drawn + width;
+    if (this.measured !== key) { // once, not for every cell size that is tried
+      this.measured = key;
+      const widest = (names, room) => { // no name gets more room than that, so the rest need not be measured
+        let most = 0;
+        for (const name of names) if ((most = Math.max(most, view.widthOf(name, true))) >= room) return room;
+        return Math.ceil(most);
+      };
+      const named = (names, n) => names ?? [String(panel.full[n] - 1)];
+      this.rowText = Math.ceil(widest(named(panel.rows, 0), clamp(width * 0.22, 56, 110)));
+      this.colText = widest(named(panel.cols, 1), 84);
+      this.valueText = panel.kind === "ids" ? widest([String(panel.high)], Infinity) + 12 : WRITTEN;
+    }
+    const spill = panel.cols ? 1 : Math.ceil(this.colText / 2); // half of the last number
+    this.left = this.rowText + 8;
+    const room = width - this.left - spill - 1;
+    const most = cap >= MAX_CELL && cols * this.valueText <= room ? this.valueText : Math.min(cap, MAX_CELL);
+    this.group = Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    this.cols = Math.ceil(cols / this.group);
+    this.w = clamp(Math.floor(room / this.cols), MIN_CELL, most);
+    const upright = panel.kind === "ids" && this.w < this.valueText && this.w >= LABEL_FONT; // ids turned to fit
+    const tall = upright ? this.valueText : clamp(this.w, LABEL_STEP, MAX_CELL);
+    this.upright = upright;
+    this.h = clamp(Math.floor(MAX_HEIGHT / rows), MIN_CELL, tall);
+    this.turned = panel.cols !== null && this.colText + 8 > this.w;
+    this.top = (this.turned ? this.colText : LABEL_FONT) + 8;
+    this.wide = this.left + this.cols * this.w + spill + 1;
+    this.high = this.top + rows * this.h + 2;
+    this.width = Math.min(width, Math.max(this.wide, MIN_FIGURE));
+  }
+
+  /* Draw the cells into `base`, then show them. */
+  draw() {
+    const { canvas, base, sheet, view } = this;
+    this.scale = window.devicePixelRatio || 1;
+    for (const each of [canvas, base, sheet])
+      Object.assign(each, { width: Math.round(this.wide * this.scale), height: Math.round(this.high * this.scale) });
+    Object.assign(canvas.style, { width: `${this.wide}px`, height: `${this.high}px` });
+    this.node.style.width = `${this.width}px`;
+    const pen = base.getContext("2d");
+    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    this.drawCells(pen);
+    this.writeValues(pen);
+    this.describe();
+    this.paint();
+    canvas.dataset.theme = view.dark ? "dark" : "light";
+    canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // where the cells lie, in pixels of the page
+    canvas.dataset.drawn = this.panel.digest;
+  }
+
+  /* One pixel a cell, scaled up without smoothing. Masked cells stay transparent, over a hatched ground. */
+  drawCells(pen) {
+    const { panel, view, group, cols, w, h, left, top } = this, [rows, sent] = panel.shape;
+    const table = this.table(), scale = (SHADES - 1) / (panel.high - panel.low);
+    this.shown = new Int32Array(rows * cols); // drawn cell → the sent cell whose value it shows
+    this.found = new Set(); // the looks that the legend has to explain
+    if (!this.shown.length) return;
+    const pixels = (this.pixels = new ImageData(cols, rows)), words = new Uint32Array(pixels.data.buffer);
+    for (let i = 0; i < words.length; i++) {
+      const row = Math.floor(i / cols), end = (row + 1) * sent;
+      let cell = row * sent + (i % cols) * group;
+      for (let other = cell + 1, stop = Math.min(cell + group, end); other < stop; other++)
+        if (this.rank(other) > this.rank(cell)) cell = other;
+      this.shown[i] = cell;
+      const x = panel.values[cell], look = panel.masked?.[cell] ? "masked" : special(x);
+      if (look) this.found.add(look);
+      else if (panel.kind === "classes") this.found.add(panel.names[x]);
+      words[i] = look ? table[look] : table[clamp(Math.round((x - panel.low) * scale), 0, SHADES - 1)];
+    }
+    const picture = new OffscreenCanvas(cols, rows);
+    picture.getContext("2d").putImageData(pixels, 0, 0);
+    if (this.found.has("masked")) {
+      pen.fillStyle = this.pattern(pen, { ...view.colours.masked, mark: "lines" });
+      pen.fillRect(left, top, cols * w, rows * h);
+    }
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(picture, left, top, cols * w, rows * h);
+    if (panel.kind === "classes") this.drawMarks(pen);
+    if (w >= 8 && h >= 8) { // thin lines of the page's colour keep cells apart
+      pen.fillStyle = view.paper;
+      for (let c = 1; c < cols; c++) pen.fillRect(left + c * w - 0.5, top, 1, rows * h);
+      for (let r = 1; r < rows; r++) pen.fillRect(left, top + r * h - 0.5, cols * w, 1);
+    }
+    Object.assign(pen, { strokeStyle: view.border, lineWidth: 1 });
+    pen.strokeRect(left - 0.5, top - 0.5, cols * w + 1, rows * h + 1);
+  }
+
+  /* The colour of each shade from low to high, and of each special look, as a pixel's 32-bit word. */
+  table() {
+    const { sequential, diverging, mask, ground, classes } = this.view.colours, fills = classes.map((look) => look.fill);
+    const palette = { probability: sequential, signed: diverging, mask, ids: [ground, ground], classes: fills }[this.panel.kind];
+    const stops = palette.map(channels), word = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    const table = Array.from({ length: SHADES }, (_, shade) => {
+      const place = (shade / (SHADES - 1)) * (stops.length - 1), below = Math.min(Math.floor(place), stops.length - 2);
+      return word(stops[below].map((from, c) => Math.round(from + (place - below) * (stops[below + 1][c] - from))));
+    });
+    for (const look in THEME.special) table[look] = word(channels(THEME.special[look]));
+    return Object.assign(table, { masked: 0 }); // transparent
+  }
+
+  /* As `pool` in panels.py: NaN, then infinities, then numbers by size, then masked cells. */
+  rank(cell) {
+    const x = this.panel.values[cell];
+    return this.masked(cell) ? -1 : Number.isNaN(x) ? Infinity : Math.min(Math.abs(x), Number.MAX_VALUE);
+  }
+
+  /* What tells classes apart without their colours. */
+  drawMarks(pen) {
+    const { panel, view, cols, w, h, left, top } = this;
+    const marks = view.colours.classes.map((look) => look.mark && this.pattern(pen, look));
+    this.shown.forEach((cell, i) => {
+      if (!marks[panel.values[cell]] || this.masked(cell)) return;
+      pen.fillStyle = marks[panel.values[cell]];
+      pen.fillRect(left + (i % cols) * w, top + Math.floor(i / cols) * h, w, h);
+    });
+  }
+
+  /* Six pixels of a pattern: lines at 45 degrees, crossed lines, or dots. */
+  tile({ fill, line, mark }) {
+    const tile = make("canvas"), size = Math.round(6 * this.scale);
+    Object.assign(tile, { width: size, height: size });
+    const ink = tile.getContext("2d");
+    ink.fillStyle = fill;
+    ink.fillRect(0, 0, size, size);
+    Object.assign(ink, { strokeStyle: line, fillStyle: line, lineWidth: this.scale });
+    for (const shift of mark === "dots" ? [] : [-size, 0, size]) {
+      ink.moveTo(shift - 2, size + 2); ink.lineTo(shift + size + 2, -2);
+      if (mark === "cross") { ink.moveTo(shift - 2, -2); ink.lineTo(shift + size + 2, size + 2); }
+    }
+    ink.stroke();
+    if (mark === "dots") { ink.arc(size / 2, size / 2, 1.2 * this.scale, 0, 7); ink.fill(); }
+    return tile;
+  }
+
+  pattern(pen, look) {
+    const pattern = pen.createPattern(this.tile(look), "repeat");
+    pattern.setTransform(new DOMMatrix().scale(1 / this.scale));
+    return pattern;
+  }
+
+  writeValues(pen) {
+    const { panel, cols, w, h, left, top, upright } = this;
+    const all = panel.kind === "ids" || (w >= 40 && panel.kind !== "classes"); // a class has its look and its name
+    if (h < LABEL_FONT || w < LABEL_FONT || !(all || this.found.size)) return;
+    Object.assign(pen, { font: this.view.font.replace(/^\d+/, 13), textAlign: "center", textBaseline: "middle" });
+    this.shown.forEach((cell, i) => {
+      const x = panel.values[cell], look = special(x);
+      if (this.masked(cell) || !(all || look)) return;
+      const text = look || (panel.kind === "ids" ? String(x) : brief(x));
+      pen.fillStyle = brightness(this.pixels.data.slice(4 * i, 4 * i + 3)) > 0.55 ? "#10131a" : "#ffffff";
+      pen.save();
+      pen.translate(left + ((i % cols) + 0.5) * w, top + (Math.floor(i / cols) + 0.5) * h + 1);
+      if (upright) pen.rotate(-Math.PI / 2);
+      pen.fillText(minus(text), 0, 0, (upright ? h : w) - 4);
+      pen.restore();
+    });
+  }
+
+  /* Labels that do not fit beside each other are left out at even steps; a pick's own push others aside. */
+  drawLabels(pen, pickedRow, pickedCol) {
+    const { panel, cols, w, h, group } = this, { block, shape } = panel;
+    const step = (space, size) =>
+      [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200].find((n) => n * size >= space) ?? Math.ceil(space / size);
+    const tall = LABEL_STEP - 1, wide = this.turned ? tall : this.colText + (panel.cols ? 0 : 10);
+    const free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
+    for (let r = 0, by = step(panel.rows ? tall : 2 * tall, h); r < shape[0]; r += by)
+      if (free(r, pickedRow, h, tall)) this.rowLabel(pen, r, this.rowName(r * block[0]));
+    for (let k = 0, by = step(wide, w); k < cols; k += by)
+      if (free(k, pickedCol, w, wide)) this.colLabel(pen, k, this.colName(k * group * block[1]));
+  }
+
+  rowLabel(pen, r, name, back) {
+    this.label(pen, name, this.rowText, this.left - 5, this.top + (r + 0.5) * this.h, "right", back);
+  }
+
+  colLabel(pen, k, name, back) {
+    pen.save();
+    pen.translate(this.left + (k + 0.5) * this.w, this.top - 5);
+    if (this.turned) pen.rotate(-Math.PI / 2);
+    this.label(pen, name, this.colText, 0, this.turned ? 1 : -LABEL_FONT / 2, this.turned ? "left" : "center", back);
+    pen.restore();
+  }
+
+  /* A label cut to `room` pixels; with a colour behind it, it is a picked one. */
+  label(pen, name, room, x, y, align, back) {
+    if (!name) return; // a single row, such as a sentence's ids, has no name
+    const { view } = this, { font, ink, paper } = view, bold = Boolean(back);
+    Object.assign(pen, { font: bold ? `bold ${font}` : font, textAlign: align, textBaseline: "middle" });
+    const fits = (text) => view.widthOf(text, bold) <= room + 1;
+    let text = name;
+    if (!fits(name)) {
+      const parts = graphemes(name.slice(0, 200));
+      while (parts.length > 1 && !fits(parts.join("") + "…")) parts.pop();
+      text = parts.join("") + "…";
+    }
+    if (back) {
+      const wide = view.widthOf(text, bold) + 6;
+      pen.fillStyle = back;
+      pen.fillRect({ right: x - wide + 3, left: x - 3, center: x - wide / 2 }[align], y - 9, wide, 17);
+    }
+    pen.fillStyle = back ? paper : ink;
+    pen.fillText(text, x, y);
+  }
+
+  /* ---- hover and pick ---- */
+
+  cellAt(event) {
+    const box = this.canvas.getBoundingClientRect(), [rows] = this.panel.shape;
+    const k = Math.floor((event.clientX - box.left - this.left) / this.w);
+    const r = Math.floor((event.clientY - box.top - this.top) / this.h);
+    return k >= 0 && r >= 0 && k < this.cols && r < rows ? this.shown[r * this.cols + k] : null;
+  }
+
+  point(cell) {
+    if (cell === this.hover) return;
+    this.hover = cell;
+    this.paint();
+  }
+
+  press(event) {
+    const { full, block } = this.panel, step = KEYS[event.key], end = { Home: 0, End: full[1] - 1 }[event.key];
+    const known = step || end !== undefined || event.key === "Escape";
+    if (!known || event.ctrlKey || event.metaKey || event.altKey || !this.shown.length) return;
+    event.preventDefault();
+    event.stopPropagation(); // the page has shortcuts of its own
+    if (event.key === "Escape") return this.view.choose(null, false);
+    let cell = this.hover ?? 0; // the first key picks what the pointer is on
+    if (this.picked() !== null) {
+      const [, row, col] = this.view.pick, [down, right] = step ?? [0, 0];
+      const move = (from, by, count) => clamp(from + by, 0, count - 1);
+      cell = this.sent(move(row, down * block[0], full[0]), end ?? move(col, right * block[1], full[1]));
+    }
+    this.view.choose([this.index, ...this.origin(cell)], event.repeat);
+  }
+
+  /* Copy `base`, then draw what the reader points at and has picked. */
+  paint() {
+    const { canvas, pen, view, panel, hover, w, h, left, top } = this, picked = this.picked();
+    if (!this.shown) return;
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(this.base, 0, 0);
+    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    const place = (cell) => [Math.floor(cell / panel.shape[1]), Math.floor((cell % panel.shape[1]) / this.group)];
+    const box = ([r, k], out, colour, line) => {
+      Object.assign(pen, { strokeStyle: colour, lineWidth: line });
+      pen.strokeRect(left + k * w - out, top + r * h - out, w + 2 * out, h + 2 * out);
+    };
+    if (hover !== null) {
+      const [r, k] = place(hover);
+      Object.assign(pen, { fillStyle: view.ink, globalAlpha: 0.55 });
+      pen.fillRect(left + (k + 0.5) * w - 0.5, top, 1, r * h);
+      pen.fillRect(left, top + (r + 0.5) * h - 0.5, k * w, 1);
+      pen.globalAlpha = 1;
+      box([r, k], 1.5, view.paper, 1);
+      box([r, k], 0.5, view.ink, 1);
+    }
+    this.drawLabels(pen, ...(picked === null ? [] : place(picked)));
+    if (picked !== null) {
+      const [r, k] = place(picked), [, row, col] = view.pick;
+      box([r, k], 2.5, view.paper, 2); // a halo, so that the outline stands out from cells of its own colour
+      box([r, k], 0.5, view.accent, 3);
+      this.rowLabel(pen, r, this.rowName(row), view.accent);
+      this.colLabel(pen, k, this.colName(col), view.accent);
+    }
+    this.front.globalCompositeOperation = "copy";
+    this.front.drawImage(this.sheet, 0, 0);
+    this.say();
+  }
+
+  /* The readout, the accessible name and the data-* attributes: what is pointed at, else what is picked. */
+  say() {
+    const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
+    const read = (x) => (panel.kind === "classes" ? panel.names[x] : minus(precise(x)));
+    const value = (of) => read(panel.values[of]) + (this.masked(of) ? " (masked)" : "");
+    const named = (letter, axis, name, number, labels) => {
+      const part = make("span");
+      const text = make("bdi", "", labels ? `“${name}”` : name);
+      part.append(letter ? chip(letter) : `${axis} `, text, labels ? ` (${number})` : "");
+      return part;
+    };
+    readout.replaceChildren();
+    if (cell !== null) {
+      const [row, col] = this.origin(cell);
+      if (this.rowName(row)) readout.append(named(panel.rowLetter, "row", this.rowName(row), row, panel.rows), " ");
+      readout.append(
+        named(panel.colLetter, "column", this.colName(col), col, panel.cols), " ", make("b", "", value(cell)));
+    }
+    canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
+    canvas.dataset.pick = picked === null ? "" : this.view.pick.slice(1).join();
+    let told = "nothing picked";
+    if (picked !== null) {
+      const [row, col] = this.origin(picked);
+      told = `picked row ${this.rowName(row) || row}, column ${this.colName(col)}: ${value(picked)}`;
+    }
+    canvas.setAttribute("aria-label", `${panel.title}, ${panel.full[0]} rows by ${panel.full[1]} columns, ${told}`);
+  }
+
+  /* The axis titles above the canvas and the legend below it. */
+  describe() {
+    const { panel, view, found } = this, [rows, cols] = panel.block, pooled = [rows, cols * this.group];
+    const axis = (arrow, letter, title) => {
+      const part = make("span", "", title || letter ? `${arrow} ` : "");
+      const rest = letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title;
+      part.append(letter ? chip(letter) : "", rest);
+      return part;
+    };
+    const axes = [axis("↓", panel.rowLetter, panel.rowAxis), axis("→", panel.colLetter, panel.colAxis)];
+    this.axes.replaceChildren(...axes.filter((part) => part.textContent));
+
+    const entry = (className, background, before, after) => {
+      const part = make("span"), mark = make("span", className);
+      mark.style.background = background;
+      part.append(before, mark, after);
+      this.legend.append(part);
+    };
+    const { fill, line } = view.colours.masked, number = (x) => minus(precise(x, Math.abs(x) < 1000 ? 3 : 6));
+    this.legend.replaceChildren(this.shown.length ? "" : make("span", "note", "no values"));
+    if (!this.shown.length) return;
+    if (panel.kind === "mask") view.colours.mask.forEach((colour, i) => entry("swatch", colour, "", String(i)));
+    else if (panel.kind === "classes") panel.names.forEach((name, i) => {
+      const look = view.colours.classes[i];
+      if (found.has(name)) entry("swatch", look.mark ? `url(${this.tile(look).toDataURL()}) 0 0 / 6px` : look.fill, "", name);
+    });
+    else if (panel.kind !== "ids") {
+      const colours = panel.kind === "signed" ? view.colours.diverging : view.colours.sequential;
+      entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, number(panel.low), number(panel.high));
+    }
+    const looks = { masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, ...THEME.special };
+    for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look);
+    if (pooled[0] * pooled[1] > 1)
+      this.legend.append(make("span", "note", `pooled ${pooled.join("×")}: ` +
+        (panel.kind === "classes" ? "blocked before open" : "largest size, sign kept")));
+  }
+}

@@ -1,0 +1,211 @@
+/* Draws the Clocks of viz_core/figures/clock.py: a slider and a circle for each plane, whose hands follow the slider in
+ * the browser alone. Python is told only where the hands come to rest. */
+
+const REST = 400; // ms without a move, after which Python is told
+const SPEED = 3, LONGEST = 40; // positions a second while playing; seconds for the whole way, at most
+const HANDS = [THEME.heads[0], THEME.heads[4]]; // the colours of the first hand and of the second
+const views = new WeakMap(); // the View that lives in an element, kept across reruns
+
+export default function ({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".clocks");
+  if (!views.has(root)) views.set(root, new View(root));
+  const view = views.get(root);
+  view.report = (rest) => setStateValue("rest", rest);
+  view.show(data);
+  return () => view.stop(); // a rerun may stop and start the same elements
+}
+
+/* ---- small helpers ---- */
+
+const typeset = (x, digits = 4) => minus(x.toFixed(digits)).replace(/^−(0\.?0*)$/, "$1");
+
+/* ---- the whole component ---- */
+
+class View {
+  constructor(root) {
+    Object.assign(this, { root, faces: [], number: 0, playing: false, time: 0 }); // time: a position, whole but in flight
+    const bar = root.appendChild(make("div", "bar"));
+    this.play = bar.appendChild(make("button", "play", "Play"));
+    this.label = bar.appendChild(make("label"));
+    this.slider = bar.appendChild(make("input"));
+    Object.assign(this.play, { type: "button" });
+    Object.assign(this.slider, { type: "range", step: 1, id: "position" });
+    this.label.htmlFor = "position";
+    this.legend = root.appendChild(make("div", "legend"));
+    this.grid = root.appendChild(make("div", "faces"));
+    this.foot = root.appendChild(make("div", "foot"));
+    this.play.onclick = () => (this.playing ? this.pause() : this.begin());
+    this.slider.oninput = () => { // while it is dragged, and at each arrow key
+      this.running(false);
+      this.time = Number(this.slider.value);
+      this.rest(REST);
+      this.wake();
+    };
+    // The page around has uses of its own for these keys, and keeps Home and End from the slider.
+    this.slider.onkeydown = (event) => { // returns nothing: a false would keep Tab and every other key from its work
+      if (/^(Arrow|Page|Home|End)/.test(event.key)) event.stopPropagation();
+    };
+    this.frame = (now) => this.step(now);
+  }
+
+  show(data) {
+    const same = JSON.stringify([data.kind, data.faces, data.names, data.first, data.last, data.leftOut]);
+    this.data = data;
+    Object.assign(this.slider, { min: data.first, max: data.last });
+    this.play.disabled = data.last <= data.first;
+    if (same !== this.drawn) {
+      this.drawn = same;
+      this.build();
+    }
+    if (data.echo >= this.number && !this.timer && !this.playing) { // else the reader has moved on meanwhile
+      this.number = data.echo;
+      this.time = data.position;
+    }
+    this.time = clamp(this.time, data.first, data.last);
+    this.wake();
+  }
+
+  stop() {
+    cancelAnimationFrame(this.asked);
+    this.asked = null;
+  }
+
+  /* Circles, ticks and empty hands; `paint` moves them. */
+  build() {
+    const { faces, kind, names, leftOut } = this.data;
+    this.faces = faces.map((face) => new Face(face, kind));
+    this.grid.replaceChildren(...this.faces.map((face) => face.node));
+    this.names = names.map((name, i) => {
+      const entry = make("span"), mark = make("span", i ? "mark dashed" : "mark");
+      mark.style.borderColor = HANDS[i];
+      entry.append(mark, make("span"));
+      return entry;
+    });
+    this.legend.replaceChildren(...this.names);
+    if (kind === "wave") this.legend.append(make("span", "", "height of the tip: sin"), make("span", "", "width: cos"));
+    this.legend.append(make("span", "", "λ: positions for one turn"));
+    this.total = make("b");
+    this.foot.replaceChildren(kind === "plane" && !leftOut ? this.total : "", leftOut);
+    this.shown = null;
+  }
+
+  /* ---- moving ---- */
+
+  begin() {
+    if (this.time >= this.data.last) this.time = this.data.first;
+    this.running(true);
+    this.last = null;
+    this.wake();
+  }
+
+  running(playing) {
+    this.playing = playing;
+    this.play.textContent = playing ? "Pause" : "Play";
+  }
+
+  pause() {
+    this.running(false);
+    this.time = Math.round(this.time);
+    this.rest(0);
+    this.wake();
+  }
+
+  wake() {
+    this.asked ??= requestAnimationFrame(this.frame);
+  }
+
+  /* One frame. While playing the hands glide; for a reader who wants less motion they step. */
+  step(now) {
+    this.asked = null;
+    if (this.playing) {
+      const { first, last } = this.data, speed = Math.max(SPEED, (last - first) / LONGEST);
+      this.last ??= now;
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const wait = calm ? 1000 : 0, passed = now - this.last;
+      if (passed >= wait) {
+        this.time = Math.min(last, calm ? Math.round(this.time) + Math.ceil(speed / SPEED) : this.time + (speed * passed) / 1000);
+        this.last = now;
+      }
+      if (this.time >= last) this.pause();
+      else this.wake();
+    }
+    this.paint();
+  }
+
+  /* Tell Python once the hands have been still for a while. */
+  rest(wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      this.number += 1;
+      this.report({ number: this.number, position: Math.round(this.time) });
+    }, wait);
+  }
+
+  paint() {
+    const at = Math.round(this.time);
+    this.faces.forEach((face) => face.turn(this.time));
+    if (at === this.shown) return;
+    this.shown = at; // numbers are those of whole positions
+    this.slider.value = at;
+    this.label.textContent = `position ${at}`;
+    this.slider.setAttribute("aria-valuetext", `position ${at}`);
+    const shift = this.data.faces[0]?.hands[1]?.[2] ?? 0;
+    this.names.forEach((entry, i) =>
+      (entry.lastChild.textContent = this.data.names[i].replace("{p}", at).replace("{s}", at + shift)));
+    const sum = this.faces.reduce((total, face) => total + face.say(at), 0);
+    this.total.textContent = `Sum over the planes: ${typeset(sum)}`;
+    this.root.dataset.position = at;
+  }
+}
+
+/* ---- one circle ---- */
+
+class Face {
+  constructor(face, kind) {
+    Object.assign(this, { face, kind, node: make("figure"), value: make("div", "value") });
+    this.node.append(make("figcaption", "", `dims ${face.title}`));
+    const svg = draw(this.node, "svg", { viewBox: "-1.12 -1.12 2.24 2.24", "aria-hidden": "true" });
+    this.node.append(this.value, make("div", "note", face.note));
+    draw(svg, "circle", { r: 1, class: "rim" });
+    draw(svg, "path", { d: "M-1 0H1M0 -1V1", class: "cross" });
+    if (kind === "wave") this.drop = draw(svg, "path", { class: "drop" });
+    this.hands = face.hands.map(() => null);
+    for (let i = this.hands.length - 1; i >= 0; i--) // the first hand lies on top
+      this.hands[i] = {
+        hand: draw(svg, "line", { class: i ? "hand dashed" : "hand", stroke: HANDS[i] }),
+        tip: draw(svg, "circle", { r: 0.075, fill: HANDS[i] }),
+      };
+  }
+
+  angle(i, time) {
+    const [phase, , shift] = this.face.hands[i];
+    return phase + this.face.speed * (time + shift);
+  }
+
+  turn(time) {
+    this.hands.forEach(({ hand, tip }, i) => {
+      const angle = this.angle(i, time), length = this.face.hands[i][1];
+      const x = length * Math.cos(angle), y = -length * Math.sin(angle); // a screen counts downwards
+      set(hand, { x2: x, y2: y });
+      set(tip, { cx: x, cy: y });
+      if (i === 0 && this.drop) this.drop.setAttribute("d", `M${x} ${y}V0M${x} ${y}H0`);
+    });
+  }
+
+  /* Write the numbers of a whole position; returns the plane's part of the score. */
+  say(at) {
+    const first = this.angle(0, at);
+    if (this.kind === "wave") {
+      const [sin, cos] = [Math.sin(first), Math.cos(first)];
+      Object.assign(this.node.dataset, { sin, cos });
+      this.value.textContent = `sin ${typeset(sin)}\ncos ${typeset(cos)}`;
+      return 0;
+    }
+    const [[, a], [, b]] = this.face.hands;
+    const product = this.face.scale * a * b * Math.cos(first - this.angle(1, at));
+    this.node.dataset.product = product;
+    this.value.textContent = `q · k ${typeset(product)}`;
+    return product;
+  }
+}

@@ -1,0 +1,52 @@
+"""Clock hands: planes that turn with the position, moved by a slider inside the component, without a trip to the server.
+
+    clock(wave_clocks(100, 20, 10000.0, k=3), at, key="hands", on_move=remember)
+
+The browser draws every step itself; Python hears where the hands came to rest.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from viz_core.figures.assets import script, style
+from viz_core.figures.clock import Clocks
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_clock",
+    html='<div class="clocks">\n</div>',
+    css=style("clock"),
+    js=script("clock"),
+)
+
+
+def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], None]) -> None:
+    """Draw the clocks at a position; `on_move(position)` is called before the run that follows once the hands rest."""
+
+    def report() -> None:
+        _, moved_to = _read(st.session_state.get(key))
+        if moved_to is not None and clocks.first <= moved_to <= clocks.last:
+            on_move(moved_to)
+
+    echo, _ = _read(st.session_state.get(key))
+    _COMPONENT(key=key, data=_data(clocks) | {"position": position, "echo": echo}, on_rest_change=report)
+
+
+def _data(c: Clocks) -> dict[str, Any]:
+    # Tuples: Streamlit imports pandas to see whether a list is a table.
+    faces = tuple(
+        {"title": f.title, "note": f.note, "speed": f.speed, "scale": f.scale,
+         "hands": tuple((hand.phase, hand.length, hand.shift) for hand in f.hands)}
+        for f in c.clocks
+    )  # fmt: skip
+    return {"kind": c.kind, "faces": faces, "names": c.names, "first": c.first, "last": c.last, "leftOut": c.left_out}
+
+
+def _read(state: Any) -> tuple[int, int | None]:
+    """The number of the reader's last move and the position it came to, from what the browser sent: (0, None) if nothing."""
+    sent = state.get("rest") if isinstance(state, Mapping) else None
+    number, position = (sent.get("number"), sent.get("position")) if isinstance(sent, Mapping) else (None, None)
+    if not (isinstance(number, int) and isinstance(position, int)):
+        return 0, None
+    return number, position

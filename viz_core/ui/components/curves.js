@@ -1,0 +1,170 @@
+/* Draws the Curves of viz_core/figures/curves.py as an SVG as wide as its column. The pointer reads the nearest point, the
+ * arrow keys walk from point to point (up and down: from series to series). */
+
+const HEIGHT = 310, TOP = 10, BOTTOM = 52, RIGHT = 14; // pixels
+const NEAR = 60; // pixels from the pointer to the point that it reads, at most
+const views = new WeakMap(); // the View that lives in an element, kept across reruns
+
+export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector(".curves");
+  if (!views.has(root)) views.set(root, new View(root));
+  const view = views.get(root);
+  view.resize.observe(root);
+  view.show(data);
+  return () => view.resize.disconnect();
+}
+
+/* ---- small helpers ---- */
+
+const power = (n) => "10" + [...String(n)].map((d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d] ?? "⁻").join("");
+const exact = (x) => minus(String(Number(x.toPrecision(7))));
+
+function decode(bytes) {
+  const [chart, buffer, start] = unpack(bytes);
+  let at = start;
+  const take = (n) => new Float64Array(buffer, (at += 8 * n) - 8 * n, n);
+  for (const s of chart.series) [s.x, s.y] = [take(s.n), take(s.n)];
+  return chart;
+}
+
+/* Round numbers from low to high, about `count` of them, no closer than `least`. */
+function ticks(low, high, count, least = 0) {
+  const raw = (high - low) / Math.max(1, count), size = 10 ** Math.floor(Math.log10(raw));
+  const step = Math.max(least, size * [1, 2, 5, 10].find((m) => m * size >= raw * 0.999));
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++)
+    found.push([i * step, minus((i * step || 0).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }))]);
+  return found;
+}
+
+/* The outline of a mark around (0, 0), to be moved to each of its points. */
+const MARKS = {
+  circle: [(r) => `m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`, 4.5, false],
+  square: [(r) => `m${-r} ${-r}h${2 * r}v${2 * r}h${-2 * r}z`, 3.5, false],
+  cross: [(r) => `m${-r} ${-r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`, 3.5, false],
+  disc: [(r) => `m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`, 4, true],
+  diamond: [(r) => `m0 ${-r}l${r} ${r}l${-r} ${r}l${-r} ${-r}z`, 5, true],
+};
+
+function drawSeries(parent, { mark, colour }, points) {
+  if (mark === "line" || mark === "band")
+    return draw(parent, "polyline", { points: points.map((p) => p.join()).join(" "), fill: "none", stroke: colour,
+                                      "stroke-width": mark === "band" ? 6 : 2, "stroke-linejoin": "round" });
+  const [outline, radius, filled] = MARKS[mark], shape = outline(radius);
+  return draw(parent, "path", { d: points.map(([x, y]) => `M${x} ${y}${shape}`).join(""), fill: filled ? colour : "none",
+                                stroke: filled ? "none" : colour, "stroke-width": 1.5 });
+}
+
+/* ---- the chart ---- */
+
+class View {
+  constructor(root) {
+    Object.assign(this, { root, at: null });
+    const part = (name) => root.appendChild(make("div", name));
+    this.title = part("title");
+    this.svg = draw(root, "svg", { height: HEIGHT, class: "plot", role: "img", tabindex: 0 });
+    this.legend = part("legend");
+    this.readout = part("readout");
+    this.readout.setAttribute("aria-live", "polite");
+    this.resize = new ResizeObserver(() => root.clientWidth !== this.wide && this.chart && this.draw());
+    this.svg.onpointermove = this.svg.onpointerdown = (event) => this.point(this.nearest(event));
+    this.svg.onpointerleave = () => this.point(null);
+    this.svg.onblur = () => this.point(null);
+    this.svg.onkeydown = (event) => this.walk(event);
+  }
+
+  show(bytes) {
+    const chart = decode(bytes);
+    if (chart.drawn === this.chart?.drawn && this.wide === this.root.clientWidth) return;
+    this.chart = chart;
+    this.title.textContent = chart.title;
+    this.legend.replaceChildren(...chart.series.filter((s) => s.n).map((s) => {
+      const entry = make("span"), key = draw(entry, "svg", { width: 24, height: 14, viewBox: "-12 -7 24 14", "aria-hidden": "true" });
+      drawSeries(key, s, s.mark === "line" || s.mark === "band" ? [[-12, 0], [12, 0]] : [[0, 0]]);
+      entry.append(s.name);
+      return entry;
+    }));
+    this.svg.setAttribute("aria-label", `${chart.title}: ${chart.yTitle} over ${chart.xTitle}. Arrow keys read its points.`);
+    this.at = null;
+    this.draw();
+    Object.assign(this.root.dataset, { title: chart.title, drawn: chart.drawn,
+                                       series: JSON.stringify(chart.series.map((s) => [s.name, s.n])) });
+  }
+
+  draw() {
+    const { chart, svg } = this, [low, high] = chart.reach.map((y) => (chart.log ? Math.log10(y) : y));
+    this.wide = this.root.clientWidth;
+    if (!this.wide) return; // hidden; drawn once it has a width
+    svg.setAttribute("width", this.wide);
+    svg.replaceChildren();
+    const bottom = HEIGHT - BOTTOM;
+    const rows = chart.log
+      ? ticks(Math.ceil(low), Math.floor(high), 6, 1).map(([n]) => [n, power(n)])
+      : ticks(low, high, (bottom - TOP) / 44);
+    const left = 34 + 8.2 * Math.max(...rows.map(([, label]) => label.length)), right = this.wide - RIGHT;
+    const every = chart.series.flatMap((s) => (s.n ? [Math.min(...s.x), Math.max(...s.x)] : []));
+    const first = Math.min(...every), last = Math.max(...every), room = 0.02 * (last - first) || 1;
+    const span = last - first + 2 * room;
+    this.across = (x) => left + ((x - first + room) / span) * (right - left);
+    this.up = (y) => bottom - (((chart.log ? Math.log10(y) : y) - low) / (high - low)) * (bottom - TOP);
+
+    const columns = ticks(first, last, (right - left) / 90, 1); // positions, dimensions and distances are whole numbers
+    const lines = rows.map(([y]) => `M${left} ${this.up(chart.log ? 10 ** y : y)}H${right}`);
+    draw(svg, "path", { class: "grid", d: lines.join("") + columns.map(([x]) => `M${this.across(x)} ${TOP}V${bottom}`).join("") });
+    for (const [y, label] of rows)
+      draw(svg, "text", { x: left - 8, y: this.up(chart.log ? 10 ** y : y) + 5, "text-anchor": "end" }, label);
+    for (const [x, label] of columns) draw(svg, "text", { x: this.across(x), y: bottom + 20, "text-anchor": "middle" }, label);
+    const middle = { "text-anchor": "middle", class: "axis" };
+    draw(svg, "text", { ...middle, x: (left + right) / 2, y: HEIGHT - 8 }, chart.xTitle);
+    draw(svg, "text", { ...middle, transform: `translate(14 ${(TOP + bottom) / 2}) rotate(-90)` }, chart.yTitle);
+
+    for (const { y, colour, dotted } of chart.levels)
+      draw(svg, "path", { d: `M${left} ${this.up(y)}H${right}`, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": dotted ? "2 4" : "none" });
+    this.points = chart.series.map((s) => Array.from(s.x, (x, i) => [this.across(x), this.up(s.y[i])]));
+    chart.series.forEach((s, i) => s.n && drawSeries(svg, s, this.points[i]));
+    for (const { y, label, end, above } of chart.levels)
+      draw(svg, "text", { class: "halo", x: end === "left" ? left + 4 : right - 4, y: this.up(y) + (above ? -6 : 17),
+                          "text-anchor": end === "left" ? "start" : "end" }, label);
+    this.ring = draw(svg, "circle", { r: 8, class: "ring", visibility: "hidden" });
+    this.point(this.at);
+  }
+
+  /* ---- reading points; one is [series, place] ---- */
+
+  nearest(event) {
+    const box = this.svg.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    let found = null, least = NEAR;
+    this.points?.forEach((points, i) => this.chart.series[i].said && points.forEach((p, j) => {
+      const far = Math.hypot(p[0] - x, p[1] - y);
+      if (far < least) [found, least] = [[i, j], far];
+    }));
+    return found;
+  }
+
+  walk(event) {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation(); // the page around has uses of its own for these keys
+    const { series } = this.chart, read = [...series.keys()].filter((i) => series[i].said && series[i].n);
+    if (!read.length) return;
+    if (!this.at) return this.point([read[0], 0]);
+    const [i, j] = this.at, to = read[read.indexOf(i) + step[0]] ?? i;
+    if (to === i) return this.point([i, Math.max(0, Math.min(series[i].n - 1, j + step[1]))]);
+    const far = Array.from(series[to].x, (x) => Math.abs(x - series[i].x[j])); // the same place on another series
+    this.point([to, far.indexOf(Math.min(...far))]);
+  }
+
+  point(at) {
+    this.at = at;
+    const series = at && this.chart.series[at[0]];
+    this.ring?.setAttribute("visibility", at ? "visible" : "hidden");
+    if (!at) return this.readout.replaceChildren(make("span", "hint", "Point at a mark to read it."));
+    const [x, y] = this.points[at[0]][at[1]];
+    this.ring.setAttribute("cx", x);
+    this.ring.setAttribute("cy", y);
+    const told = { x: exact(series.x[at[1]]), y: exact(series.y[at[1]]) };
+    this.readout.textContent = series.said.replace(/\{(x|y)\}/g, (_, name) => told[name]);
+  }
+}

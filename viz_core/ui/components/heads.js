@@ -1,0 +1,264 @@
+/* Draws the grids that `pack_grids` in viz_core/figures/attention.py wrote: each kind of attention is one <canvas> of
+ * tiles, a row a layer and a column a head. */
+
+const GAP = 5, LEFT = 34, TOP = 24, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // pixels of the page
+const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const views = new WeakMap(); // the View that lives in an element, kept across reruns
+
+export default function ({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".heads");
+  if (!views.has(root)) views.set(root, new View(root));
+  const view = views.get(root);
+  view.report = (focus) => setStateValue("focus", focus);
+  view.resize.observe(root);
+  view.show(data);
+  return () => view.resize.disconnect();
+}
+
+const plain = (x) => minus(String(Number(x.toPrecision(3))));
+
+function decode(bytes) {
+  const [header, buffer, start] = unpack(bytes);
+  for (const grid of header.grids) {
+    const [layers, heads, rows, cols] = grid.shape, cells = rows * cols;
+    grid.shades = new Uint8Array(buffer, start + grid.at, layers * heads * cells);
+    grid.blocked = new Uint8Array(buffer, start + grid.at + layers * heads * cells, cells);
+  }
+  return header;
+}
+
+class View {
+  constructor(root) {
+    this.root = root;
+    this.figures = [];
+    this.number = 0; // counts the reader's choices, so that an answer to an older one is not mistaken for news
+    this.resize = new ResizeObserver(() => {
+      if (root.clientWidth === this.width) return;
+      this.width = root.clientWidth;
+      this.layout();
+    });
+  }
+
+  show(data) {
+    const { grids, focus, echo } = decode(data);
+    this.grids = grids;
+    while (this.figures.length > grids.length) this.figures.pop().node.remove();
+    while (this.figures.length < grids.length) this.figures.push(new Figure(this));
+    grids.forEach((grid, i) => (this.figures[i].grid = grid));
+    if (echo >= this.number) [this.number, this.focus] = [echo, focus];
+    this.layout();
+  }
+
+  /* Beside each other where tiles stay large enough, else below each other. */
+  layout() {
+    this.width ||= this.root.clientWidth;
+    if (!this.width || !this.grids) return;
+    const style = getComputedStyle(this.root), ink = style.color.match(/[\d.]+/g).map(Number);
+    this.dark = 0.299 * ink[0] + 0.587 * ink[1] + 0.114 * ink[2] > 128;
+    this.colours = this.dark ? THEME.dark : THEME.light;
+    [this.ink, this.font] = [style.color, style.fontFamily];
+    [this.accent, this.paper] = ["primary", "background"].map((name) => style.getPropertyValue(`--st-${name}-color`).trim());
+    const all = this.grids.reduce((sum, g) => sum + g.shape[1], 0), n = this.grids.length;
+    const beside = Math.floor((this.width - 28 * (n - 1) - n * (LEFT + GAP)) / all) - GAP;
+    for (const figure of this.figures) {
+      const [layers, heads] = figure.grid.shape;
+      const alone = Math.floor((this.width - LEFT - GAP) / heads) - GAP;
+      const tile = beside >= BESIDE ? beside : alone;
+      figure.draw(clamp(Math.min(tile, Math.floor(MAX_HIGH / layers) - GAP), MIN_TILE, MAX_TILE));
+    }
+  }
+
+  choose(head, wait) {
+    this.focus = head;
+    this.number += 1;
+    this.figures.forEach((f) => f.paint());
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.report({ number: this.number, head }), wait ? 150 : 0);
+  }
+}
+
+class Figure {
+  constructor(view) {
+    this.view = view;
+    this.hover = null;
+    this.node = view.root.appendChild(make("figure"));
+    [this.title, this.canvas, this.legend, this.readout] =
+      [make("figcaption"), make("canvas"), make("div", "legend"), make("div", "readout")];
+    this.node.append(this.title, this.canvas, this.legend, this.readout);
+    this.readout.setAttribute("aria-live", "polite");
+    this.canvas.setAttribute("role", "img");
+    this.canvas.tabIndex = 0;
+    this.base = make("canvas");
+    this.canvas.onpointermove = (event) => this.point(this.tileAt(event));
+    this.canvas.onpointerleave = () => this.point(null);
+    this.canvas.onclick = (event) => {
+      const at = this.tileAt(event);
+      if (at) view.choose([this.grid.kind, ...at], false);
+    };
+    this.canvas.onkeydown = (event) => {
+      const step = KEYS[event.key];
+      if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      event.stopPropagation(); // the page has keys of its own
+      const [layers, heads] = this.grid.shape, [layer, head] = this.focused() ?? [0, 0];
+      const next = this.focused() ? [clamp(layer + step[0], 0, layers - 1), clamp(head + step[1], 0, heads - 1)] : [0, 0];
+      view.choose([this.grid.kind, ...next], event.repeat);
+    };
+  }
+
+  focused() {
+    const [kind, ...at] = this.view.focus ?? [];
+    return kind === this.grid.kind ? at : null;
+  }
+
+  tileAt(event) {
+    const box = this.canvas.getBoundingClientRect(), step = this.tile + GAP, [layers, heads] = this.grid.shape;
+    const head = Math.floor((event.clientX - box.left - LEFT) / step), layer = Math.floor((event.clientY - box.top - TOP) / step);
+    return layer >= 0 && head >= 0 && layer < layers && head < heads ? [layer, head] : null;
+  }
+
+  point(at) {
+    if (String(at) === String(this.hover)) return;
+    this.hover = at;
+    this.paint();
+  }
+
+  place([layer, head]) { return [LEFT + head * (this.tile + GAP), TOP + layer * (this.tile + GAP)]; }
+
+  draw(tile) {
+    const { grid, view, base, canvas } = this, [layers, heads, rows, cols] = grid.shape;
+    this.tile = tile;
+    this.scale = window.devicePixelRatio || 1;
+    const wide = LEFT + heads * (tile + GAP), high = TOP + layers * (tile + GAP);
+    for (const each of [canvas, base])
+      Object.assign(each, { width: Math.round(wide * this.scale), height: Math.round(high * this.scale) });
+    Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
+    const pen = base.getContext("2d");
+    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    pen.imageSmoothingEnabled = false;
+    const hatch = this.hatch(pen);
+    // Where a tile has fewer pixels than cells, the browser pools further: the largest of each block again.
+    const group = [rows, cols].map((n) => Math.max(1, Math.ceil(n / (tile * this.scale))));
+    const [r, c] = [Math.ceil(rows / group[0]), Math.ceil(cols / group[1])];
+    this.block = grid.block.map((b, i) => b * group[i]);
+    const words = this.table(), picture = new OffscreenCanvas(c, r * layers * heads), brush = picture.getContext("2d");
+    const pixels = new ImageData(c, r * layers * heads), out = new Uint32Array(pixels.data.buffer);
+    const hidden = new Uint8Array(r * c).fill(1);
+    const shown = new Uint8Array(r * c);
+    for (let i = 0; i < rows * cols; i++)
+      if (!grid.blocked[i]) hidden[this.cell(i, cols, c, group)] = 0;
+    this.hidden = hidden.includes(1);
+    for (let layer = 0; layer < layers; layer++)
+      for (let head = 0; head < heads; head++) {
+        const from = (layer * heads + head) * rows * cols, start = (layer * heads + head) * r * c;
+        if (group[0] * group[1] === 1) for (let i = 0; i < shown.length; i++) shown[i] = grid.shades[from + i];
+        else {
+          shown.fill(0);
+          for (let i = 0; i < rows * cols; i++) {
+            const to = this.cell(i, cols, c, group);
+            if (grid.shades[from + i] > shown[to]) shown[to] = grid.shades[from + i];
+          }
+        }
+        for (let i = 0; i < shown.length; i++) out[start + i] = hidden[i] && shown[i] !== 255 ? words.blocked : words[shown[i]];
+      }
+    brush.putImageData(pixels, 0, 0); // all tiles below each other, once
+    for (let layer = 0; layer < layers; layer++)
+      for (let head = 0; head < heads; head++) {
+        const [x, y] = this.place([layer, head]);
+        if (this.hidden) {
+          pen.fillStyle = hatch;
+          pen.fillRect(x, y, tile, tile);
+        }
+        pen.drawImage(picture, 0, (layer * heads + head) * r, c, r, x, y, tile, tile);
+      }
+    this.write(pen);
+    this.describe();
+    this.paint();
+    Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile, left: LEFT, top: TOP, gap: GAP,
+      shades: this.digest(), theme: view.dark ? "dark" : "light" });
+  }
+
+  cell(i, cols, c, [high, wide]) { return Math.floor(Math.floor(i / cols) / high) * c + Math.floor((i % cols) / wide); }
+
+  digest() { // tells a test, or a benchmark, that other numbers are drawn
+    let hash = 2166136261;
+    for (const byte of this.grid.shades) hash = Math.imul(hash ^ byte, 16777619);
+    return (hash >>> 0).toString(16);
+  }
+
+  table() {
+    const { grid, view } = this, stops = (grid.diverging ? view.colours.diverging : view.colours.sequential).map(channels);
+    const word = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    const table = Array.from({ length: 255 }, (_, shade) => {
+      const at = (shade / 254) * (stops.length - 1), below = Math.min(Math.floor(at), stops.length - 2);
+      return word(stops[below].map((from, i) => Math.round(from + (at - below) * (stops[below + 1][i] - from))));
+    });
+    table[255] = word(channels(THEME.special.NaN));
+    return Object.assign(table, { blocked: 0 }); // transparent, over a hatched ground
+  }
+
+  hatch(pen) {
+    const { fill, line } = this.view.colours.masked, square = make("canvas"), size = Math.round(6 * this.scale);
+    Object.assign(square, { width: size, height: size });
+    const ink = square.getContext("2d");
+    Object.assign(ink, { fillStyle: fill, strokeStyle: line, lineWidth: this.scale });
+    ink.fillRect(0, 0, size, size);
+    for (const shift of [-size, 0, size]) { ink.moveTo(shift - 2, size + 2); ink.lineTo(shift + size + 2, -2); }
+    ink.stroke();
+    const pattern = pen.createPattern(square, "repeat");
+    pattern.setTransform(new DOMMatrix().scale(1 / this.scale));
+    return pattern;
+  }
+
+  /* Layer numbers at the left; above each column the head's number over its colour. */
+  write(pen) {
+    const { grid, tile, view } = this, [layers, heads] = grid.shape;
+    Object.assign(pen, { font: `14px ${view.font}`, fillStyle: view.ink, textAlign: "center", textBaseline: "middle" });
+    for (let head = 0; head < heads; head++) {
+      const [x] = this.place([0, head]);
+      pen.fillStyle = THEME.heads[head % THEME.heads.length];
+      pen.fillRect(x, TOP - 6, tile, 3);
+      pen.fillStyle = view.ink;
+      pen.fillText(String(head), x + tile / 2, TOP - 15);
+    }
+    pen.textAlign = "right";
+    for (let layer = 0; layer < layers; layer++) pen.fillText(String(layer), LEFT - 8, this.place([layer, 0])[1] + tile / 2);
+  }
+
+  describe() {
+    const { grid, view, legend, block } = this, colours = grid.diverging ? view.colours.diverging : view.colours.sequential;
+    this.title.textContent = grid.title;
+    const entry = (name, background, before, after) => {
+      const part = make("span"), mark = make("span", name);
+      mark.style.background = background;
+      part.append(before, mark, after);
+      legend.append(part);
+    };
+    legend.replaceChildren();
+    entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, plain(grid.low), plain(grid.high));
+    const { fill, line } = view.colours.masked;
+    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", "masked");
+    if (grid.shades.includes(255)) entry("swatch", THEME.special.NaN, "", "NaN");
+    if (block[0] * block[1] > 1) legend.append(make("span", "note", `pooled ${block.join("×")}: the largest of each block`));
+  }
+
+  paint() {
+    const { canvas, view, grid, tile } = this, pen = canvas.getContext("2d"), focus = this.focused();
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(this.base, 0, 0);
+    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    const box = (at, out, colour, line) => {
+      const [x, y] = this.place(at);
+      Object.assign(pen, { strokeStyle: colour, lineWidth: line });
+      pen.strokeRect(x - out, y - out, tile + 2 * out, tile + 2 * out);
+    };
+    if (this.hover) box(this.hover, 1, view.ink, 1.5);
+    if (focus) { box(focus, 1.5, view.accent, 3); }
+    const at = this.hover ?? focus;
+    this.readout.textContent = at ? `layer ${at[0]}, head ${at[1]}${String(at) === String(focus) ? ": in focus" : ": click to focus"}` : "rows: layers, columns: heads";
+    canvas.dataset.focus = focus ? focus.join() : "";
+    canvas.setAttribute("aria-label", `${grid.title}, ${grid.shape[0]} layers by ${grid.shape[1]} heads, ` +
+      `${grid.tokens[0]} by ${grid.tokens[1]} tokens each, ${focus ? `layer ${focus[0]}, head ${focus[1]} in focus` : "none in focus"}`);
+  }
+}

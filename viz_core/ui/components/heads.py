@@ -1,0 +1,49 @@
+"""All heads of a model as tiles, one canvas per kind of attention; a click or the arrow keys bring a head into focus.
+
+    heads([grid, ...], focus=("cross", 1, 0), key="att_heads", on_focus=choose)
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from viz_core.analysis.attention import Kind
+from viz_core.figures.assets import script, style
+from viz_core.figures.attention import Grid, pack_grids
+
+Focus = tuple[Kind, int, int]  # kind, layer, head
+
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_heads",
+    html='<div class="heads">\n</div>',
+    css=style("heads"),
+    js=script("heads"),
+)
+
+
+def heads(grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None]) -> None:
+    """Draw the grids; `on_focus(head)` is called before the run that follows a click or an arrow key."""
+
+    def report() -> None:
+        _, chosen = _read(st.session_state.get(key), grids)
+        if chosen is not None:
+            on_focus(chosen)
+
+    echo, _ = _read(st.session_state.get(key), grids)
+    _COMPONENT(key=key, data=pack_grids(grids, focus, echo), on_focus_change=report)
+
+
+def _read(state: Any, grids: Sequence[Grid]) -> tuple[int, Focus | None]:
+    """The number of the reader's last choice and the head, from what the browser sent: (0, None) if nothing."""
+    sent = state.get("focus") if isinstance(state, Mapping) else None
+    count, head = (sent.get("number"), sent.get("head")) if isinstance(sent, Mapping) else (None, None)
+    if not isinstance(count, int):
+        return 0, None
+    if not (isinstance(head, list) and len(head) == 3 and all(isinstance(i, int) for i in head[1:])):
+        return count, None
+    for g in grids:
+        if g.kind == head[0] and 0 <= head[1] < g.shades.shape[0] and 0 <= head[2] < g.shades.shape[1]:
+            return count, (g.kind, head[1], head[2])
+    return count, None

@@ -1,0 +1,238 @@
+/* Draws what `pack_lines` in viz_core/figures/attention.py wrote: queries left, keys right, a line's strength is its
+ * weight. What people typed reaches the page by textContent only. The canvas is as high as the box that scrolls. */
+
+const ROW = 24, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
+const CALM = 300; // milliseconds without a click before Python hears of the heads: a double click is one choice
+const views = new WeakMap(); // the View that lives in an element, kept across reruns
+
+export default function ({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(".view");
+  if (!views.has(root)) views.set(root, new View(root));
+  const view = views.get(root);
+  view.report = (lock) => setStateValue("lock", lock);
+  view.reportHeads = (heads) => setStateValue("heads", heads);
+  view.resize.observe(root);
+  view.show(data);
+  return () => view.resize.disconnect();
+}
+
+const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
+const bdi = (text) => Object.assign(make("bdi", "", `“${text}”`), { title: text }); // cut where it is long
+
+function decode(bytes) {
+  const [header, buffer, start] = unpack(bytes);
+  const n = header.nHeads * header.queries.length * header.count;
+  header.values = new Float32Array(buffer, start, n);
+  header.places = new Uint16Array(buffer, start + 4 * n, n);
+  return header;
+}
+
+class View {
+  constructor(root) {
+    this.root = root;
+    this.number = this.choices = 0; // how many locks and choices of heads there have been
+    this.hover = this.lock = this.before = null;
+    this.shown = new Set();
+    const part = (name) => root.appendChild(make("div", name));
+    [this.title, this.swatches, this.names, this.box, this.readout] =
+      ["title", "swatches", "names", "box", "readout"].map(part);
+    this.names.append(make("span", "", "query: asks"), make("span", "", "key: is asked"));
+    this.lanes = this.box.appendChild(make("div", "lanes"));
+    [this.left, this.middle, this.right] =
+      ["column left", "middle", "column right"].map((name) => this.lanes.appendChild(make("div", name)));
+    this.canvas = this.middle.appendChild(make("canvas"));
+    this.canvas.setAttribute("role", "img");
+    this.readout.setAttribute("aria-live", "polite");
+    this.box.onscroll = () => this.later();
+    this.resize = new ResizeObserver(() => this.later());
+    for (const [column, side] of [[this.left, "query"], [this.right, "key"]]) {
+      const at = (event) => {
+        const button = event.target.closest?.("button");
+        return button ? [side, Number(button.dataset.place)] : null;
+      };
+      column.onpointerover = column.onfocusin = (event) => this.point(at(event));
+      column.onpointerleave = column.onfocusout = () => this.point(null);
+      column.onclick = (event) => at(event) && this.toggleLock(at(event));
+      column.onkeydown = (event) => {
+        const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+        if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+        event.preventDefault();
+        event.stopPropagation();
+        const buttons = column.children, next = buttons[Number(event.target.dataset.place) + step];
+        next?.focus();
+      };
+    }
+    this.swatches.onclick = (event) => {
+      const head = event.target.closest?.("button")?.dataset.head;
+      if (head !== undefined) event.shiftKey ? this.isolate(Number(head)) : this.toggle(Number(head));
+    };
+    this.swatches.ondblclick = (event) => {
+      const head = event.target.closest?.("button")?.dataset.head;
+      if (head !== undefined) this.isolate(Number(head));
+    };
+  }
+
+  show(bytes) {
+    const data = decode(bytes), old = this.data;
+    this.data = data;
+    const [locks, choices] = data.echo;
+    if (locks >= this.number) [this.number, this.lock] = [locks, data.locked];
+    if (old?.identity !== data.identity) this.before = null;
+    if (old?.identity !== data.identity || choices >= this.choices) [this.choices, this.shown] = [choices, new Set(data.heads)];
+    this.title.textContent = data.title;
+    const tokens = (column, texts, known) => {
+      if (known && String(known) === String(texts) && known.length === texts.length) return;
+      column.replaceChildren(...texts.map((text, place) => {
+        const button = make("button");
+        button.append(make("bdi", "", text));
+        button.dataset.place = place;
+        button.title = `${place}: ${text}`;
+        return button;
+      }));
+    };
+    tokens(this.left, data.queries, old?.queries);
+    tokens(this.right, data.keys, old?.keys);
+    if (old?.nHeads !== data.nHeads) this.drawSwatches();
+    this.box.style.height = `${Math.min(MAX_BOX, this.high())}px`;
+    this.later();
+  }
+
+  high() { return ROW * Math.max(this.data.queries.length, this.data.keys.length); }
+
+  drawSwatches() {
+    const { colours } = this.data;
+    this.swatches.replaceChildren(make("span", "", "heads"), ...colours.map((colour, head) => {
+      const button = make("button", "", String(head));
+      button.dataset.head = head;
+      button.style.setProperty("--head", colour);
+      button.title = "click: show or hide; double click (or Shift and Enter): this one alone, again: as before";
+      return button;
+    }));
+  }
+
+  /* Click: one head on or off. Double click: this head alone; again: what was shown before. */
+  toggle(head) {
+    this.shown.has(head) ? this.shown.delete(head) : this.shown.add(head);
+    this.chosen();
+  }
+
+  isolate(head) {
+    const alone = this.shown.size === 1 && this.shown.has(head);
+    if (alone && this.before) [this.shown, this.before] = [this.before, null];
+    else if (alone) this.shown = new Set(this.data.colours.keys());
+    else [this.before, this.shown] = [new Set(this.shown), new Set([head])];
+    this.chosen();
+  }
+
+  chosen() {
+    this.choices += 1;
+    clearTimeout(this.calm);
+    this.calm = setTimeout(() => this.reportHeads({ number: this.choices, shown: [...this.shown] }), CALM);
+    this.later();
+  }
+
+  toggleLock([side, place]) {
+    this.lock = this.lock?.[0] === side && this.lock[1] === place ? null : [side, place];
+    this.number += 1;
+    this.later();
+    this.report({ number: this.number, at: this.lock });
+  }
+
+  point(at) {
+    this.hover = at;
+    this.later();
+  }
+
+  later() { this.frame ??= requestAnimationFrame(() => { this.frame = null; this.data && this.draw(); }); }
+
+  /* Every line of a head: query, key, weight. */
+  each(head, active, call) {
+    const { queries, count, values, places } = this.data, n = queries.length;
+    const [first, last] = active?.[0] === "query" ? [active[1], active[1] + 1] : [0, n];
+    for (let t = first; t < last; t++)
+      for (let i = (head * n + t) * count, end = i + count; i < end; i++)
+        if (active?.[0] !== "key" || places[i] === active[1]) call(t, places[i], values[i]);
+  }
+
+  draw() {
+    const { canvas, middle, box, data } = this, active = this.hover ?? this.lock;
+    const wide = middle.clientWidth, high = Math.min(MAX_BOX, this.high()), scale = window.devicePixelRatio || 1;
+    if (!wide) return;
+    if (canvas.width !== Math.round(wide * scale) || canvas.height !== Math.round(high * scale))
+      Object.assign(canvas, { width: Math.round(wide * scale), height: Math.round(high * scale) });
+    canvas.style.height = `${high}px`;
+    const pen = canvas.getContext("2d"), top = box.scrollTop, heads = [...this.shown].sort((a, b) => a - b);
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, wide, high);
+    let largest = 0, drawn = 0;
+    for (const head of heads) this.each(head, null, (t, s, w) => { if (w > largest) largest = w; });
+    for (const head of heads) {
+      pen.strokeStyle = data.colours[head];
+      this.each(head, active, (t, s, w) => {
+        const y = (t + 0.5) * ROW - top, v = (s + 0.5) * ROW - top, strength = w / largest;
+        if (!(strength > 0.004) || (y < 0 && v < 0) || (y > high && v > high)) return;
+        pen.globalAlpha = Math.min(1, strength);
+        pen.lineWidth = 1 + 3 * strength;
+        pen.beginPath();
+        pen.moveTo(2, y);
+        pen.bezierCurveTo(wide * 0.35, y, wide * 0.65, v, wide - 2, v);
+        pen.stroke();
+        drawn += 1;
+      });
+    }
+    pen.globalAlpha = 1;
+    this.mark(active, heads, largest);
+    this.tell(active, heads, largest, drawn);
+  }
+
+  /* The other side's tokens shaded by the weight of each shown head; the locked token pressed. */
+  mark(active, heads, largest) {
+    const { data } = this;
+    for (const [column, side] of [[this.left, "query"], [this.right, "key"]]) {
+      const shares = new Map();
+      if (active && active[0] !== side)
+        heads.forEach((head, i) => this.each(head, active, (t, s, w) => {
+          const place = side === "query" ? t : s;
+          if (!shares.has(place)) shares.set(place, heads.map(() => 0));
+          shares.get(place)[i] = w;
+        }));
+      [...column.children].forEach((button, place) => {
+        const parts = shares.get(place), n = heads.length;
+        button.style.background = parts ? `linear-gradient(90deg, ${parts.map((w, i) => {
+          const mix = `color-mix(in srgb, ${data.colours[heads[i]]} ${Math.round(60 * Math.min(1, w / (largest || 1)))}%, transparent)`;
+          return `${mix} ${(100 * i) / n}% ${(100 * (i + 1)) / n}%`;
+        }).join(", ")})` : "";
+        const locked = this.lock?.[0] === side && this.lock[1] === place;
+        if (button.getAttribute("aria-pressed") !== String(locked)) button.setAttribute("aria-pressed", locked);
+      });
+    }
+    for (const button of this.swatches.querySelectorAll("button"))
+      button.setAttribute("aria-pressed", this.shown.has(Number(button.dataset.head)));
+  }
+
+  /* What the active token looks at (or who looks at it), the strongest first; and the data-* attributes. */
+  tell(active, heads, largest, drawn) {
+    const { data, readout, root } = this;
+    readout.replaceChildren();
+    if (!heads.length) readout.append("No head is shown: click a number above.");
+    else if (!active) readout.append(`Point at a token for its row alone; a click keeps it. The strongest line is ${written(largest)}.`);
+    for (const head of active ? heads.slice(0, 4) : []) {
+      const found = [];
+      this.each(head, active, (t, s, w) => found.push([active[0] === "query" ? s : t, w]));
+      found.sort((a, b) => b[1] - a[1]);
+      const line = readout.appendChild(make("div")), chip = line.appendChild(make("span", "chip"));
+      chip.style.background = data.colours[head];
+      const name = (active[0] === "query" ? data.queries : data.keys)[active[1]];
+      line.append(`head ${head}: `, bdi(name), active[0] === "query" ? " looks at " : " is looked at by ");
+      found.slice(0, heads.length > 1 ? 3 : NAMED).forEach(([place, w], i) =>
+        line.append(i ? ", " : "", bdi((active[0] === "query" ? data.keys : data.queries)[place]), ` ${written(w)}`));
+    }
+    if (active && heads.length > 4) readout.append(make("div", "hint", `and ${heads.length - 4} more heads`));
+    if (data.count < data.keys.length) readout.append(make("div", "hint", `Only the ${data.count} strongest keys of each query are drawn.`));
+    Object.assign(root.dataset, {
+      heads: heads.join(), drawn, count: data.count, lock: this.lock ? this.lock.join() : "", hover: this.hover ? this.hover.join() : "",
+      identity: data.identity });
+    this.canvas.setAttribute("aria-label", `${data.title}: lines from ${data.queries.length} queries to ${data.keys.length} keys, ` +
+      `heads ${heads.join(", ") || "none"}`);
+  }
+}

@@ -1,0 +1,76 @@
+"""Attention as lines from query tokens to key tokens, several heads in their own colours.
+
+    lines(pack, key="att_lines", on_lock=remember)
+
+Hovering a token shows its row (or column) alone, a click locks it; a click on a head's swatch toggles the head, a double
+click isolates it and a second one restores the others. All of it happens in the browser; Python hears of a lock and,
+when the clicks have ended, of the heads that are shown.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from viz_core.figures.assets import script, style
+from viz_core.figures.attention import pack_lines
+
+Lock = tuple[str, int] | None  # ("query" or "key", the token's place)
+
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_lines",
+    html='<div class="view">\n</div>',
+    css=style("lines"),
+    js=script("lines"),
+)
+
+
+def lines(
+    weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
+    key: str, identity: str, on_lock: Callable[[Lock], None], on_heads: Callable[[tuple[int, ...]], None],
+) -> None:  # fmt: skip
+    """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
+    the run that follows another choice of heads, which may be none.
+
+    heads: those shown at first, and again whenever identity changes.
+    """
+
+    n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`: no weights in it
+
+    def report() -> None:
+        _, found = _read(st.session_state.get(key), n_queries, n_keys)
+        on_lock(found)
+
+    def report_heads() -> None:
+        _, found = _read_heads(st.session_state.get(key), n_heads)
+        if found is not None:
+            on_heads(found)
+
+    state = st.session_state.get(key)
+    echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]
+    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes)
+    _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
+
+
+def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
+    """The number of the reader's last lock and the lock itself, from what the browser sent."""
+    sent = state.get("lock") if isinstance(state, Mapping) else None
+    count, at = (sent.get("number"), sent.get("at")) if isinstance(sent, Mapping) else (None, None)
+    if not isinstance(count, int):
+        return 0, None
+    if not (isinstance(at, list) and len(at) == 2 and at[0] in ("query", "key") and isinstance(at[1], int)):
+        return count, None
+    return count, (at[0], at[1]) if 0 <= at[1] < (n_queries if at[0] == "query" else n_keys) else None
+
+
+def _read_heads(state: Any, n_heads: int) -> tuple[int, tuple[int, ...] | None]:
+    """The number of the reader's last choice of heads and the heads, from what the browser sent; None where it is no choice."""
+    sent = state.get("heads") if isinstance(state, Mapping) else None
+    count, shown = (sent.get("number"), sent.get("shown")) if isinstance(sent, Mapping) else (None, None)
+    if not isinstance(count, int):
+        return 0, None
+    if not (isinstance(shown, list) and all(type(head) is int and 0 <= head < n_heads for head in shown)):
+        return count, None
+    return count, tuple(sorted(set(shown)))

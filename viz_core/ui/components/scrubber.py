@@ -1,0 +1,58 @@
+"""The scrubber of a walk: one range input, which costs a tenth of a slider's redraw, and the title of the step, which
+as a Markdown heading would bring an anchor and an icon, made anew at each step.
+
+    scrubber("Step 3 of 113 · Inputs › target", "The ids of the target", At(3, 113), key="walk_scrubber", on_move=go_to)
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import streamlit as st
+
+from viz_core.figures.assets import script, style
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_scrubber",
+    html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n<h5></h5>\n</div>',
+    css=style("scrubber"),
+    js=script("scrubber"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Step `value` of 1..most, or between it and the next one where `here` is false; the keys of two buttons beside it."""
+
+    value: int
+    most: int
+    here: bool = True
+    previous: str = ""
+    next: str = ""
+
+
+def scrubber(label: str, title: str, at: At, *, key: str, on_move: Callable[[int], None]) -> None:
+    """Show a step; `on_move(step)` is called before the run that follows a move, a click on its buttons, or arrow keys.
+
+    However fast those come, the last step that was asked for is the one that is reported.
+    """
+
+    def report() -> None:
+        sent = _sent(st.session_state.get(key))
+        step, most = sent.get("step"), sent.get("most")
+        if type(step) is int and 1 <= step <= at.most and most == at.most:  # of another walk it would be another stage
+            on_move(step)
+
+    echo = _sent(st.session_state.get(key)).get("number")
+    data = {"label": label, "title": title, "echo": echo if type(echo) is int else 0} | asdict(at)
+    _COMPONENT(key=key, data=data, on_move_change=report)
+
+
+def counts(key: str) -> bool:
+    """Whether the script of this scrubber has begun to count: then a click on its buttons says nothing more."""
+    return bool(_sent(st.session_state.get(key)))
+
+
+def _sent(state: Any) -> Mapping[str, Any]:
+    sent = state.get("move") if isinstance(state, Mapping) else None
+    return sent if isinstance(sent, Mapping) else {}

@@ -1,0 +1,161 @@
+/* The ledger: rows made once and kept, filtered as one types. */
+
+const PAUSE = 400; // ms without a key before the filter goes into the link
+const FIRST = 4; // columns that fit beside each other on any screen but a phone's
+const GROW = { name: 1, text: 2 }; // how columns share the width that is left
+const views = new WeakMap(); // the View that lives in an element, kept across reruns
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".ledger");
+  if (!views.has(root)) views.set(root, new View(root));
+  const view = views.get(root);
+  view.send = setTriggerValue;
+  view.show(data);
+  return () => clearTimeout(view.timer);
+}
+
+const add = (parent, ...what) => parent.appendChild(make(...what));
+
+/* "B H T K" as coloured letters, what stands behind " = " as it is. */
+function writeAxes(node, text) {
+  const [letters, rest] = text.split(" = ");
+  for (const letter of letters.split(" "))
+    if (letter in THEME.axis) add(node, "span", "letter", letter).style.background = THEME.axis[letter];
+    else node.append(letter);
+  if (rest) node.append(` = ${rest}`);
+}
+
+/* "1 × 4 × 6 × 8", each size in the colour of its axis. */
+function writeShape(node, text, axes) {
+  text.split(" × ").forEach((size, i) => {
+    if (i) node.append(" × ");
+    add(node, "span", "size", size).style.setProperty("--axis", THEME.axis[axes[i]] ?? "currentColor");
+  });
+}
+
+/* A stage's name, which may break after each dot. */
+function writeName(node, text) {
+  text.split(".").forEach((part, i, parts) => {
+    node.append(i < parts.length - 1 ? `${part}.` : part);
+    if (i < parts.length - 1) add(node, "wbr");
+  });
+}
+
+const shown = (value) => (value === null ? "–" : typeof value === "number" ? value.toLocaleString("en-US") : value);
+
+const asKey = ({ text, block, part }) => [block, part, text].join("\n");
+
+class View {
+  constructor(root) {
+    this.root = root;
+    [this.text, this.block, this.part] = root.querySelectorAll(".find :is(input, select)");
+    [this.count, this.box] = [".count", ".box"].map((part) => root.querySelector(part));
+    this.pending = []; // filters on their way to the page
+    this.text.oninput = () => this.changed(PAUSE);
+    this.block.onchange = this.part.onchange = () => this.changed(0);
+    this.text.onkeydown = (event) => event.stopPropagation(); // the page's own keys
+    this.box.onclick = (event) => {
+      const name = event.target.closest("button")?.dataset.stage;
+      if (name) this.send("open", name);
+    };
+  }
+
+  get state() {
+    return { text: this.text.value, block: this.block.value, part: this.part.value };
+  }
+
+  /* The lines that are left at once, the link after a pause. */
+  changed(pause) {
+    this.filter();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.pending.push(asKey(this.state));
+      this.send("filter", this.state);
+    }, pause);
+  }
+
+  show({ table, marked, ...filter }) {
+    if (this.table !== table) this.draw(JSON.parse((this.table = table)));
+    const told = asKey(filter), answered = this.pending.lastIndexOf(told);
+    if (answered >= 0) this.pending.splice(0, answered + 1);
+    else if (told !== this.known) {
+      for (const [name, value] of Object.entries(filter)) this[name].value = value; // the page's own: a link, or Back
+      clearTimeout(this.timer);
+    }
+    [this.known, this.marked] = [told, marked];
+    this.filter();
+  }
+
+  draw({ columns, rows }) {
+    this.offer(this.block, "all blocks", rows.map((row) => row.block));
+    this.offer(this.part, "all parts", rows.map((row) => row.part));
+    const made = document.createElement("div"); // on the page only when it is whole
+    const table = add(made, "div", columns.length > FIRST ? "table wide" : "table");
+    table.setAttribute("role", "table");
+    table.style.setProperty("--columns", columns.map((c) => `minmax(${c.width}px, ${GROW[c.kind] ?? 0}fr)`).join(" "));
+    table.style.setProperty("--least", `${columns.reduce((sum, c) => sum + c.width, 0)}px`);
+    const head = add(table, "div", "row head");
+    head.setAttribute("role", "row");
+    for (const { label, kind } of columns) add(head, "div", `cell ${kind}`, label).setAttribute("role", "columnheader");
+    const body = add(table, "div", "body");
+    body.setAttribute("role", "rowgroup");
+    this.rows = rows.map((row) => this.drawRow(body, columns, row));
+    this.nothing = add(made, "div", "nothing", "No stage matches: shorten the filter, or choose all blocks and all parts.");
+    this.box.replaceChildren(...made.children);
+  }
+
+  /* The options of a select box; a choice that is still there stays chosen. */
+  offer(select, all, values) {
+    const chosen = select.value;
+    select.replaceChildren(new Option(all, "all"), ...[...new Set(values)].map((value) => new Option(value)));
+    select.value = chosen;
+    if (select.selectedIndex < 0) select.value = "all";
+  }
+
+  drawRow(body, columns, { cells, block, part, mark, was, note }) {
+    const node = add(body, "div", `row ${mark}`);
+    node.setAttribute("role", "row");
+    node.title = note;
+    const axes = cells[1].split(" ");
+    columns.forEach(({ label, kind }, i) => {
+      const cell = add(node, "div", `cell ${kind}${i < FIRST ? "" : " labelled"}`);
+      cell.setAttribute("role", "cell");
+      cell.dataset.label = label;
+      if (i in was) {
+        this.write(add(cell, "del"), kind, was[i], axes);
+        cell.append(" → ");
+      }
+      this.write(i in was ? add(cell, "ins") : cell, kind, cells[i], axes);
+    });
+    return { node, block, part, mark, text: [...cells.map(shown), block, part].join("\n").toLowerCase() };
+  }
+
+  write(node, kind, value, axes) {
+    if (kind === "name") {
+      const button = add(node, "button");
+      button.dataset.stage = value;
+      button.title = "Open in Step by step";
+      writeName(button, value);
+    } else if (kind === "axes") writeAxes(node, value);
+    else if (kind === "shape") writeShape(node, value, axes);
+    else node.append(shown(value));
+  }
+
+  /* Show the rows that have every word of the filter, in the chosen block and part. */
+  filter() {
+    const { text: typed, block: inBlock, part: ofPart } = this.state;
+    const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+    let left = 0;
+    for (const { node, block, part, mark, text } of this.rows) {
+      const fits =
+        [block, "all"].includes(inBlock) && [part, "all"].includes(ofPart) && (!this.marked || mark !== "") &&
+        words.every((word) => text.includes(word));
+      if (node.hidden === fits) node.hidden = !fits;
+      left += fits;
+    }
+    this.nothing.hidden = left > 0;
+    const all = this.rows.length;
+    this.count.textContent = left === all ? `${all} stages` : `${left} of ${all} stages`;
+    this.root.dataset.shown = left;
+  }
+}

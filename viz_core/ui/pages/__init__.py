@@ -1,0 +1,1 @@
+"""What each page shows, a module or a package a page. `pages/` has their first lines."""

@@ -1,0 +1,219 @@
+"""The Documents page: the five texts side by side, where what they print does not hold, and where each concept shows."""
+
+import html
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import fields
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from viz_core.concepts import CONCEPTS, FAULTS, Concept, Fault, Place, Verdict, places
+from viz_core.presets import PRESETS, TOPICS, Preset, Row, Status
+from viz_core.ui.shell import change, current, view_widget, write_link
+from viz_core.ui.shell.setup import RESOLVED, Setup, changes, from_link, to_link, with_preset
+
+STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+# Each look differs in shape, not in colour alone, and its word stands in it.
+STATUS_LOOK: dict[Status, tuple[str, str]] = {"stated": ("plain", ""), "repaired": ("strong", "◆ "), "assumed": ("dashed", "○ ")}
+VERDICT_LOOK: dict[Verdict, tuple[str, str]] = {
+    "cannot run": ("strong", "✕ "), "does something else": ("dashed", "≠ "), "text is mistaken": ("plain", "¶ "),
+}  # fmt: skip
+DIFFERENCES = {"all": "All", "differ": "Models differ", "words": "Only words differ", "agree": "All agree"}
+MARKS = {"differ": "≠ models differ", "words": "≈ only words differ", "agree": "= all agree"}
+
+
+# ---------------------------------------------------------------- loading a preset
+
+
+def presets() -> None:
+    """A button for each document's preset, and which one is loaded."""
+    setup = current()
+    st.markdown(loaded_words(setup))
+    with st.container(horizontal=True):
+        for name, preset in PRESETS.items():
+            here = is_loaded(setup, name) and not changes(setup)
+            st.button(f"{name} is loaded" if here else f"Load {name}", key=f"documents_load_{name}", on_click=_load, args=(name,),
+                      disabled=here, help=f"{preset.title}: {preset.summary}")  # fmt: skip
+
+
+def is_loaded(setup: Setup, name: str) -> bool:
+    """Whether the setup is this preset's, whatever has been changed since."""
+    return setup.card is None and setup.preset == name
+
+
+def loaded_words(setup: Setup) -> str:
+    """Which model is loaded now, and what of it has been changed."""
+    if setup.card is not None:
+        return f"Loaded now are trained weights, **{setup.card.title}**: none of the five. A button loads a document's own model."
+    changed = ", ".join(f"`{name}`" for name in changes(setup))
+    how = f"with {changed} changed" if changed else "as its document has it"
+    return f"Loaded now: **{PRESETS[setup.preset].title}**, {how}."
+
+
+def _load(name: str) -> None:
+    setup = with_preset(current(), name)
+    change(**{f.name: getattr(setup, f.name) for f in fields(setup)})
+
+
+# ---------------------------------------------------------------- side by side
+
+
+def _meaning(preset: Preset, row: Row) -> Hashable:
+    """What a row decides in the model: its config fields, derived values resolved."""
+    return tuple(getattr(preset.config, RESOLVED.get(name, name)) for name in TOPICS[row.topic])
+
+
+def difference(topic: str) -> str:
+    """Whether the five models differ in this topic, only what the texts say, or nothing: "differ", "words", "agree"."""
+    at = list(TOPICS).index(topic)
+    models = {_meaning(p, p.rows[at]) for p in PRESETS.values()}
+    return "differ" if len(models) > 1 else "words" if len({p.rows[at].value for p in PRESETS.values()}) > 1 else "agree"
+
+
+@st.fragment
+def side_by_side() -> None:
+    """The comparison, with its filter. A fragment: choosing rows reruns nothing else."""
+    counts = Counter(map(difference, TOPICS)) | Counter(all=len(TOPICS))
+    chosen = view_widget(st.segmented_control, "documents_rows", "Rows", required=True, label_visibility="collapsed",
+                         format_func=lambda which: f"{DIFFERENCES[which]} · {counts[which]}")  # fmt: skip
+    setup = current()
+    st.html(page_html(comparison_html(chosen, next((n for n in PRESETS if is_loaded(setup, n)), None))))
+    write_link()
+
+
+def comparison_html(chosen: str = "all", loaded: str | None = None) -> str:
+    """Eighteen topics × five documents; a click on a cell opens its reason."""
+    titles = "".join(_title(preset, preset.name == loaded) for preset in PRESETS.values())
+    lines = "".join(
+        f'<tr><th scope="row">{html.escape(topic)}<br><span class="tag plain">{MARKS[kind]}</span></th>{_cells(at)}</tr>'
+        for at, topic in enumerate(TOPICS)
+        if chosen in ("all", kind := difference(topic))
+    )
+    legend = (
+        f"{status_tag('stated')} in the text · {status_tag('repaired')} its code cannot run, or contradicts the text · "
+        f"{status_tag('assumed')} named there, not shown · <b>bold</b> unlike most · click a cell for its reason"
+    )
+    return (
+        f'<p>{legend}</p><div class="box" role="region" aria-label="The five documents side by side" tabindex="0"><table>'
+        f'<thead><tr><th scope="col">Choice</th>{titles}</tr></thead><tbody>{lines}</tbody></table></div>'
+    )
+
+
+def _title(preset: Preset, loaded: bool) -> str:
+    number, _, words = preset.title.partition(" · ")
+    under = f'{html.escape(words)}{"<br><b>loaded now</b>" if loaded else ""}'
+    return f'<th scope="col"{" class=loaded" if loaded else ""}><b>{number}</b><br><span class="tag plain wrap">{under}</span></th>'
+
+
+def _cells(at: int) -> str:
+    """One row's five cells; bold where a document stands against at least three."""
+    rows = [p.rows[at] for p in PRESETS.values()]
+    said = [_meaning(p, r) if difference(r.topic) == "differ" else r.value for p, r in zip(PRESETS.values(), rows, strict=True)]
+    (usual, times), *_ = Counter(said).most_common(1)
+    return "".join(
+        f'<td{" class=odd" if times >= 3 and what != usual else ""}><details><summary title="{html.escape(row.why)}">'
+        f"<b>{html.escape(row.value)}</b> {status_tag(row.status)}</summary><p>{html.escape(row.why)}</p></details></td>"
+        for row, what in zip(rows, said, strict=True)
+    )
+
+
+def status_tag(status: Status) -> str:
+    """Stated, repaired or assumed, as a look and a word."""
+    return _tag(*STATUS_LOOK[status], status)
+
+
+def _tag(look: str, sign: str, word: str) -> str:
+    return f'<span class="tag {look}">{sign}{word}</span>'
+
+
+# ---------------------------------------------------------------- what does not hold, and what is explained
+
+
+def faults() -> None:
+    """The section of what is printed and does not hold."""
+    st.subheader("Where the printed code does not do what its text says", anchor=False)
+    st.html(page_html(faults_html(_unfolded())))
+
+
+def concepts() -> None:
+    """The section of every concept and example."""
+    st.subheader("What each text explains, and where to see it", anchor=False)
+    st.markdown(f"**{len(list(places()))} rows**, here and above, open a page. A link opens, in this tab, the very state that its "
+                "row describes; Back returns here.")  # fmt: skip
+    st.html(page_html(concepts_html(_unfolded())))
+
+
+def _unfolded() -> str:
+    """The document whose rows are open at first: the one that is loaded, or the first."""
+    return next((name for name in PRESETS if is_loaded(current(), name)), next(iter(PRESETS)))
+
+
+def faults_html(unfolded: str = "") -> str:
+    """By document: what is printed, in which way it does not hold, what happens here instead, and a link to it."""
+    return "".join(_group(name, [_fault(f) for f in FAULTS if f.document == name], name == unfolded) for name in PRESETS)
+
+
+def concepts_html(unfolded: str = "") -> str:
+    """By document: each concept, a link to where it shows, and what to look at there."""
+    return "".join(_group(name, [_concept(c) for c in CONCEPTS if c.document == name], name == unfolded) for name in PRESETS)
+
+
+def _group(document: str, rows: Sequence[str], unfolded: bool) -> str:
+    title = f'{html.escape(PRESETS[document].title)} <span class="quiet">({len(rows)})</span>'
+    body = "".join(rows) or '<p class="quiet">None found.</p>'
+    return f'<details class="group"{" open" if unfolded else ""}><summary>{title}</summary><div class="rows">{body}</div></details>'
+
+
+def _fault(fault: Fault) -> str:
+    verdict = _tag(*VERDICT_LOOK[fault.verdict], fault.verdict)
+    where = f" {_link(fault.document, fault.place)}: {html.escape(fault.place.look)}" if fault.place else ""
+    return (
+        f'<div class="row fault"><div>{html.escape(fault.printed)}</div><div>{verdict}</div>'
+        f"<div>{html.escape(fault.instead)}{where}</div></div>"
+    )
+
+
+def _concept(concept: Concept) -> str:
+    return (
+        f'<div class="row"><div>{html.escape(concept.text)}</div><div>{_link(concept.document, concept.place, concept.text)}</div>'
+        f'<div class="quiet">{html.escape(concept.place.look)}</div></div>'
+    )
+
+
+def _link(document: str, place: Place, about: str = "") -> str:
+    label = html.escape(f"Open {title_of(place.page)}: {about or place.look}")
+    return f'<a href="{html.escape(address(document, place))}" aria-label="{label}">{html.escape(title_of(place.page))}</a>'
+
+
+def title_of(page: str) -> str:
+    """A page's title in the navigation: its file's name, unless it has one of its own."""
+    return {"norms": "Pre- and Post-LN"}.get(page, page.replace("_", " ").capitalize())
+
+
+def setup_of(document: str, place: Place) -> tuple[Setup, Sequence[tuple[str, str]]]:
+    """The setup that a place promises, and the faults of its link: there must be none."""
+    return from_link({"preset": document} | dict(place.state))
+
+
+def address(document: str, place: Place) -> str:
+    """The link that opens a place, relative to any page: the one function that writes such links."""
+    query = _query(document, tuple(place.state.items()))
+    return ("./" if place.page == "home" else place.page) + (f"?{query}" if query else "")
+
+
+@lru_cache(maxsize=256)
+def _query(document: str, state: tuple[tuple[str, str], ...]) -> str:
+    """What differs from an empty link; kept, since what an empty link opens stays while the app runs."""
+    return urlencode(to_link(from_link({"preset": document} | dict(state))[0])[0])
+
+
+def page_html(body: str) -> str:
+    """HTML with this page's look around it, in the theme's colours."""
+    colours = "; ".join(
+        f"--{name}: light-dark({st.get_option(f'theme.light.{option}')}, {st.get_option(f'theme.dark.{option}')})"
+        for name, option in (("paper", "backgroundColor"), ("link", "primaryColor"))
+    )
+    return f'<style>{STYLE}</style><div class="docs" style="{colours}">{body}</div>'

@@ -1,0 +1,161 @@
+"""The parts of the home page."""
+
+import html
+from collections import Counter
+from itertools import groupby
+
+import streamlit as st
+
+from viz_core.analysis.summary import predictions
+from viz_core.capture import Capture
+from viz_core.figures.alignment import attention_truth
+from viz_core.figures.architecture import architecture
+from viz_core.figures.predictions import next_words
+from viz_core.figures.steps import original_index, stage_panel
+from viz_core.presets import PRESETS, Preset, Status
+from viz_core.text import SPECIALS, visible, words_of
+from viz_core.ui.components.diagram import diagram
+from viz_core.ui.controls import inside, keep, picking
+from viz_core.ui.escape import code, escaped
+from viz_core.ui.pages.steps.inspector import inspect_cell
+from viz_core.ui.shell import Lab, change, fold, set_choice, view, widget
+from viz_core.ui.shell.setup import changes
+from viz_core.weights.card import Card
+
+NOISE = "The weights are untrained, so this is noise; it is still exactly what the model computes."
+LEARNED = "The weights are trained: a long bar is a word that the model has learned to expect here."
+CHANGED = "The weights are trained, but not with the switches as they are now: a long bar need not be a word that they learned."
+MAX_SPLIT = 4  # words of several tokens that are named
+GROUNDS: dict[Status, str] = {"repaired": "the printed code cannot run or contradicts the text", "assumed": "named but not shown"}
+
+
+def drawing(capture: Capture) -> None:
+    """The architecture with the shapes of this run; a click opens the stage."""
+    st.subheader("The model, with the shapes of this run", anchor=False)
+    st.caption("Read from top to bottom. Click a box to open its numbers in Step by step.")
+    if clicked := diagram(architecture([capture.stage(n) for n in capture]), key="home_map"):
+        change(stage=clicked)
+        st.switch_page("pages/step_by_step.py")
+
+
+def tokens(lab: Lab, capture: Capture) -> int:
+    """The tokens with their ids, padding shown; returns the selected sentence."""
+    st.subheader("Your words become numbers", anchor=False)
+    sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
+    n_items = capture.n_sentences
+    item = min(lab.setup.item, n_items - 1)
+    if n_items > 1:
+        widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
+               format_func=lambda i: str(i + 1))  # fmt: skip
+    names = [f"ids.{side}" for side in sides]
+    pick = picking([stage_panel(capture, name, item) for name in names], "home_ids")
+    if pick is not None:
+        stage = capture.stage(names[pick.panel])
+        inspect_cell(lab, stage.name, original_index(stage, pick.row, pick.col, item, 0))
+    st.caption(f"Each token is looked up by its id.{_added(lab, capture, sides, item)}{_pieces(lab, capture, sides, item)}")
+    return item
+
+
+def _added(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
+    """Which tokens of this sentence nobody typed."""
+    own = {token for side in sides for token in (*SPECIALS[:3], *lab.tokenizers[side].read("")[0])}
+    found = dict.fromkeys(token for side in sides for token in capture.tokens(side)[item] if token in own)
+    if not found:
+        return ""
+    *first, last = map(escaped, found)
+    return f" {', '.join(first)}{' and ' * bool(first)}{last} {'is' if not first else 'are'} added to what is typed."
+
+
+def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
+    """Which words are several tokens, a few of them by name."""
+    split = []
+    for side in sides:
+        row = capture.tokens(side)[item]
+        words = words_of(lab.tokenizers[side], row)
+        for number, pairs in groupby(zip(words.of, row, strict=True), key=lambda pair: pair[0]):
+            if len(pieces := [token for _, token in pairs]) > 1:
+                split.append(f"{code(words.texts[number])} is {' '.join(map(code, pieces))}")
+    split = list(dict.fromkeys(split))
+    return f" A word may be several tokens: {'; '.join(split[:MAX_SPLIT])}{'; …' * (len(split) > MAX_SPLIT)}." if split else ""
+
+
+def next_word(lab: Lab, capture: Capture, item: int) -> None:
+    """The top predictions after a chosen token, called noise where the weights are untrained."""
+    st.subheader("What the model would say next", anchor=False)
+    if "probs" not in capture:
+        remedy = "choose other weights" if lab.setup.card else "turn on 'Vocabulary logits' among all switches"
+        st.info(f"This encoder has no vocabulary logits, so it predicts no word: {remedy}.")
+        return
+    side = "target" if lab.config.has_decoder else "source"
+    found, row = predictions(capture, item), capture.tokens(side)[item]
+    st.caption(NOISE if lab.setup.card is None else CHANGED if changes(lab.setup) else LEARNED)
+    last = len(found) - 1
+    begin = last if lab.setup.card is None else len(found) // 2  # a trained model is surest, and dullest, at the end
+    at = inside("home_after", "Token", last) if view("home_after") >= 0 else begin
+    if last:
+        widget(st.select_slider, "home_after", "After the token", at, keep, options=range(last + 1),
+               format_func=lambda i: f"{i} · {visible(row[i])}")  # fmt: skip
+    shown = found[at]
+    names = [lab.word(side, i) for i in shown.ids]
+    st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))
+
+
+DOORS = (
+    ("step_by_step", "Step by step: every tensor, from id to loss", ":material/footprint:"),
+    ("attention", "Attention: where each head looks", ":material/hub:"),
+    ("masks", "Masks: who may look at whom", ":material/grid_on:"),
+    ("positions", "Positions: how order becomes visible", ":material/waves:"),
+    ("norms", "Pre- and Post-LN: why the LayerNorm moved", ":material/balance:"),
+    ("shapes", "Shapes: what every tensor costs", ":material/straighten:"),
+    ("documents", "Documents: five texts side by side", ":material/menu_book:"),
+)
+
+
+def doors() -> None:
+    """The way to every other page."""
+    st.subheader("Doors", anchor=False)
+    for page, label, icon in DOORS:
+        st.page_link(f"pages/{page}.py", label=label, icon=icon)
+
+
+def origin(lab: Lab) -> None:
+    """Where the model comes from: the card of trained weights, or the rows of the preset's document."""
+    st.subheader("Where this model comes from", anchor=False)
+    if lab.setup.card is None:
+        _preset_rows(lab)
+    else:
+        _card(lab.setup.card)
+
+
+def _card(card: Card) -> None:
+    """What the weights were trained on, how well they do, and sentences to try."""
+    st.markdown(f"Trained weights: **{escaped(card.title)}**.")
+    facts = ((html.escape(name), html.escape(str(fact))) for name, fact in card.about.items())
+    lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
+    st.html(f'<div style="display:grid;gap:4px">{lines}</div>{attention_truth(card.measures)}')
+    if card.examples:
+        st.markdown("Sentences to try")
+        with st.container(horizontal=True):
+            for i, (source, target) in enumerate(card.examples):
+                texts = {"source": source, "target": target}
+                st.button(escaped(source or target), key=f"home_example_{i}", on_click=change, kwargs=texts, wrap=True)
+
+
+def _preset_rows(lab: Lab) -> None:
+    """What the preset's document states, and what had to be repaired or assumed."""
+    preset = PRESETS[lab.setup.preset]
+    st.markdown(f"Preset **{preset.title}**. {preset.summary} {_grounds(preset)}")
+    choices = fold("home_choices", "All choices, each with its ground")
+    if choices.open:
+        rows = [{"choice": r.topic, "here": r.value, "ground": r.status, "why": r.why} for r in preset.rows]
+        choices.table(rows)
+
+
+def _grounds(preset: Preset) -> str:
+    """How many of a preset's choices its text states, and what became of the others."""
+    counts = Counter(r.status for r in preset.rows)
+    if counts["stated"] == len(preset.rows):
+        return f"The text states all {len(preset.rows)} choices."
+    fewer = {status: n for status in GROUNDS if (n := counts[status])}
+    others = [f"{n} {'is' if n == 1 else 'are'} {status} ({GROUNDS[status]})" for status, n in fewer.items()]
+    return f"Of {len(preset.rows)} choices the text states {counts['stated']}; {' and '.join(others)}."

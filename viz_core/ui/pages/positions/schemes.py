@@ -1,0 +1,391 @@
+"""The Positions page on the typed sentence: the three parts of the sum, and the five schemes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.positions import (
+    Reach,
+    alibi_decay,
+    alibi_slopes,
+    angles,
+    cosines,
+    expected_length,
+    magnitude,
+    norms,
+    reach,
+    rms,
+    rope_closed_form,
+    rope_scores,
+    spread_along_diagonals,
+    waves,
+)  # fmt: skip
+from viz_core.capture import Capture
+from viz_core.config import Init, Position
+from viz_core.figures.attention import number as rounded
+from viz_core.figures.clock import number, plane_clocks
+from viz_core.figures.panels import Panel
+from viz_core.figures.positions import (
+    added_panel,
+    attention_panels,
+    bias_panel,
+    decay_figure,
+    magnitudes_figure,
+    matrix_panel,
+    rope_panel,
+    sentence_panels,
+    slopes_figure,
+    table_panel,
+    turned_panel,
+)  # fmt: skip
+from viz_core.text import shorten, visible
+from viz_core.ui.components.clock import clock
+from viz_core.ui.controls import chart, dark, picking
+from viz_core.ui.pages.positions.sentence import (
+    TITLES,
+    Words,
+    choose_item,
+    choose_word,
+    key_of,
+    loaded,
+    not_as_trained,
+    nothing_typed,
+    said,
+    tell_cut,
+    typed,
+)  # fmt: skip
+from viz_core.ui.shell import Lab, set_choice, set_view, view, view_widget, widget
+from viz_core.weights.card import Card
+from viz_core.weights.catalogue import catalogue
+
+if TYPE_CHECKING:
+    from viz_core.experiments.word_order import Scheme
+
+FEW_WORDS = 16  # three matrices fit beside each other
+ROPE_POSITIONS = 100  # how far the slider of RoPE's planes goes
+ROPE_TABLE = 8  # positions of the table of scores
+MOST_ROWS = 200  # of a learned table whose rows are compared
+ENTERS: dict[Position, str] = {
+    "sinusoidal": "added to the input: a fixed wave for each feature",
+    "learned": "added to the input: a row of a table for each position, which training fills",
+    "rope": "queries and keys are turned, in each self-attention",
+    "alibi": "added to the scores, in each self-attention: −m · distance",
+    "none": "nowhere",
+}
+LEARNED = "translator-learned"  # the shipped weights with a trained table
+
+
+# ---------------------------------------------------------------- the sentence
+
+
+def _head(lab: Lab) -> int:
+    """The selected head; a choice where there are several."""
+    if lab.config.n_heads > 1:
+        widget(st.segmented_control, "attn_head", "Head", lab.setup.attn_head, set_choice, options=range(lab.config.n_heads),
+               required=True)  # fmt: skip
+    return lab.setup.attn_head
+
+
+def sentence(lab: Lab) -> None:
+    """Embedding, position and their sum for the typed tokens, and how large each part is."""
+    capture = lab.capture
+    if capture is None:
+        nothing_typed()
+        return
+    c = lab.config
+    sides = [side for side in ("source", "target") if f"ids.{side}" in capture]
+    with st.container(horizontal=True):
+        side = view_widget(st.segmented_control, "pos_side", "Side", options=sides, required=True) if len(sides) > 1 else sides[0]
+        item = choose_item(capture, lab)
+        scale = view_widget(st.segmented_control, "pos_scale", "Embedding × √d_model", required=True,
+                            format_func={"model": f"As in the model ({'with' if c.scale_embedding else 'without'})",
+                                         "with": "With", "without": "Without"}.get)  # fmt: skip
+    stack = "encoder" if side == "source" else "decoder"
+    scaled = c.scale_embedding if scale == "model" else scale == "with"
+    content = capture[f"{stack}.tok_embed"][item] * (np.sqrt(c.d_model) if scaled else 1.0)
+    added = capture[f"{stack}.pos_embed"][0] if f"{stack}.pos_embed" in capture else None
+    own = scaled == c.scale_embedding
+    total = capture[f"{stack}.embed"][item] if own else content + (0 if added is None else added)
+    tokens = [visible(t) for t in capture.tokens(side)[item]]
+    parts = [(f"Token embedding{' × √d_model' if scaled else ''}", content)]
+    if added is not None:
+        parts.append((f"+ position · {c.position}", added))
+    parts.append(("= the sum, which a LayerNorm reads" if c.norm_embedding else "= what enters the first layer", total))
+    if added is None:
+        st.info(f"This model adds no positions to the input ({TITLES[c.position]}): where they enter is drawn under Five schemes.")
+    rows = " The position rows are the same for every sentence; the sum is all that the model gets." if added is not None else ""
+    st.markdown(f"**All in one colour range,** so that you see which part is loud.{rows}")
+    ends = reach(*(x for _, x in parts))
+    picking(sentence_panels(parts, tokens, ends.most), "pos_parts")
+    _tell_beyond(ends)
+    if c.n_segments:
+        st.caption(f"This model also adds a segment row, which is {'' if own else 'not '}in the sum drawn here.")
+    _magnitudes(lab, capture, side, item, added)
+
+
+def _tell_beyond(ends: Reach) -> None:
+    if ends.beyond:
+        st.caption(f"Colours end at ±{number(ends.most)}, four times the root mean square, for a few numbers are far larger "
+                   f"(up to {number(ends.largest)}): they have the end's colour, and the pointer reads them.")  # fmt: skip
+
+
+def _magnitudes(lab: Lab, capture: Capture, side: str, item: int, added: np.ndarray | None) -> None:
+    """This model's rows, and the same rows as N(0, 1) and as Xavier would draw them for this vocabulary."""
+    from viz_core.ui.shell.cache import cached_result
+
+    c, ids = lab.config, capture[f"ids.{side}"][item]
+    stack, pad = ("encoder", c.source_pad_id) if side == "source" else ("decoder", c.target_pad_id)
+    real = ids != pad
+    if not real.any():
+        return
+    position = waves(len(ids), c.d_model, c.position_base)[real] if added is None else added[real]
+    vocabulary = c.source_vocab_size if side == "source" else c.target_vocab_size
+    drawn: dict[str, Init] = {"N(0, 1) rows": "torch", f"Xavier, {vocabulary:,} words": "xavier_uniform"}
+    own = f"this model ({'× √d_model' if c.scale_embedding else 'not scaled'})"
+    found = [magnitude(own, capture[f"{stack}.tok_embed"][item][real])]
+    loud = loudness(found[0].scaled if c.scale_embedding else found[0].plain, rms(norms(position)))
+    for name, init in drawn.items():
+        key = (c, lab.setup.seed, init, side, ids[real].tobytes())
+        rows = cached_result("embedding rows", key, partial(_rows, lab, init, side, ids[real]))
+        found.append(magnitude(name, rows))
+    chart(magnitudes_figure(found, rms(norms(position)), c.d_model, dark()), "pos_magnitudes")
+    lengths = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
+    told = "; ".join(f"{name} {number(x)}, times √d_model {number(x * c.d_model**0.5)}" for name, x in lengths.items())
+    whose = "" if added is not None else " The positions are the sinusoidal ones that this model could add."
+    n = int(real.sum())
+    st.caption(f"Measured on your {n} token{'s' * (n > 1)}. Expected lengths: {told}. {loud}{whose}")
+
+
+def loudness(word: float, place: float) -> str:
+    """Which of the two parts of this model's sum is longer, and how many times."""
+    if not word or not place:
+        return "One of the two parts has no length here."
+    times = max(word / place, place / word)
+    if times < 1.05:
+        return "Here both parts of the sum are about as long."
+    return f"Here the {'word' if word > place else 'position'} is {number(times)} times as long as the other part of the sum."
+
+
+def _rows(lab: Lab, init: Init, side: str, ids: np.ndarray) -> np.ndarray:
+    from viz_core.experiments.word_order import embedding_rows
+
+    return embedding_rows(replace(lab.config, init=init), lab.setup.seed, side, ids.tolist())
+
+
+# ---------------------------------------------------------------- the five schemes
+
+
+def five_schemes(lab: Lab) -> None:
+    """One head's attention under every scheme, weights held fixed; then one scheme in detail."""
+    from viz_core.experiments.word_order import schemes
+    from viz_core.ui.shell.cache import cached_result
+
+    if lab.capture is None:
+        nothing_typed()
+        return
+    words = typed(lab, lab.capture)
+    if not words.ids:
+        nothing_typed()
+        return
+    choose_item(lab.capture, lab)
+    head = _head(lab)
+    found = cached_result("schemes", key_of(lab, words.ids), lambda: schemes(lab.model(), words.ids, lab.setup.seed))
+    masked = _future(len(words.ids)) if _causal(lab) else None
+    st.markdown(f"**The same sentence, the same weights, five schemes:** attention in layer 0, head {head}. Only what the model "
+                "knows of positions differs; below each map is what the scheme brings in.")  # fmt: skip
+    _side_by_side(lab, found, words, head, masked)
+    tell_cut(words)
+    not_as_trained(lab)
+    scheme = view_widget(st.segmented_control, "pos_scheme", "One scheme in detail", required=True, format_func=TITLES.get)
+    chosen = next(s for s in found if s.position == scheme)
+    if chosen.problem:
+        st.info(said(chosen.problem))
+    else:
+        DETAILS[scheme](lab, chosen, words, head)
+
+
+def _side_by_side(lab: Lab, found: Sequence["Scheme"], words: Words, head: int, masked: np.ndarray | None) -> None:
+    """Each scheme: where it enters, its effect on one head, and its picture."""
+    ready = [s for s in found if s.weights is not None]
+    maps = attention_panels([(TITLES[s.position], s.weights[head]) for s in ready if s.weights is not None], words.tokens, masked)
+    attention = dict(zip((s.position for s in ready), maps, strict=True))
+    abreast = 3 if len(words.ids) <= FEW_WORDS else 2
+    for i in range(0, len(found), abreast):
+        for place, s in zip(st.columns(abreast, gap="medium"), found[i : i + abreast], strict=False):
+            with place:
+                st.markdown(f"**{TITLES[s.position]}:** {ENTERS[s.position]}. {_effect(s, found[-1], head)}")
+                if s.position in attention:
+                    panels = [attention[s.position], *_picture(lab, s, words, head, masked)]
+                    picking(panels, f"pos_attention_{s.position}")
+
+
+def _effect(s: "Scheme", none: "Scheme", head: int) -> str:
+    """What the scheme changes in this head, in one sentence; or why it cannot be had."""
+    if s.weights is None or none.weights is None:
+        return said(s.problem)
+    if s is none:
+        return "No position enters; the changes of the others are counted from here."
+    return f"Largest change of a weight: **{rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2)}**."
+
+
+def _picture(lab: Lab, s: "Scheme", words: Words, head: int, masked: np.ndarray | None) -> list[Panel]:
+    """What a scheme brings in, drawn for these words."""
+    title = TITLES[s.position]
+    if s.pos_embed is not None:
+        return [added_panel(title, s.pos_embed, words.tokens, reach(s.pos_embed).most)]
+    if s.q_rot is not None:
+        return [turned_panel(title, angles(len(words.ids), s.q_rot.shape[-1], lab.config.position_base), words.tokens)]
+    if s.bias is not None:
+        return [bias_panel(s.bias[head], words.tokens, f"{title}: added to the scores", masked)]
+    return []
+
+
+def _causal(lab: Lab) -> bool:
+    """Whether the first stack works under a causal mask."""
+    return lab.config.is_causal and not lab.config.has_cross_attention
+
+
+def _future(n: int) -> np.ndarray:
+    """True where a causal mask forbids, [T, T]."""
+    return np.triu(np.ones((n, n), dtype=bool), 1)
+
+
+def _sinusoidal(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+    assert s.pos_embed is not None
+    st.markdown("**A fixed wave for each feature is added to the word's vector** before the first layer. Nothing is learned, and "
+                "every position is different. Waves, Matrix, Clock and Similarity take it apart.")  # fmt: skip
+    rows = sentence_panels([("The rows added to your tokens", s.pos_embed)], words.tokens, reach(s.pos_embed).most)
+    picking(rows, "pos_detail")
+
+
+def _learned(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+    assert s.pos_embed is not None
+    rows = _learned_table(lab)
+    if lab.config.position == "learned" and lab.setup.card is not None:
+        st.markdown("**A trained row for each position is added to the word's vector.** What was learned shows in the similarity: "
+                    f"{alikeness(rows)} A row that training never reached stays noise.")  # fmt: skip
+        _learned_pictures(rows, "")
+        return
+    st.markdown("**A row for each position is added to the word's vector, and training has to fill it.** This table is "
+                "untrained: noise, and its matrix knows no distance yet.")  # fmt: skip
+    _learned_pictures(rows, "untrained ")
+    if (card := catalogue().get(LEARNED)) is not None:
+        trained = _table_of(card)
+        st.markdown(f"**The same after training,** in the weights *{card.title}*: {alikeness(trained)} The rows that no sentence "
+                    "reached have stayed noise.")  # fmt: skip
+        _learned_pictures(trained, "trained ")
+
+
+def alikeness(rows: np.ndarray) -> str:
+    """Whether rows [N, D] of neighbouring positions are more alike than rows half the table apart."""
+    n = min(len(rows), MOST_ROWS)
+    if n < 3:
+        return "the table is too short to compare neighbours with others."
+    near, far = _near_and_far(cosines(rows[:n]))
+    return f"neighbours are {'more' if near > far else 'no more'} alike than rows {n // 2} apart."
+
+
+def _near_and_far(alike: np.ndarray) -> tuple[float, float]:
+    """The mean cosine of neighbours and of rows half a table apart, from alike [N, N]."""
+    return float(np.mean(np.diagonal(alike, 1))), float(np.mean(np.diagonal(alike, len(alike) // 2)))
+
+
+def _learned_pictures(rows: np.ndarray, which: str) -> None:
+    """A table beside the cosines of its rows, and two means of them. which: "trained " or "untrained ", or nothing."""
+    n = min(len(rows), MOST_ROWS)
+    alike = cosines(rows[:n])
+    title = f"Cosine of row p and row q, the first {n} rows" if n < len(rows) else "Cosine of row p and row q"
+    ends = reach(rows)
+    picking([table_panel(rows, title=f"The {which}table: {len(rows):,} rows × {rows.shape[1]} features", most=ends.most),
+              matrix_panel(title, alike)], f"pos_detail_{which.strip() or 'own'}")  # fmt: skip
+    _tell_beyond(ends)
+    if n > 2:
+        near, far = _near_and_far(alike)
+        st.markdown(f"Mean cosine of neighbours: **{_signed(near)}**; of rows {n // 2} apart: **{_signed(far)}**. "
+                    f"The table ends after {len(rows):,} rows: there is no row for a later word.")  # fmt: skip
+
+
+def _signed(x: float) -> str:
+    return f"{x:.3f}".replace("-", "−")
+
+
+def _learned_table(lab: Lab) -> np.ndarray:
+    """The model's own learned table, or the one that an untrained model of this config and seed has."""
+    stack = "encoder" if lab.config.has_encoder else "decoder"
+    if lab.config.position == "learned":
+        return lab.parameter(f"{stack}.pos_embedding.weight")
+    from viz_core.experiments.word_order import drawn_table
+
+    return drawn_table(lab.config, lab.setup.seed, stack, "pos_embedding", lab.config.max_len).numpy()
+
+
+def _table_of(card: Card) -> np.ndarray:
+    """The trained table of shipped weights."""
+    table: np.ndarray = loaded(card).get_parameter("encoder.pos_embedding.weight").detach().numpy()
+    return table
+
+
+def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+    assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
+    last, base = len(words.ids) - 1, lab.config.position_base
+    st.markdown("**Each pair of features of a query or key is a hand, turned by its position.** Move both words along: each hand "
+                "turns, the angle between them stays, and so does their score.")  # fmt: skip
+    with st.container(horizontal=True):
+        m = choose_word("pos_query", "Query of", words, last)
+        n = choose_word("pos_key", "Key of", words, 0)
+    q, k = s.q[head, m].astype(float), s.k[head, n].astype(float)
+    distance = m - n
+    names = (f"query of {shorten(words.tokens[m])} at {{p}}", f"key of {shorten(words.tokens[n])} at {{s}}")
+    planes = plane_clocks(q, k, distance, ROPE_POSITIONS, base, names)
+    at = max(planes.first, min(view("pos_at"), planes.last))
+    clock(planes, at, key="pos_planes", on_move=lambda p: set_view(pos_at=min(p, 4999)))
+    score = float(rope_closed_form(q, k, np.array(distance), base))
+    scores = rope_scores(q, k, ROPE_TABLE, base)
+    st.markdown(f"$q \\cdot k$ of these two words, {abs(distance)} apart: **{rounded(score, 6)}** by the closed form, "
+                f"**{rounded(_model_score(s, head, m, n), 6)}** in the model. Below the same two vectors stand at every pair of "
+                "positions: each diagonal holds one number.")  # fmt: skip
+    picking([rope_panel(scores)], "pos_detail")
+    kept = max(float(np.abs(norms(a) - norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
+    st.markdown(f"Largest spread along a diagonal: **{rounded(spread_along_diagonals(scores), 2)}**. Turning keeps every length: "
+                f"the norms of your tokens' queries and keys change by **{rounded(kept, 2)}** at most. Both are "
+                "rounding.")  # fmt: skip
+
+
+def _model_score(s: "Scheme", head: int, m: int, n: int) -> float:
+    """⟨q_rot, k_rot⟩ of the model's own turned vectors."""
+    assert s.q_rot is not None and s.k_rot is not None
+    return float(s.q_rot[head, m].astype(float) @ s.k_rot[head, n].astype(float))
+
+
+def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+    assert s.bias is not None
+    n = len(words.ids)
+    slopes = alibi_slopes(lab.config.n_heads)
+    st.markdown("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the nearer it is held. "
+                "Nothing is added to the words, and nothing is learned.")  # fmt: skip
+    if not _causal(lab):
+        st.info("The paper has ALiBi in decoders, which see only back. Here this stack sees both ways, so the penalty is "
+                "−m · |i − j|: an extension.")  # fmt: skip
+    left, right = st.columns(2, gap="medium")
+    with left:
+        chart(slopes_figure(slopes, head, dark()), "pos_slopes")
+    with right:
+        chart(decay_figure([alibi_decay(float(m), max(n - 1, 20)) for m in slopes], head, dark()), "pos_decay")
+    masked = _future(n) if _causal(lab) else None
+    bias = bias_panel(s.bias[head], words.tokens, f"The bias of head {head}", masked)
+    picking([bias], "pos_detail")
+    st.caption(f"Head {head}: m = {slopes[head]:.6g}. The curves are what a causal head would do if all words matched equally "
+               "well: a geometric series. Both pictures have the heads' colours.")  # fmt: skip
+
+
+def _none(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+    st.markdown("**Nothing says where a word stands.** Without a mask the model is blind to order: shuffle the words and its "
+                "outputs are shuffled with them, nothing else. A causal mask tells it a little, for the first word sees one word "
+                "and the last sees all. Experiments measures both.")  # fmt: skip
+
+
+DETAILS: dict[Position, Any] = {"sinusoidal": _sinusoidal, "learned": _learned, "rope": _rope, "alibi": _alibi, "none": _none}

@@ -1,0 +1,285 @@
+"""The Positions page: the waves and what follows from them. One section is drawn at a time, and the link says which."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.positions import (
+    columns,
+    paired,
+    profiles,
+    shift_matrix,
+    shift_residual,
+    similarity,
+    term,
+    wavelengths,
+    waves,
+)  # fmt: skip
+from viz_core.figures.attention import number as rounded
+from viz_core.figures.clock import number, wave_clocks
+from viz_core.figures.positions import (
+    WINDOW,
+    matrix_panel,
+    profile_curves,
+    shift_panel,
+    table_panel,
+    term_formula,
+    wavelengths_curves,
+    waves_figure,
+    window_panel,
+)  # fmt: skip
+from viz_core.ui.components.canvas import Pick
+from viz_core.ui.components.clock import clock
+from viz_core.ui.components.curves import curves
+from viz_core.ui.controls import bounded, chart, dark, inside, picking
+from viz_core.ui.pages.positions.schemes import five_schemes, sentence
+from viz_core.ui.pages.positions.word_order import experiments
+from viz_core.ui.shell import Lab, present, set_view, view, view_widget, write_link
+
+LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 21, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+BASES = ("10", "100", "1000", "10000", "100000", "1000000")
+DOCUMENT_001 = {"pos_length": 100, "pos_width": 20, "pos_base": "10000", "pos_dims": (4, 5, 6, 7)}
+MOST_CURVES = 12
+MOST_SQUARE = 200  # positions in a similarity matrix
+LEFT_RIGHT = (5, 2)
+PICTURE_FORMULA = (10, 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The page's own sinusoidal table; it may differ from the model's."""
+
+    length: int
+    d_model: int
+    base: float
+
+
+@st.fragment
+def positions() -> None:
+    """The whole page below its title. A fragment: a change of view reruns this alone, not the sidebar and the frame."""
+    lab = present()
+    section = view_widget(st.segmented_control, "pos_section", "Section", required=True, label_visibility="collapsed",
+                          format_func=lambda s: SECTIONS[s][0])  # fmt: skip
+    SECTIONS[section][1](lab)
+    write_link()
+
+
+# ---------------------------------------------------------------- controls
+
+
+def _table(lab: Lab, abreast: bool = False) -> Table:
+    """The sliders of the page's table, and the two buttons that set them; abreast: beside each other where there is room."""
+    c = lab.config
+    length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _text(c.position_base)
+    model = {"pos_length": length, "pos_width": width, "pos_base": own_base}
+    places = st.columns(3, gap="medium") if abreast else [st.container() for _ in range(3)]
+    with places[0]:
+        _slider("pos_length", "Positions", LENGTHS, length)
+    with places[1]:
+        _slider("pos_width", "d_model", WIDTHS, width)
+    with places[2]:
+        bases = sorted({*BASES, own_base}, key=float)
+        base = view_widget(st.select_slider, "pos_base", "Base", options=bases)
+    with st.container(horizontal=True):
+        st.button("As in the model", key="pos_model", on_click=set_view, kwargs=model,
+                  help="The max_len, d_model and position base of the sidebar's model.")  # fmt: skip
+        st.button("As in document 001", key="pos_001", on_click=set_view, kwargs=DOCUMENT_001,
+                  help="Its own plot: d_model 20, 100 positions, dimensions 4 to 7.")  # fmt: skip
+    return Table(view("pos_length"), view("pos_width"), float(base))
+
+
+def _text(base: float) -> str:
+    return f"{base:.10g}"
+
+
+def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
+    """A slider over a few stops, the model's own value and the present one among them."""
+    view_widget(st.select_slider, name, label, options=sorted({*stops, own, view(name)}))
+
+
+# ---------------------------------------------------------------- waves
+
+
+def _waves(lab: Lab) -> None:
+    left, right = st.columns(PICTURE_FORMULA, gap="medium")
+    with left:
+        st.markdown("**Look at one position, a vertical line:** no other position has the same values on all curves.")
+        picture = st.container()
+        d_model = view("pos_width")
+        dims = view_widget(st.multiselect, "pos_dims", "Dimensions", options=range(d_model), max_selections=MOST_CURVES)
+        t = _table(lab, abreast=True)
+    dims = dims[:MOST_CURVES]
+    with right:
+        at = bounded(st.slider, "pos_at", "Position in the formula", t.length - 1)
+    if not dims:
+        with picture:
+            st.info(f"No dimension is chosen: add one from 0 to {d_model - 1} below.")
+        return
+    terms = [term(at, dim, t.d_model, t.base) for dim in dims]
+    with picture:
+        chart(waves_figure(columns(dims, t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves")
+    with right:
+        st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
+        lengths = dict.fromkeys((x.dim // 2, number(x.wavelength)) for x in terms)
+        st.markdown("Wavelength: " + ", ".join(f"dims {2 * i} and {2 * i + 1}: **{x}** positions" for i, x in lengths) + ". "
+                    "Both dimensions of a pair share one; the next pair is slower.")  # fmt: skip
+
+
+# ---------------------------------------------------------------- the matrix
+
+
+def _matrix(lab: Lab) -> None:
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        t = _table(lab)
+    lengths = wavelengths(t.d_model, t.base).tolist()
+    overview = table_panel(waves(t.length, t.d_model, t.base), lengths)
+    windowed = t.length > 100 or t.d_model > 64
+
+    def picked(pick: Pick) -> None:
+        """A click brings the window there."""
+        set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
+
+    with left:
+        st.markdown(f"**A row is a position, a column a frequency.** {_turns(lengths)}"
+                    + (" Click a cell to bring the window there." if windowed else ""))  # fmt: skip
+        pick = picking([overview], "pos_table", on_pick=picked)
+        if overview.note:
+            st.caption("This overview is pooled, by as much as its legend says: a cell drawn is the value of largest size in its "
+                       "block, and the pointer reads where that is. The window below is not pooled.")  # fmt: skip
+        if pick is not None and not windowed:
+            st.text(_cell(t, pick.row, pick.col))
+        if windowed:
+            _window(t)
+        n = _tokens(lab)
+        span, of = (n - 1, f"your {n} token{'s' * (n > 1)}") if n else (t.length - 1, f"{t.length:,} positions")
+        curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
+        st.caption("A pair whose wave does not finish one turn within the sentence points another way at every word; "
+                   "the fast ones tell neighbours apart.")  # fmt: skip
+
+
+def _turns(lengths: Sequence[float]) -> str:
+    """How fast the first and the last columns of the table turn."""
+    if len(lengths) < 3:
+        return f"Every column turns once in {number(lengths[0])} positions."
+    return (f"The first columns turn once in {number(lengths[0])} positions, the last ones once in {number(lengths[-1])}: like the "
+            "digits of a counter with its ones at the left.")  # fmt: skip
+
+
+@st.fragment
+def _window(t: Table) -> None:
+    """A few rows and columns with every number. A fragment: to move the window leaves the large table alone."""
+    rows, cols = min(WINDOW[0], t.length), min(WINDOW[1], t.d_model)
+    with st.container(horizontal=True):
+        row = bounded(st.number_input, "pos_row", "The window's first position", t.length - rows)
+        col = bounded(st.number_input, "pos_col", "The window's first dimension", t.d_model - cols)
+    cells = waves(rows, t.d_model, t.base, start=row)[:, col : col + cols]
+    panel = window_panel(cells, row, col, wavelengths(t.d_model, t.base).tolist())
+    pick = picking([panel], "pos_window")
+    if pick is not None:
+        st.text(_cell(t, row + pick.row, col + pick.col))
+    write_link()
+
+
+def _cell(t: Table, position: int, dim: int) -> str:
+    """One number of the table with its formula, to twelve digits."""
+    x = term(position, dim, t.d_model, t.base)
+    return f"PE({position}, {dim}) = {x.function}({position} / {_text(t.base)}^({x.exponent}/{t.d_model})) = {x.value:.12g}"
+
+
+def _tokens(lab: Lab) -> int:
+    """Tokens of the longest side that was typed; 0 where there is no run."""
+    if lab.capture is None:
+        return 0
+    return max(lab.capture[f"ids.{s}"].shape[1] for s in ("source", "target") if f"ids.{s}" in lab.capture)
+
+
+# ---------------------------------------------------------------- clock hands
+
+
+def _clock(lab: Lab) -> None:
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        t = _table(lab)
+        k = view_widget(st.slider, "pos_k", "Shift k", help="How many positions later the dashed hand is.")
+    with left:
+        if t.d_model < 2:
+            st.info("d_model 1 is one sine without its cosine, so there is no hand to draw: choose 2 or more.")
+            return
+        at = inside("pos_at", "Position", t.length - 1)
+        lengths = wavelengths(t.d_model, t.base)
+        last = f", the last one in {number(float(lengths[2 * (t.d_model // 2) - 1]))}" if t.d_model > 3 else ""
+        st.markdown(f"**Each (sin, cos) pair is a hand.** Drag the position: the first hand goes round in "
+                    f"{number(float(lengths[0]))} positions{last}. "
+                    "The angle between both hands of a clock stays the same, wherever you are.")  # fmt: skip
+        clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
+        st.subheader(f"Shifting by {k} is turning by $M_{{{k}}}$", anchor=False)
+        st.markdown(_shift_formula(t, k))
+        residual = rounded(shift_residual(k, t.length, t.d_model, t.base), 2)
+        single = t.d_model - 1
+        odd = "" if paired(t.d_model) > single else f" Dimension {single} has no cosine beside it, so no matrix shifts it."
+        st.markdown(f"Largest $|PE(p+{k}) - M_{{{k}}}\\,PE(p)|$ over all {t.length:,} positions: **{residual}**, which is "
+                    f"rounding. One matrix, the same for every $p$, leads {k} positions on: a head can learn it.{odd}")  # fmt: skip
+        picking([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift")
+
+
+def _shift_formula(t: Table, k: int) -> str:
+    """The block of the first chosen pair, with its numbers."""
+    pair = next((dim // 2 for dim in view("pos_dims") if dim // 2 < t.d_model // 2), 0)
+    m = shift_matrix(k, t.d_model, t.base)[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2]
+    block = r" \\ ".join(f"{a:.4f} & {b:.4f}" for a, b in m)
+    return (
+        rf"$$\begin{{pmatrix}} PE(p+{k},\,{2 * pair}) \\ PE(p+{k},\,{2 * pair + 1}) \end{{pmatrix}} = "
+        rf"\begin{{pmatrix}} {block} \end{{pmatrix}} "
+        rf"\begin{{pmatrix}} PE(p,\,{2 * pair}) \\ PE(p,\,{2 * pair + 1}) \end{{pmatrix}}$$"
+    )
+
+
+# ---------------------------------------------------------------- similarity
+
+
+def _similarity(lab: Lab) -> None:
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        t = _table(lab)
+        n = min(MOST_SQUARE, t.length)
+        first = bounded(st.number_input, "pos_row", "The matrix's first position", t.length - n)
+    even = t.d_model % 2 == 0
+    found = profiles(list(dict.fromkeys((0, t.length // 2, t.length - 1))), t.length, t.d_model, t.base)
+    with left:
+        if even or t.length == 1:
+            st.markdown("**Every diagonal has one colour:** how alike two positions are depends on how far apart they are, and on "
+                        "nothing else.")  # fmt: skip
+        else:
+            st.markdown(f"**The diagonals are not of one colour each:** d_model {t.d_model} is odd, so its last dimension is a "
+                        "sine without its cosine.")  # fmt: skip
+        whole = f"positions {first:,} to {first + n - 1:,} of {t.length:,}" if n < t.length else f"{n:,} positions"
+        square = similarity(waves(n, t.d_model, t.base, start=first))
+        picking([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], "pos_similarity")
+        curves(profile_curves(found, t.d_model), "pos_profile")
+        worst = rounded(max(p.residual for p in found), 2)
+        pairs = t.d_model // 2
+        terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)
+        terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not even)
+        formula = rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$"
+        if even:
+            st.markdown(f"{formula}\n\nLargest difference between the measured points and the closed form: **{worst}**, which is "
+                        f"rounding. At distance 0 it is $d/2$ = {found[0].expected[0]:g}, the squared length of every "
+                        "row.")  # fmt: skip
+        else:
+            st.markdown(f"{formula}\n\nThe part of dimension {t.d_model - 1} depends on where the two are. The points miss the "
+                        f"closed form of the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")  # fmt: skip
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {
+    "waves": ("Waves", _waves),
+    "matrix": ("Matrix", _matrix),
+    "clock": ("Clock", _clock),
+    "similarity": ("Similarity", _similarity),
+    "sentence": ("Your sentence", sentence),
+    "schemes": ("Five schemes", five_schemes),
+    "experiments": ("Experiments", experiments),
+}

@@ -1,0 +1,287 @@
+"""The Positions page's experiments with word order, each with one button and a measured verdict."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_core.config import Position
+from viz_core.figures.attention import number as rounded
+from viz_core.figures.positions import layers_figure, longer_figure, moved_panels
+from viz_core.text import Vocabulary
+from viz_core.ui.controls import chart, dark, picking, table
+from viz_core.ui.escape import code
+from viz_core.ui.escape import words as safe_words
+from viz_core.ui.pages.positions.sentence import (
+    TITLES,
+    Words,
+    as_words,
+    choose_item,
+    choose_word,
+    key_of,
+    loaded,
+    minus,
+    not_as_trained,
+    nothing_typed,
+    said,
+    tell_cut,
+    tell_unknown,
+    typed,
+)  # fmt: skip
+from viz_core.ui.shell import Lab, set_view, view, view_widget
+from viz_core.ui.shell.setup import VIEW, sentences
+from viz_core.weights.card import Card
+from viz_core.weights.catalogue import catalogue
+
+if TYPE_CHECKING:
+    from viz_core.experiments.length_extrapolation import Longer
+    from viz_core.experiments.word_order import Reordering
+
+BUTTONS = {"swap": "Swap two words", "shuffle": "Shuffle", "prepend": "Prepend a word", "past": "Go past the table",
+           "longer": "Go on longer than trained"}  # fmt: skip
+SECONDS = 4.0  # that three models need to read all held-out sentences, roughly
+
+
+def experiments(lab: Lab) -> None:
+    """Four things to do to a sentence, each measured under the five schemes; and what trained weights do with longer texts."""
+    chosen = view("pos_experiment")
+    with st.container(horizontal=True):
+        for name, label in BUTTONS.items():
+            st.button(label, key=f"pos_do_{name}", type="primary" if name == chosen else "secondary", on_click=set_view,
+                      kwargs={"pos_experiment": name})  # fmt: skip
+    if chosen == "longer":
+        _longer(lab)
+        return
+    words = _chosen_sentence(lab)
+    if not words.ids:
+        nothing_typed()
+        return
+    st.markdown(f"The {'encoder' if lab.config.has_encoder else 'decoder'} reads: {' '.join(map(code, words.tokens))}")
+    tell_cut(words)
+    try:
+        EXPERIMENTS[chosen](lab, words)
+    except ValueError as error:
+        st.info(said(str(error)))
+        return
+    not_as_trained(lab)
+
+
+def _chosen_sentence(lab: Lab) -> Words:
+    """The typed sentence, or one of the documents' that these weights can read."""
+    tokenizer = lab.tokenizers["source" if lab.config.has_encoder else "target"]
+    offered = VIEW["pos_sentence"].options or ()
+    known = [s for s in offered if s == "yours" or not tokenizer.unknown(s)]
+    which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=known, required=True,
+                        format_func=lambda s: "Your sentence" if s == "yours" else s)  # fmt: skip
+    if strangers := [s for s in offered if s not in known]:
+        st.caption(f"These weights do not know every word of {', '.join(strangers)}. An untrained model reads any: choose one "
+                   "under Model.")  # fmt: skip
+    if which != "yours":
+        return as_words(*tokenizer.read(which))
+    if lab.capture is None:
+        return Words((), ())
+    choose_item(lab.capture, lab)
+    return typed(lab, lab.capture)
+
+
+def _swap(lab: Lab, words: Words) -> None:
+    from viz_core.experiments.word_order import swap
+
+    n = len(words.ids)
+    if n < 2:
+        raise ValueError("One token has only one order: type a second word.")
+    own = _added(lab)
+    spelt = [i for i in range(n) if any(map(str.isalnum, words.tokens[i])) and words.ids[i] not in own]  # no full stop, no [CLS]
+    places = spelt if len(spelt) > 1 else list(range(n))
+    first = places[0 if len(places) < 4 else 1]
+    other = next((i for i in places[::-1] if words.ids[i] != words.ids[first]), places[-1])
+    with st.container(horizontal=True):
+        a = choose_word("pos_a", "Swap", words, first)
+        b = choose_word("pos_b", "with", words, other)
+    if a == b:
+        raise ValueError("A word cannot change places with itself: choose two different ones.")
+    _reordered(lab, words, swap(n, a, b))
+
+
+def _added(lab: Lab) -> set[int]:
+    """Ids that these weights' tokenizer puts around every sentence, such as [CLS] and [SEP]."""
+    return set(lab.tokenizers["source" if lab.config.has_encoder else "target"].read("")[1])
+
+
+def _shuffle(lab: Lab, words: Words) -> None:
+    from viz_core.experiments.word_order import shuffle
+
+    draw = view("pos_draw")
+    st.button("Shuffle again", key="pos_again", on_click=set_view, kwargs={"pos_draw": (draw + 1) % 1000})
+    _reordered(lab, words, shuffle(len(words.ids), draw))
+
+
+def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
+    from viz_core.experiments.word_order import ROUNDING, reorder
+    from viz_core.ui.shell.cache import cached_result
+
+    result: Reordering = cached_result(
+        "reorder", key_of(lab, words.ids, order), lambda: reorder(lab.model(), words.ids, order, lab.setup.seed)
+    )
+    st.markdown(f"and then: {' '.join(code(words.tokens[i]) for i in order)}")
+    st.success(said(result.verdict))
+    rows = []
+    for r in result.rows:
+        if r.problem:
+            rows.append([TITLES[r.position], r.problem, ""])
+            continue
+        rows.append([TITLES[r.position], _permuted(r.free, r.merely_permuted), _permuted(r.causal, r.causal_merely_permuted)])
+    table(["Scheme", "Largest difference, no mask", "The same, causal mask alone"], rows)
+    size = max((r.size for r in result.rows if not r.problem), default=0.0)
+    st.caption(minus("The largest difference between the outputs for the new order, put back into the first order, and those for "
+                      f"the first order. Outputs reach {size:.2g}, so up to {ROUNDING * size:.0e} is float32's rounding: merely "
+                      "permuted. Below: by how much of its length each word's output changed."))  # fmt: skip
+    tried = [r for r in result.rows if not r.problem]
+    moved = [(TITLES[r.position], r.moved, r.moved_causal) for r in tried if r.moved is not None and r.moved_causal is not None]
+    if moved:
+        picking(moved_panels(moved, words.tokens), "pos_moved")
+
+
+def _permuted(difference: float, merely: bool) -> str:
+    return f"{rounded(difference, 2)} · {'merely permuted' if merely else 'order is seen'}"
+
+
+def _prepend(lab: Lab, words: Words) -> None:
+    from viz_core.experiments.word_order import ROUNDING, SCHEMES, prepend
+    from viz_core.ui.shell.cache import cached_result
+
+    side = "source" if lab.config.has_encoder else "target"
+    text = view_widget(st.text_input, "pos_front", "Put in front")
+    own = _added(lab)
+    read = [(t, i) for t, i in zip(*lab.tokenizers[side].read(text), strict=True) if i not in own]
+    front = as_words([t for t, _ in read], [i for _, i in read])
+    tell_unknown(lab, side, text)
+    if not front.ids:
+        raise ValueError("There is no word to put in front: type one.")
+    result = cached_result(
+        "prepend", key_of(lab, words.ids, front.ids), lambda: prepend(lab.model(), words.ids, front.ids, lab.setup.seed)
+    )
+    st.markdown(f"and then: {' '.join(map(code, (*front.tokens, *words.tokens)))}")
+    st.success(said(result.verdict))
+    rows = []
+    for r in result.rows:
+        if r.problem or not r.changes:
+            rows.append([TITLES[r.position], r.problem or "this model has no layer", ""])
+            continue
+        deeper = ", ".join(rounded(x, 2) for x in r.changes[1:]) or "–"
+        rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {'the same' if r.unchanged else 'moved'}", deeper])
+    table(["Scheme", "Layer 0", "Deeper layers"], rows)
+    st.caption("The largest move of a score, as a share of its layer's largest one. A score is q·k ÷ √d_k with ALiBi's bias, "
+               "before the mask, of the same two words before and after.")  # fmt: skip
+    lines = [(TITLES[r.position], SCHEMES.index(r.position), r.changes) for r in result.rows if r.changes]
+    if lines:
+        chart(layers_figure(lines, ROUNDING, dark()), "pos_layers")
+
+
+def _past(lab: Lab, words: Words) -> None:
+    from viz_core.experiments.word_order import past_the_table
+    from viz_core.ui.shell.cache import cached_result
+
+    result = cached_result("past", key_of(lab, words.ids), lambda: past_the_table(lab.model(), words.ids, lab.setup.seed))
+    st.markdown(f"The table has **{result.max_len:,}** rows (max\\_len). The sentence is repeated until it is one token longer.")
+    st.success(said(result.verdict))
+    rows = []
+    for r in result.rows:
+        answer = r.answer or "read to the end, " + ("every output a number" if r.finite else "some outputs no numbers")
+        rows.append([TITLES[r.position], f"{r.tokens:,}", answer])
+    table(["Scheme", "Tokens given", "What the model answers"], rows)
+    if len({r.tokens for r in result.rows}) > 1:
+        st.caption("The schemes without a table have no end to pass, so fewer tokens show it.")
+    st.caption("The waves have a formula, so a longer table only goes on where the shorter one ended: raise max_len in the "
+               "sidebar. A learned table has nothing to go on with. What trained weights make of places that they never met is "
+               "measured under *Go on longer than trained*.")  # fmt: skip
+
+
+# ---------------------------------------------------------------- longer than trained
+
+
+WAYS = {"moved": "Begin the same sentences later", "row": "Several sentences in a row"}
+
+
+def _longer(lab: Lab) -> None:
+    """Three shipped translators at places that their training never reached; the sidebar's model plays no part."""
+    from viz_core.experiments.length_extrapolation import CHECKPOINTS, LEARNT, READ, longer, longer_verdict
+    from viz_core.experiments.word_order import SCHEMES
+    from viz_core.ui.shell.cache import cached_result
+
+    cards = {position: catalogue()[name] for position, name in CHECKPOINTS.items()}
+    vocabulary = _vocabulary(cards["sinusoidal"])
+    way = view_widget(st.segmented_control, "pos_way", "How to leave what was trained", required=True, format_func=WAYS.get)
+    if way == "moved":
+        step = view_widget(st.select_slider, "pos_moved", "Places later")
+    else:
+        step = view_widget(st.select_slider, "pos_row_of", "Sentences in a row")
+    found: Longer = cached_result(
+        "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
+    )
+    st.markdown(f"Three trained translators, alike but for their positions, read {READ} held-out sentences of their grammar. "
+                f"In training every sentence began at place 0; the longest of the first {LEARNT:,} has {found.trained} "
+                "tokens.")  # fmt: skip
+    st.success(said(longer_verdict(found, step)))
+    curves = []
+    for position, scores in found.scores.items():
+        refused = " (its table ends)" if any(score.problem for score in scores) else ""
+        places = found.steps if way == "moved" else [score.tokens for score in scores]
+        curves.append((TITLES[position] + refused, SCHEMES.index(position), places, [score.share for score in scores]))
+    at = step if way == "moved" else found.at("none", step).tokens
+    axis = "place of the first word" if way == "moved" else "tokens of the longest text"
+    chart(longer_figure(curves, found.trained, axis, at, dark()), "pos_longer")
+    _longer_table(found, cards, step)
+    if way == "moved":
+        _longer_sentence(lab, cards, vocabulary, step)
+
+
+def _vocabulary(card: Card) -> dict[str, Vocabulary]:
+    """The words of a shipped translator."""
+    return {side: words for side, words in card.tokenizers().items() if isinstance(words, Vocabulary)}
+
+
+def _longer_table(found: "Longer", cards: dict[Position, Card], step: int) -> None:
+    """For each scheme what is left at the chosen step; no weights here were trained with two of them."""
+    first = found.steps[0]
+    before, now = ("At place 0", f"{step} places later") if found.way == "moved" else ("One sentence", f"{step} in a row")
+    rows = []
+    for position, title in TITLES.items():
+        if position not in cards:
+            rows.append([title, "no trained weights here; see Prepend a word for what moves", "–", "–"])
+            continue
+        score = found.at(position, step)
+        shown = f"{found.at(position, first).share:.1%}", score.problem or f"{score.share:.1%}"
+        rows.append([title, cards[position].title, *shown])
+    table(["Scheme", "Weights", before, now], rows)
+
+
+def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str, Vocabulary], step: int) -> None:
+    """What the three write for the typed sentence, at place 0 and begun later."""
+    from viz_core.experiments.length_extrapolation import translated
+    from viz_core.ui.shell.cache import cached_result
+
+    source, target, _ = sentences(lab.setup)
+    lines = source or target
+    if not lines:
+        return
+    text = lines[min(lab.setup.item, len(lines) - 1)]
+    words = as_words(*vocabulary["source"].read(text))
+    st.markdown(f"**Your sentence:** {' '.join(map(code, words.tokens))}")
+    tell_cut(words)
+    if strangers := [word for word, _ in vocabulary["source"].unknown(text)]:
+        st.caption(f"These weights do not know {safe_words(strangers)}: all of them are read as \\<unk>.")
+
+    def written(position: Position, places: int) -> str:
+        def make() -> str:
+            try:
+                return " ".join(translated(loaded(cards[position]), vocabulary, words.ids, places))
+            except ValueError as error:
+                return str(error)
+
+        return cached_result("translated", (cards[position].name, words.ids, places), make)
+
+    table(["Scheme", "Written at place 0", f"Written {step} places later"],
+          [[TITLES[p], written(p, 0), written(p, step)] for p in cards])  # fmt: skip
+
+
+EXPERIMENTS = {"swap": _swap, "shuffle": _shuffle, "prepend": _prepend, "past": _past}

@@ -1,0 +1,447 @@
+"""Shapes: the ledger of every tensor, what a change of size changes, and what the model costs."""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+import streamlit as st
+
+from viz_core.analysis.counts import Parameter
+from viz_core.analysis.shapes import (
+    Amount,
+    Growth,
+    Line,
+    by_block,
+    changed,
+    gone,
+    growth,
+    layer_costs,
+    ledger,
+    statistics,
+    total,
+    with_statistics,
+)  # fmt: skip
+from viz_core.config import TransformerConfig
+from viz_core.figures import shapes as figures
+from viz_core.limits import megabytes
+from viz_core.stages import LIBRARIES
+from viz_core.ui.components.table import Cell, Filter, Head, Kind, Mark, Row, as_text, ledger_table
+from viz_core.ui.controls import chart
+from viz_core.ui.escape import code, few
+from viz_core.ui.shell import (
+    Lab,
+    change,
+    current,
+    lab_of,
+    present,
+    set_view,
+    view,
+    view_widget,
+    write_link,
+)
+from viz_core.ui.shell.setup import CONTROLS, Setup, changes, editable, packed_size, unpacked_size, with_field, with_view
+from viz_core.ui.shell.state import ADOPTED, SETTLE, SETUP
+from viz_core.weights.card import UNTRAINED
+
+Size = tuple[TransformerConfig, int, int, int]  # what a ledger follows from: config, sentences, source and target tokens
+
+SEEN = "shapes_seen"  # in the session: the last size that was shown, the same as a link says it, and what it was marked against
+ALL = "all"
+AMOUNTS: dict[str, Amount] = {"parameters": "parameters", "FLOPs": "flops", "bytes": "nbytes"}  # what a line adds up to
+LENGTHS = tuple(2**i for i in range(18))  # tokens: from one to 131,072, which is past any model's context here
+MOST_NAMED = 4  # settings that are named one by one where many have changed
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the ledger: its heading, how it is drawn, its least width, its cell; and the choice that shows it."""
+
+    label: str
+    kind: Kind
+    width: int
+    cell: Callable[[Line], Cell]
+    choice: str = ""  # "" is always shown, ALL only in the CSV
+    measure: Callable[[Line], object] | None = None  # what a change of size may change
+
+
+def _sizes(shape: Sequence[object]) -> str:
+    return " × ".join(map(str, shape)) or "a single number"
+
+
+def _made_by(line: Line) -> str:
+    """ "W^Q w_q.weight 32 × 32, b^Q w_q.bias 32": symbol, torch's name below the module, shape."""
+
+    def one(p: Parameter) -> str:
+        name = p.name.removeprefix(f"{line.stage.prefix}." if line.stage.prefix and not p.tied else "")
+        return f"{p.symbol} {name} {_sizes(p.shape)}" + (" (tied: counted there)" if p.tied else "")
+
+    return ", ".join(map(one, line.made_by)) or "–"
+
+
+def _sequence_first(line: Line) -> str:
+    """ "T B D = 6 × 1 × 32", the layout of document 001."""
+    axes = line.sequence_first
+    if axes is None:
+        return "–"
+    length = dict(zip(line.stage.axes, line.shape, strict=True))
+    return f"{' '.join(axes)} = {_sizes([length[a] for a in axes])}"
+
+
+def _statistic(name: str) -> Callable[[Line], Cell]:
+    return lambda line: None if line.statistics is None else getattr(line.statistics, name)
+
+
+def _alias(library: str) -> Callable[[Line], Cell]:
+    return lambda line: line.stage.aliases[library]
+
+
+COLUMNS = (
+    Column("name", "name", 200, lambda line: line.name),
+    Column("axes", "axes", 118, lambda line: " ".join(line.stage.axes) or "–", measure=lambda line: line.stage.axes),
+    Column("shape", "shape", 140, lambda line: _sizes(line.shape), measure=lambda line: line.shape),
+    Column("what it is", "text", 180, lambda line: line.stage.meaning),
+    Column("block", "text", 140, lambda line: line.stage.block, ALL),
+    Column("part", "text", 110, lambda line: line.part, ALL),
+    Column("symbolic shape", "text", 210, lambda line: _sizes(line.symbolic), "symbolic shape"),
+    Column("cells", "number", 110, lambda line: math.prod(line.shape), "symbolic shape", lambda line: line.shape),
+    Column("dtype", "text", 80, lambda line: line.stage.dtype, "dtype"),
+    Column("parameters", "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
+    Column("made by", "text", 240, _made_by, "parameters", lambda line: line.made_by),
+    Column("FLOPs", "number", 130, lambda line: line.flops, "FLOPs", lambda line: line.flops),
+    Column("bytes", "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
+    *(Column(name, "number", 100, _statistic(name), "statistics") for name in ("min", "mean", "max", "std")),
+    *(Column(label, "number", 90, _statistic(name), ALL)
+      for label, name in (("masked", "n_masked"), ("infinite", "n_infinite"), ("NaN", "n_nan"))),
+    *(Column(library, "text", 230, _alias(library), library) for library in LIBRARIES),
+    Column("sequence-first (001)", "axes", 210, _sequence_first, "sequence-first"),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- what the page is about
+
+
+def size_of(lab: Lab) -> Size | None:
+    """What the ledger follows from; also where the run is too large to happen. None where there is nothing to read."""
+    if lab.batch is None:
+        return None
+    shapes = {side: ids.shape for side, ids in lab.batch.ids.items()}
+    first = next(iter(shapes.values()))
+    return lab.config, first[0], shapes.get("source", (0, 0))[1], shapes.get("target", (0, 0))[1]
+
+
+def remember() -> None:
+    """Keep the size that is shown. A later change is marked against it, and the mark is part of that change's link."""
+    st.session_state.setdefault(SETTLE, {})["shapes"] = settle
+    settle()
+
+
+def settle() -> None:
+    """Where the size has changed since it was last shown, mark that; but a link says by itself what is marked."""
+    setup = current()
+    if (size := size_of(lab_of(setup))) is None:
+        return
+    last, link, marked = st.session_state.get(SEEN, (size, "", ""))
+    if size != last and setup.view("shapes_before") == marked and not st.session_state[ADOPTED]:
+        st.session_state[SETUP] = setup = with_view(setup, shapes_before=link)
+    st.session_state[SEEN] = size, packed_size(setup, size[1:]), setup.view("shapes_before")
+
+
+def marked_against() -> tuple[Size | None, str]:
+    """The size that changes are marked against, or why the link's is none. None and "" where nothing is to be marked."""
+    try:
+        return unpacked_size(view("shapes_before")) if view("shapes_before") else None, ""
+    except ValueError as error:
+        return None, str(error)
+
+
+# ---------------------------------------------------------------- the ledger
+
+
+@st.fragment
+def table() -> None:
+    """The ledger with its filters. A fragment: a change reruns this alone."""
+    lab = present()
+    size = size_of(lab)
+    if size is None:
+        return
+    lines, (before, _) = ledger(*size), marked_against()
+    chosen = view("shapes_columns")
+    text = _planned(size, before, chosen)
+    if "statistics" in chosen:
+        text = table_text(_measured(lab, lines), marks_of(before, lines), chosen)
+        if lab.capture is None:
+            st.info("Statistics need a run, and this one is too large to happen.")
+    opened = ledger_table(
+        text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
+        on_filter=lambda f: set_view(shapes_filter=f.text, shapes_block=f.block, shapes_part=f.part),
+        on_open=lambda name: change(stage=name),
+    )  # fmt: skip
+    view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            "All of it as CSV", partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
+            icon=":material/download:", on_click="ignore", help="Every stage with every column.",
+        )  # fmt: skip
+        view_widget(st.toggle, "shapes_marked", "Only what changed", disabled=before is None)
+    write_link()
+    if opened:
+        st.switch_page("pages/step_by_step.py")
+
+
+def _filter(lines: Sequence[Line]) -> Filter:
+    """The link's filter; a block or part that this model lacks is named, and all are shown."""
+    offered: dict[str, set[str]] = {"block": {line.stage.block for line in lines}, "part": {line.part for line in lines}}
+    found = {name: view(f"shapes_{name}") for name in offered}
+    for name, value in found.items():
+        if value not in {ALL, *offered[name]}:
+            st.info(f"This model has no {name} {code(value)}: all are shown.")
+            found[name] = ALL
+    return Filter(view("shapes_filter"), **found)
+
+
+@lru_cache(maxsize=8)
+def _planned(size: Size, before: Size | None, chosen: tuple[str, ...]) -> str:
+    """The table as the browser reads it, without the numbers of a run."""
+    return table_text(ledger(*size), marks_of(before, ledger(*size)), chosen)
+
+
+def marks_of(before: Size | None, lines: Sequence[Line]) -> dict[str, Line | None]:
+    """The lines that are others than before, as they were."""
+    return {} if before is None else changed(ledger(*before), lines)
+
+
+def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: Sequence[str]) -> str:
+    """The first four columns and the chosen ones of every line, changes marked."""
+    columns = [c for c in COLUMNS if not c.choice or c.choice in chosen]
+    rows = [_row(line, columns, line.name in marks, marks.get(line.name)) for line in lines]
+    return as_text([Head(c.label, c.kind, c.width) for c in columns], rows)
+
+
+def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None) -> Row:
+    cells = [_drawn(c.cell(line)) for c in columns]
+    old: dict[int, Cell] = {}
+    if was is not None:
+        old = {i: _drawn(c.cell(was)) for i, c in enumerate(columns) if c.measure and c.measure(was) != c.measure(line)}
+    mark: Mark = "" if not marked else "new" if was is None else "changed" if was.shape != line.shape else "cost"
+    return Row(cells, line.stage.block, line.part, mark, old, _note(line, was) if marked else "")
+
+
+def _note(line: Line, was: Line | None) -> str:
+    """What a mark means, also where the column that changed is not shown."""
+    if was is None:
+        return "This stage is new."
+    amounts = (
+        ("shape", _sizes(was.shape), _sizes(line.shape)),
+        *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for name, key in AMOUNTS.items()),
+    )
+    return "\n".join(f"{name} {a} → {b}" for name, a, b in amounts if a != b)
+
+
+def _drawn(cell: Cell) -> Cell:
+    """Numbers of a run to six digits; None is drawn as a dash."""
+    if isinstance(cell, float):
+        return f"{cell:.6g}" if math.isfinite(cell) else None
+    return cell
+
+
+def _measured(lab: Lab, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """The lines with the statistics of the run, where there is one."""
+    if lab.capture is None or lab.batch is None:
+        return lines
+    from viz_core.ui.shell.cache import cached_result, run_key
+
+    capture, s = lab.capture, lab.setup
+    key = run_key(s.weights, s.config, lab.batch, s.seed, s.device)
+    return with_statistics(lines, cached_result("ledger statistics", key, lambda: statistics(capture)))
+
+
+def csv_file(setup: Setup) -> bytes:
+    """The ledger of a setup with the statistics of its run; asked for outside of any session, and kept as long as one."""
+    lab = lab_of(setup)
+    size = size_of(lab)
+    if size is None:
+        raise ValueError("There is nothing to read in this setup: type a sentence.")
+    return as_csv(_measured(lab, ledger(*size)))
+
+
+def as_csv(lines: Sequence[Line]) -> bytes:
+    """Every column of every line; with the mark by which a spreadsheet knows UTF-8."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([c.label for c in COLUMNS])
+    writer.writerows([c.cell(line) for c in COLUMNS] for line in lines)
+    return text.getvalue().encode("utf-8-sig")
+
+
+def file_name(setup: Setup) -> str:
+    """ "shapes_000_qk_dim=8.csv": the model and what differs from it."""
+    settings = changes(setup) | ({"seed": setup.seed} if setup.seed else {})
+    base = setup.preset if setup.card is None else setup.weights
+    parts = [base, *(f"{name}={value}" for name, value in settings.items())]
+    return f"shapes_{re.sub(r'[^a-zA-Z0-9_=.+-]', '-', '_'.join(parts))[:120]}.csv"
+
+
+# ---------------------------------------------------------------- changing a size
+
+
+def changing(size: Size) -> None:
+    """A button that changes one size, and what the last change of any size changed."""
+    config, (before, problem) = size[0], marked_against()
+    less = narrower(config)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        trained = not editable(current(), "qk_dim")
+        st.button(
+            f"Try qk_dim {config.qk_width} → {less}", icon=":material/compress:", on_click=_narrow, args=(less,), key="shapes_try",
+            disabled=less == config.qk_width,
+            help="Narrower queries and keys: what changes is marked."
+            + (" Trained weights fix every size, so the weights will be untrained." if trained else ""),
+        )  # fmt: skip
+        st.button("Clear the marks", icon=":material/ink_eraser:", on_click=set_view,
+                  kwargs={"shapes_before": ""}, disabled=before is None, key="shapes_clear")  # fmt: skip
+    if problem:
+        written = f"shapes_before={view('shapes_before')}"
+        st.warning(f"The link says {code(written)}, which {problem}; nothing is marked.")
+    if before is not None:
+        st.markdown(difference(before, size))
+
+
+def narrower(config: TransformerConfig) -> int:
+    """A quarter of qk_dim that still splits into the heads, in pairs where RoPE turns them."""
+    least = 2 if config.position == "rope" else 1
+    return config.n_heads * max(least, config.d_k // 4 // least * least)
+
+
+def _narrow(qk_dim: int) -> None:
+    setup = current()
+    if not editable(setup, "qk_dim"):
+        setup = replace(setup, weights=UNTRAINED)
+    new, _ = with_field(setup, "qk_dim", qk_dim)
+    change(weights=new.weights, config=new.config)
+
+
+def difference(before: Size, after: Size) -> str:
+    """What was changed, and what followed: how many tensors, parameters, FLOPs, bytes."""
+    old, new = ledger(*before), ledger(*after)
+    marks, lost = changed(old, new), gone(old, new)
+    shapes = {line.name: line.shape for line in new}
+    reshaped = sum(was is not None and was.shape != shapes[name] for name, was in marks.items())
+    fresh = sum(was is None for was in marks.values())
+    counts = [f"{reshaped} of {len(new)} tensors have another shape"]
+    others = ((len(marks) - reshaped - fresh, "cost something else at the same shape"), (fresh, "are new"), (len(lost), "are gone"))
+    counts += [f"{n} {what}" for n, what in others if n]
+    sums = [
+        f"{name} {total(old, amount):,} → {total(new, amount):,}"
+        for name, amount in AMOUNTS.items()
+        if total(old, amount) != total(new, amount)
+    ]
+    said = _settings(before, after)
+    return f"**{few(said, MOST_NAMED) or 'Nothing that has a size'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
+
+
+def _settings(before: Size, after: Size) -> list[str]:
+    """ "qk_dim 32 → 8": each setting that differs, lengths last."""
+    old, new = before[0], after[0]
+    found = [
+        f"{c.field} {c.value(old)} → {c.value(new)}"
+        for c in CONTROLS
+        if c.value(old) != c.value(new) and (c.when(old) or c.when(new))
+    ]
+    lengths = zip(("sentences", "source tokens", "target tokens"), before[1:], after[1:], strict=True)
+    return found + [f"{name} {a} → {b}" for name, a, b in lengths if a != b]
+
+
+# ---------------------------------------------------------------- totals and charts
+
+
+def totals(lab: Lab, size: Size) -> None:
+    """Parameters, bytes and FLOPs of the run in a sentence, and whether the estimate was right."""
+    lines = ledger(*size)
+    n_bytes, recorded = total(lines, "nbytes"), None if lab.capture is None else lab.capture.nbytes
+    if recorded is None:
+        bytes_ = f"would record **{n_bytes:,} bytes** ({megabytes(n_bytes)}), so it is not run"
+    else:
+        match = "exactly as estimated before it ran" if recorded == n_bytes else f"where {n_bytes:,} were estimated"
+        bytes_ = f"records **{recorded:,} bytes** ({megabytes(recorded)}), {match}"
+    st.markdown(
+        f"The model has **{total(lines, 'parameters'):,} parameters**. This run has **{len(lines)} tensors** and {bytes_}. "
+        f"Its matrix products take **{total(lines, 'flops'):,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication "
+        "and an addition for each term. Work on single cells (softmax, norms, sums) is counted as 0."
+    )
+
+
+def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
+    """Parameters by block and, where there is a text, FLOPs by block."""
+    sized = size or (config, 1, 1, 1)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        chart(_by_block(sized, "parameters", "Parameters by block", dark), "shapes_parameters")
+        st.caption("Look for what the vocabulary costs: an embedding has a row for every word, however few are typed.")
+    if size is not None:
+        with right:
+            chart(_by_block(sized, "FLOPs", "FLOPs by block", dark), "shapes_flops")
+            st.caption(
+                "An embedding is a lookup, no product. Pairs of tokens: the two products in which every token meets every other."
+            )
+
+
+# The charts follow from sizes alone, so a new sentence of the same length draws the same ones.
+
+
+@lru_cache(maxsize=64)
+def _by_block(size: Size, unit: str, heading: str, dark: bool) -> Any:
+    return figures.by_block(by_block(ledger(*size), AMOUNTS[unit]), heading, unit, dark)
+
+
+@lru_cache(maxsize=16)
+def _grows(config: TransformerConfig, amount: Literal["flops", "nbytes"]) -> Growth:
+    return growth(config, LENGTHS, amount)
+
+
+@lru_cache(maxsize=64)
+def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool) -> Any:
+    return figures.growth(_grows(config, amount), heading, "FLOPs" if amount == "flops" else "bytes", here, dark)
+
+
+def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
+    """How FLOPs and recorded bytes of the layers grow with the number of tokens, and an RNN's."""
+    here = None if size is None else max(size[2:])
+    st.subheader("What happens with longer texts", anchor=False)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        chart(_growth(config, "flops", "FLOPs against tokens", here, dark), "shapes_growth_flops")
+        st.caption(crossing_words(_grows(config, "flops")))
+    with right:
+        chart(_growth(config, "nbytes", "Recorded bytes against tokens", here, dark), "shapes_growth_bytes")
+        st.caption("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network one state a token.")
+    st.caption("One sentence of N tokens on each side, layers only: the embeddings and the output grow with N alone.")
+    if here is not None:
+        st.markdown(against_rnn(here, config.d_model))
+
+
+def crossing_words(work: Growth) -> str:
+    """From how many tokens on pairs of tokens cost more than all the rest."""
+    equal, (least, *_, most) = work.crossing[0], work.lengths
+    if least <= equal <= most:
+        return f"The steeper line wins in the end: past the circle, N = {equal:,.0f}, pairs of tokens cost more than all the rest."
+    if math.isnan(equal):
+        return "This model has no layer, so nothing grows here."
+    if equal > most:
+        return f"The steeper line wins in the end, but only past {most:,} tokens: up to there each token alone costs more."
+    return "Pairs of tokens cost more than all the rest at every length drawn here."
+
+
+def against_rnn(n: int, d: int) -> str:
+    """Table 1 of Vaswani et al. 2017 for this run, as Markdown."""
+    one, other = layer_costs(n, d)
+    return (
+        f"One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n"
+        f"| | {one.kind} | {other.kind} |\n|---|---|---|\n"
+        f"| operations | {one.formula} = {one.operations:,} | {other.formula} = {other.operations:,} |\n"
+        f"| steps one after another | {one.sequential:,} | {other.sequential:,} |\n"
+        f"| longest path between two tokens | {one.path:,} | {other.path:,} |"
+    )

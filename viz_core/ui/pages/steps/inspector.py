@@ -1,0 +1,371 @@
+"""The cell inspector: one number taken apart into the numbers that made it, as one compact element.
+
+    inspect_cell(lab, "encoder.layers.0.self_attn.weights", (0, 2, 3, 1))
+
+First a sentence with the tokens' names, then the arithmetic (`viz_core.analysis.terms`) as a table with bars or a chain
+of boxes, then where each number is from, as one would write it in numpy.
+"""
+
+import html
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis import arithmetic as kinds
+from viz_core.analysis.arithmetic import Arithmetic, Number, Part, Vector, activation
+from viz_core.analysis.terms import terms
+from viz_core.figures import mini_plots as sketches
+from viz_core.figures import theme
+from viz_core.ui.pages.steps.cell_words import Names, brief, count, quoted, reason, sentence
+from viz_core.ui.shell import Lab
+
+WHOLE = 16  # a sum of at most so many terms is shown whole and in order
+LARGEST = 12  # of a longer one these many of largest size come first
+LISTED = 128  # and these many when it is unfolded; what is left is added up in one line
+FOOT = "foot"  # the look of what the rows above come to
+SO_FAR = "so far"  # the column that a narrow page leaves out
+WAVE_PLACES = 24  # places before the picked one in the drawing of its wave
+
+
+def inspect_cell(lab: Lab, name: str, index: tuple[int, ...]) -> None:
+    """Show the arithmetic behind `lab.capture[name][index]`, one place an axis. There must be a capture."""
+    capture = lab.capture
+    if capture is None:
+        raise ValueError(f"there is no run to take a cell of {name!r} from; ask only where lab.capture is not None.")
+    names = Names(capture, lab.tokenizers, trained=lab.setup.card is not None)
+    st.html(inspection(terms(capture, name, index, lab.parameter), names))
+
+
+def inspection(found: Arithmetic, names: Names) -> str:
+    """The arithmetic of one cell as HTML."""
+    place = ", ".join(str(i) if a == "1" else f"{a.lower()}={i}" for a, i in zip(found.stage.axes, found.index, strict=True))
+    exact = html.escape(f"{found.stage.name}[{place}] = {found.value:.6g}")
+    changed = (
+        f"<p><b>The recorded cell is {brief(found.value)} and its terms give {brief(found.rebuilt)}: "
+        "it was changed after it had been computed.</b></p>"
+    )
+    pictures = "".join(_part(part, names) for part in found.parts)
+    return (
+        f'{_style()}<div class="arithmetic"><p class="says">{sentence(found, names)}</p>{pictures}'
+        f'{"" if found.agrees else changed}<div class="from"><code>{exact}</code>{_sources(found.parts)}</div></div>'
+    )
+
+
+@cache
+def _style() -> str:
+    """The look in both themes: the page says which of two colours holds."""
+    pairs = {
+        "plus": (theme.DIVERGING[-2], theme.DIVERGING_DARK[-2]), "minus": (theme.DIVERGING[1], theme.DIVERGING_DARK[1]),
+        "share": (theme.SEQUENTIAL[5], theme.SEQUENTIAL_DARK[5]), "hatch": (theme.MASKED["line"], theme.MASKED_DARK["line"]),
+        "ground": (theme.MASKED["fill"], theme.MASKED_DARK["fill"]),
+    }  # fmt: skip
+    colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
+    return f"<style>.arithmetic{{{colours}}}{Path(__file__).with_name('inspector.css').read_text(encoding='utf-8')}</style>"
+
+
+# ---------------------------------------------------------------- where numbers are from
+
+
+def _sources(parts: Iterable[Part]) -> str:
+    cited = {n.role: _cite(n) for part in parts for n in _numbers(part) if n.source}
+    lines = "".join(f"<div>{html.escape(role)}: <code>{html.escape(where)}</code></div>" for role, where in cited.items())
+    return f"<details><summary>Where the numbers are from</summary>{lines}</details>" if lines else ""
+
+
+def _cite(n: Number | Vector) -> str:
+    return f"{n.source}[{', '.join(':' if i is None else str(i) for i in n.index)}]"
+
+
+def _numbers(part: Part) -> list[Number | Vector]:
+    """The numbers of a part, in the order in which they are read."""
+    match part:
+        case kinds.Product(a, b, bias):
+            return [a, b, bias] if bias else [a, b]
+        case kinds.Norm():
+            return [n for n in (part.x, part.mean, part.variance, part.normalized, part.gamma, part.beta) if n]
+        case kinds.Sum(each):
+            return list(each)
+        case kinds.Mean(columns):
+            return [*columns, part.about] if part.about else list(columns)
+        case kinds.Lookup(first, second) | kinds.Choice(first, second) | kinds.Rotation(first, second):
+            return [first, second]
+        case kinds.Softmax(one) | kinds.Scale(one) | kinds.Copy(one) | kinds.Function(_, one):
+            return [one]
+    return []
+
+
+# ---------------------------------------------------------------- sums and means
+
+
+def _part(part: Part, names: Names) -> str:
+    """The picture of each kind of part."""
+    match part:
+        case kinds.Product():
+            return _product(part, names)
+        case kinds.Sum():
+            return _sum([(t.role, t.value) for t in part.terms], part.result, part.formula)
+        case kinds.Softmax():
+            return _softmax(part, names)
+        case kinds.Norm():
+            return _norm(part)
+        case kinds.Mean():
+            return _mean(part, names)
+        case kinds.Logic():
+            return _logic(part, names)
+        case kinds.Function():
+            return _function(part)
+        case kinds.Rotation():
+            return _rotation(part)
+        case kinds.Wave():
+            return _wave(part)
+        case kinds.Choice():
+            return _choice(part)
+        case kinds.Given(token, id):
+            return _chain([(quoted(token), "token"), (str(id), "id")], "→")
+    return _steps(part)
+
+
+def _product(p: kinds.Product, names: Names) -> str:
+    """Both vectors side by side, their products as bars, the sum as it grows, and the bias."""
+    label = _labels(p.a, names)
+    feet = [(f"sum of {count(len(p.products), 'product')}", p.total)]
+    feet += [("+ bias", p.bias.value), ("=", p.result)] if p.bias else []
+    size = _largest(p.size, *(value for _, value in feet))  # one scale, so that bars compare
+
+    def row(i: int, so_far: str = "") -> str:
+        numbers = (brief(x) for x in (p.a.values[i], p.b.values[i], p.products[i]))
+        return _row(label(i), *numbers, so_far=so_far, bar=_bar(p.products[i], size))
+
+    first, more, rest = _split(p.products)
+    rows = [row(i, brief(total)) for i, total in zip(first, np.cumsum(p.products[first]), strict=True)]
+    foot = [_row(name, brief(value), so_far="", bar=_bar(value, size), span=3, look=FOOT) for name, value in feet]
+    side_by_side = "h · v" if p.a.source.endswith(".concat") else ""
+    heads = [_letter(p.a.letter) + side_by_side, p.a.role, f"× {p.b.role}", "product", SO_FAR, ""]
+    unfolded = _unfold(p.products, more, rest, [row(i) for i in more])
+    return _table(p.formula, heads, rows) + unfolded + _table("", [], foot)
+
+
+def _labels(v: Vector, names: Names) -> Callable[[int], str]:
+    """What the rows of a sum are called: tokens, heads that lie side by side, else numbers."""
+    if v.source not in names.capture:
+        return str
+    stage, item = names.capture.stage(v.source), v.index[0] or 0
+    if stage.leaf == "concat":
+        width = names.capture.config.d_v
+        return lambda i: f'<i class="dot" style="background:{theme.head_colour(i // width)}"></i>{i // width} · {i % width}'
+    return lambda i: names.token(stage, v.letter, item, i)
+
+
+def _sum(parts: Sequence[tuple[str, float]], result: float, formula: str) -> str:
+    size = _largest(result, *(value for _, value in parts))
+    rows = [_row(name, brief(value), bar=_bar(value, size)) for name, value in parts]
+    return _table(formula, ["term", "value", ""], [*rows, _row("sum", brief(result), bar=_bar(result, size), look=FOOT)])
+
+
+def _mean(p: kinds.Mean, names: Names) -> str:
+    """The entries with how each came about, their sum, and by how many it is divided."""
+    labels = names.capture.stage("ids.labels") if p.places is not None else None
+
+    def label(i: int) -> str:
+        if p.places is None or labels is None:
+            return str(i)
+        b, t = map(int, p.places[i])
+        return (f"{b + 1} · " if names.capture.n_sentences > 1 else "") + names.token(labels, "T", b, t)
+
+    def row(i: int) -> str:
+        bar = _bar(p.entries[i], p.size, share=len(p.columns) > 1)
+        return _row(label(i), *(brief(column.values[i]) for column in p.columns), bar=bar)
+
+    first, more, rest = _split(p.entries)
+    heads = ["answer" if labels else _letter(p.columns[0].letter), *(column.role for column in p.columns), ""]
+    wide = len(p.columns)
+    feet = [(f"sum of {p.count:,}", p.total), (f"÷ {p.count:,} = mean", p.result)]
+    foot = [_row(name, brief(value), span=wide, look=FOOT) for name, value in feet]
+    unfolded = _unfold(p.entries, more, rest, [row(i) for i in more])
+    about = f", mean = {brief(p.about.value)}" if p.about else ""
+    return _table(p.formula + about, heads, [row(i) for i in first]) + unfolded + _table("", [], foot)
+
+
+def _softmax(p: kinds.Softmax, names: Names) -> str:
+    """Each entry's score, its exp and its share; the picked one stands out, the masked ones are hatched."""
+    stage, item = names.capture.stage(p.scores.source), p.scores.index[0] or 0
+    largest = float(p.shares[np.isfinite(p.shares)].max(initial=0.0))
+
+    def row(i: int) -> str:
+        masked = p.allowed is not None and not p.allowed[i]
+        bar = '<div class="bar hatched"><span>masked</span></div>' if masked else _bar(p.shares[i], largest, share=True)
+        cells = (brief(p.scores.values[i]), "–" if p.empty else brief(p.numerators[i]), brief(p.shares[i]))
+        return _row(names.token(stage, p.scores.letter, item, i), *cells, bar=bar, look="picked" if i == p.at else "")
+
+    first, more, rest = _split(p.shares, keep=p.at)
+    heads = [_letter(p.scores.letter), p.scores.role, "exp", "share", ""]
+    division = f"{brief(p.numerators[p.at])} ÷ {brief(p.denominator)} = {brief(p.result)}"
+    total = _row(f"Σ exp of {len(p.scores.values):,}", brief(p.denominator), "", span=2, look=FOOT)
+    foot = [_row("nothing to see: 0", span=4, look=FOOT)] if p.empty else [total, _row(division, span=4, look=FOOT)]
+    formula = f"{p.formula}, max = {brief(p.top)}"
+    unfolded = _unfold(p.shares, more, rest, [row(i) for i in more])
+    return _table(formula, heads, [row(i) for i in first]) + unfolded + _table("", [], foot)
+
+
+def _norm(p: kinds.Norm) -> str:
+    """x on its way: minus the mean, over the root, and where there is more, times γ plus β."""
+    root = f"÷ √({brief(p.variance.value)} + {brief(p.eps)})"
+    steps = [("x", "", p.x.value), ("− mean", brief(p.mean.value), p.centred), (root, brief(p.root), p.standard)]
+    if p.normalized and p.gamma and p.beta:
+        steps += [("× γ", brief(p.gamma.value), p.gamma.value * p.normalized.value), ("+ β", brief(p.beta.value), p.result)]
+    size = _largest(*(value for *_, value in steps))
+    rows = [_row(name, by, brief(value), bar=_bar(value, size)) for name, by, value in steps[:-1]]
+    name, by, value = steps[-1]
+    return _table(p.formula, ["step", "by", "gives", ""], [*rows, _row(name, by, brief(value), bar=_bar(value, size), look=FOOT)])
+
+
+# ---------------------------------------------------------------- the other kinds
+
+
+def _steps(part: Part) -> str:
+    """A few numbers in a row, with signs between them."""
+    match part:
+        case kinds.Lookup(key, entry, rows):
+            boxes = [(brief(key.value), key.role), (f"{brief(key.value)} of {rows:,}", "row"), (str(entry.index[1]), "column"),
+                     (brief(entry.value), entry.role)]  # fmt: skip
+            note = "The same as a row of zeros with a single 1 at that place, times the whole table."
+            return _chain(boxes, "→→→") + f'<p class="note">{note}</p>'
+        case kinds.Distance():
+            away = f"|{part.query} − {part.key}| places"
+            return _chain([(brief(-part.slope), "minus the slope"), (str(part.steps), away), (brief(part.result), "penalty")], "×=")
+        case kinds.Scale(x, by, divide):
+            boxes = [(brief(x.value), x.role), (brief(by.value), by.role), (brief(part.result), "here")]
+            return _chain(boxes, "÷=" if divide else "×=")
+        case kinds.Copy(of):
+            return _chain([(brief(of.value), of.role), (brief(of.value), "here")], "→")
+    raise AssertionError(f"no picture for {part}")
+
+
+def _choice(p: kinds.Choice) -> str:
+    boxes = [
+        _box(brief(n.value), f"{n.role}, where the mask is {value}", "strong" if n is p.taken else "passed")
+        for n, value in ((p.when_true, 1), (p.when_false, 0))
+    ]
+    return f'<div class="chain">{"<i>or</i>".join(boxes)}</div>'
+
+
+def _logic(p: kinds.Logic, names: Names) -> str:
+    """Each condition with its numbers and whether it holds, then all of them joined."""
+    lines = []
+    for f in p.factors:
+        numbers = f"{f.left.role} {brief(f.left.value)} {f.relation} {f.right.role} {brief(f.right.value)}"
+        who = "the key"
+        if f.left.source:  # an id of a token
+            b, at = (i or 0 for i in f.left.index)
+            who = names.token(names.capture.stage(f.left.source), "T", b, at)
+        lines.append(f"{'✓' if f.true else '✗'} {who} {reason(f)}: {html.escape(numbers)}")
+    joined = " ∧ ".join(f"{f.true:d}" for f in p.factors)
+    lines.append(f"<b>mask = {joined + ' = ' if len(p.factors) > 1 else ''}{p.result:.0f}</b>")
+    return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
+
+
+def _function(p: kinds.Function) -> str:
+    x, y = p.x.value, p.result
+    gates = {"relu": "1 above zero, else 0", "gelu": "Φ(x), the share that passes", "gelu_tanh": "the share that passes"}
+    boxes = _chain([(brief(x), "x"), (brief(p.gate), gates[p.name]), (brief(y), p.formula)], "×=")
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return boxes
+    reach = max(3.0, 1.2 * abs(x))
+    points = [(v, activation(p.name, v)) for v in np.linspace(-reach, reach, 81).tolist()]
+    told = f"The function from {brief(-reach)} to {brief(reach)}, with this cell on it"
+    return boxes + _image(sketches.curve(points, (x, y)), told)
+
+
+def _wave(p: kinds.Wave) -> str:
+    first = max(0, p.position - WAVE_PLACES)
+    points = [(t, p.at(t)) for t in np.linspace(first, max(p.position, first + WAVE_PLACES // 2) + 2, 161).tolist()]
+    power = f"{brief(p.base)} to the power {brief(p.power)}"
+    result = (brief(p.result), "cosine" if p.cosine else "sine")
+    boxes = _chain([(str(p.position), "place"), (brief(p.divisor), power), (brief(p.angle), "angle"), result], "÷=→")
+    return boxes + _image(sketches.curve(points, (p.position, p.result)), "This feature’s wave along the places")
+
+
+def _rotation(p: kinds.Rotation) -> str:
+    a, b, cos, sin = p.a.value, p.b.value, math.cos(p.angle), math.sin(p.angle)
+    parts = [("a × sin φ", a * sin), ("b × cos φ", b * cos)] if p.odd else [("a × cos φ", a * cos), ("− b × sin φ", -b * sin)]
+    boxes = [(str(p.position), "place"), (brief(p.speed), "radians a place"), (brief(p.angle), "angle φ")]
+    picture = ""
+    if math.isfinite(a) and math.isfinite(b):
+        told = "The pair (a, b) as a hand: green before the turn, orange after it"
+        picture = _image(sketches.turn((a, b), p.turned, p.angle), told)
+    pair = f'<div class="chain">{_box(brief(a), "a, the even one")}{_box(brief(b), "b, the odd one")}{picture}</div>'
+    return _chain(boxes, "×=") + pair + _sum(parts, p.result, p.formula)
+
+
+# ---------------------------------------------------------------- HTML
+
+
+def _split(sizes: np.ndarray, keep: int | None = None) -> tuple[list[int], list[int], list[int]]:
+    """Which terms are shown at once, which when unfolded, and which only in a sum: NaN first, then the largest."""
+    if len(sizes) <= WHOLE:
+        return list(range(len(sizes))), [], []
+    order = np.argsort(-np.where(np.isnan(sizes), np.inf, np.abs(sizes)), kind="stable").tolist()
+    first, later = order[:LARGEST], order[LARGEST:]
+    if keep is not None and keep in later:
+        later.remove(keep)
+        first.append(keep)
+    return first, later[:LISTED], later[LISTED:]
+
+
+def _unfold(sizes: np.ndarray, more: list[int], rest: list[int], rows: list[str]) -> str:
+    """ "and 500 more, together 0.0123", which opens."""
+    if not more:
+        return ""
+    summary = f"and {len(more) + len(rest):,} more, together {brief(float(sizes[more + rest].sum()))}"
+    last = f"<p>and {len(rest):,} smaller ones, together {brief(float(sizes[rest].sum()))}</p>" if rest else ""
+    return f"<details><summary>{summary}</summary>{_table('', [], rows)}{last}</details>"
+
+
+def _table(formula: str, heads: Sequence[str], rows: Sequence[str]) -> str:
+    """Without heads it goes on with the columns of the one before."""
+    caption = f"<caption>{html.escape(formula)}</caption>" if formula else ""
+    head = "".join(f'<th{" class=far" if h == SO_FAR else ""}>{h}</th>' for h in heads)
+    return f"<table>{caption}{f'<tr class=heads>{head}</tr>' if heads else ''}{''.join(rows)}</table>"
+
+
+def _row(label: str, *cells: str, so_far: str | None = None, bar: str = "", span: int = 1, look: str = "") -> str:
+    numbers = "".join(f"<td>{cell}</td>" for cell in cells) + ("" if so_far is None else f"<td class=far>{so_far}</td>")
+    return f'<tr class="{look}"><th{f" colspan={span}" if span > 1 else ""}>{label}</th>{numbers}<td>{bar}</td></tr>'
+
+
+def _bar(value: float, size: float, share: bool = False) -> str:
+    """From the middle to the left (below zero) or to the right; shares grow from the left edge."""
+    if not math.isfinite(value) or not size:
+        return ""
+    long = min(abs(value) / size, 1.0) * (100 if share else 50)
+    look = "share" if share else "minus" if value < 0 else "plus"
+    return f'<div class="bar{"" if share else " zero"}"><i class="{look}" style="width:{long:.1f}%"></i></div>'
+
+
+def _largest(*values: float) -> float:
+    """The size of the largest finite number, for the scale of bars."""
+    return max((abs(x) for x in values if math.isfinite(x)), default=0.0)
+
+
+def _letter(letter: str) -> str:
+    return f'<b class="letter" style="background:{theme.AXIS_COLOURS[letter]}">{letter}</b>'
+
+
+def _chain(steps: Sequence[tuple[str, str]], signs: str) -> str:
+    """Numbers in boxes, each with its role, and a sign between each two; the last is the result."""
+    boxes = [_box(big, small, "strong" if i == len(steps) - 1 else "") for i, (big, small) in enumerate(steps)]
+    joined = "".join(box + (f"<i>{signs[i]}</i>" if i < len(signs) else "") for i, box in enumerate(boxes))
+    return f'<div class="chain">{joined}</div>'
+
+
+def _box(big: str, small: str, look: str = "") -> str:
+    return f'<div class="{look}"><b>{big}</b><small>{html.escape(small)}</small></div>'
+
+
+def _image(svg: str, told: str) -> str:
+    return f'<figure><img alt="" src="data:image/svg+xml,{quote(svg)}"><figcaption>{html.escape(told)}</figcaption></figure>'

@@ -1,0 +1,75 @@
+"""The link: taken up when a session begins or a person goes back, and written after each change."""
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from viz_core.ui.shell.setup import LEFT_OUT, LeftOut, from_link, to_link, with_left_out
+from viz_core.ui.shell.state import ADOPTED, BARE, ENTERED, FAULTS, HELD, LINK, PAGE, SETUP, WANTED, current
+from viz_core.ui.shell.widgets import TOUCHED
+
+
+def went_back() -> bool:
+    """Whether this run was asked for by the browser's Back or Forward."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def left_out() -> tuple[LeftOut, str]:
+    """What the tab is to hold for this session, and the name of what the session lacks."""
+    state = st.session_state
+    state[HELD] = LeftOut() if SETUP not in state else to_link(current())[1]
+    return state[HELD], state.get(WANTED, st.query_params.get(LEFT_OUT, ""))
+
+
+def adopt_link(page: str, held: str) -> None:
+    """Take the setup from the link: in a new session, and where a person went back or forward to another link.
+
+    No other run adopts: what the browser says of its address may be older than the setup. Streamlit empties the query on
+    the way to another page, and its history keeps that empty entry: Back to it means the setup as the page was entered.
+
+    held: what the link had left out, where its tab has just handed it over.
+    """
+    state, params = st.session_state, st.query_params.to_dict()
+    moved, touched = state.get(PAGE) not in (None, page), state.get(TOUCHED, False)
+    before = state.get(SETUP)
+    if SETUP not in state:
+        state[SETUP], state[FAULTS] = from_link(params)
+        state[WANTED] = params.get(LEFT_OUT, "")
+        state[FAULTS] += [(f"{k} (twice)", "is given more than once; the last one is used")
+                          for k in params if len(st.query_params.get_all(k)) > 1]  # fmt: skip
+    elif went_back() and params != state[LINK] and not touched and not (moved and not params):
+        if params:
+            held = held or to_link(current())[1].text
+            state[SETUP], state[FAULTS] = from_link(params)
+            state[WANTED] = params.get(LEFT_OUT, "")
+        else:
+            state[SETUP], state[FAULTS], state[BARE] = state[ENTERED], [], True
+    if state.get(WANTED):
+        whole = with_left_out(current(), held)
+        if to_link(whole)[1].name == state[WANTED]:
+            state[SETUP], state[WANTED] = whole, ""
+    state[ADOPTED] = state[SETUP] is not before
+    if moved or ENTERED not in state:
+        state[ENTERED], state[BARE] = state[SETUP], False
+    if not touched:
+        state[LINK] = params
+    state[PAGE] = page
+
+
+def write_link() -> None:
+    """Bring the address bar to the setup; after Back to an empty entry it stays empty, or Back would lead no further.
+
+    What the browser says of its address may be older than what was written last, which is then still on its way.
+    """
+    state = st.session_state
+    params, rest = to_link(current())
+    if rest.name and state[HELD] != rest:
+        st.rerun()  # a fragment cannot reach the tab: the whole run hands it what the link leaves out
+    if state.get(WANTED):
+        params[LEFT_OUT] = state[WANTED]
+    if state[BARE] and current() == state[ENTERED]:
+        params = {}
+    elif params != st.query_params.to_dict() or params != state[LINK]:
+        st.query_params.from_dict(params)
+    state[LINK] = params
+    state[TOUCHED] = False

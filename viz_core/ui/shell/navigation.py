@@ -1,0 +1,97 @@
+"""The frame of every page. `main` is all of app.py, `open_page` the first line of every page."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+from PIL import Image
+from streamlit.runtime.pages_manager import PagesManager
+
+from viz_core.ui.escape import code
+from viz_core.ui.shell.callbacks import let_callbacks_end
+from viz_core.ui.shell.link import adopt_link, left_out, write_link
+from viz_core.ui.shell.run import Lab, paragraphs, run_with_status
+from viz_core.ui.shell.sidebar import sidebar
+from viz_core.ui.shell.state import ARRIVED, FAULTS, NOTES, SETTLE, SHELL, current
+from viz_core.ui.shell.tab import say_whole, tab
+from viz_core.ui.shell.warm import all_imported, cards_read
+from viz_core.ui.shell.widgets import chosen_meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpec:
+    """One page: its file's name in pages/ (and its URL), title in the navigation, icon."""
+
+    name: str
+    title: str
+    icon: str
+
+
+def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
+    """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions instead of files."""
+    let_callbacks_end()
+    st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide")
+    pages = {
+        s.name: st.Page(
+            (bodies or {}).get(s.name, f"pages/{s.name}.py"), title=s.title, icon=s.icon, default=s is specs[0],
+            url_path=None if s is specs[0] else s.name,
+        )
+        for s in specs
+    }  # fmt: skip
+    chosen = st.navigation(list(pages.values()))
+    if ARRIVED not in st.session_state:
+        _begin_again()
+    cards_read()
+    adopt_link(chosen.title, tab(*left_out()))
+    sidebar()
+    if settle := st.session_state.get(SETTLE, {}).get(chosen.url_path):
+        settle()
+    write_link()
+    if chosen_meanwhile():
+        st.rerun()
+    st.session_state[SHELL] = True
+    try:
+        chosen.run()
+        say_whole()
+    finally:
+        st.session_state[SHELL] = False
+
+
+def _begin_again() -> None:
+    """Run app.py from its beginning, with all that the browser sent.
+
+    On a fresh server a folder named pages/ makes Streamlit take the navigation from it: then a page's file may run without
+    its frame, and every widget has another identity than in later runs. One run is enough to end that, and nothing is
+    drawn in it yet.
+    """
+    st.session_state[ARRIVED] = True
+    PagesManager.uses_pages_directory = False
+    st.rerun()
+
+
+def _icon() -> Image.Image:
+    """The page's icon, a causal mask; drawn here, since Streamlit fetches a named one from the internet."""
+    icon = Image.new("RGB", (4, 4), "#d6e2e6")
+    for t in range(4):
+        icon.paste("#038d9b", (0, t, t + 1, t + 1))
+    return icon.resize((32, 32), Image.Resampling.NEAREST)
+
+
+def open_page(question: str, lead: str = "", imported: Callable[[], None] = all_imported) -> Lab:
+    """First line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line.
+
+    imported: waits for what the page imports, once title and lead are on their way; only then may the page import it.
+    """
+    if not st.session_state.get(SHELL):
+        _begin_again()
+    st.title(question, anchor=False)
+    if lead:
+        st.markdown(lead)
+    setup = current()
+    if faults := st.session_state.get(FAULTS, []):
+        st.warning(paragraphs([f"The link says {code(written)}, which {fault}." for written, fault in faults]))
+    for note in st.session_state.pop(NOTES, []):
+        st.info(note)
+    imported()
+    attempt = run_with_status(setup)
+    return Lab(setup, attempt.capture, attempt.batch)

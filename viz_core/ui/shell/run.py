@@ -1,0 +1,208 @@
+"""The run that a page is about: made or found in the shared store, or one sentence why there is none; and its status line."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.counts import Estimate, estimate
+from viz_core.analysis.summary import typed_words
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
+from viz_core.text import AnyTokenizer, TokenizerKind
+from viz_core.ui.escape import code, escaped, few, words
+from viz_core.ui.shell.setup import Setup, changes, ids, sentences, to_link
+from viz_core.ui.shell.state import WANTED, current
+from viz_core.ui.shell.warm import all_imported
+from viz_core.weights.huggingface import problems
+
+if TYPE_CHECKING:
+    from viz_core.model.transformer import Transformer
+    from viz_core.run import Batch
+
+# torch takes over a second to import. `viz_core.ui.shell.warm` imports it, and all else that is large, after the sidebar and
+# the title are sent; so what needs any of it imports it where it is used.
+
+MAX_NAMED = 6  # unknown words, words that share an id, faults of a link: how many of each are named one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """What a page works with. `capture` is None where there is nothing to run; the reason is on the page already."""
+
+    setup: Setup
+    capture: Capture | None
+    batch: "Batch | None" = None
+
+    @property
+    def config(self) -> TransformerConfig:
+        return self.setup.config
+
+    @property
+    def tokenizers(self) -> Mapping[str, AnyTokenizer]:
+        return _tokenizers(self.setup)
+
+    def model(self) -> "Transformer":
+        """The model of this setup, shared by all visitors: nobody may change it."""
+        from viz_core.ui.shell.cache import cached_model
+
+        return cached_model(self.setup.weights, self.config, self.setup.seed, self.setup.device)
+
+    def parameter(self, name: str) -> np.ndarray:
+        """One parameter of the model by its torch name, read-only."""
+        x: np.ndarray = self.model().get_parameter(name).detach().cpu().numpy().view()
+        x.flags.writeable = False
+        return x
+
+    def word(self, side: str, id: int) -> str:
+        """The name of an id: the word typed here that has it, else the vocabulary's."""
+        typed = {} if self.capture is None or self.setup.card else typed_words(self.capture, side)
+        return typed.get(id) or self.tokenizers[side].decode(id)
+
+
+def present() -> Lab:
+    """The setup and its run, without a word on the page: for a fragment, which reruns without its page."""
+    return lab_of(current())
+
+
+def lab_of(setup: Setup) -> Lab:
+    """Another setup and its run, to compare with."""
+    all_imported()
+    attempt = _attempt(setup)
+    return Lab(setup, attempt.capture, attempt.batch)
+
+
+def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
+    """What names the ids of each side: the trained weights' own, or the untrained ones of the config."""
+    if setup.card:
+        return setup.card.tokenizers()
+    from viz_core.run import tokenizers
+
+    kind: TokenizerKind = "word" if setup.tokenizer == "ids" else setup.tokenizer
+    return tokenizers(setup.config, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A run, or one sentence why there is none; and what there is to say about the sentences."""
+
+    capture: Capture | None = None
+    batch: "Batch | None" = None
+    size: Estimate | None = None
+    problem: str = ""
+    notes: Sequence[str] = ()
+
+
+def _attempt(setup: Setup) -> Attempt:
+    """Run this setup, from the shared store where it has run before. Its size is estimated before it runs."""
+    from viz_core.ui.shell.cache import cached_run
+
+    source, target, notes = sentences(setup)
+    given = source or target
+    if not any(s.strip() for s in given):
+        return Attempt(problem="There is nothing to read yet: type a sentence in the box at the left.")
+    if len(given) > MAX_SENTENCES:
+        return Attempt(problem=f"There are {len(given)} sentences and the limit is {MAX_SENTENCES}: remove some lines.")
+    try:
+        batch = _batch(setup, source, target)
+        lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
+        if setup.card and setup.config.has_position_table and max(lengths.values()) > setup.config.max_len:
+            longest = f"the longest sentence has {max(lengths.values()):,}"
+            return Attempt(problem=f"These weights have {setup.config.max_len:,} positions and {longest}: shorten it.", notes=notes)
+        size = estimate(setup.config, len(given), lengths.get("source", 0), lengths.get("target", 0))
+        if size.problem:
+            return Attempt(batch=batch, problem=size.problem, notes=notes)
+        notes = [*notes, *_unknown(setup, {"source": source, "target": target})]
+        capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
+        return Attempt(capture, batch, size, notes=notes)
+    except ValueError as error:  # one sentence: what is wrong, with which value, what to do
+        return Attempt(problem=str(error), notes=notes)
+
+
+def run_with_status(setup: Setup) -> Attempt:
+    """The run of this setup, with its status line; where there is none, the page says why."""
+    attempt = _attempt(setup)
+    for note in attempt.notes:
+        st.info(note)
+    if st.session_state.get(WANTED):
+        st.info("This link leaves out a text that is too long for a link. The text is in the tab in which it was typed.")
+    elif (left_out := to_link(setup)[1]).name:
+        stays = "stays in this tab" if len(left_out.text) <= MAX_KEPT_CHARS else "is lost when this tab is reloaded"
+        st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text {stays}.")
+    if attempt.problem:
+        st.warning(escaped(attempt.problem))
+    if problem := cache_problem():
+        st.info(escaped(problem))
+    if broken := _broken():
+        st.info(paragraphs([escaped(f"Weights that cannot be read: {one}") for one in broken]))
+    if attempt.capture and attempt.size:
+        _status(setup, attempt.capture, attempt.size)
+    return attempt
+
+
+def paragraphs(told: Sequence[str]) -> str:
+    """A few sentences for one box, a paragraph each, and how many more there are."""
+    more = [f"And {len(told) - MAX_NAMED:,} more."] if len(told) > MAX_NAMED else []
+    return "\n\n".join([*told[:MAX_NAMED], *more])
+
+
+@lru_cache(maxsize=1)
+def _broken() -> list[str]:
+    """Weights that the server's owner named and that cannot be read; looked at once."""
+    return problems()
+
+
+def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
+    """A sentence a side for words that trained weights have never seen, with the nearest ones that they know."""
+    notes = []
+    for side, tokenizer in _tokenizers(setup).items() if setup.card and setup.tokenizer != "ids" else ():
+        missing = dict(m for line in typed[side] for m in tokenizer.unknown(line))
+        named = [f"{words([word])} (near: {words(near)})" if near else words([word]) for word, near in missing.items()]
+        if named:
+            notes.append(f"Not in the {side} vocabulary of these weights, so read as `<unk>`: {few(named, MAX_NAMED)}.")
+    return notes
+
+
+def _batch(setup: Setup, source: list[str], target: list[str]) -> "Batch":
+    """Typed sentences, or typed ids, as a batch."""
+    from viz_core.run import prepare
+
+    if setup.tokenizer != "ids":
+        return prepare(setup.config, source, target, _tokenizers(setup))
+    return prepare(setup.config, ids("source", source), ids("target", target), _tokenizers(setup))
+
+
+def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
+    """Architecture, parameters, tokens and milliseconds; and words that share an id."""
+    sides = [f"{side} {_tokens(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
+    parts = (
+        setup.config.architecture, f"{size.parameters:,} parameters, {'trained' if setup.card else 'untrained'}",
+        " and ".join(sides), f"{capture.milliseconds:.1f} ms on {capture.device}",
+    )  # fmt: skip
+    st.caption(" · ".join(parts))
+    if setup.card and (changed := changes(setup)):
+        named = ", ".join(code(f"{n}={v}") for n, v in changed.items())
+        st.info(f"Not as trained: {named}. The weights learned without this change.")
+    if setup.card is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
+        _collisions(setup, capture)
+
+
+def _collisions(setup: Setup, capture: Capture) -> None:
+    """Words that share an id, in one box for both sides."""
+    found = [
+        (side, clash) for side, tokenizer in _tokenizers(setup).items()
+        for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>"))
+    ]  # fmt: skip
+    if found:
+        named = few([f"{words(list(clash))} ({side})" for side, clash in found], MAX_NAMED, "; ")
+        sides = " and the ".join(f"{side} vocabulary" for side in dict.fromkeys(side for side, _ in found))
+        st.info(f"Words that share one id are the same word to this model: {named}. To tell them apart, raise the {sides}.")
+
+
+def _tokens(capture: Capture, side: str) -> str:
+    rows = capture[f"ids.{side}"].shape
+    return f"{rows[1]} tokens" if rows[0] == 1 else f"{rows[0]} × {rows[1]} tokens"

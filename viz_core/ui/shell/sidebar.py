@@ -1,0 +1,150 @@
+"""The sidebar: model, sentences, sizes and switches. Each widget shows the setup and changes it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from viz_core.limits import MAX_VIEW_CHARS
+from viz_core.presets import PRESETS
+from viz_core.ui.escape import escaped
+from viz_core.ui.shell.setup import (
+    CONTROLS,
+    DEVICES,
+    MAX_SEED,
+    TOKENS,
+    Control,
+    editable,
+    offered,
+    with_field,
+    with_preset,
+    with_weights,
+)
+from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, UNUSUAL, change, current
+from viz_core.ui.shell.view_widgets import fold
+from viz_core.ui.shell.warm import home_imported
+from viz_core.ui.shell.widgets import touch, widget, widget_value
+from viz_core.weights.catalogue import catalogue
+from viz_core.weights.huggingface import hub_card, hub_is_open
+
+GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
+
+
+def sidebar() -> None:
+    with st.sidebar:
+        setup = current()
+        chosen = setup.weights if setup.card else setup.preset
+        widget(st.selectbox, "model", "Model", chosen, _set_model, options=[*catalogue(), *PRESETS], format_func=_model_title,
+                help="Trained weights, or one of the five documents' models with random ones.")  # fmt: skip
+        if hub_is_open():
+            _hub()
+        if setup.config.has_encoder:
+            _text("source", "Source sentences" if setup.config.has_decoder else "Sentences")
+        if setup.config.has_decoder:
+            _text("target", "Target sentences" if setup.config.has_encoder else "Sentences")
+        for control in CONTROLS:
+            if not control.group:
+                _control(control)
+        if setup.card is None:
+            widget(st.number_input, "seed", "Seed", setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
+                    help="Same setup and seed: the same weights, to the bit.")  # fmt: skip
+        more = fold("all_switches", "All switches")
+        if more.open:
+            with more:
+                _all_switches()
+
+
+def _all_switches() -> None:
+    setup = current()
+    own = "the weights' own" if setup.card else "word"
+    kinds = [t for t in TOKENS if not (setup.card and t == "character")]
+    widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=kinds,
+            format_func=lambda t: own if t == "word" else t,
+            help="Word: spaces and punctuation split. Character: every character is a token. Ids: type the numbers. "
+            "Trained weights have their own.")  # fmt: skip
+    widget(st.selectbox, "device", "Device", setup.device, set_choice, options=_devices(),
+            help="auto takes a GPU where this machine has one.")  # fmt: skip
+    for group in GROUPS:
+        shown = [c for c in CONTROLS if c.group == group and c.when(setup.config) and editable(setup, c.field)]
+        if shown:
+            st.markdown(f"**{group}**")
+        for control in shown:
+            _control(control)
+    st.caption("Dropout is always off here, so that the same setup gives the same numbers.")
+
+
+def _devices() -> list[str]:
+    home_imported()
+    import torch
+
+    return [d for d in DEVICES if d != "cuda" or torch.cuda.is_available()]
+
+
+def _text(side: str, label: str) -> None:
+    widget(st.text_area, side, label, getattr(current(), side), set_choice, height=110,
+            help="One sentence a line. Spaces separate words; Chinese without spaces is split by character.")  # fmt: skip
+
+
+def _control(control: Control) -> None:
+    setup, config = current(), current().config
+    if not control.when(config) or not editable(setup, control.field):
+        return
+    value = control.value(config)
+    options = _steady(control.field, tuple(control.options(config)), offered(setup, control), value)
+    kwargs: dict[str, Any] = {"help": control.help}
+    make: Callable[..., Any]
+    if set(options) <= {True, False} and isinstance(value, bool):
+        make = st.toggle
+    elif isinstance(value, str) or any(isinstance(o, str) for o in options) or len(options) < 3:
+        make, kwargs = st.selectbox, kwargs | {"options": options}
+    else:
+        make, kwargs = st.select_slider, kwargs | {"options": options}
+    if make is not st.toggle:
+        kwargs["format_func"] = lambda o: f"{o:g}" if isinstance(o, float) else str(o)
+    widget(make, control.field, control.label, value, _set_field, **kwargs)
+
+
+def _steady(name: str, usual: tuple[Any, ...], options: list[Any], value: Any) -> list[Any]:
+    """The options, with each unusual value that was held beside the same usual ones: a slider that is in use keeps its shape."""
+    held: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = st.session_state.setdefault(UNUSUAL, {})
+    before, unusual = held.get(name, (usual, ()))
+    unusual = (*(u for u in unusual if before == usual and u != value), *(() if value in usual else (value,)))
+    held[name] = usual, unusual
+    missing = [u for u in unusual if u not in options]
+    return sorted([*options, *missing]) if missing else options
+
+
+def _hub() -> None:
+    """A model of the Hugging Face hub by its name: the one request off the machine, and only where a person asks."""
+    with st.form("hub", border=False):
+        st.text_input("From the Hugging Face hub", key=HUB_NAME, placeholder="owner/model", max_chars=MAX_VIEW_CHARS)
+        st.form_submit_button("Open", on_click=_open_from_hub, width="stretch")
+
+
+def _open_from_hub() -> None:
+    touch()
+    try:
+        name = hub_card(st.session_state[HUB_NAME].strip()).name
+        catalogue.cache_clear()
+        st.session_state[SETUP], st.session_state[FAULTS] = with_weights(current(), name), []
+    except ValueError as error:
+        st.session_state[NOTES] = [escaped(str(error))]
+
+
+def _model_title(name: str) -> str:
+    return f"{PRESETS[name].title} · untrained" if name in PRESETS else catalogue()[name].title
+
+
+def _set_model(name: str) -> None:
+    chosen = widget_value(name)
+    st.session_state[SETUP] = (with_preset if chosen in PRESETS else with_weights)(current(), chosen)
+    st.session_state[FAULTS] = []
+
+
+def set_choice(name: str) -> None:
+    change(**{name: widget_value(name)})
+
+
+def _set_field(name: str) -> None:
+    st.session_state[SETUP], notes = with_field(current(), name, widget_value(name))
+    st.session_state[FAULTS], st.session_state[NOTES] = [], notes
