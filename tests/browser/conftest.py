@@ -42,7 +42,7 @@ FLAGS = [
 PROBE = re.compile(r"://[^/]+/[^/]+/_stcore/(health|host-config)$")
 # What a tab puts by while its server is away, for its return.
 AWAY = "Cannot send rerun backMessage when disconnected from server"
-LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|data:|blob:|about:")
+LOCAL = re.compile(r"(https?|wss?)://(127\.0\.0\.1|localhost)[:/]|data:|blob:|about:|file:")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects

@@ -1,12 +1,24 @@
-"""The components' scripts and styles, as files of the package: read without `viz_core.ui`, and so without Streamlit."""
+"""The components' markup, scripts and styles, as files of the package: read without `viz_core.ui`, and so without Streamlit.
 
+    Path("waves.html").write_text(document("canvas", pack([values_panel(waves, "Waves")]), "Waves"))
+"""
+
+import base64
+import html
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 from viz_core.figures import theme
 
 FOLDER = files("viz_core") / "ui" / "components"
+# Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in.
+PICTURES = {
+    "canvas": ("lab", ("canvas", "canvas_figure")), "clock": ("clocks", ("clock",)), "curves": ("curves", ("curves",)),
+    "diagram": ("drawing", ("diagram",)), "heads": ("heads", ("heads",)), "lines": ("view", ("lines",)),
+}  # fmt: skip
 
 
 def style(name: str) -> str:
@@ -19,3 +31,42 @@ def script(*names: str) -> str:
     """A component's JavaScript module, of one or several files; the theme's colours and what all share are in front."""
     parts = [(FOLDER / f"{name}.js").read_text("utf-8") for name in ("common", *names)]
     return "\n".join([f"const THEME = {json.dumps(theme.palette())};", *parts])
+
+
+def component(name: str) -> dict[str, str]:
+    """The `html`, `css` and `js` of one of `PICTURES`."""
+    root, scripts = PICTURES[name]
+    return {"html": f'<div class="{root}">\n</div>', "css": style(name), "js": script(*scripts)}
+
+
+def document(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
+    """A whole HTML page with one picture, which needs no server: for a notebook, or a file to open in a browser.
+
+    name: one of `PICTURES`. data: what that component draws, as `pack`, `pack_grids`, `pack_lines` or `pack_curves` wrote
+    it, or a plain mapping. The page is light or dark as its reader's system is.
+    """
+    parts, packed = component(name), isinstance(data, bytes)
+    sent = base64.b64encode(data).decode() if isinstance(data, bytes) else data
+    said = json.dumps(sent, ensure_ascii=False).replace("<", "\\u003c")  # typed words may hold "</script>"
+    read = f"Uint8Array.from(atob({said}), (c) => c.charCodeAt(0))" if packed else said
+    draw = parts["js"].replace("export default function", "const component = function", 1)
+    light, dark = (
+        "".join(f"--st-{name.replace('_', '-')}:{colour};" for name, colour in theme.page(dark).items()) for dark in (False, True)
+    )
+    return f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>
+<style>
+:root {{ {light} --st-font: {theme.FONT}; color-scheme: light dark }}
+@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
+body {{ margin: 1rem; font: {theme.FONT_SIZE}px var(--st-font) }}
+body {{ color: var(--st-text-color); background: var(--st-background-color) }}
+{parts["css"]}
+</style>
+<h1>{html.escape(title)}</h1>
+{parts["html"]}
+<script type="module">
+{draw}
+component({{ data: {read}, parentElement: document, setStateValue() {{}}, setTriggerValue() {{}} }});
+</script>
+</html>
+"""

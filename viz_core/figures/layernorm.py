@@ -378,7 +378,7 @@ def block_svg(pre: bool, lit: str = "", cross: bool = False, dark: bool = False)
 
 
 def _piece(p: Drawn, lit: bool, dark: bool) -> str:
-    text, paper = ("#e8ecf0", "#14181d") if dark else ("#1d2733", "#ffffff")
+    text, paper = theme.page(dark)["text_color"], theme.page(dark)["background_color"]
     residual, light = path_colours(dark)
     stroke = light if lit else residual if p.residual else text
     x, y = p.points[0]

@@ -96,6 +96,16 @@ CLASSES_DARK = (
 # Values that are no number on the scale. None of these colours occurs in a palette above.
 SPECIAL = {"NaN": "#D81B9A", "+∞": "#F2DC1B", "−∞": "#8E44E0"}
 
+# The page around a picture, as `.streamlit/config.toml` has it.
+PAGE = {
+    "primary_color": "#1f6aa5", "background_color": "#ffffff", "secondary_background_color": "#f3f5f7",
+    "text_color": "#1d2733", "border_color": "#d5dbe1",
+}  # fmt: skip
+PAGE_DARK = {
+    "primary_color": "#6cb2e8", "background_color": "#14181d", "secondary_background_color": "#20262d",
+    "text_color": "#e8ecf0", "border_color": "#3a434d",
+}  # fmt: skip
+
 FONT = "Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif"
 FONT_SIZE = 15  # read from the back row
 
@@ -118,6 +128,11 @@ def diverging(dark: bool = False) -> tuple[str, ...]:
 def masked(dark: bool = False) -> dict[str, str]:
     """The `fill` and `line` colours of the masked look."""
     return MASKED_DARK if dark else MASKED
+
+
+def page(dark: bool = False) -> dict[str, str]:
+    """The colours of the page around a picture, by Streamlit's names for them."""
+    return PAGE_DARK if dark else PAGE
 
 
 def palette() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from viz_core.figures.assets import script, style
+from viz_core.figures import assets
 from viz_core.figures.panels import Panel, pack
 
 
@@ -31,12 +31,7 @@ class _Memory(NamedTuple):
     shown: Pick | None
 
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_canvas",
-    html='<div class="lab">\n</div>',
-    css=style("canvas"),
-    js=script("canvas", "canvas_figure"),
-)
+_COMPONENT = st.components.v2.component("attention_lab_canvas", **assets.component("canvas"))
 
 
 def matrices(

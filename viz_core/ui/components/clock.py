@@ -10,15 +10,10 @@ from typing import Any
 
 import streamlit as st
 
-from viz_core.figures.assets import script, style
+from viz_core.figures import assets
 from viz_core.figures.clock import Clocks
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_clock",
-    html='<div class="clocks">\n</div>',
-    css=style("clock"),
-    js=script("clock"),
-)
+_COMPONENT = st.components.v2.component("attention_lab_clock", **assets.component("clock"))
 
 
 def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], None]) -> None:

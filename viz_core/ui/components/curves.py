@@ -3,15 +3,10 @@
 
 import streamlit as st
 
-from viz_core.figures.assets import script, style
+from viz_core.figures import assets
 from viz_core.figures.curves import Curves, pack_curves
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_curves",
-    html='<div class="curves">\n</div>',
-    css=style("curves"),
-    js=script("curves"),
-)
+_COMPONENT = st.components.v2.component("attention_lab_curves", **assets.component("curves"))
 
 
 def curves(chart: Curves, key: str) -> None:

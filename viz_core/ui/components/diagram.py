@@ -11,15 +11,10 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.figures import assets
 from viz_core.figures.architecture import Diagram
-from viz_core.figures.assets import script, style
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_diagram",
-    html='<div class="drawing">\n</div>',
-    css=style("diagram"),
-    js=script("diagram"),
-)
+_COMPONENT = st.components.v2.component("attention_lab_diagram", **assets.component("diagram"))
 
 
 def diagram(

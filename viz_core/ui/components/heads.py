@@ -9,18 +9,13 @@ from typing import Any
 import streamlit as st
 
 from viz_core.analysis.attention import Kind
-from viz_core.figures.assets import script, style
+from viz_core.figures import assets
 from viz_core.figures.attention import Grid, pack_grids
 
 Focus = tuple[Kind, int, int]  # kind, layer, head
 
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_heads",
-    html='<div class="heads">\n</div>',
-    css=style("heads"),
-    js=script("heads"),
-)
+_COMPONENT = st.components.v2.component("attention_lab_heads", **assets.component("heads"))
 
 
 def heads(grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None]) -> None:

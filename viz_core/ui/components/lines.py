@@ -13,18 +13,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz_core.figures.assets import script, style
+from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
 
 Lock = tuple[str, int] | None  # ("query" or "key", the token's place)
 
 
-_COMPONENT = st.components.v2.component(
-    "attention_lab_lines",
-    html='<div class="view">\n</div>',
-    css=style("lines"),
-    js=script("lines"),
-)
+_COMPONENT = st.components.v2.component("attention_lab_lines", **assets.component("lines"))
 
 
 def lines(
