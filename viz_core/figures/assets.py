@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypedDict
 
 from viz_core.figures import theme
 
@@ -19,6 +19,14 @@ PICTURES = {
     "canvas": ("lab", ("canvas", "canvas_figure")), "clock": ("clocks", ("clock",)), "curves": ("curves", ("curves",)),
     "diagram": ("drawing", ("diagram",)), "heads": ("heads", ("heads",)), "lines": ("view", ("lines",)),
 }  # fmt: skip
+
+
+class Component(TypedDict):
+    """What a browser needs of a component."""
+
+    html: str
+    css: str
+    js: str
 
 
 def style(name: str) -> str:
@@ -33,7 +41,7 @@ def script(*names: str) -> str:
     return "\n".join([f"const THEME = {json.dumps(theme.palette())};", *parts])
 
 
-def component(name: str) -> dict[str, str]:
+def component(name: str) -> Component:
     """The `html`, `css` and `js` of one of `PICTURES`."""
     root, scripts = PICTURES[name]
     return {"html": f'<div class="{root}">\n</div>', "css": style(name), "js": script(*scripts)}
