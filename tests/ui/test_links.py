@@ -3,7 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -313,3 +313,14 @@ def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     for key in keys - buttons - components - set(FOLDS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)
         assert known, f"{key!r} is in the session alone: give it a view, or name it in SESSION_ONLY"
+
+
+@pytest.mark.parametrize("page", ["home", "shapes"])
+def test_a_click_that_leads_to_a_stage_gets_there_though_its_run_was_broken_off(open_at: Open, page: str) -> None:
+    at = open_at(page)
+    at.session_state["lab_setup"] = replace(at.session_state["lab_setup"], stage="logits")
+    at.session_state["lab_going"] = "pages/step_by_step.py"  # what its callback had done when a newer change came
+    sound(at.text_area(key="set_source").set_value("a cat").run())
+    assert at.session_state["lab_page"] == "Step by step" and link(at) | {"stage": "logits", "source": "a cat"} == link(at)
+    sound(at.switch_page(f"pages/{page}.py").run())
+    assert at.session_state["lab_page"] != "Step by step", "it leads there once"

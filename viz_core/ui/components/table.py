@@ -1,6 +1,6 @@
 """The ledger on a page: a table whose rows are filtered in the browser as one types, with coloured axes and marks.
 
-    if ledger_table(as_text(columns, rows), Filter("scores"), key="shapes", on_filter=keep, on_open=choose): ...
+    ledger_table(as_text(columns, rows), Filter("scores"), key="shapes", on_filter=keep, on_open=choose)
 
 The rows travel as one text; the browser makes them anew only where it has changed.
 """
@@ -78,11 +78,11 @@ class Filter:
 def ledger_table(
     table: str, filter: Filter, *, key: str, on_filter: Callable[[Filter], None], on_open: Callable[[str], None],
     only_marked: bool = False,
-) -> bool:  # fmt: skip
-    """Draw `as_text(...)`; True in the run that follows a click on a name.
+) -> None:  # fmt: skip
+    """Draw `as_text(...)`.
 
     `on_filter` is called with the reader's filter before the run that follows a choice, or a pause in typing; the rows
-    have been filtered by then. `on_open` is called with the name that was clicked.
+    have been filtered by then. `on_open` is called with the name that was clicked, before the run that follows.
     """
 
     def said(what: str) -> Any:
@@ -100,5 +100,4 @@ def ledger_table(
 
     # Side by side: Streamlit imports pandas to see whether a dict is a table.
     data = {"table": table, "marked": only_marked} | asdict(filter)
-    result: Any = _COMPONENT(key=key, data=data, on_filter_change=filtered, on_open_change=opened)
-    return isinstance(result, Mapping) and bool(result.get("open"))
+    _COMPONENT(key=key, data=data, on_filter_change=filtered, on_open_change=opened)

@@ -18,7 +18,7 @@ from viz_core.ui.components.diagram import diagram
 from viz_core.ui.controls import inside, keep, picking
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
-from viz_core.ui.shell import Lab, change, fold, set_choice, view, widget
+from viz_core.ui.shell import Lab, change, fold, open_stage, set_choice, view, widget
 from viz_core.ui.shell.setup import changes
 from viz_core.weights.card import Card
 
@@ -33,9 +33,7 @@ def drawing(capture: Capture) -> None:
     """The architecture with the shapes of this run; a click opens the stage."""
     st.subheader("The model, with the shapes of this run", anchor=False)
     st.caption("Read from top to bottom. Click a box to open its numbers in Step by step.")
-    if clicked := diagram(architecture([capture.stage(n) for n in capture]), key="home_map"):
-        change(stage=clicked)
-        st.switch_page("pages/step_by_step.py")
+    diagram(architecture([capture.stage(n) for n in capture]), key="home_map", stages=capture, on_open=open_stage)
 
 
 def tokens(lab: Lab, capture: Capture) -> int:

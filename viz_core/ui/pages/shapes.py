@@ -38,6 +38,7 @@ from viz_core.ui.shell import (
     change,
     current,
     lab_of,
+    open_stage,
     present,
     set_view,
     view,
@@ -176,10 +177,10 @@ def table() -> None:
         text = table_text(_measured(lab, lines), marks_of(before, lines), chosen)
         if lab.capture is None:
             st.info("Statistics need a run, and this one is too large to happen.")
-    opened = ledger_table(
+    ledger_table(
         text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
         on_filter=lambda f: set_view(shapes_filter=f.text, shapes_block=f.block, shapes_part=f.part),
-        on_open=lambda name: change(stage=name),
+        on_open=open_stage,
     )  # fmt: skip
     view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -189,8 +190,6 @@ def table() -> None:
         )  # fmt: skip
         view_widget(st.toggle, "shapes_marked", "Only what changed", disabled=before is None)
     write_link()
-    if opened:
-        st.switch_page("pages/step_by_step.py")
 
 
 def _filter(lines: Sequence[Line]) -> Filter:

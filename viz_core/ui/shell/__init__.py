@@ -4,11 +4,11 @@ from viz_core.ui.shell.link import went_back, write_link
 from viz_core.ui.shell.navigation import PageSpec, main, open_page
 from viz_core.ui.shell.run import Attempt, Lab, lab_of, present
 from viz_core.ui.shell.sidebar import set_choice
-from viz_core.ui.shell.state import change, current, set_view, view
+from viz_core.ui.shell.state import change, current, open_stage, set_view, view
 from viz_core.ui.shell.view_widgets import fold, view_widget
 from viz_core.ui.shell.widgets import touch, widget, widget_value
 
 __all__ = [
-    "Attempt", "Lab", "PageSpec", "change", "current", "fold", "lab_of", "main", "open_page", "present", "set_choice", "set_view",
-    "touch", "view", "view_widget", "went_back", "widget", "widget_value", "write_link",
+    "Attempt", "Lab", "PageSpec", "change", "current", "fold", "lab_of", "main", "open_page", "open_stage", "present", "set_choice",
+    "set_view", "touch", "view", "view_widget", "went_back", "widget", "widget_value", "write_link",
 ]

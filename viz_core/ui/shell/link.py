@@ -4,7 +4,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_core.ui.shell.setup import LEFT_OUT, LeftOut, from_link, to_link, with_left_out
-from viz_core.ui.shell.state import ADOPTED, BARE, ENTERED, FAULTS, HELD, LINK, PAGE, SETUP, WANTED, current
+from viz_core.ui.shell.state import ADOPTED, BARE, ENTERED, FAULTS, GOING, HELD, LINK, PAGE, SETUP, WANTED, current
 from viz_core.ui.shell.widgets import TOUCHED
 
 
@@ -49,6 +49,8 @@ def adopt_link(page: str, held: str) -> None:
         if to_link(whole)[1].name == state[WANTED]:
             state[SETUP], state[WANTED] = whole, ""
     state[ADOPTED] = state[SETUP] is not before
+    if moved:
+        state.pop(GOING, None)
     if moved or ENTERED not in state:
         state[ENTERED], state[BARE] = state[SETUP], False
     if not touched:
@@ -57,7 +59,9 @@ def adopt_link(page: str, held: str) -> None:
 
 
 def write_link() -> None:
-    """Bring the address bar to the setup; after Back to an empty entry it stays empty, or Back would lead no further.
+    """Bring the address bar to the setup, and go to the page that a click leads to; last in a run, or before its page.
+
+    After Back to an empty entry the address stays empty, or Back would lead no further.
 
     What the browser says of its address may be older than what was written last, which is then still on its way.
     """
@@ -73,3 +77,5 @@ def write_link() -> None:
         st.query_params.from_dict(params)
     state[LINK] = params
     state[TOUCHED] = False
+    if page := state.get(GOING):
+        st.switch_page(page)

@@ -17,6 +17,8 @@ PAGE, FAULTS, NOTES = "lab_page", "lab_faults", "lab_notes"
 HUB_NAME, UNUSUAL = "lab_hub", "lab_unusual"
 SETTLE = "lab_settle"  # by page: what it does between a change and its link, so that both are one entry of the history
 SHELL, ARRIVED = "lab_in_frame", "lab_arrived"
+GOING = "lab_going"  # the page that a click leads to, until a page is entered
+STEPS = "pages/step_by_step.py"
 
 
 def current() -> Setup:
@@ -32,6 +34,12 @@ def change(**selection: Any) -> None:
     st.session_state[FAULTS] = []
     if not selection.keys().isdisjoint(TEXTS) and not st.session_state.get(RESTORING):
         st.session_state[WANTED] = ""  # typed anew, so what the link had left out is no longer missed
+
+
+def open_stage(name: str) -> None:
+    """Go on to Step by step, at this stage; for callbacks. It does so in this run or, where that is broken off, in the next."""
+    change(stage=name)
+    st.session_state[GOING] = STEPS
 
 
 def view(name: str) -> Any:
