@@ -287,6 +287,19 @@ def test_a_job_asks_for_other_things_in_its_own_place() -> None:
     assert held.get("model", lambda: pytest.fail("made again")) == b"model"
 
 
+def test_room_is_made_for_what_a_job_asks_for_beyond_its_own_bytes() -> None:
+    held, seen = store(), list[int]()
+    for key in "abc":
+        held.get(key, lambda: bytes(30))
+
+    def model() -> bytes:
+        seen.append(held.nbytes)
+        return bytes(60)
+
+    held.get("result", lambda: held.get("model", model, nbytes=60)[:5], nbytes=5)
+    assert seen == [30], "what was made and what was held did not fit beside each other"
+
+
 def test_a_job_has_one_torch_thread() -> None:
     with ThreadPoolExecutor(1) as pool:
         pool.submit(torch.set_num_threads, 2).result(WAIT)

@@ -54,7 +54,7 @@ class Store:
     Who asks for something that is not there makes it, when there is a place. `jobs` at most are made at once, short
     ones first, and long ones never take the last place. Several who ask for the same thing wait for one making of it;
     where that fails or is interrupted, one of the others makes it. `look` is called now and then by whoever waits, and
-    may raise to leave. A job may ask for other things: they are made in its place, and its bytes are with theirs.
+    may raise to leave. A job may ask for other things: they are made in its place, their bytes are among its own.
     """
 
     def __init__(
@@ -75,20 +75,20 @@ class Store:
 
     def get(self, key: Hashable, make: Callable[[], T], seconds: float = 0.0, nbytes: int = 0) -> T:
         """The held thing, or a new one. seconds, nbytes: what it will take, roughly. One above the limit is not held."""
-        inside = getattr(self._here, "inside", False)
+        outer: Job | None = getattr(self._here, "job", None)
         job = Job(key, self._clock(), seconds, nbytes)
-        held = self._begun_inside(job) if inside else self._held_or_begun(job)
+        held = self._held_or_begun(job) if outer is None else self._begun_inside(job, outer)
         if held is not NOTHING:
             return held
         try:
-            self._here.inside = True
+            self._here.job = job
             self._return_freed()
             torch.set_num_threads(1)  # of this thread: as many jobs as there are cores run beside one another
             thing = make()
             self._keep(job, thing)
             return thing
         finally:
-            self._here.inside = inside
+            self._here.job = outer
             self._ended(job)
 
     def _held_or_begun(self, job: Job) -> Any:
@@ -113,9 +113,12 @@ class Store:
                 self._waiting.remove(job)
                 self._changed.notify_all()
 
-    def _begun_inside(self, job: Job) -> Any:
-        """The same for what a job asks for: in its place and its bytes, and without a look, since others may wait for it."""
-        job.nbytes = 0
+    def _begun_inside(self, job: Job, outer: Job) -> Any:
+        """The same for what a job asks for: in its place and its bytes, and without a look, since others may wait for it.
+
+        Bytes beyond those that it said it would take are taken all the same: it cannot wait for them.
+        """
+        job.nbytes = max(0, job.nbytes - outer.nbytes)
         with self._changed:
             while (held := self._find(job.key)) is NOTHING and job.key in self._making:
                 self._changed.wait()
