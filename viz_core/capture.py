@@ -19,7 +19,7 @@ class Capture(Mapping[str, np.ndarray]):
     def __init__(
         self, config: TransformerConfig, arrays: Mapping[str, np.ndarray], tokens: Mapping[str, Sequence[Sequence[str]]],
         *, grads: Mapping[str, np.ndarray] | None = None, seed: int = 0, device: str = "cpu", milliseconds: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.config, self.seed, self.device, self.milliseconds = config, seed, device, milliseconds
         self._arrays = {name: _frozen(x) for name, x in arrays.items()}
         self._grads = None if grads is None else {name: _frozen(x) for name, x in grads.items()}

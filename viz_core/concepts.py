@@ -216,7 +216,7 @@ CONCEPTS: tuple[Concept, ...] = (
             _at("home", "Two stacks, joined by cross-attention: the encoder reads all, the decoder writes from left to right.")),
     Concept("004", "Strengths and limits: parallel and far-sighted, but quadratic",
             _at("shapes", "Bytes against tokens, near the foot of the page: all pairs at once, in few steps, but N × N numbers a head.")),
-)  # fmt: skip
+)
 
 FAULTS: tuple[Fault, ...] = (
     Fault("001", "The position buffer is “saved with the model”, but is registered with persistent=False.", "text is mistaken",
@@ -267,7 +267,7 @@ FAULTS: tuple[Fault, ...] = (
           _at("masks", "One mask in three conventions with the lines that convert it; torch's own layers were given it as bool and as float, and differ by nothing.",
               mask_section="conventions", **PADDED)),
     Fault("004", "nn.TransformerEncoder clones one layer, so all layers start identical.", "does something else", "Each layer draws its own weights."),
-)  # fmt: skip
+)
 
 
 def places() -> Iterator[tuple[str, Place]]:

@@ -30,7 +30,7 @@ OPTIONAL_SIZES = ("qk_dim", "d_ff")
 SWITCHES = (
     "scale_embedding", "norm_embedding", "scale_scores", "residual", "mask_source_padding", "mask_target_padding",
     "mask_padded_queries", "zero_pad_embedding", "head", "tie_output", "attention_bias", "ffn_bias", "head_bias",
-)  # fmt: skip
+)
 OPTIONAL_SWITCHES = ("final_norm", "causal")
 
 
@@ -218,7 +218,7 @@ def _check_combinations(c: TransformerConfig) -> None:
         raise _bad(
             "position", c.position, f"turns pairs of features, and a head's query is {c.d_k} wide",
             f"use an even head width, such as qk_dim={c.n_heads * (c.d_k + 1)}",
-        )  # fmt: skip
+        )
     if c.norm == "none" and c.final_norm:
         raise _bad("final_norm", True, "has no meaning with norm='none'", "use norm='pre', or final_norm=False")
     if not c.has_encoder and c.n_segments:
@@ -232,4 +232,4 @@ def _check_combinations(c: TransformerConfig) -> None:
         raise _bad(
             "mask_padded_queries", True, "has no padding mask to take the padded queries from",
             "turn on mask_source_padding or mask_target_padding of a side that the architecture has",
-        )  # fmt: skip
+        )

@@ -89,7 +89,7 @@ _000 = _preset(
     activation=("ReLU", "stated", "nn.ReLU in FeedForward."),
     sizes=("32 wide, 2 layers, 4 heads, qk_dim 32, d_ff 64, max_len 20", "stated",
            "Its demonstration; the class defaults are 256, 3, 8, 64, 512, 100."),
-)  # fmt: skip
+)
 
 _001 = _preset(
     "001", "001 · Pre-LN, sequence-first",
@@ -119,7 +119,7 @@ _001 = _preset(
     activation=("ReLU", "assumed", "FeedForward is named, not shown; the text says 'such as ReLU' (如 ReLU)."),
     sizes=("512 wide, max_len 5000; 8 heads, d_ff 2048, 2 + 2 layers", "assumed",
            "512 (an example) and 5000 (a default) are stated; heads and d_ff follow the paper; the text's 6 layers are an example, 2 keep the walk short."),
-)  # fmt: skip
+)
 
 _002 = _preset(
     "002", "002 · LayerNorm by hand, padded queries masked",
@@ -148,7 +148,7 @@ _002 = _preset(
     activation=("ReLU", "repaired", "F.relu, where F is torch.functional, which has none."),
     sizes=("512 wide, 8 heads; d_ff 2048, 2 + 2 layers, max_len 100", "assumed",
            "512 and 8 are stated; the rest are arguments without a value (6 layers is an example)."),
-)  # fmt: skip
+)
 
 _003 = _preset(
     "003", "003 · SimpleGPT: an encoder that predicts",
@@ -176,7 +176,7 @@ _003 = _preset(
     activation=("ReLU", "stated", "F.relu; FFN(x) = W₂ ReLU(W₁ x)."),
     sizes=("d_ff = 4 · d_model; 64 wide, 4 heads, 2 layers, max_len 100", "assumed",
            "Only d_ff = 4×d_model is stated, as what is usual; the rest is small enough to read."),
-)  # fmt: skip
+)
 
 _004 = _preset(
     "004", "004 · The book chapter",
@@ -205,6 +205,6 @@ _004 = _preset(
     returns=("logits; the softmax is apart", "stated", "final_linear ends forward."),
     activation=("ReLU", "stated", "F.relu; GELU is mentioned."),
     sizes=("512 wide, 8 heads, d_ff 2048, 6 + 6 layers; max_len 100", "stated", "The examples and N=6 of the paper; max_seq_len has no value, so 100 is assumed."),
-)  # fmt: skip
+)
 
 PRESETS: dict[str, Preset] = {p.name: p for p in (_000, _001, _002, _003, _004)}

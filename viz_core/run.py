@@ -50,7 +50,7 @@ def run(
     config: TransformerConfig, source: Sequence[Sentence] | None = None, target: Sequence[Sentence] | None = None, *,
     seed: int = 0, device: str = "auto", weights: Transformer | Card | None = None, tokenizer: TokenizerKind = "word",
     keep: Iterable[str] | None = None, tap: Edit | None = None, grads: bool = False,
-) -> Capture:  # fmt: skip
+) -> Capture:
     """Run the model on sentences (or id lists) and return every stage.
 
     source, target: B sentences each, as the architecture needs; see `prepare`. weights: a model to use instead of a
@@ -74,7 +74,7 @@ def run(
 def trace(
     model: Transformer, batch: Batch, *, seed: int = 0, keep: Iterable[str] | None = None, tap: Edit | None = None,
     grads: bool = False,
-) -> Capture:  # fmt: skip
+) -> Capture:
     """One forward pass of a ready model over a ready batch, recorded. The arguments are those of `run`."""
     keep_freed_pages()
     device = next(model.parameters()).device
@@ -104,7 +104,7 @@ def tokenizers(config: TransformerConfig, kind: TokenizerKind = "word") -> dict[
 def prepare(
     config: TransformerConfig, source: Sequence[Sentence] | None, target: Sequence[Sentence] | None,
     tokenizer: TokenizerKind | Mapping[str, AnyTokenizer] = "word",
-) -> Batch:  # fmt: skip
+) -> Batch:
     """Sentences to padded ids, by the untrained tokenizer of a kind or by one of each side.
 
     A decoder predicts the target's tokens, after typed text also <eos>; its input is the same shifted right behind

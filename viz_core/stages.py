@@ -132,7 +132,7 @@ def plan(config: TransformerConfig, batch: int, source_len: int = 0, target_len:
     length: dict[str, int] = {
         "B": batch, "D": config.d_model, "H": config.n_heads, "K": config.d_k, "V": config.d_v, "F": config.ff_width,
         "W": config.output_vocab_size, "1": 1, "source": source_len, "target": target_len,
-    }  # fmt: skip
+    }
     return tuple(replace(s, shape=tuple(length[s.sides.get(a, a)] for a in s.axes)) for s in stages(config))
 
 
@@ -145,7 +145,7 @@ def tour(config: TransformerConfig) -> tuple[str, ...]:
         "ids.target" if config.has_decoder else "ids.source", f"{side}.tok_embed", f"{side}.embed",
         f"{layer}.self_attn.raw_scores", f"{layer}.self_attn.weights", mixing, f"{layer}.ffn.post_act",
         "logits" if config.has_head else f"{layer}.resid_post",
-    )  # fmt: skip
+    )
     names = {s.name for s in stages(config)}
     return tuple(s for s in stops if s in names)
 
@@ -199,7 +199,7 @@ EMBEDDING = (
          "@terms", "One vector a token before the first layer: its content, plus its position where one is added.",
          ("out (000), linear(x) * math.sqrt(self.d_model) + pe (001), tok_emb+pos_emb (002), x (003), @src_emb (004)",
           "@torch_sum", "@hf_sum", "@tl_sum")),
-)  # fmt: skip
+)
 
 ATTENTION = (
     Leaf("q", "B H T K", "Q", r"Q_{bhtk} = \sum_d @x_{btd}\,W^Q_{d,hk}@b^Q_{hk}",
@@ -253,7 +253,7 @@ ATTENTION = (
          "concat", "The output projection mixes what the heads found.",
          ("fc_out (000), w_combine (002), W_o (004)", "@mha(…)[0]", "output.dense (BERT), c_proj (GPT-2), out_proj (BART), o_proj (Llama)",
           "@hook_out")),
-)  # fmt: skip
+)
 
 FFN = (
     Leaf("pre_act", "B T F", "U", r"U_{btf} = \sum_d @x_{btd}\,W^1_{df}@b^1_f",
@@ -266,7 +266,7 @@ FFN = (
     Leaf("out", "B T D", "Y", r"Y_{btd} = \sum_f G_{btf}\,W^2_{fd}@b^2_d",
          "post_act", "Back to d_model features.",
          ("fc2 (000, 002), linear2 (003, 004)", "linear2", "output.dense (BERT), c_proj (GPT-2), fc2 (BART)", "@hook_mlp_out")),
-)  # fmt: skip
+)
 
 NORM = (
     Leaf("mean", "B T 1", r"\mu", r"\mu_{bt} = \tfrac{1}{d_\text{model}} \sum_d @x_{btd}",
@@ -277,7 +277,7 @@ NORM = (
          "x mean var", "Each token at mean 0 and, but for ε, variance 1.", ("output (002)", "–", "–", "@tl_normalized")),
     Leaf("out", "B T D", "N", r"N_{btd} = \gamma_d\,\hat x_{btd} + \beta_d",
          "normalized", "Scaled and shifted by what each feature has learned.", ("@documents", "@torch", "@hf", "@tl_out")),
-)  # fmt: skip
+)
 
 OUTPUT = (
     Leaf("logits", "B T W", r"\ell", r"\ell_{btw} = \sum_d @x_{btd}\,@W_out@head_bias",
@@ -289,7 +289,7 @@ OUTPUT = (
     Leaf("loss", "", r"\mathcal{L}", r"\mathcal{L} = -\frac{1}{n} \sum_{y_{bt} \neq \text{pad}} \ln p_{b,t,y_{bt}}, \quad n = \#\{y_{bt} \neq \text{pad}\}",
          "logits labels", "Mean surprise at the right next word, over all answers that are not padding.",
          ("CrossEntropyLoss (003)", "F.cross_entropy", "loss", "@tl_loss")),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- the walk
@@ -311,27 +311,27 @@ def _walk(c: TransformerConfig) -> Iterator[Stage]:
             "@x": _symbol(last), "@W_out": "W^E_{wd}" if c.tie_output else r"W^\text{out}_{dw}",
             "@head_bias": r" + b^\text{out}_w" if c.head_bias else "",
             "@tl_loss": "–" if c.has_encoder else "loss",  # only HookedTransformer computes one
-        }  # fmt: skip
+        }
         yield from _expand(c, OUTPUT, "", {"x": last, "labels": "ids.labels"}, sides, "transformer.Transformer", fill)
 
 
 def _ids(c: TransformerConfig) -> Iterator[Stage]:
     both = c.has_cross_attention
     labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The answers: the word to predict at each position.",
-                  ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")  # fmt: skip
+                  ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
     source = Leaf("source", "B T", "x", r"x_{bt}", "", "The source words as numbers; shorter sentences are padded.",
-                  ("src (000, 001, 002), x (003), src_seq (004)", "–", "input_ids", "tokens"), kind="ids")  # fmt: skip
+                  ("src (000, 001, 002), x (003), src_seq (004)", "–", "input_ids", "tokens"), kind="ids")
     if c.has_encoder:
         yield from _expand(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")
     if c.has_decoder:
         shifted = Leaf("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
                        "The decoder's input: the answers shifted right behind <bos>, padded where they are.",
                        ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
-                        "decoder_input" if both else "tokens"), kind="ids")  # fmt: skip
+                        "decoder_input" if both else "tokens"), kind="ids")
         yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
     elif c.has_head:
         own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
-                      meaning="The answers: each position's own next token; the last has none, so padding.")  # fmt: skip
+                      meaning="The answers: each position's own next token; the last has none, so padding.")
         yield from _expand(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
 
 
@@ -346,32 +346,32 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
                    "one_zero_attention_mask"),
         "target": ("k.ne(pad_idx_k) (002), ¬tgt_padding_mask (004)", f"¬{_torch_side(c, 'decoder')}_key_padding_mask",
                    "decoder_attention_mask" if cross else "attention_mask", "–" if cross else "attention_mask"),
-    }  # fmt: skip
+    }
     for side in both:
         if padded[side]:
             part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,x_{bs} \neq \text{pad}\,]" % side, "ids",
-                        f"Which {side} tokens are words, not padding.", padding_names[side], kind="mask")  # fmt: skip
+                        f"Which {side} tokens are words, not padding.", padding_names[side], kind="mask")
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
         part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may look at a later one.",
                     ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
-                     "–" if cross else "attn.mask"), kind="mask")  # fmt: skip
+                     "–" if cross else "attn.mask"), kind="mask")
         yield from _expand(c, (part,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
 
     used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
     if c.has_encoder:
         used.append(("source", "source", "source", "Who may look at whom in the encoder. True = may attend.",
                      ("src_mask (000, 001, 002), mask (003), ¬src_padding_mask (004)", "¬(mask ∨ src_key_padding_mask)",
-                      "causal_mask" if c.is_causal and not cross else "attention_mask of create_bidirectional_mask", "–")))  # fmt: skip
+                      "causal_mask" if c.is_causal and not cross else "attention_mask of create_bidirectional_mask", "–")))
     if c.has_decoder:
         used.append(("target", "target", "target", "Who may look at whom in the decoder's self-attention. True = may attend.",
                      ("tgt_mask (000, 001), trg_mask (002), ¬tgt_mask (004)",
                       "¬(tgt_mask ∨ tgt_key_padding_mask)" if cross else "¬(mask ∨ src_key_padding_mask)",
-                      "attention_mask of create_causal_mask" if cross else "causal_mask (GPT-2, Llama)", "–")))  # fmt: skip
+                      "attention_mask of create_causal_mask" if cross else "causal_mask (GPT-2, Llama)", "–")))
     if c.has_cross_attention:
         used.append(("cross", "target", "source", "Which source tokens each target token may look at. True = may attend.",
                      ("src_mask (000, 001), src_trg_mask (002), ¬src_mask (004)", "¬memory_key_padding_mask",
-                      "encoder_attention_mask", "–")))  # fmt: skip
+                      "encoder_attention_mask", "–")))
     for name, queries, keys, meaning, names in used:
         terms: dict[str, str] = {}  # factor of the AND -> stage
         if padded[keys]:
@@ -393,7 +393,7 @@ def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> W
     indexed = {"tok_embed": "E_{btd}", "tok_embed_scaled": r"\tilde E_{btd}", "pos_embed": "P_{1td}", "segment_embed": "G_{btd}"}
     fill = _stack_names(c, path) | {
         "@base": _base(c), "@sum": " + ".join(indexed[a] for a in added), "@terms": " ".join(added)
-    }  # fmt: skip
+    }
     yield from _expand(c, EMBEDDING, path, {"ids": f"ids.{side}"}, {"T": side}, "transformer.Stack", fill)
     x = f"{path}.embed"
     if c.norm_embedding:
@@ -407,7 +407,7 @@ def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> W
 
 def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Walk:
     pre = Leaf("resid_pre", "B T D", r"x^\text{pre}", r"x^\text{pre}_{btd} = @x_{btd}", "x", "The residual stream as it enters the layer.",
-               ("x (000, 001, 002, 003, 004)", "@src", "@hidden_states[@n]", "@hook_resid_pre"))  # fmt: skip
+               ("x (000, 001, 002, 003, 004)", "@src", "@hidden_states[@n]", "@hook_resid_pre"))
     yield from _expand(c, (pre,), path, {"x": x}, {"T": side}, "layers.Layer", _layer_names(c, path) | {"@x": _symbol(x)})
     x = f"{path}.resid_pre"
     sublayers = [("self_attn", "resid_mid")] + [("cross_attn", "resid_cross")] * (memory is not None) + [("ffn", "resid_post")]
@@ -424,7 +424,7 @@ def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | No
             yield from _attention(c, f"{path}.{module}", x, side, cross)
         x = f"{path}.{resid}"
         yield from _expand(c, (_residual(c, module, resid, before),), path, {"before": before, "f": f"{path}.{module}.out"},
-                           {"T": side}, "layers.Layer", _layer_names(c, path))  # fmt: skip
+                           {"T": side}, "layers.Layer", _layer_names(c, path))
         if c.norm == "post":
             x = yield from _norm(c, f"{path}.norm_{module}", x, side)
     return x
@@ -438,11 +438,11 @@ def _residual(c: TransformerConfig, module: str, resid: str, before: str) -> Lea
         names = ("x + self.dropout (000, 001), x+_x (002), x + sublayer(x) (003), x + Sublayer(x) (004)",
                  f"x + self._{'ff' if module == 'ffn' else 'sa' if module == 'self_attn' else 'mha'}_block(…)",
                  "hidden_states + input_tensor (BERT), residual + hidden_states (BART, Llama)",
-                 f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")  # fmt: skip
+                 f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")
         return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {_symbol(before)}_{{btd}} + {name}_{{btd}}", "before f",
-                    f"The residual stream plus what the sub-layer adds{note}.", names)  # fmt: skip
+                    f"The residual stream plus what the sub-layer adds{note}.", names)
     return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {name}_{{btd}}", "f",
-                f"The sub-layer's output alone{note}: the residual connection is switched off.")  # fmt: skip
+                f"The sub-layer's output alone{note}: the residual connection is switched off.")
 
 
 def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:
@@ -460,7 +460,7 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
         "@scores": r"\bar R_{bhts} + A_{1hts}" if biased else r"\bar R_{bhts}", "@fill": _fill(c), "@d_k": str(c.d_k),
         "@empty": r"\quad (0 \text{ where a query may see nothing})" if c.empty_row == "zero" else "", "@base": _base(c),
         "@x": _symbol(x), "@y": "y" if cross else _symbol(x), "@where": r", \quad y = \text{the encoder's output}" if cross else "",
-    } | names | formula | _bias("QKVO", c.attention_bias)  # fmt: skip
+    } | names | formula | _bias("QKVO", c.attention_bias)
     leaves = [replace(leaf, inputs=_fill_in(leaf.inputs, inputs)) for leaf in leaves]
     about = {"x": x, "memory": memory or x, "mask": "masks.cross" if cross else f"masks.{side}"}
     yield from _expand(c, leaves, path, about, {"T": side, "S": keys}, "attention.Attention", fill)
@@ -475,7 +475,7 @@ def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> Walk:
 def _expand(
     c: TransformerConfig, leaves: Iterable[Leaf], path: str, about: Mapping[str, str], sides: Mapping[str, Side], owner: str,
     fill: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[Stage]:  # fmt: skip
+) -> Iterator[Stage]:
     """Rows of the table at one place of the model: local inputs become full names, placeholders are filled in."""
     rows = [leaf for leaf in leaves if leaf.when(c)]
     local = {leaf.name: f"{path}.{leaf.name}" if path else leaf.name for leaf in rows}
@@ -487,7 +487,7 @@ def _expand(
             inputs=tuple(known[i] for i in _fill_in(leaf.inputs, fill).split()), meaning=leaf.meaning,
             sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=about["mask"] if leaf.masked else None,
             aliases=MappingProxyType(dict(zip(LIBRARIES, (_fill_in(n, fill) for n in leaf.names), strict=True))),
-        )  # fmt: skip
+        )
 
 
 def _fill_in(text: str, fill: Mapping[str, str]) -> str:
@@ -573,7 +573,7 @@ def _layer_names(c: TransformerConfig, path: str) -> dict[str, str]:
         "@hidden_states": _hidden(c, side), "@src": _torch_side(c, side), "@n": n,
         "@alibi": "–" if both else f"{block}.attn.alibi",
         "@rot_q": "–" if both else f"{block}.attn.hook_rot_q", "@rot_k": "–" if both else f"{block}.attn.hook_rot_k",
-    }  # fmt: skip
+    }
 
 
 def _norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
@@ -589,7 +589,7 @@ def _norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
                      "norm3" if third else "norm2", "output.LayerNorm (BERT), ln_2 (GPT-2), final_layer_norm (BART)", "ln2"),
         "norm_embed": ("–", "–", f"{_hidden(c, side)}[0], embedding_output (BERT), layernorm_embedding (BART)", "embed.ln"),
         "final_norm": ("self.norm (001)", "norm", f"{_hidden(c, side)}[-1], ln_f (GPT-2)", "ln_final"),
-    }[module]  # fmt: skip
+    }[module]
     if module == "norm_ffn" and c.norm == "post":
         after = int(path.split(".")[2]) + 1
         tied = c.has_final_norm and after == (c.n_encoder_layers if side == "encoder" else c.n_decoder_layers)
@@ -603,4 +603,4 @@ def _norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
         "@documents": documents, "@torch": torch, "@hf": hf, "@tl_var": f"{where}.hook_scale² − ε",
         "@tl_normalized": f"{where}.hook_normalized (LNPre)" if c.has_decoder else "–",
         "@tl_out": f"{where}.hook_normalized" + (" (LN)" if c.has_decoder else ""),
-    }  # fmt: skip
+    }

@@ -43,7 +43,7 @@ from viz_core.model.transformer import Transformer
 from viz_core.run import build, run
 
 SMALL = {"d_model": 24, "n_heads": 3, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 16, "source_vocab_size": 60,
-         "target_vocab_size": 60, "max_len": 40}  # fmt: skip
+         "target_vocab_size": 60, "max_len": 40}
 SOURCE, TARGET = ["the cat sat on the mat", "a dog"], ["猫 坐在 垫子 上", "狗"]
 RNG = np.random.default_rng(0)
 

@@ -20,13 +20,13 @@ from viz_core.stages import plan, stages
 PAPER = TransformerConfig(
     d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, source_vocab_size=37000, target_vocab_size=37000,
     attention_bias=False, tie_output=True, head_bias=False,
-)  # fmt: skip
+)
 
 
 GPT2 = TransformerConfig(
     architecture="decoder-only", d_model=768, n_heads=12, n_decoder_layers=12, norm="pre", position="learned", max_len=1024,
     target_vocab_size=50257, tie_output=True, head_bias=False, activation="gelu_tanh",
-)  # fmt: skip
+)
 
 
 def total(config: TransformerConfig) -> int:
@@ -87,7 +87,7 @@ def test_a_parameter_stands_in_the_formula_of_its_stage(config: TransformerConfi
             formula = formula.replace(latex, symbol)
         made_by = {p.symbol for p in parameters_of(config, stage)}
         named = {s for s in ("W^E", "W^P", "W^G", "W^Q", "W^K", "W^V", "W^O", "W^1", "W^2", "W^out", "γ", "β",
-                             "b^Q", "b^K", "b^V", "b^O", "b^1", "b^2", "b^out") if s in formula}  # fmt: skip
+                             "b^Q", "b^K", "b^V", "b^O", "b^1", "b^2", "b^out") if s in formula}
         assert made_by == named, stage.name
 
 
@@ -125,7 +125,7 @@ def test_torchs_default_transformer_itself() -> None:
         ({"n_encoder_layers": 2, "n_decoder_layers": 2}, -29.40), ({"n_encoder_layers": 4, "n_decoder_layers": 4}, -14.70),
         ({"n_encoder_layers": 8, "n_decoder_layers": 8}, 14.70), ({"d_ff": 1024}, -12.60), ({"d_ff": 4096}, 25.19),
     ],
-)  # fmt: skip
+)
 def test_differences_of_the_papers_table(change: dict[str, Any], millions: float) -> None:
     assert round((layers(replace(PAPER, **change)) - layers(PAPER)) / 1e6, 2) == millions
     assert total(replace(PAPER, **change)) - total(PAPER) == layers(replace(PAPER, **change)) - layers(PAPER)
@@ -177,7 +177,7 @@ def test_a_layer_of_other_widths() -> None:
     t, d, h, k, v, ff = 9, 48, 4, 5, 12, 100
     config = TransformerConfig(
         architecture="encoder-only", d_model=d, n_heads=h, qk_dim=h * k, d_ff=ff, n_encoder_layers=1, head=False
-    )  # fmt: skip
+    )
     closed = 2 * t * (2 * d * h * k + 2 * d * h * v + 2 * d * ff) + 2 * t**2 * h * (k + v)
     assert sum(flops(plan(config, 1, t)).values()) == closed
 
@@ -230,7 +230,7 @@ def test_too_many_parameters_say_so() -> None:
         ({"d_ff": 4096}, 32, 120, ["d_ff", "the number of layers"]),
         ({"d_model": 512, "n_heads": 2, "d_ff": 4}, 32, 250, ["d_model"]),
     ],
-)  # fmt: skip
+)
 def test_too_large_a_run_names_its_size_and_a_remedy(change: dict[str, Any], batch: int, words: int, remedies: list[str]) -> None:
     config = replace(TransformerConfig(), **change)
     size = estimate(config, batch, words, words)

@@ -47,7 +47,7 @@ GRID: list[dict[str, Any]] = [
     {"architecture": "encoder-only", "causal": True, "mask_padded_queries": True},
     {"architecture": "decoder-only", "mask_padded_queries": True},
     {"architecture": "decoder-only", "causal": False},
-]  # fmt: skip
+]
 each_config = pytest.mark.parametrize("switches", GRID, ids=str)
 
 
@@ -207,7 +207,7 @@ def test_a_bias_is_no_mask() -> None:
 @pytest.mark.parametrize(("x", "said"), [
     ([np.nan, np.nan], "NaN"), ([0.0, np.nan, 1.0], "NaN in 1 of 3"), ([0.0, 0.0], "0"), ([0.2, 0.2], "0.2 each"),
     ([-1.25, 0.5], "from −1.25 to 0.5"),
-])  # fmt: skip
+])
 def test_what_came_out_in_words(x: list[float], said: str) -> None:
     assert in_words(np.array(x, np.float32)) == said
 

@@ -87,7 +87,7 @@ def test_the_mean_cosine_counts_each_pair_of_one_sentence() -> None:
     for x, keep in zip(capture[curve.stages[-1]].astype(np.float64), real, strict=True):
         rows = x[keep]
         pairs += [rows[i] @ rows[j] / np.linalg.norm(rows[i]) / np.linalg.norm(rows[j])
-                  for i in range(len(rows)) for j in range(len(rows)) if i != j]  # fmt: skip
+                  for i in range(len(rows)) for j in range(len(rows)) if i != j]
     assert len(pairs) == 5 * 4 + 3 * 2  # the sentence of one token has none
     assert curve.values[-1] == pytest.approx(np.mean(pairs), rel=DOUBLE)
 

@@ -308,7 +308,7 @@ def test_slopes_are_the_authors_and_the_models(n: int) -> None:
         (1, [-8]), (3, [-4, -8, -2]), (6, [-2, -4, -6, -8, -1, -3]), (8, list(range(-1, -9, -1))),
         (12, [*range(-1, -9, -1), -0.5, -1.5, -2.5, -3.5]),
     ],
-)  # fmt: skip
+)
 def test_slope_exponents(n: int, exponents: list[float]) -> None:
     assert np.log2(P.alibi_slopes(n)).tolist() == pytest.approx(exponents)
 

@@ -28,7 +28,7 @@ from viz_core.analysis.shapes import (
     statistics,
     total,
     with_statistics,
-)  # fmt: skip
+)
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.presets import PRESETS
@@ -77,7 +77,7 @@ def test_the_symbolic_shape_is_the_shape(config: TransformerConfig) -> None:
         "B": 2, "1": 1, "N_source": 5, "N_target": 3, "d_model": config.d_model, "n_heads": config.n_heads,
         "d_k": config.qk_width // config.n_heads, "d_v": config.d_model // config.n_heads, "d_ff": config.ff_width,
         "vocabulary": config.target_vocab_size if config.has_decoder else config.source_vocab_size,
-    }  # fmt: skip
+    }
     for x in ledger(config, 2, 5, 3):
         assert tuple(size[word] for word in x.symbolic) == x.shape, x.name
 
@@ -127,7 +127,7 @@ def test_the_sequence_first_layout_is_the_references() -> None:
     enc_layer = doc001.TransformerLayer(d_model=d, self_attn=attention(), feed_forward=doc001.FeedForward(d, 12))
     dec_layer = doc001.TransformerLayer(
         d_model=d, self_attn=attention(), src_attn=attention(), feed_forward=doc001.FeedForward(d, 12)
-    )  # fmt: skip
+    )
     embed = doc001.EmbeddingsWithPositionalEncoding(d, 17, 50)
     encoder, decoder = doc001.Encoder(enc_layer, 1), doc001.Decoder(dec_layer, 1)
     generator = torch.nn.Linear(d, 19)
@@ -136,13 +136,13 @@ def test_the_sequence_first_layout_is_the_references() -> None:
         "encoder.layers.0.resid_post": encoder.layers[0], "encoder.final_norm.out": encoder.norm,
         "decoder.layers.0.norm_cross_attn.out": decoder.layers[0].norm_src_attn, "decoder.layers.0.resid_post": decoder.layers[0],
         "decoder.final_norm.out": decoder.norm, "logits": generator,
-    }  # fmt: skip
+    }
     for name, module in modules.items():
         module.register_forward_hook(note(name))
     ids = {"source": torch.ones(source, batch, dtype=torch.long), "target": torch.ones(target, batch, dtype=torch.long)}
     masks = {
         "source": torch.ones(batch, source, source), "target": torch.ones(batch, target, target), "cross": torch.ones(batch, source)
-    }  # fmt: skip
+    }
     memory = encoder(embed(ids["source"]), masks["source"])
     first = seen["encoder.embed"]
     generator(decoder(embed(ids["target"]), memory, masks["cross"], masks["target"]))
@@ -235,7 +235,7 @@ def test_growth_is_the_ledgers_at_every_length(config: TransformerConfig, amount
         layers = [x for x in ledger(config, 1, n, n) if ".layers." in x.name]
         assert found.pairs[i] + found.single[i] == total(layers, amount)
         pairs = [x for x in layers if x.stage.leaf in {"flops": ("raw_scores", "z")}.get(
-            amount, ("raw_scores", "scores", "bias", "masked_scores", "weights"))]  # fmt: skip
+            amount, ("raw_scores", "scores", "bias", "masked_scores", "weights"))]
         assert found.pairs[i] == total(pairs, amount)
 
 

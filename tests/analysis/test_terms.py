@@ -269,7 +269,7 @@ def test_the_sum_has_all_its_terms() -> None:
             f"{layer}.self_attn.q": config.d_model, f"{layer}.self_attn.raw_scores": config.d_k,
             f"{layer}.self_attn.z": capture["ids.source"].shape[1], f"{layer}.self_attn.out": config.d_model,
             f"{layer}.ffn.out": config.ff_width, "logits": config.d_model,
-        }  # fmt: skip
+        }
         for name, length in lengths.items():
             (product,) = terms(capture, name, (0,) * capture[name].ndim, parameters(model)).parts
             assert len(product.products) == length
@@ -308,7 +308,7 @@ DISTURBED = [
     small(norm="post", activation="gelu"), small(norm="pre", position="rope", tie_output=True), small(position="alibi", n_heads=4),
     small(architecture="encoder-only", position="learned", n_segments=2, norm_embedding=True, norm="none"),
     small(architecture="decoder-only", residual=False, mask_padded_queries=True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("config", DISTURBED, ids=described)

@@ -38,7 +38,7 @@ def test_a_word_is_seen_where_one_of_its_tokens_is() -> None:
 
 @pytest.mark.parametrize(("sentence", "texts"), [
     ("tokens playing 猫!", ("[CLS]", "tokens", "playing", "猫", "!", "[SEP]")), ("", ("[CLS]", "[SEP]")),
-])  # fmt: skip
+])
 def test_words_of_bert(sentence: str, texts: tuple[str, ...]) -> None:
     tokens, _ = bert().read(sentence)
     assert words_of(bert(), tokens).texts == texts

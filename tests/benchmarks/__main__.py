@@ -37,7 +37,7 @@ from tests.browser.conftest import find_browser
 BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "ledger": ledger, "positions": positions,
               "attention": attention, "norms": norms, "weights": weights, "start": start, "cold": cold,
               "crowd": crowd, "reconnect": reconnect, "keyboard": keyboard,
-              "memory": memory}  # fmt: skip
+              "memory": memory}
 IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start", "reconnect", "keyboard")
 
 

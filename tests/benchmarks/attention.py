@@ -38,7 +38,7 @@ def link(layers: int, heads: int, tokens: int, sentences: int) -> dict[str, str]
     return {
         "preset": "000", "architecture": "encoder-only", "n_encoder_layers": str(layers), "n_heads": str(heads), "d_model": width,
         "qk_dim": width, "d_ff": "16", "max_len": "1024", "source_vocab_size": "100", "source": lines,
-    }  # fmt: skip
+    }
 
 
 class Wire:
@@ -79,7 +79,7 @@ def moves(sentences: int) -> list[tuple[str, str]]:
 
 
 def grid(page: Page, shell: Page, url: str, shell_url: str, tokens: int, sentences: int, bar: float | None, most: float | None,
-         layers: int, heads: int) -> Iterator[Result]:  # fmt: skip
+         layers: int, heads: int) -> Iterator[Result]:
     """Another sentence, or another colour: every tile is made, sent and drawn anew."""
     params = link(layers, heads, tokens, sentences)
     wire = Wire(page)

@@ -34,7 +34,7 @@ KNOWN = (
     "the", "a", "man", "woman", "cat", "dog", "boy", "girl", "teacher", "bird", "ball", "book", "street", "box", "trophy",
     "suitcase", "big", "small", "red", "tired", "too", "was", "not", "did", "sat", "on", "in", "gave", "to", "her", "him",
     "because", "it", "yesterday", "and", "where", "is", "my",
-)  # fmt: skip
+)
 STRANGE = ("telescope", "gravity", "whispered", "Antarctica", "don't", "e-mail", "42", "naïve", "wonderfully", "quantum", "猫")
 SYLLABLES = ("ka", "lo", "mi", "ru", "te", "no", "sa", "ve", "du", "pi")
 
@@ -177,21 +177,21 @@ def places() -> Iterator[Place]:
         ("who", "mask_map", cell, cell, kind_of_attention), ("built", "mask_built", kind_of_attention),
         ("conventions", "mask_written", kind_of_attention), ("effect", "mask_effect", kind_of_attention),
         ("leak", "mask_leak"), ("unsqueeze", "mask_unsqueeze"),
-    ):  # fmt: skip
+    ):
         yield Place("masks", name, picture, False, (*makers, section("mask_section")))
     width = stop("pos_width")
     for name, picture, words, *makers in (
         ("waves", "pos_waves", False, slider("pos_at", range(11, 90)), width), ("matrix", "pos_table", False, width),
         ("clock", "pos_clock", False, slider("pos_k", range(4, 60))), ("similarity", "pos_similarity", False, width),
         ("sentence", "pos_parts", True, option("pos_scale")), ("schemes", "pos_detail", True), ("experiments", "pos_moved", True),
-    ):  # fmt: skip
+    ):
         yield Place("positions", name, picture, words, (*makers, section("pos_section")))
     depth = slider("norm_depth", range(2, 24))
     for name, picture, words, *makers in (
         ("depth", "norm_depth_chart", False, slider("norm_depth", range(2, 48)), option("norm_metric")),
         ("theory", "norm_post", False, depth), ("gradients", "norm_gradients", False, depth), ("token", "norm_steps", False),
         ("batchnorm", "norm_both", True), ("distributions", "norm_ridges", False, depth),
-    ):  # fmt: skip
+    ):
         yield Place("norms", name, picture, words, (*makers, section("norm_section")))
     yield Place("shapes", "", "shapes_table", False, (columns,))
     yield Place("documents", "", HTML, False, (option("documents_rows"),))

@@ -27,7 +27,7 @@ ORDERS = (
     (("qk_dim", "R4 L1"),), (("qk_dim", "L2 R5"),),
     (("d_model", "R3"), ("n_heads", "R4 L2")), (("qk_dim", "R2"), ("n_heads", "R5 L2")),
     (("qk_dim", "L1"), ("d_model", "R3"), ("n_heads", "R1 L2")),
-)  # fmt: skip
+)
 PAUSES = (10, 33, 60, 150, 300)  # ms
 LINE = 0.24  # seconds
 SETTLED = 1000  # ms without a word from the server

@@ -54,7 +54,7 @@ def measure(small: bool) -> Iterator[Result]:
         found = [gradients(page, url, seed, small) for seed in range(1 if small else 5)]
         middle = sorted(found)[len(found) // 2]
         yield Result("both placements with gradients", middle, None if small else SECONDS, middle_half(found), "s",
-                     f"{setting}, {8 if small else 4} batches, another seed each time")  # fmt: skip
+                     f"{setting}, {8 if small else 4} batches, another seed each time")
 
         go(page, f"{url}/norms?{urlencode(link(small))}")
         shell.goto(f"{shell_url}/?preset=000")

@@ -17,7 +17,7 @@ def encoder(layers: int, d_model: int, heads: int, tokens: int) -> TransformerCo
     return TransformerConfig(
         architecture="encoder-only", n_encoder_layers=layers, d_model=d_model, n_heads=heads, max_len=tokens,
         source_vocab_size=1000,
-    )  # fmt: skip
+    )
 
 
 def sentence(tokens: int) -> list[int]:

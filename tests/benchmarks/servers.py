@@ -67,7 +67,7 @@ def launched(script: str, port: int = 0) -> Iterator[tuple[str, subprocess.Popen
             process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}", "--server.address=127.0.0.1"],
                 cwd=ROOT, stdout=out, stderr=subprocess.STDOUT,
-            )  # fmt: skip
+            )
         try:
             yield f"http://127.0.0.1:{port}", process, log
         finally:

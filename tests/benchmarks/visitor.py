@@ -27,7 +27,7 @@ VALUES = {  # what kind of widget has what kind of value
     "text_area": "string_value", "text_input": "string_value", "selectbox": "string_value", "radio": "string_value",
     "checkbox": "bool_value", "number_input": "double_value", "slider": "double_array_value",
     "button_group": "string_array_value", "multiselect": "string_array_value", "bidi_component": "json_value",
-}  # fmt: skip
+}
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ MODELS = {
         d_model=768, n_heads=12, architecture="encoder-only", n_encoder_layers=12, norm_embedding=True, n_segments=2,
         position="learned", scale_embedding=False, source_vocab_size=30522,
     ),
-}  # fmt: skip
+}
 
 st.set_page_config(layout="wide")
 choice = st.query_params.get("model", "both")

@@ -33,7 +33,7 @@ def page() -> None:
     heads([grid("encoder", tiles, "largest", (10, 10))], at, key=f"heads{link}", on_focus=focus)
     shown = st.session_state.get("shown", (at[2],))
     lines(WEIGHTS, TOKENS, TOKENS, shown, st.session_state.get("locked"), "Lines", key=f"lines{link}", identity=str(at),
-          on_lock=lock, on_heads=choose)  # fmt: skip
+          on_lock=lock, on_heads=choose)
     st.text(f"focus {at}; locked {st.session_state.get('locked')}; shown {shown}")
 
 

@@ -231,7 +231,7 @@ def test_a_cell_of_any_matrix(open_at: Open, same_elsewhere: Same) -> None:
     for path, params, cell in (
         ("masks", {"mask_section": "effect"}, "mask_effect.0.3.1"), ("attention", {"att_more": "rollout"}, "att_rollout.0.3.1"),
         ("positions", {"pos_section": "matrix", "pos_length": "20"}, "pos_table.0.3.1"),
-    ):  # fmt: skip
+    ):
         page = open_at(path, **params)
         drawn = page.locator(f".st-key-{cell.split('.')[0]} canvas[data-drawn]").first
         click(drawn, 3, 1)

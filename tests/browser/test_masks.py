@@ -59,7 +59,7 @@ def test_a_click_and_the_arrow_keys_tell_why(open_at: Open) -> None:
     for key, told in (
         ("ArrowDown", "我 (1) may not look at 爱 (2)"), ("ArrowDown", "爱 (2) may look at 爱 (2): it is the token itself"),
         ("End", "the key is padding"), ("ArrowDown", "the key stands 1 place later"),
-    ):  # fmt: skip
+    ):
         canvas.press(key)
         says(page, told)
     idle(page)
@@ -132,7 +132,7 @@ def test_sections_are_chosen_and_in_the_link_and_a_phone_scrolls_down_only(open_
         "How built": "mask: their AND", "Conventions": "True (1) = blocked", "On and off": "Without − With",
         "Leak test": "How far each output moves", "Empty rows": "−∞, then softmax", "unsqueeze(1)": "As printed",
         "Who sees whom": "Decoder self-attention: the mask",
-    }  # fmt: skip
+    }
     for label, title in wanted.items():
         page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
         page.locator(f'canvas[data-title^="{title}"][data-drawn]').first.wait_for()

@@ -13,7 +13,7 @@ from viz_core.experiments.ablation import Breakage, break_run
 from viz_core.run import Batch, build, prepare, trace
 
 SMALL = {"d_model": 24, "n_heads": 3, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 16, "source_vocab_size": 60,
-         "target_vocab_size": 60, "max_len": 40}  # fmt: skip
+         "target_vocab_size": 60, "max_len": 40}
 CROSS, SELF = "decoder.layers.1.cross_attn", "encoder.layers.0.self_attn"
 
 

@@ -34,7 +34,7 @@ ENCODER, DECODER, CROSS = "encoder.layers.0.self_attn", "decoder.layers.0.self_a
 CAUSAL: list[dict[str, Any]] = [
     {}, {"architecture": "decoder-only"}, {"architecture": "encoder-only", "causal": True}, {"norm": "pre"}, {"position": "rope"},
     {"position": "alibi"}, {"mask_padded_queries": True},
-]  # fmt: skip
+]
 
 
 def made(**switches: Any) -> tuple[Transformer, Batch]:
@@ -185,7 +185,7 @@ def test_every_treatment_is_what_torch_says_here(path: str, switches: dict[str, 
     added = (scores - q @ k.mT / 2).masked_fill(blocked, -torch.inf)  # d_k = 4; what is left is ALiBi's bias
     given = added if f"{path}.bias" in capture else blocked
     asked = {need: mha(x, memory, memory, attn_mask=given.flatten(0, 1), need_weights=need, average_attn_weights=False)
-             for need in (True, False)}  # fmt: skip
+             for need in (True, False)}
     keep = added if f"{path}.bias" in capture else ~blocked
     fused = F.scaled_dot_product_attention(q, k, v, keep)
     by_inf, by_number = (scores.masked_fill(blocked, fill).softmax(-1) for fill in (-torch.inf, -1e20))
@@ -251,7 +251,7 @@ def _mha(model: Transformer, path: str) -> torch.nn.MultiheadAttention:
     ({}, False, ""), ({"qk_dim": 4}, False, "makes queries d_model=8 wide, and here they are 4"),
     ({"position": "rope"}, False, "cannot turn"), ({"position": "rope"}, True, ""),
     ({"scale_scores": False}, True, "always divides by √d_k"),
-])  # fmt: skip
+])
 def test_why_torchs_module_cannot_be_asked(switches: dict[str, Any], cross: bool, said: str) -> None:
     assert said in why_no_twin(small(**switches), cross) and bool(said) == bool(why_no_twin(small(**switches), cross))
     model, batch = made(**switches)

@@ -47,7 +47,7 @@ EXPRESSIBLE: dict[str, dict[str, Any]] = {
     "no biases": {"attention_bias": False, "ffn_bias": False, "head_bias": False},
     "some biases": {"attention_bias": False, "head_bias": False},
     "tied": {"tie_output": True, "scale_embedding": False},
-}  # fmt: skip
+}
 ARCHITECTURES = {"encoder-decoder": BOTH, "encoder-only": ENCODER, "decoder-only": ENCODER}
 # Switches that they cannot, each with a word of the reason.
 INEXPRESSIBLE: dict[str, tuple[dict[str, Any], str]] = {
@@ -71,7 +71,7 @@ def batch_of(config: TransformerConfig, source: list[list[int]], target: list[li
 def proof_of(
     config: TransformerConfig, text: tuple[list[list[int]], list[list[int]]] = TEXTS[0], *, double: bool = False,
     change: str | None = None, edit: Edit | None = None,
-) -> Proof:  # fmt: skip
+) -> Proof:
     """Run a model with gains off 1 and shifts off 0; then change a parameter by 1e-2, and prove."""
     model, batch = unlike_identity(build(config, seed=1)), batch_of(config, *text)
     model = model.double() if double else model
@@ -147,7 +147,7 @@ def test_any_model_agrees(config: TransformerConfig, text: tuple[list[list[int]]
         )
     ),
     batches(),
-)  # fmt: skip
+)
 def test_any_model_that_torchs_layers_can_express_agrees(
     config: TransformerConfig, text: tuple[list[list[int]], list[list[int]]]
 ) -> None:
@@ -196,7 +196,7 @@ def test_each_step_is_compared_where_layers_cannot() -> None:
     config = small(qk_dim=4, norm="none", n_encoder_layers=1, n_decoder_layers=1)
     proof = proof_of(config)
     attention = {f"{a}.{leaf}" for a in ("encoder.layers.0.self_attn", "decoder.layers.0.self_attn", "decoder.layers.0.cross_attn")
-                 for leaf in ("q", "k", "v", "z", "out")}  # fmt: skip
+                 for leaf in ("q", "k", "v", "z", "out")}
     rest = {f"{side}.layers.0.ffn.{leaf}" for side in ("encoder", "decoder") for leaf in ("pre_act", "out")}
     assert {c.stage for c in proof.checks} == attention | rest | {"encoder.tok_embed", "decoder.tok_embed", "logits"}
 

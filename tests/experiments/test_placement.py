@@ -24,7 +24,7 @@ from viz_core.analysis.placement import (
     pre_band,
     relu_share,
     slope,
-)  # fmt: skip
+)
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.experiments import placement as norms
 from viz_core.experiments.placement import PLACEMENTS, Setting, comparable, paper_runs, placed, placed_config, reading
@@ -83,7 +83,7 @@ def test_what_the_placements_are() -> None:
     assert {name: (c.norm, c.has_final_norm, c.residual) for name in PLACEMENTS for c in [placed_config(CONFIG, name)]} == {
         "post": ("post", False, True), "pre": ("pre", True, True), "open": ("pre", False, True), "none": ("none", False, True),
         "cut": ("post", False, False), "bare": ("none", False, False),
-    }  # fmt: skip
+    }
 
 
 def test_the_shared_model_stays_as_it_was() -> None:
@@ -109,10 +109,10 @@ def test_an_editing_tap_reaches_every_placement() -> None:
     {"architecture": "decoder-only", "causal": False, "position": "rope"}, {"n_heads": 16, "position": "alibi"},
     {"n_heads": 3, "qk_dim": 6, "d_model": 15}, {"tie_output": True, "final_norm": True, "norm": "post"}, {"norm_embedding": True},
     {"architecture": "encoder-decoder", "mask_padded_queries": True, "mask_source_padding": False, "mask_target_padding": True},
-], ids=str)  # fmt: skip
+], ids=str)
 def test_any_setup_has_a_stack_to_compare(preset: str, switches: dict[str, object]) -> None:
     sizes = {"d_model": 32, "n_heads": 4, "qk_dim": None, "source_vocab_size": 50, "target_vocab_size": 50, "max_len": 30,
-             "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 8}  # fmt: skip
+             "n_encoder_layers": 1, "n_decoder_layers": 1, "d_ff": 8}
     config = replace(PRESETS[preset].config, **sizes | switches)
     found = comparable(config, 2, 16, "torch")
     decoder = config.architecture == "decoder-only"

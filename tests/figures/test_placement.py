@@ -19,7 +19,7 @@ from viz_core.figures.placement import (
     last_layer_figure,
     post_figure,
     pre_figure,
-)  # fmt: skip
+)
 from viz_core.ui.pages.norms.placement import ASSUMED, LOOK, SECTIONS
 from viz_core.ui.shell.setup import VIEW
 
@@ -45,7 +45,7 @@ def test_every_table_names_the_same_things() -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_curve_is_drawn_as_it_is(metric: str, dark: bool) -> None:
     found = {"post": (curve("sum", [1.5, 1.2]), curve("after", [1, 1, 1], 0)),
-             "pre": (curve("stream", [1, 2, 3], 0), curve("final", [1], 1))}  # fmt: skip
+             "pre": (curve("stream", [1, 2, 3], 0), curve("final", [1], 1))}
     figure = depth_figure(found, metric, dark)  # type: ignore[arg-type]
     assert figure.layout.title.text == METRIC_TITLES[metric][0]  # type: ignore[index]
     assert figure.layout.yaxis.title.text == METRIC_TITLES[metric][1] and figure.layout.xaxis.title.text  # type: ignore[index]

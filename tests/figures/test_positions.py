@@ -20,7 +20,7 @@ from viz_core.analysis.positions import (
     term,
     wavelengths,
     waves,
-)  # fmt: skip
+)
 from viz_core.experiments.word_order import SCHEMES, schemes
 from viz_core.figures import clock as C
 from viz_core.figures import positions as F

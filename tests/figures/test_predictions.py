@@ -16,7 +16,7 @@ FOUND = Prediction(2, (7, 3, 11, 12), (0.5, 0.2, 0.1, 0.1), 3, 0.2)
 WORDS = ["cat", "the", "the", "<s>"]
 HOSTILE = {  # what is typed → what is shown
     "<img src=x onerror=alert(1)>": "<img␠src=x␠onerror=aler…", "' title='y": "'␠title='y",
-} | {typed: typed for typed in ("<b>x</b>", "$x$", "&lt;", '"', "<br>", "</bdi></div>")}  # fmt: skip
+} | {typed: typed for typed in ("<b>x</b>", "$x$", "&lt;", '"', "<br>", "</bdi></div>")}
 
 
 def drawn(words: list[str] = WORDS, found: Prediction = FOUND, vocab_size: int = 1000, after: str = "x") -> ElementTree.Element:
@@ -122,7 +122,7 @@ def test_what_is_no_number_says_so() -> None:
     ("p", "shown"),
     [(0.0, "0.00%"), (1e-9, "< 0.01%"), (0.00004, "< 0.01%"), (0.00006, "0.01%"), (0.123456, "12.35%"),
      (0.99994, "99.99%"), (0.99996, "> 99.99%"), (1.0, "100.00%")],
-)  # fmt: skip
+)
 def test_no_number_is_rounded_to_nothing_or_all(p: float, shown: str) -> None:
     assert numbers(drawn(found=Prediction(2, (7, 3, 11, 12), (p,) * 4, None, None))) == [shown] * 4
 

@@ -18,14 +18,14 @@ TARGET = ["猫 猫", "**b** c d", ""]
 TINY = {
     "d_model": 12, "n_heads": 3, "d_ff": 10, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 20,
     "source_vocab_size": 60, "target_vocab_size": 50,
-}  # fmt: skip
+}
 # Switches that the presets do not set, each of which adds or changes stages.
 MORE = {
     "rope": {"position": "rope", "qk_dim": 18}, "alibi": {"position": "alibi", "norm": "none"},
     "learned": {"position": "learned", "n_segments": 2, "norm_embedding": True},
     "decoder": {"architecture": "decoder-only", "position": "none"},
     "encoder": {"architecture": "encoder-only", "head": False, "norm": "pre"},
-}  # fmt: skip
+}
 NAMES = [*PRESETS, *MORE]
 each = pytest.mark.parametrize("name", NAMES)
 

@@ -18,7 +18,7 @@ TARGET = [[6, 5, 4], [9, 12, 7, 8], [10, 11]]
 SMALL = TransformerConfig(
     d_model=8, n_heads=2, d_ff=12, n_encoder_layers=2, n_decoder_layers=2, max_len=16, source_vocab_size=17,
     target_vocab_size=19,
-)  # fmt: skip
+)
 
 
 def small(**switches: Any) -> TransformerConfig:
@@ -44,7 +44,7 @@ def unlike_identity(model: Transformer) -> Transformer:
 def record(
     model: Transformer, source: Tensor | None = None, target: Tensor | None = None,
     edit: Callable[[str, Tensor], Tensor] | None = None,
-) -> tuple[Output, dict[str, Tensor]]:  # fmt: skip
+) -> tuple[Output, dict[str, Tensor]]:
     """A forward pass on ids alone (no labels), and its stages as tensors."""
     tracer = Tracer(edit=edit)
     out = model(source, target, tap=tracer)
@@ -80,7 +80,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> TransformerConfig:
     for name in (
         "scale_embedding", "norm_embedding", "scale_scores", "residual", "mask_source_padding", "mask_target_padding",
         "mask_padded_queries", "zero_pad_embedding", "head", "tie_output", "attention_bias", "ffn_bias", "head_bias",
-    ):  # fmt: skip
+    ):
         switches[name] = draw(st.booleans())
     switches |= fixed
     # What would mean nothing is switched off, rather than thrown away.

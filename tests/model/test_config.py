@@ -33,7 +33,7 @@ BAD: list[tuple[str, Any, dict[str, Any]]] = [
     ("mask_padded_queries", True, {"mask_source_padding": False, "mask_target_padding": False}),
     ("mask_padded_queries", True, {"mask_source_padding": False, "architecture": "encoder-only"}),
     ("mask_padded_queries", True, {"mask_target_padding": False, "architecture": "decoder-only"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("field", "value", "others"), BAD, ids=[f"{f}={v!r:.20} {o}" for f, v, o in BAD])
@@ -80,7 +80,7 @@ def test_derived_values() -> None:
 @pytest.mark.parametrize(("architecture", "encoder", "decoder", "cross", "causal"), [
     ("encoder-decoder", True, True, True, True), ("encoder-only", True, False, False, False),
     ("decoder-only", False, True, False, True),
-])  # fmt: skip
+])
 def test_architectures(architecture: Any, encoder: bool, decoder: bool, cross: bool, causal: bool) -> None:
     c = small(architecture=architecture, source_vocab_size=5, target_vocab_size=7)
     assert (c.has_encoder, c.has_decoder, c.has_cross_attention, c.is_causal) == (encoder, decoder, cross, causal)
@@ -118,7 +118,7 @@ def test_replace_is_safe(config: TransformerConfig) -> None:
     ({}, [[4] * 1025], [[4]], "1,025 tokens"), ({}, [[4]] * 33, [[4]] * 33, "33 sentences"),
     ({"source_vocab_size": 4}, [[1]], [[4]], "vocab_size is 4"), ({}, [["cat"]], [[4]], "source"), ({}, [[1.5]], [[4]], "source"),
     ({}, [[None]], [[4]], "source"), ({}, [5], [[4]], "source"),
-])  # fmt: skip
+])
 def test_bad_sentences(switches: dict[str, Any], source: Any, target: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run(small(**switches), source, target, device="cpu")

@@ -35,13 +35,13 @@ def counted(monkeypatch: pytest.MonkeyPatch, config: TransformerConfig) -> Trans
     {"head_bias": False}, {"n_segments": 2}, {"activation": "gelu"}, {"residual": False}, {"dropout": 0.5},
     {"architecture": "encoder-only"}, {"architecture": "decoder-only"}, {"source_vocab_size": 21},
     {"target_vocab_size": 21}, {"max_len": 40},
-], ids=str)  # fmt: skip
+], ids=str)
 def test_a_switch_leaves_other_parameters(switches: dict[str, Any]) -> None:
     """Bit for bit; only the part that the switch is about may change."""
     about = {
         "qk_dim": ("w_q", "w_k"), "d_ff": ("ffn",), "tie_output": ("head.weight",), "architecture": ("head",),
         "source_vocab_size": ("encoder.tok_embedding",), "target_vocab_size": ("decoder.tok_embedding", "head"),
-    }.get(next(iter(switches)), ())  # fmt: skip
+    }.get(next(iter(switches)), ())
     before, after = parameters(), parameters(**switches)
     shared = [name for name in before if name in after and not any(part in name for part in about)]
     assert len(shared) > 20
@@ -78,7 +78,7 @@ def wide(init: str) -> Transformer:
     return build(small(
         architecture="decoder-only", n_decoder_layers=1, d_model=96, d_ff=160, target_vocab_size=300, max_len=200, init=init,
         position="learned",
-    ))  # fmt: skip
+    ))
 
 
 @pytest.mark.parametrize("init", ["xavier_uniform", "xavier_normal", "torch"])
@@ -147,14 +147,14 @@ def test_gpt2_small_has_124439808_parameters(monkeypatch: pytest.MonkeyPatch) ->
     model = counted(monkeypatch, TransformerConfig(
         architecture="decoder-only", d_model=768, n_heads=12, n_decoder_layers=12, max_len=1024, target_vocab_size=50257,
         norm="pre", position="learned", activation="gelu_tanh", tie_output=True, head_bias=False,
-    ))  # fmt: skip
+    ))
     assert sum(p.numel() for p in model.parameters()) == 124_439_808
 
 
 def test_default_nn_transformer_has_44140544_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     model = counted(monkeypatch, TransformerConfig(
         d_model=512, n_heads=8, n_encoder_layers=6, n_decoder_layers=6, d_ff=2048, final_norm=True,
-    ))  # fmt: skip
+    ))
     inside = [p.numel() for name, p in model.named_parameters() if "embedding" not in name and not name.startswith("head")]
     assert sum(inside) == 44_140_544
     with torch.device("meta"):
@@ -165,7 +165,7 @@ def test_default_nn_transformer_has_44140544_parameters(monkeypatch: pytest.Monk
     ({"qk_dim": 128}, -7.08), ({"qk_dim": 256}, -4.72), ({"n_encoder_layers": 2, "n_decoder_layers": 2}, -29.40),
     ({"n_encoder_layers": 4, "n_decoder_layers": 4}, -14.70), ({"n_encoder_layers": 8, "n_decoder_layers": 8}, 14.70),
     ({"d_ff": 1024}, -12.60), ({"d_ff": 4096}, 25.19),
-], ids=str)  # fmt: skip
+], ids=str)
 def test_differences_in_table_3(monkeypatch: pytest.MonkeyPatch, switches: dict[str, Any], millions: float) -> None:
     """Vaswani et al. 2017, table 3, against the base model; attention without biases, so that d_k counts matrices."""
 

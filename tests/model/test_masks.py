@@ -20,7 +20,7 @@ from viz_core.tracing import Tracer
 POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "none")
 CAUSAL: list[dict[str, Any]] = [
     {"architecture": "encoder-decoder"}, {"architecture": "decoder-only"}, {"architecture": "encoder-only", "causal": True},
-]  # fmt: skip
+]
 
 
 def rows(x: str) -> Tensor:
@@ -224,7 +224,7 @@ def test_rows_sum_to_one_or_nothing_and_nothing_leaks(
 
 @pytest.mark.parametrize(("fill", "empty_row", "expected"), [
     ("-inf", "zero", 0.0), ("-inf", "as filled", math.nan), (-1e9, "zero", 0.0), (-1e9, "as filled", 0.25),
-])  # fmt: skip
+])
 def test_a_row_that_sees_nothing(fill: Any, empty_row: Any, expected: float) -> None:
     config = small(architecture="encoder-only", mask_padded_queries=True, mask_fill=fill, empty_row=empty_row)
     w = run(config, [[5, 6, 0, 0]], device="cpu")["encoder.layers.0.self_attn.weights"]

@@ -74,7 +74,7 @@ def torch_stack(side: str, ours: Any) -> Any:
     made = layer(
         c.d_model, c.n_heads, c.ff_width, 0.1, activation, layer_norm_eps=c.norm_eps, batch_first=True,
         norm_first=c.norm == "pre", bias=c.attention_bias, dtype=torch.float64,
-    )  # fmt: skip
+    )
     norm = nn.LayerNorm(c.d_model, eps=c.norm_eps, dtype=torch.float64) if c.has_final_norm else None
     theirs = stack(made, len(ours.layers), norm=norm, **({"enable_nested_tensor": False} if side == "encoder" else {})).eval()
     for a, b in zip(theirs.layers, ours.layers, strict=True):
@@ -97,7 +97,7 @@ def padded(length: int, seed: int) -> Tensor:
 @pytest.mark.parametrize("switches", [
     {"norm": "post"}, {"norm": "pre"}, {"norm": "pre", "activation": "gelu", "norm_eps": 1e-10},
     {"norm": "post", "final_norm": True, "activation": "gelu_tanh"}, {"norm": "pre", "final_norm": False, "n_heads": 4},
-], ids=str)  # fmt: skip
+], ids=str)
 def test_torch_transformer(switches: dict[str, Any], lengths: tuple[int, int], seed: int) -> None:
     model = unlike_identity(double(small(n_decoder_layers=3, **switches), seed))
     source, target = padded(lengths[0], seed), padded(lengths[1], seed + 10)
@@ -108,7 +108,7 @@ def test_torch_transformer(switches: dict[str, Any], lengths: tuple[int, int], s
     hidden = torch_stack("decoder", model.decoder)(
         recorded["decoder.embed"], memory, tgt_mask=future, tgt_key_padding_mask=target_blocked,
         memory_key_padding_mask=source_blocked,
-    )  # fmt: skip
+    )
     close(model.encoder(source, ~source_blocked[:, None, None]), memory)
     close(out.hidden, hidden)
 
@@ -134,7 +134,7 @@ def test_fused_attention(qk_dim: int, n_heads: int, scale_scores: bool) -> None:
     model, source, target = unlike_identity(double(config)), padded(5, 2), padded(4, 1)
     _, r = record(model, source, target)
     for path, mask in [("encoder.layers.1.self_attn", "source"), ("decoder.layers.0.self_attn", "target"),
-                       ("decoder.layers.1.cross_attn", "cross")]:  # fmt: skip
+                       ("decoder.layers.1.cross_attn", "cross")]:
         q, k, v = (r[f"{path}.{x}"] for x in "qkv")
         z = F.scaled_dot_product_attention(q, k, v, attn_mask=r[f"masks.{mask}"], scale=None if scale_scores else 1.0)
         close(r[f"{path}.z"], z)
@@ -231,11 +231,11 @@ def test_gpt2() -> None:
     transformers = hf()
     theirs = shaken(transformers.GPT2LMHeadModel(transformers.GPT2Config(
         vocab_size=19, n_positions=12, n_embd=8, n_layer=3, n_head=2, attn_implementation="eager", bos_token_id=1, eos_token_id=2,
-    )))  # fmt: skip
+    )))
     config = small(
         architecture="decoder-only", n_decoder_layers=3, d_ff=32, max_len=12, position="learned", norm="pre",
         activation="gelu_tanh", tie_output=True, head_bias=False, scale_embedding=False,
-    )  # fmt: skip
+    )
     ours = build(config)
     body, decoder = theirs.transformer, ours.decoder
     decoder.tok_embedding.weight.copy_(body.wte.weight)  # the head is tied to it on both sides
@@ -247,7 +247,7 @@ def test_gpt2() -> None:
             (layer.self_attn.w_o, block.attn.c_proj.weight.T, block.attn.c_proj.bias),
             (layer.ffn.w_in, block.mlp.c_fc.weight.T, block.mlp.c_fc.bias),
             (layer.ffn.w_out, block.mlp.c_proj.weight.T, block.mlp.c_proj.bias),
-        ]:  # fmt: skip
+        ]:
             linear.weight.copy_(weight)
             linear.bias.copy_(bias)
         copy_(layer.norm_self_attn, block.ln_1)
@@ -274,11 +274,11 @@ def test_bert() -> None:
     theirs = shaken(transformers.BertModel(transformers.BertConfig(
         vocab_size=17, hidden_size=8, num_hidden_layers=3, num_attention_heads=2, intermediate_size=12,
         max_position_embeddings=12, attn_implementation="eager",
-    ), add_pooling_layer=False))  # fmt: skip
+    ), add_pooling_layer=False))
     config = small(
         architecture="encoder-only", n_encoder_layers=3, max_len=12, position="learned", norm="post", activation="gelu",
         norm_embedding=True, n_segments=2, head=False, norm_eps=1e-12, scale_embedding=False,
-    )  # fmt: skip
+    )
     ours = build(config)
     table, encoder = theirs.embeddings, ours.encoder
     encoder.tok_embedding.weight.copy_(table.word_embeddings.weight)
@@ -292,7 +292,7 @@ def test_bert() -> None:
             (layer.self_attn.w_v, attention.self.value), (layer.self_attn.w_o, attention.output.dense),
             (layer.ffn.w_in, block.intermediate.dense), (layer.ffn.w_out, block.output.dense),
             (layer.norm_self_attn, attention.output.LayerNorm), (layer.norm_ffn, block.output.LayerNorm),
-        ]:  # fmt: skip
+        ]:
             copy_(linear, source)
 
     source = padded(9, 5)

@@ -173,7 +173,7 @@ def test_alibi_slopes(n: int) -> None:
         (3, [-4, -8, -2]), (6, [-2, -4, -6, -8, -1, -3]), (8, list(range(-1, -9, -1))),
         (12, [*range(-1, -9, -1), -0.5, -1.5, -2.5, -3.5]),
     ],
-)  # fmt: skip
+)
 def test_alibi_exponents(n: int, exponents: list[float]) -> None:
     assert [math.log2(m) for m in alibi_slopes(n)] == pytest.approx(exponents)
 

@@ -65,7 +65,7 @@ PRINTED = {
             "LayerNorm ε", "layout", "returns", "activation"},
     "004": {"architecture", "norm / final norm", "embedding × √d_model", "fill", "pad id; pad row zero", "LayerNorm ε", "dropout",
             "biases", "layout", "activation"},
-}  # fmt: skip
+}
 UNSEEN = {
     "001": {"source padding mask", "target mask", "mask means", "fill", "activation"},
     "003": {"fill", "initialisation", "mask means"},
@@ -73,7 +73,7 @@ UNSEEN = {
 REPAIRED = {
     "001": {"layout"}, "002": {"architecture", "norm / final norm", "position", "target mask", "fill", "dropout", "activation"},
     "003": {"norm / final norm"}, "004": {"target mask", "mask means", "initialisation"},
-}  # fmt: skip
+}
 each_preset = pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 
 
@@ -163,7 +163,7 @@ VARIANTS = [
     TransformerConfig(position="rope"), TransformerConfig(position="learned", norm="pre"), TransformerConfig(position="alibi"),
     TransformerConfig(architecture="encoder-only", n_segments=2, norm_embedding=True),
     TransformerConfig(architecture="decoder-only"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("config", [*(p.config for p in PRESETS.values()), *VARIANTS], ids=[*PRESETS, *"abcde"])

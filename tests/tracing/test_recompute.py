@@ -43,7 +43,7 @@ SWITCHES: list[dict[str, Any]] = [
     {"attention_bias": False, "ffn_bias": False}, {"dropout_sites": ("embedding", "embedding", "weights", "ffn", "sublayer")},
     {"init": "torch"}, {"init": "xavier_normal"}, {"n_encoder_layers": 0, "n_decoder_layers": 1},
     {"n_encoder_layers": 1, "n_decoder_layers": 0},
-]  # fmt: skip
+]
 ENCODER: list[dict[str, Any]] = [{"n_segments": 2}, {"n_segments": 3, "position": "learned", "norm_embedding": True}]
 
 
@@ -292,7 +292,7 @@ def test_typed_text() -> None:
     small(), small(norm="pre", position="rope", scale_scores=False), small(architecture="decoder-only", position="alibi"),
     small(norm="none", position="learned", mask_padded_queries=True),
     small(architecture="encoder-only", residual=False, n_segments=2),
-], ids=described)  # fmt: skip
+], ids=described)
 def test_edited_stages_flow_on(config: TransformerConfig) -> None:
     """Everything is disturbed at once; each stage still follows from its *edited* inputs."""
     before: dict[str, Array] = {}

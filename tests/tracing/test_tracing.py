@@ -24,7 +24,7 @@ CONFIGS = [
     small(architecture="encoder-only", position="alibi", causal=True, n_segments=2, norm_embedding=True),
     small(architecture="decoder-only", tie_output=True, scale_embedding=False, position="none", final_norm=True),
     small(mask_padded_queries=True, scale_scores=False, residual=False),
-]  # fmt: skip
+]
 each_config = pytest.mark.parametrize("config", CONFIGS, ids=range(len(CONFIGS)))
 ATTN = "encoder.layers.0.self_attn"
 
@@ -204,7 +204,7 @@ def test_keep_does_not_stop_edits() -> None:
         (lambda x: None, TypeError), (lambda x: x.numpy(), TypeError), (lambda x: x[:1], ValueError),
         (lambda x: x.double(), ValueError), (lambda x: x > 0, ValueError), (lambda x: x.transpose(1, 2), ValueError),
     ],
-)  # fmt: skip
+)
 def test_wrong_edits_are_named(wrong: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match=rf"{ATTN}\.q"):
         capture_of(small(), tap=lambda n, x: wrong(x) if n == f"{ATTN}.q" else x)

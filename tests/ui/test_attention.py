@@ -65,7 +65,7 @@ def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
      "att_more": "table"},
     {"source": "<s> $x$ <b> the the the", "att_more": "break", "att_temperature": "0.25", "att_unscaled": "on"},
     {"att_show": "cross", "att_kind": "encoder", "att_layer": "9", "att_query": "800", "att_key": "700", "att_off": "cross.9.9"},
-])  # fmt: skip
+])
 def test_no_setup_breaks_it(open_at: Open, more: dict[str, str]) -> None:
     at = open_at(TINY, **more)
     assert shows_one_number(at)
@@ -213,6 +213,6 @@ def test_breaking_says_what_moved_and_leaves_the_intact_run(open_at: Open) -> No
     ({"heads": {"number": 3, "shown": []}}, (3, ())), ({"heads": {"number": 4, "shown": [0, 3]}}, (4, None)),
     ({"heads": {"number": 5, "shown": [-1]}}, (5, None)),
     ({"heads": {"number": 6, "shown": [True, "1"]}}, (6, None)), ({"heads": {"number": "7", "shown": [0]}}, (0, None)),
-])  # fmt: skip
+])
 def test_only_heads_that_are_there_are_taken_from_the_browser(sent: object, expected: tuple[int, tuple[int, ...] | None]) -> None:
     assert lines._read_heads(sent, 3) == expected

@@ -15,9 +15,9 @@ from viz_core.ui.shell.views import VIEWS
 HEAVY = ("torch", "pandas", "pyarrow", "plotly", "numpy", "safetensors", "tokenizers", "viz_core")
 ONE_THREAD = ("torch", "pandas", "pyarrow")  # the others are imported in parts, one after another
 SECTIONS = {"pos_section": "positions", "pos_experiment": "positions", "mask_section": "masks", "norm_section": "norms",
-            "att_more": "attention"}  # fmt: skip
+            "att_more": "attention"}
 SMALL = ("preset=000&n_heads=2&d_model=16&d_ff=8&n_encoder_layers=1&n_decoder_layers=1&source_vocab_size=50&target_vocab_size=50"
-         "&norm_depth=2&norm_width=16&norm_draws=1&norm_batches=1")  # fmt: skip
+         "&norm_depth=2&norm_width=16&norm_draws=1&norm_batches=1")
 SLOW = ("longer",)  # reads hundreds of sentences; it imports what the other experiments import
 
 
@@ -39,7 +39,7 @@ def recorded(folder: Path) -> Iterator[tuple[str, Path, Path]]:
     """A fresh server whose script threads' imports are written down: its URL, its log, the imports."""
     url, log, imports = f"http://127.0.0.1:{free_port()}", folder / "log", folder / "imports"
     command = [sys.executable, "tests/recorded.py", imports, "run", "app.py", f"--server.port={url.rpartition(':')[2]}",
-               "--server.address=127.0.0.1"]  # fmt: skip
+               "--server.address=127.0.0.1"]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"NO_COLOR": "1"}, stdout=out, stderr=subprocess.STDOUT)
     try:

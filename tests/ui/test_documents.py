@@ -22,7 +22,7 @@ from viz_core.ui.pages.documents import (
     faults_html,
     is_loaded,
     loaded_words,
-)  # fmt: skip
+)
 from viz_core.ui.shell.setup import Setup, from_link, with_preset
 from viz_core.weights.catalogue import Card
 

@@ -20,7 +20,7 @@ from viz_core.capture import Capture
 ROOT = Path(__file__).parents[2]
 PAGES = {"attention": 3, "shapes": 1}  # the pages with files, and how many
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "d_ff": "8", "qk_dim": "16", "n_encoder_layers": "1",
-        "n_decoder_layers": "1"}  # fmt: skip
+        "n_decoder_layers": "1"}
 Files = dict[str, Callable[[], bytes]]
 
 
@@ -102,7 +102,7 @@ SHOWN = [
     ("step_by_step", {"stage": "encoder.layers.0.self_attn.weights"}), ("attention", {"att_more": "rollout"}), ("home", {}),
     ("masks", {"mask_section": "effect"}), ("positions", {"pos_section": "sentence"}), ("norms", {"norm_section": "batchnorm"}),
     ("shapes", {"shapes_columns": "statistics"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("page", "params"), SHOWN)

@@ -31,9 +31,9 @@ CONFIGS = [
     small(position="alibi", activation="gelu_tanh", mask_padded_queries=True, empty_row="as filled"),
     small(architecture="encoder-only", position="learned", n_segments=2, norm_embedding=True, mask_source_padding=False),
     small(architecture="decoder-only", residual=False, scale_scores=False, attention_bias=False, mask_padded_queries=True),
-]  # fmt: skip
+]
 HOSTILE = ["<b>", "$x$", "&lt;", "שלום", "👩‍👩‍👧", "\u202eabc", "<img src=x onerror=alert(1)>", "\n", "</style><script>", "x" * 400,
-           "“<bdi>"]  # fmt: skip
+           "“<bdi>"]
 
 
 class Page(HTMLParser):
@@ -323,7 +323,7 @@ def test_what_was_typed_is_no_markup(start: int) -> None:
     (0.0, "0"), (1.0, "1"), (-3.0, "−3"), (0.43124, "0.4312"), (-0.5, "−0.5000"), (12.3456, "12.35"), (1234.6, "1235"),
     (0.0034, "0.00340"), (1.25e-5, "1.25e−5"), (-1e20, "−1e20"), (1e-5, "1e−5"), (99999.9, "100000"), (-math.inf, "−∞"),
     (math.inf, "∞"), (math.nan, "NaN"),
-])  # fmt: skip
+])
 def test_brief(x: float, text: str) -> None:
     assert brief(x) == text
 

@@ -23,7 +23,7 @@ from viz_core.ui.shell.setup import from_link
 
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
-        "n_decoder_layers": "2"}  # fmt: skip
+        "n_decoder_layers": "2"}
 TEXT = {"source": "the cat sat on the mat\nthe dog", "target": "猫 坐 了\n狗"}
 Open = Callable[..., AppTest]
 
@@ -96,7 +96,7 @@ def config_of(**params: str) -> Any:
     {"architecture": "encoder-only", "n_encoder_layers": "1"}, {"architecture": "decoder-only", "source": "x"},
     {"source": "x", "target": ""}, {"d_model": "1", "n_heads": "1", "qk_dim": "1"}, TEXT,
     {"source": "<b>$x$</b> :red[y] `z`", "target": "*a* <script>"},
-])  # fmt: skip
+])
 def test_every_kind_of_model(open_at: Open, more: dict[str, str], section: str) -> None:
     at = open_at(section, **more)
     assert not at.warning
@@ -210,7 +210,7 @@ def test_the_typed_batch_is_normalised(open_at: Open) -> None:
     table = rows(at)
     assert [r[0] for r in table] == [
         "the whole batch, padding counted", "the whole batch, words only", "this sentence alone", "this token alone",
-    ]  # fmt: skip
+    ]
     shown = np.array([[float(r[i].replace("−", "-")) for i in (1, 2)] for r in table])
     np.testing.assert_allclose(shown[:, 0], layer[0, 1, 4], rtol=1e-3)
     np.testing.assert_allclose(shown[:, 1], [whole[0, 1, 4], unpadded[1, 4], alone[1, 4], 0], rtol=1e-3)

@@ -24,12 +24,12 @@ from viz_core.ui.shell.setup import (
     with_field,
     with_preset,
     with_view,
-)  # fmt: skip
+)
 from viz_core.ui.shell.views import CANVASES, FOLDS, MAX_SIZE_CHARS
 
 ROOT = Path(__file__).parents[2]
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "d_ff": "8", "qk_dim": "16", "n_encoder_layers": "1",
-        "n_decoder_layers": "1"}  # fmt: skip
+        "n_decoder_layers": "1"}
 WEIGHTS = "encoder.layers.0.self_attn.weights"
 Open = Callable[..., AppTest]
 
@@ -72,7 +72,7 @@ def arithmetic(at: AppTest) -> list[str]:
 @pytest.mark.parametrize("written", [
     "nobody.0.1.2", "walk_canvas.0.1", "walk_canvas.0.1.2.3", "walk_canvas.-1.0.0", "walk_canvas.0.1e3.0",
     "walk_canvas.0.0.1000000", "walk_canvas.0.٤.0", "walk_canvas.0..0", ".0.1.2", "home_ids.0.0.1,walk_canvas.x",
-])  # fmt: skip
+])
 def test_a_cell_that_cannot_be_is_named_and_dropped(written: str) -> None:
     setup, faults = from_link({"cells": written, "seed": "3"})
     assert setup.view("cells") == () and setup.seed == 3 and [w for w, _ in faults] == [f"cells={written}"]
@@ -108,7 +108,7 @@ def test_a_size_before_survives_its_link(preset: str) -> None:
     ("1.6.5.4&preset=000", "such as 1.6.5"), ("1.6.9999&preset=000", "1 to 1024 tokens"), ("1.6.0&preset=000", "1 to 1024 tokens"),
     ("1.6.5&preset=003", "0 on one that it lacks"), ("1.6.5&preset=000&n_heads=many", "cannot be had here"),
     ("1.6.5&weights=nobody", "cannot be had here"), ("x", "sentences"),
-])  # fmt: skip
+])
 def test_a_size_before_that_cannot_be_is_named(open_at: Open, text: str, fault: str) -> None:
     with pytest.raises(ValueError, match=re.escape(fault)):
         unpacked_size(text)
@@ -203,12 +203,12 @@ HOLDING = {
     "toggle", "checkbox", "selectbox", "slider", "select_slider", "number_input", "text_input", "text_area", "segmented_control",
     "pills", "radio", "multiselect", "expander", "tabs", "feedback", "date_input", "time_input", "datetime_input", "color_picker",
     "data_editor", "file_uploader", "chat_input", "audio_input", "camera_input", "menu_button",
-}  # fmt: skip
+}
 BARE = {("ui.shell.view_widgets", "expander"): "fold, which the link opens",
-        ("ui.shell.sidebar", "text_input"): "a name for the hub, until it is opened"}  # fmt: skip
+        ("ui.shell.sidebar", "text_input"): "a name for the hub, until it is opened"}
 OTHER_NAMES = {"model": "weights or preset", "walk_": "Jump boxes, which follow the stage"}  # of widgets that are no view's
 FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
-         "norm_both": ("norm_token", "norm_feature")}  # fmt: skip
+         "norm_both": ("norm_token", "norm_feature")}
 STATE = ("ui.shell.link", "ui.shell.tab", "ui.shell.widgets")  # where the session is called `state`
 COMPONENTS = {f"ui.components.{name}" for name in ("canvas", "clock", "curves", "diagram", "heads", "lines", "scrubber", "table")}
 

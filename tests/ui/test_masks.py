@@ -79,7 +79,7 @@ def test_every_section_with_every_preset(open_at: Open, preset: str, section: st
     {"source": "<s> $x$ <b> the the the\n*a*", "target": "`x` :red[y]\n<pad> 猫", "mask_word": "<b> $x$", "mask_turns": "on"},
     {"source": "1 1\n2 3 4", "target": "1\n1 2", "tokenizer": "ids", "mask_kind": "encoder"},
     {"scale_scores": "off", "mask_fill": "-10000", "causal": "off"},
-])  # fmt: skip
+])
 def test_no_setup_breaks_it(open_at: Open, more: dict[str, str], section: str) -> None:
     at = open_at({**TINY, **PADDED, **more}, mask_section=section)
     assert len(components(at)) or at.info

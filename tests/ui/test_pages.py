@@ -24,7 +24,7 @@ PAGES = {"home": "Watch a Transformer", "step_by_step": "How does one token beco
          "masks": "Who may look at whom", "norms": "Why did the field move the LayerNorm"}  # page → how its title begins
 COMPONENTS = {"home": 2, "step_by_step": 3, "masks": 1, "norms": 0}  # the walk has a scrubber
 TINY = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "1", "n_decoder_layers": "1", "max_len": "100",
-        "source_vocab_size": "50", "target_vocab_size": "50"}  # fmt: skip
+        "source_vocab_size": "50", "target_vocab_size": "50"}
 each_page = pytest.mark.parametrize("page", PAGES)
 each_preset = pytest.mark.parametrize("preset", PRESETS)
 Open = Callable[..., AppTest]
@@ -104,7 +104,7 @@ def test_home_at_the_presets_own_size(open_at: Open, preset: str) -> None:
         ("003", "Of 18 choices the text states 11; 1 is repaired (the printed code cannot run or contradicts the text) and "
                 "6 are assumed (named but not shown)."),
     ],
-)  # fmt: skip
+)
 def test_home_counts_what_a_document_says(open_at: Open, preset: str, said: str) -> None:
     assert any(m.value.endswith(said) for m in open_at(**tiny(preset)).markdown)
 
@@ -424,7 +424,7 @@ BAD: dict[str, tuple[str, str]] = {  # name → (what is typed, a part of what i
     "identical words": ("the the the the", ""),
     "a long word": ("x" * 5000, ""),
     "only punctuation": ("... !!! ---", ""),
-}  # fmt: skip
+}
 
 
 @each_page
@@ -524,7 +524,7 @@ def test_nine_hundred_words_that_share_ids_make_one_box(open_at: Open) -> None:
     assert named.count("(source)") + named.count("(target)") == 6
     groups = sum(
         len({i for i in ids if ids.count(i) > 1}) for side in ("source", "target") for ids in [at_ids(at, side)]
-    )  # fmt: skip
+    )
     assert more.startswith(f"{groups - 6} more. To tell them apart, raise the source vocabulary and the target vocabulary.")
 
 

@@ -27,7 +27,7 @@ APP = Path(__file__).parents[2] / "app.py"
 QUESTION = "Why did the field move the LayerNorm, and can I see it?"
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "1",
         "n_decoder_layers": "1", "max_len": "100", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3",
-        "norm_width": "16"}  # fmt: skip
+        "norm_width": "16"}
 OWN = ("depth", "theory", "gradients")
 Open = Callable[..., AppTest]
 
@@ -87,7 +87,7 @@ def test_every_kind_of_model(open_at: Open, architecture: str, position: str, se
 @pytest.mark.parametrize("params", [
     {"source": "one", "target": "x"}, {"norm": "none"}, {"norm": "pre"}, {"activation": "gelu"}, {"norm_depth": "1"},
     {"norm_init": "torch"}, {"tokenizer": "ids", "source": "5 6 7", "target": "8"}, {"residual": "off"},
-], ids=str)  # fmt: skip
+], ids=str)
 def test_corners(open_at: Open, params: dict[str, str], section: str) -> None:
     at = open_at(section, **params)
     refused = section == "gradients" and params.get("source") == "one"
@@ -164,7 +164,7 @@ def test_where_numbers_end_is_said(open_at: Open, monkeypatch: pytest.MonkeyPatc
     at = open_at(norm_depth="4", source=f"words of their own {what}")
     said = [w.value for w in at.warning]
     assert said == [f"{title}: the first value that is {what} is in `encoder.layers.2.resid_mid`. From there on the line has gaps."
-                    for title in ("Post-LN", "Pre-LN")]  # fmt: skip
+                    for title in ("Post-LN", "Pre-LN")]
     assert np.isfinite(y(at, "Pre-LN")[:5]).all() and np.isnan(y(at, "Pre-LN")[5:]).all()
 
 
@@ -197,7 +197,7 @@ def test_a_model_beyond_the_limit_is_refused(open_at: Open, monkeypatch: pytest.
 @pytest.mark.parametrize(("params", "told"), [
     ({}, "resid_mid"), ({"norm_metric": "entropy"}, "self_attn.out"), ({"norm_metric": "inactive"}, "ffn.out"),
     ({"norm_lit": "norm_ffn.out"}, "norm_ffn.out"),
-], ids=str)  # fmt: skip
+], ids=str)
 def test_the_path_of_the_selection_is_lit(open_at: Open, params: dict[str, str], told: str) -> None:
     bodies = "".join(h.proto.body for h in open_at(**params).get("html"))
     assert f"all that leads to {told}<" in bodies

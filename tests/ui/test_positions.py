@@ -27,7 +27,7 @@ from viz_core.weights.catalogue import SHIPPED, catalogue
 
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
-        "n_decoder_layers": "1", "max_len": "20", "source_vocab_size": "200", "target_vocab_size": "200"}  # fmt: skip
+        "n_decoder_layers": "1", "max_len": "20", "source_vocab_size": "200", "target_vocab_size": "200"}
 QUESTION = "How does a model without a notion of order learn who comes first?"
 Open = Callable[..., AppTest]
 each_section = pytest.mark.parametrize("section", SECTIONS)
@@ -156,7 +156,7 @@ def test_every_kind_of_model(open_at: Open, architecture: str, position: str, se
         {"pos_base": "10"}, {"position_base": "123.5"},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_odd_widths_one_token_one_head_and_other_corners(open_at: Open, params: dict[str, str], section: str) -> None:
     assert not open_at(section, **params).warning
 

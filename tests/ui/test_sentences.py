@@ -32,7 +32,7 @@ from viz_core.ui.shell.setup import Setup
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
         "n_decoder_layers": "2", "max_len": "50", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3",
-        "norm_width": "16", "source": "the cat\nthe cat sat on the mat", "target": "x y\nx y z w v"}  # fmt: skip
+        "norm_width": "16", "source": "the cat\nthe cat sat on the mat", "target": "x y\nx y z w v"}
 SETTINGS: dict[str, dict[str, str]] = {
     "as it is": {},
     "48 layers": {"n_encoder_layers": "48", "n_decoder_layers": "48", "norm_depth": "48", "qk_dim": "8"},
@@ -151,7 +151,7 @@ def test_the_masks_page_tells_of_a_leak_where_there_is_one(open_at: Open, settin
 def test_nan_comes_from_the_encoder_only_where_it_is_nan() -> None:
     at = AppTest.from_file(APP, default_timeout=60)
     at.query_params.update(TINY | {"source": "a b c\na b c", "target": "x\nx y z", "mask_section": "empty", "mask_kind": "decoder",
-                                   "mask_target_padding": "on"})  # fmt: skip
+                                   "mask_target_padding": "on"})
     at.run().switch_page("pages/masks.py").run()
     assert "Tokens that are NaN" in told(at) and "The decoder reads what the encoder wrote" not in told(at)
 
@@ -286,7 +286,7 @@ def test_a_learned_table_is_said_to_know_distance_only_where_it_does(rows: np.nd
     ("post", "pre", "far", "near"),
     [([8.0, 4, 2], [1.0, 1, 1], 0, 2), ([1.0, 1, 9], [1.0, 2, 1], 2, 0), ([1.0, 1], [50.0, 2], 0, 1),
      ([3.0, 3, 3, 1], [1.0, 1, 2, 1], 0, 3), ([np.inf, 2, 1], [1.0, 1, 1], 1, 2)],
-)  # fmt: skip
+)
 def test_where_gradients_part(post: list[float], pre: list[float], far: int, near: int) -> None:
     said = where_they_part(np.array(post), np.array(pre))
     assert f"furthest apart in layer {far}," in said and f"nearest in layer {near}," in said
@@ -333,7 +333,7 @@ def test_what_is_no_number_is_not_said_to_have_a_variance() -> None:
 @pytest.mark.parametrize(("word", "place", "said"), [
     (6.0, 4.0, "the word is 1.5 times as long"), (0.25, 4.0, "the position is 16 times as long"), (4.0, 4.0, "about as long"),
     (0.0, 4.0, "has no length"), (512.0, 16.0, "the word is 32 times as long"),
-])  # fmt: skip
+])
 def test_which_part_of_the_sum_is_said_to_be_longer(word: float, place: float, said: str) -> None:
     assert said in loudness(word, place)
 
@@ -341,7 +341,7 @@ def test_which_part_of_the_sum_is_said_to_be_longer(word: float, place: float, s
 @pytest.mark.parametrize(("lengths", "said"), [
     ((16, 16, 3, 3), "past the circle"), ((1024, 1, 1, 1), "past the circle"), ((1, 8, 1, 1), "past the circle"),
     ((64, 64, 0, 0), "no layer"), ((1024, 1, 12, 12), "past the circle"),
-])  # fmt: skip
+])
 def test_from_where_pairs_are_said_to_cost_more(lengths: tuple[int, int, int, int], said: str) -> None:
     width, hidden, encoder, decoder = lengths
     sizes = {"d_model": width, "qk_dim": width, "n_heads": 1, "d_ff": hidden}

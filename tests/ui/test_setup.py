@@ -34,7 +34,7 @@ from viz_core.ui.shell.setup import (
     with_left_out,
     with_preset,
     with_view,
-)  # fmt: skip
+)
 
 SELECTION = ("tokenizer", "seed", "device", "stage", "item", "attn_head", "chosen", "source", "target")
 NAMES = ("preset", *BY_FIELD, *SELECTION)
@@ -145,7 +145,7 @@ def test_every_selection_survives_the_link(preset: str) -> None:
         {"tokenizer": "character"}, {"tokenizer": "ids"}, {"device": "cuda"}, {"device": "cpu"}, {"seed": 1}, {"seed": MAX_SEED},
         {"item": 31}, {"attn_head": last}, {"source": ""}, {"target": ""}, {"source": " \n\n "}, {"source": "a+b&c=d%20#?"},
         {"source": "👨‍👩‍👧\u202eשלום\x00"}, {"target": DEFAULT_SOURCE}, {"source": "preset=004"},
-    ):  # fmt: skip
+    ):
         assert_round_trip(replace(begin, **change))
     for stage in stages(begin.config)[:: max(1, len(stages(begin.config)) // 12)]:
         assert_round_trip(replace(begin, stage=stage.name))
@@ -164,7 +164,7 @@ OFFERED = [str(o) for c in CONTROLS for p in PRESETS.values() for o in c.options
 VALUES = st.one_of(
     st.text(max_size=8), ODD, st.sampled_from(OFFERED), st.integers(-5, 2000).map(str), st.floats().map(repr),
     st.sampled_from(sorted(PRESETS)),
-)  # fmt: skip
+)
 NUMBERS = [c.field for c in CONTROLS if not any(isinstance(o, str | bool) for o in c.options(PRESETS["000"].config))]
 LINKS = st.tuples(
     st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=8)), VALUES, max_size=8),

@@ -28,7 +28,7 @@ from viz_core.weights.card import Card
 
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "1", "n_decoder_layers": "1", "max_len": "100",
-        "source_vocab_size": "50", "target_vocab_size": "50"}  # fmt: skip
+        "source_vocab_size": "50", "target_vocab_size": "50"}
 FIRST = ["name", "axes", "shape", "what it is"]
 
 
@@ -243,7 +243,7 @@ def test_back_over_a_change_takes_its_marks_back_and_makes_none(open_shapes: Any
         ({"qk_dim": 24, "n_heads": 4, "position": "rope"}, 8), ({"qk_dim": 8, "n_heads": 4, "position": "rope"}, 8),
         ({"qk_dim": 12 * 4, "n_heads": 4, "position": "rope"}, 8),
     ],
-)  # fmt: skip
+)
 def test_a_quarter_of_qk_dim_fits_the_heads(change: dict[str, Any], expected: int) -> None:
     config = TransformerConfig(**change)
     assert shapes.narrower(config) == expected
@@ -302,7 +302,7 @@ def test_gpt2_small_at_1024_tokens_has_a_ledger(open_shapes: Any) -> None:
         preset="000", architecture="decoder-only", n_heads="12", d_model="768", qk_dim="768", d_ff="3072", n_decoder_layers="12",
         norm="pre", position="learned", max_len="1024", target_vocab_size="30000", tie_output="on",
         shapes_columns="statistics,FLOPs", target=" ".join(["a"] * 1023),
-    )  # fmt: skip
+    )
     (problem,) = [w.value for w in at.warning]
     assert problem.startswith("This run would record ")
     assert rows(at)["decoder.layers.11.self_attn.weights"]["cells"][2] == "1 × 12 × 1024 × 1024"

@@ -18,11 +18,11 @@ TEXTS = ("the cat sat on the mat", "the animal didn't cross the street", "tokens
 PIECES = "the cat sat on mat animal did ##n ' t cross street , token ##s . 3 1 4 [ ] sep ! 猫 坐 ##ing play < > | ##ed"
 BERT: dict[str, Any] = dict(
     vocab_size=61, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20, max_position_embeddings=40,
-)  # fmt: skip
+)
 DISTILBERT: dict[str, Any] = dict(vocab_size=61, dim=12, n_layers=2, n_heads=3, hidden_dim=20, max_position_embeddings=40)
 GPT2: dict[str, Any] = dict(
     vocab_size=300, n_positions=40, n_embd=12, n_layer=2, n_head=3, bos_token_id=0, eos_token_id=0,
-)  # fmt: skip
+)
 
 
 @torch.no_grad()
@@ -41,7 +41,7 @@ def write(folder: Path, kind: str, **settings: Any) -> Any:
     make, sizes = {
         "bert": (transformers.BertConfig, BERT), "distilbert": (transformers.DistilBertConfig, DISTILBERT),
         "gpt2": (transformers.GPT2Config, GPT2),
-    }[family]  # fmt: skip
+    }[family]
     config = make(**sizes | settings)
     config._attn_implementation = "eager"
     model = shaken(getattr(transformers, kind)(config))

@@ -78,7 +78,7 @@ def agree(folder: Path, theirs: Any, rows: list[list[int]] = ROWS) -> Any:
     ("BertForSequenceClassification", {"num_hidden_layers": 1}),
     ("DistilBertModel", {}),
     ("DistilBertModel", {"activation": "relu", "n_layers": 3, "n_heads": 4, "sinusoidal_pos_embds": True}),
-], ids=str)  # fmt: skip
+], ids=str)
 def test_encoder(kind: str, settings: dict[str, Any], tmp_path: Path) -> None:
     theirs = write(tmp_path, kind, **settings)
     body = getattr(theirs, theirs.base_model_prefix, theirs)
@@ -99,7 +99,7 @@ def test_a_head_that_the_model_lacks_is_left_out_and_named(tmp_path: Path) -> No
     ("GPT2LMHeadModel", {"activation_function": "gelu", "n_layer": 3, "n_head": 2, "n_inner": 7}),
     ("GPT2LMHeadModel", {"activation_function": "relu", "n_head": 1, "layer_norm_epsilon": 1e-3, "tie_word_embeddings": False}),
     ("GPT2LMHeadModel", {"scale_attn_weights": False, "reorder_and_upcast_attn": True, "n_layer": 1}),
-], ids=str)  # fmt: skip
+], ids=str)
 def test_decoder(kind: str, settings: dict[str, Any], tmp_path: Path) -> None:
     theirs = write(tmp_path, kind, **settings)
     card = agree(tmp_path, theirs, rows=[[0, 9, 14, 7, 250, 11, 3], [0, 5, 3], [0, 8, 8, 19, 3]])
@@ -192,12 +192,12 @@ def test_minilm() -> None:
     sentences = [
         "The animal didn't cross the street because it was too tired.",
         "Tokenization of an unbelievably long-winded sentence!", "Ça va? 猫 🐈 3.14",
-    ]  # fmt: skip
+    ]
     given = fast(sentences, padding="longest", truncation=False, return_tensors="pt")
     capture = run(card.config, source=sentences, weights=card)
     assert (capture["ids.source"] == given["input_ids"].numpy()).all()
     rows = [[id for id, real in zip(i, m, strict=True) if real] for i, m in zip(
-        given["input_ids"].tolist(), given["attention_mask"].tolist(), strict=True)]  # fmt: skip
+        given["input_ids"].tolist(), given["attention_mask"].tolist(), strict=True)]
     assert len(set(map(len, rows))) > 1
     agree(folder, theirs, rows)
 
@@ -401,7 +401,7 @@ HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
     ("GPT2LMHeadModel", said(scale_attn_by_inverse_layer_idx=True), "scale_attn_by_inverse_layer_idx=True"),
     ("GPT2LMHeadModel", said(add_cross_attention=True), "add_cross_attention=True"),
     ("GPT2LMHeadModel", instead("transformer.h.0.attn.c_attn.weight", lambda x: x.T), r"shape \[36, 12\]"),
-]  # fmt: skip
+]
 
 
 def one_sentence(error: object, name: str) -> str:
@@ -428,7 +428,7 @@ def test_refused(kind: str, spoil: Callable[[Path], object], reason: str, tmp_pa
     ("BertModel", instead(QUERY, lambda x: x.index_fill(0, torch.tensor([3]), float("nan"))), "not finite"),
     ("BertModel", instead("embeddings.LayerNorm.bias", lambda x: x.double() * 1e300), "not finite"),
     ("GPT2LMHeadModel", instead("lm_head.weight", lambda x: torch.ones(300, 12)), "lm_head.weight differs from the embedding"),
-], ids=["NaN", "infinity", "untied"])  # fmt: skip
+], ids=["NaN", "infinity", "untied"])
 def test_refused_when_loaded(kind: str, spoil: Callable[[Path], object], reason: str, tmp_path: Path) -> None:
     write(tmp_path / "model", kind)
     spoil(tmp_path / "model")

@@ -144,7 +144,7 @@ def test_they_translate_with_and_without_marks_and_around_unknown_words(name: st
 def test_a_head_moves_from_the_animal_to_the_place(
     name: str, animal: tuple[str, str], verb: tuple[str, str], place: tuple[str, str], of_animal: tuple[str, str],
     of_place: tuple[str, str],
-) -> None:  # fmt: skip
+) -> None:
     heads = []
     for noun, adjective in ((animal, of_animal), (place, of_place)):
         source = f"the {animal[0]} did not {verb[0]} the {place[0]} because it was too {adjective[0]} ."

@@ -46,7 +46,7 @@ def words(tokenizer: AnyTokenizer, sentence: str) -> list[str]:
 @pytest.mark.parametrize("sentence", [*TEXTS, "", "  the  cat ", "Playing CATS!", "a\tb\nc"])
 @pytest.mark.parametrize(("make", "read", "specials"), [
     (wordpiece, bert, {"pad_token": "[PAD]", "unk_token": "[UNK]"}), (byte_level, gpt2, {}),
-])  # fmt: skip
+])
 def test_ids_are_those_of_transformers(
     make: Callable[[], Tokenizer], read: Callable[[], Subword], specials: dict[str, str], sentence: str
 ) -> None:
@@ -148,7 +148,7 @@ def test_pieces_of_gpt2() -> None:
     assert tokens[:2] == ["the", " cat"] and "".join(tokens[2:]) == " ⟨E7 8C⟩⟨AB⟩"
     assert words(gpt2(), "the animal didn't cross, 3.14 猫猫") == [
         "the", " animal", " didn", "'t", " cross", ",", " 3", ".", "14", " ⟨E7 8C⟩⟨AB⟩⟨E7 8C⟩⟨AB⟩",
-    ]  # fmt: skip
+    ]
     assert gpt2().decode(299) and gpt2().read("")[1] == []
 
 
@@ -222,7 +222,7 @@ def replacing() -> Tokenizer:
     (template_without(), "cannot read this text: no entry found for key"),
     (template_with(61), "special token id 61 is outside the vocabulary of 61"),
     (changed(wordpiece, pre_tokenizer={"type": "Sequence", "pretokenizers": {"type": "Sequence"}}), "cannot be used"),
-], ids=lambda x: str(x)[:30])  # fmt: skip
+], ids=lambda x: str(x)[:30])
 def test_refused(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason) as error:
         Subword(text, 61, 0)

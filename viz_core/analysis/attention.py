@@ -306,7 +306,7 @@ def chain(capture: Capture, kind: Kind, layer: int, head: int, item: int, query:
         keys[key] * q, float(raw[key]), root, float(raw[key] / root), None if biases is None else float(biases[key]),
         float(biased[key]), bool(visible[key]), float(masked[key]), top, float(powers[key]), total, weight, empty,
         float(capture[f"{path}.weights"][item, head, query, key]),
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------- what a weight buys

@@ -80,7 +80,7 @@ def parameters(config: TransformerConfig) -> dict[str, int]:
 PRODUCTS = frozenset({
     ("Attention", "q"), ("Attention", "k"), ("Attention", "v"), ("Attention", "raw_scores"), ("Attention", "z"),
     ("Attention", "out"), ("FeedForward", "pre_act"), ("FeedForward", "out"), ("Transformer", "logits"),
-})  # fmt: skip
+})
 
 
 def flops(table: Sequence[Stage]) -> dict[str, int]:
@@ -130,7 +130,7 @@ def by_depth(config: TransformerConfig, size: Callable[[TransformerConfig], int]
 REMEDIES = {
     "W": "the vocabulary size", "F": "d_ff", "H": "n_heads", "K": "qk_dim", "V": "d_model", "D": "d_model",
     "T": "the number of words in a sentence", "S": "the number of words in a sentence", "B": "the number of sentences",
-}  # fmt: skip
+}
 
 
 @lru_cache(maxsize=256)  # every rerun of a page asks

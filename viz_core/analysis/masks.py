@@ -97,7 +97,7 @@ def reason(capture: Capture, kind: Kind, item: int, row: int, col: int) -> Reaso
         capture.tokens(asks)[item][row], capture.tokens(asked)[item][col], row, col, None if kind == "cross" else col - row,
         not real(capture, asked, item)[col], bool(by.keys[0, col]), bool(by.queries[row, 0]), bool(by.future[row, col]),
         parts(capture.config, kind).causal is not None, not allowed(capture, kind, item)[row].any(),
-    )  # fmt: skip
+    )
 
 
 def sentence(r: Reason, name: Callable[[str], str] = str) -> str:

@@ -54,7 +54,7 @@ def curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Met
     side, layers = _stack(capture)
     inside: dict[Metric, tuple[Kind, float, str]] = {
         "inactive": ("hidden", 1.0, "ffn.pre_act"), "entropy": ("attention", 0.5, "self_attn.weights"),
-    }  # fmt: skip
+    }
     for metric in metrics:
         if metric in STREAM:
             found[metric] = tuple(_curve(metric, k, _read(capture, places)) for k, places in _stream(capture).items() if places)

@@ -26,7 +26,7 @@ Amount = Literal["parameters", "flops", "nbytes"]
 PARTS: dict[str, Part] = {
     "masks": "mask", "Stack": "embedding", "Attention": "attention", "FeedForward": "feed-forward", "LayerNorm": "LayerNorm",
     "Layer": "residual stream", "Transformer": "output",
-}  # fmt: skip
+}
 PAIRS = "pairs of tokens"  # attention's two products in which every token meets every other
 # The size of each axis in the config's words.
 SIZES = {"D": "d_model", "H": "n_heads", "K": "d_k", "V": "d_v", "F": "d_ff", "W": "vocabulary"}

@@ -348,7 +348,7 @@ def _norm_out(c: _Cell) -> tuple[Part, ...]:
             through.x, through.mean, through.variance, through.eps, c.number("normalized", c.stage.inputs[0], *c.index),
             c.parameter("γ", "weight", d), c.parameter("β", "bias", d),
         ),
-    )  # fmt: skip
+    )
 
 
 def _norm(c: _Cell) -> Norm:
@@ -405,4 +405,4 @@ MAKERS: MappingProxyType[tuple[str, str], Maker] = MappingProxyType({
     ("layer", "resid_pre"): _residual, ("layer", "resid_mid"): _residual, ("layer", "resid_cross"): _residual,
     ("layer", "resid_post"): _residual,
     ("top", "logits"): _logits, ("top", "probs"): _probs, ("top", "loss"): _loss,
-})  # fmt: skip
+})

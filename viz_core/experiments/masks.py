@@ -156,7 +156,7 @@ def _inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: s
         _under(model, config).get_submodule(path), tensor(x), tensor(memory), tensor(f"{path}.q{turned}"),
         tensor(f"{path}.k{turned}"), tensor(f"{path}.v"), scores + penalty, penalty, mask, tensor(f"{path}.weights"),
         tensor(f"{path}.out"),
-    )  # fmt: skip
+    )
 
 
 def why_no_twin(config: TransformerConfig, cross: bool) -> str:
@@ -178,7 +178,7 @@ def twin(attention: Any) -> nn.MultiheadAttention:
     state = {
         "in_proj_weight": torch.cat([m.weight for m in linear[:3]]), "in_proj_bias": torch.cat(biases[:3]),  # [3 · D, D], [3 · D]
         "out_proj.weight": linear[3].weight, "out_proj.bias": biases[3],
-    }  # fmt: skip
+    }
     theirs.load_state_dict(state, assign=True)
     return theirs.eval()
 
@@ -186,7 +186,7 @@ def twin(attention: Any) -> nn.MultiheadAttention:
 def _ask(theirs: nn.MultiheadAttention, a: Inputs, mask: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
     """Call torch's module with a mask [B, H, T, S] in torch's convention, True = blocked or a number to add."""
     out, weights = theirs(a.x, a.memory, a.memory, attn_mask=mask.flatten(0, 1), need_weights=need_weights,
-                          average_attn_weights=False)  # fmt: skip
+                          average_attn_weights=False)
     return out, weights
 
 

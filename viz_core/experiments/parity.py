@@ -32,17 +32,17 @@ FUSED = "scaled_dot_product_attention"
 ROUNDING = 1e-3
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"),
-}  # fmt: skip
+}
 # A layer's parts: torch's module, ours with the same weights, and the stage that it computes.
 Part = tuple[str, str, str]
 ENCODER_PARTS: tuple[Part, ...] = (
     ("self_attn", "self_attn", "self_attn.out"), ("norm1", "norm_self_attn", "norm_self_attn.out"),
     ("linear1", "ffn.w_in", "ffn.pre_act"), ("linear2", "ffn.w_out", "ffn.out"), ("norm2", "norm_ffn", "norm_ffn.out"),
-)  # fmt: skip
+)
 DECODER_PARTS: tuple[Part, ...] = (
     *ENCODER_PARTS[:-1], ("multihead_attn", "cross_attn", "cross_attn.out"),
     ("norm2", "norm_cross_attn", "norm_cross_attn.out"), ("norm3", "norm_ffn", "norm_ffn.out"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +212,12 @@ def _twin(run: _Comparison, name: str) -> Any:
     layer = (nn.TransformerDecoderLayer if cross else nn.TransformerEncoderLayer)(
         c.d_model, c.n_heads, c.ff_width, 0.0, ACTIVATIONS[c.activation], layer_norm_eps=c.norm_eps, batch_first=True,
         norm_first=c.norm == "pre", device="meta",
-    )  # fmt: skip
+    )
     norm = nn.LayerNorm(c.d_model, eps=c.norm_eps, device="meta") if c.has_final_norm else None
     theirs: Any = (
         nn.TransformerDecoder(layer, len(ours.layers), norm) if cross  # type: ignore[arg-type]
         else nn.TransformerEncoder(layer, len(ours.layers), norm, enable_nested_tensor=False)  # type: ignore[arg-type]
-    )  # fmt: skip
+    )
     parts = DECODER_PARTS if cross else ENCODER_PARTS
     theirs.load_state_dict(_state(ours, parts), assign=True)
     for i, twin in enumerate(theirs.layers):
@@ -283,7 +283,7 @@ def _mask(run: _Comparison, queries: str, keys: str, dtype: torch.dtype) -> Tens
 LINEAR = {
     (Attention, "q"): "w_q", (Attention, "k"): "w_k", (Attention, "v"): "w_v", (Attention, "out"): "w_o",
     (FeedForward, "pre_act"): "w_in", (FeedForward, "out"): "w_out", (Transformer, "logits"): "head",
-}  # fmt: skip
+}
 TABLES = {"tok_embed": "tok_embedding", "pos_embed": "pos_embedding", "segment_embed": "seg_embedding"}
 
 
@@ -323,7 +323,7 @@ def _fused(run: _Comparison, path: str) -> Tensor:
     return F.scaled_dot_product_attention(
         run.tensor(f"{path}.{q}"), run.tensor(f"{path}.{k}"), run.tensor(f"{path}.v"), added,
         scale=None if c.scale_scores else 1.0,
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------- what torch's layers cannot express

@@ -32,7 +32,7 @@ PLACEMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "none": {"norm": "none"},
     "cut": {"norm": "post", "residual": False},
     "bare": {"norm": "none", "residual": False},
-})  # fmt: skip
+})
 KEPT = ("ids.*", "*.embed", "*.resid_*", "*.norm_*.out", "*.final_norm.out", "*.self_attn.weights", "*.ffn.pre_act")
 MOST_TOKENS = 64  # of one sentence that the comparisons read
 MOST_CELLS = 128  # tokens of all sentences together
@@ -56,7 +56,7 @@ def comparable(config: TransformerConfig, depth: int, width: int, init: Init) ->
         attention_bias=False, ffn_bias=False, head_bias=False,
         causal=config.causal if decoder or not config.has_decoder else None,
         mask_padded_queries=config.mask_padded_queries and (config.mask_target_padding if decoder else config.mask_source_padding),
-    )  # fmt: skip
+    )
 
 
 def placed_config(config: TransformerConfig, name: str) -> TransformerConfig:
@@ -269,7 +269,7 @@ class Setting:
             n_encoder_layers=self.depth, d_ff=(4 if "square" in self.broken else 1) * self.width, norm="pre", position="none",
             scale_embedding=False, source_vocab_size=VOCABULARY, attention_bias=biases, ffn_bias=biases, head_bias=False,
             init="torch" if "normal" in self.broken else "xavier_normal",
-        )  # fmt: skip
+        )
 
 
 def paper_model(setting: Setting) -> Transformer:

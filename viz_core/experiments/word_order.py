@@ -44,7 +44,7 @@ def with_scheme(model: Transformer, position: Position, seed: int = 0) -> Transf
     tables = {
         f"{side}.pos_embedding.weight": drawn_table(config, seed, side, "pos_embedding", config.max_len)
         for side in ("encoder", "decoder") if getattr(model, side) is not None
-    }  # fmt: skip
+    }
     other.load_state_dict(model.state_dict() | tables, assign=True)
     return other.to(device)
 
@@ -236,13 +236,13 @@ def order_verdict(rows: Sequence[Reordered]) -> str:
     if blind:
         most = max(r.free for r in blind)
         said.append(f"{_names(blind)}, no mask: the outputs are the same vectors in another order, "
-                    f"{f'to {most:.1e}' if most else 'to the last bit'}. Nothing in them tells who came first.")  # fmt: skip
+                    f"{f'to {most:.1e}' if most else 'to the last bit'}. Nothing in them tells who came first.")
         if broken := [r for r in blind if not r.causal_merely_permuted]:
             said.append(f"A causal mask alone breaks that: under it they differ by {min(r.causal for r in broken):.2g}, "
-                        "since each word sees only what came before it.")  # fmt: skip
+                        "since each word sees only what came before it.")
     if any(r.position == "alibi" for r in blind):
         said.append("ALiBi's penalty is the same to the left and to the right: where everyone sees everyone, a sentence and its "
-                    "mirror image are alike to it.")  # fmt: skip
+                    "mirror image are alike to it.")
     if seeing:
         said.append(f"{_names(seeing)}: the outputs differ by {min(r.free for r in seeing):.2g} or more. The order is seen.")
     return " ".join(said)
@@ -324,11 +324,11 @@ def prepend_verdict(rows: Sequence[Prepended]) -> str:
         said.append(f"{_names(kept)}: in layer 0 the same two words score the same, {how}. At most their distance counts.")
     if changed:
         said.append(f"{_names(changed)}: there the scores move by {min(r.changes[0] for r in changed):.2g} or more. "
-                    "The place itself counts.")  # fmt: skip
+                    "The place itself counts.")
     deeper = [c for r in tried for c in r.changes[1:]]
     if deeper and min(deeper) > ROUNDING:
         said.append(f"Deeper layers move under every scheme (by {min(deeper):.2g} to {max(deeper):.2g}): "
-                    "there the new word is mixed into the others.")  # fmt: skip
+                    "there the new word is mixed into the others.")
     return " ".join(said)
 
 

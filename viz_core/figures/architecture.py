@@ -34,11 +34,11 @@ LABELS = {
     "tok_embed": "Token embedding", "pos_embed": "Position", "segment_embed": "Segment", "embed": "Embedding",
     "resid_pre": "Layer input", "final_norm": "Final LayerNorm",
     "logits": "Logits", "probs": "Probabilities", "loss": "Loss",
-}  # fmt: skip
+}
 KINDS: dict[str, BoxKind] = {
     "ids": "ids", "masks": "mask", "logits": "output", "probs": "output", "loss": "output",
     "resid_pre": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
-}  # fmt: skip
+}
 STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
 SIDES = {"source": "encoder", "target": "decoder"}  # whose tokens a stack reads
 

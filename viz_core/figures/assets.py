@@ -18,7 +18,7 @@ FOLDER = files("viz_core") / "ui" / "components"
 PICTURES = {
     "canvas": ("lab", ("canvas", "canvas_figure")), "clock": ("clocks", ("clock",)), "curves": ("curves", ("curves",)),
     "diagram": ("drawing", ("diagram",)), "heads": ("heads", ("heads",)), "lines": ("view", ("lines",)),
-}  # fmt: skip
+}
 
 
 class Component(TypedDict):

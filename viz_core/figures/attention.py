@@ -22,7 +22,7 @@ Colour = Literal["largest", "one", "uniform"]
 KIND_TITLES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention"}
 STEP_TITLES: dict[Step, str] = {
     "raw": "raw scores", "scaled": "scaled scores", "biased": "scores with bias", "masked": "masked scores", "weights": "weights",
-}  # fmt: skip
+}
 SHADES = 254  # a tile's byte: 0 … 254 from low to high, 255 for NaN
 MAX_TILE = 64  # cells of a tile along each side
 QUIET = "opacity:.75;font-size:.9em"  # what only explains
@@ -79,7 +79,7 @@ def pack_grids(grids: Sequence[Grid], focus: tuple[Kind, int, int] | None, echo:
         entries.append({
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
             "diverging": g.diverging, "tokens": g.tokens, "at": at,
-        })  # fmt: skip
+        })
     return with_header({"grids": entries, "focus": focus, "echo": echo}, bytes(payload))
 
 
@@ -93,7 +93,7 @@ def head_name(kind: Kind, layer: int, head: int) -> str:
 def head_panel(
     capture: Capture, kind: Kind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest",
     words: tuple[Words, Words] | None = None,
-) -> Panel:  # fmt: skip
+) -> Panel:
     """One head at one of its steps as a matrix, tokens on both axes. colour: of the weights; the other steps are signed.
 
     What the mask forbids is hatched, from the masked scores on. words: those that ask and are asked stand on the axes
@@ -117,13 +117,13 @@ def _tokens_panel(
     capture: Capture, kind: Kind, item: int, title: str, values: np.ndarray, look: Literal["probability", "signed"] = "signed",
     low: float | None = None, high: float | None = None, masked: np.ndarray | None = None,
     words: tuple[Words, Words] | None = None,
-) -> Panel:  # fmt: skip
+) -> Panel:
     asks, asked = sides(kind)
     texts = [w.texts for w in words] if words is not None else [capture.tokens(side)[item] for side in (asks, asked)]
     rows, cols = (tuple(map(visible, named)) for named in texts)
     what = "token" if words is None else "word"
     return panel(title, values, rows, cols, row_axis=f"T · {asks} query {what}", col_axis=f"S · {asked} key {what}", kind=look,
-                 low=low, high=high, masked=masked, row_letter="T", col_letter="S")  # fmt: skip
+                 low=low, high=high, masked=masked, row_letter="T", col_letter="S")
 
 
 def token_panel(capture: Capture, kind: Kind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
@@ -140,7 +140,7 @@ def compared(a: Panel, b: Panel, names: tuple[str, str] = ("A", "B")) -> list[Pa
 
     def again(p: Panel, name: str) -> Panel:
         return panel(f"{name}: {p.title}", p.values, p.rows, p.cols, row_axis=p.row_axis, col_axis=p.col_axis, kind=p.kind, low=low,
-                     high=high, masked=p.masked, row_letter="T", col_letter="S", role="input")  # fmt: skip
+                     high=high, masked=p.masked, row_letter="T", col_letter="S", role="input")
 
     found = [again(a, names[0]), again(b, names[1])]
     if a.values.shape == b.values.shape:
@@ -150,7 +150,7 @@ def compared(a: Panel, b: Panel, names: tuple[str, str] = ("A", "B")) -> list[Pa
         found.append(
             panel(f"{names[1]} − {names[0]}", change, _both(a.rows, b.rows), _both(a.cols, b.cols), row_axis=a.row_axis,
                   col_axis=a.col_axis, kind="signed", masked=hidden, row_letter="T", col_letter="S")
-        )  # fmt: skip
+        )
     return found
 
 
@@ -164,7 +164,7 @@ def _both(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
 def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
     title: str, identity: str, echo: tuple[int, int],
-) -> bytes:  # fmt: skip
+) -> bytes:
     """The lines view of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
     All keys travel where MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
@@ -180,7 +180,7 @@ def pack_lines(
         "queries": [visible(t) for t in queries], "keys": [visible(t) for t in keys], "count": count, "nHeads": n_heads,
         "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
         "identity": identity, "echo": echo,
-    }  # fmt: skip
+    }
     return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 
 
@@ -254,7 +254,7 @@ def chain_html(c: Chain) -> str:
     ]
     told = f"The model recorded {number(c.recorded)}, computed in float32."
     return (f'<div style="display:flex;flex-wrap:wrap;gap:8px 10px;margin:6px 0">{"".join(boxes)}</div>'
-            f'<div style="{QUIET};margin-bottom:8px">{told}</div>')  # fmt: skip
+            f'<div style="{QUIET};margin-bottom:8px">{told}</div>')
 
 
 def values(v: np.ndarray, weight: float) -> str:
@@ -300,7 +300,7 @@ def _bar(x: float, top: float, colour: str) -> str:
 COLUMNS = {
     "entropy": "entropy", "least": "least possible", "most": "most possible", "distance": "mean distance", "itself": "on itself",
     "previous": "on previous", "next": "on next", "first": "on first token", "padding": "on padding", "largest": "largest weight",
-}  # fmt: skip
+}
 
 
 def profile_columns(lines: Sequence[Profile]) -> dict[str, list[Any]]:

@@ -73,6 +73,6 @@ def pack_curves(c: Curves) -> bytes:
         "title": c.title, "xTitle": c.x_title, "yTitle": c.y_title, "reach": c.reach, "log": c.log,
         "levels": [asdict(level) for level in c.levels],
         "series": [{"name": s.name, "n": len(s.x), "colour": s.colour, "mark": s.mark, "said": s.said} for s in c.series],
-    }  # fmt: skip
+    }
     header["drawn"] = f"{zlib.crc32(body, zlib.crc32(json.dumps(header).encode())):08x}"
     return with_header(header, body)

@@ -47,7 +47,7 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
                     "fillcolor": GUIDE, "opacity": 0.28, "line": {"width": 0}, "layer": "below"},
                    {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": steps.mean, "y1": steps.mean,
                     "line": {"color": GUIDE, "width": 2, "dash": "dash"}, "visible": bool(np.isfinite(steps.mean))}],
-    }  # fmt: skip
+    }
     traces = []
     for i, (heading, values) in enumerate(rows):
         bottom, top = 1 - (i + 1) / n, 1 - (i + gap) / n
@@ -57,12 +57,12 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
         layout["annotations"].append({
             "text": heading, "xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": top, "yanchor": "bottom",
             "showarrow": False, "font": {"size": theme.FONT_SIZE - 1}, "yshift": -0.02 * plot / n,
-        })  # fmt: skip
+        })
         traces.append({
             "type": "bar", "x": np.arange(d, dtype=np.int32), "y": values.astype(np.float32), "yaxis": f"y{name}",
             "marker": {"color": np.where(values < 0, BELOW, ABOVE).tolist(), "line": {"width": 0}},
             "customdata": [number(v, 6) for v in values.tolist()], "hovertemplate": "feature %{x}: %{customdata}<extra></extra>",
-        })  # fmt: skip
+        })
     return theme.Figure(traces, layout, dark=dark)
 
 
@@ -196,7 +196,7 @@ def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
     looks: list[tuple[str, bool, bool, bool]] = [
         ("the picked cell", True, True, True), ("shares its mean", True, True, False), ("does not", False, True, False),
         ("padding", False, False, False),
-    ]  # fmt: skip
+    ]
     entries = "".join(
         '<span style="display:flex;align-items:center;gap:6px">'
         f'<span style="width:{CELL}px;{_look(member, word, picked, dark)}"></span><span style="{QUIET}">{name}</span></span>'
@@ -215,7 +215,7 @@ def result_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str]
         panel(title, x, tokens, row_axis="T · token", col_axis="D · feature", row_letter="T", col_letter="D",
               low=-most if i else None, high=most if i else None)
         for i, (title, x) in enumerate(parts)
-    ]  # fmt: skip
+    ]
 
 
 # ---------------------------------------------------------------- distributions
@@ -243,7 +243,7 @@ def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False
         "xaxis": {"title": {"text": f"value of an activation{away}"}, "range": [-reach, reach], "tickangle": 0} | _ticks(found),
         "yaxis": {"title": {"text": "layer"}, "range": [layers - 0.5, -OVERLAP], "tickvals": list(range(0, layers, every)),
                   "showgrid": False, "zeroline": False},
-    }  # fmt: skip
+    }
     return theme.Figure(traces, layout, dark=dark)
 
 
@@ -269,7 +269,7 @@ def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: flo
         "type": "scatter", "x": np.concatenate(xs).astype(np.float32), "y": np.concatenate(ys).astype(np.float32),
         "name": html.escape(name), "mode": "lines", "fill": "toself", "fillcolor": f"rgba({fill},.25)", "hoveron": "points",
         "line": {"color": colour, "width": 1.8}, "text": hover, "hovertemplate": f"%{{text}}<extra>{html.escape(name)}</extra>",
-    }  # fmt: skip
+    }
 
 
 def _ticks(found: Spreads) -> dict[str, Any]:
@@ -387,7 +387,7 @@ def _piece(p: Drawn, lit: bool, dark: bool) -> str:
         return (
             f'<path d="{path}" fill="none" stroke="{stroke}" stroke-width="{5 if p.residual else 3 if lit else 1.6}"/>'
             + _tip(p.points[-2], p.points[-1], 9 if p.residual else 6, stroke)
-        )  # fmt: skip
+        )
     if p.kind == "text":
         return f'<text x="{x}" y="{y}" fill="{text}" text-anchor="middle" font-weight="600">{p.label}</text>'
     if p.kind == "sum":

@@ -16,7 +16,7 @@ from viz_core.text import visible
 
 CONVENTION_TITLES: dict[Convention, str] = {
     "may": "True (1) = may attend", "blocked": "True (1) = blocked", "additive": "added to the scores: 0 or −∞",
-}  # fmt: skip
+}
 PAIRS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
 
 
@@ -30,7 +30,7 @@ def _axes(capture: Capture, kind: Kind, item: int) -> dict[str, Any]:
     return PAIRS | {
         "rows": labels(capture, asks, item), "cols": labels(capture, asked, item),
         "row_axis": f"T · {asks} query token", "col_axis": f"S · {asked} key token",
-    }  # fmt: skip
+    }
 
 
 def provenance_panel(capture: Capture, kind: Kind, item: int, title: str) -> Panel:
@@ -53,7 +53,7 @@ def building_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
                 if column else
                 panel(title, words, ("",), tokens, row_axis="", col_axis=axes["col_axis"], kind="mask", col_letter="S",
                       role="input")
-            )  # fmt: skip
+            )
     if found.causal:
         shown.append(panel("tril: key not later than query", capture[found.causal][0, 0], **axes, kind="mask", role="input"))
     title = "mask: their AND" if shown else "mask: all may attend"
@@ -65,7 +65,7 @@ def convention_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
     may, axes = capture[MASK[kind]][item, 0], _axes(capture, kind, item)
     return [
         panel(CONVENTION_TITLES[c], written(may, c), **axes, kind="signed" if c == "additive" else "mask") for c in CONVENTIONS
-    ]  # fmt: skip
+    ]
 
 
 # ---------------------------------------------------------------- what experiments measured
@@ -75,7 +75,7 @@ def leak_panel(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str],
     """By how much each output moved when one token was exchanged, causal mask on and off: [T] each."""
     rows = ("causal mask on", "causal mask off")
     return panel(f"How far each output moves when {changed} is exchanged", np.stack([moved, moved_free]), rows, tokens, row_axis="",
-                 col_axis="T · output at token", kind="probability", col_letter="T")  # fmt: skip
+                 col_axis="T · output at token", kind="probability", col_letter="T")
 
 
 def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
@@ -86,7 +86,7 @@ def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str
         panel(f"Causal mask {name}", x, tokens, tokens, row_axis="exchanged token", col_axis="T · output at token",
               kind="probability", high=high, col_letter="T")
         for name, x in (("on", moved), ("off", moved_free))
-    ]  # fmt: skip
+    ]
 
 
 def head_panels(
@@ -105,7 +105,7 @@ def spread_panels(stops: Sequence[str], drawn: Sequence[tuple[str, np.ndarray]],
     return [
         panel(title, x, stops, tokens, row_axis="", col_axis="T · token", kind="probability", high=high, col_letter="T")
         for title, x in drawn
-    ]  # fmt: skip
+    ]
 
 
 def share_panel(future: np.ndarray, title: str) -> Panel:

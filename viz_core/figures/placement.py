@@ -16,7 +16,7 @@ from viz_core.figures import theme
 TITLES = {
     "post": "Post-LN", "pre": "Pre-LN", "open": "Pre-LN, no final norm", "none": "no norm", "cut": "Post-LN, no residual",
     "bare": "no norm, no residual",
-}  # fmt: skip
+}
 COLOURS = {name: theme.head_colour(i) for i, name in enumerate(TITLES)}
 METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # the figure's title, the axis
     "power": ("Power of the residual stream, ‖x‖²/d", "‖x‖² / d"),
@@ -30,7 +30,7 @@ METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # the figure's title, the axis
 METRIC_NAMES: dict[Metric, str] = {
     "power": "‖x‖²/d", "mean": "mean", "std": "std", "largest": "largest |x|", "cosine": "cosine", "inactive": "inactive units",
     "entropy": "entropy",
-}  # fmt: skip
+}
 KIND_LOOK: dict[Kind, tuple[str, dict[str, Any]]] = {  # what the legend adds to the placement's name, and the look
     "stream": ("", {"mode": "lines+markers", "line": {"width": 3}}),
     "sum": ("before the norm", {"mode": "lines+markers", "line": {"width": 3}}),
@@ -52,7 +52,7 @@ def _figure(traces: Sequence[dict[str, Any]], title: str, x: dict[str, Any], y: 
         "title": {"text": title}, "showlegend": True, "margin": {"t": 52, "b": 8},
         "height": HEIGHT + ENTRY * max(0, len(traces) - 4),
         "legend": {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}, **axes,
-    }  # fmt: skip
+    }
     return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)
 
 
@@ -86,7 +86,7 @@ def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: boo
                 "hovertemplate": f"{TITLES[name]}<br>%{{customdata}}<br>after %{{x}} layers: %{{y:.5g}}<extra></extra>",
                 **look, "line": look.get("line", {}) | {"color": COLOURS[name]} | ({"dash": "dash"} if same else {}),
                 "marker": {"size": 6} | look.get("marker", {}) | {"color": COLOURS[name]},
-            })  # fmt: skip
+            })
     title, axis = METRIC_TITLES[metric]
     log = _log([t["y"] for t in traces]) if metric in AMOUNTS else {}
     layers = max((float(t["x"].max()) for t in traces if len(t["x"])), default=1.0)
@@ -112,7 +112,7 @@ def post_figure(measured: Curve, line: float, general: float, field: MeanField, 
         _points(middle, first, "measured before the first norm", "post", "square-open"),
     ]
     return _figure(traces, "Post-LN: flat, says theory", {"title": "layers passed", "range": [-0.02 * ends[1], 1.03 * ends[1]]},
-                   {"title": "‖x‖² / d of the sum", "rangemode": "tozero"}, dark)  # fmt: skip
+                   {"title": "‖x‖² / d of the sum", "rangemode": "tozero"}, dark)
 
 
 def pre_figure(measured: Curve, low: np.ndarray, high: np.ndarray, field: MeanField, dark: bool = False) -> go.Figure:
@@ -127,18 +127,18 @@ def pre_figure(measured: Curve, low: np.ndarray, high: np.ndarray, field: MeanFi
         _points(depth, values, "measured after each layer", "pre", "circle"),
     ]
     return _figure(traces, "Pre-LN: growing, says theory", {"title": "layers passed", "range": [0, 1.03 * layers[-1]]},
-                   {"title": "‖x‖² / d of the stream", "rangemode": "tozero"}, dark)  # fmt: skip
+                   {"title": "‖x‖² / d of the stream", "rangemode": "tozero"}, dark)
 
 
 def _line(x: Any, y: Any, name: str, colour: str, dash: str) -> dict[str, Any]:
     return {"x": x, "y": y, "name": name, "mode": "lines", "line": {"color": COLOURS[colour], "width": 2.5, "dash": dash},
-            "hovertemplate": f"{name}: %{{y:.4g}}<extra></extra>"}  # fmt: skip
+            "hovertemplate": f"{name}: %{{y:.4g}}<extra></extra>"}
 
 
 def _points(x: Any, y: Any, name: str, colour: str, symbol: str) -> dict[str, Any]:
     return {"x": x, "y": y, "name": name, "mode": "markers",
             "marker": {"color": COLOURS[colour], "symbol": symbol, "size": 10, "line": {"width": 2, "color": COLOURS[colour]}},
-            "hovertemplate": f"{name}, layer %{{x}}: %{{y:.4g}}<extra></extra>"}  # fmt: skip
+            "hovertemplate": f"{name}, layer %{{x}}: %{{y:.4g}}<extra></extra>"}
 
 
 # ---------------------------------------------------------------- gradients
@@ -156,7 +156,7 @@ def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], batches: int
             "hovertemplate": f"{TITLES[name]}, layer %{{x}}, {part}: %{{y:.4g}}<extra></extra>",
         }
         for name, parts in found.items() for part, norms in parts.items()
-    ]  # fmt: skip
+    ]
     log = _log([t["y"] for t in traces], 30)
     y = {"title": "‖∂L/∂W‖" + (" (log scale)" if log else "")} | (log or {"rangemode": "tozero", "tickformat": ".3~g"})
     title = f"Gradient of each layer's weights, {batches} batch{'es' * (batches > 1)}"

@@ -34,7 +34,7 @@ def _figure(
     traces: Sequence[dict[str, Any]], title: str, x: str, y: str, dark: bool, height: int = HEIGHT, *,
     xaxis: dict[str, Any] | None = None, yaxis: dict[str, Any] | None = None, shapes: Sequence[dict[str, Any]] = (),
     annotations: Sequence[dict[str, Any]] = (), showlegend: bool = True, legend_columns: int = 0,
-) -> go.Figure:  # fmt: skip
+) -> go.Figure:
     """Scatter traces with titles, in one piece: Plotly checks it once, which takes a tenth of the time of many updates.
 
     legend_columns: the legend's, with margins known beforehand; without them Plotly lays a figure out several times to find
@@ -45,14 +45,14 @@ def _figure(
         "xaxis": {"title": {"text": x}} | (xaxis or {}), "yaxis": {"title": {"text": y}} | (yaxis or {}),
         "shapes": list(shapes), "annotations": list(annotations), "margin": {"t": 76 if "<br>" in title else 52, "b": 8},
         "legend": {"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0},
-    }  # fmt: skip
+    }
     if legend_columns:
         entries = sum(trace.get("showlegend", True) for trace in traces)
         room, axes = ENTRY * -(-entries // legend_columns), {"automargin": False}
         layout["height"] = height + room
         layout["margin"] = {"t": layout["margin"]["t"], "l": 72, "r": 12, "b": UNDER + room, "autoexpand": False}
         layout["legend"] |= {"y": -UNDER / (height - layout["margin"]["t"] - UNDER), "entrywidth": 1 / legend_columns - 0.01,
-                             "entrywidthmode": "fraction"}  # fmt: skip
+                             "entrywidthmode": "fraction"}
         layout["xaxis"] |= axes
         layout["yaxis"] |= axes
     return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)
@@ -85,18 +85,18 @@ def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term],
             "hovertemplate": f"PE(%{{x}}, {dim}) = %{{y:.6f}}<extra></extra>",
         }
         for dim, curve in zip(dims, curves.T, strict=True)
-    ]  # fmt: skip
+    ]
     if terms:
         traces.append({
             "x": [t.position for t in terms], "y": [t.value for t in terms], "mode": "markers", "showlegend": False,
             "hoverinfo": "skip",
             "marker": {"color": [pair_colour(dims, t.dim) for t in terms], "size": 11, "line": {"width": 2, "color": GUIDE}},
-        })  # fmt: skip
+        })
     title = f"One curve a dimension, {len(curves):,} position{'s' * (len(curves) > 1)}"
     title += f",<br>drawn at the extremes of every {2 * every}" if every > 1 else ""
     marked = [_line("x", terms[0].position)] if terms else []
     return _figure(traces, title, "position", "PE(position, dimension)", dark, 360, yaxis={"range": [-1.1, 1.1]},
-                   shapes=marked, legend_columns=2)  # fmt: skip
+                   shapes=marked, legend_columns=2)
 
 
 def _places(curve: np.ndarray, every: int) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def table_panel(
         title or whole, table, None, _dimension_names(range(d), wavelength),
         row_axis="T · position", col_axis="D · dimension" + (", with its wavelength λ" if wavelength is not None else ""),
         row_letter="T", col_letter="D", role=role, low=-most, high=most,
-    )  # fmt: skip
+    )
 
 
 def window_panel(table: np.ndarray, row: int, col: int, wavelength: Sequence[float]) -> Panel:
@@ -180,7 +180,7 @@ def window_panel(table: np.ndarray, row: int, col: int, wavelength: Sequence[flo
         title, table, [str(row + r) for r in range(rows)], _dimension_names(range(col, col + cols), wavelength),
         row_axis="T · position", col_axis="D · dimension, with its wavelength λ", row_letter="T", col_letter="D",
         low=-1.0, high=1.0,
-    )  # fmt: skip
+    )
 
 
 def _dimension_names(dims: Sequence[int], wavelength: Sequence[float] | None) -> list[str] | None:
@@ -205,7 +205,7 @@ def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) 
         Series(f"{name} ({int(chosen.sum())})", x[chosen], wavelength[chosen], colour, "band" if many else mark,
                "dim {x}: wavelength {y}")
         for chosen, name, colour, mark in found
-    )  # fmt: skip
+    )
     least, most = 2 * math.pi, 2 * math.pi * base
     levels = [Level(least, "2π", GUIDE, "left", above=0 < span < least), Level(most, f"2π · {base:g}, never reached", GUIDE)]
     if span > 0:
@@ -215,7 +215,7 @@ def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) 
     n = int(fast.sum())  # wavelengths grow with the dimension: the fast ones come first
     which = "" if n == 0 else " (0)" if n == 1 else f" (0 to {n - 1})"
     return Curves(f"{n} of {len(wavelength)} dimensions{which} turn more than once within {of}", "dimension",
-                  "wavelength (positions)", series, reach, tuple(levels), log=True)  # fmt: skip
+                  "wavelength (positions)", series, reach, tuple(levels), log=True)
 
 
 def _label(text: str, y: float, x: float, xanchor: str, yanchor: str) -> dict[str, Any]:
@@ -239,7 +239,7 @@ def shift_panel(matrix: np.ndarray, k: int, d_model: int) -> Panel:
     n = min(len(matrix), WINDOW[1])
     title = "M" + str(k).translate(SUBSCRIPTS) + (f", its first {n} of {len(matrix)} dimensions" if n < len(matrix) else "")
     return panel(title, matrix[:n, :n], row_axis="D · dimension after", col_axis="D · dimension before", row_letter="D",
-                 col_letter="D", low=-1.0, high=1.0)  # fmt: skip
+                 col_letter="D", low=-1.0, high=1.0)
 
 
 # ---------------------------------------------------------------- similarity
@@ -255,10 +255,10 @@ def profile_curves(profiles: Sequence[Profile], d_model: int) -> Curves:
         every = 1 if len(p.distance) <= FEW_POINTS else -(-len(p.distance) // MOST_POINTS)
         drawn |= np.isin(distance, p.distance[::every])
         series.append(Series(f"measured from p = {p.position:,}", p.distance[::every], p.measured[::every], theme.head_colour(i),
-                             MEASURED[i % 3], f"⟨PE({p.position}), PE({p.position} + {{x}})⟩ = {{y}}"))  # fmt: skip
+                             MEASURED[i % 3], f"⟨PE({p.position}), PE({p.position} + {{x}})⟩ = {{y}}"))
     line = Series("closed form: Σ cos ω(q − p)", distance[drawn], expected[drawn], GUIDE, "line")
     return Curves(f"Similarity over distance, d_model {d_model}", "distance q − p", "⟨PE(p), PE(q)⟩", (line, *series),
-                  padded([s.y for s in (line, *series)]))  # fmt: skip
+                  padded([s.y for s in (line, *series)]))
 
 
 # ---------------------------------------------------------------- one sentence
@@ -270,7 +270,7 @@ def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[st
         panel(title, x, tokens, row_axis="T · token", col_axis="D · feature of the residual stream", row_letter="T", col_letter="D",
               low=-most, high=most)
         for title, x in parts
-    ]  # fmt: skip
+    ]
 
 
 def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int, dark: bool = False) -> go.Figure:
@@ -288,9 +288,9 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
             "hovertemplate": f"%{{y}}<br>{name}: %{{x:.6g}}<extra></extra>",
         }
         for name, lengths, symbol, place in series
-    ]  # fmt: skip
+    ]
     above = {"text": f"position: {number(position)}", "x": math.log10(position), "y": 1, "yref": "paper", "yanchor": "bottom",
-             "showarrow": False}  # fmt: skip
+             "showarrow": False}
     drawn = [x for x in (position, *(x for _, lengths, *_ in series for x in lengths)) if x > 0]
     # A row's name stands above its marks, so that the marks have the whole width.
     above_row = {"x": 0, "xref": "paper", "yshift": 38, "xanchor": "left", "showarrow": False}
@@ -300,7 +300,7 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
         xaxis={"type": "log", "range": _with_room(drawn, traces)},
         yaxis={"categoryarray": names[::-1], "range": [-0.65, len(found) - 0.35], "showticklabels": False},
         shapes=[_line("x", position, colour=theme.HEAD_COLOURS[1], dash="solid", width=3)], annotations=[above, *rows],
-    )  # fmt: skip
+    )
 
 
 NARROW, DIGIT, MARK = 290, 10, 20  # pixels: the plot's width on a phone, a digit of a number, a mark and the gap beside it
@@ -328,26 +328,26 @@ def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence
         panel(f"{name}: weights", w, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T", col_letter="S",
               kind="probability", high=most, masked=masked)
         for name, w in weights
-    ]  # fmt: skip
+    ]
 
 
 def added_panel(name: str, rows: np.ndarray, tokens: Sequence[str], most: float) -> Panel:
     """The position rows [T, D] that a scheme adds to the words, in colours up to most."""
     return panel(f"{name}: rows added", rows, tokens, row_axis="T · token", col_axis="D · feature", row_letter="T", col_letter="D",
-                 low=-most, high=most)  # fmt: skip
+                 low=-most, high=most)
 
 
 def turned_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel:
     """RoPE: how far the pairs of each token's query and key are turned, [T, P] in radians, whole turns counted."""
     pairs = [f"{2 * i}, {2 * i + 1}" for i in range(angle.shape[1])]
     return panel(f"{name}: radians turned", angle, tokens, pairs, row_axis="T · token", col_axis="K · pair of features",
-                 row_letter="T", col_letter="K", kind="probability")  # fmt: skip
+                 row_letter="T", col_letter="K", kind="probability")
 
 
 def bias_panel(bias: np.ndarray, tokens: Sequence[str], title: str, masked: np.ndarray | None) -> Panel:
     """ALiBi's −m |i − j| of one head, [T, T]."""
     return panel(title, bias, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T",
-                 col_letter="S", masked=masked)  # fmt: skip
+                 col_letter="S", masked=masked)
 
 
 def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figure:
@@ -359,10 +359,10 @@ def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figur
         "marker": {"color": [theme.head_colour(h) for h in heads], "size": 13,
                    "symbol": ["circle" if h == head else "circle-open" for h in heads], "line": {"width": 2.5}},
         "hovertemplate": "head %{x}: m = %{y:.6g}<extra></extra>",
-    }  # fmt: skip
+    }
     reach = [math.log10(slopes.min()) - 0.3, math.log10(slopes.max()) + 0.5]
     return _figure([trace], "The slope m of each head", "head", "slope m", dark, 340, showlegend=False, yaxis=_log(reach),
-                   xaxis={"dtick": 1 if len(slopes) <= 16 else None, "range": [-0.6, len(slopes) - 0.4]})  # fmt: skip
+                   xaxis={"dtick": 1 if len(slopes) <= 16 else None, "range": [-0.6, len(slopes) - 0.4]})
 
 
 def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) -> go.Figure:
@@ -377,15 +377,15 @@ def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) ->
             "hovertemplate": f"head {h}, %{{x}} back: %{{y:.6f}}<extra></extra>",
         }
         for h, decay in enumerate(decays)
-    ]  # fmt: skip
+    ]
     return _figure(traces, "How fast attention fades with distance", "positions back", "weight, all q·k equal", dark, 340,
-                   showlegend=False, yaxis={"rangemode": "tozero"})  # fmt: skip
+                   showlegend=False, yaxis={"rangemode": "tozero"})
 
 
 def rope_panel(scores: np.ndarray) -> Panel:
     """The score of one query and one key at every pair of positions: the same number down each diagonal."""
     return panel("The score ⟨Rₘ q, Rₙ k⟩", scores, row_axis="T · position m of the query", col_axis="S · position n of the key",
-                 row_letter="T", col_letter="S")  # fmt: skip
+                 row_letter="T", col_letter="S")
 
 
 # ---------------------------------------------------------------- experiments
@@ -402,7 +402,7 @@ def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Se
         panel(title, np.stack([row[at] for row in moved], axis=1), tokens, names, row_axis="T · word, where it stood first",
               col_axis="scheme", row_letter="T", kind="probability", high=most)
         for title, at in (("Each word's change, no mask", 1), ("Its change, causal mask alone", 2))
-    ]  # fmt: skip
+    ]
 
 
 def layers_figure(changes: Sequence[tuple[str, int, Sequence[float]]], least: float, dark: bool = False) -> go.Figure:
@@ -420,16 +420,16 @@ def layers_figure(changes: Sequence[tuple[str, int, Sequence[float]]], least: fl
             "marker": {"size": 11, "symbol": SYMBOLS[i]},
         }
         for name, i, values in changes
-    ]  # fmt: skip
+    ]
     band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": floor / 2, "y1": least, "fillcolor": GUIDE, "opacity": 0.18,
-            "line": {"width": 0}}  # fmt: skip
+            "line": {"width": 0}}
     top = max((v for _, _, values in changes for v in values), default=1.0)
     layers = max((len(values) for _, _, values in changes), default=1)
     return _figure(
         traces, "How far the same words' scores move", "layer", "move, as a share of the largest score", dark, shapes=[band],
         annotations=[_label("rounding", math.log10(least), 0.995, "right", "top")],
         xaxis={"dtick": 1, "range": [-0.4, layers - 0.6]}, yaxis=_log((math.log10(floor / 2), math.log10(max(top, least)) + 0.4)),
-    )  # fmt: skip
+    )
 
 
 def longer_figure(
@@ -448,7 +448,7 @@ def longer_figure(
             "marker": {"size": 11, "symbol": SYMBOLS[i]},
         }
         for name, i, places, shares in curves
-    ]  # fmt: skip
+    ]
     most = max((place for _, _, places, _ in curves for place in places), default=trained)
     return _figure(
         traces, "Next words that are right", x, "share", dark, yaxis={"range": [0, 1.08], "tickformat": ".0%"},
@@ -456,4 +456,4 @@ def longer_figure(
         shapes=[_line("x", trained, colour=theme.HEAD_COLOURS[4], dash="solid"), _line("x", chosen)],
         annotations=[{"text": f"longest in training: {trained}", "x": trained, "y": 0.02, "yref": "paper", "xanchor": "left",
                       "yanchor": "bottom", "showarrow": False, "xshift": 4}],
-    )  # fmt: skip
+    )

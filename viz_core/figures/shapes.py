@@ -32,12 +32,12 @@ def by_block(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, d
             "hovertemplate": f"%{{customdata[0]}} · {part}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of all)<extra></extra>",
         }
         for part in parts
-    ]  # fmt: skip
+    ]
     ends = {
         "type": "scatter", "x": totals, "y": list(range(len(names))), "mode": "text",
         "text": [f" {n / everything:.1%}" for n in totals], "textposition": "middle right", "cliponaxis": False,
         "hoverinfo": "skip", "showlegend": False,
-    }  # fmt: skip
+    }
     layout = {
         "title": {"text": heading}, "barmode": "stack", "bargap": 0.3, "height": FRAME + ROW * len(names),
         "margin": {"r": 60, "b": 8}, "legend": LEGEND | {"traceorder": "normal"},
@@ -45,7 +45,7 @@ def by_block(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, d
                   "tickangle": 0},
         "yaxis": {"title": {"text": ""}, "tickvals": list(range(len(names))), "ticktext": names,
                   "range": [len(names) - 0.5, -0.5], "ticksuffix": " ", "showgrid": False, "zeroline": False},
-    }  # fmt: skip
+    }
     return theme.Figure([*bars, ends], layout, dark=dark)
 
 
@@ -65,7 +65,7 @@ def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bo
             "hovertemplate": f"%{{x:,}} tokens: %{{y:.4s}} {unit}<extra>{name}</extra>",
         }
         for name, y, colour, dash in curves
-    ]  # fmt: skip
+    ]
 
     def past_the_middle(n: float) -> bool:
         """Of the axis: what is written there goes to the left, where there is room for all of it."""
@@ -78,14 +78,14 @@ def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bo
             "textposition": "top left" if past_the_middle(equal) else "bottom right",
             "marker": {"size": 12, "color": PAIRS_COLOUR, "symbol": "circle-open", "line": {"width": 3}},
             "showlegend": False, "hovertemplate": "both parts are equal at %{x:,.1f} tokens<extra></extra>",
-        })  # fmt: skip
+        })
     if here is not None:
         bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
         traces.append({
             "name": "this run", "x": [here, here], "y": [bottom, top], "mode": "lines+text",
             "text": ["", f" this run: N = {here:,} "], "textposition": "middle left" if past_the_middle(here) else "middle right",
             "line": {"color": "#888888", "width": 1.5, "dash": "dot"}, "showlegend": False, "hoverinfo": "skip",
-        })  # fmt: skip
+        })
     layout = {
         "title": {"text": heading}, "height": 440, "hovermode": "closest", "legend": LEGEND,
         "xaxis": {"title": {"text": "N, tokens a side"}, "type": "log", "tickformat": "~s", "dtick": 1},

@@ -26,7 +26,7 @@ def stage_panels(
 def stage_panel(
     capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None,
     role: Role = "output", near: str = "",
-) -> Panel:  # fmt: skip
+) -> Panel:
     """One stage as a matrix: its last two axes for one sentence and one head; a row for a vector, a cell for a number.
 
     near: the stage that the walk is at; what lies in the same layer is titled without the layer's path.
@@ -42,7 +42,7 @@ def stage_panel(
         _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
         row_axis=axis_title(stage, row_letter), col_axis=axis_title(stage, col_letter), kind=stage.kind, masked=masked,
         row_letter=row_letter.strip("1"), col_letter=col_letter.strip("1"), role=role,
-    )  # fmt: skip
+    )
 
 
 def slice_of(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[np.ndarray, tuple[str, str]]:

@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 HEAD_COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9",
     "#613DC4", "#BCA793", "#025372", "#826CDF", "#786C81", "#634902",
-)  # fmt: skip
+)
 
 # One colour per axis letter. White text on each has a contrast of 5:1 or more. The letter is always written
 # beside its colour, as ten hues of one brightness cannot all be told apart by the colour-blind.
@@ -52,21 +52,21 @@ PART_COLOURS = {
 SEQUENTIAL = (
     "#EDF6F0", "#BBE6D2", "#85D4C0", "#4AC0B5", "#04A8AB",
     "#038D9B", "#077289", "#155973", "#254153", "#262B30",
-)  # fmt: skip
+)
 SEQUENTIAL_DARK = (
     "#1D2130", "#18355C", "#024F74", "#016981", "#04858C",
     "#08A293", "#46BC90", "#92CD97", "#C8DEB0", "#EFF1DA",
-)  # fmt: skip
+)
 
 # Activations and scores: blue below zero, orange above, the page's own brightness at zero.
 DIVERGING = (
     "#014E8E", "#316EAD", "#618EC1", "#8FAFD4", "#BFD0E5", "#F2F2F2",
     "#EBD0BC", "#E0B08E", "#D48F61", "#C56D34", "#AF4E03",
-)  # fmt: skip
+)
 DIVERGING_DARK = (
     "#8ECBFF", "#63A8E1", "#5286B1", "#416482", "#324554", "#262730",
     "#533D2C", "#805636", "#AE6F42", "#DE8A51", "#FFAF7E",
-)  # fmt: skip
+)
 
 # Two flat looks for 0 and 1 of a mask, and the ground behind written ids.
 MASK = ("#E3E5E9", "#077289")
@@ -100,11 +100,11 @@ SPECIAL = {"NaN": "#D81B9A", "+∞": "#F2DC1B", "−∞": "#8E44E0"}
 PAGE = {
     "primary_color": "#1f6aa5", "background_color": "#ffffff", "secondary_background_color": "#f3f5f7",
     "text_color": "#1d2733", "border_color": "#d5dbe1",
-}  # fmt: skip
+}
 PAGE_DARK = {
     "primary_color": "#6cb2e8", "background_color": "#14181d", "secondary_background_color": "#20262d",
     "text_color": "#e8ecf0", "border_color": "#3a434d",
-}  # fmt: skip
+}
 
 FONT = "Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif"
 FONT_SIZE = 15  # read from the back row

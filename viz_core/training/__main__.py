@@ -87,7 +87,7 @@ PLANS: dict[str, Plan] = {
         "and when no next word is there to be copied, what it generates is nonsense.",
         config=replace(_ENGLISH, causal=False),
     ),
-}  # fmt: skip
+}
 SHOWN = (
     ("The animal didn't cross the street because it was too tired.", "动物 没有 穿过 街道 因为 动物 太 累 。"),
     ("The animal didn't cross the street because it was too wide.", "动物 没有 穿过 街道 因为 街道 太 宽 。"),
@@ -153,7 +153,7 @@ def make(name: str, plan: Plan, recipe: Recipe, learnt: Sequence[Example], n_mea
         "title": plan.title, "place": list(PLANS).index(name), "config": asdict(plan.config), "about": about,
         "examples": SHOWN if plan.config.has_encoder else [("", source) for source, _ in SHOWN], "measures": measures,
         "vocabulary": {side: words.words for side, words in plan.vocabulary.items()},
-    }  # fmt: skip
+    }
     (folder / f"{name}.json").write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print(name, json.dumps(about, ensure_ascii=False), flush=True)
 
@@ -187,7 +187,7 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
         "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with Adam, learning rate up to {recipe.peak:g}, "
         f"dropout {plan.config.dropout:g}, seed {recipe.seed}",
         "next word": f"loss {measures['loss']:.4f}, right in {measures['next_word']:.1%}, on {sample}",
-    }  # fmt: skip
+    }
     if not plan.config.has_encoder:
         return about
     aer, referent = measures["aer"]["predicts"], measures["referent"]["predicts"]

@@ -206,7 +206,7 @@ def hindered(s: Speaker, first: NounPhrase, verb: Phrase, second: NounPhrase, cu
 FRAMES: dict[Callable[[Speaker], Phrase], float] = {
     because: 20, fit: 6, posture: 12, activity: 9, transitive: 20, give: 4, put: 4, quality: 7, colour: 3, located: 3, existence: 4,
     fragment: 5, where: 2, is_it: 2, did_it: 3,
-}  # fmt: skip
+}
 """How often each is said."""
 QUESTIONS = (where, is_it, did_it)
 
@@ -266,7 +266,7 @@ SHOWN: frozenset[Combination] = frozenset({
     ("cat", "sit", "mat"), ("animal", "cross", "street", "tired"), ("animal", "cross", "street", "wide"),
     ("trophy", "fit", "suitcase", "big"), ("trophy", "fit", "suitcase", "small"), ("ball", "box"), ("give", "book", "her"),
     ("where", "dog"), ("I", "love", "you"),
-})  # fmt: skip
+})
 """What the app shows first is always held out: the translator has never met these words together."""
 
 

@@ -117,17 +117,17 @@ CHARACTERS = {"lazy": "懒", "quick": "快"}
 OF_LIVING = {
     "tired": "累", "hungry": "饿", "thirsty": "渴", "scared": "害怕", "weak": "虚弱", "sleepy": "困", "lazy": "懒",
     "old": "老", "young": "年轻", "sad": "难过", "angry": "生气", "slow": "慢",
-}  # fmt: skip
+}
 OF_PLACES = {
     "wide": "宽", "busy": "繁忙", "long": "长", "deep": "深", "dangerous": "危险", "dark": "黑暗", "cold": "冷", "hot": "热",
     "high": "高", "steep": "陡", "narrow": "窄", "noisy": "吵", "dirty": "脏", "wet": "湿", "far": "远", "crowded": "拥挤",
-}  # fmt: skip
+}
 OF_THINGS = {"heavy": "重", "beautiful": "漂亮", "dirty": "脏", "expensive": "贵"}
 ADJECTIVES = {**COLOURS, **SIZES, **CHARACTERS, **OF_THINGS, **OF_LIVING, **OF_PLACES, "short": "短"}
 QUALITIES = (
     (SOMEONE, {**OF_LIVING, **SIZES}), (PLACES + WAYS, {**OF_PLACES, **SIZES}),
     (SOMETHING + FURNITURE + CONTAINERS, {**OF_THINGS, **SIZES}),
-)  # fmt: skip
+)
 """Who or what can be how."""
 
 # --- What decides a pronoun -------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ HINDRANCES: dict[Verb, dict[str, str]] = {
         "village": "far", "city": "far noisy", "mountain": "far high", "lake": "far cold", "forest": "far dark",
         "school": "far crowded", "river": "far",
     },
-}  # fmt: skip
+}
 # "The trophy did not fit in the suitcase because it was too ...": big is the trophy, small is the suitcase.
 TOO_BIG, TOO_SMALL = ("big", "long", "wide"), ("small", "short", "narrow")
 
@@ -185,7 +185,7 @@ OBJECTS = {"me": "我", "you": "你", "him": "他", "her": "她", "us": "我们"
 TIMES = {
     "past": {"yesterday": "昨天", "today": "今天"}, "past not": {"yesterday": "昨天", "today": "今天"},
     "present": {"every day": "每天"}, "going on": {"now": "现在"}, "future": {"tomorrow": "明天", "today": "今天"},
-}  # fmt: skip
+}
 
 # --- The whole of each language ---------------------------------------------------------------------------------------
 _TABLES = (
@@ -194,7 +194,7 @@ _TABLES = (
     {"is are am was were": "是 在", "there": "有", "where": "哪里", "and": "和", "because": "因为", "too": "太", "very": "非常 很"},
     {"did didn't": "没有", "do does don't doesn't not": "不", "will": "会", "can": "能", "want wants wanted to": "想"},
     {"fit": "装进", ".": "。", "?": "？"}, {"": "的 了 把 吗 正 正在"}, ADJECTIVES,
-)  # fmt: skip
+)
 _VERBS = (*POSTURES, *ACTIVITIES, GIVE, PUT, *(verb for verb, _, _ in TRANSITIVES))
 _FORMS = [(verb.base, verb.third, verb.past, verb.ing.strip("-")) for verb in _VERBS]
 
@@ -206,8 +206,8 @@ def _words(texts: Iterable[str]) -> tuple[str, ...]:
 ENGLISH = _words((
     *(english for table in _TABLES for english in table), *(form for forms in _FORMS for form in forms),
     *(text for noun in NOUNS.values() for text in (noun.english, noun.plural)),
-))  # fmt: skip
+))
 CHINESE = _words((
     *(chinese for table in _TABLES for chinese in table.values()), *(verb.chinese for verb in _VERBS),
     *(f"{verb.chinese}在" for verb in POSTURES), *(text for noun in NOUNS.values() for text in (noun.chinese, noun.classifier)),
-))  # fmt: skip
+))

@@ -15,7 +15,7 @@ Tense = Literal["past", "present", "going on", "went on", "future", "ability", "
 TENSES: dict[Tense, float] = {
     "past": 8, "present": 3, "going on": 2, "went on": 1, "future": 2, "ability": 2, "wish": 2, "past not": 3, "present not": 2,
     "future not": 1,
-}  # fmt: skip
+}
 """How often each is said."""
 
 

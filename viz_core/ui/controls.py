@@ -81,4 +81,4 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     body = "".join("<tr>" + "".join(f'<td style="{cell}">{html.escape(x)}</td>' for x in row) + "</tr>" for row in rows)
     style = "border-collapse:collapse;font-variant-numeric:tabular-nums"
     st.html(f'<div style="overflow-x:auto;margin:4px 0 10px"><table style="{style}">'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")  # fmt: skip
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")

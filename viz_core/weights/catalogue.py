@@ -51,4 +51,4 @@ def _shipped_card(path: Path, said: dict[str, Any]) -> Card:
         name=path.stem, title=said["title"], config=config, tokenizers=tokenizers, load=load,
         about=MappingProxyType(said["about"]), examples=tuple(map(tuple, said["examples"])),
         measures=MappingProxyType(said["measures"]),
-    )  # fmt: skip
+    )

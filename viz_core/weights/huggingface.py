@@ -127,7 +127,7 @@ def _minilm(folder: Path) -> Card:
     return read_folder(
         folder, name="minilm", title="all-MiniLM-L6-v2: English sentences, BERT encoder", about=MINILM_ABOUT,
         examples=MINILM_EXAMPLES, sha256=MINILM_SHA256,
-    )  # fmt: skip
+    )
 
 
 def hub_card(repository: str) -> Card:
@@ -152,7 +152,7 @@ def _from_hub(repository: str, folder: Path) -> Card:
     title = f"{repository}, from the Hugging Face hub"
     # The hub's cache keeps each file once and links to it: snapshots/COMMIT/FILE -> blobs/HASH.
     return read_folder(folder, name=f"hub/{repository}", title=title, about={"source": f"Hugging Face hub, commit {folder.name}"},
-                       within=folder.parents[1])  # fmt: skip
+                       within=folder.parents[1])
 
 
 def _download(repository: str) -> Path:
@@ -229,7 +229,7 @@ class File:
 def read_folder(
     path: str | Path, *, name: str | None = None, title: str | None = None, about: Mapping[str, Any] | None = None,
     examples: Sequence[tuple[str, str]] = (), within: Path | None = None, sha256: str | None = None,
-) -> Card:  # fmt: skip
+) -> Card:
     """The card of a BERT, DistilBERT or GPT-2 in a folder. Loads neither torch nor a tensor.
 
     within: the folder that no file may lead out of, by default `path`. sha256: of the only tensors to be accepted.
@@ -264,7 +264,7 @@ def read_folder(
         tokenizers=partial(_named, name, partial(_tokenizers, files, layout, config)),
         load=partial(_named, name, partial(_load, files[1], layout, config, parts, sha256)),
         about=MappingProxyType(facts), examples=tuple(examples),
-    )  # fmt: skip
+    )
 
 
 def _file(folder: Path, name: str, root: Path) -> File:

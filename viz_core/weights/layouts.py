@@ -17,7 +17,7 @@ Said = Mapping[str, Any]  # what config.json says
 ACTIVATIONS: dict[str, Activation] = {
     "relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_fast": "gelu_tanh",
     "gelu_accurate": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_python_tanh": "gelu_tanh",
-}  # fmt: skip
+}
 
 
 class Row(NamedTuple):
@@ -118,7 +118,7 @@ def _encoder(said: Said, vocabulary: int, **switches: Any) -> TransformerConfig:
         architecture="encoder-only", norm="post", norm_embedding=True, position="learned", scale_embedding=False, head=False,
         source_vocab_size=vocabulary, source_pad_id=either(said, "pad_token_id", default=0),
         dropout_sites=("embedding", "weights", "sublayer"), **switches,
-    )  # fmt: skip
+    )
 
 
 def bert(said: Said) -> TransformerConfig:
@@ -129,7 +129,7 @@ def bert(said: Said) -> TransformerConfig:
         max_len=size(said, "max_position_embeddings"), n_segments=said.get("type_vocab_size", 2),
         activation=activation(said, "hidden_act", "gelu"), norm_eps=said.get("layer_norm_eps", 1e-12),
         dropout=said.get("hidden_dropout_prob", 0.1),
-    )  # fmt: skip
+    )
 
 
 def distilbert(said: Said) -> TransformerConfig:
@@ -138,7 +138,7 @@ def distilbert(said: Said) -> TransformerConfig:
         said, size(said, "vocab_size"), d_model=size(said, "dim"), n_heads=size(said, "n_heads"),
         n_encoder_layers=size(said, "n_layers"), d_ff=size(said, "hidden_dim"), max_len=size(said, "max_position_embeddings"),
         activation=activation(said, "activation", "gelu"), norm_eps=1e-12, dropout=said.get("dropout", 0.1),
-    )  # fmt: skip
+    )
 
 
 BERT = Layout(
@@ -161,7 +161,7 @@ BERT = Layout(
         Row("layers.@.ffn.w_out", "encoder.layer.@.output.dense", "D F"),
         Row("layers.@.norm_ffn", "encoder.layer.@.output.LayerNorm", "D"),
     ),
-)  # fmt: skip
+)
 
 DISTILBERT = Layout(
     title="DistilBERT encoder", side="source", config=distilbert, plain={},
@@ -181,7 +181,7 @@ DISTILBERT = Layout(
         Row("layers.@.ffn.w_out", "transformer.layer.@.ffn.lin2", "D F"),
         Row("layers.@.norm_ffn", "transformer.layer.@.output_layer_norm", "D"),
     ),
-)  # fmt: skip
+)
 
 
 # --- GPT-2 ------------------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def gpt2(said: Said) -> TransformerConfig:
         activation=activation(said, "activation_function", "gelu_new"), norm_eps=said.get("layer_norm_epsilon", 1e-5),
         scale_scores=said.get("scale_attn_weights", True), tie_output=said.get("tie_word_embeddings", True),
         dropout=said.get("resid_pdrop", 0.1), dropout_sites=("embedding", "weights", "sublayer"),
-    )  # fmt: skip
+    )
 
 
 def gpt2_ends(said: Said) -> tuple[Any, Any]:
@@ -225,6 +225,6 @@ GPT2 = Layout(
     last=(Row("final_norm", "ln_f", "D"),),
     head=Row("head", "lm_head", "W D", bias=False),
     ends=gpt2_ends,
-)  # fmt: skip
+)
 
 LAYOUTS = {"bert": BERT, "distilbert": DISTILBERT, "gpt2": GPT2}

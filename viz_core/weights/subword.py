@@ -18,7 +18,7 @@ PARTS = frozenset({
     "Sequence", "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Strip",
     "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "ByteLevel", "Metaspace",
     "TemplateProcessing", "BertProcessing", "RobertaProcessing",
-})  # fmt: skip
+})
 STEPS = ("normalizer", "pre_tokenizer", "post_processor")
 
 T = TypeVar("T")

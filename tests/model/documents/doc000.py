@@ -124,7 +124,7 @@ class Transformer(nn.Module):
     def __init__(
         self, src_vocab_size, tgt_vocab_size, embed_size=256, num_layers=3, heads=8, qk_dim=64,
         ff_hidden_size=512, max_length=100, num_decoder_layers=None,
-    ):  # fmt: skip
+    ):
         super().__init__()
         sizes = (heads, qk_dim, ff_hidden_size, max_length)
         self.encoder = Encoder(src_vocab_size, embed_size, num_layers, *sizes)

@@ -157,7 +157,7 @@ class Transformer(nn.Module):
     def __init__(
         self, src_pad_idx, trg_pad_idx, enc_voc_size, dec_voc_size, max_len, d_model, n_heads, ffn_hidden, n_layers,
         n_decoder_layers=None, empty_row_zero=False,
-    ):  # fmt: skip
+    ):
         super().__init__()
         sizes = (max_len, d_model, ffn_hidden, n_heads)
         self.encoder = Encoder(enc_voc_size, *sizes, n_layers, empty_row_zero)

@@ -120,7 +120,7 @@ class Transformer(nn.Module):
     def __init__(
         self, src_vocab_size, tgt_vocab_size, d_model, num_heads, num_encoder_layers, num_decoder_layers, d_ff,
         max_seq_len, by_hand=False,
-    ):  # fmt: skip
+    ):
         super().__init__()
         self.d_model, self.by_hand = d_model, by_hand
         self.src_embedding = nn.Embedding(src_vocab_size, d_model)
@@ -137,7 +137,7 @@ class Transformer(nn.Module):
             )
             self.transformer_decoder = nn.TransformerDecoder(
                 nn.TransformerDecoderLayer(**sizes), num_decoder_layers, norm=None
-            )  # fmt: skip
+            )
         self.final_linear = nn.Linear(d_model, tgt_vocab_size)
         self.eval()
 
@@ -155,5 +155,5 @@ class Transformer(nn.Module):
             tgt_mask=self._generate_square_subsequent_mask(tgt_seq.size(1)),
             tgt_key_padding_mask=tgt_padding_mask,
             memory_key_padding_mask=src_padding_mask,
-        )  # fmt: skip
+        )
         return self.final_linear(output)

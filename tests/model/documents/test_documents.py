@@ -36,7 +36,7 @@ SIZES = {
         d_model=32, n_heads=4, d_ff=48, n_encoder_layers=3, n_decoder_layers=2, max_len=25,
         source_vocab_size=41, target_vocab_size=59,
     ),
-}  # fmt: skip
+}
 PAD = {"000": 0, "001": 0, "002": 1, "003": 0, "004": 0}
 
 
@@ -115,7 +115,7 @@ def reference_000(case):
     reference = doc000.Transformer(
         s["source_vocab_size"], s["target_vocab_size"], s["d_model"], s["n_encoder_layers"], s["n_heads"], s["qk_dim"],
         s["d_ff"], s["max_len"], num_decoder_layers=s["n_decoder_layers"],
-    )  # fmt: skip
+    )
     return weights.fill_000(reference, case.parameters)
 
 
@@ -137,7 +137,7 @@ def reference_001(case):
     reference = doc001.build(
         s["source_vocab_size"], s["target_vocab_size"], s["d_model"], s["n_heads"], s["d_ff"], s["n_encoder_layers"],
         s["n_decoder_layers"], s["max_len"],
-    )  # fmt: skip
+    )
     return weights.fill_001(reference, case.parameters)
 
 
@@ -168,7 +168,7 @@ def reference_002(case, empty_row_zero):
     reference = doc002.Transformer(
         1, 1, s["source_vocab_size"], s["target_vocab_size"], s["max_len"], s["d_model"], s["n_heads"], s["d_ff"],
         case.config.n_encoder_layers, case.config.n_decoder_layers, empty_row_zero,
-    )  # fmt: skip
+    )
     return weights.fill_002(reference, case.parameters)
 
 
@@ -221,7 +221,7 @@ def reference_003(case):
     s = SIZES["003"]
     reference = doc003.SimpleGPT(
         s["source_vocab_size"], s["d_model"], s["n_heads"], s["n_encoder_layers"], s["d_ff"], s["max_len"]
-    )  # fmt: skip
+    )
     return weights.fill_003(reference, case.parameters)
 
 
@@ -243,7 +243,7 @@ def reference_004(case, by_hand):
     reference = doc004.Transformer(
         s["source_vocab_size"], s["target_vocab_size"], s["d_model"], s["n_heads"], s["n_encoder_layers"],
         s["n_decoder_layers"], s["d_ff"], s["max_len"], by_hand,
-    )  # fmt: skip
+    )
     return weights.fill_004(reference, case.parameters)
 
 

@@ -34,7 +34,7 @@ def _data(c: Clocks) -> dict[str, Any]:
         {"title": f.title, "note": f.note, "speed": f.speed, "scale": f.scale,
          "hands": tuple((hand.phase, hand.length, hand.shift) for hand in f.hands)}
         for f in c.clocks
-    )  # fmt: skip
+    )
     return {"kind": c.kind, "faces": faces, "names": c.names, "first": c.first, "last": c.last, "leftOut": c.left_out}
 
 

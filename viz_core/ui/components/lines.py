@@ -25,7 +25,7 @@ _COMPONENT = st.components.v2.component("attention_lab_lines", **assets.componen
 def lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
     key: str, identity: str, on_lock: Callable[[Lock], None], on_heads: Callable[[tuple[int, ...]], None],
-) -> None:  # fmt: skip
+) -> None:
     """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
     the run that follows another choice of heads, which may be none.
 

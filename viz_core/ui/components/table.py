@@ -78,7 +78,7 @@ class Filter:
 def ledger_table(
     table: str, filter: Filter, *, key: str, on_filter: Callable[[Filter], None], on_open: Callable[[str], None],
     only_marked: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Draw `as_text(...)`.
 
     `on_filter` is called with the reader's filter before the run that follows a choice, or a pause in typing; the rows

@@ -42,7 +42,7 @@ from viz_core.ui.shell import (
     widget,
     widget_value,
     write_link,
-)  # fmt: skip
+)
 from viz_core.ui.shell.setup import VIEW, Setup, packed, sentences, unpacked, with_view
 
 COLOURS = {"largest": "0 to largest", "one": "0 to 1", "uniform": "against uniform"}
@@ -227,17 +227,17 @@ def _runs(lab: Lab, at: At, swap: Swap | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if (n_items := lab.capture.n_sentences if lab.capture else 1) > 1:
             widget(st.segmented_control, "item", "Sentence", at.item, set_choice, options=range(n_items), required=True,
-                   format_func=lambda i: str(i + 1))  # fmt: skip
+                   format_func=lambda i: str(i + 1))
         if swap is not None and st.button(
             f"{visible(swap.old)} → {visible(swap.new)}", type="primary", key="att_swap", on_click=_swap, args=(swap, at),
             help="Keeps this run as A, and exchanges the one word in the source; the target follows.",
-        ):  # fmt: skip
+        ):
             st.rerun()  # the sidebar shows the sentence, too
         if kept:
             st.button("Let A go", icon=":material/close:", key="att_drop", on_click=set_view, kwargs={"att_a": ""})
         else:
             st.button("Keep this run as A", icon=":material/push_pin:", key="att_keep", on_click=_keep, args=(lab.setup,),
-                      help="Then change anything at the left: what comes is B, and the difference is drawn.")  # fmt: skip
+                      help="Then change anything at the left: what comes is B, and the difference is drawn.")
 
 
 def _keep(setup: Setup) -> None:
@@ -292,7 +292,7 @@ def _all_heads(lab: Lab, capture: Capture, available: Sequence[Kind], at: At) ->
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(available) > 1:
             only = view_widget(st.segmented_control, "att_show", "Attention", options=("all", *available), required=True,
-                               format_func=lambda k: SHORT[k])  # fmt: skip
+                               format_func=lambda k: SHORT[k])
             shown = [k for k in available if only in ("all", k)]
         view_widget(st.segmented_control, "att_colour", "Colour", required=True, format_func=lambda c: COLOURS[c], help=UNIFORM)
         if any(not w.whole for kind in shown for w in _both_words(lab, capture, kind, at.item)):
@@ -344,7 +344,7 @@ def _one_head(lab: Lab, capture: Capture, at: At) -> None:
     st.markdown(f"#### {at.name}\n\n{STEP_WORDS[at.step]} {problem}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view_widget(st.segmented_control, "att_step", "From q·k to the weights", options=stops, required=True,
-                    format_func=lambda s: STEP_NAMES[s])  # fmt: skip
+                    format_func=lambda s: STEP_NAMES[s])
         _save(lab.setup, at)
     if other is not None and other.capture is not None:
         _compare(other, other.capture, lab, capture, at)
@@ -477,7 +477,7 @@ def _lines(capture: Capture, at: At, words: tuple[Words, Words] | None, title: s
 
     named = f"{title} · {KIND_TITLES[at.kind].lower()}, layer {at.layer}"
     lines(weights, queries, keys, at.overlaid, locked, named, key="att_lines", identity=f"{at.kind}.{at.layer}.{at.head}",
-          on_lock=lock, on_heads=lambda heads: set_view(att_heads=() if heads == (at.head,) else heads or ("none",)))  # fmt: skip
+          on_lock=lock, on_heads=lambda heads: set_view(att_heads=() if heads == (at.head,) else heads or ("none",)))
 
 
 def _line_weights(capture: Capture, at: At, words: tuple[Words, Words] | None) -> tuple[np.ndarray, list[str], list[str]]:
@@ -525,7 +525,7 @@ def _sum_words(lab: Lab, capture: Capture, at: At, w_o: np.ndarray) -> str:
     gap = float(np.abs(total - capture[f"{at.path}.out"][at.item, at.query]).max())
     too = ", with the bias" if lab.config.attention_bias else ""
     return (f"Added up over {v.shape[0]} heads and {v.shape[1]} keys{too}, they are the recorded output of this attention; the "
-            f"largest difference is {gap:.1e}.")  # fmt: skip
+            f"largest difference is {gap:.1e}.")
 
 
 # ---------------------------------------------------------------- more, on request
@@ -548,7 +548,7 @@ def _table(capture: Capture, available: Sequence[Kind], at: At) -> None:
     found = [p for kind in kinds for p in numbers.profiles(capture, kind, at.item)]
     st.caption("Means over the words of the sentence that ask, padding left out. Entropy is in nats: near its most a head looks "
                "everywhere, near 0 at one token; the least possible follows from the size of its scores (Zhai et al. 2023). In "
-               "cross-attention places cannot be compared. Click a heading to sort.")  # fmt: skip
+               "cross-attention places cannot be compared. Click a heading to sort.")
     columns = figures.profile_columns(found)
     exact = [name for name, column in columns.items() if any(isinstance(x, float) for x in column)]
     formats = {name: st.column_config.NumberColumn(format="%.3f") for name in exact}
@@ -570,7 +570,7 @@ def _rollout(capture: Capture, available: Sequence[Kind], at: At) -> None:
     mean = numbers.mean_over_heads(capture[f"{numbers.module(kind, after)}.weights"][at.item])
     here = "" if kind == at.kind else f" Cross-attention has no rollout of its own, so this is {KIND_TITLES[kind].lower()}."
     st.caption("Heads averaged, half of each layer for the residual connection, multiplied from layer to layer (Abnar & Zuidema "
-               f"2020): how much of each input token is in each place by then, as far as attention alone tells.{here}")  # fmt: skip
+               f"2020): how much of each input token is in each place by then, as far as attention alone tells.{here}")
     panels = [
         figures.token_panel(capture, kind, at.item, f"Rollout after layer {after}", rolled),
         figures.token_panel(capture, kind, at.item, f"Mean over heads · layer {after}", mean),
@@ -613,12 +613,12 @@ def _break_controls(config: TransformerConfig, available: Sequence[Kind], at: At
     here = f"{at.kind}.{at.layer}.{at.head}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = view_widget(st.multiselect, "att_off", "Heads switched off", options=offered,
-                             format_func=lambda n: n.replace(".", " layer ", 1).replace(".", " head "))  # fmt: skip
+                             format_func=lambda n: n.replace(".", " layer ", 1).replace(".", " head "))
         if here in offered and here not in chosen:
             st.button("Switch off the head in focus", key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)})
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view_widget(st.select_slider, "att_temperature", "Softmax temperature", format_func=lambda t: f"{t:g}", width=320,
-                    help="Scores are divided by it before every softmax: below 1 heads get sharper, above 1 flatter.")  # fmt: skip
+                    help="Scores are divided by it before every softmax: below 1 heads get sharper, above 1 flatter.")
         view_widget(st.toggle, "att_unscaled", "Leave out ÷ √d_k", disabled=not config.scale_scores)
     return frozenset((numbers.module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
 
@@ -635,11 +635,11 @@ def _broken_output(lab: Lab, capture: Capture, broken: Capture, at: At) -> None:
     share = f"{float(shift[real].mean()):.1%}"
     st.markdown(f"The hidden states that leave the last layer moved by **{share}** of their length on average. {said}")
     difference = panel("Broken − intact: last hidden states", after - before, tokens, row_axis=f"T · {side} token",
-                       col_axis="D · feature", row_letter="T", col_letter="D")  # fmt: skip
+                       col_axis="D · feature", row_letter="T", col_letter="D")
     picking([difference], "att_hidden")
     rows = [(tokens[t], f"{shift[t]:.1%}", *words.get(t, ())) for t in map(int, np.nonzero(real)[0])]
     heads_row = ("after", "hidden state moved by", "intact: likeliest next word", "broken: likeliest next word") if words else (
-        "token", "hidden state moved by")  # fmt: skip
+        "token", "hidden state moved by")
     table(heads_row, rows)
 
 

@@ -20,7 +20,7 @@ STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 STATUS_LOOK: dict[Status, tuple[str, str]] = {"stated": ("plain", ""), "repaired": ("strong", "◆ "), "assumed": ("dashed", "○ ")}
 VERDICT_LOOK: dict[Verdict, tuple[str, str]] = {
     "cannot run": ("strong", "✕ "), "does something else": ("dashed", "≠ "), "text is mistaken": ("plain", "¶ "),
-}  # fmt: skip
+}
 DIFFERENCES = {"all": "All", "differ": "Models differ", "words": "Only words differ", "agree": "All agree"}
 MARKS = {"differ": "≠ models differ", "words": "≈ only words differ", "agree": "= all agree"}
 
@@ -36,7 +36,7 @@ def presets() -> None:
         for name, preset in PRESETS.items():
             here = is_loaded(setup, name) and not changes(setup)
             st.button(f"{name} is loaded" if here else f"Load {name}", key=f"documents_load_{name}", on_click=_load, args=(name,),
-                      disabled=here, help=f"{preset.title}: {preset.summary}")  # fmt: skip
+                      disabled=here, help=f"{preset.title}: {preset.summary}")
 
 
 def is_loaded(setup: Setup, name: str) -> bool:
@@ -78,7 +78,7 @@ def side_by_side() -> None:
     """The comparison, with its filter. A fragment: choosing rows reruns nothing else."""
     counts = Counter(map(difference, TOPICS)) | Counter(all=len(TOPICS))
     chosen = view_widget(st.segmented_control, "documents_rows", "Rows", required=True, label_visibility="collapsed",
-                         format_func=lambda which: f"{DIFFERENCES[which]} · {counts[which]}")  # fmt: skip
+                         format_func=lambda which: f"{DIFFERENCES[which]} · {counts[which]}")
     setup = current()
     st.html(page_html(comparison_html(chosen, next((n for n in PRESETS if is_loaded(setup, n)), None))))
     write_link()
@@ -142,7 +142,7 @@ def concepts() -> None:
     """The section of every concept and example."""
     st.subheader("What each text explains, and where to see it", anchor=False)
     st.markdown(f"**{len(list(places()))} rows**, here and above, open a page. A link opens, in this tab, the very state that its "
-                "row describes; Back returns here.")  # fmt: skip
+                "row describes; Back returns here.")
     st.html(page_html(concepts_html(_unfolded())))
 
 

@@ -44,7 +44,7 @@ def tokens(lab: Lab, capture: Capture) -> int:
     item = min(lab.setup.item, n_items - 1)
     if n_items > 1:
         widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
-               format_func=lambda i: str(i + 1))  # fmt: skip
+               format_func=lambda i: str(i + 1))
     names = [f"ids.{side}" for side in sides]
     pick = picking([stage_panel(capture, name, item) for name in names], "home_ids")
     if pick is not None:
@@ -92,7 +92,7 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     at = inside("home_after", "Token", last) if view("home_after") >= 0 else begin
     if last:
         widget(st.select_slider, "home_after", "After the token", at, keep, options=range(last + 1),
-               format_func=lambda i: f"{i} · {visible(row[i])}")  # fmt: skip
+               format_func=lambda i: f"{i} · {visible(row[i])}")
     shown = found[at]
     names = [lab.word(side, i) for i in shown.ids]
     st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))

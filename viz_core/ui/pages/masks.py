@@ -35,7 +35,7 @@ from viz_core.ui.shell import (
     widget,
     widget_value,
     write_link,
-)  # fmt: skip
+)
 from viz_core.ui.shell.setup import Setup
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 SWITCHES = {
     "causal": "Causal", "mask_source_padding": "Source padding", "mask_target_padding": "Target padding",
     "mask_padded_queries": "Padded queries",
-}  # fmt: skip
+}
 SHORT = {"encoder": "encoder self", "decoder": "decoder self", "cross": "cross"}
 EXAMPLE = "mask_example"  # the button's key
 MOST_TURNS = 32  # tokens that are exchanged one after another
@@ -85,7 +85,7 @@ def masks() -> None:
         write_link()
         return
     section = view_widget(st.segmented_control, "mask_section", "Section", required=True, label_visibility="collapsed",
-                          format_func=lambda s: SECTIONS[s][0])  # fmt: skip
+                          format_func=lambda s: SECTIONS[s][0])
     at = _focus(lab, lab.capture, available, section)
     try:
         SECTIONS[section][1](lab, lab.capture, at)
@@ -109,15 +109,15 @@ def _focus(lab: Lab, capture: Capture, available: Sequence[Kind], section: str) 
         causal_alone = section in ("leak", "unsqueeze")
         if len(available) > 1 and not causal_alone:
             widget(st.segmented_control, "mask_kind", "Attention", kind, _keep_kind, options=available, required=True,
-                   format_func=lambda k: SHORT[k])  # fmt: skip
+                   format_func=lambda k: SHORT[k])
         if capture.n_sentences > 1:
             widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(capture.n_sentences), required=True,
-                   format_func=lambda i: str(i + 1))  # fmt: skip
+                   format_func=lambda i: str(i + 1))
         if not (causal_alone or _has_padding(capture)):
             st.button("Two sentences of different lengths", icon=":material/format_line_spacing:", key=EXAMPLE, on_click=_example,
                       type="primary" if section == "empty" else "secondary",
                       help="There is no padding yet. The shorter of two sentences is filled up with padding, which has to be "
-                      "masked.")  # fmt: skip
+                      "masked.")
     return At(kind, item)
 
 
@@ -177,12 +177,12 @@ def _who(lab: Lab, capture: Capture, at: At) -> None:
     if not (0 <= row < why.shape[0] and 0 <= col < why.shape[1]):
         row, col = numbers.telling_cell(why)
     st.markdown("**A row is a token that asks, a column one that is asked.** Click a cell, or press an arrow key, to read why it "
-                "is open or closed.")  # fmt: skip
+                "is open or closed.")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         title = f"{KIND_TITLES[at.kind]}: the mask of every layer and head"
         matrices([figures.provenance_panel(capture, at.kind, at.item, title)], key="mask_map", pick=Pick(0, row, col),
-                 on_pick=_choose_cell)  # fmt: skip
+                 on_pick=_choose_cell)
     with right:
         told = numbers.sentence(numbers.reason(capture, at.kind, at.item, row, col), code)
         counts = numbers.tally(why)
@@ -220,7 +220,7 @@ def _built(lab: Lab, capture: Capture, at: At) -> None:
     """The parts in their own shapes, their AND, and how each is stretched over the scores."""
     name = numbers.MASK[at.kind]
     st.markdown("**A mask is the AND of its parts: a cell is open where every part leaves it open.** `ne` finds the words, `tril` "
-                "keeps what is not later. Document 002 multiplies 0 and 1, which is the same.")  # fmt: skip
+                "keeps what is not later. Document 002 multiplies 0 and 1, which is the same.")
     picking(figures.building_panels(capture, at.kind, at.item), "mask_built")
     st.markdown(f"$$\n{capture.stage(name).formula}\n$$")
     st.code("\n".join(numbers.recipe(lab.config, at.kind)), language="python")
@@ -244,7 +244,7 @@ def _use(m: numbers.InUse) -> list[str]:
 def _conventions(lab: Lab, capture: Capture, at: At) -> None:
     """One mask as three conventions write it, with the line that makes each and the one that leads back."""
     st.markdown("**The same mask, written in three ways.** To confuse the first two opens exactly what was to be closed, and "
-                "nothing raises an error. Here True always means may attend.")  # fmt: skip
+                "nothing raises an error. Here True always means may attend.")
     picking(figures.convention_panels(capture, at.kind, at.item), "mask_written")
     lines = [f"{numbers.TO[c]}\n{numbers.BACK[c]}  # and back" for c in numbers.CONVENTIONS if c != "may"]
     st.code("\n".join(lines), language="python", wrap_lines=True)
@@ -258,13 +258,13 @@ def _conventions(lab: Lab, capture: Capture, at: At) -> None:
     said = []
     if found.mha is not None:
         said.append(f"torch.nn.MultiheadAttention, with the parameters of this attention, was given this mask as bool and as float "
-                    f"just now: the largest difference of its outputs is **{found.mha:.2g}**.")  # fmt: skip
+                    f"just now: the largest difference of its outputs is **{found.mha:.2g}**.")
     if found.sdpa is not None:
         said.append(f"F.scaled_dot_product_attention: **{found.sdpa:.2g}**. So torch takes both forms, bool and float, where "
-                    "document 004 says that it wants floats only.")  # fmt: skip
+                    "document 004 says that it wants floats only.")
     if found.problem:
         said.append(("torch.nn.MultiheadAttention cannot be asked here. " if found.mha is None and found.sdpa is not None else "")
-                    + found.problem)  # fmt: skip
+                    + found.problem)
     st.markdown(" ".join(said))
 
 
@@ -293,7 +293,7 @@ def _effect(lab: Lab, capture: Capture, at: At) -> None:
     on, off = run(True), run(False)
     a, b = (head_panel(c, at.kind, layer, head, at.item) for c in (on, off))
     st.markdown(f"**{head_name(at.kind, layer, head)}, with and without this mask.** Same parameters, two runs. Orange: looked at "
-                "more once the mask is gone; blue: less.")  # fmt: skip
+                "more once the mask is gone; blue: less.")
     picking(compared(a, b, ("With", "Without")), "mask_effect")
     st.markdown(" ".join(_effect_words(lab, on, off, at, layer, head, name)))
 
@@ -304,12 +304,12 @@ def _switch(lab: Lab, at: At) -> str:
     offered = [
         s for s in SWITCHES
         if not (s == "mask_source_padding" and not c.has_encoder) and not (s == "mask_target_padding" and not c.has_decoder)
-    ]  # fmt: skip
+    ]
     found = numbers.parts(c, at.kind)
     usual = "causal" if found.causal else f"mask_{sides(at.kind)[1]}_padding"
     chosen: str = view("mask_switch") if view("mask_switch") in offered else usual
     widget(st.segmented_control, "mask_switch", "Mask", chosen, keep, options=offered, required=True,
-           format_func=lambda s: SWITCHES[s])  # fmt: skip
+           format_func=lambda s: SWITCHES[s])
     return chosen
 
 
@@ -347,7 +347,7 @@ def _effect_words(lab: Lab, on: Capture, off: Capture, at: At, layer: int, head:
         both = list(zip(predictions(on, at.item, 1), predictions(off, at.item, 1), strict=True))
         changed = sum(a.ids != b.ids for a, b in both)
         said.append(f"The likeliest next word changes after **{changed} of {len(both)}** tokens; the loss is "
-                    f"{number(float(on['loss']))} with and {number(float(off['loss']))} without.")  # fmt: skip
+                    f"{number(float(on['loss']))} with and {number(float(off['loss']))} without.")
     return said
 
 
@@ -362,13 +362,13 @@ def _leak(lab: Lab, capture: Capture, at: At) -> None:
     side: Side = read_side(lab.config)
     tokens = figures.labels(capture, side, at.item)
     st.markdown("**Exchange one word. Under a causal mask nothing before it may notice, not by a single bit.** If something does, "
-                "the future leaks, and a model learns to copy its answers.")  # fmt: skip
+                "the future leaks, and a model learns to copy its answers.")
     place, id = _exchange(lab, capture, at, side)
     model, batch = lab.model(), _batch(lab)
     found = cached_result("mask leak", _key(lab, at.item, place, id), lambda: leak(model, batch, at.item, place, id), *_cost(lab))
     if not (np.isfinite(found.moved).all() and np.isfinite(found.moved_free).all()):
         raise ValueError("Some outputs of this sentence are no numbers, so nothing can be compared; Empty rows shows where NaN "
-                         "comes from.")  # fmt: skip
+                         "comes from.")
     new = lab.tokenizers[side].decode(id) if not view("mask_word").strip() else view("mask_word")
     exchanged = f"“{shorten(tokens[place])}” ({place})"
     picking([figures.leak_panel(found.moved, found.moved_free, tokens, exchanged)], "mask_leak")
@@ -392,7 +392,7 @@ def _exchange(lab: Lab, capture: Capture, at: At, side: Side) -> tuple[int, int]
     place = asked if asked in places else places[len(places) // 2]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         widget(st.selectbox, "mask_place", "Exchange", place, keep, options=places, width=240,
-               format_func=lambda t: f"{t} · {tokens[t]}")  # fmt: skip
+               format_func=lambda t: f"{t} · {tokens[t]}")
         typed = view_widget(st.text_input, "mask_word", "for", width=240, placeholder="another word")
     if not typed.strip():
         return place, _others(lab, capture, at, side)[place]
@@ -431,7 +431,7 @@ def _turns(lab: Lab, capture: Capture, at: At, side: Side, tokens: Sequence[str]
     on = cached_result("mask reach", _key(lab, at.item, True), lambda: reach(model, batch, at.item, others, True), *_cost(lab))
     off = cached_result("mask reach", _key(lab, at.item, False), lambda: reach(model, batch, at.item, others, False), *_cost(lab))
     st.markdown("**A row is the token that was exchanged, a column the output that moved.** Under a causal mask the cells left of "
-                "the diagonal are 0: what comes later reaches no output before it.")  # fmt: skip
+                "the diagonal are 0: what comes later reaches no output before it.")
     picking(figures.reach_panels(on, off, tokens), "mask_reach")
 
 
@@ -444,24 +444,24 @@ def _empty(lab: Lab, capture: Capture, at: At) -> None:
     from viz_core.ui.shell.cache import cached_result
 
     st.markdown("**Document 002 masks padded queries too: such a row sees no key at all.** A softmax over nothing but −∞ is 0 / 0, "
-                "and what comes out depends on whom you ask.")  # fmt: skip
+                "and what comes out depends on whom you ask.")
     asks = sides(at.kind)[0]
     if real(capture, asks, at.item).all():
         raise ValueError(f"Sentence {at.item + 1} has no padded {asks} token, so every row sees something: take two sentences of "
-                         "different lengths, and of them the shorter one.")  # fmt: skip
+                         "different lengths, and of them the shorter one.")
     model, batch, path = lab.model(), _batch(lab), module(at.kind, 0)
     seed, cost = lab.setup.seed, _cost(lab)
     found = cached_result("mask empty", _key(lab, path, at.item), lambda: empty_rows(model, batch, path, at.item, seed), *cost)
     if not found.empty.any():
         raise ValueError(f"{asks.capitalize()} padding is not masked in this model, so its rows see something: turn on Mask {asks} "
-                         "padding under All switches.")  # fmt: skip
+                         "padding under All switches.")
     st.markdown(f"The same scores of layer 0, masked in {len(found.treatments)} ways, run now and shown as they come out:")
     _, head = _layer_head(lab, at, layers=False)
     row = int(np.nonzero(found.empty)[0][0])
     _treatments(capture, asks, at, found, row, head)
     going = cached_result("mask spread", _key(lab, asks, at.item), lambda: spread(model, batch, asks, at.item, seed), *cost)
     st.markdown("#### How NaN spreads\n\nThe length of each token's vector, layer by layer, with rows left as −∞ makes them and "
-                f"with this app's rule. {_spread_words(going, lab.config.has_cross_attention and asks == 'target')}")  # fmt: skip
+                f"with this app's rule. {_spread_words(going, lab.config.has_cross_attention and asks == 'target')}")
     tokens = figures.labels(capture, asks, at.item)
     both = [("Rows as −∞ fills them", going.filled), ("This app: such rows are zeros", going.zero)]
     picking(figures.spread_panels(going.stops, both, tokens), "mask_spread")
@@ -485,7 +485,7 @@ def _treatments(capture: Capture, asks: str, at: At, found: "EmptyRows", row: in
     token = figures.labels(capture, asks, at.item)[row]
     table(["Masked by", f"Weights of “{token}” ({row}), head {head}", "Output at that token"], lines)
     st.caption("Weights of the fused function are read off with V = 1: then its output is its weights. Where all weights are 0, "
-               "what is left of the output is the bias of W_O.")  # fmt: skip
+               "what is left of the output is the bias of W_O.")
 
 
 def _spread_words(going: "Spread", reads_memory: bool) -> str:
@@ -511,10 +511,10 @@ def _unsqueeze(lab: Lab, capture: Capture, at: At) -> None:
     from viz_core.ui.shell.cache import cached_result
 
     st.markdown("**Document 004 hands a (T, T) look-ahead mask to attention, which calls `mask.unsqueeze(1)` on it.** That is "
-                "right for (B, T, T). Of (T, T) it makes (T, 1, T), and the first T then meets the heads.")  # fmt: skip
+                "right for (B, T, T). Of (T, T) it makes (T, 1, T), and the first T then meets the heads.")
     st.code("look_ahead = torch.triu(torch.ones(T, T), diagonal=1).bool()  # True = blocked\n"
             "mask = look_ahead.unsqueeze(1)  # (T, 1, T)\n"
-            "scores = scores.masked_fill(mask == True, float('-inf'))  # (B, H, T, T)", language="python")  # fmt: skip
+            "scores = scores.masked_fill(mask == True, float('-inf'))  # (B, H, T, T)", language="python")
     side: Side = read_side(lab.config)
     heads = lab.config.n_heads
     n_tokens = capture[f"ids.{side}"].shape[1]
@@ -534,14 +534,14 @@ def _unsqueeze(lab: Lab, capture: Capture, at: At) -> None:
         return
     if n_tokens < heads:
         st.info(f"Where T = H it runs without a word, and leaks. For that the {side} needs at least {heads} tokens, and there are "
-                f"{n_tokens}: type a longer sentence, or choose fewer heads.")  # fmt: skip
+                f"{n_tokens}: type a longer sentence, or choose fewer heads.")
         return
     leaky = typed if n_tokens == heads else tried(heads)
     if leaky.weights is None or leaky.future is None:
         return
     which = "Your batch has T = H" if n_tokens == heads else f"On the first {heads} tokens T = H"
     st.markdown(f"**{which} = {heads}, and it runs without a word.** Head h hides the keys after h, whoever asks: head 0 sees the "
-                f"first key alone, and head {heads - 1} sees all the future.")  # fmt: skip
+                f"first key alone, and head {heads - 1} sees all the future.")
     _, head = _layer_head(lab, at, layers=False, head=heads - 1)
     kind: Kind = "decoder" if side == "target" else "encoder"
     drawn = [(f"As printed · head {head}", leaky.weights[head]), (f"As meant · head {head}", leaky.meant[head])]
@@ -549,7 +549,7 @@ def _unsqueeze(lab: Lab, capture: Capture, at: At) -> None:
     share = figures.share_panel(leaky.future, "Weight on later tokens, as printed: mean over the rows that have any")
     picking([*panels, share], "mask_unsqueeze")
     st.markdown(f"Head {heads - 1} puts **{float(leaky.future[-1]):.1%}** of its weight on tokens that it must not see. As meant, "
-                "every head has 0 there. This app's causal mask is (1, 1, T, T): it cannot meet the heads.")  # fmt: skip
+                "every head has 0 there. This app's causal mask is (1, 1, T, T): it cannot meet the heads.")
 
 
 def _shape(shape: Sequence[int]) -> str:

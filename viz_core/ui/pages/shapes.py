@@ -25,7 +25,7 @@ from viz_core.analysis.shapes import (
     statistics,
     total,
     with_statistics,
-)  # fmt: skip
+)
 from viz_core.config import TransformerConfig
 from viz_core.figures import shapes as figures
 from viz_core.limits import megabytes
@@ -120,7 +120,7 @@ COLUMNS = (
       for label, name in (("masked", "n_masked"), ("infinite", "n_infinite"), ("NaN", "n_nan"))),
     *(Column(library, "text", 230, _alias(library), library) for library in LIBRARIES),
     Column("sequence-first (001)", "axes", 210, _sequence_first, "sequence-first"),
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- what the page is about
@@ -181,13 +181,13 @@ def table() -> None:
         text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
         on_filter=lambda f: set_view(shapes_filter=f.text, shapes_block=f.block, shapes_part=f.part),
         on_open=open_stage,
-    )  # fmt: skip
+    )
     view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             "All of it as CSV", partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
             icon=":material/download:", on_click="ignore", help="Every stage with every column.",
-        )  # fmt: skip
+        )
         view_widget(st.toggle, "shapes_marked", "Only what changed", disabled=before is None)
     write_link()
 
@@ -299,9 +299,9 @@ def changing(size: Size) -> None:
             disabled=less == config.qk_width,
             help="Narrower queries and keys: what changes is marked."
             + (" Trained weights fix every size, so the weights will be untrained." if trained else ""),
-        )  # fmt: skip
+        )
         st.button("Clear the marks", icon=":material/ink_eraser:", on_click=set_view,
-                  kwargs={"shapes_before": ""}, disabled=before is None, key="shapes_clear")  # fmt: skip
+                  kwargs={"shapes_before": ""}, disabled=before is None, key="shapes_clear")
     if problem:
         written = f"shapes_before={view('shapes_before')}"
         st.warning(f"The link says {code(written)}, which {problem}; nothing is marked.")

@@ -36,7 +36,7 @@ def adopt_link(page: str, held: str) -> None:
         state[SETUP], state[FAULTS] = from_link(params)
         state[WANTED] = params.get(LEFT_OUT, "")
         state[FAULTS] += [(f"{k} (twice)", "is given more than once; the last one is used")
-                          for k in params if len(st.query_params.get_all(k)) > 1]  # fmt: skip
+                          for k in params if len(st.query_params.get_all(k)) > 1]
     elif went_back() and params != state[LINK] and not touched and not (moved and not params):
         if params:
             held = held or to_link(current())[1].text

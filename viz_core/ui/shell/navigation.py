@@ -37,7 +37,7 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
             url_path=None if s is specs[0] else s.name,
         )
         for s in specs
-    }  # fmt: skip
+    }
     chosen = st.navigation(list(pages.values()))
     if ARRIVED not in st.session_state:
         _begin_again()

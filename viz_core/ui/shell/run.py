@@ -182,7 +182,7 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     parts = (
         setup.config.architecture, f"{size.parameters:,} parameters, {'trained' if setup.card else 'untrained'}",
         " and ".join(sides), f"{capture.milliseconds:.1f} ms on {capture.device}",
-    )  # fmt: skip
+    )
     st.caption(" · ".join(parts))
     if setup.card and (changed := changes(setup)):
         named = ", ".join(code(f"{n}={v}") for n, v in changed.items())
@@ -196,7 +196,7 @@ def _collisions(setup: Setup, capture: Capture) -> None:
     found = [
         (side, clash) for side, tokenizer in _tokenizers(setup).items()
         for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>"))
-    ]  # fmt: skip
+    ]
     if found:
         named = few([f"{words(list(clash))} ({side})" for side, clash in found], MAX_NAMED, "; ")
         sides = " and the ".join(f"{side} vocabulary" for side in dict.fromkeys(side for side, _ in found))

@@ -59,7 +59,7 @@ class Control:
 WEIGHTLESS = frozenset({
     "position", "position_base", "max_len", "scale_embedding", "scale_scores", "residual", "causal", "activation", "norm_eps",
     "mask_source_padding", "mask_target_padding", "mask_padded_queries", "mask_fill", "empty_row",
-})  # fmt: skip
+})
 RESOLVED = {"qk_dim": "qk_width", "d_ff": "ff_width", "causal": "is_causal", "final_norm": "has_final_norm"}
 SIZES = ("d_model", "qk_dim")  # they follow n_heads, since they split into equal heads
 NO_SIZE = "auto"  # how a link says that qk_dim follows d_model
@@ -137,7 +137,7 @@ CONTROLS: tuple[Control, ...] = (
     Control("attention_bias", "Attention biases", "Whether the four projections (queries, keys, values, output) add a bias.", SWITCH, "Weights"),
     Control("ffn_bias", "Feed-forward biases", "Whether both linear layers add a bias.", SWITCH, "Weights"),
     Control("init", "Initialisation", "What the untrained matrices are drawn from; torch: what nn.Linear and nn.Embedding draw by default.", _choices("init"), "Weights"),
-)  # fmt: skip
+)
 BY_FIELD = {c.field: c for c in CONTROLS}
 VIEW = {v.name: v for v in VIEWS}
 LEFT_OUT = "left_out"  # how a link names the text that it has no room for
@@ -315,7 +315,7 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     return replace(
         setup, config=config, chosen=tuple((f, v) for f, v in chosen.items() if v != values[f]), stage=_kept_stage(setup.stage, config),
         attn_head=min(setup.attn_head, config.n_heads - 1),
-    ), notes  # fmt: skip
+    ), notes
 
 
 def _multiple(size: int, heads: int) -> int:
@@ -436,7 +436,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
         "tokenizer": _one_of(TOKENS), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
         "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
         "attn_head": _whole(config.n_heads - 1), "chosen": _sizes, "source": str, "target": str, **{v.name: v.read for v in VIEWS},
-    }  # fmt: skip
+    }
     for name, read in readers.items():
         if name in left:
             text = left.pop(name)

@@ -35,7 +35,7 @@ def sidebar() -> None:
         setup = current()
         chosen = setup.weights if setup.card else setup.preset
         widget(st.selectbox, "model", "Model", chosen, _set_model, options=[*catalogue(), *PRESETS], format_func=_model_title,
-                help="Trained weights, or one of the five documents' models with random ones.")  # fmt: skip
+                help="Trained weights, or one of the five documents' models with random ones.")
         if hub_is_open():
             _hub()
         if setup.config.has_encoder:
@@ -47,7 +47,7 @@ def sidebar() -> None:
                 _control(control)
         if setup.card is None:
             widget(st.number_input, "seed", "Seed", setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
-                    help="Same setup and seed: the same weights, to the bit.")  # fmt: skip
+                    help="Same setup and seed: the same weights, to the bit.")
         more = fold("all_switches", "All switches")
         if more.open:
             with more:
@@ -61,9 +61,9 @@ def _all_switches() -> None:
     widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=kinds,
             format_func=lambda t: own if t == "word" else t,
             help="Word: spaces and punctuation split. Character: every character is a token. Ids: type the numbers. "
-            "Trained weights have their own.")  # fmt: skip
+            "Trained weights have their own.")
     widget(st.selectbox, "device", "Device", setup.device, set_choice, options=_devices(),
-            help="auto takes a GPU where this machine has one.")  # fmt: skip
+            help="auto takes a GPU where this machine has one.")
     for group in GROUPS:
         shown = [c for c in CONTROLS if c.group == group and c.when(setup.config) and editable(setup, c.field)]
         if shown:
@@ -82,7 +82,7 @@ def _devices() -> list[str]:
 
 def _text(side: str, label: str) -> None:
     widget(st.text_area, side, label, getattr(current(), side), set_choice, height=110,
-            help="One sentence a line. Spaces separate words; Chinese without spaces is split by character.")  # fmt: skip
+            help="One sentence a line. Spaces separate words; Chinese without spaces is split by character.")
 
 
 def _control(control: Control) -> None:

@@ -60,7 +60,7 @@ class Store:
     def __init__(
         self, limit: int, jobs: int = JOBS, *, look: Callable[[], object] = lambda: None,
         clock: Callable[[], float] = time.monotonic, sizes: Sizes | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._limit, self._jobs, self._look, self._clock, self._sizes = limit, jobs, look, clock, sizes or weigh
         self._held: OrderedDict[Hashable, tuple[Any, Mapping[int, int]]] = OrderedDict()
         self._holders: dict[int, int] = {}  # address → how many of the held things share these bytes

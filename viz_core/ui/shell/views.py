@@ -82,7 +82,7 @@ def _plain(value: Any) -> str:
 LEDGER_COLUMNS = (
     "symbolic shape", "dtype", "parameters", "FLOPs", "bytes", "statistics", "documents", "torch", "Hugging Face",
     "TransformerLens", "sequence-first",
-)  # fmt: skip
+)
 
 ATTENTION_KINDS = ("encoder", "decoder", "cross")
 ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for layer in range(48) for head in range(16))
@@ -98,7 +98,7 @@ CANVASES = (
     "mask_empty_4", "mask_unsqueeze", "pos_table", "pos_window", "pos_shift", "pos_similarity", "pos_parts",
     *(f"pos_attention_{position}" for position in CHOICES["position"]), "pos_detail", "pos_detail_own", "pos_detail_trained",
     "pos_detail_untrained", "pos_moved",
-)  # fmt: skip
+)
 FOLDS = ("all_switches", "home_choices", "proof_more", "norm_more", "norm_statements")  # what opens in its place
 
 VIEWS: tuple[View, ...] = (

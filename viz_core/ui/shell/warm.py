@@ -18,12 +18,12 @@ from viz_core.weights.catalogue import catalogue
 FOR_HOME = (
     "torch", "safetensors.torch", "viz_core.run", "viz_core.weights.checkpoint", "viz_core.weights.subword",
     "viz_core.ui.shell.cache", "viz_core.ui.pages.home",
-)  # fmt: skip
+)
 # What Streamlit imports when it shows a table or a chart; and the packages whose modules the other pages need.
 FOR_ALL = (
     "pandas", "pyarrow.pandas_compat", "pyarrow.vendored.version", "streamlit.dataframe.lazy_df_adapters", "numpy.ma",
     "plotly.tools",
-)  # fmt: skip
+)
 PACKAGES = ("viz_core.experiments", "viz_core.ui.pages")
 
 

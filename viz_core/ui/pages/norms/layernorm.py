@@ -25,7 +25,7 @@ from viz_core.analysis.layernorm import (
     spreads,
     stream,
     unbiased_outside,
-)  # fmt: skip
+)
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.attention import number
@@ -38,7 +38,7 @@ from viz_core.figures.layernorm import (
     result_panels,
     ridges_figure,
     steps_figure,
-)  # fmt: skip
+)
 from viz_core.figures.placement import COLOURS, TITLES
 from viz_core.stages import Side
 from viz_core.text import visible
@@ -52,20 +52,20 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
 
 WHICH = {
     "self_attn": "self-attention", "cross_attn": "cross-attention", "ffn": "feed-forward", "embed": "embedding", "final": "final",
-}  # fmt: skip
+}
 COMPANY = {
     "batch": "the whole batch, padding counted", "words": "the whole batch, words only", "sentence": "this sentence alone",
     "token": "this token alone",
-}  # fmt: skip
+}
 USED_FOR: dict[Norm, str] = {
     "layer": "Transformers, and batches that are small or change in size.", "batch": "images in convolutional networks.",
     "instance": "style transfer with images.",
-}  # fmt: skip
+}
 FORMULAS = (
     r"- **LayerNorm**, for each token over its features: $\mu_{bt} = \frac{1}{D}\sum_d x_{btd}$" "\n"
     r"- **BatchNorm**, for each feature over all tokens of all sentences: $\mu_d = \frac{1}{BT}\sum_b\sum_t x_{btd}$" "\n"
     r"- **InstanceNorm**, for each feature over the tokens of one sentence: $\mu_{bd} = \frac{1}{T}\sum_t x_{btd}$"
-)  # fmt: skip
+)
 
 
 # ---------------------------------------------------------------- choosing
@@ -85,7 +85,7 @@ def _item(lab: Lab, capture: Capture) -> int:
     item = min(lab.setup.item, capture.n_sentences - 1)
     if capture.n_sentences > 1:
         widget(st.selectbox, "item", "Sentence", item, set_choice, options=range(capture.n_sentences),
-               format_func=lambda i: str(i + 1))  # fmt: skip
+               format_func=lambda i: str(i + 1))
     return item
 
 
@@ -124,7 +124,7 @@ def _feature(x: np.ndarray) -> int:
     held = inside("norm_feature", "Feature", d - 1) if asked >= 0 else int(np.argmax(np.nan_to_num(np.abs(x), nan=-1.0)))
     if d > 1:
         widget(st.number_input, "norm_feature", "Feature", held, keep, min_value=0, max_value=d - 1, step=1,
-               help="Marked in the bars; its numbers stand in the formula.")  # fmt: skip
+               help="Marked in the bars; its numbers stand in the formula.")
     return held
 
 
@@ -139,7 +139,7 @@ def one_token(lab: Lab) -> None:
     places = layer_norms(lab.config)
     if not places:
         st.info("This model has no LayerNorm: set LayerNorm to post or pre in the sidebar. LayerNorm and BatchNorm, the next "
-                "section, needs none.")  # fmt: skip
+                "section, needs none.")
         return
     lead = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -152,10 +152,10 @@ def one_token(lab: Lab) -> None:
     gamma, beta = lab.parameter(f"{place.path}.weight"), lab.parameter(f"{place.path}.bias")  # [D] each
     steps = layer_norm(x, gamma, beta, eps)
     lead.markdown("**Watch the bars from row to row:** subtracting the mean moves all of them together, dividing by the root "
-                  f"changes their scale alone. {what_stays(steps)}")  # fmt: skip
+                  f"changes their scale alone. {what_stays(steps)}")
     chart(steps_figure(steps, feature, dark()), "norm_steps")
     st.caption(f"What enters is `{place.reads}`, what leaves `{place.path}.out`. Orange is above zero, blue below; the grey column "
-               f"is feature {feature}.{_untrained(gamma, beta)}")  # fmt: skip
+               f"is feature {feature}.{_untrained(gamma, beta)}")
     st.markdown(f"$$\n{feature_formula(steps, feature)}\n$$")
     _what_epsilon_does(steps, lab.config.norm_eps)
     _by_hand_and_torch(lab, steps, capture[f"{place.path}.out"][item, token])
@@ -187,7 +187,7 @@ def _epsilon(own: float) -> float:
 
     eps = own if asked == "own" else float(asked)
     widget(st.select_slider, "norm_epsilon", f"ε, under the root (this model's own: {own:g})", eps, chosen, options=stops,
-           format_func=lambda e: f"{e:g}")  # fmt: skip
+           format_func=lambda e: f"{e:g}")
     return eps
 
 
@@ -203,11 +203,11 @@ def _what_epsilon_does(steps: Steps, own: float) -> None:
         told = "ε is 0, and this token's variance, which is not, does without it."
     elif steps.kept < 0.99:
         told = (f"ε is not small beside σ² = {number(steps.var, 4)} here: the variance that leaves the root is "
-                f"{number(steps.kept, 3)} instead of 1.")  # fmt: skip
+                f"{number(steps.kept, 3)} instead of 1.")
     else:
         short = steps.eps / (steps.var + steps.eps)
         told = (f"σ² = {number(steps.var, 4)} is much larger than ε: the variance that leaves the root falls short of 1 by only "
-                f"{number(short, 3)}.")  # fmt: skip
+                f"{number(short, 3)}.")
     if steps.eps != own:
         told += f" The model itself uses ε = {number(own)}; moving the slider changes this section alone, not the run."
     st.markdown(told)
@@ -232,11 +232,11 @@ def _by_hand_and_torch(lab: Lab, steps: Steps, recorded: np.ndarray) -> None:
             ("the other formula", f"d − 1 = {len(steps.x) - 1}", f"{number(steps.eps)} beside √",
              apart(unbiased_outside(steps))),
         ],
-    )  # fmt: skip
+    )
     st.caption("Document 002 writes LayerNorm by hand with ε = 1e-10; 000, 001, 003 and 004 use torch.nn.LayerNorm, ε = 1e-5. "
                "All divide the variance by d (unbiased=False) and put ε under the root. The other formula is The Annotated "
                "Transformer's: its standard deviation divides by d − 1, and ε stands beside the root. By hand is in float64, "
-               "torch and the run are in float32.")  # fmt: skip
+               "torch and the run are in float32.")
 
 
 # ---------------------------------------------------------------- LayerNorm and BatchNorm
@@ -248,7 +248,7 @@ def layer_and_batch(lab: Lab) -> None:
         return
     capture, item, told = _in_company(lab, lab.capture, lab.batch)
     st.markdown("**Pick a cell and see whom it is compared with:** LayerNorm asks only the cell's own token, BatchNorm the same "
-                f"feature in every token of every sentence. {told}")  # fmt: skip
+                f"feature in every token of every sentence. {told}")
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if told == "":
@@ -282,7 +282,7 @@ def _in_company(lab: Lab, capture: Capture, batch: "Batch") -> tuple[Capture, in
     pair = beside_its_half(lab.config, batch, 0)
     run = cached_run(setup.weights, lab.config, pair, setup.seed, setup.device)
     return run, 0, ("You typed one sentence, so here the model reads it together with its own first half, padded to the same "
-                    "length; type more lines for a batch of your own.")  # fmt: skip
+                    "length; type more lines for a batch of your own.")
 
 
 def _told(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
@@ -324,7 +324,7 @@ def what_each_gives(x: np.ndarray, eps: float) -> str:
         return f"every {what} has" if one == len(variance) else f"{one:,} of {len(variance):,} {what}s have"
 
     said = (f"after LayerNorm {told(rows, 'row')} mean 0 and variance 1; after BatchNorm {told(columns, 'column')}, over all "
-            "sentences and their padding together.")  # fmt: skip
+            "sentences and their padding together.")
     short = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
     return said + " The others have hardly any variance beside ε to begin with." * short
 
@@ -333,7 +333,7 @@ def _company(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> None:
     """What the picked cell becomes as other sentences, padding and other tokens leave."""
     found = cases(x, words, at, eps)
     st.markdown("**The same numbers in other company:** LayerNorm does not notice who else is in the batch. BatchNorm's answer for "
-                "this sentence depends on the others, and on how much padding they brought.")  # fmt: skip
+                "this sentence depends on the others, and on how much padding they brought.")
     table(
         ("normalised with", "LayerNorm gives", "BatchNorm gives", "its largest change", "its mean over", "μ", "σ²"),
         [
@@ -341,7 +341,7 @@ def _company(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> None:
              _cells(c.batch.cells), number(c.batch.mean, 4), number(c.batch.var, 4))
             for c in found
         ],
-    )  # fmt: skip
+    )
     padding = int((~words).sum())
     if not padding:
         st.caption("No sentence of this batch is padded: type one that is shorter than the others to see what padding does.")
@@ -350,7 +350,7 @@ def _company(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> None:
                f"{number(layer, 3)}. "
                + (f"{padding:,} of the batch's {words.size:,} tokens are padding. " if padding else "")
                + "A token alone is its own mean, so BatchNorm makes it 0 in every feature. In use, after training, BatchNorm "
-               "takes running averages from training instead of the batch's own mean and variance.")  # fmt: skip
+               "takes running averages from training instead of the batch's own mean and variance.")
 
 
 def _cells(n: int) -> str:
@@ -392,13 +392,13 @@ def distributions(captures: Mapping[str, Capture], key: Hashable) -> None:
         side = sides[0]
         if len(sides) > 1:
             side = view_widget(st.segmented_control, "norm_side", "Stack", options=sides, required=True,
-                               format_func={"source": "Encoder", "target": "Decoder"}.get)  # fmt: skip
+                               format_func={"source": "Encoder", "target": "Decoder"}.get)
         offered = leaves(captures, side)
         ordered = [leaf for leaf in ("resid_post",) if leaf in offered]
         ordered += [leaf for leaf in offered if leaf not in ordered]
         leaf = _choice("norm_leaf", "Stage", ordered, {n: n for n in ordered})
         scale = view_widget(st.segmented_control, "norm_scale", "Scale", required=True,
-                            format_func={"auto": "Automatic", "linear": "Linear", "log": "Logarithmic"}.get)  # fmt: skip
+                            format_func={"auto": "Automatic", "linear": "Linear", "log": "Logarithmic"}.get)
     found = cached_result("norm spreads", (key, tuple(captures), side, leaf, scale), lambda: spreads(captures, side, leaf, scale))
     lead.markdown(f"**A ridge is one layer, the first on top.** {how_ridges_change(found)}")
     own = {TITLES[name]: colour for name, colour in COLOURS.items()}
@@ -427,7 +427,7 @@ def _read(found: Spreads) -> None:
     table(("placement", "σ, first layer", "σ, last layer", "beyond the axis", "∞ or NaN from"), rows)
     if found.scale == "log":
         st.caption("On the logarithmic scale a bin is the wider the further it is from 0, so a bell shape shows as two humps, one "
-                   "for each sign: their place is the size of the numbers.")  # fmt: skip
+                   "for each sign: their place is the size of the numbers.")
     if found.without:
         st.caption(f"Without this stage: {', '.join(found.without)}.")
 

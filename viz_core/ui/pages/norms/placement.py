@@ -35,7 +35,7 @@ from viz_core.analysis.placement import (
     slope,
     through,
     up_to,
-)  # fmt: skip
+)
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import number
@@ -48,7 +48,7 @@ from viz_core.figures.placement import (
     last_layer_figure,
     post_figure,
     pre_figure,
-)  # fmt: skip
+)
 from viz_core.stages import plan
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped
@@ -75,7 +75,7 @@ LOOK: dict[Metric, str] = {
               "nothing left to choose between.",
     "inactive": "**A unit that is at or below 0 for every token** {passes} on here, and learns {learns} from this batch.",
     "entropy": "**High: each token looks everywhere; low: at few.** Look whether depth changes it, and in which placement.",
-}  # fmt: skip
+}
 
 
 @st.fragment
@@ -83,7 +83,7 @@ def norms() -> None:
     """The whole page below its title. A fragment: a change of view reruns this alone, not the sidebar and the frame."""
     lab = present()
     section = view_widget(st.segmented_control, "norm_section", "Section", required=True, label_visibility="collapsed",
-                          format_func=lambda s: SECTIONS[s][0])  # fmt: skip
+                          format_func=lambda s: SECTIONS[s][0])
     SECTIONS[section][1](lab)
     write_link()
 
@@ -234,7 +234,7 @@ def _depth(lab: Lab) -> None:
     from viz_core.ui.pages.norms.layernorm import block_drawings
 
     names = view_widget(st.pills, "norm_placements", "Placements", selection_mode="multi", wrap=True, format_func=TITLES.get,
-                        label_visibility="collapsed")  # fmt: skip
+                        label_visibility="collapsed")
     left, right = st.columns(LEFT_RIGHT, gap="medium")
     with right:
         _sizes()
@@ -255,9 +255,9 @@ def _depth(lab: Lab) -> None:
                 st.caption("Inactive means at or below 0. GELU, unlike ReLU, lets a little of that through.")
             _what_runs(compared)
     st.markdown("**One layer of each, drawn.** The thick line is the residual stream: in Post-LN every sum goes through a norm, in "
-                "Pre-LN it runs past all of them.")  # fmt: skip
+                "Pre-LN it runs past all of them.")
     lit = view_widget(st.segmented_control, "norm_lit", "Light all that leads to", required=True, wrap=True,
-                      format_func=lambda s: s or "what the metric reads")  # fmt: skip
+                      format_func=lambda s: s or "what the metric reads")
     block_drawings(lit or LIT.get(metric, "resid_mid"))
 
 
@@ -277,7 +277,7 @@ def look_at(metric: Metric, names: Sequence[str], activation: str) -> str:
     return LOOK[metric].format(
         placements=" ".join(BACK[name] for name in names) or "how much each layer adds.",
         passes="passes nothing" if exact else "passes next to nothing", learns="nothing" if exact else "little",
-    )  # fmt: skip
+    )
 
 
 LOG = " The axis is logarithmic: there a straight line is growth, or loss, by the same factor in every layer."
@@ -310,7 +310,7 @@ ASSUMED = {
                "d_ff = 4d: between Xavier matrices the feed-forward network adds f = 2·d·d_ff/(d + d_ff)² = 0.32 instead of ½. "
                "The mean field knows; Lemma 2 as printed does not."),
     "normal": ("every matrix N(0, 1/d)", "torch's own U(±1/√fan_in) has a variance of 1/(3d), so each sub-layer adds far less."),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +336,7 @@ def _theory(lab: Lab) -> None:
     from viz_core.experiments.placement import SENTENCES, TOKENS, Setting
 
     st.markdown("**Theory says where the points should lie, before anything is computed:** Post-LN on a flat line, Pre-LN in a "
-                "widening band. Break an assumption and see which one carries the weight.")  # fmt: skip
+                "widening band. Break an assumption and see which one carries the weight.")
     controls = st.columns(4, gap="medium", vertical_alignment="bottom")
     with controls[0]:
         depth = view_widget(st.slider, "norm_depth", "Depth (layers)")
@@ -344,12 +344,12 @@ def _theory(lab: Lab) -> None:
         width = view_widget(st.select_slider, "norm_width", "Width (d_model)")
     with controls[2]:
         draws = view_widget(st.segmented_control, "norm_draws", "Draws of the weights", required=True, wrap=True,
-                            help="Theory speaks of the mean over all draws; the points are the mean of this many.")  # fmt: skip
+                            help="Theory speaks of the mean over all draws; the points are the mean of this many.")
     with controls[3]:
         reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
         st.button("The paper's setting", key="norm_paper", on_click=set_view, kwargs=reset)
     broken = view_widget(st.pills, "norm_broken", "Break an assumption", selection_mode="multi", wrap=True,
-                         format_func=lambda b: ASSUMED[b][0])  # fmt: skip
+                         format_func=lambda b: ASSUMED[b][0])
     compared = _compared(lab) if "gaussian" in broken else None
     if "gaussian" in broken and compared is None:
         return
@@ -397,7 +397,7 @@ def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> The
     return Theory(
         averaged(found["post"]), averaged(found["pre"]), relu_share(pre["encoder.layers.0.ffn.pre_act"]),
         ends, pre.config.norm_eps, odd, words,
-    )  # fmt: skip
+    )
 
 
 def _how_far(found: Theory, fields: Mapping[str, MeanField], gain: float) -> None:
@@ -415,7 +415,7 @@ def _how_far(found: Theory, fields: Mapping[str, MeanField], gain: float) -> Non
          f"{outside(pre, low, high)} of {len(pre)} layers outside"),
         ("", "", f"mean field: {number(float(fields['pre'].power[-1]), 4)}",
          f"{_percent(difference(pre, fields['pre'].power[whole]))} on average"),
-    ]  # fmt: skip
+    ]
     table(("‖x‖² / d of", "measured", "theory", "measured against theory"), rows)
 
 
@@ -429,7 +429,7 @@ def _which_fails(broken: Sequence[str], draws: int, found: Theory, fields: Mappi
         st.markdown(f"All assumptions hold. What is left is chance: theory speaks of the mean over all weights and of wide models; "
                     f"this is {draws} draw{'s' * (draws > 1)} of a width of {view('norm_width')}. By the mean field two "
                     f"tokens have a cosine of {alike} at the end: the more alike they are, the less there is to average "
-                    "over.")  # fmt: skip
+                    "over.")
         return
     power = number(float(found.pre.values[0]), 3)
     told = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1].replace('{power}', power))}" for b in broken]
@@ -463,7 +463,7 @@ def _lemmas(found: Theory) -> None:
             ("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0", number(found.relu, 4), "0.5", _percent(found.relu / 0.5 - 1)),
             ("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd", number(measured, 5), number(expected, 5),
              _percent(measured / expected - 1)),
-        ])  # fmt: skip
+        ])
         st.caption("Lemma 3 leaves ε out; the model has 1e-5 under the root.")
 
 
@@ -479,7 +479,7 @@ def _gradients(lab: Lab) -> None:
         batches = view_widget(st.segmented_control, "norm_batches", "Batches", required=True, wrap=True)
     with left:
         st.markdown("**Compare the two placements layer by layer.** Large gradients in the first steps of training are what a "
-                    "warm-up is for.")  # fmt: skip
+                    "warm-up is for.")
         compared = _compared(lab)
         if compared is not None:
             _by_layer(compared, batches)
@@ -505,13 +505,13 @@ def _by_layer(c: Compared, batches: int) -> None:
     if found is None:
         return
     chart(gradients_figure({n: {"attention": g.attention, "feed-forward": g.ffn} for n, g in found.items()}, batches, dark()),
-          "norm_gradients")  # fmt: skip
+          "norm_gradients")
     more = f" and {batches - 1} batch{'es' * (batches > 2)} of random words of the same shape" if batches > 1 else ""
     losses = ", ".join(f"{TITLES[n]} {number(g.loss, 4)}" for n, g in found.items())
     st.markdown(f"{where_they_part(found['post'].ffn, found['pre'].ffn)} Drawn is the "
                 "Frobenius norm of $\\partial L/\\partial W$, all matrices of a part together, after averaging the gradient over "
                 f"your text{more}. The loss: {losses}. The paper calls its statements on layers before the last preliminary, and "
-                "so does this page: how the lines bend depends on the words and the width.")  # fmt: skip
+                "so does this page: how the lines bend depends on the words and the width.")
     if any(not np.isfinite(x).all() for g in found.values() for x in (g.attention, g.ffn)):
         st.warning("Some gradients are infinite or not a number here; their points are left out.")
     _what_runs(c)
@@ -526,7 +526,7 @@ def where_they_part(post: np.ndarray, pre: np.ndarray) -> str:
         return told
     far, near = int(np.nanargmax(apart)), int(np.nanargmin(apart))
     return (f"{told} The two are furthest apart in layer {far}, **{number(times[far], 3)} times**, and nearest in layer {near}, "
-            f"**{number(times[near], 3)} times**.")  # fmt: skip
+            f"**{number(times[near], 3)} times**.")
 
 
 def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
@@ -555,7 +555,7 @@ def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, ba
     )
     n = f"{batches} batch{'es' * (batches > 1)}"
     st.caption(f"In the paper's setting, d = d_ff = {width}, Gaussian inputs, random answers, {n}. "
-               "A bound says how, not how high: the height of each line is fitted to its points.")  # fmt: skip
+               "A bound says how, not how high: the height of each line is fitted to its points.")
 
 
 # ---------------------------------------------------------------- what costs time

@@ -23,7 +23,7 @@ from viz_core.analysis.positions import (
     rope_scores,
     spread_along_diagonals,
     waves,
-)  # fmt: skip
+)
 from viz_core.capture import Capture
 from viz_core.config import Init, Position
 from viz_core.figures.attention import number as rounded
@@ -41,7 +41,7 @@ from viz_core.figures.positions import (
     slopes_figure,
     table_panel,
     turned_panel,
-)  # fmt: skip
+)
 from viz_core.text import shorten, visible
 from viz_core.ui.components.clock import clock
 from viz_core.ui.controls import chart, dark, picking
@@ -57,7 +57,7 @@ from viz_core.ui.pages.positions.sentence import (
     said,
     tell_cut,
     typed,
-)  # fmt: skip
+)
 from viz_core.ui.shell import Lab, set_choice, set_view, view, view_widget, widget
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import catalogue
@@ -86,7 +86,7 @@ def _head(lab: Lab) -> int:
     """The selected head; a choice where there are several."""
     if lab.config.n_heads > 1:
         widget(st.segmented_control, "attn_head", "Head", lab.setup.attn_head, set_choice, options=range(lab.config.n_heads),
-               required=True)  # fmt: skip
+               required=True)
     return lab.setup.attn_head
 
 
@@ -103,7 +103,7 @@ def sentence(lab: Lab) -> None:
         item = choose_item(capture, lab)
         scale = view_widget(st.segmented_control, "pos_scale", "Embedding × √d_model", required=True,
                             format_func={"model": f"As in the model ({'with' if c.scale_embedding else 'without'})",
-                                         "with": "With", "without": "Without"}.get)  # fmt: skip
+                                         "with": "With", "without": "Without"}.get)
     stack = "encoder" if side == "source" else "decoder"
     scaled = c.scale_embedding if scale == "model" else scale == "with"
     content = capture[f"{stack}.tok_embed"][item] * (np.sqrt(c.d_model) if scaled else 1.0)
@@ -130,7 +130,7 @@ def sentence(lab: Lab) -> None:
 def _tell_beyond(ends: Reach) -> None:
     if ends.beyond:
         st.caption(f"Colours end at ±{number(ends.most)}, four times the root mean square, for a few numbers are far larger "
-                   f"(up to {number(ends.largest)}): they have the end's colour, and the pointer reads them.")  # fmt: skip
+                   f"(up to {number(ends.largest)}): they have the end's colour, and the pointer reads them.")
 
 
 def _magnitudes(lab: Lab, capture: Capture, side: str, item: int, added: np.ndarray | None) -> None:
@@ -196,7 +196,7 @@ def five_schemes(lab: Lab) -> None:
     found = cached_result("schemes", key_of(lab, words.ids), lambda: schemes(lab.model(), words.ids, lab.setup.seed))
     masked = _future(len(words.ids)) if _causal(lab) else None
     st.markdown(f"**The same sentence, the same weights, five schemes:** attention in layer 0, head {head}. Only what the model "
-                "knows of positions differs; below each map is what the scheme brings in.")  # fmt: skip
+                "knows of positions differs; below each map is what the scheme brings in.")
     _side_by_side(lab, found, words, head, masked)
     tell_cut(words)
     not_as_trained(lab)
@@ -257,7 +257,7 @@ def _future(n: int) -> np.ndarray:
 def _sinusoidal(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     assert s.pos_embed is not None
     st.markdown("**A fixed wave for each feature is added to the word's vector** before the first layer. Nothing is learned, and "
-                "every position is different. Waves, Matrix, Clock and Similarity take it apart.")  # fmt: skip
+                "every position is different. Waves, Matrix, Clock and Similarity take it apart.")
     rows = sentence_panels([("The rows added to your tokens", s.pos_embed)], words.tokens, reach(s.pos_embed).most)
     picking(rows, "pos_detail")
 
@@ -267,16 +267,16 @@ def _learned(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     rows = _learned_table(lab)
     if lab.config.position == "learned" and lab.setup.card is not None:
         st.markdown("**A trained row for each position is added to the word's vector.** What was learned shows in the similarity: "
-                    f"{alikeness(rows)} A row that training never reached stays noise.")  # fmt: skip
+                    f"{alikeness(rows)} A row that training never reached stays noise.")
         _learned_pictures(rows, "")
         return
     st.markdown("**A row for each position is added to the word's vector, and training has to fill it.** This table is "
-                "untrained: noise, and its matrix knows no distance yet.")  # fmt: skip
+                "untrained: noise, and its matrix knows no distance yet.")
     _learned_pictures(rows, "untrained ")
     if (card := catalogue().get(LEARNED)) is not None:
         trained = _table_of(card)
         st.markdown(f"**The same after training,** in the weights *{card.title}*: {alikeness(trained)} The rows that no sentence "
-                    "reached have stayed noise.")  # fmt: skip
+                    "reached have stayed noise.")
         _learned_pictures(trained, "trained ")
 
 
@@ -301,12 +301,12 @@ def _learned_pictures(rows: np.ndarray, which: str) -> None:
     title = f"Cosine of row p and row q, the first {n} rows" if n < len(rows) else "Cosine of row p and row q"
     ends = reach(rows)
     picking([table_panel(rows, title=f"The {which}table: {len(rows):,} rows × {rows.shape[1]} features", most=ends.most),
-              matrix_panel(title, alike)], f"pos_detail_{which.strip() or 'own'}")  # fmt: skip
+              matrix_panel(title, alike)], f"pos_detail_{which.strip() or 'own'}")
     _tell_beyond(ends)
     if n > 2:
         near, far = _near_and_far(alike)
         st.markdown(f"Mean cosine of neighbours: **{_signed(near)}**; of rows {n // 2} apart: **{_signed(far)}**. "
-                    f"The table ends after {len(rows):,} rows: there is no row for a later word.")  # fmt: skip
+                    f"The table ends after {len(rows):,} rows: there is no row for a later word.")
 
 
 def _signed(x: float) -> str:
@@ -333,7 +333,7 @@ def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
     last, base = len(words.ids) - 1, lab.config.position_base
     st.markdown("**Each pair of features of a query or key is a hand, turned by its position.** Move both words along: each hand "
-                "turns, the angle between them stays, and so does their score.")  # fmt: skip
+                "turns, the angle between them stays, and so does their score.")
     with st.container(horizontal=True):
         m = choose_word("pos_query", "Query of", words, last)
         n = choose_word("pos_key", "Key of", words, 0)
@@ -347,12 +347,12 @@ def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     scores = rope_scores(q, k, ROPE_TABLE, base)
     st.markdown(f"$q \\cdot k$ of these two words, {abs(distance)} apart: **{rounded(score, 6)}** by the closed form, "
                 f"**{rounded(_model_score(s, head, m, n), 6)}** in the model. Below the same two vectors stand at every pair of "
-                "positions: each diagonal holds one number.")  # fmt: skip
+                "positions: each diagonal holds one number.")
     picking([rope_panel(scores)], "pos_detail")
     kept = max(float(np.abs(norms(a) - norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
     st.markdown(f"Largest spread along a diagonal: **{rounded(spread_along_diagonals(scores), 2)}**. Turning keeps every length: "
                 f"the norms of your tokens' queries and keys change by **{rounded(kept, 2)}** at most. Both are "
-                "rounding.")  # fmt: skip
+                "rounding.")
 
 
 def _model_score(s: "Scheme", head: int, m: int, n: int) -> float:
@@ -366,10 +366,10 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     n = len(words.ids)
     slopes = alibi_slopes(lab.config.n_heads)
     st.markdown("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the nearer it is held. "
-                "Nothing is added to the words, and nothing is learned.")  # fmt: skip
+                "Nothing is added to the words, and nothing is learned.")
     if not _causal(lab):
         st.info("The paper has ALiBi in decoders, which see only back. Here this stack sees both ways, so the penalty is "
-                "−m · |i − j|: an extension.")  # fmt: skip
+                "−m · |i − j|: an extension.")
     left, right = st.columns(2, gap="medium")
     with left:
         chart(slopes_figure(slopes, head, dark()), "pos_slopes")
@@ -379,13 +379,13 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     bias = bias_panel(s.bias[head], words.tokens, f"The bias of head {head}", masked)
     picking([bias], "pos_detail")
     st.caption(f"Head {head}: m = {slopes[head]:.6g}. The curves are what a causal head would do if all words matched equally "
-               "well: a geometric series. Both pictures have the heads' colours.")  # fmt: skip
+               "well: a geometric series. Both pictures have the heads' colours.")
 
 
 def _none(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     st.markdown("**Nothing says where a word stands.** Without a mask the model is blind to order: shuffle the words and its "
                 "outputs are shuffled with them, nothing else. A causal mask tells it a little, for the first word sees one word "
-                "and the last sees all. Experiments measures both.")  # fmt: skip
+                "and the last sees all. Experiments measures both.")
 
 
 DETAILS: dict[Position, Any] = {"sinusoidal": _sinusoidal, "learned": _learned, "rope": _rope, "alibi": _alibi, "none": _none}

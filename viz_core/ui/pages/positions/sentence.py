@@ -51,7 +51,7 @@ def choose_item(capture: Capture, lab: Lab) -> int:
     item = min(lab.setup.item, capture.n_sentences - 1)
     if capture.n_sentences > 1:
         widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(capture.n_sentences), required=True,
-               format_func=lambda i: str(i + 1))  # fmt: skip
+               format_func=lambda i: str(i + 1))
     return item
 
 
@@ -85,7 +85,7 @@ def tell_unknown(lab: Lab, side: str, text: str) -> None:
 def not_as_trained(lab: Lab) -> None:
     if lab.setup.card:
         st.caption(f"These weights were trained with {SAID[lab.setup.base.position]} positions. Under another scheme they are "
-                   "the same numbers, not as trained; a learned table that they lack is drawn from the seed.")  # fmt: skip
+                   "the same numbers, not as trained; a learned table that they lack is drawn from the seed.")
 
 
 def loaded(card: Card) -> "Transformer":

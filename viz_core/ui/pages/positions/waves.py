@@ -16,7 +16,7 @@ from viz_core.analysis.positions import (
     term,
     wavelengths,
     waves,
-)  # fmt: skip
+)
 from viz_core.figures.attention import number as rounded
 from viz_core.figures.clock import number, wave_clocks
 from viz_core.figures.positions import (
@@ -29,7 +29,7 @@ from viz_core.figures.positions import (
     wavelengths_curves,
     waves_figure,
     window_panel,
-)  # fmt: skip
+)
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.clock import clock
 from viz_core.ui.components.curves import curves
@@ -62,7 +62,7 @@ def positions() -> None:
     """The whole page below its title. A fragment: a change of view reruns this alone, not the sidebar and the frame."""
     lab = present()
     section = view_widget(st.segmented_control, "pos_section", "Section", required=True, label_visibility="collapsed",
-                          format_func=lambda s: SECTIONS[s][0])  # fmt: skip
+                          format_func=lambda s: SECTIONS[s][0])
     SECTIONS[section][1](lab)
     write_link()
 
@@ -85,9 +85,9 @@ def _table(lab: Lab, abreast: bool = False) -> Table:
         base = view_widget(st.select_slider, "pos_base", "Base", options=bases)
     with st.container(horizontal=True):
         st.button("As in the model", key="pos_model", on_click=set_view, kwargs=model,
-                  help="The max_len, d_model and position base of the sidebar's model.")  # fmt: skip
+                  help="The max_len, d_model and position base of the sidebar's model.")
         st.button("As in document 001", key="pos_001", on_click=set_view, kwargs=DOCUMENT_001,
-                  help="Its own plot: d_model 20, 100 positions, dimensions 4 to 7.")  # fmt: skip
+                  help="Its own plot: d_model 20, 100 positions, dimensions 4 to 7.")
     return Table(view("pos_length"), view("pos_width"), float(base))
 
 
@@ -125,7 +125,7 @@ def _waves(lab: Lab) -> None:
         st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
         lengths = dict.fromkeys((x.dim // 2, number(x.wavelength)) for x in terms)
         st.markdown("Wavelength: " + ", ".join(f"dims {2 * i} and {2 * i + 1}: **{x}** positions" for i, x in lengths) + ". "
-                    "Both dimensions of a pair share one; the next pair is slower.")  # fmt: skip
+                    "Both dimensions of a pair share one; the next pair is slower.")
 
 
 # ---------------------------------------------------------------- the matrix
@@ -145,11 +145,11 @@ def _matrix(lab: Lab) -> None:
 
     with left:
         st.markdown(f"**A row is a position, a column a frequency.** {_turns(lengths)}"
-                    + (" Click a cell to bring the window there." if windowed else ""))  # fmt: skip
+                    + (" Click a cell to bring the window there." if windowed else ""))
         pick = picking([overview], "pos_table", on_pick=picked)
         if overview.note:
             st.caption("This overview is pooled, by as much as its legend says: a cell drawn is the value of largest size in its "
-                       "block, and the pointer reads where that is. The window below is not pooled.")  # fmt: skip
+                       "block, and the pointer reads where that is. The window below is not pooled.")
         if pick is not None and not windowed:
             st.text(_cell(t, pick.row, pick.col))
         if windowed:
@@ -158,7 +158,7 @@ def _matrix(lab: Lab) -> None:
         span, of = (n - 1, f"your {n} token{'s' * (n > 1)}") if n else (t.length - 1, f"{t.length:,} positions")
         curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
         st.caption("A pair whose wave does not finish one turn within the sentence points another way at every word; "
-                   "the fast ones tell neighbours apart.")  # fmt: skip
+                   "the fast ones tell neighbours apart.")
 
 
 def _turns(lengths: Sequence[float]) -> str:
@@ -166,7 +166,7 @@ def _turns(lengths: Sequence[float]) -> str:
     if len(lengths) < 3:
         return f"Every column turns once in {number(lengths[0])} positions."
     return (f"The first columns turn once in {number(lengths[0])} positions, the last ones once in {number(lengths[-1])}: like the "
-            "digits of a counter with its ones at the left.")  # fmt: skip
+            "digits of a counter with its ones at the left.")
 
 
 @st.fragment
@@ -214,7 +214,7 @@ def _clock(lab: Lab) -> None:
         last = f", the last one in {number(float(lengths[2 * (t.d_model // 2) - 1]))}" if t.d_model > 3 else ""
         st.markdown(f"**Each (sin, cos) pair is a hand.** Drag the position: the first hand goes round in "
                     f"{number(float(lengths[0]))} positions{last}. "
-                    "The angle between both hands of a clock stays the same, wherever you are.")  # fmt: skip
+                    "The angle between both hands of a clock stays the same, wherever you are.")
         clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
         st.subheader(f"Shifting by {k} is turning by $M_{{{k}}}$", anchor=False)
         st.markdown(_shift_formula(t, k))
@@ -222,7 +222,7 @@ def _clock(lab: Lab) -> None:
         single = t.d_model - 1
         odd = "" if paired(t.d_model) > single else f" Dimension {single} has no cosine beside it, so no matrix shifts it."
         st.markdown(f"Largest $|PE(p+{k}) - M_{{{k}}}\\,PE(p)|$ over all {t.length:,} positions: **{residual}**, which is "
-                    f"rounding. One matrix, the same for every $p$, leads {k} positions on: a head can learn it.{odd}")  # fmt: skip
+                    f"rounding. One matrix, the same for every $p$, leads {k} positions on: a head can learn it.{odd}")
         picking([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift")
 
 
@@ -252,10 +252,10 @@ def _similarity(lab: Lab) -> None:
     with left:
         if even or t.length == 1:
             st.markdown("**Every diagonal has one colour:** how alike two positions are depends on how far apart they are, and on "
-                        "nothing else.")  # fmt: skip
+                        "nothing else.")
         else:
             st.markdown(f"**The diagonals are not of one colour each:** d_model {t.d_model} is odd, so its last dimension is a "
-                        "sine without its cosine.")  # fmt: skip
+                        "sine without its cosine.")
         whole = f"positions {first:,} to {first + n - 1:,} of {t.length:,}" if n < t.length else f"{n:,} positions"
         square = similarity(waves(n, t.d_model, t.base, start=first))
         picking([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], "pos_similarity")
@@ -268,10 +268,10 @@ def _similarity(lab: Lab) -> None:
         if even:
             st.markdown(f"{formula}\n\nLargest difference between the measured points and the closed form: **{worst}**, which is "
                         f"rounding. At distance 0 it is $d/2$ = {found[0].expected[0]:g}, the squared length of every "
-                        "row.")  # fmt: skip
+                        "row.")
         else:
             st.markdown(f"{formula}\n\nThe part of dimension {t.d_model - 1} depends on where the two are. The points miss the "
-                        f"closed form of the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")  # fmt: skip
+                        f"closed form of the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {

@@ -26,7 +26,7 @@ from viz_core.ui.pages.positions.sentence import (
     tell_cut,
     tell_unknown,
     typed,
-)  # fmt: skip
+)
 from viz_core.ui.shell import Lab, set_view, view, view_widget
 from viz_core.ui.shell.setup import VIEW, sentences
 from viz_core.weights.card import Card
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from viz_core.experiments.word_order import Reordering
 
 BUTTONS = {"swap": "Swap two words", "shuffle": "Shuffle", "prepend": "Prepend a word", "past": "Go past the table",
-           "longer": "Go on longer than trained"}  # fmt: skip
+           "longer": "Go on longer than trained"}
 SECONDS = 4.0  # that three models need to read all held-out sentences, roughly
 
 
@@ -47,7 +47,7 @@ def experiments(lab: Lab) -> None:
     with st.container(horizontal=True):
         for name, label in BUTTONS.items():
             st.button(label, key=f"pos_do_{name}", type="primary" if name == chosen else "secondary", on_click=set_view,
-                      kwargs={"pos_experiment": name})  # fmt: skip
+                      kwargs={"pos_experiment": name})
     if chosen == "longer":
         _longer(lab)
         return
@@ -71,10 +71,10 @@ def _chosen_sentence(lab: Lab) -> Words:
     offered = VIEW["pos_sentence"].options or ()
     known = [s for s in offered if s == "yours" or not tokenizer.unknown(s)]
     which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=known, required=True,
-                        format_func=lambda s: "Your sentence" if s == "yours" else s)  # fmt: skip
+                        format_func=lambda s: "Your sentence" if s == "yours" else s)
     if strangers := [s for s in offered if s not in known]:
         st.caption(f"These weights do not know every word of {', '.join(strangers)}. An untrained model reads any: choose one "
-                   "under Model.")  # fmt: skip
+                   "under Model.")
     if which != "yours":
         return as_words(*tokenizer.read(which))
     if lab.capture is None:
@@ -134,7 +134,7 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
     size = max((r.size for r in result.rows if not r.problem), default=0.0)
     st.caption(minus("The largest difference between the outputs for the new order, put back into the first order, and those for "
                       f"the first order. Outputs reach {size:.2g}, so up to {ROUNDING * size:.0e} is float32's rounding: merely "
-                      "permuted. Below: by how much of its length each word's output changed."))  # fmt: skip
+                      "permuted. Below: by how much of its length each word's output changed."))
     tried = [r for r in result.rows if not r.problem]
     moved = [(TITLES[r.position], r.moved, r.moved_causal) for r in tried if r.moved is not None and r.moved_causal is not None]
     if moved:
@@ -171,7 +171,7 @@ def _prepend(lab: Lab, words: Words) -> None:
         rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {'the same' if r.unchanged else 'moved'}", deeper])
     table(["Scheme", "Layer 0", "Deeper layers"], rows)
     st.caption("The largest move of a score, as a share of its layer's largest one. A score is q·k ÷ √d_k with ALiBi's bias, "
-               "before the mask, of the same two words before and after.")  # fmt: skip
+               "before the mask, of the same two words before and after.")
     lines = [(TITLES[r.position], SCHEMES.index(r.position), r.changes) for r in result.rows if r.changes]
     if lines:
         chart(layers_figure(lines, ROUNDING, dark()), "pos_layers")
@@ -193,7 +193,7 @@ def _past(lab: Lab, words: Words) -> None:
         st.caption("The schemes without a table have no end to pass, so fewer tokens show it.")
     st.caption("The waves have a formula, so a longer table only goes on where the shorter one ended: raise max_len in the "
                "sidebar. A learned table has nothing to go on with. What trained weights make of places that they never met is "
-               "measured under *Go on longer than trained*.")  # fmt: skip
+               "measured under *Go on longer than trained*.")
 
 
 # ---------------------------------------------------------------- longer than trained
@@ -220,7 +220,7 @@ def _longer(lab: Lab) -> None:
     )
     st.markdown(f"Three trained translators, alike but for their positions, read {READ} held-out sentences of their grammar. "
                 f"In training every sentence began at place 0; the longest of the first {LEARNT:,} has {found.trained} "
-                "tokens.")  # fmt: skip
+                "tokens.")
     st.success(said(longer_verdict(found, step)))
     curves = []
     for position, scores in found.scores.items():
@@ -281,7 +281,7 @@ def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str
         return cached_result("translated", (cards[position].name, words.ids, places), make)
 
     table(["Scheme", "Written at place 0", f"Written {step} places later"],
-          [[TITLES[p], written(p, 0), written(p, step)] for p in cards])  # fmt: skip
+          [[TITLES[p], written(p, 0), written(p, step)] for p in cards])
 
 
 EXPERIMENTS = {"swap": _swap, "shuffle": _shuffle, "prepend": _prepend, "past": _past}

@@ -63,7 +63,7 @@ def _style() -> str:
         "plus": (theme.DIVERGING[-2], theme.DIVERGING_DARK[-2]), "minus": (theme.DIVERGING[1], theme.DIVERGING_DARK[1]),
         "share": (theme.SEQUENTIAL[5], theme.SEQUENTIAL_DARK[5]), "hatch": (theme.MASKED["line"], theme.MASKED_DARK["line"]),
         "ground": (theme.MASKED["fill"], theme.MASKED_DARK["fill"]),
-    }  # fmt: skip
+    }
     colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
     return f"<style>.arithmetic{{{colours}}}{Path(__file__).with_name('inspector.css').read_text(encoding='utf-8')}</style>"
 
@@ -232,7 +232,7 @@ def _steps(part: Part) -> str:
     match part:
         case kinds.Lookup(key, entry, rows):
             boxes = [(brief(key.value), key.role), (f"{brief(key.value)} of {rows:,}", "row"), (str(entry.index[1]), "column"),
-                     (brief(entry.value), entry.role)]  # fmt: skip
+                     (brief(entry.value), entry.role)]
             note = "The same as a row of zeros with a single 1 at that place, times the whole table."
             return _chain(boxes, "→→→") + f'<p class="note">{note}</p>'
         case kinds.Distance():

@@ -34,7 +34,7 @@ def _line() -> None:
     key = run_key(setup.weights, lab.config, batch, setup.seed, setup.device)
     if sum(p.numel() for p in model.parameters()) > ON_REQUEST and st.session_state.get(ASKED) != key:
         st.button("Check this run against torch", icon=":material/rule:", key="proof_ask", on_click=_ask, args=(key,),
-                  help="Computes it once more with torch's own layers and the same weights.")  # fmt: skip
+                  help="Computes it once more with torch's own layers and the same weights.")
     else:
         seconds, nbytes = run_cost(lab.config, batch)
         _show(cached_result("proof", key, lambda: prove(model, batch, capture), seconds + LATER, nbytes))
@@ -101,7 +101,7 @@ def table_html(checks: Sequence["Check"]) -> str:
         nan = f"<br>{c.both_nan:,} NaN on both sides" if c.both_nan else ""
         stage = html.escape(c.stage).replace(".", ".<wbr>")  # a long name breaks after a dot
         values = (f"<code>{stage}</code>", _number(c.difference), f"{c.size:.3g}", f"{c.numbers:,}{nan}",
-                  f"<code>{html.escape(c.by)}</code>")  # fmt: skip
+                  f"<code>{html.escape(c.by)}</code>")
         rows.append("".join(f'<td style="{style}{bold}">{value}</td>' for style, value in zip(styles, values, strict=True)))
     table = "".join(f"<tr>{row}</tr>" for row in rows)
     return (

@@ -34,7 +34,7 @@ from viz_core.ui.shell import (
     widget,
     widget_value,
     write_link,
-)  # fmt: skip
+)
 from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.widgets import widget_shows
 
@@ -85,9 +85,9 @@ def modes(lab: Lab) -> None:
         # A button, since a radio group would keep the focus and with it the arrow keys.
         st.button("Walk all stages" if touring else "Take the short tour", icon=":material/route:", key="walk_tour",
                   on_click=_switch_mode, args=(tour(lab.config)[0],),
-                  help="Eight stops that take one token from its id to its logits.")  # fmt: skip
+                  help="Eight stops that take one token from its id to its logits.")
         widget(st.toggle, "walk_norms", "Open LayerNorms", norms_open(), keep, disabled=touring,
-               help="Mean, variance and normalised value as steps of their own.")  # fmt: skip
+               help="Mean, variance and normalised value as steps of their own.")
         view_widget(st.toggle, "walk_jump", "Jump to a stage", help="Choose chapter, section and operation by name.")
 
 
@@ -145,11 +145,11 @@ def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int
     playing = st.session_state.get(PLAYING, False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button("Previous", icon=":material/arrow_back:", shortcut="Left", on_click=_press, disabled=at == 0 and here,
-                  args=(stops[max(at - 1, 0)] if here else stops[at],), key="walk_previous")  # fmt: skip
+                  args=(stops[max(at - 1, 0)] if here else stops[at],), key="walk_previous")
         st.button("Next", icon=":material/arrow_forward:", shortcut="Right", on_click=_press, disabled=at == len(stops) - 1,
-                  args=(stops[min(at + 1, len(stops) - 1)],), key="walk_next", type="primary")  # fmt: skip
+                  args=(stops[min(at + 1, len(stops) - 1)],), key="walk_next", type="primary")
         st.button("Pause" if playing else "Play", icon=":material/pause:" if playing else ":material/play_arrow:",
-                  shortcut="P", on_click=_toggle_play, key="walk_play")  # fmt: skip
+                  shortcut="P", on_click=_toggle_play, key="walk_play")
         selected = _selection(lab, capture, capture.stage(name))
     stage = capture.stage(name)
     label = f"Step {at + 1} of {len(stops)} · {path(stage)}"
@@ -164,7 +164,7 @@ def _selection(lab: Lab, capture: Capture, stage: Stage) -> tuple[int, int]:
     item, head, n_heads = min(lab.setup.item, n_items - 1), lab.setup.attn_head, capture.config.n_heads
     if n_items > 1:
         widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
-               format_func=lambda i: str(i + 1))  # fmt: skip
+               format_func=lambda i: str(i + 1))
     shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
     if n_heads > 1 and any("H" in s.axes for s in shown):
         widget(st.segmented_control, "attn_head", "Head", head, set_choice, options=range(n_heads), required=True)
@@ -300,7 +300,7 @@ def _followed(capture: Capture, stage: Stage, panels: list[Panel], item: int) ->
     last = len(row) - 1
     token = inside("walk_follow", "Token", last) if view("walk_follow") >= 0 else last
     widget(st.selectbox, "walk_follow", "Follow the token", token, _follow, options=range(len(row)),
-           format_func=lambda t: f"{t} · {visible(row[t])}")  # fmt: skip
+           format_func=lambda t: f"{t} · {visible(row[t])}")
     return Pick(len(panels) - 1, *strongest(panels[-1], token, signed=stage.leaf == "logits"))
 
 
