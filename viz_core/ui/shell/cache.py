@@ -1,5 +1,6 @@
 """Models, runs and results shared by all visitors: one store, bounded by one setting (`viz_core.limits`)."""
 
+import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -24,7 +25,9 @@ RESULT = 0.05  # seconds of a result that nobody estimated
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
     """All that this server keeps."""
-    return Store(cache_bytes(), look=_still_there)
+    made = Store(cache_bytes(), look=_still_there)
+    threading.Thread(target=made.return_dropped, daemon=True).start()
+    return made
 
 
 def _still_there() -> None:

@@ -5,12 +5,13 @@ import sys
 import threading
 import time
 import weakref
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from queue import SimpleQueue
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType, NoneType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import torch
@@ -23,6 +24,7 @@ HEAVY = 0.3  # seconds: longer jobs leave one place to the others
 WATCHED = 10**6  # bytes of a thing that is counted after it has left, while it is in use
 PATIENCE = 2.0  # seconds that a job waits for others to look away from what has left
 SPARE = 48 * 10**6  # bytes that have been freed since the last ones were returned
+SOON = 0.05  # seconds in which something of which nobody but the collector knows is gone
 POLL = 0.1  # seconds between two looks whether a waiting visitor is still there
 NOTHING = object()
 
@@ -66,7 +68,7 @@ class Store:
         self._holders: dict[int, int] = {}  # address → how many of the held things share these bytes
         self._bytes = self._freed = 0
         self._used: dict[int, tuple[weakref.ref[Any], int]] = {}  # what has left, but somebody still looks at it; its bytes
-        self._dropped: deque[int] = deque()  # bytes that those had who have looked away since
+        self._dropped: SimpleQueue[int] = SimpleQueue()  # bytes of what nobody looks at any more
         self._changed = threading.Condition()
         self._waiting: list[Job] = []
         self._working: list[Job] = []  # one a place
@@ -167,12 +169,21 @@ class Store:
 
     def _return_freed(self) -> None:
         with self._changed:
-            dropped = sum(self._dropped.popleft() for _ in range(len(self._dropped)))
-            left, much = self._freed > SPARE, self._freed + dropped > SPARE
-            self._freed = 0 if much else self._freed + dropped
+            much = self._freed > SPARE
+            self._freed *= not much
             stuck = sum(size for _, size in list(self._used.values())) > SPARE  # by visitors who look, or only by one another
         if much:
-            give_back(look=left and stuck)
+            give_back(look=stuck)
+
+    def return_dropped(self) -> NoReturn:
+        """Return what is dropped after it has left the store; for a thread that does nothing else."""
+        spare = 0
+        while True:
+            spare += self._dropped.get()
+            if spare > SPARE:
+                time.sleep(SOON)
+                give_back(look=False)
+                spare = 0
 
     def _taken(self) -> int:
         """Bytes that letting go of what is held cannot free: of what is being made, and of what has left but is in use."""
@@ -214,8 +225,8 @@ class Store:
                 self._used[id(seen)] = seen, size
 
     def _gone(self, thing: "weakref.ref[Any]") -> None:
-        _, size = self._used.pop(id(thing))  # by any thread at any time: without a lock, each step whole
-        self._dropped.append(size)
+        _, size = self._used.pop(id(thing))  # by any thread at any time, also in the middle of a step: nothing here waits
+        self._dropped.put(size)
 
     @property
     def nbytes(self) -> int:
