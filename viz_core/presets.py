@@ -45,25 +45,69 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Document:
+    """One of the five texts: its number, what it is called here, its own heading ("" for none) in English, its source."""
+
+    number: str
+    called: str
+    heading: str
+    in_english: str
+    source: str = ""
+
+    def __str__(self) -> str:
+        """ "Transformer_code (002)": how a sentence names it."""
+        return f"{self.called} ({self.number})"
+
+
+DOCUMENTS: dict[str, Document] = {
+    d.number: d
+    for d in (
+        Document("000", "Encoder blocks", "Transformer Encoder 的每个 Block 结构详解", "The structure of each Transformer encoder block in detail"),
+        Document("001", "PositionalEncoding", "", "An explanation of a PositionalEncoding class, line by line, that has no heading"),
+        Document("002", "Transformer_code", "Transformer_code", "Study notes that comment every line of the code",
+                 "code by hayyp魇 on Bilibili, video BV1Fw4m1C7Tq"),
+        Document("003", "SimpleGPT", "理解 Transformer 架构", "Understanding the Transformer architecture, with a model called SimpleGPT"),
+        Document("004", "Chapter 3", "第3章：Transformer：大模型的基石", "Chapter 3. Transformer: the cornerstone of large models"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Preset:
     """A document's model. `rows` has one row per topic of TOPICS, in that order."""
 
-    name: str
-    title: str
+    document: Document
     summary: str
     config: TransformerConfig
     rows: tuple[Row, ...]
 
+    @property
+    def name(self) -> str:
+        """What links and code call it: the document's number."""
+        return self.document.number
 
-def _preset(name: str, title: str, summary: str, config: TransformerConfig, **rows: tuple[str, Status, str]) -> Preset:
-    """`rows` by keyword in the order of TOPICS (keywords cannot hold spaces)."""
-    if len(rows) != len(TOPICS):
-        raise ValueError(f"preset {name!r} has {len(rows)} rows; the comparison has {len(TOPICS)}.")
-    return Preset(name, title, summary, config, tuple(Row(t, *row) for t, row in zip(TOPICS, rows.values(), strict=True)))
+    @property
+    def title(self) -> str:
+        """What it is called on screen."""
+        return str(self.document)
+
+
+# The keywords of `_preset`, in the order of TOPICS.
+ROWS = (
+    "architecture", "norm", "scale", "position", "source_mask", "target_mask", "means", "fill", "pad", "eps", "dropout", "init",
+    "biases", "vocabularies", "layout", "returns", "activation", "sizes",
+)
+
+
+def _preset(number: str, summary: str, config: TransformerConfig, **rows: tuple[str, Status, str]) -> Preset:
+    """`rows` by keyword, all of ROWS in their order."""
+    if tuple(rows) != ROWS:
+        raise ValueError(f"preset {number!r} has the rows {', '.join(rows)}; give {', '.join(ROWS)}.")
+    return Preset(DOCUMENTS[number], summary, config, tuple(Row(t, *row) for t, row in zip(TOPICS, rows.values(), strict=True)))
 
 
 _000 = _preset(
-    "000", "000 · Encoder-decoder with qk_dim",
+    "000",
     "Post-LN, encoder and decoder, queries and keys narrower than d_model on request.",
     TransformerConfig(
         d_model=32, n_heads=4, qk_dim=32, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, max_len=20,
@@ -92,7 +136,7 @@ _000 = _preset(
 )
 
 _001 = _preset(
-    "001", "001 · Pre-LN, sequence-first",
+    "001",
     "Pre-LN with final norms on both sides and Xavier on every matrix; the text keeps the sequence on the first axis.",
     TransformerConfig(
         d_model=512, n_heads=8, n_encoder_layers=2, n_decoder_layers=2, max_len=5000, source_vocab_size=10000,
@@ -122,7 +166,7 @@ _001 = _preset(
 )
 
 _002 = _preset(
-    "002", "002 · LayerNorm by hand, padded queries masked",
+    "002",
     "Post-LN with its own LayerNorm (ε 1e-10), pad id 1, and a padding mask on queries as well as keys.",
     TransformerConfig(
         d_model=512, n_heads=8, n_encoder_layers=2, n_decoder_layers=2, scale_embedding=False, norm_eps=1e-10,
@@ -151,7 +195,7 @@ _002 = _preset(
 )
 
 _003 = _preset(
-    "003", "003 · SimpleGPT: an encoder that predicts",
+    "003",
     "An encoder with an lm_head that predicts the next word; no mask by default, so it sees the answer.",
     TransformerConfig(
         architecture="encoder-only", d_model=64, n_heads=4, n_encoder_layers=2, mask_source_padding=False,
@@ -179,7 +223,7 @@ _003 = _preset(
 )
 
 _004 = _preset(
-    "004", "004 · The book chapter",
+    "004",
     "The textbook encoder-decoder at the paper's base size, built on torch's own layers.",
     TransformerConfig(
         d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, init="torch",

@@ -56,8 +56,8 @@ def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
     page.locator(".docs td summary", has_text=row.value).press("Enter")
     assert reason.is_visible()
 
-    page.get_by_role("button", name="Load 002").click()
-    page.get_by_role("button", name="002 is loaded").wait_for()
+    page.get_by_role("button", name="Load Transformer_code (002)").click()
+    page.get_by_role("button", name="Transformer_code (002) is loaded").wait_for()
     idle(page)
     assert query(page) == {"preset": "002"}
     assert page.locator("th.loaded").inner_text().startswith("002")

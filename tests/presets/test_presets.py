@@ -109,7 +109,7 @@ def test_rows(preset: Preset) -> None:
         assert row.status in get_args(Status)
         assert row.value.strip() and row.why.strip()
         assert row.why.endswith((".", "?")) and "\n" not in row.value + row.why
-    assert preset.title.startswith(preset.name) and preset.summary.endswith(".")
+    assert preset.title.endswith(f"({preset.name})") and preset.summary.endswith(".")
 
 
 @each_preset

@@ -125,13 +125,13 @@ def test_a_button_loads_its_preset_and_stays(page: AppTest, name: str) -> None:
         sound(page.run())
     by_name(page.text_area, "source").set_value("my own words").run()
     button = page.button(key=f"documents_load_{name}")
-    assert button.label == f"Load {name}" and not button.disabled
+    assert button.label == f"Load {PRESETS[name].title}" and not button.disabled
     sound(button.click().run())
     setup = page.session_state["lab_setup"]
     assert (setup.preset, setup.config, setup.source) == (name, PRESETS[name].config, "my own words")
     assert loaded(page) == f"Loaded now: **{PRESETS[name].title}**, as its document has it."
     assert page.button(key=f"documents_load_{name}").disabled
-    assert [b.label for b in page.button if "is loaded" in b.label] == [f"{name} is loaded"]
+    assert [b.label for b in page.button if "is loaded" in b.label] == [f"{PRESETS[name].title} is loaded"]
     assert re.search(rf"<b>{name}</b><br>[^<]*<span[^>]*>[^<]*<br><b>loaded now", bodies(page)[0])
     assert bodies(page)[0].count("loaded now") == 1
 
@@ -140,7 +140,7 @@ def test_a_changed_preset_says_what_is_changed_and_can_be_loaded_afresh(page: Ap
     sound(by_name(page.select_slider, "n_heads").set_value(8).run())
     assert loaded(page) == f"Loaded now: **{PRESETS['003'].title}**, with `n_heads` changed."
     button = page.button(key="documents_load_003")
-    assert button.label == "Load 003" and not button.disabled
+    assert button.label == "Load SimpleGPT (003)" and not button.disabled
     sound(button.click().run())
     assert page.session_state["lab_setup"].config == PRESETS["003"].config
 

@@ -35,8 +35,9 @@ def presets() -> None:
     with st.container(horizontal=True):
         for name, preset in PRESETS.items():
             here = is_loaded(setup, name) and not changes(setup)
-            st.button(f"{name} is loaded" if here else f"Load {name}", key=f"documents_load_{name}", on_click=_load, args=(name,),
-                      disabled=here, help=f"{preset.title}: {preset.summary}")
+            label = f"{preset.title} is loaded" if here else f"Load {preset.title}"
+            st.button(label, key=f"documents_load_{name}", on_click=_load, args=(name,), disabled=here,
+                      help=f"{preset.document.in_english}. {preset.summary}")
 
 
 def is_loaded(setup: Setup, name: str) -> bool:
@@ -103,9 +104,12 @@ def comparison_html(chosen: str = "all", loaded: str | None = None) -> str:
 
 
 def _title(preset: Preset, loaded: bool) -> str:
-    number, _, words = preset.title.partition(" · ")
-    under = f'{html.escape(words)}{"<br><b>loaded now</b>" if loaded else ""}'
-    return f'<th scope="col"{" class=loaded" if loaded else ""}><b>{number}</b><br><span class="tag plain wrap">{under}</span></th>'
+    d = preset.document
+    own = f'<br><span lang="zh">{html.escape(d.heading)}</span>' if d.heading not in ("", d.called) else ""
+    source = f"<br>{html.escape(d.source)}" if d.source else ""
+    under = f'{html.escape(d.in_english)}{own}{source}{"<br><b>loaded now</b>" if loaded else ""}'
+    name = f"<b>{html.escape(d.called)}</b> ({d.number})"
+    return f'<th scope="col"{" class=loaded" if loaded else ""}>{name}<br><span class="tag plain wrap">{under}</span></th>'
 
 
 def _cells(at: int) -> str:
