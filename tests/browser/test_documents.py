@@ -60,7 +60,7 @@ def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
     page.get_by_role("button", name="Transformer_code (002) is loaded").wait_for()
     idle(page)
     assert query(page) == {"preset": "002"}
-    assert page.locator("th.loaded").inner_text().startswith("002")
+    assert page.locator("th.loaded").inner_text().startswith("Transformer_code (002)")
     assert page.locator("h1").inner_text() == QUESTION  # still here
 
 

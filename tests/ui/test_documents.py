@@ -132,7 +132,7 @@ def test_a_button_loads_its_preset_and_stays(page: AppTest, name: str) -> None:
     assert loaded(page) == f"Loaded now: **{PRESETS[name].title}**, as its document has it."
     assert page.button(key=f"documents_load_{name}").disabled
     assert [b.label for b in page.button if "is loaded" in b.label] == [f"{PRESETS[name].title} is loaded"]
-    assert re.search(rf"<b>{name}</b><br>[^<]*<span[^>]*>[^<]*<br><b>loaded now", bodies(page)[0])
+    assert re.search(rf"\({name}\)<br><span[^>]*>(?:(?!</th>).)*<br><b>loaded now", bodies(page)[0])
     assert bodies(page)[0].count("loaded now") == 1
 
 
@@ -170,7 +170,7 @@ def test_every_row_is_there_once_with_its_link() -> None:
 
 def test_the_loaded_documents_rows_are_unfolded(page: AppTest) -> None:
     for body in bodies(sound(page))[1:]:
-        assert re.findall(r'<details class="group" open><summary>(\d+)', body) == ["003"]
+        assert re.findall(r'<details class="group" open><summary>SimpleGPT \((\d+)\)', body) == ["003"]
 
 
 def test_the_count_is_the_tables(page: AppTest) -> None:
