@@ -1,5 +1,19 @@
 """The Transformer of five documents, traced: one model, one table of stages, one capture of a run.
 
+Public, for notebooks and other programs:
+
+    run           run(config, source, target, ...) -> Capture; build, prepare, trace, switched
+    config        TransformerConfig: every size and switch of the model
+    presets       PRESETS: the model of each of the five documents
+    capture       Capture: the arrays of one run by name, their tokens and gradients
+    stages        the table of stages: name, axes, formula, inputs, meaning, names elsewhere
+    tracing       Tracer, which records, edits and keeps gradients
+    text          tokenizers
+    weights       catalogue(): the shipped checkpoints; checkpoints of Hugging Face
+    analysis      numbers about configs and captures
+    experiments   runs with something changed, and what follows
+    figures       pictures as data, and pages with one picture
+
 The layers, from the lowest to the highest (each imports only from those below it):
 
     0  config, presets, stages, concepts, sources, limits, memory, word_list    the standard library only
@@ -11,3 +25,5 @@ The layers, from the lowest to the highest (each imports only from those below i
     6  figures/                                                                 pictures as data
     7  ui/                                                                      Streamlit: components, shell, pages
 """
+
+__all__ = ["analysis", "capture", "config", "experiments", "figures", "presets", "run", "stages", "text", "tracing", "weights"]

@@ -380,3 +380,10 @@ def test_cuda_leaves_the_lent_model_where_it_was() -> None:
     capture = capture_of(small(), weights=model, device="cuda")
     assert next(model.parameters()).device.type == "cpu"
     np.testing.assert_allclose(capture["logits"], capture_of(small(), weights=model)["logits"], atol=DEVICE, rtol=DEVICE)
+
+
+def test_a_capture_prints_one_useful_line() -> None:
+    capture = run(small(), SOURCE, TARGET)
+    line = repr(capture)
+    assert "\n" not in line and len(line) < 120 and f"{len(capture)} stages" in line and capture.config.architecture in line
+    assert all(f"{side} {len(capture.tokens(side)[0])}" in line for side in ("source", "target"))

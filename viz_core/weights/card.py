@@ -32,3 +32,7 @@ class Card:
     about: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     examples: Sequence[tuple[str, str]] = ()
     measures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __repr__(self) -> str:
+        """ "Card(translator: Translator, English → Chinese; encoder-decoder)" """
+        return f"Card({self.name}: {self.title}; {self.config.architecture})"
