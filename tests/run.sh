@@ -2,6 +2,7 @@
 # Lint, types and every test, on a machine that may have nothing but python3.
 #
 #   tests/run.sh              everything
+#   tests/run.sh --quick      lint, types and the tests that find most, without a browser: under two minutes
 #   tests/run.sh ARGS...      pytest ARGS... only
 #
 # CHROMIUM names a browser where there is no `chromium`; with CI=true a missing browser or balancer is a failure.
@@ -29,6 +30,7 @@ for name in "${balancers[@]}"; do find_balancer "$name" >/dev/null || missing+=(
 if command -v dpkg >/dev/null; then
     dpkg -s fonts-noto-cjk >/dev/null 2>&1 || missing+=(fonts-noto-cjk)
 fi
+if [ "$*" = --quick ]; then missing=(); fi
 if [ ! -x .venv/bin/pip ]; then
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 fi
@@ -41,7 +43,7 @@ if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null; then
         echo "Could not install ${missing[*]}: going on without." >&2
 fi
 
-if [ "${CI:-}" = true ]; then
+if [ "${CI:-}" = true ] && [ "$*" != --quick ]; then
     find_browser >/dev/null || { echo "No browser: install Chromium, or let CHROMIUM name one." >&2 && exit 1; }
     for name in "${balancers[@]}"; do
         find_balancer "$name" >/dev/null || { echo "No $name: install it, or put it on the PATH." >&2 && exit 1; }
@@ -61,7 +63,15 @@ export PATH="$PWD/.venv/bin:$PATH"
 
 pytest_here() { OMP_NUM_THREADS=1 python -m pytest "$@"; } # one torch thread a process: two processes share the cores
 
-if [ $# -gt 0 ]; then
+# Layers and words, every recorded number against its formula, the presets against the documents' own code, each position
+# scheme and mask against another library's, every page, and every link.
+quick=(
+    tests/{architecture,tracing,presets}
+    tests/model/test_{masks,parity,positions}.py
+    tests/ui/test_{cold,links,pages,setup,store,views}.py
+)
+
+if [ $# -gt 0 ] && [ "$*" != --quick ]; then
     pytest_here "$@"
     exit
 fi
@@ -76,8 +86,12 @@ check() { # check NAME COMMAND...
 
 check lint ruff check .
 check types mypy
-check tests pytest_here -n 2 -m "not browser"
-check "browser tests" pytest_here -n 3 -m browser # one of them often waits
+if [ "$*" = --quick ]; then
+    check "quick tests" pytest_here -n 2 -m "not browser" "${quick[@]}"
+else
+    check tests pytest_here -n 2 -m "not browser"
+    check "browser tests" pytest_here -n 3 -m browser # one of them often waits
+fi
 
 echo
 if [ -n "$failed" ]; then
