@@ -18,7 +18,10 @@ TOP_LEVEL = {
 
 # Layer by layer: each member (a module, or a package with all that is in it) and what it may import besides the
 # standard library, itself and layer 0.
-LAYER_0 = {f"viz_core.{name}" for name in ("concepts", "config", "limits", "memory", "presets", "sources", "stages", "word_list")}
+LAYER_0 = {
+    f"viz_core.{name}"
+    for name in ("concepts", "config", "formats", "limits", "memory", "presets", "sources", "stages", "word_list")
+}
 CAPTURES = {"numpy", "viz_core.capture", "viz_core.text"}
 MODEL = {"torch", "viz_core.tracing", "viz_core.model"}
 VIEWS = {"viz_core.analysis", "viz_core.figures"}

@@ -1,0 +1,61 @@
+"""Numbers as every page, picture and message writes them: one minus sign, one way to say NaN and infinity."""
+
+import math
+
+
+def minus(number: str) -> str:
+    """The true minus sign instead of the hyphen: "-1.2e-5" -> "−1.2e−5"."""
+    return number.replace("-", "−")
+
+
+def special(x: float) -> str:
+    """ "NaN", "∞" or "−∞"; "" for a finite number."""
+    return "NaN" if math.isnan(x) else "" if math.isfinite(x) else "∞" if x > 0 else "−∞"
+
+
+def significant(x: float, digits: int = 5) -> str:
+    """So many significant digits: 0.4312, −12.35, 1.23e−5."""
+    return special(x) or minus(f"{x:.{digits}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e"))
+
+
+def brief(x: float) -> str:
+    """Four digits, three of a small number, and whole numbers whole: 0.4312, −12.35, 0.00171, 1.23e−5, 128."""
+    if special(x):
+        return special(x)
+    size = abs(x)
+    if size < 1e6 and x == int(x):
+        return minus(f"{int(x)}")
+    if 1e-2 <= size < 1e5:
+        return minus(f"{x:.{max(0, 4 - len(str(int(size)).lstrip('0')))}f}")
+    digits, _, power = f"{x:#.3g}".partition("e")
+    return minus(f"{float(digits):g}e{int(power)}" if power else digits)
+
+
+def long(x: float) -> str:
+    """Four significant digits, and a large number in full without a comma, which from the back row looks like a point."""
+    return special(x) or (minus(f"{x:.0f}") if 1000 <= abs(x) < 1e7 else significant(x, 4))
+
+
+def percent(share: float) -> str:
+    """Two decimals; a share that they would round to nothing, or to all, says on which side of it it lies."""
+    if special(share):
+        return special(share)
+    if 0 < share < 0.00005:
+        return "< 0.01%"
+    return "> 99.99%" if 0.99995 <= share < 1 else minus(f"{share:.2%}")
+
+
+def change(share: float) -> str:
+    """A relative change with its sign: +2.5%, −0.3%."""
+    return special(share) or minus(f"{share:+.1%}")
+
+
+def latex(x: float, digits: int = 5) -> str:
+    """So many significant digits, as LaTeX writes them: 0.4312, 3.2\\cdot 10^{-5}, 10^{-5}, \\infty."""
+    if special(x):
+        return {"NaN": r"\text{NaN}", "∞": r"\infty", "−∞": r"-\infty"}[special(x)]
+    shown = f"{x:.{max(digits, 10)}g}" if x == round(x) and abs(x) < 1e7 else f"{x:.{digits}g}"
+    mantissa, _, exponent = shown.partition("e")
+    if not exponent:
+        return mantissa
+    return (f"{mantissa}\\cdot " if mantissa not in ("1", "-1") else mantissa[:-1]) + f"10^{{{int(exponent)}}}"
