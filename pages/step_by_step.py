@@ -4,10 +4,10 @@ from viz_core.ui.shell import open_page
 
 lab = open_page("How does one token become a prediction?")
 
-from viz_core.ui.pages.steps.parity import proof_line
+from viz_core.ui.pages.steps.parity import parity_line
 from viz_core.ui.pages.steps.walk import modes, step_by_step
 
 if lab.capture is not None:
     modes(lab)
     step_by_step()
-    proof_line(lab)
+    parity_line(lab)

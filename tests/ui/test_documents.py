@@ -148,7 +148,7 @@ def test_a_changed_preset_says_what_is_changed_and_can_be_loaded_afresh(page: Ap
 def test_trained_weights_are_none_of_the_five(monkeypatch: pytest.MonkeyPatch) -> None:
     config = PRESETS["000"].config
     card = Card(name="some", title="Some trained model", config=config, tokenizers=dict, load=lambda: build(config))
-    monkeypatch.setattr("viz_core.ui.shell.setup.catalogue", lambda: {"some": card})
+    monkeypatch.setattr("viz_core.ui.shell.setup.value.catalogue", lambda: {"some": card})
     setup = Setup(weights="some")
     assert loaded_words(setup).startswith("Loaded now are trained weights, **Some trained model**")
     assert not any(is_loaded(setup, name) for name in PRESETS)

@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from tests.model.small import SOURCE, TARGET, small, unlike_identity
-from viz_core.analysis import arithmetic as kinds
-from viz_core.analysis.arithmetic import Arithmetic, Part
+from viz_core.analysis.arithmetic import (
+    Arithmetic,
+    Given,
+    Logic,
+    Part,
+)
 from viz_core.analysis.terms import terms
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
@@ -118,7 +122,7 @@ def test_every_stage_has_a_picture(config: TransformerConfig) -> None:
     for name, index in cells(capture):
         found, page = inspected(capture, parameter, name, index)
         assert f"{name}[" in page.text and f"] = {found.value:.6g}" in page.text
-        assert brief(found.value) in page.text or isinstance(found.parts[-1], kinds.Logic)
+        assert brief(found.value) in page.text or isinstance(found.parts[-1], Logic)
         assert "changed after" not in page.text
         assert "nan" not in page.text.replace(f"{found.value:.6g}", "") and "None" not in page.text
 
@@ -270,7 +274,7 @@ def test_a_word_outside_a_trained_vocabulary() -> None:
     capture, parameter = traced(small())
     found = terms(capture, "ids.source", (0, 0), parameter)
     vocabulary = Vocabulary(("cat", "sat"))
-    given = Arithmetic(found.stage, (0, 0), 3.0, (kinds.Given("dog", vocabulary.unk_id),))
+    given = Arithmetic(found.stage, (0, 0), 3.0, (Given("dog", vocabulary.unk_id),))
     text = sentence(given, Names(capture, {"source": vocabulary}, trained=True))
     assert Page(text).text == "“dog” is not in the vocabulary and becomes “<unk>”, number 3."
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import by_name, components
 from tests.ui.test_pages import link, open_at, sound, tiny
-from viz_core.experiments.parity import FUSED, Check, Proof, prove
+from viz_core.experiments.parity import FUSED, Check, Parity, check_parity
 from viz_core.run import build, prepare, trace
 from viz_core.ui.pages.steps import parity as line
 from viz_core.ui.shell.setup import from_link
@@ -25,13 +25,13 @@ def said(at: AppTest) -> str:
     return found
 
 
-def expected(params: dict[str, str]) -> Proof:
+def expected(params: dict[str, str]) -> Parity:
     """The same proof without the app."""
     setup = from_link(params)[0]
     config = setup.config
     batch = prepare(config, setup.source.split("\n"), setup.target.split("\n"))
     model = build(config)
-    return prove(model, batch, trace(model, batch))
+    return check_parity(model, batch, trace(model, batch))
 
 
 @pytest.mark.parametrize("preset", ["000", "001", "002", "003", "004"])
@@ -63,7 +63,7 @@ def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
 def test_a_step_of_the_walk_leaves_it_alone(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     at = sound(open_at("step_by_step", **tiny(**TEXT)))
     before = said(at)
-    monkeypatch.setattr("viz_core.experiments.parity.prove", lambda *a: pytest.fail("proved again"))
+    monkeypatch.setattr("viz_core.experiments.parity.check_parity", lambda *a: pytest.fail("proved again"))
     sound(at.button(key="walk_next").click().run())
     assert said(at) == before and "stage" in link(at)
     assert len(components(at)) == 3
@@ -114,9 +114,10 @@ def test_without_a_run_there_is_no_line(open_at: Open) -> None:
 # ---------------------------------------------------------------- words
 
 
-def made(difference: float, why_not: str = "", both_nan: int = 0) -> Proof:
+def made(difference: float, why_not: str = "", both_nan: int = 0) -> Parity:
     check = Check("decoder.layers.0.<b>", "nn.Linear", difference, 2.0, 10, both_nan)
-    return Proof(FUSED if why_not else "torch.nn.TransformerEncoder", why_not, (check, Check("logits", "F.linear", 0.0, 1.0, 5, 0)))
+    against = FUSED if why_not else "torch.nn.TransformerEncoder"
+    return Parity(against, why_not, (check, Check("logits", "F.linear", 0.0, 1.0, 5, 0)))
 
 
 def test_the_sentence() -> None:

@@ -9,9 +9,9 @@ import pytest
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_VIEW_CHARS
 from viz_core.text import Tokenizer
-from viz_core.ui.shell import setup as setups
 from viz_core.ui.shell.setup import (
     BY_FIELD,
+    DEFAULT_SOURCE,
     WEIGHTLESS,
     Setup,
     from_link,
@@ -106,7 +106,8 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
         "translator": card("translator", TINY, ("a b", "c d"), ("e", "f")),
         "table": card("table", replace(TINY, position="learned"), ("g", "h")),
     }
-    monkeypatch.setattr(setups, "catalogue", lambda: cards)
+    for module in ("value", "link_format"):
+        monkeypatch.setattr(f"viz_core.ui.shell.setup.{module}.catalogue", lambda: cards)
     yield cards["translator"]
 
 
@@ -136,7 +137,7 @@ def test_what_nobody_typed_gives_way_and_what_was_typed_stays(trained: Card) -> 
     there = with_weights(Setup(), "translator")
     assert (there.source, there.target) == ("a b", "c d")
     assert with_weights(there, "table").source == "g"
-    assert with_preset(replace(there, source="e", target="f"), "001").source == setups.DEFAULT_SOURCE  # an example, not typed
+    assert with_preset(replace(there, source="e", target="f"), "001").source == DEFAULT_SOURCE  # an example, not typed
     assert with_weights(replace(there, source="mine"), "table").source == "mine"
 
 

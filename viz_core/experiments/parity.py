@@ -67,7 +67,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Parity:
     """All checks of one run, in execution order. why_not: one sentence why torch's layers cannot express it, or ""."""
 
     against: str
@@ -115,7 +115,7 @@ class Proof:
 
 
 @torch.inference_mode()
-def prove(model: Transformer, batch: Batch, capture: Capture) -> Proof:
+def check_parity(model: Transformer, batch: Batch, capture: Capture) -> Parity:
     """Compare a recorded run with torch, now.
 
     model and batch are those that the capture was made from, all stages recorded; none of them is changed. Padded
@@ -125,10 +125,10 @@ def prove(model: Transformer, batch: Batch, capture: Capture) -> Proof:
     if why_not := _why_not(run):
         for name in capture:
             _step(run, name)
-        return Proof(FUSED, why_not, tuple(run.checks))
+        return Parity(FUSED, why_not, tuple(run.checks))
     _layers(run)
     against = "torch.nn.TransformerEncoder" + " and TransformerDecoder" * capture.config.has_cross_attention
-    return Proof(against, "", tuple(run.checks))
+    return Parity(against, "", tuple(run.checks))
 
 
 class _Comparison:

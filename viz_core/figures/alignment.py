@@ -8,7 +8,7 @@ from viz_core.figures import theme
 ROW = "predicts"  # the decoder's row that predicts a word belongs to it
 
 
-def attention_truth(measures: Mapping[str, Any]) -> str:
+def alignment_table(measures: Mapping[str, Any]) -> str:
     """HTML: per layer and head, how often cross-attention looks at the right word, and a pronoun at its referent.
 
     measures: a card's; "" where it has no alignment to be measured against. The error rate is shown as it is, 0 best;

@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
-from viz_core.figures.alignment import attention_truth
+from viz_core.figures.alignment import alignment_table
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
 from viz_core.figures.steps import original_index, stage_panel
@@ -130,7 +130,7 @@ def _card(card: Card) -> None:
     st.markdown(f"Trained weights: **{escaped(card.title)}**.")
     facts = ((html.escape(name), html.escape(str(fact))) for name, fact in card.about.items())
     lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
-    st.html(f'<div style="display:grid;gap:4px">{lines}</div>{attention_truth(card.measures)}')
+    st.html(f'<div style="display:grid;gap:4px">{lines}</div>{alignment_table(card.measures)}')
     if card.examples:
         st.markdown("Sentences to try")
         with st.container(horizontal=True):

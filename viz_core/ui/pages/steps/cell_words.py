@@ -8,8 +8,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from viz_core.analysis import arithmetic as kinds
-from viz_core.analysis.arithmetic import Arithmetic
+from viz_core.analysis.arithmetic import (
+    Arithmetic,
+    Choice,
+    Comparison,
+    Copy,
+    Distance,
+    Function,
+    Given,
+    Logic,
+    Lookup,
+    Mean,
+    Norm,
+    Product,
+    Rotation,
+    Scale,
+    Softmax,
+    Sum,
+    Wave,
+)
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.figures.attention import token as as_html
@@ -101,45 +118,45 @@ def sentence(found: Arithmetic, names: Names) -> str:
 def _event(found: Arithmetic, names: Names) -> str:
     value = brief(found.value)
     match found.parts[-1]:
-        case kinds.Product() as p:
+        case Product() as p:
             products = f"{count(len(p.products), 'product')} add up to"
             return f"{products} {value}." if p.bias is None else f"{products} {brief(p.total)}; with the bias that makes {value}."
-        case kinds.Sum(each):
+        case Sum(each):
             return f"{' + '.join(f'{t.role} {brief(t.value)}' for t in each)} = {value}."
-        case kinds.Softmax() as p:
+        case Softmax() as p:
             return _share(p, found, value)
-        case kinds.Norm() as p:
+        case Norm() as p:
             away = f"{brief(p.x.value)} is {brief(p.standard)} standard deviations from its token’s mean"
             return f"{away}; × γ + β makes {value}." if p.normalized else f"{away}."
-        case kinds.Mean() as p:
+        case Mean() as p:
             return _mean(p, found, value)
-        case kinds.Lookup(key, entry):
+        case Lookup(key, entry):
             return f"{key.role} {brief(key.value)} picks a row of the table; its column {entry.index[1]} holds {value}."
-        case kinds.Logic() as p:
+        case Logic() as p:
             return _verdict(p, found)
-        case kinds.Choice() as p:
+        case Choice() as p:
             stays = f"the mask lets the score {value} through." if p.condition.value else ""
             return stays or f"masked, so the score {brief(p.when_true.value)} is overwritten by {value}."
-        case kinds.Function(name, x):
+        case Function(name, x):
             how = "passes in part" if name != "relu" else "passes" if x.value > 0 else "is cut off"
             return f"{brief(x.value)} {how} and leaves as {value}."
-        case kinds.Rotation() as p:
+        case Rotation() as p:
             turn = f"{brief(p.angle)} radians ({math.degrees(p.angle) % 360:.0f}°)"
             return f"at place {p.position} its pair of features turns by {turn}, and this one becomes {value}."
-        case kinds.Wave() as p:
+        case Wave() as p:
             return f"the {'cosine' if p.cosine else 'sine'} of {p.position} ÷ {brief(p.divisor)} is {value}."
-        case kinds.Distance() as p:
+        case Distance() as p:
             return f"{count(p.steps, 'place')} apart, and each costs {brief(p.slope)}: {value}."
-        case kinds.Scale(x, by, divide):
+        case Scale(x, by, divide):
             return f"{brief(x.value)} {'divided' if divide else 'multiplied'} by {by.role} is {value}."
-        case kinds.Copy(of):
+        case Copy(of):
             return f"{value} is {of.role}, unchanged." if found.stage.prefix != "ids" else f"{value} is {of.role}."
-        case kinds.Given() as p:
+        case Given() as p:
             return _given(p, found, names)
     raise AssertionError(f"no sentence for {found.parts[-1]}")
 
 
-def _share(p: kinds.Softmax, found: Arithmetic, value: str) -> str:
+def _share(p: Softmax, found: Arithmetic, value: str) -> str:
     if found.stage.leaf == "probs":
         return f"of the whole probability 1 this word gets {value}."
     if p.empty:
@@ -151,7 +168,7 @@ def _share(p: kinds.Softmax, found: Arithmetic, value: str) -> str:
     return f"this key gets {value} of the query’s attention."
 
 
-def _mean(p: kinds.Mean, found: Arithmetic, value: str) -> str:
+def _mean(p: Mean, found: Arithmetic, value: str) -> str:
     if found.stage.leaf == "loss":
         left = f"; {count(p.skipped, 'padded place')} left out" if p.skipped else ""
         return f"The mean surprise at {count(p.count, 'right answer')} is {value}{left}."
@@ -159,7 +176,7 @@ def _mean(p: kinds.Mean, found: Arithmetic, value: str) -> str:
     return f"the mean of its {p.count:,} {what} is {value}."
 
 
-def _verdict(p: kinds.Logic, found: Arithmetic) -> str:
+def _verdict(p: Logic, found: Arithmetic) -> str:
     broken = [f"the {f.left.role.split('’')[0]} {reason(f)}" for f in p.factors if not f.true]
     if found.stage.leaf.endswith("_padding"):
         return "padding, and nobody may look at it." if broken else "a word, and may be looked at."
@@ -170,13 +187,13 @@ def _verdict(p: kinds.Logic, found: Arithmetic) -> str:
     return "the query may look at this key."
 
 
-def reason(f: kinds.Comparison) -> str:
+def reason(f: Comparison) -> str:
     """What it means that a condition of a mask holds or fails."""
     holds, fails = {"≠": ("is a word", "is padding"), "≤": ("is not later than the query", "is later than the query")}[f.relation]
     return holds if f.true else fails
 
 
-def _given(p: kinds.Given, found: Arithmetic, names: Names) -> str:
+def _given(p: Given, found: Arithmetic, names: Names) -> str:
     """A word may have a name of its own in the vocabulary, share a number with others, or be unknown."""
     tokenizer = names.tokenizers["source" if found.stage.leaf == "source" else names.output_side]
     name = tokenizer.decode(p.id)

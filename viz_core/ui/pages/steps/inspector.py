@@ -16,11 +16,30 @@ from urllib.parse import quote
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis import arithmetic as kinds
-from viz_core.analysis.arithmetic import Arithmetic, Number, Part, Vector, activation
+from viz_core.analysis.arithmetic import (
+    Arithmetic,
+    Choice,
+    Copy,
+    Distance,
+    Function,
+    Given,
+    Logic,
+    Lookup,
+    Mean,
+    Norm,
+    Number,
+    Part,
+    Product,
+    Rotation,
+    Scale,
+    Softmax,
+    Sum,
+    Vector,
+    Wave,
+    activation,
+)
 from viz_core.analysis.terms import terms
-from viz_core.figures import mini_plots as sketches
-from viz_core.figures import theme
+from viz_core.figures import mini_plots, theme
 from viz_core.ui.pages.steps.cell_words import Names, brief, count, quoted, reason, sentence
 from viz_core.ui.shell import Lab
 
@@ -84,17 +103,17 @@ def _cite(n: Number | Vector) -> str:
 def _numbers(part: Part) -> list[Number | Vector]:
     """The numbers of a part, in the order in which they are read."""
     match part:
-        case kinds.Product(a, b, bias):
+        case Product(a, b, bias):
             return [a, b, bias] if bias else [a, b]
-        case kinds.Norm():
+        case Norm():
             return [n for n in (part.x, part.mean, part.variance, part.normalized, part.gamma, part.beta) if n]
-        case kinds.Sum(each):
+        case Sum(each):
             return list(each)
-        case kinds.Mean(columns):
+        case Mean(columns):
             return [*columns, part.about] if part.about else list(columns)
-        case kinds.Lookup(first, second) | kinds.Choice(first, second) | kinds.Rotation(first, second):
+        case Lookup(first, second) | Choice(first, second) | Rotation(first, second):
             return [first, second]
-        case kinds.Softmax(one) | kinds.Scale(one) | kinds.Copy(one) | kinds.Function(_, one):
+        case Softmax(one) | Scale(one) | Copy(one) | Function(_, one):
             return [one]
     return []
 
@@ -105,32 +124,32 @@ def _numbers(part: Part) -> list[Number | Vector]:
 def _part(part: Part, names: Names) -> str:
     """The picture of each kind of part."""
     match part:
-        case kinds.Product():
+        case Product():
             return _product(part, names)
-        case kinds.Sum():
+        case Sum():
             return _sum([(t.role, t.value) for t in part.terms], part.result, part.formula)
-        case kinds.Softmax():
+        case Softmax():
             return _softmax(part, names)
-        case kinds.Norm():
+        case Norm():
             return _norm(part)
-        case kinds.Mean():
+        case Mean():
             return _mean(part, names)
-        case kinds.Logic():
+        case Logic():
             return _logic(part, names)
-        case kinds.Function():
+        case Function():
             return _function(part)
-        case kinds.Rotation():
+        case Rotation():
             return _rotation(part)
-        case kinds.Wave():
+        case Wave():
             return _wave(part)
-        case kinds.Choice():
+        case Choice():
             return _choice(part)
-        case kinds.Given(token, id):
+        case Given(token, id):
             return _chain([(quoted(token), "token"), (str(id), "id")], "→")
     return _steps(part)
 
 
-def _product(p: kinds.Product, names: Names) -> str:
+def _product(p: Product, names: Names) -> str:
     """Both vectors side by side, their products as bars, the sum as it grows, and the bias."""
     label = _labels(p.a, names)
     feet = [(f"sum of {count(len(p.products), 'product')}", p.total)]
@@ -167,7 +186,7 @@ def _sum(parts: Sequence[tuple[str, float]], result: float, formula: str) -> str
     return _table(formula, ["term", "value", ""], [*rows, _row("sum", brief(result), bar=_bar(result, size), look=FOOT)])
 
 
-def _mean(p: kinds.Mean, names: Names) -> str:
+def _mean(p: Mean, names: Names) -> str:
     """The entries with how each came about, their sum, and by how many it is divided."""
     labels = names.capture.stage("ids.labels") if p.places is not None else None
 
@@ -191,7 +210,7 @@ def _mean(p: kinds.Mean, names: Names) -> str:
     return _table(p.formula + about, heads, [row(i) for i in first]) + unfolded + _table("", [], foot)
 
 
-def _softmax(p: kinds.Softmax, names: Names) -> str:
+def _softmax(p: Softmax, names: Names) -> str:
     """Each entry's score, its exp and its share; the picked one stands out, the masked ones are hatched."""
     stage, item = names.capture.stage(p.scores.source), p.scores.index[0] or 0
     largest = float(p.shares[np.isfinite(p.shares)].max(initial=0.0))
@@ -212,7 +231,7 @@ def _softmax(p: kinds.Softmax, names: Names) -> str:
     return _table(formula, heads, [row(i) for i in first]) + unfolded + _table("", [], foot)
 
 
-def _norm(p: kinds.Norm) -> str:
+def _norm(p: Norm) -> str:
     """x on its way: minus the mean, over the root, and where there is more, times γ plus β."""
     root = f"÷ √({brief(p.variance.value)} + {brief(p.eps)})"
     steps = [("x", "", p.x.value), ("− mean", brief(p.mean.value), p.centred), (root, brief(p.root), p.standard)]
@@ -230,23 +249,23 @@ def _norm(p: kinds.Norm) -> str:
 def _steps(part: Part) -> str:
     """A few numbers in a row, with signs between them."""
     match part:
-        case kinds.Lookup(key, entry, rows):
+        case Lookup(key, entry, rows):
             boxes = [(brief(key.value), key.role), (f"{brief(key.value)} of {rows:,}", "row"), (str(entry.index[1]), "column"),
                      (brief(entry.value), entry.role)]
             note = "The same as a row of zeros with a single 1 at that place, times the whole table."
             return _chain(boxes, "→→→") + f'<p class="note">{note}</p>'
-        case kinds.Distance():
+        case Distance():
             away = f"|{part.query} − {part.key}| places"
             return _chain([(brief(-part.slope), "minus the slope"), (str(part.steps), away), (brief(part.result), "penalty")], "×=")
-        case kinds.Scale(x, by, divide):
+        case Scale(x, by, divide):
             boxes = [(brief(x.value), x.role), (brief(by.value), by.role), (brief(part.result), "here")]
             return _chain(boxes, "÷=" if divide else "×=")
-        case kinds.Copy(of):
+        case Copy(of):
             return _chain([(brief(of.value), of.role), (brief(of.value), "here")], "→")
     raise AssertionError(f"no picture for {part}")
 
 
-def _choice(p: kinds.Choice) -> str:
+def _choice(p: Choice) -> str:
     boxes = [
         _box(brief(n.value), f"{n.role}, where the mask is {value}", "strong" if n is p.taken else "passed")
         for n, value in ((p.when_true, 1), (p.when_false, 0))
@@ -254,7 +273,7 @@ def _choice(p: kinds.Choice) -> str:
     return f'<div class="chain">{"<i>or</i>".join(boxes)}</div>'
 
 
-def _logic(p: kinds.Logic, names: Names) -> str:
+def _logic(p: Logic, names: Names) -> str:
     """Each condition with its numbers and whether it holds, then all of them joined."""
     lines = []
     for f in p.factors:
@@ -269,7 +288,7 @@ def _logic(p: kinds.Logic, names: Names) -> str:
     return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
 
 
-def _function(p: kinds.Function) -> str:
+def _function(p: Function) -> str:
     x, y = p.x.value, p.result
     gates = {"relu": "1 above zero, else 0", "gelu": "Φ(x), the share that passes", "gelu_tanh": "the share that passes"}
     boxes = _chain([(brief(x), "x"), (brief(p.gate), gates[p.name]), (brief(y), p.formula)], "×=")
@@ -278,26 +297,26 @@ def _function(p: kinds.Function) -> str:
     reach = max(3.0, 1.2 * abs(x))
     points = [(v, activation(p.name, v)) for v in np.linspace(-reach, reach, 81).tolist()]
     told = f"The function from {brief(-reach)} to {brief(reach)}, with this cell on it"
-    return boxes + _image(sketches.curve(points, (x, y)), told)
+    return boxes + _image(mini_plots.curve(points, (x, y)), told)
 
 
-def _wave(p: kinds.Wave) -> str:
+def _wave(p: Wave) -> str:
     first = max(0, p.position - WAVE_PLACES)
     points = [(t, p.at(t)) for t in np.linspace(first, max(p.position, first + WAVE_PLACES // 2) + 2, 161).tolist()]
     power = f"{brief(p.base)} to the power {brief(p.power)}"
     result = (brief(p.result), "cosine" if p.cosine else "sine")
     boxes = _chain([(str(p.position), "place"), (brief(p.divisor), power), (brief(p.angle), "angle"), result], "÷=→")
-    return boxes + _image(sketches.curve(points, (p.position, p.result)), "This feature’s wave along the places")
+    return boxes + _image(mini_plots.curve(points, (p.position, p.result)), "This feature’s wave along the places")
 
 
-def _rotation(p: kinds.Rotation) -> str:
+def _rotation(p: Rotation) -> str:
     a, b, cos, sin = p.a.value, p.b.value, math.cos(p.angle), math.sin(p.angle)
     parts = [("a × sin φ", a * sin), ("b × cos φ", b * cos)] if p.odd else [("a × cos φ", a * cos), ("− b × sin φ", -b * sin)]
     boxes = [(str(p.position), "place"), (brief(p.speed), "radians a place"), (brief(p.angle), "angle φ")]
     picture = ""
     if math.isfinite(a) and math.isfinite(b):
         told = "The pair (a, b) as a hand: green before the turn, orange after it"
-        picture = _image(sketches.turn((a, b), p.turned, p.angle), told)
+        picture = _image(mini_plots.turn((a, b), p.turned, p.angle), told)
     pair = f'<div class="chain">{_box(brief(a), "a, the even one")}{_box(brief(b), "b, the odd one")}{picture}</div>'
     return _chain(boxes, "×=") + pair + _sum(parts, p.result, p.formula)
 

@@ -9,14 +9,14 @@ import streamlit as st
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
-    from viz_core.experiments.parity import Check, Proof
+    from viz_core.experiments.parity import Check, Parity
 
 ON_REQUEST = 50_000_000  # parameters of a model that is checked only when asked: it takes a second or more
 LATER = 1.0  # seconds by which a proof lets others' pictures go first; one whose visitor has moved on meanwhile is not made
 ASKED = "proof_asked"
 
 
-def proof_line(lab: Lab) -> None:
+def parity_line(lab: Lab) -> None:
     """One line: the largest difference between this run and torch, with a closer look on request."""
     if lab.capture is not None:
         _line()  # without the lab: a session would keep a fragment's arguments, and captures belong to no session
@@ -24,7 +24,7 @@ def proof_line(lab: Lab) -> None:
 
 @st.fragment
 def _line() -> None:
-    from viz_core.experiments.parity import prove
+    from viz_core.experiments.parity import check_parity
     from viz_core.ui.shell.cache import cached_result, run_cost, run_key
 
     lab = present()
@@ -37,7 +37,7 @@ def _line() -> None:
                   help="Computes it once more with torch's own layers and the same weights.")
     else:
         seconds, nbytes = run_cost(lab.config, batch)
-        _show(cached_result("proof", key, lambda: prove(model, batch, capture), seconds + LATER, nbytes))
+        _show(cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + LATER, nbytes))
     write_link()
 
 
@@ -46,7 +46,7 @@ def _ask(key: object) -> None:
     st.session_state[ASKED] = key
 
 
-def _show(proof: "Proof") -> None:
+def _show(proof: "Parity") -> None:
     if not proof.numbers:
         st.caption("There is nothing to check against torch: every token here is padding.")
         return
@@ -57,7 +57,7 @@ def _show(proof: "Proof") -> None:
         more.html(f'<p style="max-width:70ch">{html.escape(meaning(proof))}</p>{table_html(proof.checks)}')
 
 
-def sentence(proof: "Proof") -> str:
+def sentence(proof: "Parity") -> str:
     """The proof line, in Markdown."""
     start = "Checked on this machine" if proof.agrees else "This run and torch disagree"
     where = "" if proof.agrees else f", first at `{proof.first}`"
@@ -69,7 +69,7 @@ def _number(x: float) -> str:
     return "0" if x == 0 else "NaN on one side only" if x == float("inf") else f"{x:.1e}"
 
 
-def meaning(proof: "Proof") -> str:
+def meaning(proof: "Parity") -> str:
     """What was compared, what that proves, and what the difference is."""
     if proof.why_not:
         how = (
