@@ -1,4 +1,4 @@
-"""The run as a walk: every tensor from token id to loss, one at a time."""
+"""One run stage by stage: every tensor from token id to loss, one at a time."""
 
 from viz_core.ui.shell import open_page
 

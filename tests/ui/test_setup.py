@@ -21,6 +21,7 @@ from viz_core.ui.shell.setup import (
     MAX_SEED,
     RESOLVED,
     TOKENS,
+    VIEW,
     LeftOut,
     Setup,
     from_link,
@@ -187,7 +188,7 @@ def test_no_link_breaks_the_app(params: dict[str, str]) -> None:
         assert sentence.startswith(("is ", "does not fit (", "would need other weights than "))
     named = {text.partition("=")[0] for text, _ in faults}
     for name in params:
-        if name not in NAMES and not name.startswith("embed") and "=" not in name:
+        if name not in (*NAMES, *VIEW, "weights", "left_out") and not name.startswith("embed") and "=" not in name:
             assert name in named
     for side, own in zip(("source", "target"), setup.default_texts, strict=True):
         assert getattr(setup, side) == params.get(side, own)  # typed text is never refused

@@ -2,9 +2,9 @@
 
     drawing = architecture(plan(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
 
-Each stack is a column that flows downwards. Of its layers one is drawn in full, the others are thin slabs before and
-after it. What enters from the side (position, mask, answers) stands to the right of what reads it. Which boxes there
-are, their order and their arrows follow from the names and inputs of the stages; no switch of the model is looked at.
+Each stack is a column that flows downwards. One of its layers is drawn in full; the others are thin slabs before and
+after it. Inputs from the side (position, mask, answers) are drawn to the right of the box that reads them. The boxes, their
+order and their arrows follow from the names and inputs of the stages alone, not from the config.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ Point = tuple[float, float]
 LINE, TALL, SLAB = 25.0, 43.0, 17.0  # heights: one line of text, two lines, a layer that is not drawn in full
 GAP, SLAB_GAP = 11.0, 3.0  # between boxes that follow each other
 MARGIN = 6.0  # around everything, for the glow of the lit box
-PAD, HEADING = 9.0, 23.0  # between a frame and what it holds; the frame's first line
+PAD, HEADING = 9.0, 23.0  # between a frame and its contents; the frame's first line
 LANE, MAIN, SIDE = 20.0, 224.0, 102.0  # widths: the residual line's lane, the boxes, the boxes beside them
 SIDE_GAP, GUTTER = 24.0, 24.0  # between boxes and those beside them; between the columns
 COLUMN = PAD + LANE + MAIN + SIDE_GAP + SIDE + PAD
@@ -39,7 +39,7 @@ class Box:
 
     id: str
     label: str
-    sub: str  # which of the box's stages has the shape: "weights", "masked_scores"
+    sub: str  # the stage of the box whose shape is shown: "weights", "masked_scores"
     shape_text: str
     axes: tuple[str, ...]
     x: float
@@ -50,7 +50,7 @@ class Box:
     kind: BoxKind
     current: bool
     column: str  # "encoder" or "decoder"
-    hint: str  # what the box is, where, and what the stage means: one line for tooltips and screen readers
+    hint: str  # the box, its layer and the meaning of its stage: one line for tooltips and screen readers
 
     @property
     def right(self) -> float:
@@ -78,7 +78,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A titled ground behind boxes: a stack, or in it the layer that is drawn in full, `path` being its module's name."""
+    """A titled background: a stack, or the layer in it that is drawn in full, `path` being its module's name."""
 
     label: str
     path: str
@@ -131,7 +131,7 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
 
 
 def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
-    """The drawing in words, for those who cannot see it."""
+    """A description of the drawing for people who cannot see it."""
     stacks = []
     for column in parts.columns:
         layers = parts.layers.get(column, [])
@@ -141,7 +141,7 @@ def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
     return f"From token ids at the top to the output at the bottom: {' and '.join(stacks)}.{lit}"
 
 
-# ---------------------------------------------------------------- where everything stands
+# ---------------------------------------------------------------- the layout
 
 
 def _zone(parts: Parts, column: str, box: str) -> str:
@@ -155,7 +155,7 @@ def _zone(parts: Parts, column: str, box: str) -> str:
 
 
 def _rows(parts: Parts, column: str, zone: str, boxes: list[str]) -> list[list[str]]:
-    """Boxes that stand beside each other: both that come from the logits, and slabs where there are many."""
+    """The rows of boxes: the boxes after the logits share one, and so do the slabs of a deep model."""
     if zone in ("before", "after"):
         rows = _slab_rows(boxes[::-1] if zone == "before" else boxes, len(parts.layers[column]))
         return [row[::-1] for row in rows[::-1]] if zone == "before" else rows
@@ -171,7 +171,7 @@ def _slab_rows(slabs: list[str], layers: int) -> list[list[str]]:
 
 
 def _spare(parts: Parts, column: str) -> float:
-    """What to leave free below the layers, so that the drawing is as high whichever of them is in full."""
+    """The space to leave below the layers, so that the drawing has the same height for every layer in full."""
     layers = [str(index) for index in parts.layers.get(column, [])]
 
     def height(shown: int) -> float:
@@ -252,14 +252,14 @@ def _box(parts: Parts, box: str, x: float, y: float, w: float, h: float) -> Box:
     )
 
 
-# ---------------------------------------------------------------- what feeds what
+# ---------------------------------------------------------------- arrows
 
 
 def _arrows(parts: Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Iterator[Arrow]:
     """An arrow for each input that comes from another box.
 
-    Left out is what would cross the whole drawing: ids to the masks and positions made from them, and the encoder's
-    output to decoder layers that are not drawn in full.
+    Arrows that would cross the whole drawing are left out: from ids to the masks and positions made from them, and from the
+    encoder's output to decoder layers that are not drawn in full.
     """
     inputs = ((box, name) for box, members in parts.members.items() for stage in members for name in stage.inputs)
     feeds = {(parts.box_of[name], box): None for box, name in inputs if name in parts.box_of}  # in the order of the walk
@@ -280,8 +280,8 @@ def _arrows(parts: Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Ite
             lane, leave, arrive = a.x - LANE / 2, a.bottom - 7, b.y + 7
             yield Arrow(source, target, ((a.x, leave), (lane, leave), (lane, arrive), (b.x, arrive)), "residual")
         elif b.kind == "attention" and a.column != b.column and a.kind != "mask":
-            floor = max((f.y + f.h for f in frames if f.x < a.right), default=a.bottom) + GAP
-            yield Arrow(source, target, _memory(a, b, floor), "memory", "encoder output: keys and values")
+            below = max((f.y + f.h for f in frames if f.x < a.right), default=a.bottom) + GAP
+            yield Arrow(source, target, _memory(a, b, below), "memory", "encoder output: keys and values")
         elif b.id == "loss":
             yield Arrow(source, target, _around(a, b), "side")
 
@@ -293,7 +293,7 @@ def _standing(parts: Parts, boxes: dict[str, Box], column: str) -> list[list[Box
 
 
 def _across(a: Box, b: Box) -> tuple[Point, ...]:
-    """Between a box and one beside it, straight where the two are level."""
+    """From a box to one beside it, as a straight line if they are level."""
     start, end = (a.x, b.right) if a.x > b.x else (a.right, b.x)
     y = a.middle[1]
     level = min(max(y, b.y + 7), b.bottom - 7)
@@ -309,8 +309,8 @@ def _around(a: Box, b: Box) -> tuple[Point, ...]:
     return (a.right, top), (margin, top), (margin, bottom), (b.right, bottom)
 
 
-def _memory(a: Box, b: Box, floor: float) -> tuple[Point, ...]:
+def _memory(a: Box, b: Box, below: float) -> tuple[Point, ...]:
     """From the encoder's last box out below its frame, through the gutter into the decoder's cross-attention."""
     x = a.middle[0]
     gutter = b.x - LANE - PAD - GUTTER / 2
-    return (x, a.bottom), (x, floor), (gutter, floor), (gutter, b.middle[1]), (b.x, b.middle[1])
+    return (x, a.bottom), (x, below), (gutter, below), (gutter, b.middle[1]), (b.x, b.middle[1])

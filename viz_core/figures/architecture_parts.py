@@ -18,11 +18,11 @@ KINDS: dict[str, BoxKind] = {
     "resid_pre": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
 }
 STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
-SIDES = {"source": "encoder", "target": "decoder"}  # whose tokens a stack reads
+SIDES = {"source": "encoder", "target": "decoder"}  # side -> the stack that reads it
 
 
 class Parts:
-    """Which stages share a box, what each box is, and which other box it stands beside."""
+    """The stages of each box, its kind, and the box that it stands beside."""
 
     def __init__(self, stages: Sequence[Stage], current: str | None) -> None:
         self.table = {s.name: s for s in stages}
@@ -69,7 +69,7 @@ class Parts:
         return stage.prefix if stage.prefix.rpartition(".")[2] in SUBLAYERS else stage.name
 
     def _stage(self, box: str) -> Stage:
-        """What a click opens: the output, or what is most worth seeing; in another layer, the same place there."""
+        """The stage that a click opens: the output or the most informative stage; in another layer, the same stage there."""
         members = self.members[box]
         if self.kind[box] == "layer":
             stack = box.partition(".")[0]
@@ -79,13 +79,13 @@ class Parts:
         return next((s for s in members if s.leaf in ("weights", "post_act")), members[-1])
 
     def _stack_of(self, box: str) -> str:
-        """The stack that it belongs to by name or by its query tokens; "" where it has none (the loss)."""
+        """The stack that it belongs to by name or by its query tokens; "" if it has neither (the loss)."""
         first = box.partition(".")[0]
         side = self.stage[box].sides.get("T")
         return first if first in STACKS else "" if side is None else SIDES[side]
 
     def _host(self, box: str) -> str | None:
-        """The box that this one stands beside, or None where it stands in the column itself."""
+        """The box that this one stands beside, or None if it stands in the column itself."""
         column = self.column_of[box]
         ids = next(f"ids.{side}" for side, stack in SIDES.items() if stack == column)
         hosts: list[str] = []
@@ -114,7 +114,7 @@ class Parts:
         return LABELS.get(box) or LABELS.get(leaf) or "LayerNorm"
 
     def sub(self, box: str) -> str:
-        """Which of the box's stages has the shape, where the label does not say it already."""
+        """The short name of the stage whose shape is shown, unless the label says it already."""
         stage = self.seen[box]
         if stage.name == box or stage.leaf == "out":
             return ""

@@ -16,7 +16,7 @@ Part = (
 
 @dataclass(frozen=True, eq=False)
 class Arithmetic:
-    """How one cell was made. `value` is the recorded cell; `parts` lead to it, the last one's result is the cell."""
+    """How one cell was computed. `value` is the recorded cell; `parts` lead to it, and the result of the last is the cell."""
 
     stage: Stage
     index: tuple[int, ...]
@@ -37,7 +37,7 @@ class Arithmetic:
     def agrees(self) -> bool:
         """Whether the terms rebuild the cell to 1e-5, relative to the largest number involved: float32 rounds that one.
 
-        They do not where an editing tap has put another number in the cell's place.
+        They do not if an editing tap has replaced the cell.
         """
         if math.isnan(self.value) or math.isinf(self.value):
             return repr(self.value) == repr(self.rebuilt)

@@ -10,7 +10,7 @@ Index = tuple[int | None, ...]  # None stands for the whole axis
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """One number. `source` and `index` say which cell of a stage or parameter it is; both empty for a constant."""
+    """One number. `source` and `index` name its cell in a stage or parameter; both are empty for a constant."""
 
     role: str
     value: float

@@ -11,7 +11,7 @@ from viz_core.analysis.arithmetic.numbers import Array, Number, Vector
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Two vectors multiplied entry by entry and added up, plus a bias where there is one: a · b + bias."""
+    """Two vectors multiplied entry by entry and added up, plus an optional bias: a · b + bias."""
 
     a: Vector
     b: Vector
@@ -64,7 +64,7 @@ class Sum:
 class Softmax:
     """One entry of the softmax of a row of scores: exp(score − max) over the sum of all of them.
 
-    allowed: bool [n], which entries a mask leaves; None where there is no mask. empty: the mask leaves nothing, and the
+    allowed: bool [n], the entries that a mask allows; None if there is no mask. empty: the mask allows no entry, and the
     result is defined as 0.
     """
 
@@ -107,9 +107,9 @@ class Softmax:
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """One feature on its way through a LayerNorm: (x − mean) ÷ √(variance + ε), then × γ + β.
+    """One feature in a LayerNorm: (x − mean) ÷ √(variance + ε), then × γ + β.
 
-    normalized: what was recorded between the two halves. For the cell of `normalized` itself it is None, and so are γ and β.
+    normalized: the recorded value between the two halves. For the cell of `normalized` itself it is None, and so are γ and β.
     """
 
     x: Number
@@ -153,9 +153,9 @@ class Norm:
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """The mean of the last column; the columns before it show how each entry came about. NaN where nothing counts.
+    """The mean of the last column; the columns before it show how each entry was computed. NaN if no entry counts.
 
-    places: index [n, axes] of each entry where the entries do not lie side by side. skipped: entries that do not count.
+    places: index [n, axes] of each entry if the entries are not contiguous. skipped: entries that do not count.
     about: the mean that a variance measures from.
     """
 

@@ -30,7 +30,7 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """`left relation right`, and whether a mask says that it holds. mask: the recorded truth, None for a mask of its own."""
+    """`left relation right`, and whether it holds. mask: the recorded mask cell that decides; None to compare the numbers."""
 
     left: Number
     relation: Literal["≠", "≤"]
@@ -49,7 +49,7 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Logic:
-    """Conditions joined by "and": 1 where all hold. With none of them, nothing is masked."""
+    """Conditions joined by "and": 1 if all hold. Without conditions, nothing is masked."""
 
     factors: tuple[Comparison, ...]
 
@@ -66,7 +66,7 @@ class Logic:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Two branches, of which a condition takes one."""
+    """Two branches; a condition selects one."""
 
     condition: Number  # 1 or 0
     when_true: Number
@@ -130,12 +130,12 @@ def activation(name: str, x: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """RoPE: the pair (a, b) of neighbouring features turned by position × speed; `odd` takes the second of the two."""
+    """RoPE: the pair (a, b) of neighbouring features rotated by position × speed; `odd` selects the second of the two."""
 
     a: Number
     b: Number
     position: int
-    speed: float  # θ_i = base^(−2i/d_k), radians a token
+    speed: float  # θ_i = base^(−2i/d_k), radians per position
     odd: bool
 
     @property
@@ -144,7 +144,7 @@ class Rotation:
 
     @property
     def turned(self) -> tuple[float, float]:
-        """The whole pair after the turn."""
+        """The whole pair after the rotation."""
         cos, sin = math.cos(self.angle), math.sin(self.angle)
         return self.a.value * cos - self.b.value * sin, self.a.value * sin + self.b.value * cos
 
@@ -239,7 +239,7 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """The same number, from another place."""
+    """The same number, copied from another stage."""
 
     of: Number
 

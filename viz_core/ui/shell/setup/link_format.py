@@ -38,20 +38,20 @@ from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
 
-LEFT_OUT = "left_out"  # how a link names the text that it has no room for
+LEFT_OUT = "left_out"  # the parameter that names the text that the link has no room for
 LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # views that may not fit a link
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What a link has no room for: a name to be found by, and the text itself. Both are "" where all of it fits."""
+    """The text that a link has no room for, and the name by which it is found. Both are "" if everything fits."""
 
     name: str = ""
     text: str = ""
 
 
 def to_link(setup: Setup) -> tuple[dict[str, str], LeftOut]:
-    """Query parameters of what differs from the preset, and what had to be left out of them (over 8 KB): mostly nothing."""
+    """The query parameters that differ from the preset, and the text that is left out of them when they pass 8 KB."""
     params, left_out = _to_link(setup)
     return dict(params), left_out
 
@@ -68,7 +68,7 @@ def _to_link(setup: Setup) -> tuple[Mapping[str, str], LeftOut]:
 
 
 def with_left_out(setup: Setup, text: str) -> Setup:
-    """The setup with what a link had left out, checked at the door like any link."""
+    """The setup with the text that a link had left out, checked as any link is."""
     found = dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass"))
     setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target))
     for name in LONG:
@@ -78,7 +78,7 @@ def with_left_out(setup: Setup, text: str) -> Setup:
 
 
 def packed(setup: Setup) -> str:
-    """A whole setup, however long, as one text that is never empty: a run that a page keeps beside the present one."""
+    """A whole setup as one text, of any length and never empty: a page keeps it to compare another run with the present one."""
     return urlencode({"weights": setup.weights, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
 
 
@@ -90,7 +90,7 @@ def packed_size(setup: Setup, lengths: Sequence[int]) -> str:
 
 
 def unpacked_size(text: str) -> tuple[TransformerConfig, int, int, int]:
-    """The inverse of `packed_size`. `ValueError` says what is wrong, without what was written."""
+    """The inverse of `packed_size`. `ValueError` says what is wrong, without repeating the text."""
     lengths, _, rest = text.partition("&")
     numbers = [int(n) for n in lengths.split(".") if n.isascii() and n.isdigit() and len(n) < 10]
     setup, faults = unpacked(rest)
@@ -100,21 +100,21 @@ def unpacked_size(text: str) -> tuple[TransformerConfig, int, int, int]:
     if any(not (1 <= n <= MAX_TOKENS if there else n == 0) for n, there in zip(numbers[1:], sides, strict=True)):
         raise ValueError(f"needs 1 to {MAX_TOKENS} tokens on each side that its model has, and 0 on one that it lacks")
     if faults:
-        raise ValueError("describes a model that cannot be had here")
+        raise ValueError("describes a model that is not available here")
     return setup.config, numbers[0], numbers[1], numbers[2]
 
 
 def unpacked(text: str) -> tuple[Setup, list[tuple[str, str]]]:
-    """The inverse of `packed`, checked at the door like any link."""
+    """The inverse of `packed`, checked as any link is."""
     return from_link(dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass")))
 
 
 def _parameters(setup: Setup) -> dict[str, str]:
-    """What differs from the preset, as a link says it."""
+    """The link parameters of everything that differs from the preset."""
     default, start = Setup(), opening()
     params: dict[str, str] = {}
     if setup.card is None and (start.card or setup.preset != start.preset):
-        params["preset"] = setup.preset  # it says that the weights are untrained
+        params["preset"] = setup.preset  # a preset in the link means that the weights are untrained
     elif setup.weights != start.weights:
         params["weights"] = setup.weights
     params |= {name: _to_text(value) for name, value in changes(setup).items()}
@@ -131,9 +131,9 @@ def _parameters(setup: Setup) -> dict[str, str]:
 
 
 def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
-    """The setup that a link describes, and its faults: (parameter as written, sentence without what was written)."""
+    """The setup that a link describes, and its faults: (parameter as written, the rest of the sentence about it)."""
     left = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
-    left.pop(LEFT_OUT, None)  # only its tab has the text
+    left.pop(LEFT_OUT, None)  # the text is only in the tab that wrote it
     setup, faults = _base(left)
 
     fields: dict[str, Any] = {}
@@ -169,9 +169,9 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
 
 
 def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
-    """The weights or the preset that a link starts from, taken out of it.
+    """The setup that a link starts from: `weights` and `preset` are taken out of `left`.
 
-    A link that names neither, but a preset, a seed or a switch that trained weights fix, means the untrained model.
+    A link without weights that has a preset, a seed, a tokenizer or a setting that trained weights fix means the untrained model.
     """
     faults: list[tuple[str, str]] = []
     means_untrained = bool(left.keys() & ({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS)))
@@ -219,7 +219,7 @@ def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[
 
 
 def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[TransformerConfig, list[tuple[str, str]]]:
-    """The base with as many of the fields as fit together; each that does not is named with the reason."""
+    """The base with as many of the fields as fit together; each of the others is named with the reason."""
     fields = dict(fields)
     faults: list[tuple[str, str]] = []
     while True:
@@ -228,7 +228,7 @@ def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[Transform
         except ValueError as error:
             reason = str(error)
             guilty = reason.split("=")[0]
-            if guilty not in fields:  # the reason names a field of the preset: find one whose absence helps
+            if guilty not in fields:  # the reason names a field of the preset: find one that can be left out
                 helps = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
                 guilty = next(helps, next((f for f in fields if f in reason), next(iter(fields))))
             faults.append(

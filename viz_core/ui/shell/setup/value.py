@@ -13,11 +13,11 @@ from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED, Card
 from viz_core.weights.catalogue import catalogue
 
-OPENING = "translator"  # the weights that a newcomer sees
+OPENING = "translator"  # the weights that the app opens with
 DEFAULT_PRESET = "000"
 DEFAULT_SOURCE = "the cat sat on the mat"
 DEFAULT_TARGET = "猫 坐在 垫子 上"
-Tokens = TokenizerKind | Literal["ids"]  # "ids": the numbers themselves are typed
+Tokens = TokenizerKind | Literal["ids"]  # "ids": the user types the numbers themselves
 TOKENS = ("word", "character", "ids")
 DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
@@ -27,7 +27,7 @@ VIEW = {v.name: v for v in VIEWS}
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Everything a link carries. `config` is the preset's, or the trained weights' own, with the visitor's changes."""
+    """Everything that a link holds. `config` is that of the preset, or of the trained weights, with the visitor's changes."""
 
     weights: str = UNTRAINED  # or a name in the catalogue
     preset: str = DEFAULT_PRESET  # where the weights are untrained
@@ -37,10 +37,10 @@ class Setup:
     tokenizer: Tokens = "word"
     seed: int = 0
     device: str = "auto"
-    stage: str = ""  # "" is the first stop of the tour
+    stage: str = ""  # "" is the first stage
     item: int = 0
     attn_head: int = 0
-    views: tuple[tuple[str, Any], ...] = ()  # what pages have selected, where it is not the default
+    views: tuple[tuple[str, Any], ...] = ()  # the selections of the pages that are not the default
     chosen: tuple[tuple[str, int | None], ...] = ()  # SIZES that were rounded, as chosen
 
     @property
@@ -50,16 +50,16 @@ class Setup:
 
     @property
     def base(self) -> TransformerConfig:
-        """The config that changes start from: the preset's or the weights' own."""
+        """The config that changes start from: that of the preset or of the trained weights."""
         return PRESETS[self.preset].config if self.card is None else self.card.config
 
     @property
     def default_texts(self) -> tuple[str, str]:
-        """The source and target that a newcomer to these weights reads."""
+        """The source and target that these weights open with."""
         return (DEFAULT_SOURCE, DEFAULT_TARGET) if self.card is None else _example(self.card)
 
     def view(self, name: str) -> Any:
-        """What a page has selected under a name in `VIEWS`."""
+        """The selection that a page keeps under a name in `VIEWS`."""
         return dict(self.views).get(name, VIEW[name].default)
 
 
@@ -69,7 +69,7 @@ def _example(card: Card) -> tuple[str, str]:
 
 
 def opening() -> Setup:
-    """What an empty link opens."""
+    """The setup that an empty link opens."""
     return with_weights(Setup(), OPENING) if OPENING in catalogue() else Setup()
 
 
@@ -77,7 +77,7 @@ def changes(setup: Setup) -> dict[str, Any]:
     """The fewest config fields that, set on the base config, give this one."""
     base = setup.base
     found = {c.field: c.value(setup.config) for c in CONTROLS if getattr(setup.config, c.field) != getattr(base, c.field)}
-    for name in list(found):  # one that follows from the rest need not be said
+    for name in list(found):  # leave out one that follows from the others
         rest = {f: v for f, v in found.items() if f != name}
         if _resolved(config_or_none(base, rest)) == _resolved(setup.config):
             found = rest
@@ -110,7 +110,7 @@ def with_weights(setup: Setup, name: str) -> Setup:
 
 
 def _with_base(setup: Setup, weights: str, preset: str, config: TransformerConfig) -> Setup:
-    """Typed text stays; sentences that nobody typed give way to some that the new weights know."""
+    """Text that the visitor typed stays; example sentences are replaced by examples that the new weights know."""
     offered = {(DEFAULT_SOURCE, DEFAULT_TARGET), *(tuple(e) for card in catalogue().values() for e in card.examples)}
     untouched = (setup.source, setup.target) in offered
     stage = _kept_stage(setup.stage, config)
@@ -130,21 +130,21 @@ def with_view(setup: Setup, **values: Any) -> Setup:
 
 
 def editable(setup: Setup, name: str) -> bool:
-    """Whether a config field may be changed: with trained weights only what no parameter depends on."""
+    """Whether a config field may be changed: with trained weights, only a field that no parameter depends on."""
     learned_table = name == "max_len" and setup.base.position == "learned"
     return setup.card is None or (name in WEIGHTLESS and not learned_table)
 
 
 def offered(setup: Setup, control: Control) -> list[Any]:
-    """The values of a control that the weights allow: a learned table only where one was learned."""
+    """The values of a control that the weights allow: learned positions only if they contain a learned table."""
     lacks_table = control.field == "position" and setup.card is not None and setup.base.position != "learned"
     return [o for o in control.offered(setup.config) if not (lacks_table and o == "learned")]
 
 
 def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
-    """Change one config field; fields that no longer fit follow it, each with a sentence that says so.
+    """Change one config field; fields that no longer fit are adapted, each with a sentence that says so.
 
-    d_model and qk_dim are rounded from what was chosen last, so that n_heads there and back ends where it began.
+    d_model and qk_dim are rounded from the last chosen value, so changing n_heads and changing it back restores them.
     """
     values: dict[str, Any] = {f: getattr(setup.config, f) for f in TransformerConfig.__dataclass_fields__} | {name: value}
     chosen = {f: getattr(setup.config, f) for f in SIZES} | dict(setup.chosen) | ({name: value} if name in SIZES else {})
@@ -160,13 +160,13 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     if values["d_model"] % heads:
         follow("d_model", _multiple(values["d_model"], heads), f"it splits into {heads} equal heads")
     elif name != "d_model" and values["d_model"] != setup.config.d_model:
-        follow("d_model", values["d_model"], "that was chosen last, and it splits into equal heads again")
+        follow("d_model", values["d_model"], "you chose it last, and it splits into equal heads again")
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
         follow("qk_dim", _multiple(values["qk_dim"], heads), f"it splits into {heads} equal heads")
     if values["position"] == "rope" and (values["qk_dim"] or values["d_model"]) // heads % 2:
         width = (values["qk_dim"] or values["d_model"]) // heads
-        follow("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, "RoPE turns pairs of features")
+        follow("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, "RoPE rotates pairs of features")
     if values["norm"] == "none":
         values["final_norm"] = None
     if values["architecture"] != "encoder-only":
@@ -176,7 +176,7 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     if not values["head"]:
         values["tie_output"] = False
     if values["architecture"] != setup.config.architecture:
-        values["causal"] = None  # what the architecture usually has
+        values["causal"] = None  # the default of the architecture
     padded = (values["architecture"] != "decoder-only" and values["mask_source_padding"]) or (
         values["architecture"] != "encoder-only" and values["mask_target_padding"]
     )
@@ -184,7 +184,7 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
         follow("mask_padded_queries", False, "no padding is masked")
     bound = [f for f, v in values.items() if v != getattr(setup.config, f) and not editable(setup, f)]
     if bound:
-        return setup, [f"{name} stays as it is: {value} would need another {', '.join(bound)}, which the trained weights fix."]
+        return setup, [f"{name} stays as it is: {value} would change {', '.join(bound)}, which the trained weights fix."]
     config = TransformerConfig(**values)
     rounded = tuple((f, v) for f, v in chosen.items() if v != values[f])
     head = min(setup.attn_head, config.n_heads - 1)
