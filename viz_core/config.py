@@ -230,6 +230,6 @@ def _check_combinations(c: TransformerConfig) -> None:
     sides = [c.mask_source_padding] * c.has_encoder + [c.mask_target_padding] * c.has_decoder
     if c.mask_padded_queries and not any(sides):
         raise _bad(
-            "mask_padded_queries", True, "needs a padding mask",
+            "mask_padded_queries", True, "has no padding mask to use",
             "turn on mask_source_padding or mask_target_padding of a side that the architecture has",
         )

@@ -1,4 +1,4 @@
-"""The proof line: small where the run is what torch computes, large as soon as either side is changed, and harmless."""
+"""the parity line: small where the run is what torch computes, large as soon as either side is changed, and harmless."""
 
 import copy
 import gc
@@ -59,8 +59,8 @@ INEXPRESSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "post without residual": ({"residual": False}, "residual"),
     "pre without residual": ({"norm": "pre", "residual": False}, "residual"),
     "no layer": ({"n_encoder_layers": 0, "n_decoder_layers": 0}, "at least one"),
-    "a weak fill": ({"mask_fill": 0.5}, "the fill 0.5 leaves some"),
-    "NaN": ({"mask_padded_queries": True, "empty_row": "as filled"}, "may see nothing"),
+    "a weak fill": ({"mask_fill": 0.5}, "the fill 0.5 leaves them some"),
+    "NaN": ({"mask_padded_queries": True, "empty_row": "as filled"}, "may attend to no key"),
 }
 
 
@@ -153,21 +153,21 @@ def test_any_model_that_torchs_layers_can_express_agrees(
 ) -> None:
     proof = proof_of(config, text, double=True)
     assert proof.difference <= DOUBLE * max(1.0, proof.size) and proof.agrees
-    assert not proof.why_not or "may see nothing" in proof.why_not
+    assert not proof.why_not or "may attend to no key" in proof.why_not
 
 
 def test_reasons_are_joined() -> None:
     proof = proof_of(small(architecture="encoder-only", norm="none", residual=False, position="rope"))
     assert proof.why_not == (
-        "torch's layers cannot turn queries and keys, as RoPE does; they always have residual connections, "
-        "which are switched off here; they always have LayerNorms, and here are none."
+        "torch's layers cannot rotate queries and keys, as RoPE does; they always have residual connections, "
+        "which are switched off here; they always have LayerNorms, and this model has none."
     )
 
 
 def test_a_sentence_of_padding_alone_has_nothing_to_compare() -> None:
     proof = proof_of(small(architecture="encoder-only"), ([[0, 0]], []))
     assert (proof.numbers, proof.difference, proof.where) == (0, 0.0, "")
-    assert "may see nothing" in proof.why_not
+    assert "may attend to no key" in proof.why_not
 
 
 def test_a_source_of_padding_alone_leaves_the_rest_comparable() -> None:

@@ -1,4 +1,4 @@
-"""The proof line on a page: one line of true numbers, a closer look, and no surprise for big models."""
+"""the parity line on a page: one line of true numbers, a closer look, and no surprise for big models."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ TEXT = {"source": "the cat sat\nno", "target": "a b\nc"}
 
 
 def said(at: AppTest) -> str:
-    (found,) = [c.value for c in at.caption if "the largest difference to" in c.value]
+    (found,) = [c.value for c in at.caption if "the largest difference from" in c.value]
     return found
 
 
@@ -38,7 +38,7 @@ def expected(params: dict[str, str]) -> Parity:
 def test_the_line_says_what_the_proof_found(open_at: Open, preset: str) -> None:
     params = tiny(preset, **TEXT, device="cpu")
     proof, at = expected(params), sound(open_at("step_by_step", **params))
-    assert said(at).startswith("Checked on this machine: the largest difference to torch.nn.TransformerEncoder")
+    assert said(at).startswith("Checked on this machine: the largest difference from torch.nn.TransformerEncoder")
     assert f" {proof.difference:.1e}, over {len(proof.checks)} stages ({proof.numbers:,} numbers)." in said(at)
     assert ("and TransformerDecoder" in said(at)) == (preset != "003")
 
@@ -46,7 +46,7 @@ def test_the_line_says_what_the_proof_found(open_at: Open, preset: str) -> None:
 def test_where_torchs_layers_cannot_the_line_says_why(open_at: Open) -> None:
     at = sound(open_at("step_by_step", **tiny(position="rope", **TEXT)))
     assert f"difference to {FUSED} with the same weights is " in said(at)
-    assert said(at).endswith("torch's layers cannot turn queries and keys, as RoPE does.")
+    assert said(at).endswith("torch's layers cannot rotate queries and keys, as RoPE does.")
 
 
 def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
@@ -103,7 +103,7 @@ def test_a_run_that_is_not_torchs_is_a_warning(open_at: Open, monkeypatch: pytes
 def test_padding_alone_is_not_called_checked(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny("003", tokenizer="ids", source="0 0"))
     assert not at.exception
-    assert any("nothing to check against torch" in c.value for c in at.caption)
+    assert any("nothing to compare with torch" in c.value for c in at.caption)
 
 
 def test_without_a_run_there_is_no_line(open_at: Open) -> None:
@@ -122,7 +122,7 @@ def made(difference: float, why_not: str = "", both_nan: int = 0) -> Parity:
 
 def test_the_sentence() -> None:
     assert line.sentence(made(4.84e-7)) == (
-        "Checked on this machine: the largest difference to torch.nn.TransformerEncoder with the same weights is 4.8e-07, "
+        "Checked on this machine: the largest difference from torch.nn.TransformerEncoder with the same weights is 4.8e-07, "
         "over 2 stages (15 numbers)."
     )
     assert " is 0, over" in line.sentence(made(0.0))
@@ -133,7 +133,7 @@ def test_the_sentence() -> None:
 
 
 def test_what_it_means_claims_no_more_than_was_found() -> None:
-    assert "rounding" in line.meaning(made(1e-7)) and "usual implementation" in line.meaning(made(1e-7))
+    assert "rounding" in line.meaning(made(1e-7)) and "numbers on these pages agree" in line.meaning(made(1e-7))
     assert "rounding" not in line.meaning(made(0.0))
     assert "So " not in line.meaning(made(0.5)) and "rounding" not in line.meaning(made(0.5))
     assert "each step" in line.meaning(made(1e-7, "torch's layers cannot."))

@@ -332,7 +332,7 @@ def test_heads_pull_the_widths_along() -> None:
 def test_rope_needs_pairs() -> None:
     setup, notes = with_field(with_field(start("003"), "d_model", 20)[0], "position", "rope")
     assert setup.config.d_k == 6
-    assert notes == ["qk_dim is now 24: RoPE turns pairs of features."]
+    assert notes == ["qk_dim is now 24: RoPE rotates pairs of features."]
 
 
 def test_a_stage_that_is_gone_is_forgotten() -> None:
@@ -396,7 +396,7 @@ def test_one_stack_reads_its_own_box(architecture: str, kept: tuple[list[str], l
 def test_ids_may_be_typed() -> None:
     assert ids("source", ["1 2,3", " 4 "]) == [[1, 2, 3], [4]]
     for wrong in ("cat", "-1", "1.5", "٣", "1" * 10):
-        with pytest.raises(ValueError, match="source sentence 2 holds a word that is no id; type whole numbers"):
+        with pytest.raises(ValueError, match="source sentence 2 contains a word that is not an id; type whole numbers"):
             ids("source", ["1", f"2 {wrong}"])
 
 

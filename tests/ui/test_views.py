@@ -69,7 +69,7 @@ def test_a_fault_names_every_choice_that_a_person_has_and_nothing_else(view: Vie
     elif view.name == "cells":
         assert said.startswith("does not name a matrix of this app")
     elif len(choices) > 12:
-        assert said == "is none of the choices that the page offers"
+        assert said == "is not one of the choices that the page offers"
     else:
         assert said == f"is not one of {', '.join(choices)}"
 

@@ -171,7 +171,7 @@ def _share(p: Softmax, cell: Arithmetic, value: str) -> str:
 
 def _mean(p: Mean, cell: Arithmetic, value: str) -> str:
     if cell.stage.leaf == "loss":
-        left = f"; padding is left out ({count(p.skipped, 'position')})" if p.skipped else ""
+        left = f"; {count(p.skipped, 'padded position')} left out" if p.skipped else ""
         return f"The mean negative log-likelihood of {count(p.count, 'right answer')} is {value}{left}."
     what = "features" if cell.stage.leaf == "mean" else "squared distances from the mean"
     return f"the mean of its {p.count:,} {what} is {value}."

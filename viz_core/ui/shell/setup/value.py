@@ -160,7 +160,7 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     if values["d_model"] % heads:
         follow("d_model", _multiple(values["d_model"], heads), f"it splits into {heads} equal heads")
     elif name != "d_model" and values["d_model"] != setup.config.d_model:
-        follow("d_model", values["d_model"], "you chose it last, and it splits into equal heads again")
+        follow("d_model", values["d_model"], "this was chosen last, and it splits into equal heads again")
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
         follow("qk_dim", _multiple(values["qk_dim"], heads), f"it splits into {heads} equal heads")
