@@ -145,7 +145,7 @@ def faults() -> None:
 def concepts() -> None:
     """The section of every concept and example."""
     st.subheader("Where to see the concepts of each text", anchor=False)
-    st.markdown(f"**{len(list(places()))} rows**, here and above, have a link. It opens, in this tab, the state that the row describes; Back "
+    st.markdown(f"**{len(list(places()))} rows**, here and above, have a link. It opens what the row describes in this tab; Back "
                 "returns here.")
     st.html(page_html(concepts_html(_unfolded())))
 
