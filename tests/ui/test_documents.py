@@ -129,7 +129,7 @@ def test_a_button_loads_its_preset_and_stays(page: AppTest, name: str) -> None:
     sound(button.click().run())
     setup = page.session_state["lab_setup"]
     assert (setup.preset, setup.config, setup.source) == (name, PRESETS[name].config, "my own words")
-    assert loaded(page) == f"Loaded now: **{PRESETS[name].title}**, as its document has it."
+    assert loaded(page) == f"Loaded now: **{PRESETS[name].title}**, as in its document."
     assert page.button(key=f"documents_load_{name}").disabled
     assert [b.label for b in page.button if "is loaded" in b.label] == [f"{PRESETS[name].title} is loaded"]
     assert re.search(rf"\({name}\)<br><span[^>]*>(?:(?!</th>).)*<br><b>loaded now", bodies(page)[0])

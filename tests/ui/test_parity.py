@@ -45,7 +45,7 @@ def test_the_line_says_what_the_proof_found(open_at: Open, preset: str) -> None:
 
 def test_where_torchs_layers_cannot_the_line_says_why(open_at: Open) -> None:
     at = sound(open_at("step_by_step", **tiny(position="rope", **TEXT)))
-    assert f"difference to {FUSED} with the same weights is " in said(at)
+    assert f"difference from {FUSED} with the same weights is " in said(at)
     assert said(at).endswith("torch's layers cannot rotate queries and keys, as RoPE does.")
 
 
