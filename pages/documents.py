@@ -1,10 +1,10 @@
-"""The five documents side by side, what in them does not hold, and where each of their concepts shows."""
+"""The five documents side by side, the errors in them, and links to where the app shows each of their concepts."""
 
 from viz_core.ui.shell import open_page
 
 open_page(
     "Five documents, one model: where do they agree?",
-    "Five texts explain the Transformer, each with code of its own. Here each is a preset of one model.",
+    "Five texts explain the Transformer, each with its own code. In this app each is a preset of one model.",
 )
 
 from viz_core.ui.pages import documents

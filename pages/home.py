@@ -1,13 +1,13 @@
-"""What this is, the model drawn with live shapes, the tokens, the predictions, and the doors."""
+"""What the app is, the tokens, the architecture with the shapes of this run, the predictions, and links to the other pages."""
 
 from viz_core.ui.shell import open_page
 from viz_core.ui.shell.warm import home_imported
 
 lab = open_page(
     "Watch a Transformer read your sentence",
-    "Type a sentence at the left and a real Transformer computes on it, here and now: at first a small translator that was "
-    "trained for this app. Every tensor on its way from word to prediction can be opened, named and checked. "
-    "Five documents describe this model in five ways: each is a choice under Model, and every switch is yours to flip.",
+    "Type a sentence on the left; a real Transformer runs on it immediately. At first this is a small translator that was "
+    "trained for this app. You can open and check every tensor on its way from word to prediction. Under Model you can also "
+    "choose the untrained models of five documents, in which you can change every setting.",
     imported=home_imported,
 )
 
@@ -17,5 +17,5 @@ if lab.capture is not None:
     item = home.tokens(lab, lab.capture)
     home.drawing(lab.capture)
     home.next_word(lab, lab.capture, item)
-home.doors()
+home.page_links()
 home.origin(lab)

@@ -1,13 +1,13 @@
-"""The run as a walk: every tensor from token id to loss, one at a time."""
+"""One run stage by stage: every tensor from token id to loss, one at a time."""
 
 from viz_core.ui.shell import open_page
 
 lab = open_page("How does one token become a prediction?")
 
-from viz_core.ui.pages.steps.parity import proof_line
+from viz_core.ui.pages.steps.parity import parity_line
 from viz_core.ui.pages.steps.walk import modes, step_by_step
 
 if lab.capture is not None:
     modes(lab)
     step_by_step()
-    proof_line(lab)
+    parity_line(lab)

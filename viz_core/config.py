@@ -1,6 +1,6 @@
-"""The switches of the one Transformer: a frozen, validated `TransformerConfig`.
+"""The settings of the Transformer: a frozen, validated `TransformerConfig`.
 
-Axis letters used all over the project: B sentences, T query tokens, S key tokens,
+Axis letters used in the whole project: B sentences, T query tokens, S key tokens,
 D = d_model, H heads, K = query/key width of a head, V = value width of a head,
 F = d_ff, W words in the vocabulary.
 """
@@ -36,9 +36,9 @@ OPTIONAL_SWITCHES = ("final_norm", "causal")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformerConfig:
-    """Every switch of the model. Unset derived values stay None and resolve in properties, so `replace` is safe.
+    """All settings of the model. Unset derived values stay None and are resolved by properties, so `replace` is safe.
 
-    A size of a side that the architecture lacks (decoder layers of an encoder) is kept and has no effect.
+    A size of a missing side (decoder layers of an encoder-only model) is kept and has no effect.
     `ValueError` names the field, the value and the remedy.
     """
 
@@ -64,12 +64,12 @@ class TransformerConfig:
     scale_embedding: bool = True  # × √d_model
     # Attention and masks
     scale_scores: bool = True  # ÷ √d_k
-    causal: bool | None = None  # None: exactly where there is a decoder
+    causal: bool | None = None  # None: causal if there is a decoder
     mask_source_padding: bool = True
     mask_target_padding: bool = True
     mask_padded_queries: bool = False
     mask_fill: float | Literal["-inf"] = "-inf"
-    empty_row: EmptyRow = "zero"  # weights of a query that may see nothing
+    empty_row: EmptyRow = "zero"  # weights of a query that may attend to no key
     # Vocabularies
     source_vocab_size: int = 1000
     target_vocab_size: int = 1000
@@ -83,8 +83,8 @@ class TransformerConfig:
     attention_bias: bool = True
     ffn_bias: bool = True
     head_bias: bool = True
-    dropout: float = 0.1  # acts in training only, never while tracing
-    dropout_sites: tuple[DropoutSite, ...] = ("embedding", "ffn", "sublayer")  # a site named twice acts twice
+    dropout: float = 0.1  # used in training only, never while tracing
+    dropout_sites: tuple[DropoutSite, ...] = ("embedding", "ffn", "sublayer")  # a site that is named twice is applied twice
     init: Init = "xavier_uniform"
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class TransformerConfig:
 
     @property
     def has_head(self) -> bool:
-        """A decoder always ends in logits; an encoder when `head` says so."""
+        """A decoder always ends in logits, an encoder only if `head` is set."""
         return self.has_decoder or self.head
 
     @property
@@ -119,7 +119,7 @@ class TransformerConfig:
 
     @property
     def has_position_table(self) -> bool:
-        """Sinusoidal and learned positions are rows of a table; past its last row there is none."""
+        """Sinusoidal and learned positions are rows of a table of max_len rows."""
         return self.position in ("sinusoidal", "learned")
 
     @property
@@ -144,7 +144,7 @@ class TransformerConfig:
 
     @property
     def fill(self) -> float:
-        """The number written where attention is forbidden."""
+        """The number that replaces a masked score."""
         return -math.inf if self.mask_fill == "-inf" else float(self.mask_fill)
 
     @property
@@ -187,15 +187,15 @@ def _check_types(c: TransformerConfig) -> None:
     if not _is_int(c.n_segments) or c.n_segments < 0:
         raise _bad("n_segments", c.n_segments, "is not a number of segments", "use 0 for none, 2 for BERT")
     if not _is_number(c.norm_eps) or not 0 <= c.norm_eps < math.inf:
-        raise _bad("norm_eps", c.norm_eps, "cannot stand under the root", "use a small number such as 1e-5")
+        raise _bad("norm_eps", c.norm_eps, "is not a valid epsilon", "use a small number such as 1e-5")
     if not _is_number(c.position_base) or not 1 < c.position_base < math.inf:
-        raise _bad("position_base", c.position_base, "makes no falling frequencies", "use a number above 1 such as 10000")
+        raise _bad("position_base", c.position_base, "does not give falling frequencies", "use a number above 1 such as 10000")
     if not _is_number(c.dropout) or not 0 <= c.dropout < 1:
-        raise _bad("dropout", c.dropout, "is not a share to drop", "use a number from 0 up to, not including, 1")
+        raise _bad("dropout", c.dropout, "is not a dropout rate", "use a number from 0 up to, not including, 1")
     if not isinstance(c.dropout_sites, tuple) or any(s not in get_args(DropoutSite) for s in c.dropout_sites):
-        raise _bad("dropout_sites", c.dropout_sites, "names no place", f"use a tuple out of {get_args(DropoutSite)}")
+        raise _bad("dropout_sites", c.dropout_sites, "has an unknown site", f"use a tuple of sites from {get_args(DropoutSite)}")
     if c.mask_fill != "-inf" and not (_is_number(c.mask_fill) and -3.0e38 < c.mask_fill < 3.0e38):
-        raise _bad("mask_fill", c.mask_fill, "is not a fill", "use '-inf' or a finite number such as -1e9")
+        raise _bad("mask_fill", c.mask_fill, "is not a fill value", "use '-inf' or a finite number such as -1e9")
 
 
 def _check_sizes(c: TransformerConfig) -> None:
@@ -213,14 +213,14 @@ def _check_sizes(c: TransformerConfig) -> None:
 
 
 def _check_combinations(c: TransformerConfig) -> None:
-    """Switches that mean nothing together."""
+    """Settings that contradict each other."""
     if c.position == "rope" and c.d_k % 2:
         raise _bad(
-            "position", c.position, f"turns pairs of features, and a head's query is {c.d_k} wide",
+            "position", c.position, f"rotates pairs of features, and a head's query is {c.d_k} wide",
             f"use an even head width, such as qk_dim={c.n_heads * (c.d_k + 1)}",
         )
     if c.norm == "none" and c.final_norm:
-        raise _bad("final_norm", True, "has no meaning with norm='none'", "use norm='pre', or final_norm=False")
+        raise _bad("final_norm", True, "has no effect with norm='none'", "use norm='pre', or final_norm=False")
     if not c.has_encoder and c.n_segments:
         raise _bad("n_segments", c.n_segments, "belongs to an encoder", "use 0 with architecture='decoder-only'")
     if c.has_decoder and not c.head:
@@ -230,6 +230,6 @@ def _check_combinations(c: TransformerConfig) -> None:
     sides = [c.mask_source_padding] * c.has_encoder + [c.mask_target_padding] * c.has_decoder
     if c.mask_padded_queries and not any(sides):
         raise _bad(
-            "mask_padded_queries", True, "has no padding mask to take the padded queries from",
+            "mask_padded_queries", True, "has no padding mask to use",
             "turn on mask_source_padding or mask_target_padding of a side that the architecture has",
         )

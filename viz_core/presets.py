@@ -1,7 +1,7 @@
-"""One preset per document: the switches that reproduce its model, and what each is based on.
+"""One preset per document: the settings that reproduce its model, and the reason for each.
 
 Every row of the comparison is *stated* (the text or its code says so), *repaired* (the code as printed cannot run or
-contradicts the text) or *assumed* (the text names the part without showing it), with one line why.
+contradicts the text) or *assumed* (the text names the part without showing it), with one line that explains it.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the comparison: what holds, on what ground, and why."""
+    """One row of the comparison: the value, its status, and the reason."""
 
     topic: str
     value: str
@@ -46,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One of the five texts: its number, what it is called here, its own heading ("" for none) in English, its source."""
+    """One of the five texts: its number, its name here, its own heading ("" for none), that heading in English, its source."""
 
     number: str
     called: str
@@ -55,7 +55,7 @@ class Document:
     source: str = ""
 
     def __str__(self) -> str:
-        """ "Transformer_code (002)": how a sentence names it."""
+        """ "Transformer_code (002)": its name in a sentence."""
         return f"{self.called} ({self.number})"
 
 
@@ -83,12 +83,12 @@ class Preset:
 
     @property
     def name(self) -> str:
-        """What links and code call it: the document's number."""
+        """Its name in links and code: the document's number."""
         return self.document.number
 
     @property
     def title(self) -> str:
-        """What it is called on screen."""
+        """Its name on screen."""
         return str(self.document)
 
 
@@ -108,7 +108,7 @@ def _preset(number: str, summary: str, config: TransformerConfig, **rows: tuple[
 
 _000 = _preset(
     "000",
-    "Post-LN, encoder and decoder, queries and keys narrower than d_model on request.",
+    "Post-LN with encoder and decoder; queries and keys can be narrower than d_model.",
     TransformerConfig(
         d_model=32, n_heads=4, qk_dim=32, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, max_len=20,
         source_vocab_size=1000, target_vocab_size=1000, scale_embedding=False, mask_target_padding=False,
@@ -119,10 +119,10 @@ _000 = _preset(
     scale=("no", "stated", "word_embedding(x) goes straight to the position encoding."),
     position=("sinusoidal, added", "stated", "PositionalEncoding is printed in full."),
     source_mask=("keys, (N, 1, 1, S)", "stated", "make_src_mask: (src != 0).unsqueeze(1).unsqueeze(2)."),
-    target_mask=("causal only; target padding is seen", "stated", "make_tgt_mask is torch.tril alone."),
+    target_mask=("causal only; target padding is not masked", "stated", "make_tgt_mask is torch.tril alone."),
     means=("1 = may attend", "stated", "masked_fill(mask == 0, …)."),
-    fill=("−1e20", "stated", "masked_fill(mask == 0, float(\"-1e20\")); finite, so a row with nothing to see comes out uniform."),
-    pad=("0; row not zero", "stated", "src != 0, and nn.Embedding without padding_idx; the target's id plays no part there and is taken to be 0 too."),
+    fill=("−1e20", "stated", "masked_fill(mask == 0, float(\"-1e20\")); finite, so a fully masked row gets uniform weights."),
+    pad=("0; row not zero", "stated", "src != 0, and nn.Embedding without padding_idx; the target's pad id is not used there and is assumed to be 0 too."),
     eps=("1e-5", "stated", "nn.LayerNorm's default."),
     dropout=("embedding, inside FFN, sub-layer; 0.1", "stated", "Each nn.Dropout is printed; none on the weights."),
     init=("torch's defaults, each layer drawn separately", "stated", "Plain nn.Linear and nn.Embedding."),
@@ -143,26 +143,26 @@ _001 = _preset(
         target_vocab_size=10000, norm="pre", final_norm=True, mask_target_padding=True, init="xavier_uniform",
         dropout_sites=("sublayer",),
     ),
-    architecture=("encoder-decoder", "stated", "EncoderDecoder joins both, with a generator apart."),
+    architecture=("encoder-decoder", "stated", "EncoderDecoder joins both; the generator is separate."),
     norm=("pre, final norm in encoder and decoder", "stated", "z = self.norm_self_attn(x) before the sub-layer, likewise the others; self.norm after the last layer."),
     scale=("yes", "stated", "self.linear(x) * math.sqrt(self.d_model) + pe."),
     position=("sinusoidal, added", "stated", "get_positional_encoding is printed; EmbeddingsWithPositionalEncoding adds it without dropout."),
-    source_mask=("keys", "assumed", "The caller passes the mask; hiding PAD positions is what the text says it is for."),
-    target_mask=("causal and padded keys", "assumed", "The caller passes the mask; the text says that it usually holds the causal one, and nothing of padding."),
+    source_mask=("keys", "assumed", "The caller passes the mask; the text says that it hides PAD positions."),
+    target_mask=("causal and padded keys", "assumed", "The caller passes the mask; the text says that it is usually causal and does not mention padding."),
     means=("True = may attend", "assumed", "The attention class is named, not shown."),
     fill=("−inf", "assumed", "The attention class is named, not shown."),
     pad=("0; row not zero", "assumed", "No pad id is given, so 0 is assumed; that nn.Embedding has no padding_idx is stated."),
     eps=("1e-5", "stated", "nn.LayerNorm's default."),
-    dropout=("sub-layer; 0.1", "stated", "x + self.dropout(self_attn); 0.1 is from a usage example, and the rest is in classes that are not shown."),
+    dropout=("sub-layer; 0.1", "stated", "x + self.dropout(self_attn); 0.1 comes from a usage example; other dropout is in classes that are not shown."),
     init=("Xavier uniform on every matrix, embeddings too", "stated", "for p in self.parameters(): if p.dim() > 1: nn.init.xavier_uniform_(p)."),
     biases=("all linear layers", "assumed", "The linear layers are in classes that are not shown."),
     vocabularies=("two, 10,000 words each", "stated", "n_vocab = 10000 in the example of one embedding; that both sides have as many is assumed."),
     layout=("sequence-first in the text: (S, B, D), positions (max_len, 1, D)", "repaired",
             "Computed batch-first here; the numbers are the same, the axes are transposed."),
-    returns=("hidden states; a generator makes the logits", "stated", "forward returns self.decode(…); the generator, a linear layer whose softmax is apart here, is the head."),
+    returns=("hidden states; a generator makes the logits", "stated", "forward returns self.decode(…); the generator, a linear layer, is the head here, and its softmax is a separate step."),
     activation=("ReLU", "assumed", "FeedForward is named, not shown; the text says 'such as ReLU' (如 ReLU)."),
     sizes=("512 wide, max_len 5000; 8 heads, d_ff 2048, 2 + 2 layers", "assumed",
-           "512 (an example) and 5000 (a default) are stated; heads and d_ff follow the paper; the text's 6 layers are an example, 2 keep the walk short."),
+           "512 (an example) and 5000 (a default) are stated; heads and d_ff follow the paper; the text's 6 layers are an example, and 2 layers keep the walk short."),
 )
 
 _002 = _preset(
@@ -177,26 +177,26 @@ _002 = _preset(
     scale=("no", "stated", "tok_emb+pos_emb, unscaled."),
     position=("sinusoidal, added", "repaired", "torch.zeros(maxlen,d_model,device) passes the device as a size; the formula is the usual one."),
     source_mask=("keys and queries, (B, 1, T, S)", "stated", "make_pad_mask: mask=q&k; the attention class as printed takes no mask, the layers pass one."),
-    target_mask=("causal ∧ padded keys ∧ padded queries", "repaired", "The prose says upper triangle, the code keeps the lower one; attention's own tril gives way to the mask passed in."),
-    means=("True = may attend", "stated", "q.ne(pad_idx_q) and torch.tril are True where it may; filled where mask==0."),
-    fill=("−inf; rows with nothing to see open as zeros", "repaired",
-          "As filled they are NaN in layer 0 and spread to every token in layer 1: set empty_row to 'as filled' to see it."),
+    target_mask=("causal ∧ padded keys ∧ padded queries", "repaired", "The prose says upper triangle, the code keeps the lower one; the mask that is passed in replaces attention's own tril."),
+    means=("True = may attend", "stated", "q.ne(pad_idx_q) and torch.tril are True where attention is allowed; scores are filled where mask==0."),
+    fill=("−inf; fully masked rows start as zeros", "repaired",
+          "As filled, they are NaN in layer 0 and spread to every token of the sentence in layer 1: set 'Fully masked rows' to 'as filled' to see it."),
     pad=("1 on both sides; row zero", "stated", "padding_idx=1; source and target pad ids are separate arguments (1 each is assumed)."),
     eps=("1e-10, biased variance", "stated", "LayerNorm is written by hand."),
     dropout=("embedding, inside FFN, sub-layer; 0.1", "repaired", "self.drop2(x) is computed and dropped, and cross-attention's dropout2 falls on the residual; 0.1 is the feed-forward's default."),
     init=("torch's defaults, each layer drawn separately", "stated", "Plain nn.Linear and nn.Embedding."),
     biases=("all linear layers", "stated", "nn.Linear without bias=False."),
-    vocabularies=("two, 1000 words each", "assumed", "Two are stated; enc_voc_size and dec_voc_size have no value, and reach TransformerEmbedding in the wrong place."),
+    vocabularies=("two, 1000 words each", "assumed", "Two are stated; enc_voc_size and dec_voc_size have no value, and are passed to TransformerEmbedding in the wrong order."),
     layout=("batch-first", "stated", "batch,time,dimension=q.shape."),
     returns=("logits", "stated", "self.fc ends the decoder."),
-    activation=("ReLU", "repaired", "F.relu, where F is torch.functional, which has none."),
+    activation=("ReLU", "repaired", "F.relu is called, but F is torch.functional, which has no relu."),
     sizes=("512 wide, 8 heads; d_ff 2048, 2 + 2 layers, max_len 100", "assumed",
            "512 and 8 are stated; the rest are arguments without a value (6 layers is an example)."),
 )
 
 _003 = _preset(
     "003",
-    "An encoder with an lm_head that predicts the next word; no mask by default, so it sees the answer.",
+    "An encoder with an lm_head that predicts the next word; without a mask by default, so each position can attend to its answer.",
     TransformerConfig(
         architecture="encoder-only", d_model=64, n_heads=4, n_encoder_layers=2, mask_source_padding=False,
         zero_pad_embedding=True, init="torch", causal=False, dropout_sites=("ffn", "sublayer"),
@@ -206,20 +206,20 @@ _003 = _preset(
     scale=("yes", "stated", "embedding(x) * sqrt(d_model)."),
     position=("sinusoidal, added once", "stated", "x + pe[:, :seq_len, :] before the first layer."),
     source_mask=("none", "stated", "_create_padding_mask returns None."),
-    target_mask=("none by default; a causal one may be passed in", "stated", "Turn on the causal switch to pass it."),
+    target_mask=("none by default; a causal one may be passed in", "stated", "Turn on Causal mask to use it."),
     means=("True = may attend", "assumed", "No mask is shown."),
     fill=("−inf", "assumed", "No mask is shown."),
     pad=("0; row zero", "stated", "padding_idx=pad_idx fixes the row to 0; the example id is 0."),
     eps=("1e-5", "stated", "nn.LayerNorm's default."),
-    dropout=("inside FFN, sub-layer; 0.1", "stated", "dropout and dropout1 are quoted; the rate and the other places are in code that is not shown."),
+    dropout=("inside FFN, sub-layer; 0.1", "stated", "dropout and dropout1 are quoted; the rate and the other sites are in code that is not shown."),
     init=("torch's defaults", "assumed", "The source files are named, not shown."),
     biases=("all linear layers", "assumed", "The formula leaves them out; nn.Linear has them."),
-    vocabularies=("one, 1000 words", "assumed", "One is stated: lm_head leads back to the vocab_size of the embedding, which has no value."),
+    vocabularies=("one, 1000 words", "assumed", "One is stated: lm_head maps back to the vocab_size of the embedding, which has no value."),
     layout=("batch-first", "stated", "[B, seq_len, d_model]."),
     returns=("logits at every position", "stated", "lm_head(hidden_states)."),
     activation=("ReLU", "stated", "F.relu; FFN(x) = W₂ ReLU(W₁ x)."),
     sizes=("d_ff = 4 · d_model; 64 wide, 4 heads, 2 layers, max_len 100", "assumed",
-           "Only d_ff = 4×d_model is stated, as what is usual; the rest is small enough to read."),
+           "Only d_ff = 4×d_model is stated, as the usual choice; the other sizes are chosen small enough to read."),
 )
 
 _004 = _preset(
@@ -229,24 +229,24 @@ _004 = _preset(
         d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, init="torch",
         dropout_sites=("embedding", "embedding", "weights", "ffn", "sublayer"),
     ),
-    architecture=("encoder-decoder", "stated", "Encoder and decoder stacks; the families are described beside it."),
+    architecture=("encoder-decoder", "stated", "Encoder and decoder stacks; the text also describes the other model families."),
     norm=("post, no final norm", "stated", "LayerNorm(x + Sublayer(x)); nn.TransformerEncoder is given no norm."),
     scale=("yes", "stated", "self.src_embedding(src_seq) * math.sqrt(self.d_model)."),
-    position=("sinusoidal, added", "stated", "Learned positions are described and RoPE is named; both are switches here."),
+    position=("sinusoidal, added", "stated", "Learned positions are described and RoPE is named; both can be chosen under Positions."),
     source_mask=("padded keys", "stated", "src_padding_mask, for the encoder and for cross-attention; optional in its signature."),
     target_mask=("causal; padded keys", "repaired",
-                 "unsqueeze(1) on a (T, T) mask raises, or leaks where T equals the head count; here it is (1, 1, T, T). Padding is optional there."),
-    means=("True = blocked in the text", "repaired", "Inverted here: True = may attend, on every page."),
-    fill=("−inf", "stated", "masked_fill(mask == True, float('-inf')); the prose also allows -1e9. A row with nothing to see, NaN there, is zeros here."),
+                 "unsqueeze(1) on a (T, T) mask raises, or leaks where T equals the head count; here it is (1, 1, T, T). The padding mask is optional there."),
+    means=("True = blocked in the text", "repaired", "Inverted here: on every page True = may attend."),
+    fill=("−inf", "stated", "masked_fill(mask == True, float('-inf')); the prose also allows -1e9. A fully masked row is NaN there and zeros here."),
     pad=("0; row not zero", "stated", "pad_token_id = 0 for the target, assumed for the source too; nn.Embedding without padding_idx."),
     eps=("1e-5", "stated", "nn.LayerNorm's default."),
-    dropout=("embedding (twice), weights, inside FFN, sub-layer; 0.1", "stated", "self.pos_encoder drops, then self.dropout again; torch's layers drop weights, hidden units and sub-layers."),
+    dropout=("embedding (twice), weights, inside FFN, sub-layer; 0.1", "stated", "self.pos_encoder applies dropout, then self.dropout again; torch's layers apply it to weights, hidden units and sub-layers."),
     init=("nn.Linear's defaults, each layer drawn separately", "repaired",
           "Clones of one nn.TransformerEncoderLayer start identical, q, k, v as one Xavier matrix with zero biases; here each matrix is drawn."),
     biases=("all linear layers", "stated", "torch's layers have them."),
     vocabularies=("two, 1000 words each", "assumed", "Two are stated; src_vocab_size and tgt_vocab_size are arguments without a value."),
     layout=("batch-first", "stated", "batch_first=True."),
-    returns=("logits; the softmax is apart", "stated", "final_linear ends forward."),
+    returns=("logits; the softmax is separate", "stated", "final_linear ends forward."),
     activation=("ReLU", "stated", "F.relu; GELU is mentioned."),
     sizes=("512 wide, 8 heads, d_ff 2048, 6 + 6 layers; max_len 100", "stated", "The examples and N=6 of the paper; max_seq_len has no value, so 100 is assumed."),
 )

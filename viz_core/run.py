@@ -19,6 +19,7 @@ from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
 
 Sentence = str | Sequence[int]
+MISFIT = "these weights are of another model and do not fit this config; build(config) makes weights that fit."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def build(config: TransformerConfig, seed: int = 0, device: str = "cpu") -> Tran
 
 
 def pick_device(device: str = "auto") -> str:
-    """ "auto" takes a GPU where there is one. `ValueError` for a device that this machine lacks."""
+    """ "auto" takes a GPU if there is one. `ValueError` for a device that this machine lacks."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" or (device == "cuda" and torch.cuda.is_available()):
@@ -53,9 +54,10 @@ def run(
 ) -> Capture:
     """Run the model on sentences (or id lists) and return every stage.
 
-    source, target: B sentences each, as the architecture needs; see `prepare`. weights: a model to use instead of a
-    fresh `build(config, seed)`; one with another config lends its parameters. Or a card of the weights' catalogue,
-    which brings its tokenizers too, and a config that may differ in switches without parameters. keep: record only
+    source, target: B sentences each, as the architecture needs; see `prepare`. seed: of the untrained weights. device: "auto",
+    "cpu" or "cuda". tokenizer: the untrained kind, "word" or "character". weights: a model to use instead of a fresh
+    `build(config, seed)`; if its config differs, its parameters are copied. Or a card of the weights' catalogue, which
+    brings its own tokenizers; config may then differ from the card's in settings that no parameter depends on. keep: record only
     stages whose names match one of these shell patterns. tap: `tap(name, x)` returns what flows on instead of x.
     grads: also keep the gradient of the loss at every recorded stage. Dropout is off. `ValueError` names the field,
     value and remedy.
@@ -67,7 +69,7 @@ def run(
         batch = prepare(config, source, target, tokenizer)
         model = _placed(config, seed, weights, pick_device(device))
     if grads and not _has_answers(config, batch):
-        raise ValueError("grads=True needs a loss, and there is no next token to predict; give a head and two tokens.")
+        raise ValueError("grads=True needs a loss, and there is no next token to predict; give a head and at least two tokens.")
     return trace(model, batch, seed=seed, keep=keep, tap=tap, grads=grads)
 
 
@@ -129,7 +131,7 @@ def prepare(
         ]
         if config.has_encoder and len(rows) != len(batch.ids["source"]):
             raise ValueError(
-                f"target has {len(rows)} sentences and source has {len(batch.ids['source'])}; give one target a source."
+                f"target has {len(rows)} sentences and source has {len(batch.ids['source'])}; give one target for each source."
             )
         _add(batch, "labels", rows, tok, given)
         batch.ids["target"] = pad([[tok.bos_id, *row[:-1]] for row in rows], tok.pad_id)
@@ -142,7 +144,7 @@ def prepare(
 
 def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerConfig) -> Sequence[Sentence]:
     if given is None or isinstance(given, str) or len(given) == 0:
-        raise ValueError(f"{side}={given!r}, but architecture={config.architecture!r} reads a list of sentences there.")
+        raise ValueError(f"{side}={given!r}, but architecture={config.architecture!r} needs a list of sentences there.")
     if len(given) > MAX_SENTENCES:
         raise ValueError(f"{side} has {len(given)} sentences; give at most {MAX_SENTENCES}.")
     return given
@@ -159,7 +161,7 @@ def _ids(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int
             problem = f"{side} sentence {i + 1} is {sentence!r}"
             raise ValueError(f"{problem}, neither text nor a list of ids; give a string or whole numbers.") from None
     if not ids:
-        raise ValueError(f"{side} sentence {i + 1} is {sentence!r}, without a single token; type at least one word.")
+        raise ValueError(f"{side} sentence {i + 1} is {sentence!r}, which has no tokens; type at least one word.")
     if len(ids) > MAX_TOKENS:
         raise ValueError(f"{side} sentence {i + 1} has {len(ids):,} tokens; shorten it to at most {MAX_TOKENS:,}.")
     for x in ids:
@@ -176,7 +178,7 @@ def _add(batch: Batch, side: str, rows: list[list[int]], tok: AnyTokenizer, give
 
 
 def _tokens(sentence: Sentence, ids: list[int], tok: AnyTokenizer) -> list[str]:
-    """The words as typed, then the names of the ids that no one typed."""
+    """The words as typed, then the names of the added ids."""
     typed = tok.read(sentence)[0] if isinstance(sentence, str) else []
     return typed + [tok.decode(x) for x in ids[len(typed) :]]
 
@@ -186,7 +188,7 @@ def _padded(tokens: list[str], length: int) -> list[str]:
 
 
 def switched(model: Transformer, config: TransformerConfig) -> Transformer:
-    """The same parameters, shared, in a model whose config differs in switches without parameters.
+    """The same parameters, shared, in a model whose config differs only in settings that no parameter depends on.
 
     A learned position table that the config no longer uses stays behind. `ValueError` where the parameters do not fit.
     """
@@ -197,7 +199,7 @@ def switched(model: Transformer, config: TransformerConfig) -> Transformer:
     try:
         other.load_state_dict(kept, assign=True)
     except RuntimeError as error:
-        raise ValueError(f"weights of another model do not fit this config; build(config) makes fitting ones. {error}") from None
+        raise ValueError(f"{MISFIT} {error}") from None
     if other.head is not None and config.tie_output:
         other.head.weight = (other.decoder or other.encoder).tok_embedding.weight  # type: ignore[union-attr]
     return other
@@ -209,17 +211,17 @@ def _has_answers(config: TransformerConfig, batch: Batch) -> bool:
 
 
 def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, device: str) -> Transformer:
-    """The model to run, on its device; never the caller's own one moved or changed."""
+    """The model to run, on its device; the caller's own model is never moved or changed."""
     if weights is None:
         return build(config, seed, device)
     if weights.config == config:
         here = next(weights.parameters()).device.type == device and not weights.training
         return weights if here else copy.deepcopy(weights).eval().to(device)
     if weights.config.tie_output != config.tie_output:
-        raise ValueError(f"tie_output={config.tie_output} does not fit weights made with the opposite; use theirs.")
+        raise ValueError(f"tie_output={config.tie_output} does not fit these weights; use tie_output={weights.config.tie_output}.")
     model = build(config, seed)
     try:
         model.load_state_dict(weights.state_dict())
     except RuntimeError as error:
-        raise ValueError(f"weights of another model do not fit this config; build(config) makes fitting ones. {error}") from None
+        raise ValueError(f"{MISFIT} {error}") from None
     return model.to(device)

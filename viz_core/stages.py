@@ -1,6 +1,6 @@
 """THE stage table: every intermediate of the model, declared once.
 
-A stage is a named tensor on the way from token id to loss. Its name is module path + leaf, so
+A stage is a named tensor on the way from token id to loss. Its name is module path + short name ("leaf"), so
 `model.get_submodule(prefix)` finds the parameters that made it; ids and masks stand outside the module tree.
 Formulas are LaTeX in index notation: the indices are the axis letters in lower case (b sentence, t query token,
 s key token, d feature, h head, k query/key feature, v value feature, f hidden feature, w word).
@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from viz_core.config import TransformerConfig
+from viz_core.presets import DOCUMENTS
 
 Side = Literal["source", "target"]
 Kind = Literal["signed", "probability", "mask", "ids"]
@@ -48,10 +49,10 @@ SUBLAYERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """One intermediate: what it is, how it is computed, and what others call it.
+    """One intermediate: what it is, how it is computed, and its names in the documents and other libraries.
 
     `inputs` are the full names of the stages it is computed from (parameters come with the module at `prefix`),
-    `sides` says whose tokens stand on its token axes, `mask` names the mask that applies to its cells,
+    `sides` names the side (source or target) of each token axis, `mask` names the mask that applies to its cells,
     `owner` is the model source that computes it ("file" or "file.Class"), `shape` is filled in by `plan`.
     """
 
@@ -109,7 +110,7 @@ class Stage:
         return math.prod(self.shape) * BYTES[self.dtype]
 
 
-@lru_cache(maxsize=32)  # a class walks through many depths at once; the table of a deep model takes longer than its page
+@lru_cache(maxsize=32)  # a class uses many depths at once, and the table of a deep model takes longer than its page
 def stages(config: TransformerConfig) -> tuple[Stage, ...]:
     """All stages that `run` records for this config, in execution order."""
     return tuple(_walk(config))
@@ -150,7 +151,7 @@ def tour(config: TransformerConfig) -> tuple[str, ...]:
     return tuple(s for s in stops if s in names)
 
 
-# ---------------------------------------------------------------- the leaves
+# ---------------------------------------------------------------- the rows
 
 
 def always(config: TransformerConfig) -> bool:
@@ -159,7 +160,10 @@ def always(config: TransformerConfig) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One row of the table. `inputs` are local leaf names or the module's inputs x, memory, mask, ids."""
+    """One row of the table. `inputs` are local short names, or the module's inputs x, memory, mask, ids.
+
+    `_fill_in` replaces placeholders such as @base in formulas, inputs and names.
+    """
 
     name: str
     axes: str
@@ -179,24 +183,24 @@ EMBEDDING = (
          ("word_embedding (000), linear (001), tok_emb (002), embedding (003), @src_embedding (004)", "nn.Embedding",
           "word_embeddings (BERT), wte (GPT-2), embed_tokens (BART, Llama)", "@tl_embed")),
     Leaf("tok_embed_scaled", "B T D", r"\tilde E", r"\tilde E_{btd} = E_{btd}\,\sqrt{d_\text{model}}",
-         "tok_embed", "The rows times √d_model, so that small ones are not drowned by the positions.",
+         "tok_embed", "The rows times √d_model, so that added positions do not dominate small rows.",
          ("linear(x) * math.sqrt(self.d_model) (001), embedding(x) * sqrt(d_model) (003), "
           "@src_embedding(@src_seq) * math.sqrt(self.d_model) (004)", "–", "embed_tokens(input_ids) * self.embed_scale (Marian)", "–"),
          lambda c: c.scale_embedding),
     Leaf("pos_embed", "1 T D", "P",
          r"P_{1,t,2i} = \sin\frac{t}{@base^{2i/d_\text{model}}}, \quad P_{1,t,2i+1} = \cos\frac{t}{@base^{2i/d_\text{model}}}",
-         "ids", "A fixed wave per feature: where the token stands, the same for every sentence.",
+         "ids", "A fixed wave for each feature encodes the position; it is the same for every sentence.",
          ("pe (000, 003, 004), positional_encodings (001), encoding (002)", "–", "embed_positions (Marian)", "@tl_pos"),
          lambda c: c.position == "sinusoidal"),
     Leaf("pos_embed", "1 T D", "P", r"P_{1td} = W^P_{td}",
-         "ids", "A learned row per position, the same for every sentence.",
+         "ids", "A learned row for each position, the same for every sentence.",
          ("E_pos (004)", "–", "position_embeddings (BERT), wpe (GPT-2), embed_positions (BART)", "@tl_pos"),
          lambda c: c.position == "learned"),
     Leaf("segment_embed", "B T D", "G", r"G_{btd} = W^G_{0,\,d}",
-         "ids", "Which of two joined texts the token belongs to; here always the first.",
+         "ids", "A learned row for the text that the token belongs to; here it is always the first of two.",
          ("–", "–", "token_type_embeddings (BERT)", "@tl_segment"), lambda c: c.n_segments > 0),
     Leaf("embed", "B T D", "X", r"X_{btd} = @sum",
-         "@terms", "One vector a token before the first layer: its content, plus its position where one is added.",
+         "@terms", "One vector per token before the first layer: its content, plus its position if one is added.",
          ("out (000), linear(x) * math.sqrt(self.d_model) + pe (001), tok_emb+pos_emb (002), x (003), @src_emb (004)",
           "@torch_sum", "@hf_sum", "@tl_sum")),
 )
@@ -206,65 +210,65 @@ ATTENTION = (
          "x", "Queries: what each token is looking for, one vector per head.",
          ("Q (000), q (002, 004)", "q, by in_proj_weight", "query_layer (BERT), query_states (GPT-2, BART, Llama)", "@attn.hook_q")),
     Leaf("k", "B H S K", "K", r"K_{bhsk} = \sum_d @y_{bsd}\,W^K_{d,hk}@b^K_{hk}@where",
-         "memory", "Keys: what each token offers to be found by.",
+         "memory", "Keys: what each token offers for queries to match, one vector per head.",
          ("K (000), k (002, 004)", "k, by in_proj_weight", "key_layer (BERT), key_states (GPT-2, BART, Llama)", "@attn.hook_k")),
     Leaf("q_rot", "B H T K", r"\hat Q",
          r"(\hat Q_{2i}, \hat Q_{2i+1}) = R(t\,\theta_i)\,(Q_{2i}, Q_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
-         "q", "Each pair of query features turned by an angle that grows with the position.",
+         "q", "Each pair of query features, rotated by an angle that grows with the position.",
          ("RoPE, named only (004)", "–", "q_embed of apply_rotary_pos_emb (Llama)", "@rot_q"), lambda c: c.position == "rope"),
     Leaf("k_rot", "B H S K", r"\hat K",
          r"(\hat K_{2i}, \hat K_{2i+1}) = R(s\,\theta_i)\,(K_{2i}, K_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
-         "k", "Keys turned the same way, so that of the two positions q·k feels only the distance t − s.",
+         "k", "Keys, rotated the same way, so that q·k depends on the two positions only through their distance t − s.",
          ("RoPE, named only (004)", "–", "k_embed of apply_rotary_pos_emb (Llama)", "@rot_k"), lambda c: c.position == "rope"),
     Leaf("v", "B H S V", "V", r"V_{bhsv} = \sum_d @y_{bsd}\,W^V_{d,hv}@b^V_{hv}@where",
-         "memory", "Values: what each token hands over when it is attended to.",
+         "memory", "Values: what each token passes on when it is attended to, one vector per head.",
          ("V (000), v (002, 004)", "v, by in_proj_weight", "value_layer (BERT), value_states (GPT-2, BART, Llama)", "@attn.hook_v")),
     Leaf("raw_scores", "B H T S", "R", r"R_{bhts} = \sum_k @Q_{bhtk}\,@K_{bhsk}",
-         "@q @k", "How well each query fits each key: their dot product.",
+         "@q @k", "How well each query matches each key: their dot product.",
          ("torch.matmul(Q, K.transpose(-1, -2)) (000), q@k.transpose(2,3) (002), score_j, scores (004)", "–",
           "torch.matmul(query, key.transpose(2, 3))", "–")),
     Leaf("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts} \,/\, \sqrt{d_k}, \quad d_k = @d_k",
-         "raw_scores", "The dot products over √d_k, so that wide heads do not saturate the softmax.",
+         "raw_scores", "The dot products divided by √d_k, so that wide heads do not saturate the softmax.",
          ("energy (000), score (002), scaled_score_j, scores (004)", "torch.bmm(q_scaled, k.transpose(-2, -1))",
           "attn_weights, before the mask", "–"), lambda c: c.scale_scores),
     Leaf("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts}",
-         "raw_scores", "The dot products as they are: the 1/√d_k scale is switched off.", when=lambda c: not c.scale_scores),
+         "raw_scores", "The dot products, unscaled: the division by √d_k is switched off.", when=lambda c: not c.scale_scores),
     Leaf("bias", "1 H T S", "A", r"A_{1hts} = -m_h\,|t - s|",
          "@q", "ALiBi: a penalty that grows with distance, steeper in some heads.",
          ("–", "attn_mask (float)", "alibi (BLOOM)", "@alibi"), lambda c: c.position == "alibi"),
     Leaf("masked_scores", "B H T S", "S", r"S_{bhts} = \begin{cases} @scores & M_{b1ts} \\ @fill & \text{otherwise}\end{cases}",
-         "@scores mask", "Forbidden cells are overwritten, usually so low that the softmax gives them nothing.",
+         "@scores mask", "Masked cells are overwritten, usually with a number so low that their weight is 0.",
          ("energy.masked_fill (000), score.masked_fill (002), scores.masked_fill (004)",
           "torch.baddbmm(attn_mask, q_scaled, k.transpose(-2, -1))", "attn_weights + attention_mask",
           "@attn.hook_attn_scores"), masked=True),
     Leaf("weights", "B H T S", r"\alpha", r"\alpha_{bhts} = \frac{\exp S_{bhts}}{\sum_{s'} \exp S_{bhts'}}@empty",
-         "masked_scores mask", "The softmax of each row: how much of each key's value a query takes. A row with a key to see sums to 1.",
+         "masked_scores mask", "The softmax of each row: how much of each key's value a query takes. A row with at least one allowed key sums to 1.",
          ("attention (000), self.softmax(score) (002), attn_weights (004)", "attn_output_weights", "@attentions[@n]", "@attn.hook_pattern"),
          kind="probability", masked=True),
     Leaf("z", "B H T V", "Z", r"Z_{bhtv} = \sum_s \alpha_{bhts}\,V_{bhsv}",
-         "weights v", "The weighted mean of the values, one per head.",
+         "weights v", "The weighted mean of the values, one vector per head.",
          ("out (000), self.softmax(score)@v (002), attention_output, head_i (004)", "torch.bmm(attn_output_weights, v)",
           "torch.matmul(attn_weights, value)", "@attn.hook_z")),
     Leaf("concat", "B T D", "C", r"C_{bt,(hv)} = Z_{bhtv}",
-         "z", "The heads side by side again: H · V = d_model features.",
+         "z", "The heads concatenated: H · V = d_model features.",
          ("view(N, query_len, self.embed_size) (000), view(batch,time,dimension) (002), concat_attention (004)",
           "attn_output.transpose(0, 1).reshape(tgt_len * bsz, embed_dim)", "attn_output.reshape(*input_shape, -1)", "–")),
     Leaf("out", "B T D", "O", r"O_{btd} = \sum_{hv} C_{bt,(hv)}\,W^O_{hv,d}@b^O_d",
-         "concat", "The output projection mixes what the heads found.",
+         "concat", "The output projection mixes the results of the heads.",
          ("fc_out (000), w_combine (002), W_o (004)", "@mha(…)[0]", "output.dense (BERT), c_proj (GPT-2), out_proj (BART), o_proj (Llama)",
           "@hook_out")),
 )
 
 FFN = (
     Leaf("pre_act", "B T F", "U", r"U_{btf} = \sum_d @x_{btd}\,W^1_{df}@b^1_f",
-         "x", "Each token alone, spread over d_ff hidden units.",
+         "x", "Each token by itself, projected to d_ff hidden units.",
          ("fc1 (000, 002), linear1 (003, 004)", "linear1", "intermediate.dense (BERT), c_fc (GPT-2), fc1 (BART)", "@mlp.hook_pre")),
     Leaf("post_act", "B T F", "G", r"G_{btf} = @act(U_{btf})",
-         "pre_act", "The non-linearity decides which hidden units speak.",
+         "pre_act", "The non-linearity decides which hidden units are active.",
          ("relu (000), F.relu (002, 003, 004)", "activation", "intermediate_act_fn (BERT), act (GPT-2), activation_fn (BART)",
           "@mlp.hook_post")),
     Leaf("out", "B T D", "Y", r"Y_{btd} = \sum_f G_{btf}\,W^2_{fd}@b^2_d",
-         "post_act", "Back to d_model features.",
+         "post_act", "The hidden units, projected back to d_model features.",
          ("fc2 (000, 002), linear2 (003, 004)", "linear2", "output.dense (BERT), c_proj (GPT-2), fc2 (BART)", "@hook_mlp_out")),
 )
 
@@ -272,11 +276,11 @@ NORM = (
     Leaf("mean", "B T 1", r"\mu", r"\mu_{bt} = \tfrac{1}{d_\text{model}} \sum_d @x_{btd}",
          "x", "The mean of one token's features.", ("mean (002)", "–", "–", "–")),
     Leaf("var", "B T 1", r"\sigma^2", r"\sigma^2_{bt} = \tfrac{1}{d_\text{model}} \sum_d (@x_{btd} - \mu_{bt})^2",
-         "x mean", "Their variance, divided by d_model (biased), as in document 002.", ("var (002)", "–", "–", "@tl_var")),
+         "x mean", f"The variance of one token's features, divided by d_model (biased), as in {DOCUMENTS['002']}.", ("var (002)", "–", "–", "@tl_var")),
     Leaf("normalized", "B T D", r"\hat x", r"\hat x_{btd} = (@x_{btd} - \mu_{bt}) \,/\, \sqrt{\sigma^2_{bt} + \varepsilon}, \quad \varepsilon = @eps",
-         "x mean var", "Each token at mean 0 and, but for ε, variance 1.", ("output (002)", "–", "–", "@tl_normalized")),
+         "x mean var", "The features of each token, with mean 0 and, apart from ε, variance 1.", ("output (002)", "–", "–", "@tl_normalized")),
     Leaf("out", "B T D", "N", r"N_{btd} = \gamma_d\,\hat x_{btd} + \beta_d",
-         "normalized", "Scaled and shifted by what each feature has learned.", ("@documents", "@torch", "@hf", "@tl_out")),
+         "normalized", "Scaled by γ and shifted by β, which are learned for each feature.", ("@documents", "@torch", "@hf", "@tl_out")),
 )
 
 OUTPUT = (
@@ -287,7 +291,7 @@ OUTPUT = (
          "logits", "The softmax of the logits: the predicted distribution of the next word.",
          ("probabilities (004)", "F.softmax", "–", "–"), kind="probability"),
     Leaf("loss", "", r"\mathcal{L}", r"\mathcal{L} = -\frac{1}{n} \sum_{y_{bt} \neq \text{pad}} \ln p_{b,t,y_{bt}}, \quad n = \#\{y_{bt} \neq \text{pad}\}",
-         "logits labels", "Mean surprise at the right next word, over all answers that are not padding.",
+         "logits labels", "The mean negative log-likelihood of the right next word, over all answers that are not padding.",
          ("CrossEntropyLoss (003)", "F.cross_entropy", "loss", "@tl_loss")),
 )
 
@@ -319,24 +323,24 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
     both = c.has_cross_attention
     labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The answers: the word to predict at each position.",
                   ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
-    source = Leaf("source", "B T", "x", r"x_{bt}", "", "The source words as numbers; shorter sentences are padded.",
+    source = Leaf("source", "B T", "x", r"x_{bt}", "", "The source words as ids; shorter sentences are padded.",
                   ("src (000, 001, 002), x (003), src_seq (004)", "–", "input_ids", "tokens"), kind="ids")
     if c.has_encoder:
         yield from _expand(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")
     if c.has_decoder:
         shifted = Leaf("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
-                       "The decoder's input: the answers shifted right behind <bos>, padded where they are.",
+                       "The decoder's input: the answers, shifted right behind <bos>.",
                        ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
                         "decoder_input" if both else "tokens"), kind="ids")
         yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
     elif c.has_head:
         own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
-                      meaning="The answers: each position's own next token; the last has none, so padding.")
+                      meaning="The answers: the next token of each position; the last position has none and is padded.")
         yield from _expand(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
 
 
 def _masks(c: TransformerConfig) -> Iterator[Stage]:
-    """The parts (padding, causal), then the masks that attention really uses."""
+    """The parts (padding, causal), then the masks that attention uses."""
     padded = {"source": c.has_encoder and c.mask_source_padding, "target": c.has_decoder and c.mask_target_padding}
     own: Side = "target" if c.has_decoder else "source"
     both: tuple[Side, Side] = ("source", "target")
@@ -353,23 +357,23 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
                         f"Which {side} tokens are words, not padding.", padding_names[side], kind="mask")
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
-        part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may look at a later one.",
+        part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
                     ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
                      "–" if cross else "attn.mask"), kind="mask")
         yield from _expand(c, (part,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
 
     used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
     if c.has_encoder:
-        used.append(("source", "source", "source", "Who may look at whom in the encoder. True = may attend.",
+        used.append(("source", "source", "source", "Which tokens may attend to which in the encoder. True = may attend.",
                      ("src_mask (000, 001, 002), mask (003), ¬src_padding_mask (004)", "¬(mask ∨ src_key_padding_mask)",
                       "causal_mask" if c.is_causal and not cross else "attention_mask of create_bidirectional_mask", "–")))
     if c.has_decoder:
-        used.append(("target", "target", "target", "Who may look at whom in the decoder's self-attention. True = may attend.",
+        used.append(("target", "target", "target", "Which tokens may attend to which in the decoder's self-attention. True = may attend.",
                      ("tgt_mask (000, 001), trg_mask (002), ¬tgt_mask (004)",
                       "¬(tgt_mask ∨ tgt_key_padding_mask)" if cross else "¬(mask ∨ src_key_padding_mask)",
                       "attention_mask of create_causal_mask" if cross else "causal_mask (GPT-2, Llama)", "–")))
     if c.has_cross_attention:
-        used.append(("cross", "target", "source", "Which source tokens each target token may look at. True = may attend.",
+        used.append(("cross", "target", "source", "Which source tokens each target token may attend to. True = may attend.",
                      ("src_mask (000, 001), src_trg_mask (002), ¬src_mask (004)", "¬memory_key_padding_mask",
                       "encoder_attention_mask", "–")))
     for name, queries, keys, meaning, names in used:
@@ -440,7 +444,7 @@ def _residual(c: TransformerConfig, module: str, resid: str, before: str) -> Lea
                  "hidden_states + input_tensor (BERT), residual + hidden_states (BART, Llama)",
                  f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")
         return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {_symbol(before)}_{{btd}} + {name}_{{btd}}", "before f",
-                    f"The residual stream plus what the sub-layer adds{note}.", names)
+                    f"The residual stream plus the sub-layer's output{note}.", names)
     return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {name}_{{btd}}", "f",
                 f"The sub-layer's output alone{note}: the residual connection is switched off.")
 
@@ -521,12 +525,12 @@ def _base(c: TransformerConfig) -> str:
 
 
 def _symbol(name: str) -> str:
-    """The symbol of what flows between sub-layers: X the embedding, N a norm's output, x^pre, x^mid, … the stream."""
+    """The symbol of the tensor between two sub-layers: X the embedding, N a norm's output, x^pre, x^mid, … the stream."""
     leaf = name.rpartition(".")[2]
     return {"embed": "X", "out": "N"}.get(leaf) or r"x^\text{%s}" % leaf.removeprefix("resid_")
 
 
-# ---------------------------------------------------------------- what the libraries call it
+# ---------------------------------------------------------------- names in the libraries
 #
 # TransformerLens has a model per architecture: HookedTransformer (decoder-only), HookedEncoder (encoder-only, BERT) and
 # HookedEncoderDecoder (T5). torch has no decoder without a memory: a causal encoder is one.
@@ -542,7 +546,7 @@ def _block(c: TransformerConfig, side: str, n: int | str) -> str:
 
 
 def _hidden(c: TransformerConfig, side: str) -> str:
-    """Hugging Face's tuple of what enters each layer, and what leaves the last."""
+    """Hugging Face's tuple of the input of each layer and the output of the last."""
     return f"{side}_hidden_states" if c.has_cross_attention else "hidden_states"
 
 

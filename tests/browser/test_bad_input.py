@@ -74,7 +74,7 @@ def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Ca
         assert drawn_tokens(page, f"ids.{side}", "cols", len(expected)) == expected
         if side == "target":
             heading = page.get_by_test_id("stHtml").locator("figcaption").first.text_content()
-            assert heading in {f"Likeliest next words after “{token}”" for token, _ in expected}
+            assert heading in {f"Most likely next words after “{token}”" for token, _ in expected}
         links[text] = page.url
     reload_keeps(page, side, text)
 

@@ -138,7 +138,7 @@ def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str]
     page = open_page(new_page(), f"{serve()}/documents?preset=003&source=my+own")
     tabs = len(page.context.pages)
     page.get_by_role("link", name=re.compile("^Open Step by step: The loss")).click()
-    page.locator("h5").filter(has_text="Mean surprise").wait_for()
+    page.locator("h5").filter(has_text="negative log-likelihood").wait_for()
     idle(page)
     assert len(page.context.pages) == tabs and query(page) == {"preset": "003", "stage": "loss"}
     page.go_back()

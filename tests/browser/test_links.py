@@ -196,7 +196,7 @@ def test_the_walks_switches_and_the_closer_look(open_at: Open, same_elsewhere: S
     linked(page, "walk_norms=on")
     page.get_by_text("Jump to a stage").click()
     linked(page, "walk_jump=on")
-    page.get_by_text("Look closer at this check").click()
+    page.get_by_text("Show differences per stage").click()
     linked(page, "open=proof_more")
     says = {"stage": "encoder.layers.0.norm_ffn.out", "walk_norms": "on", "walk_jump": "on", "open": "proof_more"}
     same_elsewhere(page, says)

@@ -1,4 +1,4 @@
-"""The proof line: small where the run is what torch computes, large as soon as either side is changed, and harmless."""
+"""the parity line: small where the run is what torch computes, large as soon as either side is changed, and harmless."""
 
 import copy
 import gc
@@ -19,7 +19,7 @@ from torch import nn
 from tests.model.small import batches, configs, small, unlike_identity
 from tests.tolerances import DOUBLE, FLOAT
 from viz_core.config import TransformerConfig
-from viz_core.experiments.parity import Proof, prove
+from viz_core.experiments.parity import Parity, check_parity
 from viz_core.model.transformer import Transformer
 from viz_core.presets import PRESETS
 from viz_core.run import Batch, build, prepare, trace
@@ -59,8 +59,8 @@ INEXPRESSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "post without residual": ({"residual": False}, "residual"),
     "pre without residual": ({"norm": "pre", "residual": False}, "residual"),
     "no layer": ({"n_encoder_layers": 0, "n_decoder_layers": 0}, "at least one"),
-    "a weak fill": ({"mask_fill": 0.5}, "the fill 0.5 leaves some"),
-    "NaN": ({"mask_padded_queries": True, "empty_row": "as filled"}, "may see nothing"),
+    "a weak fill": ({"mask_fill": 0.5}, "the fill 0.5 leaves them some"),
+    "NaN": ({"mask_padded_queries": True, "empty_row": "as filled"}, "may attend to no key"),
 }
 
 
@@ -71,14 +71,14 @@ def batch_of(config: TransformerConfig, source: list[list[int]], target: list[li
 def proof_of(
     config: TransformerConfig, text: tuple[list[list[int]], list[list[int]]] = TEXTS[0], *, double: bool = False,
     change: str | None = None, edit: Edit | None = None,
-) -> Proof:
-    """Run a model with gains off 1 and shifts off 0; then change a parameter by 1e-2, and prove."""
+) -> Parity:
+    """Run a model with gains off 1 and shifts off 0; then change a parameter by 1e-2, and check_parity."""
     model, batch = unlike_identity(build(config, seed=1)), batch_of(config, *text)
     model = model.double() if double else model
     capture = trace(model, batch, tap=edit)
     if change is not None:
         changed(model, change)
-    return prove(model, batch, capture)
+    return check_parity(model, batch, capture)
 
 
 @torch.no_grad()
@@ -122,12 +122,12 @@ def test_the_presets_agree_at_their_own_size(preset: str) -> None:
     config = PRESETS[preset].config
     model = build(config)
     batch = prepare(config, ["我 爱 你", "the cat sat on the mat"], ["I love you", "猫 坐在 垫子 上"])
-    single = prove(model, batch, trace(model, batch))
+    single = check_parity(model, batch, trace(model, batch))
     assert single.against == ENCODER + " and TransformerDecoder" * config.has_decoder
     # Document 004's first scores reach 500 (its embedding has entries of √512), where float32 is off by 3e-5.
     assert single.difference < (FLOAT if preset != "004" else 3e-5 * single.size)
     double = model.double()
-    assert prove(double, batch, trace(double, batch)).difference < DOUBLE
+    assert check_parity(double, batch, trace(double, batch)).difference < DOUBLE
 
 
 @given(configs(), batches())
@@ -153,21 +153,21 @@ def test_any_model_that_torchs_layers_can_express_agrees(
 ) -> None:
     proof = proof_of(config, text, double=True)
     assert proof.difference <= DOUBLE * max(1.0, proof.size) and proof.agrees
-    assert not proof.why_not or "may see nothing" in proof.why_not
+    assert not proof.why_not or "may attend to no key" in proof.why_not
 
 
 def test_reasons_are_joined() -> None:
     proof = proof_of(small(architecture="encoder-only", norm="none", residual=False, position="rope"))
     assert proof.why_not == (
-        "torch's layers cannot turn queries and keys, as RoPE does; they always have residual connections, "
-        "which are switched off here; they always have LayerNorms, and here are none."
+        "torch's layers cannot rotate queries and keys, as RoPE does; they always have residual connections, "
+        "which are switched off here; they always have LayerNorms, and this model has none."
     )
 
 
 def test_a_sentence_of_padding_alone_has_nothing_to_compare() -> None:
     proof = proof_of(small(architecture="encoder-only"), ([[0, 0]], []))
     assert (proof.numbers, proof.difference, proof.where) == (0, 0.0, "")
-    assert "may see nothing" in proof.why_not
+    assert "may attend to no key" in proof.why_not
 
 
 def test_a_source_of_padding_alone_leaves_the_rest_comparable() -> None:
@@ -207,7 +207,7 @@ def test_the_stages_stand_in_the_order_of_the_walk() -> None:
         model, batch = build(config), batch_of(config, *TEXTS[0])
         capture = trace(model, batch)
         order = {name: i for i, name in enumerate(capture)}
-        places = [order[c.stage] for c in prove(model, batch, capture).checks]
+        places = [order[c.stage] for c in check_parity(model, batch, capture).checks]
         assert places == sorted(places)
 
 
@@ -303,8 +303,8 @@ def test_a_bias_that_torch_has_and_we_have_not_is_zero() -> None:
     model, batch = unlike_identity(build(with_bias)), batch_of(with_bias, *TEXTS[0])
     other = build(without)
     other.load_state_dict({k: v for k, v in model.state_dict().items() if k in other.state_dict()})
-    assert prove(other, batch, trace(other, batch)).difference < FLOAT
-    assert prove(model, batch, trace(other, batch)).difference > SHOWS
+    assert check_parity(other, batch, trace(other, batch)).difference < FLOAT
+    assert check_parity(model, batch, trace(other, batch)).difference > SHOWS
 
 
 def test_the_masks_come_from_the_ids() -> None:
@@ -340,7 +340,7 @@ def test_nothing_global_changes(switches: dict[str, Any], monkeypatch: pytest.Mo
     parameters = copy.deepcopy(model.state_dict())
     versions = [(p._version, p.requires_grad, p.grad) for p in model.parameters()]
     stages, ids = {n: capture[n].copy() for n in capture}, copy.deepcopy(batch.ids)
-    prove(model, batch, capture)
+    check_parity(model, batch, capture)
     assert state() == before
     assert all(torch.equal(model.state_dict()[n], p) for n, p in parameters.items())
     assert versions == [(p._version, p.requires_grad, p.grad) for p in model.parameters()]
@@ -367,7 +367,7 @@ def test_two_threads_at_once_find_the_same() -> None:
     alone = [proof_of(config) for config in grid]
     together = Barrier(2)
 
-    def ask(order: list[int]) -> dict[int, Proof]:
+    def ask(order: list[int]) -> dict[int, Parity]:
         together.wait(30)
         return {i: proof_of(grid[i]) for i in order for _ in range(3)}
 
@@ -381,7 +381,7 @@ def test_a_caller_that_computes_gradients_finds_the_same() -> None:
     model, batch = build(config), batch_of(config, *TEXTS[0])
     with torch.enable_grad():
         capture = trace(model, batch, grads=True)
-        assert prove(model, batch, capture).difference < FLOAT
+        assert check_parity(model, batch, capture).difference < FLOAT
     assert all(p.grad is None for p in model.parameters())
 
 
@@ -401,4 +401,4 @@ def test_nothing_is_left_behind() -> None:
 def test_on_a_gpu(switches: dict[str, Any]) -> None:
     config = replace(small(**switches), d_model=8)
     model, batch = build(config, device="cuda"), batch_of(config, *TEXTS[0])
-    assert prove(model, batch, trace(model, batch)).difference < FLOAT
+    assert check_parity(model, batch, trace(model, batch)).difference < FLOAT

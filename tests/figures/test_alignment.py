@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from viz_core.figures.alignment import attention_truth
+from viz_core.figures.alignment import alignment_table
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import catalogue
 
@@ -18,7 +18,7 @@ def tables(html: str) -> list[ET.Element]:
 
 @pytest.mark.parametrize("card", TRANSLATORS, ids=lambda card: card.title)
 def test_the_numbers_are_the_cards(card: Card) -> None:
-    html = attention_truth(card.measures)
+    html = alignment_table(card.measures)
     assert f"{card.measures['sentences']:,} held-out sentences" in html
     for table, name, form in zip(tables(html), ("aer", "referent"), ("{:.3f}", "{:.0%}"), strict=True):
         rows = [[cell.text for cell in row.findall("td") if cell.text] for row in table.findall("tr")][1:]
@@ -30,7 +30,7 @@ def test_the_numbers_are_the_cards(card: Card) -> None:
 
 
 def test_without_an_alignment_there_is_nothing_to_show() -> None:
-    assert attention_truth({"loss": 1.0, "sentences": 5}) == ""
+    assert alignment_table({"loss": 1.0, "sentences": 5}) == ""
 
 
 def test_the_translators_were_measured() -> None:

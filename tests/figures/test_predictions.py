@@ -1,4 +1,4 @@
-"""The bars of the next words as HTML, read back: lengths, order, names and the line of a blind guess."""
+"""The bars of the next words as HTML, read back: lengths, order, names and the line of a uniform guess."""
 
 import math
 from typing import Any
@@ -62,7 +62,7 @@ def test_bars_are_the_probabilities_best_on_top() -> None:
 
 def test_the_picture_names_what_it_shows() -> None:
     text = "".join(drawn(after="cat").itertext())
-    assert text.startswith("Likeliest next words after “cat”next wordprobabilitycat50.00%")
+    assert text.startswith("Most likely next words after “cat”next wordprobabilitycat50.00%")
 
 
 @pytest.mark.parametrize("typed", HOSTILE)
@@ -98,7 +98,7 @@ def test_a_blind_guess_is_drawn_through_all_bars_and_named() -> None:
     (over,) = [style(each) for each in picture.iter() if line(picture) in list(each)]
     assert over["grid-area"] == "2/2/6/2"  # rows 2 to 5 of the column of bars
     assert over["pointer-events"] == "none"  # or it would keep the pointer from the bars
-    assert "".join(picture.itertext()).endswith("dotted: a blind guess, 1/50 (2%)")
+    assert "".join(picture.itertext()).endswith("dotted line: a uniform guess, 1/50 (2%)")
 
 
 def test_a_blind_guess_is_written_as_people_write_numbers() -> None:

@@ -271,7 +271,7 @@ def test_rows_of_infinities_spread() -> None:
 def test_eight_tokens_meet_eight_heads() -> None:
     """Where document 004's mask runs and leaks: the promised state, and the last head under the mask as printed."""
     attention = "decoder.layers.0.self_attn"
-    weights, scores, source = seen("004", "The same where T equals", f"{attention}.weights", f"{attention}.scores", "ids.source")
+    weights, scores, source = seen("004", "If T equals", f"{attention}.weights", f"{attention}.scores", "ids.source")
     assert weights.shape == (1, 8, 8, 8) and source.shape == (1, 7)
     blocked = np.triu(np.ones((8, 8), bool), 1)[:, None]  # (T, 1, T), as unsqueeze(1) leaves it
     masked = np.where(blocked, -np.inf, scores.astype(float))

@@ -129,7 +129,7 @@ def test_a_button_loads_its_preset_and_stays(page: AppTest, name: str) -> None:
     sound(button.click().run())
     setup = page.session_state["lab_setup"]
     assert (setup.preset, setup.config, setup.source) == (name, PRESETS[name].config, "my own words")
-    assert loaded(page) == f"Loaded now: **{PRESETS[name].title}**, as its document has it."
+    assert loaded(page) == f"Loaded now: **{PRESETS[name].title}**, as in its document."
     assert page.button(key=f"documents_load_{name}").disabled
     assert [b.label for b in page.button if "is loaded" in b.label] == [f"{PRESETS[name].title} is loaded"]
     assert re.search(rf"\({name}\)<br><span[^>]*>(?:(?!</th>).)*<br><b>loaded now", bodies(page)[0])
@@ -148,7 +148,7 @@ def test_a_changed_preset_says_what_is_changed_and_can_be_loaded_afresh(page: Ap
 def test_trained_weights_are_none_of_the_five(monkeypatch: pytest.MonkeyPatch) -> None:
     config = PRESETS["000"].config
     card = Card(name="some", title="Some trained model", config=config, tokenizers=dict, load=lambda: build(config))
-    monkeypatch.setattr("viz_core.ui.shell.setup.catalogue", lambda: {"some": card})
+    monkeypatch.setattr("viz_core.ui.shell.setup.value.catalogue", lambda: {"some": card})
     setup = Setup(weights="some")
     assert loaded_words(setup).startswith("Loaded now are trained weights, **Some trained model**")
     assert not any(is_loaded(setup, name) for name in PRESETS)

@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from tests.model.small import SOURCE, TARGET, small, unlike_identity
-from viz_core.analysis import arithmetic as kinds
-from viz_core.analysis.arithmetic import Arithmetic, Part
+from viz_core.analysis.arithmetic import (
+    Arithmetic,
+    Given,
+    Logic,
+    Part,
+)
 from viz_core.analysis.terms import terms
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
@@ -118,7 +122,7 @@ def test_every_stage_has_a_picture(config: TransformerConfig) -> None:
     for name, index in cells(capture):
         found, page = inspected(capture, parameter, name, index)
         assert f"{name}[" in page.text and f"] = {found.value:.6g}" in page.text
-        assert brief(found.value) in page.text or isinstance(found.parts[-1], kinds.Logic)
+        assert brief(found.value) in page.text or isinstance(found.parts[-1], Logic)
         assert "changed after" not in page.text
         assert "nan" not in page.text.replace(f"{found.value:.6g}", "") and "None" not in page.text
 
@@ -232,7 +236,7 @@ def test_the_loss_lists_every_answer() -> None:
         assert row[0].startswith(f"{b + 1} · “") and capture.tokens("labels")[b][t] in row[0]
         near(row[1], p)
         near(row[2], -math.log(p))
-    assert f"{12 - len(counted)} padded places left out" in page.text
+    assert f"{12 - len(counted)} padded positions left out" in page.text
 
 
 # ---------------------------------------------------------------- the sentence
@@ -255,13 +259,13 @@ def test_sentences() -> None:
     assert say(f"{layer}.cross_attn.raw_scores", 0, 1, 2, 1) == f"Query “坐” · key “cat” · head 1: 4 products add up to {score}."
     assert say(f"{layer}.self_attn.weights", 0, 1, 2, 1).endswith(f"this key gets {weight} of the query’s attention.")
     assert say("masks.target", 0, 0, 1, 3) == (
-        "Query “猫” · key “了”: the query may not look at this key, since the key is later than the query."
+        "Query “猫” · key “了”: the query may not attend to this key, since the key is later than the query."
     )
-    assert say(f"{layer}.self_attn.masked_scores", 0, 0, 1, 3).endswith("is overwritten by −∞.")
-    assert say(f"{layer}.self_attn.weights", 0, 0, 1, 3).endswith("this key is masked, and its share is 0.")
+    assert say(f"{layer}.self_attn.masked_scores", 0, 0, 1, 3).partition("so ")[2].startswith("−∞ replaces the score ")
+    assert say(f"{layer}.self_attn.weights", 0, 0, 1, 3).endswith("this key is masked, and its weight is 0.")
     cat, bucket = (int(capture[f"ids.{side}"][0, t]) for side, t in (("source", 1), ("labels", 3)))
-    assert say("ids.source", 0, 1) == f"“cat” is number {cat} of the vocabulary."
-    assert say("ids.labels", 0, 3) == f"“zzyzx” is number {bucket} of the vocabulary, which calls it “⟨#{bucket}⟩”."
+    assert say("ids.source", 0, 1) == f"“cat” has the id {cat} in the vocabulary."
+    assert say("ids.labels", 0, 3) == f"“zzyzx” has the id {bucket}, which the vocabulary names “⟨#{bucket}⟩”."
     assert say("ids.target", 0, 2) == f"{capture['ids.labels'][0, 1]} is the answer before it."
     assert say("encoder.embed", 0, 1, 3).startswith("Token “cat” · feature 3: content ")
 
@@ -270,21 +274,21 @@ def test_a_word_outside_a_trained_vocabulary() -> None:
     capture, parameter = traced(small())
     found = terms(capture, "ids.source", (0, 0), parameter)
     vocabulary = Vocabulary(("cat", "sat"))
-    given = Arithmetic(found.stage, (0, 0), 3.0, (kinds.Given("dog", vocabulary.unk_id),))
+    given = Arithmetic(found.stage, (0, 0), 3.0, (Given("dog", vocabulary.unk_id),))
     text = sentence(given, Names(capture, {"source": vocabulary}, trained=True))
-    assert Page(text).text == "“dog” is not in the vocabulary and becomes “<unk>”, number 3."
+    assert Page(text).text == "“dog” is not in the vocabulary and becomes “<unk>”, id 3."
 
 
 def test_the_sentence_says_which_sentence() -> None:
     capture, parameter = traced(small())
     assert said(capture, parameter, "encoder.embed", (2, 0, 1)).startswith("Sentence 3 · token “")
-    assert said(capture, parameter, "encoder.pos_embed", (0, 2, 1)).startswith("Token at place 2 · feature 1: the cosine")
+    assert said(capture, parameter, "encoder.pos_embed", (0, 2, 1)).startswith("Token at position 2 · feature 1: the cosine")
 
 
 def test_an_edited_cell_says_so() -> None:
     capture, parameter = traced(small(), tap=lambda n, x: x + 5 if n == "encoder.embed" else x)
     _, page = inspected(capture, parameter, "encoder.embed", (0, 0, 0))
-    assert "it was changed after it had been computed" in page.text
+    assert "it was changed after it was computed" in page.text
 
 
 # ---------------------------------------------------------------- text is data

@@ -106,8 +106,8 @@ def test_a_size_before_survives_its_link(preset: str) -> None:
 @pytest.mark.parametrize(("text", "fault"), [
     ("1.6&weights=untrained&preset=000", "sentences, source tokens"), ("33.6.5&weights=untrained&preset=000", "1 to 32 sentences"),
     ("1.6.5.4&preset=000", "such as 1.6.5"), ("1.6.9999&preset=000", "1 to 1024 tokens"), ("1.6.0&preset=000", "1 to 1024 tokens"),
-    ("1.6.5&preset=003", "0 on one that it lacks"), ("1.6.5&preset=000&n_heads=many", "cannot be had here"),
-    ("1.6.5&weights=nobody", "cannot be had here"), ("x", "sentences"),
+    ("1.6.5&preset=003", "0 on one that it lacks"), ("1.6.5&preset=000&n_heads=many", "not available here"),
+    ("1.6.5&weights=nobody", "not available here"), ("x", "sentences"),
 ])
 def test_a_size_before_that_cannot_be_is_named(open_at: Open, text: str, fault: str) -> None:
     with pytest.raises(ValueError, match=re.escape(fault)):

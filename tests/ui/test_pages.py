@@ -100,9 +100,9 @@ def test_home_at_the_presets_own_size(open_at: Open, preset: str) -> None:
 @pytest.mark.parametrize(
     ("preset", "said"),
     [
-        ("000", "The text states all 18 choices."),
-        ("003", "Of 18 choices the text states 11; 1 is repaired (the printed code cannot run or contradicts the text) and "
-                "6 are assumed (named but not shown)."),
+        ("000", "The text states all 18 settings."),
+        ("003", "The text states 11 of 18 settings; 1 is repaired (the printed code cannot run or contradicts the text) and "
+                "6 are assumed (the text names the part without showing it)."),
     ],
 )
 def test_home_counts_what_a_document_says(open_at: Open, preset: str, said: str) -> None:
@@ -357,7 +357,7 @@ def test_typed_ids_are_read_as_numbers(open_at: Open) -> None:
     at = sound(open_at(**tiny(tokenizer="ids", source="5 6, 7", target="8 9")))
     assert "source 3 tokens" in status(at) and not at.warning
     sound(by_name(at.text_area, "source").set_value("5 cat").run())
-    assert "holds a word that is no id" in said(at)
+    assert "contains a word that is not an id" in said(at)
     assert typed(at, "source") == "5 cat"
 
 
@@ -437,7 +437,7 @@ def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind
     assert typed(at, side) == text  # nothing typed is lost
     ran = any("parameters, untrained" in c.value for c in at.caption)
     if side == "target" and not text.strip():
-        assert ran and "No target for line" in said(at)  # the decoder reads <bos> alone
+        assert ran and "No target for line" in said(at)  # the decoder reads only <bos>
     elif side == "target" and kind == "forty lines":
         assert ran and "No source for line" in said(at)
     elif sentence:

@@ -1,4 +1,4 @@
-"""The proof line on a page: one line of true numbers, a closer look, and no surprise for big models."""
+"""the parity line on a page: one line of true numbers, a closer look, and no surprise for big models."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import by_name, components
 from tests.ui.test_pages import link, open_at, sound, tiny
-from viz_core.experiments.parity import FUSED, Check, Proof, prove
+from viz_core.experiments.parity import FUSED, Check, Parity, check_parity
 from viz_core.run import build, prepare, trace
 from viz_core.ui.pages.steps import parity as line
 from viz_core.ui.shell.setup import from_link
@@ -21,32 +21,32 @@ TEXT = {"source": "the cat sat\nno", "target": "a b\nc"}
 
 
 def said(at: AppTest) -> str:
-    (found,) = [c.value for c in at.caption if "the largest difference to" in c.value]
+    (found,) = [c.value for c in at.caption if "the largest difference from" in c.value]
     return found
 
 
-def expected(params: dict[str, str]) -> Proof:
+def expected(params: dict[str, str]) -> Parity:
     """The same proof without the app."""
     setup = from_link(params)[0]
     config = setup.config
     batch = prepare(config, setup.source.split("\n"), setup.target.split("\n"))
     model = build(config)
-    return prove(model, batch, trace(model, batch))
+    return check_parity(model, batch, trace(model, batch))
 
 
 @pytest.mark.parametrize("preset", ["000", "001", "002", "003", "004"])
 def test_the_line_says_what_the_proof_found(open_at: Open, preset: str) -> None:
     params = tiny(preset, **TEXT, device="cpu")
     proof, at = expected(params), sound(open_at("step_by_step", **params))
-    assert said(at).startswith("Checked on this machine: the largest difference to torch.nn.TransformerEncoder")
+    assert said(at).startswith("Checked on this machine: the largest difference from torch.nn.TransformerEncoder")
     assert f" {proof.difference:.1e}, over {len(proof.checks)} stages ({proof.numbers:,} numbers)." in said(at)
     assert ("and TransformerDecoder" in said(at)) == (preset != "003")
 
 
 def test_where_torchs_layers_cannot_the_line_says_why(open_at: Open) -> None:
     at = sound(open_at("step_by_step", **tiny(position="rope", **TEXT)))
-    assert f"difference to {FUSED} with the same weights is " in said(at)
-    assert said(at).endswith("torch's layers cannot turn queries and keys, as RoPE does.")
+    assert f"difference from {FUSED} with the same weights is " in said(at)
+    assert said(at).endswith("torch's layers cannot rotate queries and keys, as RoPE does.")
 
 
 def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
@@ -63,7 +63,7 @@ def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
 def test_a_step_of_the_walk_leaves_it_alone(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     at = sound(open_at("step_by_step", **tiny(**TEXT)))
     before = said(at)
-    monkeypatch.setattr("viz_core.experiments.parity.prove", lambda *a: pytest.fail("proved again"))
+    monkeypatch.setattr("viz_core.experiments.parity.check_parity", lambda *a: pytest.fail("proved again"))
     sound(at.button(key="walk_next").click().run())
     assert said(at) == before and "stage" in link(at)
     assert len(components(at)) == 3
@@ -103,7 +103,7 @@ def test_a_run_that_is_not_torchs_is_a_warning(open_at: Open, monkeypatch: pytes
 def test_padding_alone_is_not_called_checked(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny("003", tokenizer="ids", source="0 0"))
     assert not at.exception
-    assert any("nothing to check against torch" in c.value for c in at.caption)
+    assert any("nothing to compare with torch" in c.value for c in at.caption)
 
 
 def test_without_a_run_there_is_no_line(open_at: Open) -> None:
@@ -114,14 +114,15 @@ def test_without_a_run_there_is_no_line(open_at: Open) -> None:
 # ---------------------------------------------------------------- words
 
 
-def made(difference: float, why_not: str = "", both_nan: int = 0) -> Proof:
+def made(difference: float, why_not: str = "", both_nan: int = 0) -> Parity:
     check = Check("decoder.layers.0.<b>", "nn.Linear", difference, 2.0, 10, both_nan)
-    return Proof(FUSED if why_not else "torch.nn.TransformerEncoder", why_not, (check, Check("logits", "F.linear", 0.0, 1.0, 5, 0)))
+    against = FUSED if why_not else "torch.nn.TransformerEncoder"
+    return Parity(against, why_not, (check, Check("logits", "F.linear", 0.0, 1.0, 5, 0)))
 
 
 def test_the_sentence() -> None:
     assert line.sentence(made(4.84e-7)) == (
-        "Checked on this machine: the largest difference to torch.nn.TransformerEncoder with the same weights is 4.8e-07, "
+        "Checked on this machine: the largest difference from torch.nn.TransformerEncoder with the same weights is 4.8e-07, "
         "over 2 stages (15 numbers)."
     )
     assert " is 0, over" in line.sentence(made(0.0))
@@ -132,7 +133,7 @@ def test_the_sentence() -> None:
 
 
 def test_what_it_means_claims_no_more_than_was_found() -> None:
-    assert "rounding" in line.meaning(made(1e-7)) and "usual implementation" in line.meaning(made(1e-7))
+    assert "rounding" in line.meaning(made(1e-7)) and "numbers on these pages agree" in line.meaning(made(1e-7))
     assert "rounding" not in line.meaning(made(0.0))
     assert "So " not in line.meaning(made(0.5)) and "rounding" not in line.meaning(made(0.5))
     assert "each step" in line.meaning(made(1e-7, "torch's layers cannot."))

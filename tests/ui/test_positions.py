@@ -208,7 +208,7 @@ def test_a_view_that_is_not_to_be_had_is_said(open_at: Open) -> None:
     assert "Position in the formula 70 is not there; 19 is shown." in words(at)
     assert by_name(at.slider, "pos_at").value == 19
     at = open_at("waves", pos_base="77")
-    assert "Base ` 77 ` is not to be had here; ` 10000 ` is shown." in words(at)
+    assert "Base ` 77 ` is not available here; ` 10000 ` is shown." in words(at)
     at = open_at("schemes", pos_scheme="rope", pos_query="900")
     assert "Query of 900 is not there; 5 is shown." in words(at)
 
@@ -371,7 +371,7 @@ def test_rope_says_one_score_three_ways(open_at: Open) -> None:
 
 def test_a_scheme_that_does_not_fit_is_a_sentence(open_at: Open) -> None:
     at = open_at("schemes", n_heads="2", d_model="16", qk_dim="6", pos_scheme="rope")
-    assert r"turns pairs of features, and a head's query is 3 wide" in words(at)
+    assert r"rotates pairs of features, and a head's query is 3 wide" in words(at)
     assert len([p for p in panels(at) if p.endswith(": weights")]) == 4
 
 
@@ -442,7 +442,7 @@ def test_trained_weights_are_offered_what_they_can_read(open_at: Open) -> None:
     sound(by_name(at.text_input, "pos_front").set_value("zebra$x$").run())
     assert "These weights do not know" in words(at)
     at.query_params["pos_sentence"] = "狗咬人"
-    assert "Sentence ` 狗咬人 ` is not to be had here; ` yours ` is shown." in words(sound(at.run()))
+    assert "Sentence ` 狗咬人 ` is not available here; ` yours ` is shown." in words(sound(at.run()))
 
 
 @each_section

@@ -92,7 +92,7 @@ def test_home_names_what_nobody_typed(open_at: Open, setting: str) -> None:
     (said,) = [c.value.replace("\\", "") for c in at.caption if c.value.startswith("Each token is looked up")]
     for token in ("<pad>", "<bos>", "<eos>"):
         assert (token in said) == (token in row), (token, said)
-    assert "blind guess" not in " ".join(c.value for c in at.caption if "untrained" in c.value)
+    assert "uniform guess" not in " ".join(c.value for c in at.caption if "untrained" in c.value)
 
 
 @each_setting
@@ -101,13 +101,13 @@ def test_each_stop_of_the_tour_says_what_happens_there(open_at: Open, setting: s
     stops = {capture.stage(name).leaf: tour_words(capture, capture.stage(name)) for name in tour(capture.config)}
     stack = "decoder" if capture.config.has_decoder else "encoder"
     bare = capture[f"{stack}.tok_embed_scaled" if f"{stack}.tok_embed_scaled" in capture else f"{stack}.tok_embed"]
-    assert ("Position is added" in stops["embed"]) == (not np.array_equal(bare, capture[f"{stack}.embed"]))
+    assert ("The position is added" in stops["embed"]) == (not np.array_equal(bare, capture[f"{stack}.embed"]))
     hidden = capture[f"{stack}.layers.0.ffn.post_act"]
-    assert f"Of all its hidden units {np.mean(hidden > 0):.0%} are above 0" in stops["post_act"]
+    assert f"{np.mean(hidden > 0):.0%} of the hidden values are above 0" in stops["post_act"]
     if "resid_post" in stops:
         path = f"{stack}.layers.0"
         replaced = np.array_equal(capture[f"{path}.resid_post"], capture[f"{path}.ffn.out"])
-        assert ("takes the place" in stops["resid_post"]) == replaced
+        assert ("replaces the token's vector" in stops["resid_post"]) == replaced
 
 
 @each_setting

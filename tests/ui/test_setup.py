@@ -21,6 +21,7 @@ from viz_core.ui.shell.setup import (
     MAX_SEED,
     RESOLVED,
     TOKENS,
+    VIEW,
     LeftOut,
     Setup,
     from_link,
@@ -187,7 +188,7 @@ def test_no_link_breaks_the_app(params: dict[str, str]) -> None:
         assert sentence.startswith(("is ", "does not fit (", "would need other weights than "))
     named = {text.partition("=")[0] for text, _ in faults}
     for name in params:
-        if name not in NAMES and not name.startswith("embed") and "=" not in name:
+        if name not in (*NAMES, *VIEW, "weights", "left_out") and not name.startswith("embed") and "=" not in name:
             assert name in named
     for side, own in zip(("source", "target"), setup.default_texts, strict=True):
         assert getattr(setup, side) == params.get(side, own)  # typed text is never refused
@@ -331,7 +332,7 @@ def test_heads_pull_the_widths_along() -> None:
 def test_rope_needs_pairs() -> None:
     setup, notes = with_field(with_field(start("003"), "d_model", 20)[0], "position", "rope")
     assert setup.config.d_k == 6
-    assert notes == ["qk_dim is now 24: RoPE turns pairs of features."]
+    assert notes == ["qk_dim is now 24: RoPE rotates pairs of features."]
 
 
 def test_a_stage_that_is_gone_is_forgotten() -> None:
@@ -395,7 +396,7 @@ def test_one_stack_reads_its_own_box(architecture: str, kept: tuple[list[str], l
 def test_ids_may_be_typed() -> None:
     assert ids("source", ["1 2,3", " 4 "]) == [[1, 2, 3], [4]]
     for wrong in ("cat", "-1", "1.5", "٣", "1" * 10):
-        with pytest.raises(ValueError, match="source sentence 2 holds a word that is no id; type whole numbers"):
+        with pytest.raises(ValueError, match="source sentence 2 contains a word that is not an id; type whole numbers"):
             ids("source", ["1", f"2 {wrong}"])
 
 

@@ -9,9 +9,9 @@ import pytest
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_VIEW_CHARS
 from viz_core.text import Tokenizer
-from viz_core.ui.shell import setup as setups
 from viz_core.ui.shell.setup import (
     BY_FIELD,
+    DEFAULT_SOURCE,
     WEIGHTLESS,
     Setup,
     from_link,
@@ -69,7 +69,7 @@ def test_a_fault_names_every_choice_that_a_person_has_and_nothing_else(view: Vie
     elif view.name == "cells":
         assert said.startswith("does not name a matrix of this app")
     elif len(choices) > 12:
-        assert said == "is none of the choices that the page offers"
+        assert said == "is not one of the choices that the page offers"
     else:
         assert said == f"is not one of {', '.join(choices)}"
 
@@ -106,7 +106,8 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
         "translator": card("translator", TINY, ("a b", "c d"), ("e", "f")),
         "table": card("table", replace(TINY, position="learned"), ("g", "h")),
     }
-    monkeypatch.setattr(setups, "catalogue", lambda: cards)
+    for module in ("value", "link_format"):
+        monkeypatch.setattr(f"viz_core.ui.shell.setup.{module}.catalogue", lambda: cards)
     yield cards["translator"]
 
 
@@ -136,7 +137,7 @@ def test_what_nobody_typed_gives_way_and_what_was_typed_stays(trained: Card) -> 
     there = with_weights(Setup(), "translator")
     assert (there.source, there.target) == ("a b", "c d")
     assert with_weights(there, "table").source == "g"
-    assert with_preset(replace(there, source="e", target="f"), "001").source == setups.DEFAULT_SOURCE  # an example, not typed
+    assert with_preset(replace(there, source="e", target="f"), "001").source == DEFAULT_SOURCE  # an example, not typed
     assert with_weights(replace(there, source="mine"), "table").source == "mine"
 
 

@@ -49,16 +49,16 @@ def test_shipped_weights_come_with_the_app() -> None:
 
 def test_unknown_words_are_named_with_their_neighbours_and_the_rest_runs() -> None:
     at = opened("home", weights="translator", source="the *caat* sat on the mat", target="猫 坐在 垫子 上")
-    (note,) = [i.value for i in at.info if "vocabulary of these weights" in i.value]
+    (note,) = [i.value for i in at.info if "These weights do not know these" in i.value]
     assert "` caat `" in note and "` cat `" in note.partition("near:")[2] and "source" in note
     assert "source 8 tokens" in status(at)  # * c * are tokens of their own
 
 
 def test_a_switch_that_was_not_trained_is_marked() -> None:
     at = opened("home", weights="translator", scale_scores="off")
-    (note,) = [i.value for i in at.info if i.value.startswith("Not as trained")]
+    (note,) = [i.value for i in at.info if i.value.startswith("Changed since training")]
     assert "scale_scores=False" in note
-    assert "Not as trained" not in str([i.value for i in opened("home", weights="translator").info])
+    assert "Changed since training" not in str([i.value for i in opened("home", weights="translator").info])
 
 
 def test_only_switches_without_weights_are_offered() -> None:
@@ -80,8 +80,8 @@ def test_a_sentence_longer_than_the_table_is_one_sentence() -> None:
 @needs_minilm
 def test_subwords_are_shown_as_such_and_grouped_on_request() -> None:
     at = opened("home", weights="minilm", source="the embeddings of <b> and embeddings")
-    (said,) = [c.value for c in at.caption if "A word may be several tokens" in c.value]
-    assert said.count("##bed") == 1 and "` embeddings ` is ` em ` ` ##bed ` ` ##ding ` ` ##s `" in said
+    (said,) = [c.value for c in at.caption if "A word can be split into several tokens" in c.value]
+    assert said.count("##bed") == 1 and "` embeddings ` becomes ` em ` ` ##bed ` ` ##ding ` ` ##s `" in said
     at = opened("attention", weights="minilm", source="the embeddings", att_words="on")
     (lines,) = [header for header in canvas_headers(at) if "queries" in header]
     assert lines["queries"] == ["[CLS]", "the", "embeddings", "[SEP]"]

@@ -384,7 +384,7 @@ HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
     ("BertModel", said(hidden_size=None), "d_model=None is not a size"),
     ("BertModel", said(hidden_size=float("nan")), "is not JSON"),
     ("BertModel", said(layer_norm_eps=float("inf")), "is not JSON"),
-    ("BertModel", said(layer_norm_eps=-1), "norm_eps=-1 cannot stand under the root"),
+    ("BertModel", said(layer_norm_eps=-1), "norm_eps=-1 is not a valid epsilon"),
     ("BertModel", said(layer_norm_eps="x" * 10_000), "norm_eps='x"),
     ("BertModel", said(pad_token_id=61), "source_pad_id=61 is outside the vocabulary"),
     ("BertModel", said(type_vocab_size=-2), "n_segments=-2 is not a number of segments"),

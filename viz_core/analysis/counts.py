@@ -1,4 +1,4 @@
-"""How large a model and a run of it are, in closed form, before either exists."""
+"""The size of a model and of a run, computed in closed form before either exists."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from viz_core.stages import Stage, plan, stages
 class Parameter:
     """One array of trainable numbers: torch's name and shape of it, its symbol in the formulas (plain text).
 
-    `tied` where another stage owns it and this one uses it a second time; it is counted once.
+    `tied`: another stage owns it and this one reuses it; it is counted once.
     """
 
     name: str
@@ -35,7 +35,7 @@ def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, .
     vocabulary = c.target_vocab_size if side == "decoder" else c.source_vocab_size
 
     def linear(module: str, symbol: str, width: int, inner: int, bias: bool) -> tuple[Parameter, ...]:
-        """torch.nn.Linear: weight [width, inner] and, where there is one, bias [width]."""
+        """torch.nn.Linear: weight [width, inner] and an optional bias [width]."""
         weight = Parameter(f"{own}{module}.weight", f"W^{symbol}", (width, inner))
         return (weight, Parameter(f"{own}{module}.bias", f"b^{symbol}", (width,))) if bias else (weight,)
 
@@ -87,8 +87,8 @@ def flops(table: Sequence[Stage]) -> dict[str, int]:
     """Floating-point operations of the matrix products, by stage name; table: all stages with shapes, as from `plan`.
 
     A product [m, k] × [k, n] counts 2·m·n·k, a multiplication and an addition for each term, as in
-    `torch.utils.flop_counter`; k is the last axis of the first input. What works cell by cell (biases, softmax, norms,
-    activations, lookups, sums) counts 0.
+    `torch.utils.flop_counter`; k is the last axis of the first input. Operations on single cells (biases, softmax, norms,
+    activations, lookups, sums) count 0.
     """
     shape = {s.name: s.shape or () for s in table}
     return {
@@ -99,7 +99,7 @@ def flops(table: Sequence[Stage]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Size of a run before it happens. `problem` is None within the budget, else one sentence with the remedy."""
+    """The size of a run before it happens. `problem` is None within the budget, else one sentence with the remedy."""
 
     parameters: int
     capture_bytes: int
@@ -135,7 +135,7 @@ REMEDIES = {
 
 @lru_cache(maxsize=256)  # every rerun of a page asks
 def estimate(config: TransformerConfig, batch: int, source_len: int, target_len: int) -> Estimate:
-    """Parameters and recorded bytes of a run of B sentences, and what to lower where they pass the budget."""
+    """Parameters and recorded bytes of a run of B sentences, and the settings to lower if they pass the budget."""
     count = by_depth(config, _parameters)
     size = by_depth(config, lambda few: _recorded(few, batch, source_len, target_len))
     problem = None
@@ -151,7 +151,7 @@ def estimate(config: TransformerConfig, batch: int, source_len: int, target_len:
         )
     elif (both := 4 * count + size) > cache_bytes():
         problem = (
-            f"This model and what it would record take {megabytes(both)} together, and this server keeps at most "
+            f"This model and its recorded run would take {megabytes(both)} together, and this server keeps at most "
             f"{megabytes(cache_bytes())} ({CACHE_MB}): lower {_remedy(plan(config, batch, source_len, target_len))}, "
             "or choose a smaller model."
         )
@@ -159,7 +159,7 @@ def estimate(config: TransformerConfig, batch: int, source_len: int, target_len:
 
 
 def _remedy(table: tuple[Stage, ...]) -> str:
-    """What the heaviest kind of stage grows with."""
+    """The settings that the size of the heaviest kind of stage grows with."""
     weight: dict[tuple[str, ...], int] = {}
     for s in table:
         weight[s.axes] = weight.get(s.axes, 0) + s.nbytes

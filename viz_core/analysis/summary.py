@@ -1,4 +1,4 @@
-"""What one recorded array holds, in a few numbers."""
+"""A few numbers that summarise one recorded array, the predictions of a run, and the names of its typed words."""
 
 from dataclasses import dataclass
 
@@ -24,8 +24,8 @@ class Summary:
 def summarize(x: np.ndarray, allowed: np.ndarray | None = None) -> Summary:
     """Statistics of a whole array of numbers or booleans, in float64, over its finite cells.
 
-    allowed: bool, broadcast to x; cells where it is False were overwritten by a mask and do not count. All NaN where
-    no cell counts.
+    allowed: bool, broadcast to x; cells where it is False were overwritten by a mask and do not count. All results are NaN
+    if no cell counts.
     """
     numbers = np.asarray(x, dtype=np.float64)
     if allowed is not None:
@@ -41,7 +41,7 @@ def summarize(x: np.ndarray, allowed: np.ndarray | None = None) -> Summary:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The k most likely next words at one position: ids and probabilities, best first; the answer's own, if any."""
+    """The k most likely next words at one position: ids and probabilities, best first; and the answer's, if there is one."""
 
     position: int
     ids: tuple[int, ...]
@@ -58,20 +58,20 @@ def predictions(capture: Capture, item: int = 0, k: int = 8) -> list[Prediction]
     pad = config.target_pad_id if config.has_decoder else config.source_pad_id
     own = capture["ids.target" if config.has_decoder else "ids.source"][item]  # [T]
     n_real = int(np.max(np.nonzero(own != pad)[0], initial=0)) + 1
-    found = []
+    ranked = []
     for t in range(n_real):
         best = np.argsort(-probs[t], kind="stable")[:k]
         answer = None if labels[t] == pad else int(labels[t])
         chance = None if answer is None else float(probs[t, answer])
-        found.append(Prediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), answer, chance))
-    return found
+        ranked.append(Prediction(t, tuple(map(int, best)), tuple(float(probs[t, w]) for w in best), answer, chance))
+    return ranked
 
 
 def typed_words(capture: Capture, side: str) -> dict[int, str]:
-    """The typed word of each id of a side ("source" or "target"), answers included; the first one where ids are shared."""
-    found: dict[int, str] = {}
+    """The typed word of each id of a side ("source" or "target"), answers included; the first one if several share an id."""
+    words: dict[int, str] = {}
     for name in {"source": ("source",), "target": ("labels", "target")}[side]:
         for ids, tokens in zip(capture[f"ids.{name}"], capture.tokens(name), strict=True):
             for i, token in zip(ids, tokens, strict=True):
-                found.setdefault(int(i), token)
-    return found
+                words.setdefault(int(i), token)
+    return words

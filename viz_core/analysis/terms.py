@@ -44,24 +44,24 @@ Parameter = Callable[[str], Array]  # a parameter of the model by its torch name
 def terms(capture: Capture, name: str, index: tuple[int, ...], parameter: Parameter) -> Arithmetic:
     """The arithmetic behind `capture[name][index]`.
 
-    index: a full index, one number an axis, counted from 0. parameter: a model parameter by its torch name, of the model
+    index: a full index, one number per axis, counted from 0. parameter: a model parameter by its torch name, of the model
     that made the capture. `KeyError` where the stage or one of its inputs was not recorded, `IndexError` for a cell
     outside the stage.
     """
     stage, shape = capture.stage(name), capture[name].shape
     if len(index) != len(shape) or not all(0 <= i < n for i, n in zip(index, shape, strict=True)):
-        raise IndexError(f"{name} has the shape {list(shape)} and no cell {list(index)}; give one place an axis, from 0.")
+        raise IndexError(f"{name} has the shape {list(shape)} and no cell {list(index)}; give one index per axis, counted from 0.")
     cell = _Cell(capture, stage, index, parameter)
     parts = MAKERS[module_of(stage), stage.leaf](cell)
     return Arithmetic(stage, index, float(capture[name][index]), parts)
 
 
 class _Cell:
-    """A cell with what its arithmetic needs: numbers and rows of other stages, and of the parameters beside it."""
+    """A cell and access to the numbers behind it: those of other stages and of its module's parameters."""
 
     def __init__(self, capture: Capture, stage: Stage, index: tuple[int, ...], parameter: Parameter) -> None:
         self.capture, self.stage, self.index, self._parameter = capture, stage, index, parameter
-        self.at = dict(zip(stage.axes, index, strict=True))  # axis letter -> place
+        self.at = dict(zip(stage.axes, index, strict=True))  # axis letter -> index
 
     @property
     def config(self) -> TransformerConfig:
@@ -92,7 +92,7 @@ class _Cell:
 
 
 def module_of(stage: Stage) -> str:
-    """What kind of module a stage belongs to."""
+    """The kind of module that a stage belongs to."""
     last = stage.prefix.rpartition(".")[2]
     if last.isdigit():
         return "layer"
@@ -121,7 +121,7 @@ def _given(c: _Cell) -> tuple[Part, ...]:
 
 
 def _labels(c: _Cell) -> tuple[Part, ...]:
-    """A decoder's answers are typed; an encoder's are its own words, one place further on."""
+    """A decoder's answers are typed; an encoder's are its own words, one position further on."""
     b, t = c.index
     if c.config.has_decoder or t == c.capture["ids.labels"].shape[1] - 1:
         return _given(c)
@@ -129,7 +129,7 @@ def _labels(c: _Cell) -> tuple[Part, ...]:
 
 
 def _shifted(c: _Cell) -> tuple[Part, ...]:
-    """Behind <bos>, the answer before; padding behind the end of a shorter sentence."""
+    """After <bos>, each position holds the answer before it; a shorter sentence ends in padding."""
     b, t = c.index
     rest = np.concatenate([c.capture["ids.labels"][b, t:], c.capture["ids.target"][b, t:]])
     if t == 0 or bool((rest == c.config.target_pad_id).all()):
@@ -138,7 +138,7 @@ def _shifted(c: _Cell) -> tuple[Part, ...]:
 
 
 def _is_word(c: _Cell, role: str, side: str, b: int, at: int, mask: Number | None = None) -> Comparison:
-    """An id is not the padding's."""
+    """The comparison of an id with the padding id."""
     pad = c.config.source_pad_id if side == "source" else c.config.target_pad_id
     return Comparison(c.number(role, f"ids.{side}", b, at), "≠", Number("pad id", pad), mask)
 
@@ -154,11 +154,11 @@ def _causal(c: _Cell) -> tuple[Part, ...]:
 
 
 def _not_later(t: int, s: int, mask: Number | None = None) -> Comparison:
-    return Comparison(Number("key’s place", s), "≤", Number("query’s place", t), mask)
+    return Comparison(Number("key’s position", s), "≤", Number("query’s position", t), mask)
 
 
 def _may_attend(c: _Cell, name: str, b: int, t: int, s: int) -> Logic:
-    """What one cell of masks.source, masks.target or masks.cross is made of."""
+    """The conditions behind one cell of masks.source, masks.target or masks.cross."""
     queries, keys = ("target", "source") if name == "masks.cross" else (name.rpartition(".")[2],) * 2
     used = c.capture.stage(name).inputs
     factors = []
@@ -315,12 +315,12 @@ def _ffn_out(c: _Cell) -> tuple[Part, ...]:
 
 
 def _residual(c: _Cell) -> tuple[Part, ...]:
-    """The stream plus what the sub-layer adds; alone where the residual connection is off, or a layer begins."""
+    """The stream plus the sub-layer's output; a copy if the residual connection is off, or where a layer begins."""
     added = "the attention’s output" if "attn" in c.stage.inputs[-1] else "the feed-forward output"
     if len(c.stage.inputs) == 2:
         stream, sublayer = c.stage.inputs
-        return (Sum((c.number("the stream", stream, *c.index), c.number(added, sublayer, *c.index))),)
-    role = "what enters the layer" if c.stage.leaf == "resid_pre" else added
+        return (Sum((c.number("the residual stream", stream, *c.index), c.number(added, sublayer, *c.index))),)
+    role = "the layer’s input" if c.stage.leaf == "resid_pre" else added
     return (Copy(c.number(role, c.stage.inputs[0], *c.index)),)
 
 
@@ -383,8 +383,8 @@ def _loss(c: _Cell) -> tuple[Part, ...]:
     rows = logits[b, t].astype(np.float64)  # [n, W]
     top = rows.max(axis=-1, initial=-np.inf)
     with np.errstate(invalid="ignore"):  # logits of −∞ and NaN
-        surprise = top + np.log(np.exp(rows - top[:, None]).sum(axis=-1)) - rows[np.arange(len(rows)), labels[b, t]]
-    columns = (Vector("p", _floats(np.exp(-surprise)), "T"), Vector("−ln p", _floats(surprise), "T"))
+        negative_log = top + np.log(np.exp(rows - top[:, None]).sum(axis=-1)) - rows[np.arange(len(rows)), labels[b, t]]
+    columns = (Vector("p", _floats(np.exp(-negative_log)), "T"), Vector("−ln p", _floats(negative_log), "T"))
     return (Mean(columns, places, int(labels.size - len(places))),)
 
 

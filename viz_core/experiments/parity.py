@@ -1,4 +1,4 @@
-"""The proof line: a run compared with torch's own layers, which hold the same weights and read the same ids.
+"""Parity: a run compared with torch's own layers, which hold the same weights and read the same ids.
 
 Where `torch.nn.TransformerEncoder` and `TransformerDecoder` can express the run, they compute it from the recorded
 embedding on, each layer from what the one before returned, up to the logits. Elsewhere torch computes every step by
@@ -27,8 +27,9 @@ from viz_core.model.transformer import Stack, Transformer
 from viz_core.run import Batch
 
 FUSED = "scaled_dot_product_attention"
-# What float32 may make of another order of summing, relative to a stage's largest number. Ordinary stages stay below
-# 2e-6; scores in the hundreds (document 004 begins with some) are rounded by more, and softmax and norms hand that on.
+# The largest rounding error of float32 for another order of summing, relative to a stage's largest number. Ordinary stages
+# stay below 2e-6; scores in the hundreds (Chapter 3 (004) begins with some) are rounded by more, and softmax and norms pass
+# that on.
 ROUNDING = 1e-3
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"),
@@ -67,7 +68,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Parity:
     """All checks of one run, in execution order. why_not: one sentence why torch's layers cannot express it, or ""."""
 
     against: str
@@ -115,8 +116,8 @@ class Proof:
 
 
 @torch.inference_mode()
-def prove(model: Transformer, batch: Batch, capture: Capture) -> Proof:
-    """Compare a recorded run with torch, now.
+def check_parity(model: Transformer, batch: Batch, capture: Capture) -> Parity:
+    """Compare a recorded run with torch.
 
     model and batch are those that the capture was made from, all stages recorded; none of them is changed. Padded
     positions are left out. Nothing is kept but the numbers of each `Check`, and parameters are shared, not copied.
@@ -125,14 +126,14 @@ def prove(model: Transformer, batch: Batch, capture: Capture) -> Proof:
     if why_not := _why_not(run):
         for name in capture:
             _step(run, name)
-        return Proof(FUSED, why_not, tuple(run.checks))
+        return Parity(FUSED, why_not, tuple(run.checks))
     _layers(run)
     against = "torch.nn.TransformerEncoder" + " and TransformerDecoder" * capture.config.has_cross_attention
-    return Proof(against, "", tuple(run.checks))
+    return Parity(against, "", tuple(run.checks))
 
 
 class _Comparison:
-    """A run, and what has been checked of it so far."""
+    """A run, and the checks that have been made of it so far."""
 
     def __init__(self, model: Transformer, batch: Batch, capture: Capture) -> None:
         self.model, self.capture, self.config = model, capture, capture.config
@@ -158,13 +159,13 @@ class _Comparison:
         return theirs
 
     def _real(self, name: str, x: np.ndarray) -> np.ndarray:
-        """What a stage holds for words: [B, …, T, …] -> [words, …]. A stage that all sentences share is taken whole."""
+        """The values of a stage at words: [B, …, T, …] -> [words, …]. A stage that all sentences share is taken whole."""
         stage = self.capture.stage(name)
         if stage.axes[0] != "B":
             return x
         ((axis, side),) = stage.sides.items()
         keep = self.words[side]  # [B, T]
-        if stage.leaf == "z":  # of queries that may see nothing, torch promises no number
+        if stage.leaf == "z":  # torch does not define the result of a query that may attend to no key
             keep = keep & self.capture[self.mask_of(stage.prefix)][:, 0].any(axis=-1)  # [B, T]
         return np.moveaxis(x, stage.axes.index(axis), 1)[keep]
 
@@ -260,7 +261,7 @@ def _bias(module: Any) -> Tensor:
 
 
 def _mask(run: _Comparison, queries: str, keys: str, dtype: torch.dtype) -> Tensor:
-    """What torch adds to the scores, [B · H, T, S]: -∞ at padded and at later keys, ALiBi's penalty, else 0.
+    """The mask that torch adds to the scores, [B · H, T, S]: -∞ at padded and at later keys, ALiBi's penalty, else 0.
 
     Made from the ids, not from the recorded masks. All in this one mask: torch's check of a `key_padding_mask` would
     import its compiler.
@@ -318,7 +319,7 @@ def _fused(run: _Comparison, path: str) -> Tensor:
     q, k = ("q_rot", "k_rot") if f"{path}.q_rot" in run.capture else ("q", "k")
     scores, sees = run.tensor(f"{path}.scores"), run.tensor(run.mask_of(path))  # [B, H, T, S], [B, 1, T, S]
     penalty = run.tensor(f"{path}.bias") if f"{path}.bias" in run.capture else torch.zeros_like(scores)  # [1 or B, H, T, S]
-    # torch adds its mask to the scores, where ours overwrites them: what is added lands a forbidden cell on the fill.
+    # torch adds its mask to the scores, while ours overwrites them: the sum in a masked cell is the fill.
     added = torch.where(sees, penalty, c.fill - scores)  # [B, H, T, S]
     return F.scaled_dot_product_attention(
         run.tensor(f"{path}.{q}"), run.tensor(f"{path}.{k}"), run.tensor(f"{path}.v"), added,
@@ -326,7 +327,7 @@ def _fused(run: _Comparison, path: str) -> Tensor:
     )
 
 
-# ---------------------------------------------------------------- what torch's layers cannot express
+# ---------------------------------------------------------------- runs that torch's layers cannot express
 
 
 def _why_not(run: _Comparison) -> str:
@@ -334,24 +335,24 @@ def _why_not(run: _Comparison) -> str:
     c = run.config
     depths = [c.n_encoder_layers] * c.has_encoder + [c.n_decoder_layers] * c.has_decoder
     reasons = (
-        (c.qk_width != c.d_model, f"make queries d_model={c.d_model} wide, and here they are {c.qk_width}"),
-        (c.position == "rope", "cannot turn queries and keys, as RoPE does"),
+        (c.qk_width != c.d_model, f"make queries d_model={c.d_model} wide, and here they are {c.qk_width} wide"),
+        (c.position == "rope", "cannot rotate queries and keys, as RoPE does"),
         (not c.scale_scores, "always divide the scores by √d_k, which is switched off here"),
         (not c.residual, "always have residual connections, which are switched off here"),
-        (c.norm == "none", "always have LayerNorms, and here are none"),
-        (not all(depths), "come at least one in a stack, and here a side has none"),
-        (_blind(run), "promise no number to a query that may see nothing, and here is one"),
-        (_leaks(run), f"leave forbidden cells no weight at all, and here the fill {c.mask_fill} leaves some"),
+        (c.norm == "none", "always have LayerNorms, and this model has none"),
+        (not all(depths), "need at least one layer in each stack, and here a stack has none"),
+        (_blind(run), "do not define the result of a query that may attend to no key, and this run has one"),
+        (_leaks(run), f"give masked cells no weight at all, and here the fill {c.mask_fill} leaves them some"),
     )
     why = [reason for holds, reason in reasons if holds]
     return f"torch's layers {'; they '.join(why)}." if why else ""
 
 
 def _blind(run: _Comparison) -> bool:
-    """Whether torch's layers would meet a query that may see nothing, or ours made NaN of one.
+    """Whether torch's layers would meet a query that may attend to no key, or ours computed NaN for one.
 
-    They get the causal mask and padded keys. `mask_padded_queries` also blinds padded queries, at whose rows no word
-    ever looks: that makes no difference, unless their weights are NaN, since 0 · NaN is NaN.
+    They get the causal mask and padded keys. `mask_padded_queries` also masks the whole rows of padded queries, to
+    which no word attends: that makes no difference, unless their weights are NaN, since 0 · NaN is NaN.
     """
     c = run.config
     for side, words in run.words.items():
@@ -364,7 +365,7 @@ def _blind(run: _Comparison) -> bool:
 
 
 def _leaks(run: _Comparison) -> bool:
-    """Whether a finite fill leaves forbidden cells some weight, in the rows of queries that may see others."""
+    """Whether a finite fill leaves masked cells some weight, in rows that have at least one allowed key."""
     if run.config.mask_fill == "-inf":
         return False
     for name in run.capture:

@@ -1,4 +1,4 @@
-"""What training measured of cross-attention against the true alignment, as a table of heads."""
+"""Cross-attention compared with the true alignment, as measured in training: a table of heads."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,11 +8,11 @@ from viz_core.figures import theme
 ROW = "predicts"  # the decoder's row that predicts a word belongs to it
 
 
-def attention_truth(measures: Mapping[str, Any]) -> str:
-    """HTML: per layer and head, how often cross-attention looks at the right word, and a pronoun at its referent.
+def alignment_table(measures: Mapping[str, Any]) -> str:
+    """HTML: for each layer and head, how well cross-attention agrees with the alignment, and pronouns with their referents.
 
-    measures: a card's; "" where it has no alignment to be measured against. The error rate is shown as it is, 0 best;
-    a cell is the fuller the better the head.
+    measures: those of a card; the result is "" if it has no measured alignment. The error rate is shown as it is, 0 best;
+    a better head has a longer bar.
     """
     if "aer" not in measures:
         return ""
@@ -20,11 +20,11 @@ def attention_truth(measures: Mapping[str, Any]) -> str:
     return (
         '<figure style="margin:12px 0;line-height:1.4">'
         '<figcaption style="font-weight:600">Cross-attention against the true alignment</figcaption>'
-        f'<div style="opacity:.7;margin-bottom:8px">On {measures["sentences"]:,} held-out sentences whose alignment the '
-        "grammar knows. The longer a bar, the better the head: look for the layer that does the translating.</div>"
+        f'<div style="opacity:.7;margin-bottom:8px">Measured on {measures["sentences"]:,} held-out sentences whose alignment is '
+        "known from the grammar. A longer bar means a better head: look for the layer that aligns the words.</div>"
         '<div style="display:flex;flex-wrap:wrap;gap:24px">'
         + _grid("Alignment error rate (0 is best)", errors, [[1 - x for x in row] for row in errors], "{:.3f}")
-        + _grid("The word for a pronoun looks at its referent", referents, referents, "{:.0%}")
+        + _grid("The word for a pronoun attends most to its referent", referents, referents, "{:.0%}")
         + "</div></figure>"
     )
 

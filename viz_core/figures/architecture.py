@@ -2,9 +2,9 @@
 
     drawing = architecture(plan(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
 
-Each stack is a column that flows downwards. Of its layers one is drawn in full, the others are thin slabs before and
-after it. What enters from the side (position, mask, answers) stands to the right of what reads it. Which boxes there
-are, their order and their arrows follow from the names and inputs of the stages; no switch of the model is looked at.
+Each stack is a column that flows downwards. One of its layers is drawn in full; the others are thin slabs before and
+after it. Inputs from the side (position, mask, answers) are drawn to the right of the box that reads them. The boxes, their
+order and their arrows follow from the names and inputs of the stages alone, not from the config.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Literal
 
-from viz_core.stages import SUBLAYERS, Stage
+from viz_core.figures.architecture_parts import STACKS, BoxKind, Parts, shape_text
+from viz_core.stages import Stage
 
-BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]
 ArrowKind = Literal["flow", "residual", "side", "memory"]
 FrameKind = Literal["stack", "layer"]
 Point = tuple[float, float]
@@ -23,25 +23,11 @@ Point = tuple[float, float]
 LINE, TALL, SLAB = 25.0, 43.0, 17.0  # heights: one line of text, two lines, a layer that is not drawn in full
 GAP, SLAB_GAP = 11.0, 3.0  # between boxes that follow each other
 MARGIN = 6.0  # around everything, for the glow of the lit box
-PAD, HEADING = 9.0, 23.0  # between a frame and what it holds; the frame's first line
+PAD, HEADING = 9.0, 23.0  # between a frame and its contents; the frame's first line
 LANE, MAIN, SIDE = 20.0, 224.0, 102.0  # widths: the residual line's lane, the boxes, the boxes beside them
 SIDE_GAP, GUTTER = 24.0, 24.0  # between boxes and those beside them; between the columns
 COLUMN = PAD + LANE + MAIN + SIDE_GAP + SIDE + PAD
 MOST_SLABS = 6  # above each other; further layers share a row
-
-LABELS = {
-    "ids.source": "Source ids", "ids.target": "Target ids", "ids.labels": "Answers",
-    "tok_embed": "Token embedding", "pos_embed": "Position", "segment_embed": "Segment", "embed": "Embedding",
-    "resid_pre": "Layer input", "final_norm": "Final LayerNorm",
-    "logits": "Logits", "probs": "Probabilities", "loss": "Loss",
-}
-KINDS: dict[str, BoxKind] = {
-    "ids": "ids", "masks": "mask", "logits": "output", "probs": "output", "loss": "output",
-    "resid_pre": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
-}
-STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
-SIDES = {"source": "encoder", "target": "decoder"}  # whose tokens a stack reads
-
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -53,7 +39,7 @@ class Box:
 
     id: str
     label: str
-    sub: str  # which of the box's stages has the shape: "weights", "masked_scores"
+    sub: str  # the stage of the box whose shape is shown: "weights", "masked_scores"
     shape_text: str
     axes: tuple[str, ...]
     x: float
@@ -64,7 +50,7 @@ class Box:
     kind: BoxKind
     current: bool
     column: str  # "encoder" or "decoder"
-    hint: str  # what the box is, where, and what the stage means: one line for tooltips and screen readers
+    hint: str  # the box, its layer and the meaning of its stage: one line for tooltips and screen readers
 
     @property
     def right(self) -> float:
@@ -92,7 +78,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A titled ground behind boxes: a stack, or in it the layer that is drawn in full, `path` being its module's name."""
+    """A titled background: a stack, or the layer in it that is drawn in full, `path` being its module's name."""
 
     label: str
     path: str
@@ -125,7 +111,7 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
     """
     if current is not None and current not in {s.name for s in stages}:
         raise ValueError(f"stage {current!r} is not in the table; pass the name of one of its {len(stages)} stages.")
-    parts = _Parts(stages, current)
+    parts = Parts(stages, current)
     boxes: list[Box] = []
     frames: list[Frame] = []
     for number, column in enumerate(parts.columns):
@@ -144,139 +130,8 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
     )
 
 
-# ---------------------------------------------------------------- the table read as boxes
-
-
-class _Parts:
-    """Which stages share a box, what each box is, and which other box it stands beside."""
-
-    def __init__(self, stages: Sequence[Stage], current: str | None) -> None:
-        self.table = {s.name: s for s in stages}
-        self.current = current
-        self.layers: dict[str, list[int]] = {}  # stack -> its layers
-        self.shown: dict[str, int] = {}  # stack -> the layer that is drawn in full
-        passed = current is None
-        for name in self.table:
-            stack, _, path = name.partition(".layers.")
-            if path:
-                index = int(path.partition(".")[0])
-                if index not in self.layers.setdefault(stack, []):
-                    self.layers[stack].append(index)
-                if stack not in self.shown or not passed:
-                    self.shown[stack] = index
-            passed = passed or name == current
-
-        # A part of a mask (padding, causal) belongs to the first mask that it goes into.
-        masks = [s for s in stages if s.prefix == "masks"]
-        mask_of = {part: mask.name for mask in reversed(masks) for part in mask.inputs if part.startswith("masks.")}
-        self.box_of = {s.name: mask_of.get(s.name) or self._box_of(s) for s in stages}
-        self.members: dict[str, list[Stage]] = {}  # box -> its stages, both in the order of the walk
-        for stage in stages:
-            self.members.setdefault(self.box_of[stage.name], []).append(stage)
-
-        self.kind = {box: _kind(box) for box in self.members}
-        self.stage = {box: self._stage(box) for box in self.members}  # to open
-        self.lit = None if current is None else self.box_of[current]
-        self.seen = self.stage | ({} if current is None else {self.box_of[current]: self.table[current]})  # its shape is shown
-        stacks = {self._stack_of(box): None for box in self.members}
-        self.columns = [column for column in STACKS if column in stacks] or ["decoder"]
-        self.column_of = {box: self._stack_of(box) or self.columns[-1] for box in self.members}
-        hosts = {box: self._host(box) for box in self.members}
-        self.host = {box: host for box, host in hosts.items() if host is not None}
-
-    def _box_of(self, stage: Stage) -> str:
-        first, *rest = stage.name.split(".")
-        if rest and rest[0] == "layers":
-            if int(rest[1]) != self.shown[first]:
-                return f"{first}.layers.{rest[1]}"
-            return stage.name if stage.leaf.startswith("resid") else stage.prefix
-        if stage.leaf.startswith("tok_embed"):
-            return f"{first}.tok_embed"
-        return stage.prefix if stage.prefix.rpartition(".")[2] in SUBLAYERS else stage.name
-
-    def _stage(self, box: str) -> Stage:
-        """What a click opens: the output, or what is most worth seeing; in another layer, the same place there."""
-        members = self.members[box]
-        if self.kind[box] == "layer":
-            stack = box.partition(".")[0]
-            here = f"{stack}.layers.{self.shown[stack]}."
-            there = f"{box}.{self.current.removeprefix(here)}" if self.current else ""
-            return self.table.get(there, members[0])
-        return next((s for s in members if s.leaf in ("weights", "post_act")), members[-1])
-
-    def _stack_of(self, box: str) -> str:
-        """The stack that it belongs to by name or by its query tokens; "" where it has none (the loss)."""
-        first = box.partition(".")[0]
-        side = self.stage[box].sides.get("T")
-        return first if first in STACKS else "" if side is None else SIDES[side]
-
-    def _host(self, box: str) -> str | None:
-        """The box that this one stands beside, or None where it stands in the column itself."""
-        column = self.column_of[box]
-        ids = next(f"ids.{side}" for side, stack in SIDES.items() if stack == column)
-        hosts: list[str] = []
-        if box.endswith(("pos_embed", "segment_embed")):
-            hosts = [f"{column}.embed"]
-        elif box == "ids.labels":
-            hosts = [ids]
-        elif self.kind[box] == "mask":
-            hosts = [b for b, stage in self.stage.items() if stage.mask == box and self.kind[b] == "attention"] + [ids]
-        return next((host for host in hosts if host in self.members), None)
-
-    def place(self, column: str, index: int) -> str:
-        """ "layer 1 (of 6)": counted from zero, as the names of the stages are."""
-        return f"layer {index} (of {len(self.layers[column])})"
-
-    def label(self, box: str) -> str:
-        leaf, kind, stage = box.rpartition(".")[2], self.kind[box], self.stage[box]
-        if kind == "layer":
-            return f"layer {leaf}"
-        if kind == "mask":
-            return "Mask"
-        if kind == "add":
-            return "Add" if len(stage.inputs) > 1 else "No residual"
-        if kind in ("attention", "ffn"):
-            return SUBLAYERS[leaf]
-        return LABELS.get(box) or LABELS.get(leaf) or "LayerNorm"
-
-    def sub(self, box: str) -> str:
-        """Which of the box's stages has the shape, where the label does not say it already."""
-        stage = self.seen[box]
-        if stage.name == box or stage.leaf == "out":
-            return ""
-        if self.kind[box] == "mask":
-            return stage.leaf.rpartition("_")[2]
-        return stage.leaf if self.kind[box] in ("attention", "ffn", "norm", "embedding") else ""
-
-    def hint(self, box: str) -> str:
-        column, stage = self.column_of[box], self.seen[box]
-        if self.kind[box] == "layer":
-            return f"{STACKS[column]} {self.place(column, int(box.rpartition('.')[2]))}. Opens {stage.name}."
-        inside = ".layers." in box
-        where = f", {column} {self.place(column, self.shown[column])}" if inside else ""
-        return f"{self.label(box)}{where}: {_shape_text(stage)}. {stage.meaning}"
-
-
-def _kind(box: str) -> BoxKind:
-    first, leaf = box.partition(".")[0], box.rpartition(".")[2]
-    if first in KINDS:
-        return KINDS[first]
-    if leaf.isdigit():
-        return "layer"
-    if "norm" in leaf:
-        return "norm"
-    return KINDS.get(leaf) or ("add" if leaf.startswith("resid") else "embedding")
-
-
-def _shape_text(stage: Stage) -> str:
-    """ "B 2 · T 7 · D 32"; "B · T · D" where the table has no shapes; a broadcast axis is "1" alone."""
-    sizes: Sequence[int | str] = stage.shape if stage.shape is not None else [""] * len(stage.axes)
-    parts = ["1" if a == "1" else f"{a} {n}".strip() for a, n in zip(stage.axes, sizes, strict=True)]
-    return " · ".join(parts) or "one number"
-
-
-def _describe(parts: _Parts, boxes: Sequence[Box]) -> str:
-    """The drawing in words, for those who cannot see it."""
+def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
+    """A description of the drawing for people who cannot see it."""
     stacks = []
     for column in parts.columns:
         layers = parts.layers.get(column, [])
@@ -286,10 +141,10 @@ def _describe(parts: _Parts, boxes: Sequence[Box]) -> str:
     return f"From token ids at the top to the output at the bottom: {' and '.join(stacks)}.{lit}"
 
 
-# ---------------------------------------------------------------- where everything stands
+# ---------------------------------------------------------------- the layout
 
 
-def _zone(parts: _Parts, column: str, box: str) -> str:
+def _zone(parts: Parts, column: str, box: str) -> str:
     """The run of boxes of a column that one is in: inputs, start, before, layer, after, end, output."""
     first, _, module = box.partition(".")
     if first not in STACKS:
@@ -299,8 +154,8 @@ def _zone(parts: _Parts, column: str, box: str) -> str:
     return "layer" if module.startswith("layers.") else "end" if module == "final_norm" else "start"
 
 
-def _rows(parts: _Parts, column: str, zone: str, boxes: list[str]) -> list[list[str]]:
-    """Boxes that stand beside each other: both that come from the logits, and slabs where there are many."""
+def _rows(parts: Parts, column: str, zone: str, boxes: list[str]) -> list[list[str]]:
+    """The rows of boxes: the boxes after the logits share one, and so do the slabs of a deep model."""
     if zone in ("before", "after"):
         rows = _slab_rows(boxes[::-1] if zone == "before" else boxes, len(parts.layers[column]))
         return [row[::-1] for row in rows[::-1]] if zone == "before" else rows
@@ -315,8 +170,8 @@ def _slab_rows(slabs: list[str], layers: int) -> list[list[str]]:
     return [slabs[:1], *(slabs[i : i + many] for i in range(1, len(slabs), many))]
 
 
-def _spare(parts: _Parts, column: str) -> float:
-    """What to leave free below the layers, so that the drawing is as high whichever of them is in full."""
+def _spare(parts: Parts, column: str) -> float:
+    """The space to leave below the layers, so that the drawing has the same height for every layer in full."""
     layers = [str(index) for index in parts.layers.get(column, [])]
 
     def height(shown: int) -> float:
@@ -334,7 +189,7 @@ def _height(kind: BoxKind, row: Sequence[str]) -> float:
     return TALL if kind in ("ids", "mask", "attention", "ffn") or row[0].endswith(".embed") or len(row) > 1 else LINE
 
 
-def _lay_out(parts: _Parts, column: str, left: float, boxes: list[Box], frames: list[Frame]) -> None:
+def _lay_out(parts: Parts, column: str, left: float, boxes: list[Box], frames: list[Frame]) -> None:
     """Add the boxes and frames of one column, from the top down."""
     mine = [b for b in parts.members if parts.column_of[b] == column and b not in parts.host]
     beside = {host: [b for b, h in parts.host.items() if h == host] for host in mine}
@@ -376,14 +231,14 @@ def _lay_out(parts: _Parts, column: str, left: float, boxes: list[Box], frames: 
             y += PAD
 
 
-def _box(parts: _Parts, box: str, x: float, y: float, w: float, h: float) -> Box:
+def _box(parts: Parts, box: str, x: float, y: float, w: float, h: float) -> Box:
     kind, seen = parts.kind[box], parts.seen[box]
     many = kind == "layer" and w < MAIN / 3
     return Box(
         id=box,
         label=parts.label(box).removeprefix("layer ") if many else parts.label(box),
         sub=parts.sub(box),
-        shape_text="" if kind == "layer" else _shape_text(seen),
+        shape_text="" if kind == "layer" else shape_text(seen),
         axes=() if kind == "layer" else seen.axes,
         x=x,
         y=y,
@@ -397,14 +252,14 @@ def _box(parts: _Parts, box: str, x: float, y: float, w: float, h: float) -> Box
     )
 
 
-# ---------------------------------------------------------------- what feeds what
+# ---------------------------------------------------------------- arrows
 
 
-def _arrows(parts: _Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Iterator[Arrow]:
+def _arrows(parts: Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Iterator[Arrow]:
     """An arrow for each input that comes from another box.
 
-    Left out is what would cross the whole drawing: ids to the masks and positions made from them, and the encoder's
-    output to decoder layers that are not drawn in full.
+    Arrows that would cross the whole drawing are left out: from ids to the masks and positions made from them, and from the
+    encoder's output to decoder layers that are not drawn in full.
     """
     inputs = ((box, name) for box, members in parts.members.items() for stage in members for name in stage.inputs)
     feeds = {(parts.box_of[name], box): None for box, name in inputs if name in parts.box_of}  # in the order of the walk
@@ -425,20 +280,20 @@ def _arrows(parts: _Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> It
             lane, leave, arrive = a.x - LANE / 2, a.bottom - 7, b.y + 7
             yield Arrow(source, target, ((a.x, leave), (lane, leave), (lane, arrive), (b.x, arrive)), "residual")
         elif b.kind == "attention" and a.column != b.column and a.kind != "mask":
-            floor = max((f.y + f.h for f in frames if f.x < a.right), default=a.bottom) + GAP
-            yield Arrow(source, target, _memory(a, b, floor), "memory", "encoder output: keys and values")
+            below = max((f.y + f.h for f in frames if f.x < a.right), default=a.bottom) + GAP
+            yield Arrow(source, target, _memory(a, b, below), "memory", "encoder output: keys and values")
         elif b.id == "loss":
             yield Arrow(source, target, _around(a, b), "side")
 
 
-def _standing(parts: _Parts, boxes: dict[str, Box], column: str) -> list[list[Box]]:
+def _standing(parts: Parts, boxes: dict[str, Box], column: str) -> list[list[Box]]:
     """The boxes of a column from the top down, those at one height together, those beside it left out."""
     standing = [b for b in boxes.values() if b.column == column and b.id not in parts.host]
     return [list(row) for _, row in groupby(sorted(standing, key=lambda b: b.y), key=lambda b: b.y)]
 
 
 def _across(a: Box, b: Box) -> tuple[Point, ...]:
-    """Between a box and one beside it, straight where the two are level."""
+    """From a box to one beside it, as a straight line if they are level."""
     start, end = (a.x, b.right) if a.x > b.x else (a.right, b.x)
     y = a.middle[1]
     level = min(max(y, b.y + 7), b.bottom - 7)
@@ -454,8 +309,8 @@ def _around(a: Box, b: Box) -> tuple[Point, ...]:
     return (a.right, top), (margin, top), (margin, bottom), (b.right, bottom)
 
 
-def _memory(a: Box, b: Box, floor: float) -> tuple[Point, ...]:
+def _memory(a: Box, b: Box, below: float) -> tuple[Point, ...]:
     """From the encoder's last box out below its frame, through the gutter into the decoder's cross-attention."""
     x = a.middle[0]
     gutter = b.x - LANE - PAD - GUTTER / 2
-    return (x, a.bottom), (x, floor), (gutter, floor), (gutter, b.middle[1]), (b.x, b.middle[1])
+    return (x, a.bottom), (x, below), (gutter, below), (gutter, b.middle[1]), (b.x, b.middle[1])

@@ -1,6 +1,6 @@
-"""Small line drawings beside a number, as SVG text: a curve with a dot on it, a pair of features that turns.
+"""Small line drawings beside a number, as SVG text: a curve with a dot on it, and the rotation of a pair of features.
 
-No words in them: the page writes those. Their colours are of middling brightness, and serve the light and the dark page.
+They contain no text: the page writes it. Their colours have medium brightness, for the light and the dark theme.
 """
 
 import math
@@ -18,26 +18,26 @@ def curve(points: Sequence[tuple[float, float]], dot: tuple[float, float]) -> st
     xs, ys = [x for x, _ in (*points, dot)], [y for _, y in (*points, dot)]
     across = _scale(min(xs), max(xs), MARGIN, WIDTH - MARGIN)
     up = _scale(min(0.0, *ys), max(0.0, *ys), HEIGHT - MARGIN, MARGIN)
-    x, y, ground = across(dot[0]), up(dot[1]), up(0)
+    x, y, zero = across(dot[0]), up(dot[1]), up(0)
     upright = f"M{across(0):.1f},0V{HEIGHT}" if min(xs) <= 0 <= max(xs) else ""
     path = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in points)
     return _svg(
         WIDTH,
-        f'<path d="{upright}M0,{ground:.1f}H{WIDTH}" stroke="{AXIS}"/>'
+        f'<path d="{upright}M0,{zero:.1f}H{WIDTH}" stroke="{AXIS}"/>'
         f'<polyline points="{path}" fill="none" stroke="{LINE}" stroke-width="2.5"/>'
-        f'<path d="M{x:.1f},{ground:.1f}V{y:.1f}" stroke="{DOT}" stroke-width="2" stroke-dasharray="4 3"/>'
+        f'<path d="M{x:.1f},{zero:.1f}V{y:.1f}" stroke="{DOT}" stroke-width="2" stroke-dasharray="4 3"/>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{DOT}"/>',
     )
 
 
 def turn(before: tuple[float, float], after: tuple[float, float], angle: float) -> str:
-    """A pair of numbers as a hand in the plane, before and after a turn by `angle` radians, counter-clockwise."""
+    """A pair of numbers as a clock hand, before and after a rotation by `angle` radians, counter-clockwise."""
     length, middle = math.hypot(*before) or 1.0, HEIGHT / 2
 
     def at(x: float, y: float, reach: float = middle - MARGIN) -> tuple[float, float]:
         return middle + reach * x / length, middle - reach * y / length
 
-    start, swept = math.atan2(before[1], before[0]), math.remainder(angle, 2 * math.pi)  # whole turns are not seen
+    start, swept = math.atan2(before[1], before[0]), math.remainder(angle, 2 * math.pi)  # whole turns are invisible
     steps = [start + swept * i / ARC_STEPS for i in range(ARC_STEPS + 1)]
     arc = [at(length * math.cos(s), length * math.sin(s), 0.4 * middle) for s in steps]
     (x0, y0), (x1, y1) = at(*before), at(*after)

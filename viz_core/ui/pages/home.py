@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
-from viz_core.figures.alignment import attention_truth
+from viz_core.figures.alignment import alignment_table
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
 from viz_core.figures.steps import original_index, stage_panel
@@ -23,16 +23,18 @@ from viz_core.ui.shell.setup import changes
 from viz_core.weights.card import Card
 
 NOISE = "The weights are untrained, so this is noise; it is still exactly what the model computes."
-LEARNED = "The weights are trained: a long bar is a word that the model has learned to expect here."
-CHANGED = "The weights are trained, but not with the switches as they are now: a long bar need not be a word that they learned."
+LEARNED = "The weights are trained: a long bar marks a word that the model has learned to expect here."
+CHANGED = "The weights were trained with other settings: a long bar may not mark a word that the model learned to expect."
 MAX_SPLIT = 4  # words of several tokens that are named
-GROUNDS: dict[Status, str] = {"repaired": "the printed code cannot run or contradicts the text", "assumed": "named but not shown"}
+STATUS_MEANINGS: dict[Status, str] = {
+    "repaired": "the printed code cannot run or contradicts the text", "assumed": "the text names the part without showing it",
+}
 
 
 def drawing(capture: Capture) -> None:
-    """The architecture with the shapes of this run; a click opens the stage."""
+    """The architecture with the shapes of this run; a click on a box opens its stage."""
     st.subheader("The model, with the shapes of this run", anchor=False)
-    st.caption("Read from top to bottom. Click a box to open its numbers in Step by step.")
+    st.caption("The data flows from top to bottom. Click a box to open its numbers in Step by step.")
     diagram(architecture([capture.stage(n) for n in capture]), key="home_map", stages=capture, on_open=open_stage)
 
 
@@ -55,64 +57,65 @@ def tokens(lab: Lab, capture: Capture) -> int:
 
 
 def _added(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
-    """Which tokens of this sentence nobody typed."""
+    """A sentence about the tokens that were added to the typed text, such as <bos>; "" if there are none."""
     own = {token for side in sides for token in (*SPECIALS[:3], *lab.tokenizers[side].read("")[0])}
-    found = dict.fromkeys(token for side in sides for token in capture.tokens(side)[item] if token in own)
-    if not found:
+    added = dict.fromkeys(token for side in sides for token in capture.tokens(side)[item] if token in own)
+    if not added:
         return ""
-    *first, last = map(escaped, found)
-    return f" {', '.join(first)}{' and ' * bool(first)}{last} {'is' if not first else 'are'} added to what is typed."
+    *first, last = map(escaped, added)
+    return f" {', '.join(first)}{' and ' * bool(first)}{last} {'is' if not first else 'are'} added to the typed text."
 
 
 def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
-    """Which words are several tokens, a few of them by name."""
+    """A sentence that names a few of the words that are split into several tokens; "" if there are none."""
     split = []
     for side in sides:
         row = capture.tokens(side)[item]
         words = words_of(lab.tokenizers[side], row)
         for number, pairs in groupby(zip(words.of, row, strict=True), key=lambda pair: pair[0]):
             if len(pieces := [token for _, token in pairs]) > 1:
-                split.append(f"{code(words.texts[number])} is {' '.join(map(code, pieces))}")
+                split.append(f"{code(words.texts[number])} becomes {' '.join(map(code, pieces))}")
     split = list(dict.fromkeys(split))
-    return f" A word may be several tokens: {'; '.join(split[:MAX_SPLIT])}{'; …' * (len(split) > MAX_SPLIT)}." if split else ""
+    named = "; ".join(split[:MAX_SPLIT]) + "; …" * (len(split) > MAX_SPLIT)
+    return f" A word can be split into several tokens: {named}." if split else ""
 
 
 def next_word(lab: Lab, capture: Capture, item: int) -> None:
-    """The top predictions after a chosen token, called noise where the weights are untrained."""
-    st.subheader("What the model would say next", anchor=False)
+    """The top predictions after a chosen token, with a warning that they are noise if the weights are untrained."""
+    st.subheader("What the model predicts next", anchor=False)
     if "probs" not in capture:
-        remedy = "choose other weights" if lab.setup.card else "turn on 'Vocabulary logits' among all switches"
-        st.info(f"This encoder has no vocabulary logits, so it predicts no word: {remedy}.")
+        remedy = "choose other weights" if lab.setup.card else "turn on 'Vocabulary logits' under All switches"
+        st.info(f"This encoder has no vocabulary logits, so it predicts no word; {remedy}.")
         return
     side = "target" if lab.config.has_decoder else "source"
-    found, row = predictions(capture, item), capture.tokens(side)[item]
+    ranked, row = predictions(capture, item), capture.tokens(side)[item]
     st.caption(NOISE if lab.setup.card is None else CHANGED if changes(lab.setup) else LEARNED)
-    last = len(found) - 1
-    begin = last if lab.setup.card is None else len(found) // 2  # a trained model is surest, and dullest, at the end
+    last = len(ranked) - 1
+    begin = last if lab.setup.card is None else len(ranked) // 2  # at the end a trained model is certain: nothing to see
     at = inside("home_after", "Token", last) if view("home_after") >= 0 else begin
     if last:
         widget(st.select_slider, "home_after", "After the token", at, keep, options=range(last + 1),
                format_func=lambda i: f"{i} · {visible(row[i])}")
-    shown = found[at]
+    shown = ranked[at]
     names = [lab.word(side, i) for i in shown.ids]
     st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))
 
 
-DOORS = (
-    ("step_by_step", "Step by step: every tensor, from id to loss", ":material/footprint:"),
-    ("attention", "Attention: where each head looks", ":material/hub:"),
-    ("masks", "Masks: who may look at whom", ":material/grid_on:"),
-    ("positions", "Positions: how order becomes visible", ":material/waves:"),
-    ("norms", "Pre- and Post-LN: why the LayerNorm moved", ":material/balance:"),
-    ("shapes", "Shapes: what every tensor costs", ":material/straighten:"),
+PAGE_LINKS = (
+    ("step_by_step", "Step by step: every tensor, from token id to loss", ":material/footprint:"),
+    ("attention", "Attention: which tokens each head attends to", ":material/hub:"),
+    ("masks", "Masks: which tokens may attend to which", ":material/grid_on:"),
+    ("positions", "Positions: how the model learns about word order", ":material/waves:"),
+    ("norms", "Pre- and Post-LN: why Pre-LN replaced Post-LN", ":material/balance:"),
+    ("shapes", "Shapes: the size and cost of every tensor", ":material/straighten:"),
     ("documents", "Documents: five texts side by side", ":material/menu_book:"),
 )
 
 
-def doors() -> None:
-    """The way to every other page."""
-    st.subheader("Doors", anchor=False)
-    for page, label, icon in DOORS:
+def page_links() -> None:
+    """Links to all other pages."""
+    st.subheader("Explore", anchor=False)
+    for page, label, icon in PAGE_LINKS:
         st.page_link(f"pages/{page}.py", label=label, icon=icon)
 
 
@@ -130,7 +133,7 @@ def _card(card: Card) -> None:
     st.markdown(f"Trained weights: **{escaped(card.title)}**.")
     facts = ((html.escape(name), html.escape(str(fact))) for name, fact in card.about.items())
     lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
-    st.html(f'<div style="display:grid;gap:4px">{lines}</div>{attention_truth(card.measures)}')
+    st.html(f'<div style="display:grid;gap:4px">{lines}</div>{alignment_table(card.measures)}')
     if card.examples:
         st.markdown("Sentences to try")
         with st.container(horizontal=True):
@@ -140,20 +143,20 @@ def _card(card: Card) -> None:
 
 
 def _preset_rows(lab: Lab) -> None:
-    """What the preset's document states, and what had to be repaired or assumed."""
+    """The settings that the preset's document states, and those that had to be repaired or assumed."""
     preset = PRESETS[lab.setup.preset]
-    st.markdown(f"Preset **{preset.title}**. {preset.summary} {_grounds(preset)}")
-    choices = fold("home_choices", "All choices, each with its ground")
+    st.markdown(f"Preset **{preset.title}**. {preset.summary} {_counted(preset)}")
+    choices = fold("home_choices", "All settings and where they come from")
     if choices.open:
-        rows = [{"choice": r.topic, "here": r.value, "ground": r.status, "why": r.why} for r in preset.rows]
+        rows = [{"setting": r.topic, "value": r.value, "status": r.status, "why": r.why} for r in preset.rows]
         choices.table(rows)
 
 
-def _grounds(preset: Preset) -> str:
-    """How many of a preset's choices its text states, and what became of the others."""
+def _counted(preset: Preset) -> str:
+    """How many of a preset's settings its text states, and how many had to be repaired or assumed."""
     counts = Counter(r.status for r in preset.rows)
     if counts["stated"] == len(preset.rows):
-        return f"The text states all {len(preset.rows)} choices."
-    fewer = {status: n for status in GROUNDS if (n := counts[status])}
-    others = [f"{n} {'is' if n == 1 else 'are'} {status} ({GROUNDS[status]})" for status, n in fewer.items()]
-    return f"Of {len(preset.rows)} choices the text states {counts['stated']}; {' and '.join(others)}."
+        return f"The text states all {len(preset.rows)} settings."
+    fewer = {status: n for status in STATUS_MEANINGS if (n := counts[status])}
+    others = [f"{n} {'is' if n == 1 else 'are'} {status} ({STATUS_MEANINGS[status]})" for status, n in fewer.items()]
+    return f"The text states {counts['stated']} of {len(preset.rows)} settings; {' and '.join(others)}."

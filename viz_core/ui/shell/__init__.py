@@ -1,4 +1,4 @@
-"""What stands around every page: navigation, sidebar, link, and the run. A page imports from here what it needs of them."""
+"""The frame around every page: navigation, sidebar, link and run. Pages import these functions from here."""
 
 from viz_core.ui.shell.link import went_back, write_link
 from viz_core.ui.shell.navigation import PageSpec, main, open_page

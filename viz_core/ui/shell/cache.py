@@ -18,32 +18,32 @@ from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
 
 T = TypeVar("T")
-FLOPS, BYTES = 2e10, 1e9  # that one thread computes and records in a second, roughly: only the order of jobs rests on it
-RESULT = 0.05  # seconds of a result that nobody estimated
+FLOPS, BYTES = 2e10, 1e9  # that one thread computes and records per second, roughly: used only for the order of jobs
+RESULT = 0.05  # seconds for a result without an estimate
 
 
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
-    """All that this server keeps."""
+    """Everything that this server keeps."""
     made = Store(cache_bytes(), look=_still_there)
     threading.Thread(target=made.return_dropped, daemon=True).start()
     return made
 
 
 def _still_there() -> None:
-    """Reading the state is where Streamlit ends a run whose visitor has asked for another one, or has left."""
+    """Read the state: there Streamlit ends a run if its visitor has started another one or has left."""
     if st.runtime.exists():
         st.session_state.get("lab_setup")
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf(Generic[T]):
-    """The things of one kind in the store."""
+    """The items of one kind in the store."""
 
     kind: str
 
     def get(self, key: Hashable, make: Callable[[], T], seconds: float = RESULT, nbytes: int = 0) -> T:
-        """The held thing, or a new one; see `Store.get`."""
+        """The stored item, or a new one; see `Store.get`."""
         return store().get((self.kind, key), make, seconds, nbytes)
 
     def __contains__(self, key: Hashable) -> bool:
@@ -70,7 +70,7 @@ def cached_model(weights: str, config: TransformerConfig, seed: int, device: str
 
 
 def model_key(weights: str, config: TransformerConfig, seed: int, device: str) -> Hashable:
-    """What makes two models the same one."""
+    """The key of a model: equal keys mean the same model."""
     return weights, config, seed if weights == UNTRAINED else 0, pick_device(device)
 
 
@@ -81,7 +81,7 @@ def _trained(weights: str) -> Transformer:
 
 
 def model_cost(config: TransformerConfig) -> tuple[float, int]:
-    """Seconds and bytes that a model takes, roughly: to draw a number costs as much as to use it many times."""
+    """The approximate seconds and bytes of a model: drawing a number costs as much as using it many times."""
     nbytes = 4 * estimate(config, 1, 1, 1).parameters
     return 10 * nbytes / BYTES, nbytes
 
@@ -99,7 +99,7 @@ def cached_run(weights: str, config: TransformerConfig, batch: Batch, seed: int,
 
 
 def run_cost(config: TransformerConfig, batch: Batch) -> tuple[float, int]:
-    """Seconds and bytes that a run takes, roughly."""
+    """The approximate seconds and bytes of a run."""
     shapes = {side: x.shape for side, x in batch.ids.items()}
     lengths = [shapes.get(side, (0, 0))[1] for side in ("source", "target")]
     size = estimate(config, next(iter(shapes.values()))[0], *lengths)
@@ -108,7 +108,7 @@ def run_cost(config: TransformerConfig, batch: Batch) -> tuple[float, int]:
 
 
 def run_key(weights: str, config: TransformerConfig, batch: Batch, seed: int, device: str) -> Hashable:
-    """What makes two runs the same one."""
+    """The key of a run: equal keys mean the same run."""
     tokens = tuple((side, tuple(map(tuple, rows))) for side, rows in batch.tokens.items())
     ids = tuple((side, x.shape, x.tobytes()) for side, x in batch.ids.items())
     return weights, config, seed if weights == UNTRAINED else 0, pick_device(device), tokens, ids

@@ -1,9 +1,8 @@
 """A request that arrives while callbacks run waits until they have ended.
 
-Streamlit breaks a run off where its script next uses `st` or the session and a newer request waits, and it does so in a
-callback, too. What the callback had not done yet is then lost: the next run finds the widget's value unchanged and does
-not call it again. And a request that one callback was broken off for is put back when all of them are over, in the place
-of any that came still later, so that an older value wins.
+Streamlit interrupts a run when its script next uses `st` or the session while a newer request waits, even in a callback.
+The rest of the callback is then lost: the next run finds the widget's value unchanged and does not call it again. And the
+request that interrupted a callback is put back after all callbacks, replacing any later one, so that an older value wins.
 """
 
 from functools import cache
@@ -14,7 +13,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequest, 
 
 @cache
 def let_callbacks_end() -> None:
-    """From now on a run is broken off in its script only, not while it takes over what the browser sent; once a process."""
+    """From now on a run is interrupted only in its script, not while its callbacks run; called once per process."""
     interruption = ScriptRequests.on_scriptrunner_yield
 
     def in_the_script(self: ScriptRequests) -> ScriptRequest | None:

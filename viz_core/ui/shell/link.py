@@ -1,4 +1,4 @@
-"""The link: taken up when a session begins or a person goes back, and written after each change."""
+"""The link: read when a session begins or a visitor goes back, and written after each change."""
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -9,25 +9,26 @@ from viz_core.ui.shell.widgets import TOUCHED
 
 
 def went_back() -> bool:
-    """Whether this run was asked for by the browser's Back or Forward."""
+    """Whether the browser's Back or Forward started this run."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
 def left_out() -> tuple[LeftOut, str]:
-    """What the tab is to hold for this session, and the name of what the session lacks."""
+    """The text that the tab should hold for this session, and the name of the text that the session lacks."""
     state = st.session_state
     state[HELD] = LeftOut() if SETUP not in state else to_link(current())[1]
     return state[HELD], state.get(WANTED, st.query_params.get(LEFT_OUT, ""))
 
 
 def adopt_link(page: str, held: str) -> None:
-    """Take the setup from the link: in a new session, and where a person went back or forward to another link.
+    """Take the setup from the link: in a new session, and when a visitor went back or forward to another link.
 
-    No other run adopts: what the browser says of its address may be older than the setup. Streamlit empties the query on
-    the way to another page, and its history keeps that empty entry: Back to it means the setup as the page was entered.
+    No other run does so, since the address that the browser reports may be older than the setup. Streamlit empties the
+    query on the way to another page, and the history keeps that empty entry: Back to it means the setup with which the
+    page was entered.
 
-    held: what the link had left out, where its tab has just handed it over.
+    held: the text that the link had left out, if its tab has just sent it.
     """
     state, params = st.session_state, st.query_params.to_dict()
     moved, touched = state.get(PAGE) not in (None, page), state.get(TOUCHED, False)
@@ -59,16 +60,16 @@ def adopt_link(page: str, held: str) -> None:
 
 
 def write_link() -> None:
-    """Bring the address bar to the setup, and go to the page that a click leads to; last in a run, or before its page.
+    """Write the setup to the address bar, and open the page that a click leads to; last in a run, or before its page.
 
-    After Back to an empty entry the address stays empty, or Back would lead no further.
+    After Back to an empty entry the address stays empty; otherwise Back could not go further.
 
-    What the browser says of its address may be older than what was written last, which is then still on its way.
+    The address that the browser reports may be older than the last one written, which is then still being sent.
     """
     state = st.session_state
     params, rest = to_link(current())
     if rest.name and state[HELD] != rest:
-        st.rerun()  # a fragment cannot reach the tab: the whole run hands it what the link leaves out
+        st.rerun()  # a fragment cannot reach the tab: the whole run sends it the text that the link leaves out
     if state.get(WANTED):
         params[LEFT_OUT] = state[WANTED]
     if state[BARE] and current() == state[ENTERED]:

@@ -28,7 +28,7 @@ class PageSpec:
 
 
 def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
-    """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions instead of files."""
+    """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions that replace pages' files."""
     let_callbacks_end()
     st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide")
     pages = {
@@ -78,9 +78,9 @@ def _icon() -> Image.Image:
 
 
 def open_page(question: str, lead: str = "", imported: Callable[[], None] = all_imported) -> Lab:
-    """First line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line.
+    """The first line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line.
 
-    imported: waits for what the page imports, once title and lead are on their way; only then may the page import it.
+    imported: waits for the page's imports, once title and lead have been sent; only then may the page import them.
     """
     if not st.session_state.get(SHELL):
         _begin_again()

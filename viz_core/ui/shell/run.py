@@ -1,4 +1,4 @@
-"""The run that a page is about: made or found in the shared store, or one sentence why there is none; and its status line."""
+"""The run that a page shows, made or taken from the shared store, or one sentence about why there is none; and its status line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch
 
-# torch takes over a second to import. `viz_core.ui.shell.warm` imports it, and all else that is large, after the sidebar and
-# the title are sent; so what needs any of it imports it where it is used.
+# torch takes over a second to import. `viz_core.ui.shell.warm` imports it, and everything else that is large, after the sidebar
+# and the title are sent. Functions that need any of it import it themselves.
 
 MAX_NAMED = 6  # unknown words, words that share an id, faults of a link: how many of each are named one by one
 
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """What a page works with. `capture` is None where there is nothing to run; the reason is on the page already."""
+    """The context of a page: setup, run and batch. `capture` is None if nothing could run; the page already shows the reason."""
 
     setup: Setup
     capture: Capture | None
@@ -65,19 +65,19 @@ class Lab:
 
 
 def present() -> Lab:
-    """The setup and its run, without a word on the page: for a fragment, which reruns without its page."""
+    """The setup and its run, without writing to the page: for a fragment, which reruns without its page."""
     return lab_of(current())
 
 
 def lab_of(setup: Setup) -> Lab:
-    """Another setup and its run, to compare with."""
+    """Another setup and its run, for a comparison."""
     all_imported()
     attempt = _attempt(setup)
     return Lab(setup, attempt.capture, attempt.batch)
 
 
 def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
-    """What names the ids of each side: the trained weights' own, or the untrained ones of the config."""
+    """The tokenizer of each side: that of the trained weights, or the untrained one of the config."""
     if setup.card:
         return setup.card.tokenizers()
     from viz_core.run import tokenizers
@@ -88,7 +88,7 @@ def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A run, or one sentence why there is none; and what there is to say about the sentences."""
+    """A run, or one sentence about why there is none; and notes about the typed sentences."""
 
     capture: Capture | None = None
     batch: "Batch | None" = None
@@ -98,33 +98,33 @@ class Attempt:
 
 
 def _attempt(setup: Setup) -> Attempt:
-    """Run this setup, from the shared store where it has run before. Its size is estimated before it runs."""
+    """Run this setup, or take its run from the shared store. Its size is estimated before it runs."""
     from viz_core.ui.shell.cache import cached_run
 
     source, target, notes = sentences(setup)
-    given = source or target
-    if not any(s.strip() for s in given):
-        return Attempt(problem="There is nothing to read yet: type a sentence in the box at the left.")
-    if len(given) > MAX_SENTENCES:
-        return Attempt(problem=f"There are {len(given)} sentences and the limit is {MAX_SENTENCES}: remove some lines.")
+    lines = source or target
+    if not any(s.strip() for s in lines):
+        return Attempt(problem="There is nothing to read yet: type a sentence in the box on the left.")
+    if len(lines) > MAX_SENTENCES:
+        return Attempt(problem=f"There are {len(lines)} sentences and the limit is {MAX_SENTENCES}: remove some lines.")
     try:
         batch = _batch(setup, source, target)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
         if setup.card and setup.config.has_position_table and max(lengths.values()) > setup.config.max_len:
-            longest = f"the longest sentence has {max(lengths.values()):,}"
+            longest = f"the longest sentence has {max(lengths.values()):,} tokens"
             return Attempt(problem=f"These weights have {setup.config.max_len:,} positions and {longest}: shorten it.", notes=notes)
-        size = estimate(setup.config, len(given), lengths.get("source", 0), lengths.get("target", 0))
+        size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
             return Attempt(batch=batch, problem=size.problem, notes=notes)
         notes = [*notes, *_unknown(setup, {"source": source, "target": target})]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
         return Attempt(capture, batch, size, notes=notes)
-    except ValueError as error:  # one sentence: what is wrong, with which value, what to do
+    except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
         return Attempt(problem=str(error), notes=notes)
 
 
 def run_with_status(setup: Setup) -> Attempt:
-    """The run of this setup, with its status line; where there is none, the page says why."""
+    """The run of this setup, with its status line; if there is none, the page shows the reason."""
     attempt = _attempt(setup)
     for note in attempt.notes:
         st.info(note)
@@ -132,7 +132,7 @@ def run_with_status(setup: Setup) -> Attempt:
         st.info("This link leaves out a text that is too long for a link. The text is in the tab in which it was typed.")
     elif (left_out := to_link(setup)[1]).name:
         stays = "stays in this tab" if len(left_out.text) <= MAX_KEPT_CHARS else "is lost when this tab is reloaded"
-        st.info(f"The link would pass {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text {stays}.")
+        st.info(f"The link would be longer than {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text {stays}.")
     if attempt.problem:
         st.warning(escaped(attempt.problem))
     if problem := cache_problem():
@@ -144,26 +144,26 @@ def run_with_status(setup: Setup) -> Attempt:
     return attempt
 
 
-def paragraphs(told: Sequence[str]) -> str:
-    """A few sentences for one box, a paragraph each, and how many more there are."""
-    more = [f"And {len(told) - MAX_NAMED:,} more."] if len(told) > MAX_NAMED else []
-    return "\n\n".join([*told[:MAX_NAMED], *more])
+def paragraphs(sentences: Sequence[str]) -> str:
+    """The first few sentences for one box, each as a paragraph, and the number of further ones."""
+    more = [f"And {len(sentences) - MAX_NAMED:,} more."] if len(sentences) > MAX_NAMED else []
+    return "\n\n".join([*sentences[:MAX_NAMED], *more])
 
 
 @lru_cache(maxsize=1)
 def _broken() -> list[str]:
-    """Weights that the server's owner named and that cannot be read; looked at once."""
+    """The weights that the server's owner named and that cannot be read; found once."""
     return problems()
 
 
 def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
-    """A sentence a side for words that trained weights have never seen, with the nearest ones that they know."""
+    """One sentence for each side with words that the trained weights do not know, and the nearest words that they know."""
     notes = []
     for side, tokenizer in _tokenizers(setup).items() if setup.card and setup.tokenizer != "ids" else ():
         missing = dict(m for line in typed[side] for m in tokenizer.unknown(line))
         named = [f"{words([word])} (near: {words(near)})" if near else words([word]) for word, near in missing.items()]
         if named:
-            notes.append(f"Not in the {side} vocabulary of these weights, so read as `<unk>`: {few(named, MAX_NAMED)}.")
+            notes.append(f"These weights do not know these {side} words and read them as `<unk>`: {few(named, MAX_NAMED)}.")
     return notes
 
 
@@ -186,20 +186,20 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     st.caption(" · ".join(parts))
     if setup.card and (changed := changes(setup)):
         named = ", ".join(code(f"{n}={v}") for n, v in changed.items())
-        st.info(f"Not as trained: {named}. The weights learned without this change.")
+        st.info(f"Changed since training: {named}. The weights were trained without this change.")
     if setup.card is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
         _collisions(setup, capture)
 
 
 def _collisions(setup: Setup, capture: Capture) -> None:
     """Words that share an id, in one box for both sides."""
-    found = [
+    clashes = [
         (side, clash) for side, tokenizer in _tokenizers(setup).items()
         for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>"))
     ]
-    if found:
-        named = few([f"{words(list(clash))} ({side})" for side, clash in found], MAX_NAMED, "; ")
-        sides = " and the ".join(f"{side} vocabulary" for side in dict.fromkeys(side for side, _ in found))
+    if clashes:
+        named = few([f"{words(list(clash))} ({side})" for side, clash in clashes], MAX_NAMED, "; ")
+        sides = " and the ".join(f"{side} vocabulary" for side in dict.fromkeys(side for side, _ in clashes))
         st.info(f"Words that share one id are the same word to this model: {named}. To tell them apart, raise the {sides}.")
 
 

@@ -1,4 +1,4 @@
-"""The sidebar: model, sentences, sizes and switches. Each widget shows the setup and changes it."""
+"""The sidebar: model, sentences and settings. Each widget shows the setup and changes it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def sidebar() -> None:
         setup = current()
         chosen = setup.weights if setup.card else setup.preset
         widget(st.selectbox, "model", "Model", chosen, _set_model, options=[*catalogue(), *PRESETS], format_func=_model_title,
-                help="Trained weights, or one of the five documents' models with random ones.")
+                help="Trained weights, or the model of one of the five documents with random weights.")
         if hub_is_open():
             _hub()
         if setup.config.has_encoder:
@@ -47,7 +47,7 @@ def sidebar() -> None:
                 _control(control)
         if setup.card is None:
             widget(st.number_input, "seed", "Seed", setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
-                    help="Same setup and seed: the same weights, to the bit.")
+                    help="The same setup and seed give bit-identical weights.")
         more = fold("all_switches", "All switches")
         if more.open:
             with more:
@@ -60,17 +60,17 @@ def _all_switches() -> None:
     kinds = [t for t in TOKENS if not (setup.card and t == "character")]
     widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=kinds,
             format_func=lambda t: own if t == "word" else t,
-            help="Word: spaces and punctuation split. Character: every character is a token. Ids: type the numbers. "
-            "Trained weights have their own.")
+            help="Word splits at spaces and punctuation. Character makes each character a token. Ids lets you type the numbers. "
+            "Trained weights have their own tokenizer.")
     widget(st.selectbox, "device", "Device", setup.device, set_choice, options=_devices(),
-            help="auto takes a GPU where this machine has one.")
+            help="auto uses a GPU if this machine has one.")
     for group in GROUPS:
         shown = [c for c in CONTROLS if c.group == group and c.when(setup.config) and editable(setup, c.field)]
         if shown:
             st.markdown(f"**{group}**")
         for control in shown:
             _control(control)
-    st.caption("Dropout is always off here, so that the same setup gives the same numbers.")
+    st.caption("Dropout is always off here, so the same setup always gives the same numbers.")
 
 
 def _devices() -> list[str]:
@@ -82,7 +82,7 @@ def _devices() -> list[str]:
 
 def _text(side: str, label: str) -> None:
     widget(st.text_area, side, label, getattr(current(), side), set_choice, height=110,
-            help="One sentence a line. Spaces separate words; Chinese without spaces is split by character.")
+            help="Type one sentence per line. Spaces separate words; Chinese without spaces is split into characters.")
 
 
 def _control(control: Control) -> None:
@@ -105,7 +105,7 @@ def _control(control: Control) -> None:
 
 
 def _steady(name: str, usual: tuple[Any, ...], options: list[Any], value: Any) -> list[Any]:
-    """The options, with each unusual value that was held beside the same usual ones: a slider that is in use keeps its shape."""
+    """The options, with the unusual values that the setup has held, so that a slider keeps its stops while it is in use."""
     held: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = st.session_state.setdefault(UNUSUAL, {})
     before, unusual = held.get(name, (usual, ()))
     unusual = (*(u for u in unusual if before == usual and u != value), *(() if value in usual else (value,)))
@@ -115,7 +115,7 @@ def _steady(name: str, usual: tuple[Any, ...], options: list[Any], value: Any) -
 
 
 def _hub() -> None:
-    """A model of the Hugging Face hub by its name: the one request off the machine, and only where a person asks."""
+    """A form that opens a model of the Hugging Face hub by name: the only request to the internet, made only on submit."""
     with st.form("hub", border=False):
         st.text_input("From the Hugging Face hub", key=HUB_NAME, placeholder="owner/model", max_chars=MAX_VIEW_CHARS)
         st.form_submit_button("Open", on_click=_open_from_hub, width="stretch")

@@ -1,4 +1,4 @@
-"""What visitors share, bounded as one: how much is kept, and how many make something at once. No Streamlit in here."""
+"""The store that visitors share, with one limit on its bytes and one on simultaneous jobs. No Streamlit in here."""
 
 import os
 import sys
@@ -19,19 +19,19 @@ import torch
 from viz_core.memory import give_back
 
 T = TypeVar("T")
-JOBS = max(2, os.cpu_count() or 1)  # made at once
+JOBS = max(2, os.cpu_count() or 1)  # that run at once
 HEAVY = 0.3  # seconds: longer jobs leave one place to the others
-WATCHED = 10**6  # bytes of a thing that is counted after it has left, while it is in use
-PATIENCE = 2.0  # seconds that a job waits for others to look away from what has left
-SPARE = 48 * 10**6  # bytes that have been freed since the last ones were returned
-SOON = 0.05  # seconds in which something of which nobody but the collector knows is gone
-POLL = 0.1  # seconds between two looks whether a waiting visitor is still there
+WATCHED = 10**6  # an item with more bytes still counts after it was dropped, while it is in use
+PATIENCE = 2.0  # seconds that a job waits for others to stop using dropped items
+SPARE = 48 * 10**6  # freed bytes that are kept before they are returned to the system
+SOON = 0.05  # seconds in which the garbage collector removes an unused item
+POLL = 0.1  # seconds between two checks that a waiting visitor is still there
 NOTHING = object()
 
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """Something to be made. It comes before all that were asked for `seconds` after it, and so do long ones in the end."""
+    """An item to be made. It runs before jobs that were requested `seconds` later, so that long jobs also get their turn."""
 
     key: Hashable
     asked: float
@@ -51,12 +51,12 @@ Sizes = Callable[[Any], Iterable[tuple[int, int]]]
 
 
 class Store:
-    """A thread-safe cache of a bounded number of bytes: what was used least recently leaves first.
+    """A thread-safe cache with a limit on its bytes: it drops the least recently used items first.
 
-    Who asks for something that is not there makes it, when there is a place. `jobs` at most are made at once, short
-    ones first, and long ones never take the last place. Several who ask for the same thing wait for one making of it;
-    where that fails or is interrupted, one of the others makes it. `look` is called now and then by whoever waits, and
-    may raise to leave. A job may ask for other things: they are made in its place, their bytes are among its own.
+    A thread that requests a missing item makes it once a place is free. At most `jobs` run at once, short ones first, and
+    long ones never take the last place. Threads that request the same item wait for the one that makes it; if that one
+    fails or is interrupted, another makes it. Waiting threads call `look` now and then, which may raise to stop waiting.
+    A job may request other items: they are made in its place, and their bytes are part of its own.
     """
 
     def __init__(
@@ -65,18 +65,18 @@ class Store:
     ) -> None:
         self._limit, self._jobs, self._look, self._clock, self._sizes = limit, jobs, look, clock, sizes or weigh
         self._held: OrderedDict[Hashable, tuple[Any, Mapping[int, int]]] = OrderedDict()
-        self._holders: dict[int, int] = {}  # address → how many of the held things share these bytes
+        self._holders: dict[int, int] = {}  # address → how many stored items share these bytes
         self._bytes = self._freed = 0
-        self._used: dict[int, tuple[weakref.ref[Any], int]] = {}  # what has left, but somebody still looks at it; its bytes
-        self._dropped: SimpleQueue[int] = SimpleQueue()  # bytes of what nobody looks at any more
+        self._used: dict[int, tuple[weakref.ref[Any], int]] = {}  # dropped items that are still in use, with their bytes
+        self._dropped: SimpleQueue[int] = SimpleQueue()  # bytes of dropped items that are no longer used
         self._changed = threading.Condition()
         self._waiting: list[Job] = []
-        self._working: list[Job] = []  # one a place
-        self._making: dict[Hashable, Job] = {}  # those, and what they asked for
+        self._working: list[Job] = []  # one per place
+        self._making: dict[Hashable, Job] = {}  # those, and the items that they requested
         self._here = threading.local()
 
     def get(self, key: Hashable, make: Callable[[], T], seconds: float = 0.0, nbytes: int = 0) -> T:
-        """The held thing, or a new one. seconds, nbytes: what it will take, roughly. One above the limit is not held."""
+        """The stored item, or a new one. seconds, nbytes: its approximate cost. An item above the limit is not stored."""
         outer: Job | None = getattr(self._here, "job", None)
         job = Job(key, self._clock(), seconds, nbytes)
         held = self._held_or_begun(job) if outer is None else self._begun_inside(job, outer)
@@ -94,7 +94,7 @@ class Store:
             self._ended(job)
 
     def _held_or_begun(self, job: Job) -> Any:
-        """What is held under the job's key; NOTHING once it is this thread's turn to make it."""
+        """The item under the job's key; NOTHING once it is this thread's turn to make it."""
         with self._changed:
             if (held := self._find(job.key)) is not NOTHING:
                 return held
@@ -116,9 +116,9 @@ class Store:
                 self._changed.notify_all()
 
     def _begun_inside(self, job: Job, outer: Job) -> Any:
-        """The same for what a job asks for: in its place and its bytes, and without a look, since others may wait for it.
+        """The same for an item that a job requests: in its place and its bytes, and without `look`, since others may wait.
 
-        Bytes beyond those that it said it would take are taken all the same: it cannot wait for them.
+        Bytes beyond the job's own estimate are taken anyway: it cannot wait for them.
         """
         job.nbytes = max(0, job.nbytes - outer.nbytes)
         with self._changed:
@@ -135,9 +135,9 @@ class Store:
         return self._held[key][0]
 
     def _next(self) -> Job | None:
-        """Who may begin: the first in rank for whom there is a place. One that lacks memory is waited for.
+        """The job that may begin: the first in rank for which there is a place. If it lacks memory, the others wait for it.
 
-        Where nobody works, and the memory is with those who wait, the smallest goes on: its visitor then lets go.
+        If no job runs and the waiting visitors hold the memory, the smallest job runs: its visitor then frees its own.
         """
         if len(self._working) >= self._jobs:
             return None
@@ -171,12 +171,12 @@ class Store:
         with self._changed:
             much = self._freed > SPARE
             self._freed *= not much
-            stuck = sum(size for _, size in list(self._used.values())) > SPARE  # by visitors who look, or only by one another
+            stuck = sum(size for _, size in list(self._used.values())) > SPARE  # used by visitors, or only by one another
         if much:
             give_back(look=stuck)
 
     def return_dropped(self) -> NoReturn:
-        """Return what is dropped after it has left the store; for a thread that does nothing else."""
+        """Return the memory of dropped items to the system; for a thread that does nothing else."""
         spare = 0
         while True:
             spare += self._dropped.get()
@@ -186,13 +186,13 @@ class Store:
                 spare = 0
 
     def _taken(self) -> int:
-        """Bytes that letting go of what is held cannot free: of what is being made, and of what has left but is in use."""
+        """The bytes that dropping items cannot free: those of running jobs, and of dropped items that are in use."""
         return sum(job.nbytes for job in self._making.values()) + sum(size for _, size in list(self._used.values()))
 
     def _keep(self, job: Job, thing: object) -> None:
         parts = dict(self._sizes(thing))
         with self._changed:
-            job.nbytes, self._freed = 0, self._freed + job.nbytes  # as much again was in use for a moment
+            job.nbytes, self._freed = 0, self._freed + job.nbytes  # the same amount was in use for a moment
             if sum(parts.values()) > self._limit:
                 self._freed += sum(parts.values())
                 return
@@ -203,7 +203,7 @@ class Store:
             self._fit()
 
     def _fit(self) -> None:
-        """Let go of the oldest until all fits: what is held, in use, and being made."""
+        """Drop the oldest items until everything fits: stored, in use, and being made."""
         while self._held and self._bytes + self._taken() > self._limit:
             _, (thing, parts) = self._held.popitem(last=False)
             left = 0
@@ -218,24 +218,24 @@ class Store:
             del thing
 
     def _watch(self, thing: Any, size: int) -> None:
-        """Count what has left for as long as anybody refers to it; small things are not worth it, and some do not tell."""
+        """Count a dropped item while it is in use; small ones are skipped, and so are types without weak references."""
         if size >= WATCHED:
             with suppress(TypeError):
                 seen = weakref.ref(thing, self._gone)
                 self._used[id(seen)] = seen, size
 
     def _gone(self, thing: "weakref.ref[Any]") -> None:
-        _, size = self._used.pop(id(thing))  # by any thread at any time, also in the middle of a step: nothing here waits
+        _, size = self._used.pop(id(thing))  # called in any thread at any time, so it must not wait
         self._dropped.put(size)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all that is held; what several things share counts once."""
+        """The bytes of all stored items; shared bytes count once."""
         with self._changed:
             return self._bytes
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether it is held. Who asks is about to use it, so it stays longer."""
+        """Whether it is stored. The caller is about to use it, so this counts as a use."""
         with self._changed:
             return self._find(key) is not NOTHING
 
@@ -244,9 +244,9 @@ class Store:
 
 
 def weigh(thing: object) -> Iterator[tuple[int, int]]:
-    """(address, bytes) of all that a thing holds: arrays, tensors, text, and whatever contains them; each address once.
+    """(address, bytes) of everything that an item holds: arrays, tensors, text, and their containers; each address once.
 
-    A view counts as the whole array that it keeps alive. Classes, modules and functions belong to everybody.
+    A view counts as the whole array that it keeps alive. Classes, modules and functions are shared and do not count.
     """
     seen: set[int] = set()
     todo = [thing]
@@ -267,7 +267,7 @@ SHARED = (type, NoneType, bool, FunctionType, MethodType, BuiltinFunctionType, M
 
 
 def _parts(x: Any) -> Iterator[Any]:
-    """What an object refers to."""
+    """The objects that an object refers to."""
     if isinstance(x, torch.nn.Module):
         yield from (*x.parameters(), *x.buffers())
     elif isinstance(x, Mapping):

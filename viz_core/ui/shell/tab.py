@@ -1,7 +1,7 @@
-"""What outlives a session: the tab. It keeps what the link leaves out, and says on its return what it shows.
+"""The tab, which outlives a session. It keeps the text that the link leaves out, and reports its widgets when it returns.
 
 A session ends with its server process, or when its connection was cut for longer than sessions are kept. The tab stays
-open; when it finds a server again, it is in a new session, which knows the link and nothing else.
+open; when it finds a server again, it gets a new session, which knows only the link.
 """
 
 import secrets
@@ -17,28 +17,28 @@ from viz_core.ui.shell.widgets import return_with, touch
 # This session's name, the one that its tab had before, and how often the tab has come back, as far as this run knows.
 SESSION, FORMER, RETURNS = "lab_session", "lab_former", "lab_returns"
 SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-MAX_WIDGETS = 200  # whose identities a tab may say
+MAX_WIDGETS = 200  # that a tab may report
 
 _COMPONENT = st.components.v2.component("attention_lab_tab", html="<div>\n</div>", js=SCRIPT)
 
 
 def tab(left_out: LeftOut, wanted: str) -> str:
-    """Let the tab hold what the link leaves out, and take up what it had in a lost session; first in each run.
+    """Let the tab hold the text that the link leaves out, and take over its state of a lost session; first in each run.
 
     wanted: the name of a text that the link mentions and this session lacks. Returns that text, "" while it is not here.
     """
     state = st.session_state
     state.setdefault(SESSION, secrets.token_hex(8))
     data = {"session": state[SESSION], "left_out": left_out.name, "text": left_out.text, "wanted": wanted}
-    told: Any = _COMPONENT(key="lab_tab", data=data, on_back_change=touch, on_text_change=touch)
-    back = told.get("back")
+    sent: Any = _COMPONENT(key="lab_tab", data=data, on_back_change=touch, on_text_change=touch)
+    back = sent.get("back")
     back = back if isinstance(back, Mapping) else {}
     session, times = back.get("session"), back.get("times")
     state[RETURNS] = times if type(times) is int else 0
     if isinstance(session, str) and session not in (state[SESSION], state.get(FORMER)):
         state[FORMER] = session
         return_with(_generations(back.get("generations")))
-    text = told.get("text")
+    text = sent.get("text")
     return text if isinstance(text, str) else ""
 
 
@@ -49,9 +49,9 @@ def say_whole() -> None:
             st.html(f'<i class="times-{times}"></i>')
 
 
-def _generations(said: Any) -> dict[str, int]:
-    """How often each widget of the tab was built anew, as far as that can be true."""
-    if not isinstance(said, Mapping):
+def _generations(reported: Any) -> dict[str, int]:
+    """How often each widget of the tab was rebuilt; impossible values are dropped."""
+    if not isinstance(reported, Mapping):
         return {}
-    true = {n: g for n, g in said.items() if isinstance(n, str) and type(g) is int and 0 < g < 10**6}
-    return dict(list(true.items())[:MAX_WIDGETS])
+    valid = {n: g for n, g in reported.items() if isinstance(n, str) and type(g) is int and 0 < g < 10**6}
+    return dict(list(valid.items())[:MAX_WIDGETS])

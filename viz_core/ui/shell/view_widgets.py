@@ -1,4 +1,4 @@
-"""Widgets bound to what a page has selected, each in the link under a name of `viz_core.ui.shell.views`."""
+"""Widgets bound to the selections of a page; the link holds each under its name in `viz_core.ui.shell.views`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,15 +14,15 @@ from viz_core.ui.shell.widgets import widget, widget_value
 
 
 def view_widget(make: Callable[..., Any], name: str, label: str, **kwargs: Any) -> Any:
-    """A widget bound to a view; returns the view's value. options: fewer than the table's, where the run allows fewer.
+    """A widget bound to a view; returns the view's value. options: the allowed ones, if this run allows fewer than the table.
 
-    A value that the run does not allow is named, and the default (or the first allowed) stands in.
+    A value that the run does not allow is named and replaced by the default, or by the first allowed value.
     """
     spec, value = VIEW[name], view(name)
     allowed = kwargs.get("options", spec.options)
     if allowed is not None and not spec.many and value not in allowed:
         instead = spec.default if spec.default in allowed else next(iter(allowed))
-        st.warning(f"{label} {code(spec.write(value))} is not to be had here; {code(spec.write(instead))} is shown.")
+        st.warning(f"{label} {code(spec.write(value))} is not available here; {code(spec.write(instead))} is shown.")
         value = instead
     if spec.many and allowed is not None:
         value = tuple(v for v in value if v in allowed)
@@ -38,7 +38,7 @@ def view_widget(make: Callable[..., Any], name: str, label: str, **kwargs: Any) 
 
 
 def fold(name: str, label: str) -> Any:
-    """What opens in its place; the link says whether it is open. What is in it is to be made only where `.open`."""
+    """A section that unfolds; the link says whether it is open. Fill it only if `.open`."""
     if st.session_state.get(name) != (name in view("open")):
         st.session_state[name] = name in view("open")
     return st.expander(label, key=name, on_change=_fold, args=(name,))

@@ -1,7 +1,7 @@
-"""What a page has selected, as part of the link: one table of all pages' views. No Streamlit in here.
+"""The selections of all pages as parts of the link: one table of views. No Streamlit in here.
 
-A view is a name (the link's parameter, its page's name in front), a default, and what it may be. Only what differs
-from the default is written into a link; what a link says is checked at the door.
+A view has a name (the link's parameter, which begins with the page's name), a default, and its allowed values. A link
+holds only the views that differ from their default, and every value in a link is checked when it is read.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from viz_core.limits import MAX_KEPT_CHARS, MAX_VIEW_CHARS
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One selection. options: the values it may have (None: text of at most `most` characters); many: a tuple of some."""
+    """One selection. options: its allowed values (None: text of at most `most` characters); many: a tuple of some of them."""
 
     name: str
     default: Any
@@ -23,11 +23,11 @@ class View:
     most: int = MAX_VIEW_CHARS
 
     def write(self, value: Any) -> str:
-        """As a link says it."""
+        """The value as text in a link."""
         return ",".join(map(_plain, value)) if self.many else _plain(value)
 
     def read(self, text: str) -> Any:
-        """A value from a link. `ValueError` says what is wrong, without what was written."""
+        """A value from a link. `ValueError` says what is wrong, without repeating the text."""
         if self.options is None:
             if len(text) > self.most:
                 raise ValueError(f"is longer than {self.most:,} characters")
@@ -39,7 +39,7 @@ class View:
     def _one(self, text: str) -> Any:
         assert self.options is not None
         if isinstance(self.options, range):
-            low, high = max(self.options[0], 0), self.options[-1]  # what is below, like "", leaves the choice to the page
+            low, high = max(self.options[0], 0), self.options[-1]  # lower values, like "", leave the choice to the page
             digits = text.removeprefix("-")
             if not (digits.isascii() and digits.isdigit() and len(digits) < 10 and int(text) in self.options):
                 step = f" in steps of {self.options.step}" if self.options.step > 1 else ""
@@ -49,7 +49,7 @@ class View:
             if _plain(option) == text:
                 return option
         named = [_plain(option) for option in self.options if option != ""]
-        raise ValueError(f"is not one of {', '.join(named)}" if len(named) <= 12 else "is none of the choices that the page offers")
+        raise ValueError(f"is not one of {', '.join(named) if len(named) <= 12 else 'the choices that the page offers'}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""What is slow to import, imported once and by one thread, whoever comes first and however many come at once.
+"""Slow imports, made once and by one thread, whoever comes first and however many come at once.
 
 Python locks each module by itself while it is imported. That is not enough for packages whose modules import one
 another or look into `sys.modules`: threads that begin at different ends see each other's half of them. So nothing but
-`viz_core.ui.shell` is imported by a page before it has been here. Home comes first to most visitors, and needs less.
+`viz_core.ui.shell` is imported by a page before these functions have returned. Most visitors see Home first, and it needs less.
 """
 
 import gc
@@ -19,7 +19,7 @@ FOR_HOME = (
     "torch", "safetensors.torch", "viz_core.run", "viz_core.weights.checkpoint", "viz_core.weights.subword",
     "viz_core.ui.shell.cache", "viz_core.ui.pages.home",
 )
-# What Streamlit imports when it shows a table or a chart; and the packages whose modules the other pages need.
+# The modules that Streamlit imports when it shows a table or a chart, and the packages that the other pages need.
 FOR_ALL = (
     "pandas", "pyarrow.pandas_compat", "pyarrow.vendored.version", "streamlit.dataframe.lazy_df_adapters", "numpy.ma",
     "plotly.tools",
@@ -37,13 +37,13 @@ SWITCH = 0.0005
 # later passes in microseconds. `tests/ui/test_cold.py` finds a module that is missing in a list.
 @st.cache_resource(show_spinner=False)
 def cards_read() -> None:
-    """Return once the weights that there are to choose from have been looked at: what the sidebar needs."""
+    """Return once the catalogue of weights, which the sidebar needs, has been read."""
     catalogue()
 
 
 @st.cache_resource(show_spinner=False)
 def home_imported() -> None:
-    """Return once all that Home needs is there."""
+    """Return once everything that Home needs is imported."""
     keep_freed_pages()
     sys.setswitchinterval(SWITCH)
     for name in FOR_HOME:
@@ -52,7 +52,7 @@ def home_imported() -> None:
 
 @st.cache_resource(show_spinner=False)
 def all_imported() -> None:
-    """Return once all that any page, section or change needs is there."""
+    """Return once everything that any page, section or change needs is imported."""
     home_imported()
     for name in FOR_ALL:
         import_module(name)
@@ -63,4 +63,4 @@ def all_imported() -> None:
 
     every_part().to_json()
     gc.collect()
-    gc.freeze()  # what has been imported stays: no later collection looks through it
+    gc.freeze()  # imported objects stay: no later collection visits them

@@ -1,9 +1,9 @@
-"""A widget that shows the setup and changes it: the setup is the one truth, the browser proposes.
+"""Widgets that show the setup and change it: the setup decides, and the browser proposes changes.
 
-What a browser sends is judged by what it had been shown. Each time the setup overrules a widget, or its choices change,
-the widget gets a new identity, so that the browser builds it anew and cannot take the old answer for one to the new
-question. A choice that was made on the older widget, before the newer one arrived, is still a choice; the older value
-sent once more is not.
+A value from the browser is compared with the value that the browser was shown. Each time the setup overrules a widget, or
+its choices change, the widget gets a new identity, so that the browser rebuilds it and cannot confuse an old answer with a
+new one. A choice that was made on the older widget before the newer one arrived still counts; the older value, sent again,
+does not.
 """
 
 from collections.abc import Callable, MutableMapping
@@ -14,13 +14,13 @@ from typing import Any
 import streamlit as st
 
 WIDGETS, CHOSEN, TOUCHED, RETURNING, AGAIN = "lab_widgets", "lab_chosen", "lab_touched", "lab_returning", "lab_again"
-RESTORING = "lab_restoring"  # whether a callback takes up what the lost session may have had already
+RESTORING = "lab_restoring"  # whether a callback repeats a choice that the lost session may already have had
 REMEMBERED = 3  # earlier identities of a widget from which a late choice is still taken
 
 
 @dataclass(slots=True)
 class _Shown:
-    """What the browser was shown of one widget: how often it was built anew, its choices, its value under each identity."""
+    """One widget as the browser knows it: how often it was rebuilt, its choices, and its value under each identity."""
 
     generation: int = 0
     options: tuple[Any, ...] | None = None
@@ -41,42 +41,42 @@ def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_chang
         shown.renew()
     key, is_new = _key(name, shown), shown.generation not in (shown.values or {})
     shown.options, shown.values = options, (shown.values or {}) | {shown.generation: value}
-    # What it shows at first travels with it, not as a value that is set: an answer that is dropped for a newer one takes
-    # with it what was set, and a browser that never heard of it would show the least value there is.
+    # Its first value is sent with it, not set in the state: if an answer is dropped for a newer one, values that were set
+    # are lost with it, and a browser that never received them would show the lowest value.
     kwargs |= _start(make, value, options)
     returned = make(label, key=key, on_change=_heard, args=(on_change, name, shown.generation), **kwargs)
     if is_new and state.get(RETURNING) and returned != value:
-        # The tab is older than this session: what it shows is a choice that the lost session may not have heard of.
+        # The tab is older than this session: it shows a choice that the lost session may not have received.
         state[RESTORING] = True
         state[AGAIN] = _heard(on_change, name, shown.generation) or state.get(AGAIN, False)
         state[RESTORING] = False
 
 
 def widget_value(name: str) -> Any:
-    """What was chosen in the widget of this name; for its callback."""
+    """The choice in the widget of this name; for its callback."""
     return st.session_state[CHOSEN][name]
 
 
 def widget_shows(name: str) -> Any:
-    """What the widget of this name was last told to show; None before it was drawn."""
+    """The value that the widget of this name was last given; None before it was drawn."""
     shown = _shown(name)
     return (shown.values or {}).get(shown.generation)
 
 
 def touch() -> None:
-    """Say that this run was asked for by a widget; the callback of every widget that has none of its own."""
+    """Record that a widget started this run; the callback of every widget without one of its own."""
     st.session_state[TOUCHED] = True
 
 
 def return_with(generations: MutableMapping[str, int]) -> None:
-    """A tab of a lost session is here again; its widgets keep their identities, and what was typed in them."""
+    """Take over a tab of a lost session: its widgets keep their identities and their text."""
     state = st.session_state
     state[RETURNING] = True
     state[WIDGETS] = {name: _Shown(generation) for name, generation in generations.items()}
 
 
 def chosen_meanwhile() -> bool:
-    """Whether a returning tab showed a choice that the setup did not have; asked once a run."""
+    """Whether a returning tab showed a choice that the setup did not have; called once per run."""
     return bool(st.session_state.pop(AGAIN, False))
 
 
@@ -92,23 +92,23 @@ def _key(name: str, shown: _Shown, generation: int | None = None) -> str:
 
 
 def _heard(on_change: Callable[[str], None], name: str, generation: int) -> bool:
-    """A browser's value for one identity of a widget; whether it was a choice."""
+    """Handle a browser's value for one identity of a widget; returns whether it was a choice."""
     touch()
     shown = _shown(name)
     value = st.session_state[_key(name, shown, generation)]
-    if value is None:  # what a widget says while it comes and goes; none of ours offers it
+    if value is None:  # a widget sends None while it appears and disappears; none of ours offers None
         return False
     if not shown.values or generation not in shown.values or shown.values[generation] == value:
         return False
     shown.values[generation] = value
     st.session_state.setdefault(CHOSEN, {})[name] = value
-    with suppress(ValueError):  # chosen on an older page, and no longer to be had: what holds stays
+    with suppress(ValueError):  # chosen on an older page and no longer available: the present value stays
         on_change(name)
     return True
 
 
 def _start(make: Callable[..., Any], value: Any, options: tuple[Any, ...] | None) -> dict[str, Any]:
-    """The argument by which a kind of widget takes its first value."""
+    """The argument that gives a kind of widget its first value."""
     if make in (st.selectbox, st.radio):
         return {"index": (options or ()).index(value)}
     return {"default" if make in (st.pills, st.segmented_control, st.multiselect) else "value": value}

@@ -1,6 +1,6 @@
-"""One cell's arithmetic in a sentence, with the names of its tokens. All of it is ready for HTML.
+"""One cell's arithmetic in a sentence, with the names of its tokens, as HTML.
 
-What people typed is escaped, in quotes, and stands apart from the reading direction of the text around it.
+Typed text is escaped, in quotes, and isolated from the reading direction of the text around it.
 """
 
 import math
@@ -8,8 +8,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from viz_core.analysis import arithmetic as kinds
-from viz_core.analysis.arithmetic import Arithmetic
+from viz_core.analysis.arithmetic import (
+    Arithmetic,
+    Choice,
+    Comparison,
+    Copy,
+    Distance,
+    Function,
+    Given,
+    Logic,
+    Lookup,
+    Mean,
+    Norm,
+    Product,
+    Rotation,
+    Scale,
+    Softmax,
+    Sum,
+    Wave,
+)
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.figures.attention import token as as_html
@@ -21,9 +38,9 @@ FEATURES = {"D": "feature", "K": "feature", "V": "feature", "F": "hidden unit", 
 
 @dataclass(frozen=True)
 class Names:
-    """What the places of a run are called: tokens, words of the vocabulary, features.
+    """The names of the positions of a run: tokens, words of the vocabulary, features.
 
-    trained: the vocabulary has a name for each id; else the word typed here that has it stands for it.
+    trained: the vocabulary names each id; otherwise an id is named after the typed word that has it.
     """
 
     capture: Capture
@@ -32,7 +49,7 @@ class Names:
 
     @property
     def output_side(self) -> str:
-        """The side whose vocabulary the answers are from."""
+        """The side whose vocabulary the answers come from."""
         return "target" if self.capture.config.has_decoder else "source"
 
     @cached_property
@@ -41,29 +58,29 @@ class Names:
         return {} if self.trained else typed_words(self.capture, self.output_side)
 
     def token(self, stage: Stage, letter: str, item: int, at: int) -> str:
-        """What stands at a place of an axis of a stage: a token, a word, else its number."""
+        """The name of a position on an axis of a stage: a token, a word, or else its number."""
         if letter == "W":
             return self.word(at)
         tokens = self.capture.axis_tokens(stage.name, letter, item)
         return str(at) if tokens is None else quoted(tokens[at])
 
     def word(self, id: int) -> str:
-        """A word of the vocabulary that the logits range over."""
+        """A word of the vocabulary of the logits."""
         return quoted(self.typed.get(id) or self.tokenizers[self.output_side].decode(id))
 
     def place(self, stage: Stage, index: Sequence[int]) -> str:
         """ "Query “sat” · key “mat” · head 0": where a cell stands."""
         at = dict(zip(stage.axes, index, strict=True))
         item, pairs = at.get("B", 0), "S" in at and "T" in at
-        own = "B" in at  # else it is the same for every sentence, and no token stands there
-        said = [f"sentence {item + 1}"] if own and self.capture.n_sentences > 1 else []
+        own = "B" in at  # else the stage is the same for every sentence and has no tokens
+        described = [f"sentence {item + 1}"] if own and self.capture.n_sentences > 1 else []
         for letter, title in (("T", "query" if pairs else "token"), ("S", "key")):
             if letter in at:
-                name = self.token(stage, letter, item, at[letter]) if own else f"at place {at[letter]}"
-                said.append(f"{title} {name}")
-        said += [f"{word} {at[letter]}" for letter, word in FEATURES.items() if letter in at]
-        said += [f"word {self.word(at['W'])}"] if "W" in at else []
-        text = " · ".join(said)
+                name = self.token(stage, letter, item, at[letter]) if own else f"at position {at[letter]}"
+                described.append(f"{title} {name}")
+        described += [f"{word} {at[letter]}" for letter, word in FEATURES.items() if letter in at]
+        described += [f"word {self.word(at['W'])}"] if "W" in at else []
+        text = " · ".join(described)
         return text[:1].upper() + text[1:]
 
 
@@ -92,96 +109,97 @@ def count(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' * (n != 1)}"
 
 
-def sentence(found: Arithmetic, names: Names) -> str:
-    """What happened to make this cell, with its result."""
-    where = names.place(found.stage, found.index)
-    return f"{where}: {_event(found, names)}" if where and found.stage.prefix != "ids" else _event(found, names)
+def sentence(cell: Arithmetic, names: Names) -> str:
+    """The computation of this cell in one sentence, with its result."""
+    where = names.place(cell.stage, cell.index)
+    return f"{where}: {_event(cell, names)}" if where and cell.stage.prefix != "ids" else _event(cell, names)
 
 
-def _event(found: Arithmetic, names: Names) -> str:
-    value = brief(found.value)
-    match found.parts[-1]:
-        case kinds.Product() as p:
+def _event(cell: Arithmetic, names: Names) -> str:
+    value = brief(cell.value)
+    match cell.parts[-1]:
+        case Product() as p:
             products = f"{count(len(p.products), 'product')} add up to"
-            return f"{products} {value}." if p.bias is None else f"{products} {brief(p.total)}; with the bias that makes {value}."
-        case kinds.Sum(each):
+            return f"{products} {value}." if p.bias is None else f"{products} {brief(p.total)}; adding the bias gives {value}."
+        case Sum(each):
             return f"{' + '.join(f'{t.role} {brief(t.value)}' for t in each)} = {value}."
-        case kinds.Softmax() as p:
-            return _share(p, found, value)
-        case kinds.Norm() as p:
+        case Softmax() as p:
+            return _share(p, cell, value)
+        case Norm() as p:
             away = f"{brief(p.x.value)} is {brief(p.standard)} standard deviations from its token’s mean"
-            return f"{away}; × γ + β makes {value}." if p.normalized else f"{away}."
-        case kinds.Mean() as p:
-            return _mean(p, found, value)
-        case kinds.Lookup(key, entry):
-            return f"{key.role} {brief(key.value)} picks a row of the table; its column {entry.index[1]} holds {value}."
-        case kinds.Logic() as p:
-            return _verdict(p, found)
-        case kinds.Choice() as p:
-            stays = f"the mask lets the score {value} through." if p.condition.value else ""
-            return stays or f"masked, so the score {brief(p.when_true.value)} is overwritten by {value}."
-        case kinds.Function(name, x):
-            how = "passes in part" if name != "relu" else "passes" if x.value > 0 else "is cut off"
-            return f"{brief(x.value)} {how} and leaves as {value}."
-        case kinds.Rotation() as p:
+            return f"{away}; × γ + β gives {value}." if p.normalized else f"{away}."
+        case Mean() as p:
+            return _mean(p, cell, value)
+        case Lookup(key, entry):
+            return f"{key.role} {brief(key.value)} selects a row of the table, whose column {entry.index[1]} holds {value}."
+        case Logic() as p:
+            return _verdict(p, cell)
+        case Choice() as p:
+            stays = f"the mask allows this cell, so the score {value} stays." if p.condition.value else ""
+            return stays or f"this cell is masked, so {value} replaces the score {brief(p.when_true.value)}."
+        case Function(name, x):
+            if name == "relu":
+                return f"{brief(x.value)} {'passes unchanged' if x.value > 0 else 'is not positive'}, so the result is {value}."
+            return f"{brief(x.value)} passes in part: the result is {value}."
+        case Rotation() as p:
             turn = f"{brief(p.angle)} radians ({math.degrees(p.angle) % 360:.0f}°)"
-            return f"at place {p.position} its pair of features turns by {turn}, and this one becomes {value}."
-        case kinds.Wave() as p:
+            return f"at position {p.position} the pair of features is rotated by {turn}, and this feature becomes {value}."
+        case Wave() as p:
             return f"the {'cosine' if p.cosine else 'sine'} of {p.position} ÷ {brief(p.divisor)} is {value}."
-        case kinds.Distance() as p:
-            return f"{count(p.steps, 'place')} apart, and each costs {brief(p.slope)}: {value}."
-        case kinds.Scale(x, by, divide):
+        case Distance() as p:
+            return f"the distance is {count(p.steps, 'position')}, at {brief(p.slope)} each: {value}."
+        case Scale(x, by, divide):
             return f"{brief(x.value)} {'divided' if divide else 'multiplied'} by {by.role} is {value}."
-        case kinds.Copy(of):
-            return f"{value} is {of.role}, unchanged." if found.stage.prefix != "ids" else f"{value} is {of.role}."
-        case kinds.Given() as p:
-            return _given(p, found, names)
-    raise AssertionError(f"no sentence for {found.parts[-1]}")
+        case Copy(of):
+            return f"{value} is {of.role}, unchanged." if cell.stage.prefix != "ids" else f"{value} is {of.role}."
+        case Given() as p:
+            return _given(p, cell, names)
+    raise AssertionError(f"no sentence for {cell.parts[-1]}")
 
 
-def _share(p: kinds.Softmax, found: Arithmetic, value: str) -> str:
-    if found.stage.leaf == "probs":
-        return f"of the whole probability 1 this word gets {value}."
+def _share(p: Softmax, cell: Arithmetic, value: str) -> str:
+    if cell.stage.leaf == "probs":
+        return f"this word gets the probability {value}."
     if p.empty:
-        return "this query may see nothing, so its whole row is set to 0."
+        return "this query may attend to no key, so its whole row is set to 0."
     if math.isnan(p.denominator):
-        return "there is no finite score to compare with, and the softmax is not a number (NaN)."
+        return "the sum of this row is not a number, so its softmax is not either (NaN)."
     if p.allowed is not None and not p.allowed[p.at]:
-        return f"this key is masked, and its share is {value}."
+        return f"this key is masked, and its weight is {value}."
     return f"this key gets {value} of the query’s attention."
 
 
-def _mean(p: kinds.Mean, found: Arithmetic, value: str) -> str:
-    if found.stage.leaf == "loss":
-        left = f"; {count(p.skipped, 'padded place')} left out" if p.skipped else ""
-        return f"The mean surprise at {count(p.count, 'right answer')} is {value}{left}."
-    what = "features" if found.stage.leaf == "mean" else "squared distances from the mean"
+def _mean(p: Mean, cell: Arithmetic, value: str) -> str:
+    if cell.stage.leaf == "loss":
+        left = f"; {count(p.skipped, 'padded position')} left out" if p.skipped else ""
+        return f"The mean negative log-likelihood of {count(p.count, 'right answer')} is {value}{left}."
+    what = "features" if cell.stage.leaf == "mean" else "squared distances from the mean"
     return f"the mean of its {p.count:,} {what} is {value}."
 
 
-def _verdict(p: kinds.Logic, found: Arithmetic) -> str:
-    broken = [f"the {f.left.role.split('’')[0]} {reason(f)}" for f in p.factors if not f.true]
-    if found.stage.leaf.endswith("_padding"):
-        return "padding, and nobody may look at it." if broken else "a word, and may be looked at."
+def _verdict(p: Logic, cell: Arithmetic) -> str:
+    fails = [f"the {f.left.role.split('’')[0]} {reason(f)}" for f in p.factors if not f.true]
+    if cell.stage.leaf.endswith("_padding"):
+        return "this is padding, so no query may attend to it." if fails else "this is a word, so queries may attend to it."
     if not p.factors:
         return "nothing is masked here."
-    if broken:
-        return f"the query may not look at this key, since {' and '.join(broken)}."
-    return "the query may look at this key."
+    if fails:
+        return f"the query may not attend to this key, since {' and '.join(fails)}."
+    return "the query may attend to this key."
 
 
-def reason(f: kinds.Comparison) -> str:
-    """What it means that a condition of a mask holds or fails."""
+def reason(f: Comparison) -> str:
+    """The meaning of a condition of a mask that holds or fails."""
     holds, fails = {"≠": ("is a word", "is padding"), "≤": ("is not later than the query", "is later than the query")}[f.relation]
     return holds if f.true else fails
 
 
-def _given(p: kinds.Given, found: Arithmetic, names: Names) -> str:
-    """A word may have a name of its own in the vocabulary, share a number with others, or be unknown."""
-    tokenizer = names.tokenizers["source" if found.stage.leaf == "source" else names.output_side]
+def _given(p: Given, cell: Arithmetic, names: Names) -> str:
+    """The id of a typed word. The word may be in the vocabulary, share an id with other words, or be unknown."""
+    tokenizer = names.tokenizers["source" if cell.stage.leaf == "source" else names.output_side]
     name = tokenizer.decode(p.id)
     if name == p.token:
-        return f"{quoted(p.token)} is number {p.id} of the vocabulary."
+        return f"{quoted(p.token)} has the id {p.id} in the vocabulary."
     if p.id == tokenizer.unk_id:
-        return f"{quoted(p.token)} is not in the vocabulary and becomes {quoted(name)}, number {p.id}."
-    return f"{quoted(p.token)} is number {p.id} of the vocabulary, which calls it {quoted(name)}."
+        return f"{quoted(p.token)} is not in the vocabulary and becomes {quoted(name)}, id {p.id}."
+    return f"{quoted(p.token)} has the id {p.id}, which the vocabulary names {quoted(name)}."

@@ -1,9 +1,9 @@
-"""The cell inspector: one number taken apart into the numbers that made it, as one compact element.
+"""The cell inspector: the numbers that one number was computed from, as one compact element.
 
     inspect_cell(lab, "encoder.layers.0.self_attn.weights", (0, 2, 3, 1))
 
 First a sentence with the tokens' names, then the arithmetic (`viz_core.analysis.terms`) as a table with bars or a chain
-of boxes, then where each number is from, as one would write it in numpy.
+of boxes, then where each number comes from, in numpy notation.
 """
 
 import html
@@ -16,43 +16,62 @@ from urllib.parse import quote
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis import arithmetic as kinds
-from viz_core.analysis.arithmetic import Arithmetic, Number, Part, Vector, activation
+from viz_core.analysis.arithmetic import (
+    Arithmetic,
+    Choice,
+    Copy,
+    Distance,
+    Function,
+    Given,
+    Logic,
+    Lookup,
+    Mean,
+    Norm,
+    Number,
+    Part,
+    Product,
+    Rotation,
+    Scale,
+    Softmax,
+    Sum,
+    Vector,
+    Wave,
+    activation,
+)
 from viz_core.analysis.terms import terms
-from viz_core.figures import mini_plots as sketches
-from viz_core.figures import theme
+from viz_core.figures import mini_plots, theme
 from viz_core.ui.pages.steps.cell_words import Names, brief, count, quoted, reason, sentence
 from viz_core.ui.shell import Lab
 
-WHOLE = 16  # a sum of at most so many terms is shown whole and in order
-LARGEST = 12  # of a longer one these many of largest size come first
-LISTED = 128  # and these many when it is unfolded; what is left is added up in one line
-FOOT = "foot"  # the look of what the rows above come to
+WHOLE = 16  # a sum of at most so many terms is shown in full and in order
+LARGEST = 12  # of a longer sum, so many of the largest terms come first
+LISTED = 128  # and so many more when it is unfolded; the rest is added up in one line
+FOOT = "foot"  # the look of the result of the rows above
 SO_FAR = "so far"  # the column that a narrow page leaves out
-WAVE_PLACES = 24  # places before the picked one in the drawing of its wave
+WAVE_POSITIONS = 24  # positions before the picked one in the drawing of its wave
 
 
 def inspect_cell(lab: Lab, name: str, index: tuple[int, ...]) -> None:
-    """Show the arithmetic behind `lab.capture[name][index]`, one place an axis. There must be a capture."""
+    """Show the arithmetic behind `lab.capture[name][index]`, a full index. There must be a capture."""
     capture = lab.capture
     if capture is None:
-        raise ValueError(f"there is no run to take a cell of {name!r} from; ask only where lab.capture is not None.")
+        raise ValueError(f"there is no run to take a cell of {name!r} from; call this only if lab.capture is not None.")
     names = Names(capture, lab.tokenizers, trained=lab.setup.card is not None)
     st.html(inspection(terms(capture, name, index, lab.parameter), names))
 
 
-def inspection(found: Arithmetic, names: Names) -> str:
+def inspection(cell: Arithmetic, names: Names) -> str:
     """The arithmetic of one cell as HTML."""
-    place = ", ".join(str(i) if a == "1" else f"{a.lower()}={i}" for a, i in zip(found.stage.axes, found.index, strict=True))
-    exact = html.escape(f"{found.stage.name}[{place}] = {found.value:.6g}")
+    place = ", ".join(str(i) if a == "1" else f"{a.lower()}={i}" for a, i in zip(cell.stage.axes, cell.index, strict=True))
+    exact = html.escape(f"{cell.stage.name}[{place}] = {cell.value:.6g}")
     changed = (
-        f"<p><b>The recorded cell is {brief(found.value)} and its terms give {brief(found.rebuilt)}: "
-        "it was changed after it had been computed.</b></p>"
+        f"<p><b>The recorded cell is {brief(cell.value)} and its terms give {brief(cell.rebuilt)}: "
+        "it was changed after it was computed.</b></p>"
     )
-    pictures = "".join(_part(part, names) for part in found.parts)
+    pictures = "".join(_part(part, names) for part in cell.parts)
     return (
-        f'{_style()}<div class="arithmetic"><p class="says">{sentence(found, names)}</p>{pictures}'
-        f'{"" if found.agrees else changed}<div class="from"><code>{exact}</code>{_sources(found.parts)}</div></div>'
+        f'{_style()}<div class="arithmetic"><p class="says">{sentence(cell, names)}</p>{pictures}'
+        f'{"" if cell.agrees else changed}<div class="from"><code>{exact}</code>{_sources(cell.parts)}</div></div>'
     )
 
 
@@ -68,13 +87,13 @@ def _style() -> str:
     return f"<style>.arithmetic{{{colours}}}{Path(__file__).with_name('inspector.css').read_text(encoding='utf-8')}</style>"
 
 
-# ---------------------------------------------------------------- where numbers are from
+# ---------------------------------------------------------------- where the numbers come from
 
 
 def _sources(parts: Iterable[Part]) -> str:
     cited = {n.role: _cite(n) for part in parts for n in _numbers(part) if n.source}
     lines = "".join(f"<div>{html.escape(role)}: <code>{html.escape(where)}</code></div>" for role, where in cited.items())
-    return f"<details><summary>Where the numbers are from</summary>{lines}</details>" if lines else ""
+    return f"<details><summary>Where the numbers come from</summary>{lines}</details>" if lines else ""
 
 
 def _cite(n: Number | Vector) -> str:
@@ -82,19 +101,19 @@ def _cite(n: Number | Vector) -> str:
 
 
 def _numbers(part: Part) -> list[Number | Vector]:
-    """The numbers of a part, in the order in which they are read."""
+    """The numbers of a part, in reading order."""
     match part:
-        case kinds.Product(a, b, bias):
+        case Product(a, b, bias):
             return [a, b, bias] if bias else [a, b]
-        case kinds.Norm():
+        case Norm():
             return [n for n in (part.x, part.mean, part.variance, part.normalized, part.gamma, part.beta) if n]
-        case kinds.Sum(each):
+        case Sum(each):
             return list(each)
-        case kinds.Mean(columns):
+        case Mean(columns):
             return [*columns, part.about] if part.about else list(columns)
-        case kinds.Lookup(first, second) | kinds.Choice(first, second) | kinds.Rotation(first, second):
+        case Lookup(first, second) | Choice(first, second) | Rotation(first, second):
             return [first, second]
-        case kinds.Softmax(one) | kinds.Scale(one) | kinds.Copy(one) | kinds.Function(_, one):
+        case Softmax(one) | Scale(one) | Copy(one) | Function(_, one):
             return [one]
     return []
 
@@ -105,32 +124,32 @@ def _numbers(part: Part) -> list[Number | Vector]:
 def _part(part: Part, names: Names) -> str:
     """The picture of each kind of part."""
     match part:
-        case kinds.Product():
+        case Product():
             return _product(part, names)
-        case kinds.Sum():
+        case Sum():
             return _sum([(t.role, t.value) for t in part.terms], part.result, part.formula)
-        case kinds.Softmax():
+        case Softmax():
             return _softmax(part, names)
-        case kinds.Norm():
+        case Norm():
             return _norm(part)
-        case kinds.Mean():
+        case Mean():
             return _mean(part, names)
-        case kinds.Logic():
+        case Logic():
             return _logic(part, names)
-        case kinds.Function():
+        case Function():
             return _function(part)
-        case kinds.Rotation():
+        case Rotation():
             return _rotation(part)
-        case kinds.Wave():
+        case Wave():
             return _wave(part)
-        case kinds.Choice():
+        case Choice():
             return _choice(part)
-        case kinds.Given(token, id):
+        case Given(token, id):
             return _chain([(quoted(token), "token"), (str(id), "id")], "→")
     return _steps(part)
 
 
-def _product(p: kinds.Product, names: Names) -> str:
+def _product(p: Product, names: Names) -> str:
     """Both vectors side by side, their products as bars, the sum as it grows, and the bias."""
     label = _labels(p.a, names)
     feet = [(f"sum of {count(len(p.products), 'product')}", p.total)]
@@ -151,7 +170,7 @@ def _product(p: kinds.Product, names: Names) -> str:
 
 
 def _labels(v: Vector, names: Names) -> Callable[[int], str]:
-    """What the rows of a sum are called: tokens, heads that lie side by side, else numbers."""
+    """The names of the rows of a sum: tokens, concatenated heads, or else numbers."""
     if v.source not in names.capture:
         return str
     stage, item = names.capture.stage(v.source), v.index[0] or 0
@@ -167,8 +186,8 @@ def _sum(parts: Sequence[tuple[str, float]], result: float, formula: str) -> str
     return _table(formula, ["term", "value", ""], [*rows, _row("sum", brief(result), bar=_bar(result, size), look=FOOT)])
 
 
-def _mean(p: kinds.Mean, names: Names) -> str:
-    """The entries with how each came about, their sum, and by how many it is divided."""
+def _mean(p: Mean, names: Names) -> str:
+    """The entries and their intermediate columns, their sum, and the number that divides it."""
     labels = names.capture.stage("ids.labels") if p.places is not None else None
 
     def label(i: int) -> str:
@@ -191,7 +210,7 @@ def _mean(p: kinds.Mean, names: Names) -> str:
     return _table(p.formula + about, heads, [row(i) for i in first]) + unfolded + _table("", [], foot)
 
 
-def _softmax(p: kinds.Softmax, names: Names) -> str:
+def _softmax(p: Softmax, names: Names) -> str:
     """Each entry's score, its exp and its share; the picked one stands out, the masked ones are hatched."""
     stage, item = names.capture.stage(p.scores.source), p.scores.index[0] or 0
     largest = float(p.shares[np.isfinite(p.shares)].max(initial=0.0))
@@ -206,14 +225,14 @@ def _softmax(p: kinds.Softmax, names: Names) -> str:
     heads = [_letter(p.scores.letter), p.scores.role, "exp", "share", ""]
     division = f"{brief(p.numerators[p.at])} ÷ {brief(p.denominator)} = {brief(p.result)}"
     total = _row(f"Σ exp of {len(p.scores.values):,}", brief(p.denominator), "", span=2, look=FOOT)
-    foot = [_row("nothing to see: 0", span=4, look=FOOT)] if p.empty else [total, _row(division, span=4, look=FOOT)]
+    foot = [_row("no allowed key: 0", span=4, look=FOOT)] if p.empty else [total, _row(division, span=4, look=FOOT)]
     formula = f"{p.formula}, max = {brief(p.top)}"
     unfolded = _unfold(p.shares, more, rest, [row(i) for i in more])
     return _table(formula, heads, [row(i) for i in first]) + unfolded + _table("", [], foot)
 
 
-def _norm(p: kinds.Norm) -> str:
-    """x on its way: minus the mean, over the root, and where there is more, times γ plus β."""
+def _norm(p: Norm) -> str:
+    """The steps of x: minus the mean, over the root and, for the output, times γ plus β."""
     root = f"÷ √({brief(p.variance.value)} + {brief(p.eps)})"
     steps = [("x", "", p.x.value), ("− mean", brief(p.mean.value), p.centred), (root, brief(p.root), p.standard)]
     if p.normalized and p.gamma and p.beta:
@@ -230,23 +249,23 @@ def _norm(p: kinds.Norm) -> str:
 def _steps(part: Part) -> str:
     """A few numbers in a row, with signs between them."""
     match part:
-        case kinds.Lookup(key, entry, rows):
+        case Lookup(key, entry, rows):
             boxes = [(brief(key.value), key.role), (f"{brief(key.value)} of {rows:,}", "row"), (str(entry.index[1]), "column"),
                      (brief(entry.value), entry.role)]
-            note = "The same as a row of zeros with a single 1 at that place, times the whole table."
+            note = "A one-hot row, with its 1 at this position, times the whole table gives the same."
             return _chain(boxes, "→→→") + f'<p class="note">{note}</p>'
-        case kinds.Distance():
-            away = f"|{part.query} − {part.key}| places"
+        case Distance():
+            away = f"|{part.query} − {part.key}| positions"
             return _chain([(brief(-part.slope), "minus the slope"), (str(part.steps), away), (brief(part.result), "penalty")], "×=")
-        case kinds.Scale(x, by, divide):
+        case Scale(x, by, divide):
             boxes = [(brief(x.value), x.role), (brief(by.value), by.role), (brief(part.result), "here")]
             return _chain(boxes, "÷=" if divide else "×=")
-        case kinds.Copy(of):
+        case Copy(of):
             return _chain([(brief(of.value), of.role), (brief(of.value), "here")], "→")
     raise AssertionError(f"no picture for {part}")
 
 
-def _choice(p: kinds.Choice) -> str:
+def _choice(p: Choice) -> str:
     boxes = [
         _box(brief(n.value), f"{n.role}, where the mask is {value}", "strong" if n is p.taken else "passed")
         for n, value in ((p.when_true, 1), (p.when_false, 0))
@@ -254,7 +273,7 @@ def _choice(p: kinds.Choice) -> str:
     return f'<div class="chain">{"<i>or</i>".join(boxes)}</div>'
 
 
-def _logic(p: kinds.Logic, names: Names) -> str:
+def _logic(p: Logic, names: Names) -> str:
     """Each condition with its numbers and whether it holds, then all of them joined."""
     lines = []
     for f in p.factors:
@@ -269,7 +288,7 @@ def _logic(p: kinds.Logic, names: Names) -> str:
     return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
 
 
-def _function(p: kinds.Function) -> str:
+def _function(p: Function) -> str:
     x, y = p.x.value, p.result
     gates = {"relu": "1 above zero, else 0", "gelu": "Φ(x), the share that passes", "gelu_tanh": "the share that passes"}
     boxes = _chain([(brief(x), "x"), (brief(p.gate), gates[p.name]), (brief(y), p.formula)], "×=")
@@ -277,28 +296,28 @@ def _function(p: kinds.Function) -> str:
         return boxes
     reach = max(3.0, 1.2 * abs(x))
     points = [(v, activation(p.name, v)) for v in np.linspace(-reach, reach, 81).tolist()]
-    told = f"The function from {brief(-reach)} to {brief(reach)}, with this cell on it"
-    return boxes + _image(sketches.curve(points, (x, y)), told)
+    caption = f"The function from {brief(-reach)} to {brief(reach)}, with this cell marked"
+    return boxes + _image(mini_plots.curve(points, (x, y)), caption)
 
 
-def _wave(p: kinds.Wave) -> str:
-    first = max(0, p.position - WAVE_PLACES)
-    points = [(t, p.at(t)) for t in np.linspace(first, max(p.position, first + WAVE_PLACES // 2) + 2, 161).tolist()]
+def _wave(p: Wave) -> str:
+    first = max(0, p.position - WAVE_POSITIONS)
+    points = [(t, p.at(t)) for t in np.linspace(first, max(p.position, first + WAVE_POSITIONS // 2) + 2, 161).tolist()]
     power = f"{brief(p.base)} to the power {brief(p.power)}"
     result = (brief(p.result), "cosine" if p.cosine else "sine")
-    boxes = _chain([(str(p.position), "place"), (brief(p.divisor), power), (brief(p.angle), "angle"), result], "÷=→")
-    return boxes + _image(sketches.curve(points, (p.position, p.result)), "This feature’s wave along the places")
+    boxes = _chain([(str(p.position), "position"), (brief(p.divisor), power), (brief(p.angle), "angle"), result], "÷=→")
+    return boxes + _image(mini_plots.curve(points, (p.position, p.result)), "The wave of this feature over the positions")
 
 
-def _rotation(p: kinds.Rotation) -> str:
+def _rotation(p: Rotation) -> str:
     a, b, cos, sin = p.a.value, p.b.value, math.cos(p.angle), math.sin(p.angle)
     parts = [("a × sin φ", a * sin), ("b × cos φ", b * cos)] if p.odd else [("a × cos φ", a * cos), ("− b × sin φ", -b * sin)]
-    boxes = [(str(p.position), "place"), (brief(p.speed), "radians a place"), (brief(p.angle), "angle φ")]
+    boxes = [(str(p.position), "position"), (brief(p.speed), "radians per position"), (brief(p.angle), "angle φ")]
     picture = ""
     if math.isfinite(a) and math.isfinite(b):
-        told = "The pair (a, b) as a hand: green before the turn, orange after it"
-        picture = _image(sketches.turn((a, b), p.turned, p.angle), told)
-    pair = f'<div class="chain">{_box(brief(a), "a, the even one")}{_box(brief(b), "b, the odd one")}{picture}</div>'
+        caption = "The pair (a, b) as a clock hand: green before the rotation, orange after it"
+        picture = _image(mini_plots.turn((a, b), p.turned, p.angle), caption)
+    pair = f'<div class="chain">{_box(brief(a), "a, the even feature")}{_box(brief(b), "b, the odd feature")}{picture}</div>'
     return _chain(boxes, "×=") + pair + _sum(parts, p.result, p.formula)
 
 
@@ -306,7 +325,7 @@ def _rotation(p: kinds.Rotation) -> str:
 
 
 def _split(sizes: np.ndarray, keep: int | None = None) -> tuple[list[int], list[int], list[int]]:
-    """Which terms are shown at once, which when unfolded, and which only in a sum: NaN first, then the largest."""
+    """The terms that are shown at once, those that unfold, and those only in a sum: NaN first, then the largest."""
     if len(sizes) <= WHOLE:
         return list(range(len(sizes))), [], []
     order = np.argsort(-np.where(np.isnan(sizes), np.inf, np.abs(sizes)), kind="stable").tolist()
@@ -327,7 +346,7 @@ def _unfold(sizes: np.ndarray, more: list[int], rest: list[int], rows: list[str]
 
 
 def _table(formula: str, heads: Sequence[str], rows: Sequence[str]) -> str:
-    """Without heads it goes on with the columns of the one before."""
+    """A table; without heads it continues the columns of the one before."""
     caption = f"<caption>{html.escape(formula)}</caption>" if formula else ""
     head = "".join(f'<th{" class=far" if h == SO_FAR else ""}>{h}</th>' for h in heads)
     return f"<table>{caption}{f'<tr class=heads>{head}</tr>' if heads else ''}{''.join(rows)}</table>"
@@ -367,5 +386,5 @@ def _box(big: str, small: str, look: str = "") -> str:
     return f'<div class="{look}"><b>{big}</b><small>{html.escape(small)}</small></div>'
 
 
-def _image(svg: str, told: str) -> str:
-    return f'<figure><img alt="" src="data:image/svg+xml,{quote(svg)}"><figcaption>{html.escape(told)}</figcaption></figure>'
+def _image(svg: str, caption: str) -> str:
+    return f'<figure><img alt="" src="data:image/svg+xml,{quote(svg)}"><figcaption>{html.escape(caption)}</figcaption></figure>'

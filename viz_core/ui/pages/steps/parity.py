@@ -1,4 +1,4 @@
-"""The proof line: what torch's own layers make of the same run."""
+"""The parity line: the largest difference between this run and torch's own layers."""
 
 import html
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ import streamlit as st
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
-    from viz_core.experiments.parity import Check, Proof
+    from viz_core.experiments.parity import Check, Parity
 
-ON_REQUEST = 50_000_000  # parameters of a model that is checked only when asked: it takes a second or more
-LATER = 1.0  # seconds by which a proof lets others' pictures go first; one whose visitor has moved on meanwhile is not made
-ASKED = "proof_asked"
+ON_REQUEST = 50_000_000  # a model with more parameters is checked only on request: the check takes a second or more
+LATER = 1.0  # seconds by which a comparison lets other jobs go first; it is dropped if its visitor has moved on
+REQUESTED = "proof_asked"
 
 
-def proof_line(lab: Lab) -> None:
+def parity_line(lab: Lab) -> None:
     """One line: the largest difference between this run and torch, with a closer look on request."""
     if lab.capture is not None:
         _line()  # without the lab: a session would keep a fragment's arguments, and captures belong to no session
@@ -24,7 +24,7 @@ def proof_line(lab: Lab) -> None:
 
 @st.fragment
 def _line() -> None:
-    from viz_core.experiments.parity import prove
+    from viz_core.experiments.parity import check_parity
     from viz_core.ui.shell.cache import cached_result, run_cost, run_key
 
     lab = present()
@@ -32,68 +32,68 @@ def _line() -> None:
         return
     setup, capture, batch, model = lab.setup, lab.capture, lab.batch, lab.model()
     key = run_key(setup.weights, lab.config, batch, setup.seed, setup.device)
-    if sum(p.numel() for p in model.parameters()) > ON_REQUEST and st.session_state.get(ASKED) != key:
+    if sum(p.numel() for p in model.parameters()) > ON_REQUEST and st.session_state.get(REQUESTED) != key:
         st.button("Check this run against torch", icon=":material/rule:", key="proof_ask", on_click=_ask, args=(key,),
-                  help="Computes it once more with torch's own layers and the same weights.")
+                  help="Computes the run once more with torch's own layers and the same weights.")
     else:
         seconds, nbytes = run_cost(lab.config, batch)
-        _show(cached_result("proof", key, lambda: prove(model, batch, capture), seconds + LATER, nbytes))
+        _show(cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + LATER, nbytes))
     write_link()
 
 
 def _ask(key: object) -> None:
     touch()
-    st.session_state[ASKED] = key
+    st.session_state[REQUESTED] = key
 
 
-def _show(proof: "Proof") -> None:
-    if not proof.numbers:
-        st.caption("There is nothing to check against torch: every token here is padding.")
+def _show(parity: "Parity") -> None:
+    if not parity.numbers:
+        st.caption("There is nothing to compare with torch: every token here is padding.")
         return
-    say = st.caption if proof.agrees else st.warning
-    say(sentence(proof))
-    more = fold("proof_more", "Look closer at this check")
+    say = st.caption if parity.agrees else st.warning
+    say(sentence(parity))
+    more = fold("proof_more", "Show differences per stage")
     if more.open:
-        more.html(f'<p style="max-width:70ch">{html.escape(meaning(proof))}</p>{table_html(proof.checks)}')
+        more.html(f'<p style="max-width:70ch">{html.escape(meaning(parity))}</p>{table_html(parity.checks)}')
 
 
-def sentence(proof: "Proof") -> str:
-    """The proof line, in Markdown."""
-    start = "Checked on this machine" if proof.agrees else "This run and torch disagree"
-    where = "" if proof.agrees else f", first at `{proof.first}`"
-    found = f"the largest difference to {proof.against} with the same weights is {_number(proof.difference)}{where}"
-    return f"{start}: {found}, over {proof.compared}. {proof.why_not}".strip()
+def sentence(parity: "Parity") -> str:
+    """The parity line, in Markdown."""
+    start = "Checked on this machine" if parity.agrees else "This run and torch disagree"
+    where = "" if parity.agrees else f", first at `{parity.first}`"
+    largest = f"the largest difference from {parity.against} with the same weights is {_number(parity.difference)}{where}"
+    return f"{start}: {largest}, over {parity.compared}. {parity.why_not}".strip()
 
 
 def _number(x: float) -> str:
     return "0" if x == 0 else "NaN on one side only" if x == float("inf") else f"{x:.1e}"
 
 
-def meaning(proof: "Proof") -> str:
-    """What was compared, what that proves, and what the difference is."""
-    if proof.why_not:
+def meaning(parity: "Parity") -> str:
+    """What was compared, what the agreement shows, and where the difference comes from."""
+    if parity.why_not:
         how = (
-            "torch's attention, linear layers and LayerNorms, with this model's weights, computed each step from what is "
-            "recorded before it."
+            "torch's attention, linear layers and LayerNorms, with this model's weights, computed each step from the recorded "
+            "steps before it."
         )
-        proves = "So each step of the walk is what torch makes of the one before."
+        proves = "So torch agrees with each step, given the steps before it."
     else:
         how = "torch's own layers, with this model's weights, computed everything from the recorded embedding to the end."
-        proves = "So the numbers on these pages are those of the usual implementation."
+        proves = "So the numbers on these pages agree with torch's implementation."
     rounding = (
-        "What differs is rounding: float32 keeps about seven digits, and the same sum in another order ends in other ones. "
-        "Large scores are rounded by more, and the softmax hands that on."
+        "The difference is rounding: float32 keeps about seven digits, and a sum in another order is rounded differently. "
+        "Large scores are rounded by more, and the softmax passes that on."
     )
-    said = [how, proves if proof.agrees else "", rounding if proof.agrees and proof.difference else "", "Padding is left out."]
-    return " ".join(filter(None, said))
+    reasons = [proves, rounding if parity.difference else ""] if parity.agrees else []
+    return " ".join(filter(None, [how, *reasons, "Padding is left out."]))
 
 
 def table_html(checks: Sequence["Check"]) -> str:
-    """A row a stage, in the order of the walk; the largest difference stands out. It scrolls by itself."""
+    """One row per stage, in the order of the walk; the largest difference stands out. The table scrolls by itself."""
     worst = max((c.difference for c in checks), default=0.0)
     left, right = (f"padding:3px 12px 3px 0;text-align:{side};font-variant-numeric:tabular-nums" for side in ("left", "right"))
     styles = (left, right, right, right, f"{left};white-space:nowrap")
-    heads = ("Stage", "Largest difference", "Largest number", "Numbers", "Computed in torch by")
+    heads = ("Stage", "Largest difference", "Largest value", "Values compared", "Computed in torch by")
     sticky = ";position:sticky;top:0;vertical-align:bottom;background:var(--st-background-color);font-weight:600"
     rows = ["".join(f'<th style="{style}{sticky}">{head}</th>' for style, head in zip(styles, heads, strict=True))]
     for c in checks:

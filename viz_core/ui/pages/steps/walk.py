@@ -39,45 +39,46 @@ from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.widgets import widget_shows
 
 HINT = (
-    "Click a cell, or reach a matrix with Tab and press an arrow key, to see the arithmetic that made it. "
-    "← and → walk, P plays."
+    "Click a cell to see its arithmetic, or reach a matrix with Tab and press an arrow key. "
+    "← and → go to the previous and next step; P plays or pauses."
 )
-PICKED_HINT = "The arrow keys pick the next cell, Esc lets go. Then ← and → walk, P plays."
-PLAY_SECONDS = 2.0  # long enough to read a title, short enough to hold a room
+PICKED_HINT = "The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again."
+PLAY_SECONDS = 2.0  # long enough to read a title, short enough to keep a class's attention
 WHOLE, TOUR = "whole", "tour"
 SCRUBBER = "walk_scrubber"
 CANVAS, PLAYING, TICK = "walk_canvas", "walk_playing", "walk_tick"
 
-# What to look at on each stop of the tour, by the stage's leaf. The followed token's strongest cell is picked.
+# The caption of each stop of the tour, by the stage's leaf. The followed token's strongest cell is picked.
 TOUR_WORDS = {
-    "source": "Stop one: a word is only a number, its place in the vocabulary.",
-    "target": "Stop one: a word is only a number, its place in the vocabulary.",
-    "tok_embed": "The number picks one row of a table: from here on the token is a vector.",
-    "embed": "Position is added, so that the same word at another place is another vector.",
-    "embed, nothing added": "This model adds no position here: the same word is the same vector at every place.",
-    "raw_scores": "The token's query meets every key. The larger the product, the better they fit.",
-    "weights": "A softmax turns the row into shares that sum to 1, unless the token may see nothing. Forbidden cells get "
-    "none of it.",
-    "cross_attn.weights": "The same once more, but the keys are the source sentence: where this word looks in it.",
-    "z": "The token now carries a mixture of the values it attended to.",
-    "post_act": "Alone again, the token passes the feed-forward network.",
-    "resid_post": "What attention and the feed-forward network found is added to the token's vector.",
-    "resid_post, nothing added": "Without residual connections, what the feed-forward network found takes the place of the "
-    "token's vector.",
-    "logits": "The last vector is compared with every word: the largest score is the prediction.",
+    "source": "The first stop: each word becomes a number, its id in the vocabulary.",
+    "target": "The first stop: each word becomes a number, its id in the vocabulary.",
+    "tok_embed": "The id selects one row of a table: from here on the token is a vector.",
+    "embed": "The position is added, so the same word has another vector at another position.",
+    "embed, nothing added": "This model adds no position here: the same word has the same vector at every position.",
+    "raw_scores": "The token's query is compared with every key. The larger the dot product, the better they match.",
+    "weights": "A softmax turns each row into weights that sum to 1, unless the token may attend to nothing. Masked cells "
+    "usually get the weight 0.",
+    "cross_attn.weights": "The same again, but with the keys of the source sentence: the weights show which source "
+    "tokens this token attends to.",
+    "z": "Each head now holds a weighted mean of the values of the tokens that it attended to.",
+    "post_act": "The feed-forward network transforms each token by itself.",
+    "resid_post": "The outputs of attention and of the feed-forward network have been added to the token's vector.",
+    "resid_post, nothing added": "Without residual connections, the output of the feed-forward network replaces the token's "
+    "vector.",
+    "logits": "The last vector gives every word a score: the word with the largest score is the prediction.",
 }
 
 
 def walk(capture: Capture, mode: str, norms: bool) -> list[str]:
-    """The stops, in order: eight of the tour, or every stage, LayerNorm's inner steps only where opened."""
+    """The stops in order: those of the tour, or every stage; LayerNorm's inner steps are included only if `norms`."""
     if mode == TOUR:
         return [name for name in tour(capture.config) if name in capture]
     return [name for name in capture if norms or not capture.stage(name).inside_norm]
 
 
 def modes(lab: Lab) -> None:
-    """How to walk: the whole walk or the tour, LayerNorms open or folded, boxes to jump. Outside of the fragment, since a
-    step changes none of it."""
+    """The controls of the walk: all stages or the tour, LayerNorms open or folded, a jump to a stage. They are outside the
+    fragment, since a step does not change them."""
     if lab.capture is None:
         return
     touring = view("walk_mode") == TOUR
@@ -87,12 +88,12 @@ def modes(lab: Lab) -> None:
                   on_click=_switch_mode, args=(tour(lab.config)[0],),
                   help="Eight stops that take one token from its id to its logits.")
         widget(st.toggle, "walk_norms", "Open LayerNorms", norms_open(), keep, disabled=touring,
-               help="Mean, variance and normalised value as steps of their own.")
-        view_widget(st.toggle, "walk_jump", "Jump to a stage", help="Choose chapter, section and operation by name.")
+               help="Show mean, variance and normalised value as separate steps.")
+        view_widget(st.toggle, "walk_jump", "Jump to a stage", help="Choose a stage by chapter, section and operation.")
 
 
 def norms_open() -> bool:
-    """Whether LayerNorms are opened: by choice, or since the walk is inside one."""
+    """Whether LayerNorms are open: by choice, or because the walk is inside one."""
     return view("walk_norms") or _inside_norm(current())
 
 
@@ -159,7 +160,7 @@ def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int
 
 
 def _selection(lab: Lab, capture: Capture, stage: Stage) -> tuple[int, int]:
-    """Which sentence and which head the matrices show; a choice only where there is one."""
+    """The sentence and the head that the matrices show, with a control for each if there are several."""
     n_items = capture.n_sentences
     item, head, n_heads = min(lab.setup.item, n_items - 1), lab.setup.attn_head, capture.config.n_heads
     if n_items > 1:
@@ -259,7 +260,7 @@ def _formula(capture: Capture, stage: Stage, *, on_tour: bool, at_stop: bool, tr
     if on_tour:
         words.append(tour_words(capture, stage) if at_stop else "This stage lies between two stops of the tour.")
     if stage.block == "Output" and not trained:
-        words.append("The weights are untrained: these numbers are exact, and they predict nothing yet.")
+        words.append("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")
     st.markdown("\n\n".join([*words, f"$$\n{stage.formula}\n$$"]))
 
 
@@ -280,15 +281,15 @@ def _matrices(lab: Lab, capture: Capture, stage: Stage, item: int, head: int) ->
 
 
 def tour_words(capture: Capture, stage: Stage) -> str:
-    """What to look at on this stop, as this model has it."""
+    """The caption of this stop, for this model and run."""
     config, own = capture.config, ".".join(stage.name.split(".")[-2:])
     if stage.leaf == "post_act":
-        loud = float((capture[stage.name] > 0).mean())
-        return f"{TOUR_WORDS['post_act']} Of all its hidden units {loud:.0%} are above 0 in this run."
-    bare = (stage.leaf == "embed" and config.position not in ("sinusoidal", "learned")) or (
+        active = float((capture[stage.name] > 0).mean())
+        return f"{TOUR_WORDS['post_act']} In this run {active:.0%} of the hidden values are above 0."
+    nothing_added = (stage.leaf == "embed" and config.position not in ("sinusoidal", "learned")) or (
         stage.leaf == "resid_post" and not config.residual
     )
-    return TOUR_WORDS.get(own) or TOUR_WORDS[stage.leaf + ", nothing added" * bare]
+    return TOUR_WORDS.get(own) or TOUR_WORDS[stage.leaf + ", nothing added" * nothing_added]
 
 
 def _followed(capture: Capture, stage: Stage, panels: list[Panel], item: int) -> Pick | None:
@@ -312,22 +313,22 @@ def _follow(name: str) -> None:
 # ---------------------------------------------------------------- facts
 
 
-def number(x: float) -> str:
-    """Six significant digits; NaN says what it is."""
+def six_digits(x: float) -> str:
+    """Six significant digits; NaN is spelt out."""
     return "NaN (not a number)" if x != x else f"{x:.6g}"
 
 
 def _facts(capture: Capture, stage: Stage, hint: str) -> None:
-    """Shape with named axes, statistics, the line of source, and what others call it: one element, quick to replace."""
-    # Masked scores hold the fill where attention is forbidden: a number of the mask, not of the model.
+    """Shape with named axes, statistics, the line of source, and the other names: one element, quick to replace."""
+    # Masked scores hold the fill in masked cells: a number of the mask, not of the model.
     overwritten = capture[stage.mask] if stage.mask and stage.kind == "signed" else None
     summary = summarize(capture[stage.name], overwritten)
-    told = f'<div style="opacity:.7;margin-bottom:10px">{hint}</div>'
-    st.html(told + shape_html(stage) + statistics_html(summary, stage) + source_html(stage) + names_html(stage))
+    hint_html = f'<div style="opacity:.7;margin-bottom:10px">{hint}</div>'
+    st.html(hint_html + shape_html(stage) + statistics_html(summary, stage) + source_html(stage) + names_html(stage))
 
 
 def source_html(stage: Stage) -> str:
-    """The line of this project's own source that computed it."""
+    """The line of this project's source that computed the stage."""
     place = source_of(stage)
     box = "background:rgba(128,128,128,.12);border-radius:4px;padding:10px 12px;margin:4px 0 14px;white-space:pre-wrap"
     return (
@@ -337,7 +338,7 @@ def source_html(stage: Stage) -> str:
 
 
 def shape_html(stage: Stage) -> str:
-    """The name and the shape, one coloured chip an axis."""
+    """The name and the shape, with one coloured chip for each axis."""
     chips = "".join(
         f'<span style="background:{theme.AXIS_COLOURS[a]};color:#fff;border-radius:4px;padding:2px 8px;white-space:nowrap">'
         f"{a} = {n}</span>"
@@ -349,13 +350,13 @@ def shape_html(stage: Stage) -> str:
 
 
 def names_html(stage: Stage) -> str:
-    """What others call it, a line each."""
+    """The names of the stage in the documents and the libraries, one per line."""
     lines = "".join(
         f'<div><span style="opacity:.7">{html.escape(who)}</span> '
         f'<code style="overflow-wrap:anywhere">{html.escape(name)}</code></div>'
         for who, name in stage.aliases.items()
     )
-    return f'<div style="display:grid;gap:4px"><b>Elsewhere it is called</b>{lines}</div>'
+    return f'<div style="display:grid;gap:4px"><b>Also known as</b>{lines}</div>'
 
 
 def statistics_html(s: Summary, stage: Stage) -> str:
@@ -365,7 +366,7 @@ def statistics_html(s: Summary, stage: Stage) -> str:
         cells = [("min", s.min), ("max", s.max)]
     boxes = "".join(
         f'<div><div style="opacity:.7">{name}</div><div style="font-size:1.25rem;font-variant-numeric:tabular-nums">'
-        f"{number(value)}</div></div>"
+        f"{six_digits(value)}</div></div>"
         for name, value in cells
     )
     odd = [f"{n:,} {what}" for n, what in ((s.n_masked, "masked"), (s.n_infinite, "infinite"), (s.n_nan, "NaN")) if n]

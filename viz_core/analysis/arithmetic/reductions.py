@@ -1,0 +1,189 @@
+"""The parts of a cell's arithmetic that combine many numbers: products, sums, softmax, LayerNorm and means."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from viz_core.analysis.arithmetic.numbers import Array, Number, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Two vectors multiplied entry by entry and added up, plus an optional bias: a · b + bias."""
+
+    a: Vector
+    b: Vector
+    bias: Number | None = None
+
+    @cached_property
+    def products(self) -> Array:
+        """a_i · b_i, [n]."""
+        with np.errstate(invalid="ignore"):  # 0 · ∞
+            return self.a.values * self.b.values
+
+    @cached_property
+    def total(self) -> float:
+        """Their sum, before the bias."""
+        return float(self.products.sum())
+
+    @property
+    def result(self) -> float:
+        return self.total + (self.bias.value if self.bias else 0.0)
+
+    @property
+    def size(self) -> float:
+        return float(np.abs(self.products).max(initial=0.0))
+
+    @property
+    def formula(self) -> str:
+        return f"Σ {self.a.role} × {self.b.role}" + (" + bias" if self.bias else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """A few named numbers added up."""
+
+    terms: tuple[Number, ...]
+
+    @property
+    def result(self) -> float:
+        return float(sum(t.value for t in self.terms))
+
+    @property
+    def size(self) -> float:
+        return max(abs(t.value) for t in self.terms)
+
+    @property
+    def formula(self) -> str:
+        return " + ".join(t.role for t in self.terms)
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """One entry of the softmax of a row of scores: exp(score − max) over the sum of all of them.
+
+    allowed: bool [n], the entries that a mask allows; None if there is no mask. empty: the mask allows no entry, and the
+    result is defined as 0.
+    """
+
+    scores: Vector
+    at: int
+    allowed: Array | None = None
+    empty: bool = False
+
+    @cached_property
+    def top(self) -> float:
+        """The largest score, subtracted before exp so that nothing overflows; it cancels out."""
+        return float(self.scores.values.max())
+
+    @cached_property
+    def numerators(self) -> Array:
+        """exp(score − max), [n]. NaN where every score is −∞."""
+        with np.errstate(invalid="ignore"):
+            return np.exp(self.scores.values - self.top)
+
+    @cached_property
+    def denominator(self) -> float:
+        return float(self.numerators.sum())
+
+    @cached_property
+    def shares(self) -> Array:
+        """The whole row of the softmax, [n]."""
+        return np.zeros_like(self.numerators) if self.empty else self.numerators / self.denominator
+
+    @property
+    def result(self) -> float:
+        return float(self.shares[self.at])
+
+    size = 1.0
+
+    @property
+    def formula(self) -> str:
+        power = f"exp({self.scores.role} − max)"
+        return f"{power} ÷ Σ {power}"
+
+
+@dataclass(frozen=True, eq=False)
+class Norm:
+    """One feature in a LayerNorm: (x − mean) ÷ √(variance + ε), then × γ + β.
+
+    normalized: the recorded value between the two halves. For the cell of `normalized` itself it is None, and so are γ and β.
+    """
+
+    x: Number
+    mean: Number
+    variance: Number
+    eps: float
+    normalized: Number | None = None
+    gamma: Number | None = None
+    beta: Number | None = None
+
+    @property
+    def centred(self) -> float:
+        return self.x.value - self.mean.value
+
+    @property
+    def root(self) -> float:
+        """√(variance + ε)."""
+        inside = self.variance.value + self.eps
+        return math.sqrt(inside) if inside >= 0 else math.nan
+
+    @property
+    def standard(self) -> float:
+        """(x − mean) ÷ √(variance + ε); 0 ÷ 0 where all features are equal and ε is 0."""
+        return self.centred / self.root if self.root else self.centred * math.inf
+
+    @property
+    def result(self) -> float:
+        if self.normalized is None or self.gamma is None or self.beta is None:
+            return self.standard
+        return self.gamma.value * self.normalized.value + self.beta.value
+
+    @property
+    def size(self) -> float:
+        return max(abs(self.standard), abs(self.beta.value) if self.beta else 0.0)
+
+    @property
+    def formula(self) -> str:
+        standard = "(x − mean) ÷ √(variance + ε)"
+        return standard if self.normalized is None else f"γ × {standard} + β"
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """The mean of the last column; the columns before it show how each entry was computed. NaN if no entry counts.
+
+    places: index [n, axes] of each entry if the entries are not contiguous. skipped: entries that do not count.
+    about: the mean that a variance measures from.
+    """
+
+    columns: tuple[Vector, ...]
+    places: Array | None = None
+    skipped: int = 0
+    about: Number | None = None
+
+    @property
+    def entries(self) -> Array:
+        return self.columns[-1].values
+
+    @property
+    def count(self) -> int:
+        return len(self.entries)
+
+    @property
+    def total(self) -> float:
+        return float(self.entries.sum())
+
+    @property
+    def result(self) -> float:
+        return self.total / self.count if self.count else math.nan
+
+    @property
+    def size(self) -> float:
+        return float(np.abs(self.entries).max(initial=0.0))
+
+    @property
+    def formula(self) -> str:
+        return f"Σ {self.columns[-1].role} ÷ {self.count}"

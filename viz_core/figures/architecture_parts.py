@@ -1,0 +1,149 @@
+"""Which boxes the architecture drawing has: the stages that share a box, what each box is, and which box it stands beside."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from viz_core.stages import SUBLAYERS, Stage
+
+BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]
+
+LABELS = {
+    "ids.source": "Source ids", "ids.target": "Target ids", "ids.labels": "Answers",
+    "tok_embed": "Token embedding", "pos_embed": "Position", "segment_embed": "Segment", "embed": "Embedding",
+    "resid_pre": "Layer input", "final_norm": "Final LayerNorm",
+    "logits": "Logits", "probs": "Probabilities", "loss": "Loss",
+}
+KINDS: dict[str, BoxKind] = {
+    "ids": "ids", "masks": "mask", "logits": "output", "probs": "output", "loss": "output",
+    "resid_pre": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
+}
+STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
+SIDES = {"source": "encoder", "target": "decoder"}  # side -> the stack that reads it
+
+
+class Parts:
+    """The stages of each box, its kind, and the box that it stands beside."""
+
+    def __init__(self, stages: Sequence[Stage], current: str | None) -> None:
+        self.table = {s.name: s for s in stages}
+        self.current = current
+        self.layers: dict[str, list[int]] = {}  # stack -> its layers
+        self.shown: dict[str, int] = {}  # stack -> the layer that is drawn in full
+        passed = current is None
+        for name in self.table:
+            stack, _, path = name.partition(".layers.")
+            if path:
+                index = int(path.partition(".")[0])
+                if index not in self.layers.setdefault(stack, []):
+                    self.layers[stack].append(index)
+                if stack not in self.shown or not passed:
+                    self.shown[stack] = index
+            passed = passed or name == current
+
+        # A part of a mask (padding, causal) belongs to the first mask that it goes into.
+        masks = [s for s in stages if s.prefix == "masks"]
+        mask_of = {part: mask.name for mask in reversed(masks) for part in mask.inputs if part.startswith("masks.")}
+        self.box_of = {s.name: mask_of.get(s.name) or self._box_of(s) for s in stages}
+        self.members: dict[str, list[Stage]] = {}  # box -> its stages, both in the order of the walk
+        for stage in stages:
+            self.members.setdefault(self.box_of[stage.name], []).append(stage)
+
+        self.kind = {box: _kind(box) for box in self.members}
+        self.stage = {box: self._stage(box) for box in self.members}  # to open
+        self.lit = None if current is None else self.box_of[current]
+        self.seen = self.stage | ({} if current is None else {self.box_of[current]: self.table[current]})  # its shape is shown
+        stacks = {self._stack_of(box): None for box in self.members}
+        self.columns = [column for column in STACKS if column in stacks] or ["decoder"]
+        self.column_of = {box: self._stack_of(box) or self.columns[-1] for box in self.members}
+        hosts = {box: self._host(box) for box in self.members}
+        self.host = {box: host for box, host in hosts.items() if host is not None}
+
+    def _box_of(self, stage: Stage) -> str:
+        first, *rest = stage.name.split(".")
+        if rest and rest[0] == "layers":
+            if int(rest[1]) != self.shown[first]:
+                return f"{first}.layers.{rest[1]}"
+            return stage.name if stage.leaf.startswith("resid") else stage.prefix
+        if stage.leaf.startswith("tok_embed"):
+            return f"{first}.tok_embed"
+        return stage.prefix if stage.prefix.rpartition(".")[2] in SUBLAYERS else stage.name
+
+    def _stage(self, box: str) -> Stage:
+        """The stage that a click opens: the output or the most informative stage; in another layer, the same stage there."""
+        members = self.members[box]
+        if self.kind[box] == "layer":
+            stack = box.partition(".")[0]
+            here = f"{stack}.layers.{self.shown[stack]}."
+            there = f"{box}.{self.current.removeprefix(here)}" if self.current else ""
+            return self.table.get(there, members[0])
+        return next((s for s in members if s.leaf in ("weights", "post_act")), members[-1])
+
+    def _stack_of(self, box: str) -> str:
+        """The stack that it belongs to by name or by its query tokens; "" if it has neither (the loss)."""
+        first = box.partition(".")[0]
+        side = self.stage[box].sides.get("T")
+        return first if first in STACKS else "" if side is None else SIDES[side]
+
+    def _host(self, box: str) -> str | None:
+        """The box that this one stands beside, or None if it stands in the column itself."""
+        column = self.column_of[box]
+        ids = next(f"ids.{side}" for side, stack in SIDES.items() if stack == column)
+        hosts: list[str] = []
+        if box.endswith(("pos_embed", "segment_embed")):
+            hosts = [f"{column}.embed"]
+        elif box == "ids.labels":
+            hosts = [ids]
+        elif self.kind[box] == "mask":
+            hosts = [b for b, stage in self.stage.items() if stage.mask == box and self.kind[b] == "attention"] + [ids]
+        return next((host for host in hosts if host in self.members), None)
+
+    def place(self, column: str, index: int) -> str:
+        """ "layer 1 (of 6)": counted from zero, as the names of the stages are."""
+        return f"layer {index} (of {len(self.layers[column])})"
+
+    def label(self, box: str) -> str:
+        leaf, kind, stage = box.rpartition(".")[2], self.kind[box], self.stage[box]
+        if kind == "layer":
+            return f"layer {leaf}"
+        if kind == "mask":
+            return "Mask"
+        if kind == "add":
+            return "Add" if len(stage.inputs) > 1 else "No residual"
+        if kind in ("attention", "ffn"):
+            return SUBLAYERS[leaf]
+        return LABELS.get(box) or LABELS.get(leaf) or "LayerNorm"
+
+    def sub(self, box: str) -> str:
+        """The short name of the stage whose shape is shown, unless the label says it already."""
+        stage = self.seen[box]
+        if stage.name == box or stage.leaf == "out":
+            return ""
+        if self.kind[box] == "mask":
+            return stage.leaf.rpartition("_")[2]
+        return stage.leaf if self.kind[box] in ("attention", "ffn", "norm", "embedding") else ""
+
+    def hint(self, box: str) -> str:
+        column, stage = self.column_of[box], self.seen[box]
+        if self.kind[box] == "layer":
+            return f"{STACKS[column]} {self.place(column, int(box.rpartition('.')[2]))}. Opens {stage.name}."
+        inside = ".layers." in box
+        where = f", {column} {self.place(column, self.shown[column])}" if inside else ""
+        return f"{self.label(box)}{where}: {shape_text(stage)}. {stage.meaning}"
+
+
+def _kind(box: str) -> BoxKind:
+    first, leaf = box.partition(".")[0], box.rpartition(".")[2]
+    if first in KINDS:
+        return KINDS[first]
+    if leaf.isdigit():
+        return "layer"
+    if "norm" in leaf:
+        return "norm"
+    return KINDS.get(leaf) or ("add" if leaf.startswith("resid") else "embedding")
+
+
+def shape_text(stage: Stage) -> str:
+    """ "B 2 · T 7 · D 32"; "B · T · D" where the table has no shapes; a broadcast axis is "1" alone."""
+    sizes: Sequence[int | str] = stage.shape if stage.shape is not None else [""] * len(stage.axes)
+    parts = ["1" if a == "1" else f"{a} {n}".strip() for a, n in zip(stage.axes, sizes, strict=True)]
+    return " · ".join(parts) or "one number"

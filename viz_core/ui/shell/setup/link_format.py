@@ -1,0 +1,267 @@
+"""The link: a setup as query parameters, and query parameters as a setup.
+
+A link holds only what differs from the preset. Every value in a link is checked when it is read: an unknown or
+out-of-range value is named and replaced by the default, and the rest of the link still applies.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import blake2s
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from viz_core.config import TransformerConfig
+from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_TOKENS, MAX_VIEW_CHARS
+from viz_core.presets import PRESETS
+from viz_core.stages import stages
+from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, NO_SIZE, SIZES, WEIGHTLESS, Control
+from viz_core.ui.shell.setup.value import (
+    DEFAULT_PRESET,
+    DEVICES,
+    MAX_SEED,
+    TEXTS,
+    TOKENS,
+    VIEW,
+    Setup,
+    changes,
+    config_or_none,
+    editable,
+    offered,
+    opening,
+    with_preset,
+    with_view,
+    with_weights,
+)
+from viz_core.ui.shell.views import VIEWS
+from viz_core.weights.card import UNTRAINED
+from viz_core.weights.catalogue import catalogue
+
+LEFT_OUT = "left_out"  # the parameter that names the text that the link has no room for
+LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # views that may not fit a link
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """The text that a link has no room for, and the name by which it is found. Both are "" if everything fits."""
+
+    name: str = ""
+    text: str = ""
+
+
+def to_link(setup: Setup) -> tuple[dict[str, str], LeftOut]:
+    """The query parameters that differ from the preset, and the text that is left out of them when they pass 8 KB."""
+    params, left_out = _to_link(setup)
+    return dict(params), left_out
+
+
+@lru_cache(maxsize=32)  # asked several times a run
+def _to_link(setup: Setup) -> tuple[Mapping[str, str], LeftOut]:
+    params = _parameters(setup)
+    if len(urlencode(params, errors="surrogatepass")) <= MAX_LINK_BYTES:
+        return params, LeftOut()
+    long = {k: v for k, v in params.items() if k in (*TEXTS, *LONG)}
+    text = urlencode(long, errors="surrogatepass")
+    left_out = LeftOut(blake2s(text.encode(), digest_size=6).hexdigest(), text)
+    return {k: v for k, v in params.items() if k not in long} | {LEFT_OUT: left_out.name}, left_out
+
+
+def with_left_out(setup: Setup, text: str) -> Setup:
+    """The setup with the text that a link had left out, checked as any link is."""
+    found = dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass"))
+    setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target))
+    for name in LONG:
+        with suppress(ValueError):
+            setup = with_view(setup, **{name: VIEW[name].read(found.get(name, ""))})
+    return setup
+
+
+def packed(setup: Setup) -> str:
+    """A whole setup as one text, of any length and never empty: a page keeps it to compare another run with the present one."""
+    return urlencode({"weights": setup.weights, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
+
+
+def packed_size(setup: Setup, lengths: Sequence[int]) -> str:
+    """The sizes of a run: sentences, source and target tokens, and the setup of its config alone; "1.6.5&weights=…"."""
+    source, target = setup.default_texts
+    shape = Setup(setup.weights, setup.preset, setup.config, source, target, chosen=setup.chosen)
+    return f"{'.'.join(map(str, lengths))}&{packed(shape)}"
+
+
+def unpacked_size(text: str) -> tuple[TransformerConfig, int, int, int]:
+    """The inverse of `packed_size`. `ValueError` says what is wrong, without repeating the text."""
+    lengths, _, rest = text.partition("&")
+    numbers = [int(n) for n in lengths.split(".") if n.isascii() and n.isdigit() and len(n) < 10]
+    setup, faults = unpacked(rest)
+    sides = (setup.config.has_encoder, setup.config.has_decoder)
+    if len(numbers) != 3 or lengths.count(".") != 2 or not 1 <= numbers[0] <= MAX_SENTENCES:
+        raise ValueError(f"does not begin with 1 to {MAX_SENTENCES} sentences, source tokens and target tokens, such as 1.6.5")
+    if any(not (1 <= n <= MAX_TOKENS if there else n == 0) for n, there in zip(numbers[1:], sides, strict=True)):
+        raise ValueError(f"needs 1 to {MAX_TOKENS} tokens on each side that its model has, and 0 on one that it lacks")
+    if faults:
+        raise ValueError("describes a model that is not available here")
+    return setup.config, numbers[0], numbers[1], numbers[2]
+
+
+def unpacked(text: str) -> tuple[Setup, list[tuple[str, str]]]:
+    """The inverse of `packed`, checked as any link is."""
+    return from_link(dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass")))
+
+
+def _parameters(setup: Setup) -> dict[str, str]:
+    """The link parameters of everything that differs from the preset."""
+    default, start = Setup(), opening()
+    params: dict[str, str] = {}
+    if setup.card is None and (start.card or setup.preset != start.preset):
+        params["preset"] = setup.preset  # a preset in the link means that the weights are untrained
+    elif setup.weights != start.weights:
+        params["weights"] = setup.weights
+    params |= {name: _to_text(value) for name, value in changes(setup).items()}
+    for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head"):
+        if getattr(setup, name) != getattr(default, name):
+            params[name] = str(getattr(setup, name))
+    if setup.chosen:
+        params["chosen"] = ",".join(f"{name}:{NO_SIZE if size is None else size}" for name, size in setup.chosen)
+    params |= {name: VIEW[name].write(value) for name, value in setup.views}
+    params |= {
+        side: getattr(setup, side) for side, own in zip(TEXTS, setup.default_texts, strict=True) if getattr(setup, side) != own
+    }
+    return params
+
+
+def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
+    """The setup that a link describes, and its faults: (parameter as written, the rest of the sentence about it)."""
+    left = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
+    left.pop(LEFT_OUT, None)  # the text is only in the tab that wrote it
+    setup, faults = _base(left)
+
+    fields: dict[str, Any] = {}
+    for control in CONTROLS:
+        if control.field in left:
+            text = left.pop(control.field)
+            value, problem = _from_text(control, text, setup.config)
+            if not editable(setup, control.field) or (value == "learned" and value not in offered(setup, control)):
+                problem = f"would need other weights than {setup.weights}; choose weights=untrained to change it"
+            if problem:
+                faults.append((f"{control.field}={text}", problem))
+            else:
+                fields[control.field] = value
+    config, misfits = _fitting(setup.config, fields)
+    faults += misfits
+    setup = replace(setup, config=config)
+
+    readers: dict[str, Callable[[str], Any]] = {
+        "tokenizer": _one_of(TOKENS), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
+        "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
+        "attn_head": _whole(config.n_heads - 1), "chosen": _sizes, "source": str, "target": str, **{v.name: v.read for v in VIEWS},
+    }
+    for name, read in readers.items():
+        if name in left:
+            text = left.pop(name)
+            try:
+                value = read(text)
+                setup = with_view(setup, **{name: value}) if name in VIEW else replace(setup, **{name: value})
+            except ValueError as error:
+                faults.append((f"{name}={text}", f"{error}; the default is used"))
+    faults += [(f"{name}={text}", "is not a setting of this app and is left out") for name, text in left.items()]
+    return setup, faults
+
+
+def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
+    """The setup that a link starts from: `weights` and `preset` are taken out of `left`.
+
+    A link without weights that has a preset, a seed, a tokenizer or a setting that trained weights fix means the untrained model.
+    """
+    faults: list[tuple[str, str]] = []
+    means_untrained = bool(left.keys() & ({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS)))
+    start = Setup() if means_untrained else opening()
+    setup = start
+    if (weights := left.pop("weights", start.weights)) == UNTRAINED:
+        setup = Setup()
+    elif weights in catalogue():
+        setup = with_weights(Setup(), weights)
+    else:
+        faults.append((f"weights={weights}", f"are not on this machine; {start.weights} is used"))
+    if (preset := left.pop("preset", DEFAULT_PRESET)) not in PRESETS:
+        faults.append((f"preset={preset}", f"is not a preset; {DEFAULT_PRESET} is used"))
+    elif setup.card is None:
+        setup = with_preset(setup, preset)
+    return setup, faults
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)
+
+
+def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[Any, str]:
+    """A value and "", or None and what is wrong with the text. Sizes are bounded by the largest that is offered."""
+    options = list(control.options(config))
+    by_text = {_to_text(o): o for o in options}
+    if text in by_text:
+        return by_text[text], ""
+    numbers = [o for o in options if isinstance(o, int | float) and not isinstance(o, bool)]
+    if not numbers or any(isinstance(o, str | bool) for o in options):
+        return None, "is not one of " + ", ".join(by_text) + "; the preset's is used"
+    low, high = min(numbers), MAX_D_MODEL if control.field in ("d_model", "qk_dim") else max(numbers)
+    low = min(low, 5 if "vocab" in control.field else 1) if isinstance(numbers[0], int) else low
+    kind = type(numbers[0])
+    try:
+        value = kind(text)
+    except ValueError:
+        return None, f"is not a {'whole ' if kind is int else ''}number; the preset's is used"
+    if not low <= value <= high:
+        return None, f"is outside {_to_text(low)} to {_to_text(high)}; the preset's is used"
+    return value, ""
+
+
+def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[TransformerConfig, list[tuple[str, str]]]:
+    """The base with as many of the fields as fit together; each of the others is named with the reason."""
+    fields = dict(fields)
+    faults: list[tuple[str, str]] = []
+    while True:
+        try:
+            return replace(base, **fields), faults
+        except ValueError as error:
+            reason = str(error)
+            guilty = reason.split("=")[0]
+            if guilty not in fields:  # the reason names a field of the preset: find one that can be left out
+                helps = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
+                guilty = next(helps, next((f for f in fields if f in reason), next(iter(fields))))
+            faults.append(
+                (f"{guilty}={_to_text(fields.pop(guilty))}", f"does not fit ({reason.rstrip('.')}); the preset's is used")
+            )
+
+
+def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            few = ", ".join(choices) if len(choices) <= 6 else "those that this model has"
+            raise ValueError(f"is not one of {few}")
+        return text
+
+    return read
+
+
+def _whole(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= most):
+            raise ValueError(f"is not a whole number from 0 to {most}")
+        return int(text)
+
+    return read
+
+
+def _sizes(text: str) -> tuple[tuple[str, int | None], ...]:
+    """ "d_model:32,qk_dim:auto" as sizes that were chosen before they were rounded to the heads."""
+    found: dict[str, int | None] = {}
+    for part in text.split(","):
+        name, _, size = part.partition(":")
+        is_number = size.isascii() and size.isdigit() and len(size) < 5 and 1 <= int(size) <= MAX_D_MODEL
+        if name not in SIZES or not (is_number or (name, size) == ("qk_dim", NO_SIZE)):
+            raise ValueError(f"is not written as d_model:32 or qk_dim:{NO_SIZE}, with sizes from 1 to {MAX_D_MODEL}")
+        found[name] = int(size) if is_number else None
+    return tuple((name, found[name]) for name in SIZES if name in found)
