@@ -14,6 +14,7 @@ from viz_core.analysis.attention import (
     allowed,
     at_step,
     chain,
+    contribution_norms,
     contributions,
     distance,
     entropy,
@@ -24,12 +25,11 @@ from viz_core.analysis.attention import (
     max_pool,
     mean_over_heads,
     module,
-    moved,
     n_layers,
-    norms,
     profiles,
     real,
     relative,
+    relative_change,
     rollout,
     rollout_of,
     share,
@@ -269,7 +269,7 @@ def test_contributions_add_up_to_the_output(bias: bool) -> None:
             parts = contributions(weights[:, t], v, w_o)  # [H, S, D]
             np.testing.assert_allclose(parts.sum((0, 1)) + offset, capture[f"{path}.out"][0, t], atol=FLOAT)
             for h in range(3):
-                own = norms(weights[h], v[h], head_columns(w_o, h, v.shape[-1]))
+                own = contribution_norms(weights[h], v[h], head_columns(w_o, h, v.shape[-1]))
                 np.testing.assert_allclose(own[t], np.linalg.norm(parts[h], axis=-1), atol=FLOAT)
         by_head = torch.tensor(capture[f"{path}.z"][0, 1]) @ linear.weight[:, 8:16].T
         np.testing.assert_allclose(capture[f"{path}.z"][0, 1] @ head_columns(w_o, 1, 8), by_head.detach(), atol=FLOAT)
@@ -299,4 +299,4 @@ def test_kinds_and_the_last_hidden_states(architecture: str, expected: tuple[Kin
 
 def test_moved_is_a_share_of_the_length() -> None:
     before, after = np.array([[3.0, 4.0], [0, 0], [0, 0]]), np.array([[3.0, 9.0], [0, 0], [1, 0]])
-    np.testing.assert_array_equal(moved(before, after), [1, 0, np.inf])
+    np.testing.assert_array_equal(relative_change(before, after), [1, 0, np.inf])

@@ -19,6 +19,7 @@ from viz_core.analysis.masks import (
     Convention,
     in_use,
     in_words,
+    informative_cell,
     open_cells,
     parts,
     provenance,
@@ -27,7 +28,6 @@ from viz_core.analysis.masks import (
     recipe,
     sentence,
     tally,
-    telling_cell,
     weight_there,
     written,
 )
@@ -89,25 +89,27 @@ def test_every_cell_has_its_reason(switches: dict[str, Any]) -> None:
                 assert (r.hides_key, r.hides_query, r.hides_future) == (key, query, future)
                 assert r.allowed == used[item, 0, t, s] and r.empty == (not used[item, 0, t].any())
                 said = sentence(r, lambda token: f"<{token}>")
-                assert said.startswith(f"<{r.query}> ({t}) may {'' if r.allowed else 'not '}look at <{r.key}> ({s}): ")
-                assert ("padding," in said, "padding itself" in said, "hides" in said) == (key, query, future) or r.allowed
+                assert said.startswith(f"<{r.query}> ({t}) may {'' if r.allowed else 'not '}attend to <{r.key}> ({s}): ")
+                named = "key is padding" in said, "query is padding" in said, "causal mask blocks" in said
+                assert named == (key, query, future) or r.allowed
 
 
 def test_reasons_of_a_few_cells_in_full() -> None:
     capture = captured(mask_padded_queries=True)
     words = capture.tokens("target")[0]
-    assert sentence(reason(capture, "decoder", 0, 1, 1)) == f"{words[1]} (1) may look at {words[1]} (1): it is the token itself."
-    assert sentence(reason(capture, "decoder", 0, 2, 0)) == f"{words[2]} (2) may look at <bos> (0): it stands 2 places earlier."
-    blind = sentence(reason(capture, "decoder", 0, 3, 3))
-    assert blind == (
-        "<pad> (3) may not look at <pad> (3): the key is padding, which only fills up the shorter sentence; and the query is "
-        "padding itself, and here padded queries are masked too. No key at all is left to <pad> (3)."
+    itself, earlier = (sentence(reason(capture, "decoder", 0, *cell)) for cell in ((1, 1), (2, 0)))
+    assert itself == f"{words[1]} (1) may attend to {words[1]} (1): a token may attend to itself."
+    assert earlier == f"{words[2]} (2) may attend to <bos> (0): the key is 2 positions earlier."
+    fully_masked = sentence(reason(capture, "decoder", 0, 3, 3))
+    assert fully_masked == (
+        "<pad> (3) may not attend to <pad> (3): the key is padding; and the query is padding, and padded queries are masked. "
+        "<pad> (3) may attend to no key at all."
     )
     later = sentence(reason(capture, "decoder", 0, 0, 1))
-    assert later.endswith("the key stands 1 place later, and the causal mask hides what is still to be predicted.")
+    assert later.endswith("the key is 1 position later, and the causal mask blocks later tokens.")
     seen = sentence(reason(captured(mask_source_padding=False, architecture="encoder-only"), "encoder", 1, 0, 2))
-    assert "it stands 2 places later, and here every token sees both sides." in seen
-    assert seen.endswith("It is padding, but nothing hides padding here.")
+    assert "the key is 2 positions later, and this attention has no causal mask." in seen
+    assert seen.endswith("The key is padding, but this attention does not mask padding.")
     assert "whole source is known" in sentence(reason(capture, "cross", 1, 0, 0))
 
 
@@ -115,9 +117,9 @@ def test_a_tally_counts_every_cell_and_a_telling_cell_is_blocked_the_most() -> N
     capture = captured()
     why = provenance(capture, "decoder", 0)
     assert tally(why) == tuple(int((why == i).sum()) for i in range(4)) and sum(tally(why)) == 16 and len(WHY) == 4
-    assert why[telling_cell(why)] == why.max() == 3
-    assert telling_cell(np.zeros((2, 3), np.uint8)) == (1, 2)
-    assert telling_cell(2 * np.triu(np.ones((3, 3), np.uint8), 1)) == (0, 2)
+    assert why[informative_cell(why)] == why.max() == 3
+    assert informative_cell(np.zeros((2, 3), np.uint8)) == (1, 2)
+    assert informative_cell(2 * np.triu(np.ones((3, 3), np.uint8), 1)) == (0, 2)
 
 
 # ---------------------------------------------------------------- shapes and lines of code

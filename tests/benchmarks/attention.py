@@ -75,7 +75,8 @@ def moves(sentences: int) -> list[tuple[str, str]]:
     """Clicks after each of which the tiles are others than ever before."""
     if sentences > 2:
         return [("Sentence", str(i)) for i in range(2, sentences + 1)]
-    return [("Sentence", "2"), ("Colour", "0 to 1"), ("Sentence", "1"), ("Colour", "against uniform"), ("Sentence", "2")]
+    return [("Sentence", "2"), ("Colour scale", "0 to 1"), ("Sentence", "1"), ("Colour scale", "relative to uniform"),
+            ("Sentence", "2")]
 
 
 def grid(page: Page, shell: Page, url: str, shell_url: str, tokens: int, sentences: int, bar: float | None, most: float | None,

@@ -22,7 +22,7 @@ from typing import Any
 from tests.benchmarks.measure import Result, middle_half
 from tests.benchmarks.servers import APP, running
 from tests.benchmarks.visitor import HTML, Run, Visitor, visitor
-from viz_core.ui.pages.masks import SHORT
+from viz_core.ui.pages.masks.focus import KIND_LABELS
 from viz_core.ui.shell.setup import VIEW
 
 VISITORS, CHANGES, THINK = 50, 25, 3.0  # seconds, the mean of an exponential
@@ -113,13 +113,13 @@ def stop(name: str) -> Maker:
 
 def kind_of_attention(reader: "Reader") -> Change | None:
     shown = reader.page.values[reader.element("set_mask_kind").id].string_array_value.data
-    kind = reader.other("mask_kind", [k for k, name in SHORT.items() if name not in shown])
+    kind = reader.other("mask_kind", [k for k, name in KIND_LABELS.items() if name not in shown])
     lets_go = {"mask_query": "", "mask_key": ""}
-    return reader.widget({"mask_kind": kind, **lets_go}, "set_mask_kind", [SHORT[kind]])
+    return reader.widget({"mask_kind": kind, **lets_go}, "set_mask_kind", [KIND_LABELS[kind]])
 
 
 def head(reader: "Reader") -> Change | None:
-    kind, layer, number = reader.other("head", [(k, i, h) for k in SHORT for i in (0, 1) for h in (1, 2, 3)])
+    kind, layer, number = reader.other("head", [(k, i, h) for k in KIND_LABELS for i in (0, 1) for h in (1, 2, 3)])
     link = {"att_kind": kind, "att_layer": str(layer), "attn_head": str(number)}
     return reader.widget(link, "att_heads", reader.numbered("focus", head=[kind, layer, number]))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 PICTURES = Path(__file__).with_name("pictures")
-PAGES = {"": "Watch a Transformer", "step_by_step": "How does one token", "masks": "Who may look",
+PAGES = {"": "Watch a Transformer", "step_by_step": "How does one token", "masks": "Which tokens may",
          "norms": "Why did the field"}  # path → its title's beginning
 N_PAGES = len(list(Path(__file__).parents[2].glob("pages/*.py")))
 ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]

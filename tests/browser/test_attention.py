@@ -1,4 +1,4 @@
-"""The Attention page in Chromium: click a tile, lock and unlock a token, isolate and restore a head, and one word exchanged."""
+"""The Attention page in Chromium: click a tile, lock and unlock a token, isolate and restore a head, and one word replaced."""
 
 from __future__ import annotations
 
@@ -103,11 +103,12 @@ def test_hover_shows_a_row_alone(demo: Page) -> None:
     assert 0 < int(view.get_attribute("data-drawn")) <= 10 < everything
     row = WEIGHTS[1, 3]
     best = int(row.argmax())
-    assert f"“the” looks at “{TOKENS[best]}” {row[best]:.3f}" in " ".join(view.locator(".readout").inner_text().split())
+    assert f"“the” attends to “{TOKENS[best]}” {row[best]:.3f}" in " ".join(view.locator(".readout").inner_text().split())
     token(demo, "right", 7).hover()
     has(view, "hover", "key,7")
     best = int(WEIGHTS[1, :, 7].argmax())
-    assert f"is looked at by “{TOKENS[best]}” {WEIGHTS[1, best, 7]:.3f}" in " ".join(view.locator(".readout").inner_text().split())
+    readout = " ".join(view.locator(".readout").inner_text().split())
+    assert f"gets attention from “{TOKENS[best]}” {WEIGHTS[1, best, 7]:.3f}" in readout
     demo.mouse.move(5, 5)
     has(view, "hover", "")
     has(view, "drawn", str(everything))
@@ -177,7 +178,7 @@ def test_a_long_word_leaves_a_tables_other_columns_their_room(serve: Callable[..
     text = f"the {'x' * 300} mat"
     seen = {"preset": "000", "source": text, "target": text, "att_more": "break", "att_temperature": "4"}
     page = turn_to(f"{serve()}/attention?{urlencode(seen)}")
-    table = page.get_by_role("table").filter(has_text="hidden state moved by")
+    table = page.get_by_role("table").filter(has_text="hidden state changed by")
     frame = table.locator("xpath=..").bounding_box()
     for cell in table.locator("th").all():
         at = cell.bounding_box()
@@ -196,7 +197,7 @@ def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], new_page: 
     drawn = page.locator("canvas[data-title]").evaluate_all("found => found.map(c => c.dataset.title)")
     assert [t for t in drawn if "weights" in t] == ["A: weights", "B: weights"] and "B − A" in drawn
     assert "wide" in page.get_by_role("textbox", name="Source sentences").input_value()
-    said = page.get_by_test_id("stMarkdown").filter(has_text="looks most at").inner_text()
+    said = page.get_by_test_id("stMarkdown").filter(has_text="attends most to").inner_text()
     a, b = said.split("\n")[:2]
     assert "animal" in a and "street" in b
     page.get_by_role("button", name="wide → tired").click()

@@ -103,7 +103,7 @@ def test_a_click_picks_and_python_sees_it(open_demo: Callable[..., Page]) -> Non
     scores.click(position=at(scores, 5, 1))
     says(page, "pick (0, 5, 1)")
     has(weights, "pick", "")  # one pick in all panels
-    assert "nothing picked" in weights.get_attribute("aria-label")
+    assert "no cell is picked" in weights.get_attribute("aria-label")
 
 
 def test_arrow_keys_move_the_pick_and_stay_here(open_demo: Callable[..., Page]) -> None:

@@ -54,11 +54,12 @@ def test_a_click_and_the_arrow_keys_tell_why(open_at: Open) -> None:
     page = open_at()
     canvas = mask_map(page)
     canvas.click(position=cell(canvas, 0, 2))
-    says(page, "(0) may not look at 爱 (2): the key stands 2 places later")
+    says(page, "(0) may not attend to 爱 (2): the key is 2 positions later")
     assert "blocked: future" in canvas.get_attribute("aria-label")
     for key, told in (
-        ("ArrowDown", "我 (1) may not look at 爱 (2)"), ("ArrowDown", "爱 (2) may look at 爱 (2): it is the token itself"),
-        ("End", "the key is padding"), ("ArrowDown", "the key stands 1 place later"),
+        ("ArrowDown", "我 (1) may not attend to 爱 (2)"),
+        ("ArrowDown", "爱 (2) may attend to 爱 (2): a token may attend to itself"),
+        ("End", "the key is padding"), ("ArrowDown", "the key is 1 position later"),
     ):
         canvas.press(key)
         says(page, told)
@@ -129,9 +130,9 @@ def drawn(page: Page) -> list[str]:
 def test_sections_are_chosen_and_in_the_link_and_a_phone_scrolls_down_only(open_at: Open) -> None:
     page = open_at(width=390)
     wanted = {
-        "How built": "mask: their AND", "Conventions": "True (1) = blocked", "On and off": "Without − With",
-        "Leak test": "How far each output moves", "Empty rows": "−∞, then softmax", "unsqueeze(1)": "As printed",
-        "Who sees whom": "Decoder self-attention: the mask",
+        "Construction": "mask: their AND", "Conventions": "True (1) = blocked", "With and without": "Without − With",
+        "Leak test": "Change of each output", "Fully masked rows": "−∞, then softmax", "unsqueeze(1)": "As printed",
+        "Allowed cells": "Decoder self-attention: the mask",
     }
     for label, title in wanted.items():
         page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
@@ -146,12 +147,12 @@ def test_sections_are_chosen_and_in_the_link_and_a_phone_scrolls_down_only(open_
 
 def test_another_word_is_typed_and_another_place_chosen(open_at: Open) -> None:
     page = open_at(mask_section="leak")
-    page.get_by_role("textbox", name="for", exact=True).fill("<b>$x$")
+    page.get_by_role("textbox", name="with", exact=True).fill("<b>$x$")
     page.keyboard.press("Enter")
     page.get_by_test_id("stMarkdown").filter(has_text="became <").wait_for()
     linked(page, "mask_word=")
     assert page.get_by_test_id("stMarkdown").locator("b").count() == 0
-    page.get_by_test_id("stCheckbox").filter(has_text="Exchange every token in turn").click()
+    page.get_by_test_id("stCheckbox").filter(has_text="Replace every token in turn").click()
     page.locator('canvas[data-title="Causal mask off"][data-drawn]').wait_for()
     row = page.locator('canvas[data-title="Causal mask on"]')
     row.hover(position=cell(row, 2, 1))

@@ -1,4 +1,4 @@
-"""Break it: what an editing tap does is what the same change by hand does, and the intact run stays as it was."""
+"""Ablation: what an editing tap does is what the same change by hand does, and the intact run stays as it was."""
 
 import copy
 import math
@@ -9,7 +9,7 @@ import torch
 
 from tests.tolerances import FLOAT
 from viz_core.config import TransformerConfig
-from viz_core.experiments.ablation import Breakage, break_run
+from viz_core.experiments.ablation import Ablation, ablated_run
 from viz_core.run import Batch, build, prepare, trace
 
 SMALL = {"d_model": 24, "n_heads": 3, "n_encoder_layers": 2, "n_decoder_layers": 2, "d_ff": 16, "source_vocab_size": 60,
@@ -25,7 +25,7 @@ def made(**more: object) -> tuple[torch.nn.Module, Batch]:
 def test_a_head_switched_off_is_a_z_of_zeros_and_columns_of_zeros() -> None:
     model, batch = made()
     intact = trace(model, batch)
-    broken = break_run(model, batch, Breakage(off=frozenset({(CROSS, 1), (SELF, 0), (SELF, 2)})))
+    broken = ablated_run(model, batch, Ablation(off=frozenset({(CROSS, 1), (SELF, 0), (SELF, 2)})))
 
     def by_hand(name: str, x: torch.Tensor) -> torch.Tensor:
         if name == f"{CROSS}.z":
@@ -52,7 +52,7 @@ def test_a_head_switched_off_is_a_z_of_zeros_and_columns_of_zeros() -> None:
 def test_a_temperature_divides_what_the_softmax_sees(switches: dict) -> None:
     model, batch = made(**switches)
     intact = trace(model, batch)
-    broken = break_run(model, batch, Breakage(temperature=0.5))
+    broken = ablated_run(model, batch, Ablation(temperature=0.5))
     first = f"{SELF}.weights"
     scores = intact[f"{SELF}.masked_scores"].astype(np.float64)  # layer 0 sees the same input
     powers = np.where(intact["masks.source"], np.exp(scores / 0.5), 0)
@@ -64,22 +64,22 @@ def test_a_temperature_divides_what_the_softmax_sees(switches: dict) -> None:
 def test_without_the_scale_it_is_the_model_without_that_switch(scaled: bool) -> None:
     model, batch = made(scale_scores=scaled)
     unscaled = build(TransformerConfig(**SMALL, scale_scores=False), seed=5)
-    broken, expected = break_run(model, batch, Breakage(unscaled=True)), trace(unscaled, batch)
+    broken, expected = ablated_run(model, batch, Ablation(unscaled=True)), trace(unscaled, batch)
     for name in broken:
         np.testing.assert_array_equal(broken[name], expected[name], err_msg=name)
 
 
 def test_all_at_once_and_nothing_at_all() -> None:
     model, batch = made()
-    intact, same = trace(model, batch), break_run(model, batch, Breakage())
+    intact, same = trace(model, batch), ablated_run(model, batch, Ablation())
     for name in same:
         np.testing.assert_array_equal(same[name], intact[name])
-    assert Breakage().nothing and not Breakage(unscaled=True).nothing
-    everything = Breakage(frozenset({(CROSS, h) for h in range(3)}), unscaled=True, temperature=2.0)
-    assert np.isfinite(break_run(model, batch, everything)["logits"]).all()
+    assert Ablation().nothing and not Ablation(unscaled=True).nothing
+    everything = Ablation(frozenset({(CROSS, h) for h in range(3)}), unscaled=True, temperature=2.0)
+    assert np.isfinite(ablated_run(model, batch, everything)["logits"]).all()
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, math.inf])
 def test_a_temperature_is_a_positive_number(temperature: float) -> None:
     with pytest.raises(ValueError, match="positive"):
-        Breakage(temperature=temperature)
+        Ablation(temperature=temperature)

@@ -14,7 +14,6 @@ from tests.tolerances import FLOAT
 from viz_core.experiments.masks import (
     SWITCHES,
     agreement,
-    blind,
     empty_rows,
     hidden,
     leak,
@@ -24,6 +23,7 @@ from viz_core.experiments.masks import (
     switch,
     unsqueezed,
     why_no_twin,
+    with_padded_queries_masked,
 )
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, build, prepare, run, trace
@@ -108,7 +108,7 @@ def test_the_moves_are_those_of_two_runs() -> None:
 
 def test_the_same_word_or_none_of_the_vocabulary_is_refused() -> None:
     model, batch = made()
-    with pytest.raises(ValueError, match="stands there already"):
+    with pytest.raises(ValueError, match="is already at this position"):
         leak(model, batch, 0, 1, int(batch.ids["target"][0, 1]))
     with pytest.raises(ValueError, match="outside the vocabulary"):
         leak(model, batch, 0, 1, 999)
@@ -192,12 +192,12 @@ def test_every_treatment_is_what_torch_says_here(path: str, switches: dict[str, 
 
     found = empty_rows(model, batch, path, item)
     expected = {
-        "−∞, then softmax": (by_inf, out(by_inf @ v)),
-        "−1e20, then softmax": (by_number, out(by_number @ v)),
-        "nn.MultiheadAttention, need_weights=True": (asked[True][1], asked[True][0][item].detach().numpy()),
-        "nn.MultiheadAttention, need_weights=False": (None, asked[False][0][item].detach().numpy()),
-        "F.scaled_dot_product_attention": (None, out(fused)),
-        "this app": (torch.tensor(capture[f"{path}.weights"]), capture[f"{path}.out"][item]),
+        "infinite fill": (by_inf, out(by_inf @ v)),
+        "finite fill": (by_number, out(by_number @ v)),
+        "module with weights": (asked[True][1], asked[True][0][item].detach().numpy()),
+        "module without weights": (None, asked[False][0][item].detach().numpy()),
+        "fused": (None, out(fused)),
+        "app": (torch.tensor(capture[f"{path}.weights"]), capture[f"{path}.out"][item]),
     }
     assert [t.name for t in found.treatments] == list(expected)
     np.testing.assert_array_equal(found.empty, blocked[item, 0].all(-1).numpy())
@@ -215,21 +215,21 @@ def test_what_comes_out_where_there_is_nothing_to_see() -> None:
     assert found.empty.tolist() == [False, False, False, True, True]
     weights = {t.name: t.weights for t in found.treatments}
     outs = {t.name: t.out for t in found.treatments}
-    assert np.isnan(weights["−∞, then softmax"][:, 3:]).all() and np.isnan(outs["−∞, then softmax"][3:]).all()
-    np.testing.assert_allclose(weights["−1e20, then softmax"][:, 3:], 0.2, atol=FLOAT)
-    assert not weights["this app"][:, 3:].any()
-    np.testing.assert_allclose(outs["this app"][3:], [model.get_parameter(f"{ENCODER}.w_o.bias").detach().numpy()] * 2, atol=FLOAT)
-    assert weights["nn.MultiheadAttention, need_weights=False"] is None
+    assert np.isnan(weights["infinite fill"][:, 3:]).all() and np.isnan(outs["infinite fill"][3:]).all()
+    np.testing.assert_allclose(weights["finite fill"][:, 3:], 0.2, atol=FLOAT)
+    assert not weights["app"][:, 3:].any()
+    np.testing.assert_allclose(outs["app"][3:], [model.get_parameter(f"{ENCODER}.w_o.bias").detach().numpy()] * 2, atol=FLOAT)
+    assert weights["module without weights"] is None
     for name, w in weights.items():  # whoever sees something is treated alike by all
-        np.testing.assert_allclose(outs[name][:3], outs["this app"][:3], atol=FLOAT)
+        np.testing.assert_allclose(outs[name][:3], outs["app"][:3], atol=FLOAT)
         if w is not None:
-            np.testing.assert_allclose(w[:, :3], weights["this app"][:, :3], atol=FLOAT)
+            np.testing.assert_allclose(w[:, :3], weights["app"][:, :3], atol=FLOAT)
             np.testing.assert_allclose(w[:, :3].sum(-1), 1, atol=FLOAT)
 
 
 def _twin(model: Transformer) -> Transformer:
-    """The same parameters in the model that `blind` describes."""
-    other = build(blind(model.config), seed=9)
+    """The same parameters in the model that `with_padded_queries_masked` describes."""
+    other = build(with_padded_queries_masked(model.config), seed=9)
     other.load_state_dict(model.state_dict())
     return other
 
@@ -249,7 +249,7 @@ def _mha(model: Transformer, path: str) -> torch.nn.MultiheadAttention:
 
 @pytest.mark.parametrize(("switches", "cross", "said"), [
     ({}, False, ""), ({"qk_dim": 4}, False, "makes queries d_model=8 wide, and here they are 4"),
-    ({"position": "rope"}, False, "cannot turn"), ({"position": "rope"}, True, ""),
+    ({"position": "rope"}, False, "cannot rotate"), ({"position": "rope"}, True, ""),
     ({"scale_scores": False}, True, "always divides by √d_k"),
 ])
 def test_why_torchs_module_cannot_be_asked(switches: dict[str, Any], cross: bool, said: str) -> None:

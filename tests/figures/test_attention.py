@@ -14,18 +14,18 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import (
     SHADES,
-    bought,
     chain_html,
     chain_steps,
     compared,
+    contribution_bars,
     grid,
     head_panel,
     number,
     pack_grids,
     pack_lines,
-    products,
+    product_bars,
     profile_columns,
-    values,
+    value_bars,
 )
 from viz_core.run import run
 
@@ -150,26 +150,26 @@ def test_the_chain_says_the_captures_numbers(capture: Capture) -> None:
     path, at = module("decoder", 1), (0, 2, 3, 1)
     said = {what: value for _, value, what in chain_steps(c)}
     assert said["q · k"] == number(c.raw) and c.raw == pytest.approx(capture[f"{path}.raw_scores"][at], abs=FLOAT)
-    assert said["by the sum of the row: the weight"] == number(c.weight)
+    assert said["divided by the sum of the row: the weight"] == number(c.weight)
     assert c.weight == pytest.approx(capture[f"{path}.weights"][at], abs=FLOAT)
     assert "with position bias" in said and f"recorded {number(c.recorded)}" in chain_html(c)
-    forbidden = chain_steps(chain(capture, "decoder", 1, 2, 0, 1, 3))
-    assert ("mask", "−∞", "forbidden: overwritten") in forbidden and forbidden[-1][1] == "0"
-    bars = ElementTree.fromstring(products(c)).findall(".//*[@title]")
+    blocked = chain_steps(chain(capture, "decoder", 1, 2, 0, 1, 3))
+    assert ("mask", "−∞", "blocked: overwritten") in blocked and blocked[-1][1] == "0"
+    bars = ElementTree.fromstring(product_bars(c)).findall(".//*[@title]")
     assert [b.get("title").split(" = ")[1] for b in bars] == [number(float(p)) for p in c.products]
-    taken = ElementTree.fromstring(values(capture[f"{path}.v"][0, 2, 1], c.recorded)).findall(".//*[@title]")
+    taken = ElementTree.fromstring(value_bars(capture[f"{path}.v"][0, 2, 1], c.recorded)).findall(".//*[@title]")
     expected = capture[f"{path}.v"][0, 2, 1].astype(float) * c.recorded
     assert [b.get("title").split(" = ")[1] for b in taken] == [number(float(p)) for p in expected]
 
 
 def test_what_a_weight_buys_names_each_key_as_typed() -> None:
     weights, lengths = np.linspace(0, 1, 8), np.linspace(2, 0, 8)
-    drawn = ElementTree.fromstring(f"<div>{bought(HOSTILE, weights, lengths, 3)}</div>")
+    drawn = ElementTree.fromstring(f"<div>{contribution_bars(HOSTILE, weights, lengths, 3)}</div>")
     assert [e.text for e in drawn.iter("bdi")] == HOSTILE
     said = [e.text for e in drawn.iter("span") if "tabular" in (e.get("style") or "")]
     assert said == [number(float(x), 4) for pair in zip(weights, lengths, strict=True) for x in pair]
-    few = bought([str(i) for i in range(99)], np.arange(99) / 99, np.arange(99) / 99, 0, most=5)
-    assert few.count("<bdi>") == 6 and "93 smaller keys" in few
+    few = contribution_bars([str(i) for i in range(99)], np.arange(99) / 99, np.arange(99) / 99, 0, most=5)
+    assert few.count("<bdi>") == 6 and "93 keys with smaller values are not shown" in few
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def test_lines_are_as_strong_as_the_weights() -> None:
 def test_what_stands_over_the_lines_has_room_beside_short_tokens() -> None:
     root = ET.fromstring(lines_svg(weights(1, 2), ("a", "b"), ("c", "d"), (0,), "x"))
     found = {t.text: float(t.get("x", "")) for t in root.iter(f"{SVG}text")}
-    assert found["query: asks"] > 7 * len("query: asks")  # it ends there
-    assert found["key: is asked"] + 7 * len("key: is asked") < float(root.get("width", ""))
+    assert found["queries"] > 7 * len("queries")  # it ends there
+    assert found["keys"] + 7 * len("keys") < float(root.get("width", ""))
 
 
 def test_of_too_many_lines_the_strongest_are_drawn() -> None:

@@ -77,7 +77,7 @@ def test_the_parts_keep_their_shapes_and_their_and_comes_last(capture: Capture) 
     assert keys.cols == tuple(capture.tokens("source")[0]) and queries.rows == tuple(capture.tokens("target")[0])
     open_config = TransformerConfig(d_model=8, n_heads=2, mask_source_padding=False)
     (everything,) = building_panels(run(open_config, ["a b"], ["c"], device="cpu"), "encoder", 0)
-    assert everything.values.all() and "all may attend" in everything.title
+    assert everything.values.all() and "every cell is allowed" in everything.title
 
 
 def test_three_conventions_of_one_mask(capture: Capture) -> None:

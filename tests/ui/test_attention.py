@@ -10,12 +10,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import by_name, canvas_headers, components
-from viz_core.analysis import attention as numbers
+from viz_core.analysis.attention import chain
 from viz_core.figures.attention import number
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.components import lines
-from viz_core.ui.pages.attention import find_swap
+from viz_core.ui.pages.attention import page
+from viz_core.ui.pages.attention.word_swap import find_swap
 from viz_core.ui.shell.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
 from viz_core.weights.catalogue import catalogue
 
@@ -46,14 +47,14 @@ def text(at: AppTest) -> str:
     return "\n".join([*(m.value for m in at.markdown), *(c.value for c in at.caption), *(h.proto.body for h in at.get("html"))])
 
 
-def shows_one_number(at: AppTest) -> bool:
-    return "What the weight buys" in text(at)
+def shows_one_weight(at: AppTest) -> bool:
+    return "Contribution to the output" in text(at)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
     at = open_at(preset=preset)
-    assert len(components(at)) == 3 and shows_one_number(at)  # the grid, the matrix, the lines
+    assert len(components(at)) == 3 and shows_one_weight(at)  # the grid, the matrix, the lines
     assert not at.warning
 
 
@@ -68,15 +69,15 @@ def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
 ])
 def test_no_setup_breaks_it(open_at: Open, more: dict[str, str]) -> None:
     at = open_at(TINY, **more)
-    assert shows_one_number(at)
+    assert shows_one_weight(at)
     if "att_more" in more and more["att_more"] != "table":
         assert len(components(at)) > 3
 
 
 def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbers, "kinds", lambda config: ())
+    monkeypatch.setattr(page, "kinds", lambda config: ())
     at = open_at(TINY)
-    assert "no layer" in at.info[0].value
+    assert "no layers" in at.info[0].value
 
 
 def test_the_number_in_focus_is_the_captures(open_at: Open) -> None:
@@ -85,7 +86,7 @@ def test_the_number_in_focus_is_the_captures(open_at: Open) -> None:
     capture = run(setup.config, [setup.source], [setup.target], seed=0, device="cpu")
     weight = float(capture["encoder.layers.1.self_attn.weights"][0, 1, 2, 4])
     assert f"The model recorded {number(weight)}" in text(at)
-    c = numbers.chain(capture, "encoder", 1, 1, 0, 2, 4)
+    c = chain(capture, "encoder", 1, 1, 0, 2, 4)
     assert f"bars add up to {number(c.raw)}" in text(at)
     w_o, v = at_parameter(setup, "encoder.layers.1.self_attn.w_o.weight"), capture["encoder.layers.1.self_attn.v"][0, 1]
     length = np.linalg.norm(weight * v[4].astype(float) @ w_o[:, 8:16].T)
@@ -110,8 +111,8 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     assert any(m.value.startswith("#### Cross-attention, layer 1, head ") for m in at.markdown)
     at.button(key="att_swap").click().run()
     sound(at)
-    said = next(m.value for m in at.markdown if "looks most at" in m.value and "**A**" in m.value)
-    a, b = said.split("\n")[:2]
+    comparison = next(m.value for m in at.markdown if "attends most to" in m.value and "**A**" in m.value)
+    a, b = comparison.split("\n")[:2]
     assert "animal" in a and "street" in b
     now = at.session_state["lab_setup"]
     kept, faults = unpacked(now.view("att_a"))
@@ -160,7 +161,7 @@ def test_a_link_holds_both_runs(open_at: Open) -> None:
 
 def test_a_broken_a_is_said_and_the_rest_stays(open_at: Open) -> None:
     at = open_at(TINY, att_a="seed=99999999999&nonsense=1")
-    assert "The link's A says ` seed=99999999999 `" in text(at) and shows_one_number(at)
+    assert "The link's A says ` seed=99999999999 `" in text(at) and shows_one_weight(at)
     sound(at)
 
 
@@ -190,19 +191,19 @@ def test_heads_overlaid_are_in_the_link(open_at: Open) -> None:
     assert drawn["heads"] == [0, 1]
 
 
-# ---------------------------------------------------------------- break it
+# ---------------------------------------------------------------- ablation
 
 
-def test_breaking_says_what_moved_and_leaves_the_intact_run(open_at: Open) -> None:
+def test_an_ablation_says_what_changed_and_leaves_the_intact_run(open_at: Open) -> None:
     at = open_at(TINY, att_more="break")
-    assert any("Nothing is broken" in i.value for i in at.info)
+    assert any("Nothing is changed" in i.value for i in at.info)
     before = len(components(at))
     at.button(key="att_off_here").click().run()
     sound(at)
     assert at.session_state["lab_setup"].view("att_off") == ("cross.1.0",)
     assert len(components(at)) == before + 2
-    assert "moved by **" in text(at) and "likeliest next word" in text(at)
-    assert shows_one_number(at)
+    assert "changed by **" in text(at) and "most likely next word" in text(at)
+    assert shows_one_weight(at)
 
 
 # ---------------------------------------------------------------- what the browser sends

@@ -16,7 +16,8 @@ from viz_core.concepts import PADDED
 from viz_core.figures.attention import number
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.pages import masks as page
+from viz_core.ui.pages.masks import page
+from viz_core.ui.pages.masks.focus import example
 from viz_core.ui.shell.setup import OPENING, VIEW, Setup, with_weights
 from viz_core.weights.catalogue import catalogue
 
@@ -88,7 +89,7 @@ def test_no_setup_breaks_it(open_at: Open, more: dict[str, str], section: str) -
 
 def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "kinds", lambda config: ())
-    assert "no layer" in open_at(TINY).info[0].value
+    assert "no layers" in open_at(TINY).info[0].value
 
 
 # ---------------------------------------------------------------- what is said
@@ -97,13 +98,13 @@ def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPat
 def test_the_picked_cell_is_told_as_typed(open_at: Open) -> None:
     at = open_at({**TINY, **PADDED}, mask_kind="decoder", mask_query="1", mask_key="3")
     told = next(m.value for m in at.markdown if m.value.startswith("#### Why?"))
-    assert "` 我 ` (1) may not look at ` 你 ` (3): the key stands 2 places later" in told
+    assert "` 我 ` (1) may not attend to ` 你 ` (3): the key is 2 positions later" in told
     setup = at.session_state["lab_setup"]
     capture = run(setup.config, PADDED["source"].split("\n"), PADDED["target"].split("\n"), device="cpu")
     counts = numbers.tally(numbers.provenance(capture, "decoder", 0))
     assert [f"- {name}: **{n}**" in told for name, n in zip(numbers.WHY, counts, strict=True)] == [bool(n) for n in counts]
     at = open_at(TINY, source="*a* <b> :red[x]", mask_kind="encoder", mask_query="0", mask_key="1")
-    assert "` * ` (0) may look at" in text(at) and "\n<b>" not in text(at)
+    assert "` * ` (0) may attend to" in text(at) and "\n<b>" not in text(at)
 
 
 def test_the_example_is_one_click_away(open_at: Open) -> None:
@@ -117,11 +118,11 @@ def test_the_example_is_one_click_away(open_at: Open) -> None:
 
 
 def test_the_example_knows_the_weights_words(open_at: Open) -> None:
-    assert page.example(Setup()) == (PADDED["source"], PADDED["target"])
+    assert example(Setup()) == (PADDED["source"], PADDED["target"])
     if OPENING not in catalogue():
         pytest.skip("the translator is not shipped here")
     setup = with_weights(Setup(), OPENING)
-    source, target = page.example(setup)
+    source, target = example(setup)
     assert setup.card is not None
     tokenizers = setup.card.tokenizers()
     for side, lines in (("source", source.split("\n")), ("target", target.split("\n"))):
@@ -134,14 +135,14 @@ def test_the_leak_test_tells_two_runs(open_at: Open) -> None:
     at = open_at(TINY, mask_section="leak", source="a b c d", target="e f g h", mask_place="3", mask_word="z")
     config = at.session_state["lab_setup"].config
     told = next(m.value for m in at.markdown if "became" in m.value)
-    assert told.startswith("` g ` (3) became ` z `. Causal mask on, as this model has it: of the 3 outputs before it, **0** ")
+    assert told.startswith("` g ` (3) became ` z `. With the causal mask, as in this model, **0 of the 3** outputs before it ")
 
     free = replace(config, causal=False)
     before, after = (run(free, ["a b c d"], [t], device="cpu")["decoder.layers.1.norm_ffn.out"][0] for t in ("e f g h", "e f z h"))
     most = float(np.abs(after - before)[:3].max())
-    assert f"Off: **3 of 3** changed, the most by {number(most, 3)}." in told
+    assert f"Without the mask, **3 of 3** changed, by at most {number(most, 3)}." in told
     at = open_at(TINY, mask_section="leak", source="a b", target="e f", mask_word="f", mask_place="2")
-    assert "stands there already" in at.info[0].value
+    assert "is already at this position" in at.info[0].value
 
 
 def test_turning_a_mask_off_tells_what_it_closed(open_at: Open) -> None:
@@ -152,9 +153,10 @@ def test_turning_a_mask_off_tells_what_it_closed(open_at: Open) -> None:
     off = run(replace(config, causal=False), ["a b c"], ["e f g"], device="cpu")
     on = run(config, ["a b c"], ["e f g"], device="cpu")
     later = [off["decoder.layers.0.self_attn.weights"][0, 1, t, t + 1 :].sum() for t in range(3)]
-    assert f"In this model it is on. This mask closes 6 of 16 cells. Without it they take **{np.mean(later):.1%}**" in text(at)
+    assert "In this model it is on. This mask blocks 6 of 16 cells." in text(at)
+    assert f"6 of 16 cells. Without it, these cells take **{np.mean(later):.1%}**" in text(at)
     assert f"the loss is {number(float(on['loss']))} with and {number(float(off['loss']))} without" in text(at)
-    assert "no part of cross-attention" in text(open_at(params, mask_kind="cross", mask_switch="causal"))
+    assert "Cross-attention has no causal mask" in text(open_at(params, mask_kind="cross", mask_switch="causal"))
     assert "no padding" in text(open_at(params, mask_switch="mask_target_padding"))
     assert "In this model it is off." in text(open_at(params, causal="off", mask_switch="causal"))
 
@@ -173,15 +175,15 @@ def test_torch_is_quoted_and_the_leak_is_measured(open_at: Open) -> None:
     with pytest.raises(RuntimeError) as error:
         torch.zeros(1, 2, 4, 4).masked_fill(torch.zeros(4, 1, 4, dtype=torch.bool), 0.0)
     assert at.code[1].value == str(error.value)
-    assert "On the first 2 tokens T = H = 2" in text(at) and "Head 1 puts **" in text(at)
+    assert "For the first 2 tokens, T = H = 2" in text(at) and "Head 1 puts **" in text(at)
     short = open_at(TINY, mask_section="unsqueeze", n_heads="8", source="a", target="b")
-    assert "at least 8 tokens, and there are 2" in short.info[0].value
+    assert "at least 8 tokens, but it has 2" in short.info[0].value
     fits = open_at(TINY, mask_section="unsqueeze", source="a", target="b")
     assert "Your batch has T = H = 2" in text(fits) and len(fits.code) == 1
 
 
 def test_both_forms_are_told_apart_from_what_cannot_be_asked(open_at: Open) -> None:
     at = open_at(TINY, mask_section="conventions")
-    assert "torch takes both forms" in text(at) and "blocked = ~may" in at.code[0].value
-    assert "cannot turn queries" in text(open_at(TINY, mask_section="conventions", position="rope"))
+    assert "torch accepts both" in text(at) and "blocked = ~may" in at.code[0].value
+    assert "cannot rotate queries" in text(open_at(TINY, mask_section="conventions", position="rope"))
     assert "ALiBi adds numbers" in text(open_at(TINY, mask_section="conventions", position="alibi"))

@@ -113,11 +113,11 @@ def test_each_stop_of_the_tour_says_what_happens_there(open_at: Open, setting: s
 @each_setting
 def test_what_the_attention_page_adds_up_is_the_output(open_at: Open, setting: str) -> None:
     at = open_at("attention", setting)
-    (html,) = [h.proto.body for h in at.get("html") if "Added up over" in h.proto.body]
+    (html,) = [h.proto.body for h in at.get("html") if "add up to the recorded output" in h.proto.body]
     assert ("with the bias" in html) == setup_of(at).config.attention_bias
     assert float(re.search(r"largest difference is ([\d.e+-]+)\.<", html)[1]) < 1e-4  # type: ignore[index]
     capture = own_run(at)
-    for name in [n for n in capture if n.endswith(".weights")]:  # "it sums to 1 where the query may see anything"
+    for name in [n for n in capture if n.endswith(".weights")]:  # "its weights sum to 1 if the query may attend to any key"
         kind = "cross" if "cross" in name else "target" if name.startswith("decoder") else "source"
         sees = np.broadcast_to(capture[f"masks.{kind}"], capture[name].shape).any(axis=-1)
         np.testing.assert_allclose(capture[name].sum(axis=-1)[sees], 1, atol=1e-5)
@@ -135,8 +135,8 @@ def test_what_the_masks_page_says_of_padding_holds_in_the_mask(open_at: Open, se
     seen = np.broadcast_to(mask, (mask.shape[0] if mask.shape[0] > 1 else 2, 1, len(words_), len(words_)))[0, 0]
     open_to_words = bool(seen[words_][:, ~words_].any())
     everything = bool(seen.all())
-    assert ("words see it, and it takes part of their weight" in told(at)) == (open_to_words and not everything)
-    if "but no word sees it" in told(at):
+    assert ("words may attend to it, and it takes part of their weight" in told(at)) == (open_to_words and not everything)
+    if "the causal mask blocks padding for every word" in told(at):
         assert not open_to_words and (~words_).any()
     assert ("Nothing is masked here" in told(at)) <= everything
 
@@ -144,7 +144,7 @@ def test_what_the_masks_page_says_of_padding_holds_in_the_mask(open_at: Open, se
 @each_setting
 def test_the_masks_page_tells_of_a_leak_where_there_is_one(open_at: Open, setting: str) -> None:
     said = told(open_at("masks", setting, mask_section="unsqueeze"))
-    assert ("sees all the future" in said) <= (SETTINGS[setting].get("n_heads") != "1") and "nan%" not in said
+    assert ("sees the whole future" in said) <= (SETTINGS[setting].get("n_heads") != "1") and "nan%" not in said
     assert ("has no future to leak" in said) == (setting == "1 head")
 
 
@@ -153,7 +153,7 @@ def test_nan_comes_from_the_encoder_only_where_it_is_nan() -> None:
     at.query_params.update(TINY | {"source": "a b c\na b c", "target": "x\nx y z", "mask_section": "empty", "mask_kind": "decoder",
                                    "mask_target_padding": "on"})
     at.run().switch_page("pages/masks.py").run()
-    assert "Tokens that are NaN" in told(at) and "The decoder reads what the encoder wrote" not in told(at)
+    assert "Tokens that are NaN" in told(at) and "The decoder attends to the encoder's output" not in told(at)
 
 
 @each_setting

@@ -1,4 +1,4 @@
-"""What attention does, in numbers: how a head spreads, where it looks, what one weight is made of, and what it buys.
+"""Attention in numbers: statistics of a head, rollout, how one weight comes about, and what it contributes.
 
 Arrays keep the axes of the stage table: H head, T query token, S key token, K query/key feature, V value feature,
 D feature of the residual stream. Entropies are in nats.
@@ -28,7 +28,7 @@ MASK = {"encoder": "masks.source", "decoder": "masks.target", "cross": "masks.cr
 
 
 def kinds(config: TransformerConfig) -> tuple[Kind, ...]:
-    """The kinds of attention that a model has, those without a layer left out."""
+    """The kinds of attention that a model computes; a kind without layers is left out."""
     own = {"encoder": config.has_encoder, "decoder": config.has_decoder, "cross": config.has_cross_attention}
     return tuple(k for k in KINDS if own[k] and n_layers(config, k))
 
@@ -44,15 +44,15 @@ def module(kind: Kind, layer: int) -> str:
 
 
 def sides(kind: Kind) -> tuple[Side, Side]:
-    """Whose tokens ask and whose are asked: ("target", "source") in cross-attention."""
+    """The side of the queries and the side of the keys: ("target", "source") in cross-attention."""
     return "source" if kind == "encoder" else "target", "target" if kind == "decoder" else "source"
 
 
 def real(capture: Capture, side: Side, item: int) -> np.ndarray:
     """bool [T]: which tokens of a sentence are not padding."""
     pad = capture.config.source_pad_id if side == "source" else capture.config.target_pad_id
-    found: np.ndarray = capture[f"ids.{side}"][item] != pad
-    return found
+    is_token: np.ndarray = capture[f"ids.{side}"][item] != pad
+    return is_token
 
 
 def allowed(capture: Capture, kind: Kind, item: int) -> np.ndarray:
@@ -62,7 +62,7 @@ def allowed(capture: Capture, kind: Kind, item: int) -> np.ndarray:
 
 
 def steps(config: TransformerConfig, kind: Kind) -> tuple[Step, ...]:
-    """The stops from q·k to the weights; a position bias only where the model has one."""
+    """The steps from q·k to the weights, with a position bias only if the model has one."""
     biased = config.position == "alibi" and kind != "cross"
     return tuple(s for s in STEPS if s != "biased" or biased)
 
@@ -77,7 +77,7 @@ def at_step(capture: Capture, kind: Kind, layer: int, head: int, item: int, step
     return found
 
 
-# ---------------------------------------------------------------- how a row is spread
+# ---------------------------------------------------------------- statistics of a row
 
 
 def entropy(weights: np.ndarray) -> np.ndarray:
@@ -108,20 +108,20 @@ def entropy_bounds(scores: np.ndarray, visible: np.ndarray) -> tuple[np.ndarray,
 
 
 def distance(weights: np.ndarray) -> np.ndarray:
-    """Σ_s w |t - s|, the mean number of places between a query and what it looks at. [..., T, S] -> [..., T]."""
+    """Σ_s w |t - s|, the mean distance between a query and its keys, weighted by attention. [..., T, S] -> [..., T]."""
     t, s = np.indices(weights.shape[-2:])
     found: np.ndarray = (weights * np.abs(t - s)).sum(axis=-1)
     return found
 
 
 def share(weights: np.ndarray, offset: int) -> np.ndarray:
-    """The weight of the key at t + offset, 0 where there is none. [..., T, S] -> [..., T]."""
+    """The weight of the key at t + offset, or 0 if there is no such key. [..., T, S] -> [..., T]."""
     t, s = np.indices(weights.shape[-2:])
     return np.where(s == t + offset, weights, 0.0).sum(axis=-1)
 
 
 def relative(weights: np.ndarray, visible: np.ndarray) -> np.ndarray:
-    """weight × number of visible keys: 1 where a query looks at all of them alike. [..., T, S]."""
+    """weight × number of visible keys: 1 where a query attends equally to all of them. [..., T, S]."""
     found: np.ndarray = weights * visible.sum(axis=-1, keepdims=True)
     return found
 
@@ -133,10 +133,10 @@ def mean_over_heads(weights: np.ndarray) -> np.ndarray:
 
 
 class Profile(NamedTuple):
-    """What one head does to one sentence: means over the queries that are words and see a key.
+    """Statistics of one head on one sentence: means over the queries that are not padding and may attend to a key.
 
-    Those that compare places (distance, itself, previous, next) are NaN in cross-attention, where queries and keys
-    are different sentences. `queries` counts the rows; `odd` those that hold NaN, which are left out.
+    Those that compare positions (distance, itself, previous, next) are NaN in cross-attention, where queries and keys
+    come from different sentences. `queries` counts the rows; `odd` counts the rows with NaN, which the means leave out.
     """
 
     kind: Kind
@@ -157,12 +157,12 @@ class Profile(NamedTuple):
 
 
 def profiles(capture: Capture, kind: Kind, item: int) -> list[Profile]:
-    """A line for each head of a kind, layer by layer."""
-    asks, asked = sides(kind)
+    """The profile of each head of a kind, layer by layer."""
+    query_side, key_side = sides(kind)
     visible = allowed(capture, kind, item)
-    counts = real(capture, asks, item) & visible.any(axis=-1)  # [T]
-    is_padding = ~real(capture, asked, item)  # [S]
-    found = []
+    counts = real(capture, query_side, item) & visible.any(axis=-1)  # [T]
+    is_padding = ~real(capture, key_side, item)  # [S]
+    profiles = []
     for layer in range(n_layers(capture.config, kind)):
         weights = capture[f"{module(kind, layer)}.weights"][item]  # [H, T, S]
         scores = capture[f"{module(kind, layer)}.masked_scores"][item]
@@ -178,17 +178,17 @@ def profiles(capture: Capture, kind: Kind, item: int) -> list[Profile]:
             means.append(float(rows[good].max()) if good.any() else math.nan)
             named = dict(zip(Profile._fields[3:13], means, strict=True))
             odd = int((counts & ~good).sum())
-            found.append(Profile(kind, layer, head, **named, queries=int(good.sum()), odd=odd))
-    return found
+            profiles.append(Profile(kind, layer, head, **named, queries=int(good.sum()), odd=odd))
+    return profiles
 
 
-# ---------------------------------------------------------------- through the layers
+# ---------------------------------------------------------------- rollout
 
 
 def rollout(weights: Sequence[np.ndarray]) -> np.ndarray:
-    """Attention rollout (Abnar & Zuidema 2020): how much of each input token is in each place after each layer.
+    """Attention rollout (Abnar & Zuidema 2020): how much of each input token is at each position after each layer.
 
-    weights: one [H, T, T] a layer, self-attention. Heads are averaged, A = ½W + ½I stands for the residual connection,
+    weights: self-attention, one [H, T, T] for each layer. Heads are averaged, A = ½W + ½I stands for the residual connection,
     R_l = A_l R_(l-1). -> [L, T, T]; rows sum to 1 where the weights' rows do.
     """
     found: list[np.ndarray] = []
@@ -202,7 +202,7 @@ def rollout(weights: Sequence[np.ndarray]) -> np.ndarray:
 def rollout_of(capture: Capture, kind: Kind, item: int) -> np.ndarray:
     """Rollout of one sentence through a stack's self-attention, [L, T, T]. `ValueError` for cross-attention."""
     if kind == "cross":
-        raise ValueError("kind='cross' has no rollout, which follows one sentence through its own layers; use encoder or decoder.")
+        raise ValueError("kind='cross' has no rollout, which is defined for self-attention; use encoder or decoder.")
     return rollout([capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))])
 
 
@@ -227,8 +227,8 @@ def tiles(
 ) -> Tiles:
     """The weights of all layers and heads for one sentence, max-pooled to at most most × most cells a head.
 
-    uniform: weight × number of visible keys instead. words: the word of each token that asks and is asked, to show words
-    instead of tokens. A block is `blocked` where the mask forbids all of it; NaN outranks every number.
+    uniform: weight × number of visible keys instead. words: the word of each query token and of each key token, to show
+    words instead of tokens. A block is `blocked` where the mask forbids all of it; NaN counts as larger than every number.
     """
     visible = allowed(capture, kind, item)
     stack = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
@@ -254,15 +254,15 @@ def max_pool(x: np.ndarray, most: int) -> np.ndarray:
     return pooled
 
 
-# ---------------------------------------------------------------- one number
+# ---------------------------------------------------------------- one weight
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """How one weight came about, in float64 from the recorded q and k: products → sum → ÷ √d_k → + bias → mask → softmax.
+    """How one weight is computed, in float64 from the recorded q and k: products → sum → ÷ √d_k → + bias → mask → softmax.
 
     `root` is 1 where the model does not scale. `exponential` is e^(masked - top), `total` the same over the whole row.
-    A row without a visible key is `empty`: its weight is 0 by rule, unless the model leaves it `as_filled`.
+    A row without a visible key is `empty`: its weights are 0 unless the config says empty_row="as filled".
     `recorded` is the weight that the model itself computed, in float32.
     """
 
@@ -309,7 +309,7 @@ def chain(capture: Capture, kind: Kind, layer: int, head: int, item: int, query:
     )
 
 
-# ---------------------------------------------------------------- what a weight buys
+# ---------------------------------------------------------------- contribution to the output
 
 
 def head_columns(w_o: np.ndarray, head: int, width: int) -> np.ndarray:
@@ -328,10 +328,12 @@ def contributions(weights: np.ndarray, v: np.ndarray, w_o: np.ndarray) -> np.nda
     return found
 
 
-def norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray) -> np.ndarray:
-    """‖α v W_O‖ of each query and key of one head (Kobayashi et al. 2020): weights [T, S], v [S, V], w_o_head [V, D] -> [T, S].
+def contribution_norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray) -> np.ndarray:
+    """‖α v W_O‖ of each query and key of one head (Kobayashi et al. 2020).
 
-    α is a number, so it is α ‖v W_O‖: one norm a key, whatever the number of queries.
+    weights [T, S], v [S, V], w_o_head [V, D] -> [T, S].
+
+    α is a number, so this is α ‖v W_O‖, with one norm for each key.
     """
     lengths = np.linalg.norm(v.astype(np.float64) @ w_o_head, axis=-1)  # [S]
     found: np.ndarray = weights * lengths
@@ -342,7 +344,7 @@ def norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray) -> np.ndarra
 
 
 def hidden_stage(config: TransformerConfig) -> str:
-    """The stage that leaves the last stack, before the head."""
+    """The output of the last stack, before the output head."""
     side = "decoder" if config.has_decoder else "encoder"
     layers = config.n_decoder_layers if config.has_decoder else config.n_encoder_layers
     if config.has_final_norm:
@@ -352,8 +354,8 @@ def hidden_stage(config: TransformerConfig) -> str:
     return f"{side}.layers.{layers - 1}.{'norm_ffn.out' if config.norm == 'post' else 'resid_post'}"
 
 
-def moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """‖after - before‖ / ‖before‖ of each row, [T, D] -> [T]; 0 where nothing changed, ∞ where something came from nothing."""
+def relative_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """‖after - before‖ / ‖before‖ of each row, [T, D] -> [T]; 0 where nothing changed, ∞ where a zero row changed."""
     change, size = np.linalg.norm(after - before, axis=-1), np.linalg.norm(before, axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(change == 0, 0.0, change / size)

@@ -1,7 +1,7 @@
-"""Attention between words where a word is several tokens: the pieces of a subword tokenizer, or characters.
+"""Attention between words where a word is several tokens: subword pieces or characters.
 
-The rule is Clark et al. 2019 ("What Does BERT Look At?", section 2): weight that reaches a word is the sum over its
-pieces, weight that leaves it the mean over them. Rows that summed to 1 still do.
+The rule is Clark et al. 2019 ("What Does BERT Look At?", section 2): the weight to a word is the sum over its
+pieces, and the weight from a word is the mean over its pieces. Rows that sum to 1 still do.
 """
 
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ import numpy as np
 
 
 def between_words(weights: np.ndarray, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:
-    """weights [..., T, S] -> [..., words that ask, words that are asked]. queries, keys: the word of each token."""
-    asks = _membership(queries)  # [words, T]
+    """weights [..., T, S] -> [..., query words, key words]. queries, keys: the word of each token."""
+    members = _membership(queries)  # [words, T]
     summed = weights.astype(np.float64) @ _membership(keys).T  # [..., T, words]
-    found: np.ndarray = (asks / asks.sum(axis=1, keepdims=True)) @ summed
+    found: np.ndarray = (members / members.sum(axis=1, keepdims=True)) @ summed
     return found
 
 
 def seen_words(visible: np.ndarray, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:
-    """bool [T, S] -> [words, words]: whether any token of the one may look at any token of the other."""
+    """bool [T, S] -> [words, words]: whether any token of the query word may attend to any token of the key word."""
     found: np.ndarray = (_membership(queries) @ visible @ _membership(keys).T) > 0
     return found
 

@@ -1,7 +1,7 @@
-"""Break it: the same batch once more with heads switched off, unscaled scores, or another softmax temperature.
+"""Ablation: run the same batch with heads switched off, unscaled scores, or another softmax temperature.
 
-The edits are those of an editing tap (`viz_core.tracing`): what the model computes after the edit follows from it, and
-its parameters and the intact run stay as they are.
+A tap (`viz_core.tracing`) edits the stages: everything that the model computes after an edit follows from it, and the
+parameters and the intact run stay as they are.
 """
 
 import math
@@ -21,8 +21,8 @@ KEPT = ("ids.*", "masks.*", "*.weights", "*.final_norm.out", "*.norm_ffn.out", "
 
 
 @dataclass(frozen=True, slots=True)
-class Breakage:
-    """What is broken: heads whose z is 0, the 1/√d_k left out everywhere, scores ÷ temperature before every softmax."""
+class Ablation:
+    """What to change: heads whose z is set to 0, the scale 1/√d_k left out, scores ÷ temperature before every softmax."""
 
     off: frozenset[Head] = frozenset()
     unscaled: bool = False
@@ -30,34 +30,34 @@ class Breakage:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise ValueError(f"temperature={self.temperature} is not a positive number; 1 changes nothing.")
+            raise ValueError(f"temperature={self.temperature} is not a positive number; use 1 to change nothing.")
 
     @property
     def nothing(self) -> bool:
-        return self == Breakage()
+        return self == Ablation()
 
 
-def edit(breakage: Breakage, config: TransformerConfig) -> Edit:
-    """The tap that breaks one run; made anew for each, since it remembers that run's products."""
+def edit(ablation: Ablation, config: TransformerConfig) -> Edit:
+    """The tap that edits one run. Make a new one for each run, since it remembers that run's products."""
     raw: dict[str, Tensor] = {}
 
     def tap(name: str, x: Tensor) -> Tensor:
         path, _, leaf = name.rpartition(".")
         if leaf == "raw_scores":
             raw[path] = x
-        elif leaf == "scores" and breakage.unscaled:
+        elif leaf == "scores" and ablation.unscaled:
             return raw.pop(path)  # [B, H, T, S]
-        elif leaf == "masked_scores" and breakage.temperature != 1:
-            return torch.where(x == config.fill, x, x / breakage.temperature)  # what is forbidden stays so
-        elif leaf == "z" and (heads := [h for p, h in breakage.off if p == path]):
-            gone = torch.zeros(x.shape[1], dtype=torch.bool, device=x.device)
-            gone[heads] = True
-            return x.masked_fill(gone[:, None, None], 0.0)  # [B, H, T, V]
+        elif leaf == "masked_scores" and ablation.temperature != 1:
+            return torch.where(x == config.fill, x, x / ablation.temperature)  # blocked keys stay blocked
+        elif leaf == "z" and (heads := [h for p, h in ablation.off if p == path]):
+            is_off = torch.zeros(x.shape[1], dtype=torch.bool, device=x.device)
+            is_off[heads] = True
+            return x.masked_fill(is_off[:, None, None], 0.0)  # [B, H, T, V]
         return x
 
     return tap
 
 
-def break_run(model: Transformer, batch: Batch, breakage: Breakage, seed: int = 0) -> Capture:
-    """The broken run: attention weights, what leaves each layer, and predictions."""
-    return trace(model, batch, seed=seed, keep=KEPT, tap=edit(breakage, model.config))
+def ablated_run(model: Transformer, batch: Batch, ablation: Ablation, seed: int = 0) -> Capture:
+    """The ablated run: attention weights, the output of each layer, and predictions."""
+    return trace(model, batch, seed=seed, keep=KEPT, tap=edit(ablation, model.config))

@@ -1,4 +1,4 @@
-"""Masks put to the test: the same weights with a mask and without it, with another word, and where a row sees nothing.
+"""Experiments with masks: a run with a mask and without it, with another word, and with fully masked rows.
 
 Every number comes from a run of the model, of its attention's own parameters, or of torch's functions on what the
 model recorded. Masks are bool, True = may attend, unless a name says otherwise.
@@ -26,7 +26,7 @@ SWITCHES = ("causal", "mask_source_padding", "mask_target_padding", "mask_padded
 
 
 def switch(config: TransformerConfig, name: str, on: bool) -> TransformerConfig:
-    """The config with one mask on or off. Padded queries are found by a padding mask, and go off with the last one."""
+    """The config with one mask on or off. Padded queries need a padding mask, so they are switched off with the last one."""
     padding = ("mask_source_padding", "mask_target_padding")
     if name in padding and not on and config.mask_padded_queries:
         try:
@@ -42,7 +42,7 @@ def masked_run(model: Transformer, batch: Batch, config: TransformerConfig, seed
 
 
 def _under(model: Transformer, config: TransformerConfig) -> Transformer:
-    """The same parameters, shared, in a model of another config, on the same device."""
+    """A model with another config that shares these parameters, on the same device."""
     return switched(model, config).to(next(model.parameters()).device)
 
 
@@ -51,10 +51,10 @@ def _under(model: Transformer, config: TransformerConfig) -> Transformer:
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """One token exchanged for another: what leaves the last layer, before and after, at each place of the sentence.
+    """One token replaced by another: how the last layer's output changes at each position of the sentence.
 
-    `moved` is the largest |after − before| over the features, [T]; `changed` says bit for bit, [T]. With the causal
-    mask on and with it off.
+    `moved` [T] is the largest |after − before| over the features; `changed` [T] tells whether any bit changed. Both with
+    the causal mask; `moved_free` and `changed_free` without it.
     """
 
     place: int
@@ -67,22 +67,22 @@ class Leak:
 
 
 def read_side(config: TransformerConfig) -> Side:
-    """The side that a causal mask acts on, and whose outputs are looked at."""
+    """The side that a causal mask acts on and whose outputs are compared."""
     return "target" if config.has_decoder else "source"
 
 
 def leak(model: Transformer, batch: Batch, item: int, place: int, id: int) -> Leak:
-    """Exchange the token at a place of one sentence. `ValueError` where it is the same one, or no id of the vocabulary."""
+    """Replace the token at one position of a sentence. `ValueError` if the new id is the old one or not in the vocabulary."""
     side = read_side(model.config)
     was = int(batch.ids[side][item, place])
     if was == id:
-        raise ValueError(f"{side} id {id} is what stands there already; choose another word.")
+        raise ValueError(f"{side} id {id} is already at this position; choose another word.")
     on, off = (_moves(model, batch, item, place, id, causal) for causal in (True, False))
     return Leak(place, was, id, *on, *off)
 
 
 def reach(model: Transformer, batch: Batch, item: int, ids: list[int], causal: bool) -> np.ndarray:
-    """Every token of a sentence exchanged in turn, for ids[place]: the largest change of each output, [place, T]."""
+    """Replace every token of a sentence in turn, by ids[place]: the largest change of each output, [place, T]."""
     return np.stack([_moves(model, batch, item, place, id, causal)[0] for place, id in enumerate(ids)])
 
 
@@ -111,12 +111,12 @@ def hidden(model: Transformer, ids: dict[str, np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What one attention of a recorded run works on, as tensors on the model's device."""
+    """The inputs of one attention in a recorded run, as tensors on the model's device."""
 
     module: Any
     x: Tensor  # [B, T, D]
     memory: Tensor  # [B, S, D]
-    q: Tensor  # [B, H, T, K] turned where the model turns them
+    q: Tensor  # [B, H, T, K] rotated if the model rotates them
     k: Tensor  # [B, H, S, K]
     v: Tensor  # [B, H, S, V]
     scores: Tensor  # [B, H, T, S] ÷ √d_k, with ALiBi's bias, before the mask
@@ -126,7 +126,7 @@ class Inputs:
     out: Tensor  # [B, T, D] the model's own
 
     def finish(self, weights: Tensor) -> Tensor:
-        """From any weights to the attention's output, by the model's own values and W_O: [B, T, D]."""
+        """The attention's output for any weights, with the model's own values and W_O: [B, T, D]."""
         return self.project(weights @ self.v)
 
     def project(self, z: Tensor) -> Tensor:
@@ -141,7 +141,7 @@ class Inputs:
 
 
 def _inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: str, seed: int = 0) -> Inputs:
-    """Run the model under a config and take out one attention: path such as "encoder.layers.0.self_attn"."""
+    """Run the model under a config and collect the inputs of one attention, such as "encoder.layers.0.self_attn"."""
     x, memory = (stage_of(config, f"{path}.{leaf}").inputs[0] for leaf in ("q", "k"))
     run = trace(_under(model, config), batch, seed=seed, keep=(f"{path}.*", "masks.*", x, memory))
     device = next(model.parameters()).device
@@ -149,21 +149,21 @@ def _inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: s
     def tensor(name: str) -> Tensor:
         return torch.tensor(run[name], device=device)  # a copy: captures are read-only
 
-    scores, turned = tensor(f"{path}.scores"), "_rot" * (f"{path}.q_rot" in run)
+    scores, rotated = tensor(f"{path}.scores"), "_rot" * (f"{path}.q_rot" in run)
     penalty = tensor(f"{path}.bias") if f"{path}.bias" in run else torch.zeros_like(scores[:1, :1])
     mask = tensor(run.stage(f"{path}.weights").mask or "")
     return Inputs(
-        _under(model, config).get_submodule(path), tensor(x), tensor(memory), tensor(f"{path}.q{turned}"),
-        tensor(f"{path}.k{turned}"), tensor(f"{path}.v"), scores + penalty, penalty, mask, tensor(f"{path}.weights"),
+        _under(model, config).get_submodule(path), tensor(x), tensor(memory), tensor(f"{path}.q{rotated}"),
+        tensor(f"{path}.k{rotated}"), tensor(f"{path}.v"), scores + penalty, penalty, mask, tensor(f"{path}.weights"),
         tensor(f"{path}.out"),
     )
 
 
 def why_no_twin(config: TransformerConfig, cross: bool) -> str:
-    """One sentence why torch.nn.MultiheadAttention cannot hold this attention's parameters, or ""."""
+    """Why torch.nn.MultiheadAttention cannot hold this attention's parameters, in one sentence, or ""."""
     reasons = (
         (config.qk_width != config.d_model, f"makes queries d_model={config.d_model} wide, and here they are {config.qk_width}"),
-        (config.position == "rope" and not cross, "cannot turn queries and keys, as RoPE does"),
+        (config.position == "rope" and not cross, "cannot rotate queries and keys, as RoPE does"),
         (not config.scale_scores, "always divides by √d_k, which is switched off here"),
     )
     why = [reason for holds, reason in reasons if holds]
@@ -171,7 +171,7 @@ def why_no_twin(config: TransformerConfig, cross: bool) -> str:
 
 
 def twin(attention: Any) -> nn.MultiheadAttention:
-    """torch.nn.MultiheadAttention over one attention's parameters, shared, dropout off."""
+    """torch.nn.MultiheadAttention with one attention's parameters, shared, and dropout off."""
     linear = [attention.w_q, attention.w_k, attention.w_v, attention.w_o]
     biases = [m.weight.new_zeros(len(m.weight)) if m.bias is None else m.bias for m in linear]
     theirs = nn.MultiheadAttention(attention.config.d_model, attention.config.n_heads, batch_first=True, device="meta")
@@ -183,15 +183,15 @@ def twin(attention: Any) -> nn.MultiheadAttention:
     return theirs.eval()
 
 
-def _ask(theirs: nn.MultiheadAttention, a: Inputs, mask: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-    """Call torch's module with a mask [B, H, T, S] in torch's convention, True = blocked or a number to add."""
+def _call(theirs: nn.MultiheadAttention, a: Inputs, mask: Tensor, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+    """Call torch's module with a mask [B, H, T, S] in torch's convention: True = blocked, or numbers to add."""
     out, weights = theirs(a.x, a.memory, a.memory, attn_mask=mask.flatten(0, 1), need_weights=need_weights,
                           average_attn_weights=False)
     return out, weights
 
 
 def _additive(a: Inputs) -> Tensor:
-    """0 (or ALiBi's bias) where a key may be seen, −∞ elsewhere: [B, H, T, S] float."""
+    """0 (or ALiBi's bias) where a query may attend to a key, −∞ elsewhere: [B, H, T, S] float."""
     return a.penalty.masked_fill(~a.mask, -torch.inf).expand_as(a.scores)
 
 
@@ -200,7 +200,7 @@ def _additive(a: Inputs) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The largest difference between the outputs for a bool mask and for the same one as a float mask; or why not."""
+    """The largest difference between the outputs for a bool mask and for the same mask as floats, or why there is none."""
 
     mha: float | None
     sdpa: float | None
@@ -209,31 +209,35 @@ class Agreement:
 
 @torch.inference_mode()
 def agreement(model: Transformer, batch: Batch, path: str, seed: int = 0) -> Agreement:
-    """Give torch's module and its fused function one mask in both forms. ALiBi's bias leaves no bool form."""
+    """Run torch's module and its fused function on one mask in both forms. With ALiBi's bias there is no bool form."""
     config, cross = model.config, path.endswith("cross_attn")
     if config.position == "alibi" and not cross:
-        return Agreement(None, None, "ALiBi adds numbers to the scores, so torch must be given a float mask here.")
+        return Agreement(None, None, "ALiBi adds numbers to the scores, so torch needs a float mask here.")
     a = _inputs(model, batch, config, path, seed)
     added, may = _additive(a), a.mask.expand_as(a.scores)  # [B, H, T, S] both
     sdpa = _gap(a.fused(may, a.v), a.fused(added, a.v))
     if problem := why_no_twin(config, cross):
         return Agreement(None, sdpa, problem)
     theirs = twin(a.module)
-    return Agreement(_gap(_ask(theirs, a, ~may, False)[0], _ask(theirs, a, added, False)[0]), sdpa)
+    return Agreement(_gap(_call(theirs, a, ~may, False)[0], _call(theirs, a, added, False)[0]), sdpa)
 
 
 def _gap(a: Tensor, b: Tensor) -> float:
-    """The largest |a − b|; NaN on both sides counts as equal, on one side as infinite."""
+    """The largest |a − b|. NaN in both counts as equal; NaN in only one counts as infinite."""
     gap = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs())
     return float(gap.nan_to_num(nan=torch.inf).max())
 
 
-# ---------------------------------------------------------------- rows that see nothing
+# ---------------------------------------------------------------- fully masked rows
 
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What one way of masking makes of one sentence in one attention. Arrays are None where there is none to be had."""
+    """The result of one implementation of masking for one sentence and attention. Arrays are None if not available.
+
+    `name` is an identifier: "infinite fill", "finite fill", "module with weights", "module without weights" (torch's
+    nn.MultiheadAttention), "fused" (F.scaled_dot_product_attention), or "app".
+    """
 
     name: str
     weights: np.ndarray | None  # [H, T, S]
@@ -243,37 +247,43 @@ class Treatment:
 
 @dataclass(frozen=True, slots=True)
 class EmptyRows:
-    """The rows of one sentence that may see nothing, and what becomes of them."""
+    """The fully masked rows of one sentence, and the result of each implementation."""
 
     empty: np.ndarray  # bool [T]
     treatments: tuple[Treatment, ...]
 
 
-def blind(config: TransformerConfig) -> TransformerConfig:
-    """The config with padded queries masked and −∞ as the fill, as in document 002. `ValueError` without a padding mask."""
+def with_padded_queries_masked(config: TransformerConfig) -> TransformerConfig:
+    """The config with padded queries masked and the fill −∞, as in Transformer_code (002).
+
+    `ValueError` without a padding mask.
+    """
     return replace(config, mask_padded_queries=True, mask_fill="-inf", empty_row="zero")
+
+
+_MHA = {True: "module with weights", False: "module without weights"}  # by need_weights
 
 
 @torch.inference_mode()
 def empty_rows(model: Transformer, batch: Batch, path: str, item: int, seed: int = 0) -> EmptyRows:
-    """Padded queries masked as in document 002, and the same scores treated in six ways, as they come out."""
-    a = _inputs(model, batch, blind(model.config), path, seed)
-    found = [_treated("−∞, then softmax", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
-    found.append(_treated("−1e20, then softmax", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
+    """Mask padded queries as in Transformer_code (002), and return what six implementations give for the same scores."""
+    a = _inputs(model, batch, with_padded_queries_masked(model.config), path, seed)
+    found = [_treated("infinite fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
+    found.append(_treated("finite fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
     if problem := why_no_twin(model.config, path.endswith("cross_attn")):
-        found += [Treatment(f"nn.MultiheadAttention, need_weights={need}", None, None, problem) for need in (True, False)]
+        found += [Treatment(_MHA[need], None, None, problem) for need in (True, False)]
     else:
         theirs = twin(a.module)
         for need in (True, False):
-            # A mask of numbers where ALiBi has some to add, otherwise bool: both are torch's own.
+            # A float mask if ALiBi has numbers to add, otherwise a bool mask: torch takes both.
             mask = _additive(a) if a.penalty.any() else ~a.mask.expand_as(a.scores)
-            out, weights = _ask(theirs, a, mask, need)
-            found.append(_treatment(f"nn.MultiheadAttention, need_weights={need}", item, weights, out))
+            out, weights = _call(theirs, a, mask, need)
+            found.append(_treatment(_MHA[need], item, weights, out))
     keep = _additive(a) if a.penalty.any() else a.mask.expand_as(a.scores)
     one = torch.eye(a.k.shape[2], dtype=a.v.dtype, device=a.v.device).expand(*a.k.shape[:3], -1)  # [B, H, S, S]
     z, weights = a.fused(keep, a.v), a.fused(keep, one)  # with V = 1 its output is its weights
-    found.append(_treatment("F.scaled_dot_product_attention", item, weights, a.project(z)))
-    found.append(_treatment("this app", item, a.weights, a.out))
+    found.append(_treatment("fused", item, weights, a.project(z)))
+    found.append(_treatment("app", item, a.weights, a.out))
     return EmptyRows(~a.mask[item, 0].any(dim=-1).cpu().numpy(), tuple(found))
 
 
@@ -287,7 +297,7 @@ def _treatment(name: str, item: int, weights: Tensor | None, out: Tensor) -> Tre
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The length of every token's vector after each layer, [stop, T]: rows left as −∞ makes them, and rows set to zero."""
+    """The length of every token's vector after each layer, [stop, T]: rows as −∞ leaves them, and rows set to zero."""
 
     stops: tuple[str, ...]
     filled: np.ndarray
@@ -295,8 +305,8 @@ class Spread:
 
 
 def spread(model: Transformer, batch: Batch, side: str, item: int, seed: int = 0) -> Spread:
-    """How NaN from padded queries goes through a stack: side "source" (encoder) or "target" (decoder)."""
-    config, stack = blind(model.config), "encoder" if side == "source" else "decoder"
+    """How NaN from padded queries spreads through a stack: side "source" (encoder) or "target" (decoder)."""
+    config, stack = with_padded_queries_masked(model.config), "encoder" if side == "source" else "decoder"
     layers = config.n_encoder_layers if side == "source" else config.n_decoder_layers
     end = "norm_ffn.out" if config.norm == "post" else "resid_post"
     names = {"embedding": f"{stack}.norm_embed.out" if config.norm_embedding else f"{stack}.embed"}
@@ -308,16 +318,16 @@ def spread(model: Transformer, batch: Batch, side: str, item: int, seed: int = 0
     return Spread(tuple(names), *lengths)
 
 
-# ---------------------------------------------------------------- document 004's unsqueeze(1)
+# ---------------------------------------------------------------- unsqueeze(1) in Chapter 3 (004)
 
 
 @dataclass(frozen=True, slots=True)
 class Unsqueezed:
-    """A (T, T) look-ahead mask, True = blocked, given unsqueeze(1): what torch answers, or the weights that come out.
+    """A (T, T) look-ahead mask, True = blocked, after unsqueeze(1): torch's error, or the weights that result.
 
-    `answer` is torch's own message where it refuses. Where it runs, `weights` [H, T, T] are those of the first sentence
-    chosen, `future` [H] the mean share of a row's weight on later tokens, over the rows that have any; `meant` the
-    weights under the mask that was meant.
+    `answer` is torch's error message, or "". Without an error, `weights` [H, T, T] are those of one sentence, and
+    `future` [H] is the mean share of a row's weight on later tokens, over the rows that have later tokens. `meant` holds
+    the weights under the intended mask.
     """
 
     mask: tuple[int, ...]
@@ -330,7 +340,7 @@ class Unsqueezed:
 
 @torch.inference_mode()
 def unsqueezed(model: Transformer, batch: Batch, item: int, length: int | None = None, seed: int = 0) -> Unsqueezed:
-    """Document 004's attention on the first layer of the stack that a causal mask acts on, on its first `length` tokens."""
+    """The attention of Chapter 3 (004) in the first layer of the stack that a causal mask acts on, for `length` tokens."""
     side = read_side(model.config)
     path = f"{'decoder' if side == 'target' else 'encoder'}.layers.0.self_attn"
     cut = Batch(batch.ids | {side: batch.ids[side][:, :length]}, batch.tokens)

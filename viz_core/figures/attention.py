@@ -1,4 +1,4 @@
-"""Attention as pictures: every head as tiles, one head as a matrix and as lines, one weight as a chain of numbers.
+"""Attention as pictures: all heads as tiles, one head as a matrix and as lines, one weight step by step.
 
 Nothing is computed here: the numbers are those of `viz_core.analysis.attention`.
 """
@@ -25,8 +25,8 @@ STEP_TITLES: dict[Step, str] = {
 }
 SHADES = 254  # a tile's byte: 0 … 254 from low to high, 255 for NaN
 MAX_TILE = 64  # cells of a tile along each side
-QUIET = "opacity:.75;font-size:.9em"  # what only explains
-MAX_LINES = 20_000  # lines that travel, over all heads and queries
+QUIET = "opacity:.75;font-size:.9em"  # the style of notes
+MAX_LINES = 20_000  # lines sent to the browser, over all heads and queries
 
 
 # ---------------------------------------------------------------- all heads
@@ -34,7 +34,7 @@ MAX_LINES = 20_000  # lines that travel, over all heads and queries
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Every head of a kind as bytes: shades [L, H, r, c], blocked [r, c]; the colour range low … high is stated."""
+    """All heads of a kind as bytes: shades [L, H, r, c] from low to high, blocked [r, c]."""
 
     kind: Kind
     title: str
@@ -47,17 +47,17 @@ class Grid:
     tokens: tuple[int, int]  # queries and keys before pooling
 
 
-def grid(kind: Kind, found: Tiles, colour: Colour, tokens: tuple[int, int]) -> Grid:
-    """Tiles in 255 shades. colour: from 0 to the kind's largest weight, to 1, or around uniform (found: relative weights)."""
-    low, high = colour_range(found.values, colour)
+def grid(kind: Kind, pooled: Tiles, colour: Colour, tokens: tuple[int, int]) -> Grid:
+    """Tiles in 255 shades. colour: from 0 to the kind's largest weight, to 1, or around uniform (pooled: relative weights)."""
+    low, high = colour_range(pooled.values, colour)
     with np.errstate(invalid="ignore"):
-        shades = np.rint((found.values - low) * (SHADES / (high - low)))
-        levels = np.where(np.isnan(found.values), 255, np.clip(shades, 0, SHADES)).astype(np.uint8)
-    return Grid(kind, KIND_TITLES[kind], levels, found.blocked, found.block, low, high, colour == "uniform", tokens)
+        shades = np.rint((pooled.values - low) * (SHADES / (high - low)))
+        levels = np.where(np.isnan(pooled.values), 255, np.clip(shades, 0, SHADES)).astype(np.uint8)
+    return Grid(kind, KIND_TITLES[kind], levels, pooled.blocked, pooled.block, low, high, colour == "uniform", tokens)
 
 
 def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
-    """From 0 to the largest weight or to 1; or as far below 1 as above, so that the middle colour is a uniform look."""
+    """From 0 to the largest weight or to 1; or as far below 1 as above, so that the middle colour is a uniform row."""
     numbers = values[np.isfinite(values)]
     if colour == "one":
         return 0.0, 1.0
@@ -96,8 +96,8 @@ def head_panel(
 ) -> Panel:
     """One head at one of its steps as a matrix, tokens on both axes. colour: of the weights; the other steps are signed.
 
-    What the mask forbids is hatched, from the masked scores on. words: those that ask and are asked stand on the axes
-    of the weights instead of tokens.
+    Blocked cells are hatched in the masked scores and the weights. words: the query words and key words to show on
+    the axes of the weights instead of tokens.
     """
     values, seen = at_step(capture, kind, layer, head, item, step), allowed(capture, kind, item)
     named = STEP_TITLES[step]
@@ -118,12 +118,12 @@ def _tokens_panel(
     low: float | None = None, high: float | None = None, masked: np.ndarray | None = None,
     words: tuple[Words, Words] | None = None,
 ) -> Panel:
-    asks, asked = sides(kind)
-    texts = [w.texts for w in words] if words is not None else [capture.tokens(side)[item] for side in (asks, asked)]
+    query_side, key_side = sides(kind)
+    texts = [w.texts for w in words] if words is not None else [capture.tokens(side)[item] for side in (query_side, key_side)]
     rows, cols = (tuple(map(visible, named)) for named in texts)
-    what = "token" if words is None else "word"
-    return panel(title, values, rows, cols, row_axis=f"T · {asks} query {what}", col_axis=f"S · {asked} key {what}", kind=look,
-                 low=low, high=high, masked=masked, row_letter="T", col_letter="S")
+    unit = "token" if words is None else "word"
+    return panel(title, values, rows, cols, row_axis=f"T · {query_side} query {unit}", col_axis=f"S · {key_side} key {unit}",
+                 kind=look, low=low, high=high, masked=masked, row_letter="T", col_letter="S")
 
 
 def token_panel(capture: Capture, kind: Kind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
@@ -132,9 +132,9 @@ def token_panel(capture: Capture, kind: Kind, item: int, title: str, values: np.
 
 
 def compared(a: Panel, b: Panel, names: tuple[str, str] = ("A", "B")) -> list[Panel]:
-    """Two runs on one scale and B - A around zero; the difference is left out where the shapes differ.
+    """Two runs on one scale, and B - A around zero unless the shapes differ.
 
-    A label of the difference shows both tokens where they differ.
+    Where the tokens of A and B differ, a label of the difference shows both.
     """
     low, high = min(a.low, b.low), max(a.high, b.high)
 
@@ -142,16 +142,16 @@ def compared(a: Panel, b: Panel, names: tuple[str, str] = ("A", "B")) -> list[Pa
         return panel(f"{name}: {p.title}", p.values, p.rows, p.cols, row_axis=p.row_axis, col_axis=p.col_axis, kind=p.kind, low=low,
                      high=high, masked=p.masked, row_letter="T", col_letter="S", role="input")
 
-    found = [again(a, names[0]), again(b, names[1])]
+    panels = [again(a, names[0]), again(b, names[1])]
     if a.values.shape == b.values.shape:
         with np.errstate(invalid="ignore"):  # ∞ - ∞
             change = b.values - a.values
         hidden = None if a.masked is None or b.masked is None else a.masked & b.masked
-        found.append(
+        panels.append(
             panel(f"{names[1]} − {names[0]}", change, _both(a.rows, b.rows), _both(a.cols, b.cols), row_axis=a.row_axis,
                   col_axis=a.col_axis, kind="signed", masked=hidden, row_letter="T", col_letter="S")
         )
-    return found
+    return panels
 
 
 def _both(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
@@ -165,10 +165,10 @@ def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
     title: str, identity: str, echo: tuple[int, int],
 ) -> bytes:
-    """The lines view of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
+    """The lines of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
-    All keys travel where MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
-    heads: those shown first; locked: ("query" or "key", its place); identity: changes where other heads are shown;
+    All keys are sent if MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
+    heads: those shown first; locked: ("query" or "key", its position); identity: changes when other heads are shown;
     echo: how many locks and choices of heads Python knows of.
     """
     n_heads, n_queries, n_keys = weights.shape
@@ -184,7 +184,7 @@ def pack_lines(
     return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 
 
-# ---------------------------------------------------------------- one number
+# ---------------------------------------------------------------- one weight
 
 
 def number(x: float, digits: int = 5) -> str:
@@ -197,90 +197,91 @@ def number(x: float, digits: int = 5) -> str:
 
 
 def token(text: str) -> str:
-    """A token as HTML: escaped, isolated from the reading direction around it, short; the whole of it on hover."""
+    """A token as HTML: escaped, with its own reading direction, shortened; hovering shows the whole token."""
     whole = visible(text)
     short = shorten(whole)
     title = f' title="{html.escape(whole)}"' if short != whole else ""
     return f"<bdi{title}>{html.escape(short)}</bdi>"
 
 
-def products(c: Chain) -> str:
-    """HTML: the products q_i · k_i as bars around zero; their sum is the score. Each bar's value on hover."""
+def product_bars(c: Chain) -> str:
+    """HTML: the products q_i · k_i as bars around zero; their sum is the score."""
     return _signed_bars(c.products, f"q × k, feature by feature: the {len(c.products)} bars add up to {number(c.raw)}", "q·k")
 
 
-def _signed_bars(x: np.ndarray, title: str, what: str) -> str:
-    """Bars around zero, one a feature: orange above, blue below. Each bar's value on hover."""
+def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
+    """One bar for each feature, orange above zero and blue below. Hovering shows a bar's value."""
     most = float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) or 1.0
     bars = []
     for i, p in enumerate(map(float, x)):
         high = abs(p) / most * 50 if math.isfinite(p) else 0.0  # per cent of the picture's height
         way, colour = ("top", theme.HEAD_COLOURS[4]) if p >= 0 else ("bottom", theme.HEAD_COLOURS[0])
         paint = f"linear-gradient(to {way},transparent 50%,{colour} 50%,{colour} {50 + high:.1f}%,transparent {50 + high:.1f}%)"
-        bars.append(f'<div title="feature {i}: {what} = {number(p)}" style="flex:1 1 0;min-width:0;background:{paint}"></div>')
-    told = f"from {number(float(np.min(x)))} to {number(float(np.max(x)))}"
+        bars.append(f'<div title="feature {i}: {symbol} = {number(p)}" style="flex:1 1 0;min-width:0;background:{paint}"></div>')
+    extent = f"from {number(float(np.min(x)))} to {number(float(np.max(x)))}"
     line = "linear-gradient(rgba(128,128,128,.7),rgba(128,128,128,.7)) 0 50%/100% 1px no-repeat"
     return (
         f'<figure style="margin:0 0 8px"><figcaption style="font-weight:600">{title}</figcaption>'
-        f'<div role="img" aria-label="{len(x)} bars {told}" style="display:flex;gap:1px;width:100%;max-width:760px;height:90px;'
+        f'<div role="img" aria-label="{len(x)} bars {extent}" style="display:flex;gap:1px;width:100%;max-width:760px;height:90px;'
         f'background:{line}">{"".join(bars)}</div>'
-        f'<div style="{QUIET}">features 0 to {len(x) - 1} of this head, {told}; orange above zero, blue below</div></figure>'
+        f'<div style="{QUIET}">features 0 to {len(x) - 1} of this head, {extent}; orange above zero, blue below</div></figure>'
     )
 
 
 def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
-    """(operation, value, what it is) of each step from the sum to the weight."""
+    """(operation, value, explanation) of each step from the sum to the weight."""
     steps = [("Σ", number(c.raw), "q · k")]
     steps.append((f"÷ {number(c.root)}", number(c.scaled), "scaled by √d_k" if c.root != 1 else "not scaled"))
     if c.bias is not None:
         steps.append((f"{'+' if c.bias >= 0 else '−'} {number(abs(c.bias))}", number(c.biased), "with position bias"))
-    steps.append(("mask", number(c.masked), "allowed: kept" if c.visible else "forbidden: overwritten"))
+    steps.append(("mask", number(c.masked), "allowed: kept" if c.visible else "blocked: overwritten"))
     if c.empty and c.weight == 0:
-        return [*steps, ("rule", "0", "the row sees no key, so all its weights are 0")]
-    steps.append((f"exp(· − {number(c.top)})".replace("− −", "+ "), number(c.exponential), "less the row's largest, for safety"))
-    steps.append((f"÷ {number(c.total)}", number(c.weight), "by the sum of the row: the weight"))
+        return [*steps, ("rule", "0", "every key is masked, so all weights of the row are 0")]
+    exp = f"exp(· − {number(c.top)})".replace("− −", "+ ")
+    steps.append((exp, number(c.exponential), "minus the row's largest, against overflow"))
+    steps.append((f"÷ {number(c.total)}", number(c.weight), "divided by the sum of the row: the weight"))
     return steps
 
 
 def chain_html(c: Chain) -> str:
-    """HTML: the steps as boxes in a row, the weight last; below it what the model itself recorded."""
+    """HTML: the steps as boxes, the weight last, and below them the weight that the model recorded."""
     boxes = [
         '<div style="display:flex;align-items:center;gap:8px">'
         f'<span style="opacity:.8;white-space:nowrap">{html.escape(op)} →</span>'
         '<div style="border:1px solid rgba(128,128,128,.5);border-radius:6px;padding:4px 10px">'
         f'<div style="font-size:1.15rem;font-variant-numeric:tabular-nums;font-weight:600">{value}</div>'
-        f'<div style="opacity:.75;font-size:.85em">{html.escape(what)}</div></div></div>'
-        for op, value, what in chain_steps(c)
+        f'<div style="opacity:.75;font-size:.85em">{html.escape(explanation)}</div></div></div>'
+        for op, value, explanation in chain_steps(c)
     ]
-    told = f"The model recorded {number(c.recorded)}, computed in float32."
+    recorded = f"The model recorded {number(c.recorded)}, computed in float32."
     return (f'<div style="display:flex;flex-wrap:wrap;gap:8px 10px;margin:6px 0">{"".join(boxes)}</div>'
-            f'<div style="{QUIET};margin-bottom:8px">{told}</div>')
+            f'<div style="{QUIET};margin-bottom:8px">{recorded}</div>')
 
 
-def values(v: np.ndarray, weight: float) -> str:
+def value_bars(v: np.ndarray, weight: float) -> str:
     """HTML: weight × value, feature by feature, as bars around zero."""
-    taken = v.astype(np.float64) * weight
-    length = float(np.linalg.norm(taken))
-    title = f"weight × value: the {len(v)} numbers that the query takes from this key (length {number(length)})"
-    return _signed_bars(taken, title, "α·v")
+    weighted = v.astype(np.float64) * weight
+    length = float(np.linalg.norm(weighted))
+    title = f"weight × value: the {len(v)} numbers that this key contributes to the query (length {number(length)})"
+    return _signed_bars(weighted, title, "α·v")
 
 
-def bought(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, most: int = 12) -> str:
-    """HTML: for one query, each key's weight beside the length of what it adds to the output, ‖α v W_O‖.
+def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, most: int = 12) -> str:
+    """HTML: for one query, each key's weight beside the length of its contribution to the output, ‖α v W_O‖.
 
-    The `most` largest of either and the focused key; a bar reaches as far as the largest of its column.
+    It shows the `most` largest of either and the focused key. Bars are relative to the largest of their column.
     """
     rank = np.maximum(*(np.nan_to_num(x / (np.nanmax(x, initial=0.0) or 1.0), nan=2.0) for x in (weights, lengths)))
     chosen = sorted({focus, *map(int, np.argsort(-rank, kind="stable")[:most])})
     tops = [float(np.nanmax(x, initial=0.0)) or 1.0 for x in (weights, lengths)]
-    head = "".join(f'<div style="opacity:.75">{t}</div>' for t in ("key", "weight α", "what it adds, ‖α · v · W_O‖"))
+    head = "".join(f'<div style="opacity:.75">{t}</div>' for t in ("key", "weight α", "contribution ‖α · v · W_O‖"))
     rows = []
     for s in chosen:
         bold = "font-weight:700" if s == focus else ""
         bars = _bar(float(weights[s]), tops[0], theme.HEAD_COLOURS[2]) + _bar(float(lengths[s]), tops[1], theme.HEAD_COLOURS[3])
         rows.append(f'<div style="{bold};overflow-wrap:anywhere">{token(keys[s])} <span style="opacity:.6">{s}</span></div>{bars}')
     n_left = len(keys) - len(chosen)
-    left = f'<div style="{QUIET}">{n_left} smaller keys are left out.</div>' if n_left else ""
+    left = f'<div style="{QUIET}">{n_left} keys with smaller values are not shown.</div>' if n_left else ""
     columns = "grid-template-columns:fit-content(30%) minmax(0,1fr) minmax(0,1fr)"
     return f'<div style="display:grid;{columns};gap:3px 14px;align-items:center;max-width:760px">{head}{"".join(rows)}</div>{left}'
 
@@ -294,7 +295,7 @@ def _bar(x: float, top: float, colour: str) -> str:
     )
 
 
-# ---------------------------------------------------------------- what a head does
+# ---------------------------------------------------------------- head statistics
 
 
 COLUMNS = {
@@ -304,8 +305,8 @@ COLUMNS = {
 
 
 def profile_columns(lines: Sequence[Profile]) -> dict[str, list[Any]]:
-    """The table of what heads do, a column a list; a column that has no meaning for any line is left out."""
-    found: dict[str, list[Any]] = {
+    """The table of head statistics as lists, one for each column, without columns that are NaN for every head."""
+    columns: dict[str, list[Any]] = {
         "attention": [KIND_TITLES[p.kind] for p in lines],
         "layer": [p.layer for p in lines],
         "head": [p.head for p in lines],
@@ -313,7 +314,7 @@ def profile_columns(lines: Sequence[Profile]) -> dict[str, list[Any]]:
     for name, label in COLUMNS.items():
         values = [None if math.isnan(x := getattr(p, name)) else x for p in lines]
         if any(v is not None for v in values):
-            found[label] = values
+            columns[label] = values
     if any(p.odd for p in lines):
-        found["rows with NaN"] = [p.odd for p in lines]
-    return found
+        columns["rows with NaN"] = [p.odd for p in lines]
+    return columns

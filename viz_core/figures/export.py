@@ -1,6 +1,6 @@
-"""Pictures and numbers to take away: a panel as CSV or SVG, lines as SVG; for papers and slides, so always light.
+"""Pictures and numbers to download: a panel as CSV or SVG, lines as SVG, always in light colours for papers and slides.
 
-Every token reads as the pages show it, in quotes and angle brackets too.
+Tokens look as they do on the pages, including quotes and angle brackets.
 """
 
 import csv
@@ -16,7 +16,7 @@ from viz_core.figures.panels import Panel, pool
 from viz_core.text import shorten, visible
 
 INK, QUIET = "#31333F", "#6B6F7B"
-CELL, GAP = 26, 12  # pixels of a cell, and around things
+CELL, GAP = 26, 12  # pixels of a cell, and of a margin
 MOST_CELLS = 128  # rows or columns of a picture; a larger matrix is pooled
 LETTER = 7.6  # pixels of a letter at the labels' size, on average
 ROW = 26  # pixels of a token in the lines
@@ -24,7 +24,7 @@ MOST_LINES = 5000
 
 
 def panel_csv(shown: Panel) -> str:
-    """One line a cell: row, its label, column, its label, the value, and whether it is masked."""
+    """One line for each cell: row, its label, column, its label, the value, and whether it is masked."""
     out = io.StringIO()
     write = csv.writer(out)
     write.writerow(["row", "row label", "column", "column label", "value", "masked"])
@@ -35,14 +35,14 @@ def panel_csv(shown: Panel) -> str:
 
 
 def panel_svg(shown: Panel, title: str) -> str:
-    """The matrix with its labels, axis titles and colour range; probabilities and signed values."""
-    found = pool(shown.values, MOST_CELLS, MOST_CELLS, shown.masked)
-    (n_rows, n_cols), (high, wide) = found.values.shape, found.block
+    """The matrix with its labels, axis titles and colour range, for probabilities and signed values."""
+    pooled = pool(shown.values, MOST_CELLS, MOST_CELLS, shown.masked)
+    (n_rows, n_cols), (high, wide) = pooled.values.shape, pooled.block
     rows, cols = ([shorten(label) for label in labels] for labels in (shown.rows[::high], shown.cols[::wide]))
     left, top = GAP + 20 + _width(rows), 62 + _width(cols)
-    hidden = np.zeros(found.values.shape, bool)
+    hidden = np.zeros(pooled.values.shape, bool)
     if shown.masked is not None:
-        hidden = shown.masked[found.kept[..., 0], found.kept[..., 1]]
+        hidden = shown.masked[pooled.kept[..., 0], pooled.kept[..., 1]]
     parts = [
         f'<text x="{GAP}" y="24" font-size="18" font-weight="600">{_text(title)}</text>',
         f'<text x="{left}" y="46" fill="{QUIET}">{_text(shown.col_axis)}</text>',
@@ -53,11 +53,11 @@ def panel_svg(shown: Panel, title: str) -> str:
         parts.append(f'<text x="{left - 6}" y="{top + (i + 0.68) * CELL:.1f}" text-anchor="end">{_text(label)}</text>')
     for j, label in enumerate(cols):
         parts.append(f'<text transform="translate({left + (j + 0.68) * CELL:.1f} {top - 6}) rotate(-90)">{_text(label)}</text>')
-    for (i, j), x in np.ndenumerate(found.values):
+    for (i, j), x in np.ndenumerate(pooled.values):
         fill = "url(#masked)" if hidden[i, j] else _colour(shown, float(x))
-        said = _text(f"{rows[i]} → {cols[j]}: {float(x):.6g}")
+        tooltip = _text(f"{rows[i]} → {cols[j]}: {float(x):.6g}")
         place = f'x="{left + j * CELL}" y="{top + i * CELL}" width="{CELL}" height="{CELL}"'
-        parts.append(f'<rect {place} fill="{fill}"><title>{said}</title></rect>')
+        parts.append(f'<rect {place} fill="{fill}"><title>{tooltip}</title></rect>')
     parts.append(_scale(shown, left, top + n_rows * CELL + 16, f"pooled {high}×{wide}, " if high * wide > 1 else ""))
     width = left + max(n_cols * CELL, 240, LETTER * 1.3 * len(title) - left) + GAP
     return _svg(width, top + n_rows * CELL + 62, "".join(parts))
@@ -66,11 +66,11 @@ def panel_svg(shown: Panel, title: str) -> str:
 def lines_svg(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], title: str) -> str:
     """weights [H, T, S] as lines from query tokens (left) to key tokens (right); strength is weight over the largest.
 
-    Of more than MOST_LINES the strongest are drawn, and the picture says so.
+    At most MOST_LINES are drawn, the strongest ones, and the picture says so.
     """
     lefts, rights = ([shorten(visible(t)) for t in tokens] for tokens in (queries, keys))
-    asks, asked = "query: asks", "key: is asked"
-    left, top = GAP + _width([*lefts, asks]) + 8, 84
+    query_heading, key_heading = "queries", "keys"
+    left, top = GAP + _width([*lefts, query_heading]) + 8, 84
     right = left + 220
     shown = weights[list(heads)]
     largest = float(np.nanmax(shown, initial=0.0)) or 1.0
@@ -79,8 +79,8 @@ def lines_svg(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], 
         at = GAP + 84 * place
         parts.append(f'<rect x="{at}" y="38" width="12" height="12" fill="{theme.head_colour(head)}"/>')
         parts.append(f'<text x="{at + 17}" y="49">head {head}</text>')
-    parts.append(f'<text x="{left - 8}" y="{top - 8}" text-anchor="end" fill="{QUIET}">{asks}</text>')
-    parts.append(f'<text x="{right + 8}" y="{top - 8}" fill="{QUIET}">{asked}</text>')
+    parts.append(f'<text x="{left - 8}" y="{top - 8}" text-anchor="end" fill="{QUIET}">{query_heading}</text>')
+    parts.append(f'<text x="{right + 8}" y="{top - 8}" fill="{QUIET}">{key_heading}</text>')
     drawn = np.argwhere(shown > 0.004 * largest)  # rows of (head, query, key)
     if len(drawn) > MOST_LINES:
         drawn = drawn[np.argsort(-shown[tuple(drawn.T)], kind="stable")[:MOST_LINES]]
@@ -95,12 +95,12 @@ def lines_svg(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], 
     for tokens, x, anchor in ((lefts, left - 8, "end"), (rights, right + 8, "start")):
         for i, token in enumerate(tokens):
             parts.append(f'<text x="{x}" y="{top + (i + 0.68) * ROW:.1f}" text-anchor="{anchor}">{_text(token)}</text>')
-    width = max(right + 8 + _width([*rights, asked]), GAP + 84 * len(heads), LETTER * 1.3 * len(title)) + GAP
+    width = max(right + 8 + _width([*rights, key_heading]), GAP + 84 * len(heads), LETTER * 1.3 * len(title)) + GAP
     return _svg(width, top + ROW * max(len(queries), len(keys)) + GAP, "".join(parts))
 
 
 def _svg(width: float, height: float, inside: str) -> str:
-    """A file of its own, with the hatching of masked cells."""
+    """The whole SVG file, with the hatching for masked cells."""
     hatch, size = theme.masked(), f'width="{width:.0f}" height="{height:.0f}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width:.0f} {height:.0f}" font-family="{theme.FONT}" '
@@ -111,7 +111,7 @@ def _svg(width: float, height: float, inside: str) -> str:
 
 
 def _scale(shown: Panel, x: float, y: float, note: str) -> str:
-    """The colour range as a bar, its ends written."""
+    """The colour range as a bar with its lowest and highest value."""
     palette = theme.sequential() if shown.kind == "probability" else theme.diverging()
     stops = "".join(f'<stop offset="{at}" stop-color="{colour}"/>' for at, colour in theme.colorscale(palette))
     return (
@@ -121,7 +121,7 @@ def _scale(shown: Panel, x: float, y: float, note: str) -> str:
 
 
 def _colour(shown: Panel, x: float) -> str:
-    """The palette's colour at x, mixed between its two nearest entries."""
+    """The palette's colour at x, interpolated between the two nearest entries."""
     if math.isnan(x) or math.isinf(x):
         return theme.SPECIAL["NaN" if math.isnan(x) else "+∞" if x > 0 else "−∞"]
     palette = theme.sequential() if shown.kind == "probability" else theme.diverging()
@@ -132,7 +132,7 @@ def _colour(shown: Panel, x: float) -> str:
 
 
 def _width(labels: Sequence[str]) -> float:
-    """Room for the longest label; a character beyond Latin takes two places."""
+    """Room for the longest label; a character beyond Latin counts twice."""
     return LETTER * max((sum(1 if ord(c) < 0x2E80 else 2 for c in label) for label in labels), default=0)
 
 

@@ -1,6 +1,6 @@
-"""Masks as pictures: why each cell is open or not, one mask in three conventions, and what experiments measured.
+"""Masks as pictures: why each cell is allowed or blocked, one mask in three conventions, and results of experiments.
 
-Numbers come from `viz_core.analysis.masks` and `viz_core.experiments.masks`; here they are only drawn.
+Nothing is computed here: the numbers come from `viz_core.analysis.masks` and `viz_core.experiments.masks`.
 """
 
 from collections.abc import Sequence
@@ -26,64 +26,64 @@ def labels(capture: Capture, side: str, item: int) -> tuple[str, ...]:
 
 
 def _axes(capture: Capture, kind: Kind, item: int) -> dict[str, Any]:
-    asks, asked = sides(kind)
+    query_side, key_side = sides(kind)
     return PAIRS | {
-        "rows": labels(capture, asks, item), "cols": labels(capture, asked, item),
-        "row_axis": f"T · {asks} query token", "col_axis": f"S · {asked} key token",
+        "rows": labels(capture, query_side, item), "cols": labels(capture, key_side, item),
+        "row_axis": f"T · {query_side} query token", "col_axis": f"S · {key_side} key token",
     }
 
 
 def provenance_panel(capture: Capture, kind: Kind, item: int, title: str) -> Panel:
-    """[T, S]: each cell open, or blocked as padding, as future, or as both."""
+    """[T, S]: each cell allowed, or blocked as padding, as future, or as both."""
     return panel(title, provenance(capture, kind, item), **_axes(capture, kind, item), kind="classes", names=WHY)
 
 
 def building_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
     """The parts of a mask in their own shapes, then their AND."""
-    asks, asked = sides(kind)
-    axes, found = _axes(capture, kind, item), parts(capture.config, kind)
+    query_side, key_side = sides(kind)
+    axes, used = _axes(capture, kind, item), parts(capture.config, kind)
     pads = {"source": capture.config.source_pad_id, "target": capture.config.target_pad_id}
     shown = []
-    for name, side, column in ((found.keys, asked, False), (found.queries, asks, True)):
+    for name, side, column in ((used.keys, key_side, False), (used.queries, query_side, True)):
         if name:
             words, tokens, title = capture[name][item, 0], labels(capture, side, item), f"ne: {side} id ≠ {pads[side]}"  # [1, S]
             shown.append(
-                panel(f"{title}, turned", words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="", kind="mask",
+                panel(f"{title}, transposed", words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="", kind="mask",
                       row_letter="T", role="input")
                 if column else
                 panel(title, words, ("",), tokens, row_axis="", col_axis=axes["col_axis"], kind="mask", col_letter="S",
                       role="input")
             )
-    if found.causal:
-        shown.append(panel("tril: key not later than query", capture[found.causal][0, 0], **axes, kind="mask", role="input"))
-    title = "mask: their AND" if shown else "mask: all may attend"
+    if used.causal:
+        shown.append(panel("tril: key not later than query", capture[used.causal][0, 0], **axes, kind="mask", role="input"))
+    title = "mask: their AND" if shown else "mask: every cell is allowed"
     return [*shown, panel(title, capture[MASK[kind]][item, 0], **axes, kind="mask")]
 
 
 def convention_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
-    """One mask as three conventions write it."""
+    """One mask in three conventions."""
     may, axes = capture[MASK[kind]][item, 0], _axes(capture, kind, item)
     return [
         panel(CONVENTION_TITLES[c], written(may, c), **axes, kind="signed" if c == "additive" else "mask") for c in CONVENTIONS
     ]
 
 
-# ---------------------------------------------------------------- what experiments measured
+# ---------------------------------------------------------------- results of experiments
 
 
 def leak_panel(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str], changed: str) -> Panel:
-    """By how much each output moved when one token was exchanged, causal mask on and off: [T] each."""
+    """How much each output changed when one token was replaced, with the causal mask on and off: [T] each."""
     rows = ("causal mask on", "causal mask off")
-    return panel(f"How far each output moves when {changed} is exchanged", np.stack([moved, moved_free]), rows, tokens, row_axis="",
+    return panel(f"Change of each output when {changed} is replaced", np.stack([moved, moved_free]), rows, tokens, row_axis="",
                  col_axis="T · output at token", kind="probability", col_letter="T")
 
 
 def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
-    """Every token exchanged in turn: [place, T] each, on one scale."""
+    """Every token replaced in turn: [place, T] each, on one scale."""
     finite = [x[np.isfinite(x)] for x in (moved, moved_free)]
     high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
     return [
-        panel(f"Causal mask {name}", x, tokens, tokens, row_axis="exchanged token", col_axis="T · output at token",
+        panel(f"Causal mask {name}", x, tokens, tokens, row_axis="replaced token", col_axis="T · output at token",
               kind="probability", high=high, col_letter="T")
         for name, x in (("on", moved), ("off", moved_free))
     ]
@@ -92,14 +92,14 @@ def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str
 def head_panels(
     capture: Capture, kind: Kind, item: int, drawn: Sequence[tuple[str, np.ndarray]], masked: np.ndarray | None = None
 ) -> list[Panel]:
-    """Weights [T, S] of one head under several treatments, on one scale from 0 to 1."""
+    """Weights [T, S] of one head from several implementations, on one scale from 0 to 1."""
     axes, n = _axes(capture, kind, item), drawn[0][1].shape
     axes |= {"rows": axes["rows"][: n[0]], "cols": axes["cols"][: n[1]]}
     return [panel(title, x, **axes, kind="probability", low=0, high=1, masked=masked) for title, x in drawn]
 
 
 def spread_panels(stops: Sequence[str], drawn: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
-    """The length of each token's vector after each layer, [stop, T] each, on one scale; NaN has a look of its own."""
+    """The length of each token's vector after each layer, [stop, T] each, on one scale; NaN has its own colour."""
     finite = [x[np.isfinite(x)] for _, x in drawn]
     high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
     return [

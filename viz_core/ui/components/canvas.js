@@ -1,5 +1,5 @@
 /* Draws the panels that `pack` in viz_core/figures/panels.py wrote. Each panel is one <figure> with one <canvas>.
- * What people typed reaches the page by textContent and fillText only. */
+ * Typed text reaches the page by textContent and fillText only. */
 
 const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // pixels of the page
 const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
@@ -102,7 +102,7 @@ class View {
     this.layout();
   }
 
-  /* Side by side where every panel keeps legible cells, otherwise inputs above outputs. */
+  /* Panels stand side by side if every panel keeps legible cells, otherwise inputs above outputs. */
   layout() {
     this.width ||= this.root.clientWidth;
     if (!this.width || !this.panels) return void (this.drawn = ""); // in a closed tab: drawn when it opens

@@ -1,9 +1,9 @@
-"""The canvas: every matrix of a step in one component, quick to redraw, with hover, click and arrow keys.
+"""The canvas: all matrices of a step in one component that redraws quickly, with hover, click and arrow keys.
 
     chosen = matrices([tokens, weights, output], key="step", pick=Pick(1, 0, 3))
 
-The pages hand over panels (`viz_core.figures.panels`); the browser gets one buffer of bytes and keeps its
-nodes when the panels change.
+The pages pass panels (`viz_core.figures.panels`). The browser receives one buffer of bytes and keeps its nodes when
+the panels change.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ class Pick(NamedTuple):
 
 
 class _Memory(NamedTuple):
-    """What the last run knew, to tell whether the page or the reader has picked since."""
+    """The state of the last run, which tells whether the page or the reader has picked since."""
 
     argument: Pick | None  # the page's `pick`
     echo: int  # the number of the reader's last pick
@@ -43,14 +43,14 @@ def matrices(
 ) -> Pick | None:
     """Draw the panels, inputs left of outputs (above them where the page is narrow), and return the picked cell.
 
-    The later of two picks counts: the reader's last one, or `pick` from the run in which it last changed. So
-    a page may leave `pick` alone and use what is returned, or keep the pick itself (in a link, or beside a
-    select box) and pass it in each run. `on_pick` is called before the run that follows a click or key, with
-    the new pick or None where it was cleared. A pick outside the panels is not drawn, and None is returned.
+    The later of two picks counts: the reader's last one, or `pick` from the run in which it last changed. So a page
+    can leave `pick` out and use the returned one, or keep the pick itself (in a link, or with a select box) and pass
+    it in each run. `on_pick` is called before the run that follows a click or key, with the new pick, or None if it
+    was cleared. A pick outside the panels is not drawn, and the function returns None.
     """
     memory_key, sizes = f"{key}/memory", [p.values.shape for p in panels]
 
-    def report() -> None:  # a session keeps it: no panel in it, which would keep its run
+    def report() -> None:  # a session keeps `report`, so it must not hold a panel, which would keep its run
         if on_pick is not None:
             on_pick(_read(st.session_state.get(key), sizes)[1])
 
@@ -71,7 +71,7 @@ def matrices(
 
 
 def _read(state: Any, sizes: Sequence[tuple[int, ...]]) -> tuple[int, Pick | None]:
-    """The number of the reader's last pick and the pick itself, from what the browser sent: (0, None) if nothing."""
+    """The number of the reader's last pick and the pick that the browser sent, or (0, None)."""
     sent = state.get("pick") if isinstance(state, Mapping) else None
     number, cell = (sent.get("number"), sent.get("cell")) if isinstance(sent, Mapping) else (None, None)
     if not isinstance(number, int):
@@ -83,7 +83,7 @@ def _read(state: Any, sizes: Sequence[tuple[int, ...]]) -> tuple[int, Pick | Non
 
 
 def holds(sizes: Sequence[tuple[int, ...]], pick: Pick | None) -> bool:
-    """Whether panels of these sizes, each rows by columns, have such a cell."""
+    """Whether panels of these sizes, each (rows, columns), have this cell."""
     if pick is None or not 0 <= pick.panel < len(sizes):
         return False
     rows, cols = sizes[pick.panel]

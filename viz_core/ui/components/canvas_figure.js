@@ -111,7 +111,7 @@ class Figure {
     canvas.dataset.drawn = this.panel.digest;
   }
 
-  /* One pixel a cell, scaled up without smoothing. Masked cells stay transparent, over a hatched ground. */
+  /* One pixel for each cell, scaled up without smoothing. Masked cells stay transparent, over hatching. */
   drawCells(pen) {
     const { panel, view, group, cols, w, h, left, top } = this, [rows, sent] = panel.shape;
     const table = this.table(), scale = (SHADES - 1) / (panel.high - panel.low);
@@ -167,7 +167,7 @@ class Figure {
     return this.masked(cell) ? -1 : Number.isNaN(x) ? Infinity : Math.min(Math.abs(x), Number.MAX_VALUE);
   }
 
-  /* What tells classes apart without their colours. */
+  /* Patterns that distinguish classes without colour. */
   drawMarks(pen) {
     const { panel, view, cols, w, h, left, top } = this;
     const marks = view.colours.classes.map((look) => look.mark && this.pattern(pen, look));
@@ -219,7 +219,7 @@ class Figure {
     });
   }
 
-  /* Labels that do not fit beside each other are left out at even steps; a pick's own push others aside. */
+  /* Labels that do not fit are left out at even steps. The labels of a pick replace those beside them. */
   drawLabels(pen, pickedRow, pickedCol) {
     const { panel, cols, w, h, group } = this, { block, shape } = panel;
     const step = (space, size) =>
@@ -287,7 +287,7 @@ class Figure {
     event.preventDefault();
     event.stopPropagation(); // the page has shortcuts of its own
     if (event.key === "Escape") return this.view.choose(null, false);
-    let cell = this.hover ?? 0; // the first key picks what the pointer is on
+    let cell = this.hover ?? 0; // the first key picks the hovered cell
     if (this.picked() !== null) {
       const [, row, col] = this.view.pick, [down, right] = step ?? [0, 0];
       const move = (from, by, count) => clamp(from + by, 0, count - 1);
@@ -296,7 +296,7 @@ class Figure {
     this.view.choose([this.index, ...this.origin(cell)], event.repeat);
   }
 
-  /* Copy `base`, then draw what the reader points at and has picked. */
+  /* Copy `base`, then draw the hovered cell and the picked cell. */
   paint() {
     const { canvas, pen, view, panel, hover, w, h, left, top } = this, picked = this.picked();
     if (!this.shown) return;
@@ -331,7 +331,7 @@ class Figure {
     this.say();
   }
 
-  /* The readout, the accessible name and the data-* attributes: what is pointed at, else what is picked. */
+  /* The readout, the accessible name and the data-* attributes: for the hovered cell, or else for the picked one. */
   say() {
     const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
     const read = (x) => (panel.kind === "classes" ? panel.names[x] : minus(precise(x)));
@@ -351,12 +351,12 @@ class Figure {
     }
     canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
     canvas.dataset.pick = picked === null ? "" : this.view.pick.slice(1).join();
-    let told = "nothing picked";
+    let state = "no cell is picked";
     if (picked !== null) {
       const [row, col] = this.origin(picked);
-      told = `picked row ${this.rowName(row) || row}, column ${this.colName(col)}: ${value(picked)}`;
+      state = `picked row ${this.rowName(row) || row}, column ${this.colName(col)}: ${value(picked)}`;
     }
-    canvas.setAttribute("aria-label", `${panel.title}, ${panel.full[0]} rows by ${panel.full[1]} columns, ${told}`);
+    canvas.setAttribute("aria-label", `${panel.title}, ${panel.full[0]} rows by ${panel.full[1]} columns, ${state}`);
   }
 
   /* The axis titles above the canvas and the legend below it. */
@@ -393,6 +393,6 @@ class Figure {
     for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look);
     if (pooled[0] * pooled[1] > 1)
       this.legend.append(make("span", "note", `pooled ${pooled.join("×")}: ` +
-        (panel.kind === "classes" ? "blocked before open" : "largest size, sign kept")));
+        (panel.kind === "classes" ? "blocked before allowed" : "largest absolute value, sign kept")));
   }
 }

@@ -1,5 +1,5 @@
 /* Draws the grids that `pack_grids` in viz_core/figures/attention.py wrote: each kind of attention is one <canvas> of
- * tiles, a row a layer and a column a head. */
+ * tiles, one row for each layer and one column for each head. */
 
 const GAP = 5, LEFT = 34, TOP = 24, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // pixels of the page
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -49,7 +49,7 @@ class View {
     this.layout();
   }
 
-  /* Beside each other where tiles stay large enough, else below each other. */
+  /* Grids stand beside each other if the tiles stay large enough, otherwise below each other. */
   layout() {
     this.width ||= this.root.clientWidth;
     if (!this.width || !this.grids) return;
@@ -194,7 +194,7 @@ class Figure {
       return word(stops[below].map((from, i) => Math.round(from + (at - below) * (stops[below + 1][i] - from))));
     });
     table[255] = word(channels(THEME.special.NaN));
-    return Object.assign(table, { blocked: 0 }); // transparent, over a hatched ground
+    return Object.assign(table, { blocked: 0 }); // transparent, over hatching
   }
 
   hatch(pen) {
@@ -210,7 +210,7 @@ class Figure {
     return pattern;
   }
 
-  /* Layer numbers at the left; above each column the head's number over its colour. */
+  /* Layer numbers on the left; above each column the head's number and its colour. */
   write(pen) {
     const { grid, tile, view } = this, [layers, heads] = grid.shape;
     Object.assign(pen, { font: `14px ${view.font}`, fillStyle: view.ink, textAlign: "center", textBaseline: "middle" });
@@ -256,7 +256,7 @@ class Figure {
     if (this.hover) box(this.hover, 1, view.ink, 1.5);
     if (focus) { box(focus, 1.5, view.accent, 3); }
     const at = this.hover ?? focus;
-    this.readout.textContent = at ? `layer ${at[0]}, head ${at[1]}${String(at) === String(focus) ? ": in focus" : ": click to focus"}` : "rows: layers, columns: heads";
+    this.readout.textContent = at ? `layer ${at[0]}, head ${at[1]}${String(at) === String(focus) ? ": in focus" : ": click to focus"}` : "Each row is a layer, each column a head.";
     canvas.dataset.focus = focus ? focus.join() : "";
     canvas.setAttribute("aria-label", `${grid.title}, ${grid.shape[0]} layers by ${grid.shape[1]} heads, ` +
       `${grid.tokens[0]} by ${grid.tokens[1]} tokens each, ${focus ? `layer ${focus[0]}, head ${focus[1]} in focus` : "none in focus"}`);

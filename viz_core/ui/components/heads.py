@@ -1,4 +1,4 @@
-"""All heads of a model as tiles, one canvas per kind of attention; a click or the arrow keys bring a head into focus.
+"""All heads of a model as tiles, one canvas for each kind of attention. A click or the arrow keys choose a head.
 
     heads([grid, ...], focus=("cross", 1, 0), key="att_heads", on_focus=choose)
 """
@@ -31,7 +31,7 @@ def heads(grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Cal
 
 
 def _read(state: Any, grids: Sequence[Grid]) -> tuple[int, Focus | None]:
-    """The number of the reader's last choice and the head, from what the browser sent: (0, None) if nothing."""
+    """The number of the reader's last choice and the head that the browser sent, or (0, None)."""
     sent = state.get("focus") if isinstance(state, Mapping) else None
     count, head = (sent.get("number"), sent.get("head")) if isinstance(sent, Mapping) else (None, None)
     if not isinstance(count, int):

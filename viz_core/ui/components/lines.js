@@ -1,5 +1,6 @@
-/* Draws what `pack_lines` in viz_core/figures/attention.py wrote: queries left, keys right, a line's strength is its
- * weight. What people typed reaches the page by textContent only. The canvas is as high as the box that scrolls. */
+/* Draws what `pack_lines` in viz_core/figures/attention.py wrote: queries on the left, keys on the right, and a
+ * line's strength is its weight. Typed text reaches the page by textContent only. The canvas is as high as the box that
+ * scrolls. */
 
 const ROW = 24, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
 const CALM = 300; // milliseconds without a click before Python hears of the heads: a double click is one choice
@@ -36,7 +37,7 @@ class View {
     const part = (name) => root.appendChild(make("div", name));
     [this.title, this.swatches, this.names, this.box, this.readout] =
       ["title", "swatches", "names", "box", "readout"].map(part);
-    this.names.append(make("span", "", "query: asks"), make("span", "", "key: is asked"));
+    this.names.append(make("span", "", "queries"), make("span", "", "keys"));
     this.lanes = this.box.appendChild(make("div", "lanes"));
     [this.left, this.middle, this.right] =
       ["column left", "middle", "column right"].map((name) => this.lanes.appendChild(make("div", name)));
@@ -105,7 +106,7 @@ class View {
       const button = make("button", "", String(head));
       button.dataset.head = head;
       button.style.setProperty("--head", colour);
-      button.title = "click: show or hide; double click (or Shift and Enter): this one alone, again: as before";
+      button.title = "Click: show or hide this head. Double click (or Shift and Enter): show only this head; again: go back.";
       return button;
     }));
   }
@@ -210,12 +211,12 @@ class View {
       button.setAttribute("aria-pressed", this.shown.has(Number(button.dataset.head)));
   }
 
-  /* What the active token looks at (or who looks at it), the strongest first; and the data-* attributes. */
+  /* The strongest keys of the active query, or the strongest queries of the active key; and the data-* attributes. */
   tell(active, heads, largest, drawn) {
     const { data, readout, root } = this;
     readout.replaceChildren();
-    if (!heads.length) readout.append("No head is shown: click a number above.");
-    else if (!active) readout.append(`Point at a token for its row alone; a click keeps it. The strongest line is ${written(largest)}.`);
+    if (!heads.length) readout.append("No head is shown. Click a number above.");
+    else if (!active) readout.append(`Point at a token to show only its lines; click to keep them. The largest weight is ${written(largest)}.`);
     for (const head of active ? heads.slice(0, 4) : []) {
       const found = [];
       this.each(head, active, (t, s, w) => found.push([active[0] === "query" ? s : t, w]));
@@ -223,7 +224,7 @@ class View {
       const line = readout.appendChild(make("div")), chip = line.appendChild(make("span", "chip"));
       chip.style.background = data.colours[head];
       const name = (active[0] === "query" ? data.queries : data.keys)[active[1]];
-      line.append(`head ${head}: `, bdi(name), active[0] === "query" ? " looks at " : " is looked at by ");
+      line.append(`head ${head}: `, bdi(name), active[0] === "query" ? " attends to " : " gets attention from ");
       found.slice(0, heads.length > 1 ? 3 : NAMED).forEach(([place, w], i) =>
         line.append(i ? ", " : "", bdi((active[0] === "query" ? data.keys : data.queries)[place]), ` ${written(w)}`));
     }

@@ -2,9 +2,9 @@
 
     lines(pack, key="att_lines", on_lock=remember)
 
-Hovering a token shows its row (or column) alone, a click locks it; a click on a head's swatch toggles the head, a double
-click isolates it and a second one restores the others. All of it happens in the browser; Python hears of a lock and,
-when the clicks have ended, of the heads that are shown.
+Hovering over a token shows only its lines, and a click locks it. A click on a head's swatch toggles the head; a double
+click shows only this head, and a second double click restores the others. All of this happens in the browser, which
+reports to Python the lock and, after the last click, the heads that are shown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ import streamlit as st
 from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
 
-Lock = tuple[str, int] | None  # ("query" or "key", the token's place)
+Lock = tuple[str, int] | None  # ("query" or "key", the token's position)
 
 
 _COMPONENT = st.components.v2.component("attention_lab_lines", **assets.component("lines"))
@@ -32,7 +32,7 @@ def lines(
     heads: those shown at first, and again whenever identity changes.
     """
 
-    n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`: no weights in it
+    n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`, so it must not hold the weights
 
     def report() -> None:
         _, found = _read(st.session_state.get(key), n_queries, n_keys)
@@ -61,7 +61,7 @@ def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:
 
 
 def _read_heads(state: Any, n_heads: int) -> tuple[int, tuple[int, ...] | None]:
-    """The number of the reader's last choice of heads and the heads, from what the browser sent; None where it is no choice."""
+    """The number of the reader's last choice of heads and the heads, from what the browser sent; None if it is not valid."""
     sent = state.get("heads") if isinstance(state, Mapping) else None
     count, shown = (sent.get("number"), sent.get("shown")) if isinstance(sent, Mapping) else (None, None)
     if not isinstance(count, int):

@@ -1,0 +1,1 @@
+"""Attention: all heads, one head, one weight step by step; two runs compared; statistics, rollout, ablation."""

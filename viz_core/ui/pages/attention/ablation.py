@@ -1,0 +1,88 @@
+"""Ablation: switch off heads, leave out the scale, or change the temperature, and compare with the intact run."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import Kind, hidden_stage, module, n_layers, real, relative_change
+from viz_core.analysis.summary import predictions
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.figures.attention import compared, head_panel
+from viz_core.figures.panels import panel
+from viz_core.text import visible
+from viz_core.ui.controls import picking, table
+from viz_core.ui.pages.attention.focus import InFocus, run_key_of
+from viz_core.ui.shell import Lab, set_view, view, view_widget
+from viz_core.ui.shell.setup import VIEW
+
+
+def ablation(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFocus) -> None:
+    """Switch off heads or the scale, or change the temperature, and compare the ablated run with the intact run."""
+    from viz_core.experiments.ablation import Ablation, ablated_run
+    from viz_core.ui.shell.cache import run_cost, runs
+
+    off = _ablation_controls(lab.config, available, focus)
+    change = Ablation(off, view("att_unscaled"), view("att_temperature"))
+    if change.nothing:
+        st.info("Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature.")
+        return
+    batch, model = lab.batch, lab.model()
+    assert batch is not None
+    cost = run_cost(lab.config, batch)
+    ablated = runs().get(("ablated", run_key_of(lab), change), lambda: ablated_run(model, batch, change, lab.setup.seed), *cost)
+    a, b = (head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in (capture, ablated))
+    picking(compared(a, b, ("Intact", "Ablated")), "att_broken")
+    if (focus.path, focus.head) in off:
+        st.caption("A head that is switched off still computes its weights; only its output is set to 0.")
+    _ablated_output(lab, capture, ablated, focus)
+
+
+def _ablation_controls(config: TransformerConfig, available: Sequence[Kind], focus: InFocus) -> frozenset[tuple[str, int]]:
+    """The controls of the ablation; -> the heads that are switched off."""
+    layers = [(k, i) for k in available for i in range(n_layers(config, k))]
+    names = {f"{k}.{i}.{h}": (k, i, h) for k, i in layers for h in range(config.n_heads)}
+    offered = [n for n in names if n in (VIEW["att_off"].options or ())]
+    here = f"{focus.kind}.{focus.layer}.{focus.head}"
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = view_widget(st.multiselect, "att_off", "Heads switched off", options=offered,
+                             format_func=lambda n: n.replace(".", " layer ", 1).replace(".", " head "))
+        if here in offered and here not in chosen:
+            st.button("Switch off the head in focus", key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)})
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        view_widget(st.select_slider, "att_temperature", "Softmax temperature", format_func=lambda t: f"{t:g}", width=320,
+                    help="Scores are divided by it before every softmax. Below 1, weights become sharper; above 1, flatter.")
+        view_widget(st.toggle, "att_unscaled", "Leave out ÷ √d_k", disabled=not config.scale_scores)
+    return frozenset((module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
+
+
+def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus) -> None:
+    """How the last hidden states changed, as a matrix and for each token; and both runs' most likely next words."""
+    side = "target" if lab.config.has_decoder else "source"
+    tokens = tuple(map(visible, capture.tokens(side)[focus.item]))
+    name = hidden_stage(lab.config)
+    before, after = (c[name][focus.item] for c in (capture, ablated))
+    shift = relative_change(before, after)
+    summary, words = _predicted(lab, capture, ablated, focus.item, side)
+    not_padding = real(capture, side, focus.item)  # type: ignore[arg-type]
+    share = f"{float(shift[not_padding].mean()):.1%}"
+    st.markdown(f"The hidden states after the last layer changed by **{share}** of their length on average. {summary}")
+    difference = panel("Ablated − intact: last hidden states", after - before, tokens, row_axis=f"T · {side} token",
+                       col_axis="D · feature", row_letter="T", col_letter="D")
+    picking([difference], "att_hidden")
+    rows = [(tokens[t], f"{shift[t]:.1%}", *words.get(t, ())) for t in map(int, np.nonzero(not_padding)[0])]
+    headings = ("token", "hidden state changed by")
+    if words:
+        headings += ("intact: most likely next word", "ablated: most likely next word")  # type: ignore[assignment]
+    table(headings, rows)
+
+
+def _predicted(lab: Lab, capture: Capture, ablated: Capture, item: int, side: str) -> tuple[str, dict[int, tuple[str, str]]]:
+    """How many next words changed, and both runs' most likely word after each token; none if the model predicts no words."""
+    if "probs" not in capture:
+        return "This model predicts no words.", {}
+    both = list(zip(predictions(capture, item, 1), predictions(ablated, item, 1), strict=True))
+    words = {a.position: tuple(f"{visible(lab.word(side, p.ids[0]))}  {p.probabilities[0]:.1%}" for p in (a, b)) for a, b in both}
+    changed = sum(a.ids != b.ids for a, b in both)
+    return f"The most likely next word changed after **{changed} of {len(both)}** tokens.", words  # type: ignore[return-value]

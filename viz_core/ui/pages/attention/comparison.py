@@ -1,0 +1,119 @@
+"""Two runs side by side: keep a run as A, change something, and compare it with the new run B."""
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import Step, kinds, n_layers, sides, steps
+from viz_core.capture import Capture
+from viz_core.figures.attention import KIND_TITLES, compared, head_panel, number
+from viz_core.text import visible
+from viz_core.ui.escape import code
+from viz_core.ui.pages.attention.focus import InFocus, words_shown
+from viz_core.ui.pages.attention.matrix import pickable
+from viz_core.ui.pages.attention.word_swap import Swap
+from viz_core.ui.shell import Lab, change, current, lab_of, set_choice, set_view, view, widget
+from viz_core.ui.shell.setup import Setup, packed, sentences, unpacked, with_view
+
+
+def runs_to_compare(lab: Lab, focus: InFocus, swap: Swap | None) -> None:
+    """Buttons that choose the sentence, replace one word, and keep this run as A."""
+    kept = view("att_a")
+    if swap is not None and not kept:
+        st.markdown(f"One word can change the meaning of a sentence. Replace {code(swap.old)} with {code(swap.new)} and compare "
+                    "the weights.")
+    elif kept:
+        st.markdown("**A** is the run that you kept, and **B** is the current run. In B − A, orange cells are larger in B and "
+                    "blue cells are smaller.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if (n_items := lab.capture.n_sentences if lab.capture else 1) > 1:
+            widget(st.segmented_control, "item", "Sentence", focus.item, set_choice, options=range(n_items), required=True,
+                   format_func=lambda i: str(i + 1))
+        if swap is not None and st.button(
+            f"{visible(swap.old)} → {visible(swap.new)}", type="primary", key="att_swap", on_click=_swap, args=(swap, focus),
+            help="Keeps this run as A and replaces the word in the source. The target changes to match.",
+        ):
+            st.rerun()  # the sidebar shows the sentence, too
+        if kept:
+            st.button("Clear A", icon=":material/close:", key="att_drop", on_click=set_view, kwargs={"att_a": ""})
+        else:
+            st.button("Keep this run as A", icon=":material/push_pin:", key="att_keep", on_click=_keep, args=(lab.setup,),
+                      help="Then change anything in the sidebar. The new run becomes B, and the page shows the difference.")
+
+
+def _keep(setup: Setup) -> None:
+    set_view(att_a=packed(setup))
+
+
+def _swap(swap: Swap, focus: InFocus) -> None:
+    """Switch to the other sentence and keep this one as A, unless the other one is A already. The focus stays."""
+    setup, kept = current(), _kept()
+    pairs = list(zip(*sentences(setup)[:2], strict=False))
+    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+    sources[focus.item], targets[focus.item] = swap.source, swap.target
+    source, target = "\n".join(sources), "\n".join(targets)
+    is_back = kept is not None and (kept.source, kept.target) == (source, target)
+    same = {"att_kind": focus.kind, "att_layer": focus.layer, "att_query": focus.query}
+    views = with_view(setup, **same, att_a="" if is_back else packed(setup)).views
+    change(source=source, target=target, views=views, attn_head=focus.head)
+
+
+def _kept() -> Setup | None:
+    """The setup kept as A, or None."""
+    return unpacked(view("att_a"))[0] if view("att_a") else None
+
+
+def kept_run(focus: InFocus) -> tuple[Lab | None, str]:
+    """The run kept as A if its head can be compared with B; otherwise the reason why it cannot."""
+    if not view("att_a"):
+        return None, ""
+    kept, faults = unpacked(view("att_a"))
+    if faults:
+        written, fault = faults[0]
+        st.caption(f"The link's A says {code(written)}, which {fault}.")
+    run = lab_of(kept)
+    other = run.capture
+    if other is None:
+        return None, "The run that you kept as A can no longer be computed."
+    if focus.kind not in kinds(other.config):
+        return None, f"A has no {KIND_TITLES[focus.kind].lower()}."
+    if focus.layer >= n_layers(other.config, focus.kind) or focus.head >= other.config.n_heads:
+        return None, f"A has no layer {focus.layer}, head {focus.head}."
+    if focus.item >= other.n_sentences:
+        return None, f"A has no sentence {focus.item + 1}."
+    return run, ""
+
+
+def compare(kept: Lab, other: Capture, lab: Lab, capture: Capture, focus: InFocus) -> None:
+    """The focused head in A and in B on one scale, and B − A."""
+    step: Step = focus.step if focus.step in steps(other.config, focus.kind) else "weights"
+    a, b = (
+        head_panel(c, focus.kind, focus.layer, focus.head, focus.item, step, focus.colour, words_shown(run, c, focus.kind, focus))
+        for run, c in ((kept, other), (lab, capture))
+    )
+    panels = compared(a, b)
+    pickable(panels, focus, words_shown(lab, capture, focus.kind, focus))
+    both = (("A", other), ("B", capture))
+    sentences_shown = [
+        f"**{name}**: {_strongest(c, focus)}" for name, c in both if focus.query < c[f"{focus.path}.weights"].shape[2]
+    ]
+    if len(panels) == 2:
+        (t, s), (u, v) = a.values.shape, b.values.shape
+        sentences_shown.append(f"A has {t} × {s} cells and B has {u} × {v}, so no difference is drawn.")
+    st.markdown("  \n".join(sentences_shown))
+
+
+def _strongest(capture: Capture, focus: InFocus) -> str:
+    """ "`因为` (whose row predicts `动物`) attends most to `animal`, with weight 0.83" """
+    row = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
+    key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
+    keys = capture.tokens(sides(focus.kind)[1])[focus.item]
+    return f"{_query_words(capture, focus)} attends most to {code(keys[key])}, with weight {number(float(row[key]))}"
+
+
+def _query_words(capture: Capture, focus: InFocus) -> str:
+    """The query token and, in a decoder, the word that its row predicts."""
+    query_side = sides(focus.kind)[0]
+    word = code(capture.tokens(query_side)[focus.item][focus.query])
+    if query_side == "target" and "labels" in capture.sides:
+        return f"{word} (whose row predicts {code(capture.tokens('labels')[focus.item][focus.query])})"
+    return word

@@ -1,0 +1,65 @@
+"""One head as files to download: its numbers as CSV, its matrix and lines as SVG."""
+
+from functools import partial
+
+import streamlit as st
+
+from viz_core.analysis.attention import Step
+from viz_core.capture import Capture
+from viz_core.figures.attention import KIND_TITLES, head_panel
+from viz_core.figures.export import lines_svg, panel_csv, panel_svg
+from viz_core.figures.panels import Panel
+from viz_core.ui.pages.attention.focus import InFocus, words_shown
+from viz_core.ui.pages.attention.matrix import line_weights
+from viz_core.ui.shell import Lab, lab_of
+from viz_core.ui.shell.setup import Setup
+
+STEP_NAMES: dict[Step, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": "+ bias", "masked": "masked", "weights": "weights"}
+
+
+def save(setup: Setup, focus: InFocus) -> None:
+    """Offer this head as files, each made when somebody clicks it.
+
+    Streamlit calls the functions outside of any session and keeps them as long as the session. So each holds the setup
+    and the focus, and fetches the run from the store instead of holding it.
+    """
+    named = f"{focus.kind}_layer{focus.layer}_head{focus.head}_{focus.step}"
+    files = (
+        ("Numbers", "CSV", numbers_file, f"{named}.csv", "text/csv"),
+        ("Matrix", "SVG", matrix_file, f"{named}.svg", "image/svg+xml"),
+        ("Lines", "SVG", lines_file, f"{focus.kind}_layer{focus.layer}_lines.svg", "image/svg+xml"),
+    )
+    with st.popover("Save", icon=":material/download:"):
+        for label, kind, make, name, mime in files:
+            data = partial(make, setup, focus)
+            st.download_button(f"{label} ({kind})", data, name, mime, key=f"att_save_{label}", on_click="ignore")
+
+
+def numbers_file(setup: Setup, focus: InFocus) -> bytes:
+    """The matrix of the head in focus as CSV, with the byte order mark that tells a spreadsheet to read UTF-8."""
+    return panel_csv(_saved_panel(setup, focus)).encode("utf-8-sig")
+
+
+def matrix_file(setup: Setup, focus: InFocus) -> bytes:
+    """The matrix of the head in focus as SVG."""
+    return panel_svg(_saved_panel(setup, focus), f"{focus.name}: {STEP_NAMES[focus.step]}").encode()
+
+
+def lines_file(setup: Setup, focus: InFocus) -> bytes:
+    """The lines of the layer in focus as SVG: those of every token, whichever is hovered or locked."""
+    lab, capture = _saved_run(setup)
+    weights, queries, keys = line_weights(capture, focus, words_shown(lab, capture, focus.kind, focus))
+    return lines_svg(weights, queries, keys, focus.overlaid, f"{KIND_TITLES[focus.kind]}, layer {focus.layer}").encode()
+
+
+def _saved_panel(setup: Setup, focus: InFocus) -> Panel:
+    lab, capture = _saved_run(setup)
+    words = words_shown(lab, capture, focus.kind, focus)
+    return head_panel(capture, focus.kind, focus.layer, focus.head, focus.item, focus.step, focus.colour, words)
+
+
+def _saved_run(setup: Setup) -> tuple[Lab, Capture]:
+    lab = lab_of(setup)
+    if lab.capture is None:
+        raise ValueError("The run of this setup can no longer be computed. Open the page again.")
+    return lab, lab.capture

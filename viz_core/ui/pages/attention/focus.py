@@ -1,0 +1,129 @@
+"""The attention, layer, head, query and key in focus: read from the link, or an informative default."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import Kind, Step, module, n_layers, real, sides, steps
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.figures.attention import KIND_TITLES, Colour, head_name
+from viz_core.text import Words, words_of
+from viz_core.ui.components.heads import Focus
+from viz_core.ui.pages.attention.word_swap import Swap
+from viz_core.ui.shell import Lab, change, current, view
+from viz_core.ui.shell.setup import with_view
+
+
+@dataclass(frozen=True, slots=True)
+class InFocus:
+    """The head, query and key in focus and how they are shown. With the setup, a download needs nothing else."""
+
+    kind: Kind
+    layer: int
+    head: int
+    item: int
+    query: int
+    key: int
+    step: Step
+    colour: Colour
+    by_word: bool  # words on the axes instead of tokens
+    overlaid: tuple[int, ...]  # the heads of the lines
+
+    @property
+    def path(self) -> str:
+        return module(self.kind, self.layer)
+
+    @property
+    def name(self) -> str:
+        return head_name(self.kind, self.layer, self.head)
+
+
+def read_focus(lab: Lab, capture: Capture, available: Sequence[Kind], item: int, swap: Swap | None) -> InFocus:
+    """The choice in the link, limited to what this run has; where the link has no choice, an informative default."""
+    config, chosen = lab.config, view("att_kind")
+    kind, layer, head = first_head(lab, available)
+    head = lab.setup.attn_head or head
+    if chosen in available:
+        kind, layer, head = chosen, n_layers(config, chosen) - 1, lab.setup.attn_head
+    elif chosen:
+        st.caption(f"This model has no {KIND_TITLES[chosen].lower()}. The page shows {KIND_TITLES[kind].lower()} instead.")
+    if (wanted := view("att_layer")) >= 0:
+        layer, head = min(wanted, n_layers(config, kind) - 1), lab.setup.attn_head
+        if layer != wanted:
+            st.caption(f"There is no layer {wanted}. The page shows layer {layer} instead.")
+    head = min(head, config.n_heads - 1)
+    step: Step = view("att_step") if view("att_step") in steps(config, kind) else "weights"
+    n_queries, n_keys = (capture[f"ids.{side}"].shape[1] for side in sides(kind))
+    query = view("att_query")
+    if not 0 <= query < n_queries:
+        query = _informative_query(lab, capture, kind, item, swap)
+    key = view("att_key")
+    if not 0 <= key < n_keys:
+        row = capture[f"{module(kind, layer)}.weights"][item, head, query]
+        key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
+    return InFocus(kind, layer, head, item, query, key, step, view("att_colour"), view("att_words"), _overlaid(config, head))
+
+
+def _overlaid(config: TransformerConfig, head: int) -> tuple[int, ...]:
+    """The heads whose lines are drawn: the chosen heads, or else the head in focus. "none" hides all of them."""
+    chosen = view("att_heads")
+    there = tuple(h for h in chosen if h != "none" and h < config.n_heads)
+    return there if there or "none" in chosen else (head,)
+
+
+def first_head(lab: Lab, available: Sequence[Kind]) -> Focus:
+    """The head that the page shows first: the best one at resolving pronouns, if training measured that."""
+    card = lab.setup.card
+    kind: Kind = available[-1]
+    if card is not None and kind == "cross":
+        measured: Any = card.measures.get("referent", {}).get("predicts")
+        if measured is not None:
+            scores = np.array(measured)  # [layer, head]
+            if scores.shape == (lab.config.n_decoder_layers, lab.config.n_heads):
+                layer, head = np.unravel_index(scores.argmax(), scores.shape)
+                return "cross", int(layer), int(head)
+    return kind, n_layers(lab.config, kind) - 1, 0
+
+
+def _informative_query(lab: Lab, capture: Capture, kind: Kind, item: int, swap: Swap | None) -> int:
+    """The row that predicts the first target word that the swap changes; without a swap, the last word."""
+    query_side = sides(kind)[0]
+    last = int(np.max(np.nonzero(real(capture, query_side, item))[0], initial=0))
+    if query_side == "target" and swap is not None and "labels" in capture.sides:
+        here = capture.tokens("labels")[item]
+        there = lab.tokenizers["target"].read(swap.target)[0]
+        return next((i for i, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), last)
+    return last
+
+
+def choose_head(chosen: Focus) -> None:
+    """Bring one head into focus. Its query and key stay as they are unless the kind of attention changes."""
+    kind, layer, head = chosen
+    reset: dict[str, Any] = {"att_heads": ()}
+    if view("att_kind") != kind:
+        reset |= {"att_query": -1, "att_key": -1, "att_lock": ""}
+    views = with_view(current(), att_kind=kind, att_layer=layer, **reset).views
+    change(views=views, attn_head=head)
+
+
+def words_of_both_sides(lab: Lab, capture: Capture, kind: Kind, item: int) -> tuple[Words, Words]:
+    """The words on the query side and the words on the key side."""
+    queries, keys = (words_of(lab.tokenizers[side], capture.tokens(side)[item]) for side in sides(kind))
+    return queries, keys
+
+
+def words_shown(lab: Lab, capture: Capture, kind: Kind, focus: InFocus) -> tuple[Words, Words] | None:
+    """The words to show instead of tokens, or None to show tokens."""
+    return words_of_both_sides(lab, capture, kind, focus.item) if focus.by_word else None
+
+
+def run_key_of(lab: Lab) -> Hashable:
+    """The key of this run in the store that all visitors share."""
+    from viz_core.ui.shell.cache import run_key
+
+    assert lab.batch is not None
+    return run_key(lab.setup.weights, lab.config, lab.batch, lab.setup.seed, lab.setup.device)

@@ -1,0 +1,49 @@
+"""One attention weight step by step: how q and k give it, and what it contributes to the output."""
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import chain, contribution_norms, contributions, head_columns, sides
+from viz_core.capture import Capture
+from viz_core.figures.attention import chain_html, contribution_bars, product_bars, token, value_bars
+from viz_core.ui.pages.attention.focus import InFocus
+from viz_core.ui.shell import Lab
+
+MOST_PARTS = 2_000_000  # the largest decomposition of one query that is summed, in numbers
+
+
+def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
+    """From the products q_i · k_i to the weight, and from the weight to its contribution to the output."""
+    query_side, key_side = sides(focus.kind)
+    keys = capture.tokens(key_side)[focus.item]
+    query = token(capture.tokens(query_side)[focus.item][focus.query])
+    if query_side == "target" and "labels" in capture.sides:
+        query += f" (whose row predicts {token(capture.tokens('labels')[focus.item][focus.query])})"
+    steps = chain(capture, focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
+    w_o = lab.parameter(f"{focus.path}.w_o.weight")
+    v = capture[f"{focus.path}.v"][focus.item, focus.head]
+    row = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
+    lengths = contribution_norms(row[None], v, head_columns(w_o, focus.head, v.shape[-1]))[0]
+    st.html(
+        '<h4 style="margin:0">One weight</h4>'
+        f"<p>How the query <b>{query}</b> gets its weight for the key <b>{token(keys[focus.key])}</b>. Click a cell above to "
+        "choose another weight.</p>"
+        f"{product_bars(steps)}{chain_html(steps)}"
+        '<h5 style="margin:10px 0 4px">Contribution to the output</h5>'
+        f"{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, row, lengths, focus.key)}"
+        '<p style="opacity:.75;margin-top:6px">Compare the two columns: a large weight on a short value vector contributes little. '
+        f"{_sum_words(lab, capture, focus, w_o)}</p>"
+    )  # one element, since each costs a few milliseconds
+
+
+def _sum_words(lab: Lab, capture: Capture, focus: InFocus, w_o: np.ndarray) -> str:
+    """State that the contributions of all heads and keys, with the bias, add up to the recorded output at this query."""
+    weights, v = (capture[f"{focus.path}.{leaf}"][focus.item] for leaf in ("weights", "v"))  # [H, T, S], [H, S, V]
+    if v.shape[0] * v.shape[1] * len(w_o) > MOST_PARTS:
+        return ""
+    bias = lab.parameter(f"{focus.path}.w_o.bias") if lab.config.attention_bias else np.zeros(len(w_o), np.float32)
+    total = contributions(weights[:, focus.query], v, w_o).sum(axis=(0, 1)) + bias
+    gap = float(np.abs(total - capture[f"{focus.path}.out"][focus.item, focus.query]).max())
+    bias_too = ", with the bias of W_O," if lab.config.attention_bias else ""
+    return (f"The contributions of {v.shape[0]} heads and {v.shape[1]} keys{bias_too} add up to the recorded output of this "
+            f"attention; the largest difference is {gap:.1e}.")

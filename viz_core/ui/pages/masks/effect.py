@@ -1,0 +1,79 @@
+"""The section With and without: one head's weights with a mask and without it."""
+
+import streamlit as st
+
+from viz_core.analysis.attention import module, real, sides
+from viz_core.analysis.masks import open_cells, parts, weight_there
+from viz_core.analysis.summary import predictions
+from viz_core.capture import Capture
+from viz_core.figures.attention import compared, head_name, head_panel, number
+from viz_core.ui.controls import keep, picking
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, no_padding_here, run_key_of
+from viz_core.ui.shell import Lab, view, widget
+
+SWITCHES = {
+    "causal": "Causal", "mask_source_padding": "Source padding", "mask_target_padding": "Target padding",
+    "mask_padded_queries": "Padded queries",
+}
+
+
+def effect(lab: Lab, capture: Capture, focus: InFocus) -> None:
+    """The weights of one head with a mask and without it, from two runs with the same parameters."""
+    from viz_core.experiments.masks import masked_run, switch
+    from viz_core.ui.shell.cache import run_cost, runs
+
+    name = _switch(lab, focus)
+    layer, head = layer_and_head(lab, focus)
+    model, batch = lab.model(), batch_of(lab)
+
+    def run(on: bool) -> Capture:
+        config = switch(lab.config, name, on)
+        cost = run_cost(config, batch)
+        return runs().get(("masked", run_key_of(lab), config), lambda: masked_run(model, batch, config, lab.setup.seed), *cost)
+
+    on, off = run(True), run(False)
+    a, b = (head_panel(c, focus.kind, layer, head, focus.item) for c in (on, off))
+    st.markdown(f"**{head_name(focus.kind, layer, head)}, with and without this mask.** Both runs use the same parameters. In the "
+                "difference, orange cells have more weight without the mask and blue cells less.")
+    picking(compared(a, b, ("With", "Without")), "mask_effect")
+    st.markdown(" ".join(_effect_words(lab, on, off, focus, layer, head, name)))
+
+
+def _switch(lab: Lab, focus: InFocus) -> str:
+    """The mask to switch on and off, with its control."""
+    c = lab.config
+    offered = [
+        s for s in SWITCHES
+        if not (s == "mask_source_padding" and not c.has_encoder) and not (s == "mask_target_padding" and not c.has_decoder)
+    ]
+    usual = "causal" if parts(c, focus.kind).causal else f"mask_{sides(focus.kind)[1]}_padding"
+    chosen: str = view("mask_switch") if view("mask_switch") in offered else usual
+    widget(st.segmented_control, "mask_switch", "Mask", chosen, keep, options=offered, required=True,
+           format_func=lambda s: SWITCHES[s])
+    return chosen
+
+
+def _effect_words(lab: Lab, on: Capture, off: Capture, focus: InFocus, layer: int, head: int, name: str) -> list[str]:
+    """How much weight goes to the cells that this mask blocks, and how the predictions change without it."""
+    cells = open_cells(on, off, focus.kind, focus.item)
+    rows = real(off, sides(focus.kind)[0], focus.item) & cells.any(axis=-1)
+    sentences = [f"In this model it is {'on' if getattr(lab.config, name.replace('causal', 'is_causal')) else 'off'}."]
+    if cells.any():
+        weights = off[f"{module(focus.kind, layer)}.weights"][focus.item, head]
+        sentences.append(f"This mask blocks {int(cells.sum()):,} of {cells.size:,} cells.")
+        if rows.any():
+            taken = f"{weight_there(weights, cells, rows):.1%}".replace("nan%", "NaN")
+            sentences.append(f"Without it, these cells take **{taken}** of the weight, averaged over the words that have such a "
+                             "cell.")
+    elif name == "causal" and focus.kind == "cross":
+        sentences.append("Cross-attention has no causal mask: any difference here comes from the decoder's self-attention.")
+    else:
+        sentences.append("Here this mask blocks no cell that is allowed without it.")
+        if no_padding_here(on, focus.kind, focus.item) and name != "causal":
+            sentences.append("This sentence has no padding.")
+    if "probs" in on:
+        both = list(zip(predictions(on, focus.item, 1), predictions(off, focus.item, 1), strict=True))
+        changed = sum(a.ids != b.ids for a, b in both)
+        sentences.append(f"Without it, the most likely next word changes after **{changed} of {len(both)}** tokens; the loss is "
+                         f"{number(float(on['loss']))} with and {number(float(off['loss']))} without.")
+    return sentences

@@ -1,0 +1,121 @@
+"""The attention and the sentence that the Masks page shows, an example with padding, and what every section needs."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_core.analysis.attention import Kind, n_layers, real, sides
+from viz_core.capture import Capture
+from viz_core.concepts import PADDED
+from viz_core.figures.attention import KIND_TITLES
+from viz_core.text import split_words
+from viz_core.ui.controls import keep
+from viz_core.ui.shell import Lab, change, current, set_choice, set_view, view, widget, widget_value
+from viz_core.ui.shell.setup import Setup
+
+if TYPE_CHECKING:
+    from viz_core.run import Batch
+
+KIND_LABELS = {"encoder": "encoder self", "decoder": "decoder self", "cross": "cross"}
+EXAMPLE = "mask_example"  # the button's key
+
+
+@dataclass(frozen=True, slots=True)
+class InFocus:
+    """The kind of attention and the sentence of the batch that the page shows."""
+
+    kind: Kind
+    item: int
+
+
+def read_focus(lab: Lab, capture: Capture, available: Sequence[Kind], section: str) -> InFocus:
+    """The attention and the sentence, with their controls, and a button for an example with padding."""
+    kind: Kind = "decoder" if "decoder" in available and section != "empty" else available[0]
+    if (chosen := view("mask_kind")) in available:
+        kind = chosen
+    elif chosen:
+        st.caption(f"This model has no {KIND_TITLES[chosen].lower()}. The page shows {KIND_TITLES[kind].lower()} instead.")
+    item = min(lab.setup.item, capture.n_sentences - 1)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        causal_alone = section in ("leak", "unsqueeze")
+        if len(available) > 1 and not causal_alone:
+            widget(st.segmented_control, "mask_kind", "Attention", kind, _keep_kind, options=available, required=True,
+                   format_func=lambda k: KIND_LABELS[k])
+        if capture.n_sentences > 1:
+            widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(capture.n_sentences), required=True,
+                   format_func=lambda i: str(i + 1))
+        if not (causal_alone or _has_padding(capture)):
+            st.button("Two sentences of different lengths", icon=":material/format_line_spacing:", key=EXAMPLE, on_click=_example,
+                      type="primary" if section == "empty" else "secondary",
+                      help="These sentences have no padding. With two sentences of different lengths, the shorter one is padded, "
+                      "and the padding has to be masked.")
+    return InFocus(kind, item)
+
+
+def _has_padding(capture: Capture) -> bool:
+    """Whether any sentence of the batch has padding."""
+    own = [side for side in ("source", "target") if f"ids.{side}" in capture]
+    return not all(real(capture, side, i).all() for side in own for i in range(capture.n_sentences))  # type: ignore[arg-type]
+
+
+def _keep_kind(name: str) -> None:
+    """Choose another attention. It has other tokens, so the picked cell is cleared."""
+    set_view(mask_kind=widget_value(name), mask_query=-1, mask_key=-1, mask_layer=-1)
+
+
+def _example() -> None:
+    source, target = example(current())
+    tokenizer = "word" if current().tokenizer == "ids" else current().tokenizer
+    change(source=source, target=target, tokenizer=tokenizer, item=0)
+    set_view(mask_query=-1, mask_key=-1, mask_place=-1)
+
+
+def example(setup: Setup) -> tuple[str, str]:
+    """Two sentences of different lengths in words that the weights know. The shorter one comes first and is padded."""
+    if setup.card is None or not setup.card.examples:
+        return PADDED["source"], PADDED["target"]
+    by_length = sorted(setup.card.examples, key=lambda pair: len(split_words(pair[0] + " " + pair[1])))
+    short, long = by_length[0], by_length[-1]
+    return f"{short[0]}\n{long[0]}", f"{short[1]}\n{long[1]}"
+
+
+def run_key_of(lab: Lab, *more: Hashable) -> Hashable:
+    """The key of this run, and of more, in the store that all visitors share."""
+    from viz_core.ui.shell.cache import run_key
+
+    assert lab.batch is not None
+    return run_key(lab.setup.weights, lab.config, lab.batch, lab.setup.seed, lab.setup.device), *more
+
+
+def run_cost_of(lab: Lab) -> tuple[float, int]:
+    """The seconds and bytes that one more run of these sentences takes."""
+    from viz_core.ui.shell.cache import run_cost
+
+    assert lab.batch is not None
+    return run_cost(lab.config, lab.batch)
+
+
+def batch_of(lab: Lab) -> "Batch":
+    """The batch of this run."""
+    assert lab.batch is not None
+    return lab.batch
+
+
+def no_padding_here(capture: Capture, kind: Kind, item: int) -> bool:
+    """Whether neither the queries nor the keys of this sentence contain padding."""
+    return all(real(capture, side, item).all() for side in sides(kind))
+
+
+def layer_and_head(lab: Lab, focus: InFocus, layers: bool = True, head: int = 0) -> tuple[int, int]:
+    """The layer and head in focus, with a control for each if there are several. head: the default."""
+    depth, n_heads = n_layers(lab.config, focus.kind), lab.config.n_heads
+    layer = min(max(view("mask_layer"), 0), depth - 1) if layers else 0
+    chosen = min(view("mask_head"), n_heads - 1) if view("mask_head") >= 0 else head
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if layers and depth > 1:
+            widget(st.segmented_control, "mask_layer", "Layer", layer, keep, options=range(depth), required=True)
+        if n_heads > 1:
+            widget(st.segmented_control, "mask_head", "Head", chosen, keep, options=range(n_heads), required=True)
+    return layer, chosen

@@ -1,0 +1,99 @@
+"""The section Fully masked rows: what implementations return for a query that may attend to no key."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import module, real, sides
+from viz_core.analysis.masks import in_words
+from viz_core.capture import Capture
+from viz_core.figures.masks import head_panels, labels, spread_panels
+from viz_core.presets import DOCUMENTS
+from viz_core.ui.controls import picking, table
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, run_cost_of, run_key_of
+from viz_core.ui.shell import Lab
+
+if TYPE_CHECKING:
+    from viz_core.experiments.masks import EmptyRows, Spread
+
+TITLES = {
+    "infinite fill": "−∞, then softmax",
+    "finite fill": "−1e20, then softmax",
+    "module with weights": "nn.MultiheadAttention, need_weights=True",
+    "module without weights": "nn.MultiheadAttention, need_weights=False",
+    "fused": "F.scaled_dot_product_attention",
+    "app": "this app",
+}
+IN_FULL = {
+    "infinite fill": "scores.masked_fill(~mask, −∞), then softmax",
+    "finite fill": "scores.masked_fill(~mask, −1e20), then softmax",
+    "app": "this app's default: the row is set to zeros",
+}
+
+
+def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
+    """What six implementations return for a fully masked row, and how NaN spreads from there."""
+    from viz_core.experiments.masks import empty_rows, spread
+    from viz_core.ui.shell.cache import cached_result
+
+    st.markdown(f"**{DOCUMENTS['002']} masks padded queries too, so their rows are fully masked.** A softmax over −∞ alone "
+                "is 0 / 0, and the result depends on the implementation.")
+    side = sides(focus.kind)[0]
+    if real(capture, side, focus.item).all():
+        raise ValueError(f"Sentence {focus.item + 1} has no padded {side} token, so none of its rows is fully masked. Use two "
+                         "sentences of different lengths, and choose the shorter one.")
+    model, batch, path = lab.model(), batch_of(lab), module(focus.kind, 0)
+    seed, cost = lab.setup.seed, run_cost_of(lab)
+    result = cached_result("mask empty", run_key_of(lab, path, focus.item),
+                           lambda: empty_rows(model, batch, path, focus.item, seed), *cost)
+    if not result.empty.any():
+        raise ValueError(f"This model does not mask {side} padding, so none of its rows is fully masked. Turn on Mask {side} "
+                         "padding under All switches.")
+    st.markdown(f"The table shows the same scores of layer 0, masked in {len(result.treatments)} ways and computed just now:")
+    _, head = layer_and_head(lab, focus, layers=False)
+    row = int(np.nonzero(result.empty)[0][0])
+    _treatments(capture, side, result, focus, row, head)
+    nan_spread = cached_result("mask spread", run_key_of(lab, side, focus.item),
+                               lambda: spread(model, batch, side, focus.item, seed), *cost)
+    st.markdown("#### How NaN spreads\n\nEach cell is the length of a token's vector after a layer: first with the rows as −∞ "
+                "leaves them, then with this app's rule. "
+                f"{_spread_words(nan_spread, lab.config.has_cross_attention and side == 'target')}")
+    tokens = labels(capture, side, focus.item)
+    both = [("Rows as −∞ leaves them", nan_spread.filled), ("This app: the rows are zeros", nan_spread.zero)]
+    picking(spread_panels(nan_spread.stops, both, tokens), "mask_spread")
+    st.markdown(f"#### The weights of head {head} from each implementation")
+    drawn = [(TITLES[t.name], t.weights[head]) for t in result.treatments if t.weights is not None]
+    for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
+        panels = head_panels(capture, focus.kind, focus.item, drawn[i : i + 2])
+        picking(panels, f"mask_empty_{i}")
+
+
+def _treatments(capture: Capture, side: str, result: "EmptyRows", focus: InFocus, row: int, head: int) -> None:
+    """A table with one line for each implementation: the weights of one fully masked row and the output there."""
+    lines = []
+    for t in result.treatments:
+        name = IN_FULL.get(t.name, TITLES[t.name])
+        if t.out is None:
+            lines.append([name, t.problem, ""])
+            continue
+        weights = "not returned" if t.weights is None else in_words(t.weights[head, row])
+        lines.append([name, weights, in_words(t.out[row])])
+    token = labels(capture, side, focus.item)[row]
+    table(["Masked by", f"Weights of “{token}” ({row}), head {head}", "Output at that token"], lines)
+    st.caption("The fused function returns no weights, so the app reads them off with V = 1: its output is then its weights. If "
+               "all weights of a row are 0, its output is the bias of W_O.")
+
+
+def _spread_words(nan_spread: "Spread", reads_memory: bool) -> str:
+    """How many tokens are NaN after each layer, and why, computed from the vectors' lengths."""
+    counts = [int(np.isnan(x).sum()) for x in nan_spread.filled]
+    n_tokens = nan_spread.filled.shape[1]
+    by_stop = ", ".join(f"{stop} **{n}**" for stop, n in zip(nan_spread.stops, counts, strict=True))
+    why = ""
+    if reads_memory and n_tokens in counts[:2]:  # its own padded keys are NaN only from the next layer on
+        why = " The decoder attends to the encoder's output, which is NaN already for this sentence."
+    elif n_tokens in counts:
+        why = " A padded key has weight 0, but 0 × NaN is NaN, so one layer later every token is NaN."
+    left = int(np.isnan(nan_spread.zero).any(axis=0).sum())
+    return f"Tokens that are NaN, out of {n_tokens}: {by_stop}.{why} With this app's rule: {left or 'none'}."

@@ -1,0 +1,105 @@
+"""The section Leak test: replace one token, and see which outputs change with the causal mask and without it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import real
+from viz_core.capture import Capture
+from viz_core.figures.attention import number
+from viz_core.figures.masks import labels, leak_panel, reach_panels
+from viz_core.stages import Side
+from viz_core.text import shorten
+from viz_core.ui.controls import keep, picking
+from viz_core.ui.escape import code, words
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, run_cost_of, run_key_of
+from viz_core.ui.shell import Lab, view, view_widget, widget
+
+MOST_TURNS = 32  # the most tokens that are replaced one after another
+
+
+def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
+    """Replace one token, and show which outputs change with the causal mask on and off."""
+    from viz_core.experiments.masks import leak, read_side
+    from viz_core.ui.shell.cache import cached_result
+
+    side: Side = read_side(lab.config)
+    tokens = labels(capture, side, focus.item)
+    st.markdown("**Replace one word. With a causal mask, no output before it may change, not even by a single bit.** If one does, "
+                "the future leaks, and a model in training can learn to copy the answers.")
+    place, id = _exchange(lab, capture, focus, side)
+    model, batch = lab.model(), batch_of(lab)
+    result = cached_result("mask leak", run_key_of(lab, focus.item, place, id), lambda: leak(model, batch, focus.item, place, id),
+                           *run_cost_of(lab))
+    if not (np.isfinite(result.moved).all() and np.isfinite(result.moved_free).all()):
+        raise ValueError("Some outputs of this sentence are NaN or infinite, so they cannot be compared. Fully masked rows shows "
+                         "where NaN comes from.")
+    new = lab.tokenizers[side].decode(id) if not view("mask_word").strip() else view("mask_word")
+    replaced = f"“{shorten(tokens[place])}” ({place})"
+    picking([leak_panel(result.moved, result.moved_free, tokens, replaced)], "mask_leak")
+    early, late = int(result.changed[:place].sum()), int(result.changed_free[:place].sum())
+    own = "as in this model" if lab.config.is_causal else "unlike in this model"
+    st.markdown(
+        f"{code(tokens[place])} ({place}) became {code(new)}. With the causal mask, {own}, **{early} of the {place}** outputs "
+        f"before it changed in any bit. Without the mask, **{late} of {place}** changed"
+        + (f", by at most {number(float(result.moved_free[:place].max()), 3)}." if place and late else ".")
+        + (" No output comes before the first token, so choose a later one." if place == 0 else "")
+    )
+    _turns(lab, capture, focus, side, tokens)
+
+
+def _exchange(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tuple[int, int]:
+    """The position of the token to replace, and the id that replaces it."""
+    tokens, places = labels(capture, side, focus.item), np.nonzero(real(capture, side, focus.item))[0].tolist()
+    if not places:
+        raise ValueError(f"Sentence {focus.item + 1} contains only padding, so there is no word to replace. Type one.")
+    chosen = view("mask_place")
+    place = chosen if chosen in places else places[len(places) // 2]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        widget(st.selectbox, "mask_place", "Replace", place, keep, options=places, width=240,
+               format_func=lambda t: f"{t} · {tokens[t]}")
+        typed = view_widget(st.text_input, "mask_word", "with", width=240, placeholder="another word")
+    if not typed.strip():
+        return place, _others(lab, capture, focus, side)[place]
+    tokenizer = lab.tokenizers[side]
+    if unknown := [word for word, _ in tokenizer.unknown(typed)]:
+        st.caption(f"These weights do not know {words(unknown)} and read \\<unk> instead.")
+    read, ids = tokenizer.read(typed)
+    if len(read) > 1:
+        st.caption(f"This is {len(read)} tokens, but it replaces one, so only {code(read[0])} is used.")
+    return place, ids[0]
+
+
+def _others(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> list[int]:
+    """A replacement for each position: another word of the sentence, or else a nearby id of the vocabulary."""
+    ids = capture[f"ids.{side}"][focus.item].tolist()
+    pad = lab.config.source_pad_id if side == "source" else lab.config.target_pad_id
+    size = lab.tokenizers[side].vocab_size
+    replacements = []
+    for place, id in enumerate(ids):
+        candidates = (*ids[place + 1 :], *ids[:place], id + 1, id + 2, 1, 2)
+        replacements.append(next(i for i in candidates if i not in (id, pad) and i < size))
+    return replacements
+
+
+def _turns(lab: Lab, capture: Capture, focus: InFocus, side: Side, tokens: Sequence[str]) -> None:
+    """Replace every token in turn, unless there are too many."""
+    if not view_widget(st.toggle, "mask_turns", "Replace every token in turn"):
+        return
+    from viz_core.experiments.masks import reach
+    from viz_core.ui.shell.cache import cached_result
+
+    if len(tokens) > MOST_TURNS:
+        raise ValueError(f"There are {len(tokens)} tokens, but at most {MOST_TURNS} can be replaced in turn. Shorten the sentence.")
+    others = _others(lab, capture, focus, side)
+    model, batch = lab.model(), batch_of(lab)
+
+    def changes(causal: bool) -> np.ndarray:
+        key = run_key_of(lab, focus.item, causal)
+        return cached_result("mask reach", key, lambda: reach(model, batch, focus.item, others, causal), *run_cost_of(lab))
+
+    on, off = changes(True), changes(False)
+    st.markdown("**Each row is a replaced token, each column an output that may change.** With a causal mask, the cells left of "
+                "the diagonal are 0: a later token cannot change an earlier output.")
+    picking(reach_panels(on, off, tokens), "mask_reach")

@@ -1,0 +1,57 @@
+"""The section Allowed cells: for each cell of the mask, why it is allowed or blocked."""
+
+import streamlit as st
+
+from viz_core.analysis.attention import real, sides
+from viz_core.analysis.masks import WHY, informative_cell, parts, provenance, reason, sentence, tally
+from viz_core.capture import Capture
+from viz_core.figures.attention import KIND_TITLES
+from viz_core.figures.masks import provenance_panel
+from viz_core.ui.components.canvas import Pick, matrices
+from viz_core.ui.escape import code
+from viz_core.ui.pages.masks.focus import InFocus
+from viz_core.ui.shell import Lab, set_view, touch, view
+
+
+def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
+    """The reason for every cell, and a sentence about the picked cell."""
+    why = provenance(capture, focus.kind, focus.item)
+    row, col = view("mask_query"), view("mask_key")
+    if not (0 <= row < why.shape[0] and 0 <= col < why.shape[1]):
+        row, col = informative_cell(why)
+    st.markdown("**Each row is a query token, each column a key token.** Click a cell, or press an arrow key, to read why it is "
+                "allowed or blocked.")
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        title = f"{KIND_TITLES[focus.kind]}: the mask of every layer and head"
+        matrices([provenance_panel(capture, focus.kind, focus.item, title)], key="mask_map", pick=Pick(0, row, col),
+                 on_pick=_choose_cell)
+    with right:
+        explanation = sentence(reason(capture, focus.kind, focus.item, row, col), code)
+        counts = tally(why)
+        lines = [f"- {name}: **{n:,}**" for name, n in zip(WHY, counts, strict=True) if n]
+        note = _unused(lab, capture, focus)
+        st.markdown(f"#### Why?\n\n{explanation}\n\nOf {why.size:,} cells:\n\n" + "\n".join(lines) + f"\n\n{note}")
+
+
+def _choose_cell(pick: Pick | None) -> None:
+    if pick is None:
+        touch()
+    else:
+        set_view(mask_query=pick.row, mask_key=pick.col)
+
+
+def _unused(lab: Lab, capture: Capture, focus: InFocus) -> str:
+    """A note if nothing is masked, or if this attention does not mask the padding that the sentence has."""
+    used = parts(lab.config, focus.kind)
+    if used == (None, None, None):
+        return "Nothing is masked here: every query may attend to every key, including padding."
+    query_side, key_side = sides(focus.kind)
+    padding = ~real(capture, key_side, focus.item)
+    if used.keys is not None or not padding.any():
+        return ""
+    why = provenance(capture, focus.kind, focus.item)
+    seen = (why == 0)[real(capture, query_side, focus.item)][:, padding]  # [queries that are words, padding]
+    if seen.any():
+        return "This attention does not mask padding: words may attend to it, and it takes part of their weight."
+    return "This attention has no padding mask, but the causal mask blocks padding for every word, since it comes after them."
