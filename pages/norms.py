@@ -8,6 +8,6 @@ open_page(
     "sub-layer reads, and leave the sum alone (Pre-LN). Same weights, same sentence: only the place of the norm differs.",
 )
 
-from viz_core.ui.pages.norms.placement import norms
+from viz_core.ui.pages.norms.page import norms
 
 norms()

@@ -113,10 +113,10 @@ def test_a_token_with_an_infinite_value_gives_nan_without_a_warning(bad: float) 
 
 def test_furthest_counts_equal_oddities_as_equal() -> None:
     odd = np.array([1.0, math.inf, -math.inf, math.nan])
-    assert N.furthest(odd, odd) == 0
-    assert N.furthest(odd, odd + np.array([0.25, 0, 0, 0])) == 0.25
-    assert N.furthest(np.array([1.0]), np.array([math.nan])) == math.inf
-    assert N.furthest(np.array([math.inf]), np.array([-math.inf])) == math.inf
+    assert N.max_abs_diff(odd, odd) == 0
+    assert N.max_abs_diff(odd, odd + np.array([0.25, 0, 0, 0])) == 0.25
+    assert N.max_abs_diff(np.array([1.0]), np.array([math.nan])) == math.inf
+    assert N.max_abs_diff(np.array([math.inf]), np.array([-math.inf])) == math.inf
 
 
 # ---------------------------------------------------------------- cells, means
@@ -159,7 +159,7 @@ def test_padding_that_does_not_count_changes_nothing() -> None:
         a, b = (N.normalise(v, norm, 1e-5, words)[words] for v in (x, louder))
         np.testing.assert_array_equal(a, b)
     every = np.ones_like(words)
-    assert N.furthest(N.normalise(x, "batch", 1e-5, every)[words], N.normalise(louder, "batch", 1e-5, every)[words]) > 0.5
+    assert N.max_abs_diff(N.normalise(x, "batch", 1e-5, every)[words], N.normalise(louder, "batch", 1e-5, every)[words]) > 0.5
 
 
 def test_company_changes_batch_norm_and_never_layer_norm() -> None:

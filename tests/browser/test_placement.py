@@ -11,7 +11,7 @@ import pytest
 from tests.browser.helpers import idle, linked
 from tests.browser.looks import LOOKS, look
 from viz_core.figures.placement import METRIC_TITLES, TITLES
-from viz_core.ui.pages.norms.placement import ASSUMED
+from viz_core.ui.pages.norms.theory import ASSUMED
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

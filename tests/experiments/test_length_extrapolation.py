@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from viz_core.config import Position
 from viz_core.experiments import length_extrapolation as L
-from viz_core.experiments.length_extrapolation import CHECKPOINTS, Longer, Score
+from viz_core.experiments.length_extrapolation import CHECKPOINTS, LengthResult, Score
 from viz_core.model.transformer import Transformer
 from viz_core.run import run
 from viz_core.training.grammar import examples, is_held_out
@@ -113,9 +113,9 @@ def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it()
 
 
 def test_the_verdict_says_what_the_scores_say() -> None:
-    def found(way: str, **shares: tuple[float | None, ...]) -> Longer:
+    def found(way: str, **shares: tuple[float | None, ...]) -> LengthResult:
         scores = {p: tuple(Score(9, s, "" if s is not None else "the table ends") for s in of) for p, of in shares.items()}
-        return Longer(way, 17, STEPS[way][:2], scores)
+        return LengthResult(way, 17, STEPS[way][:2], scores)
 
     moved = L.longer_verdict(found("moved", sinusoidal=(1.0, 0.7), learned=(0.99, None), none=(0.95, 0.95)), 3)
     said = "Next words that are right, begun 3 places later: sinusoidal 70% (100% before), no positions 95% (as before)."

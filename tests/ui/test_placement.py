@@ -19,8 +19,9 @@ from viz_core.experiments import placement as experiments
 from viz_core.figures.placement import METRIC_TITLES, TITLES
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.pages.norms import placement as norms
-from viz_core.ui.pages.norms.placement import ASSUMED, SECTIONS
+from viz_core.ui.pages.norms import on_request
+from viz_core.ui.pages.norms.page import SECTIONS
+from viz_core.ui.pages.norms.theory import ASSUMED
 from viz_core.ui.shell.setup import from_link
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -300,7 +301,7 @@ def test_what_costs_much_is_asked_for_first(open_at: Open, monkeypatch: pytest.M
     calls = []
     real = experiments.layer_gradients
     monkeypatch.setattr(experiments, "layer_gradients", lambda *a: calls.append(1) or real(*a))
-    monkeypatch.setattr(norms, "UNASKED", 1e5)
+    monkeypatch.setattr(on_request, "MOST_UNREQUESTED", 1e5)
     at = open_at("gradients", source="a heavy text that nobody has measured")
     assert not charts(at) and not calls
     (button,) = [b for b in at.button if b.key == "norm_ask_gradients"]

@@ -21,8 +21,9 @@ from viz_core.model.positions import sinusoidal
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.stages import tour
-from viz_core.ui.pages.norms.layernorm import what_each_gives
-from viz_core.ui.pages.norms.placement import look_at, where_they_part
+from viz_core.ui.pages.norms.batchnorm import what_each_gives
+from viz_core.ui.pages.norms.depth import look_at
+from viz_core.ui.pages.norms.gradients import where_they_part
 from viz_core.ui.pages.positions.schemes import alikeness, loudness
 from viz_core.ui.pages.positions.waves import _turns
 from viz_core.ui.pages.shapes import LENGTHS, crossing_words

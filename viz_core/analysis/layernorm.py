@@ -112,7 +112,7 @@ def unbiased_outside(steps: Steps) -> np.ndarray:
     return found
 
 
-def furthest(a: np.ndarray, b: np.ndarray) -> float:
+def max_abs_diff(a: np.ndarray, b: np.ndarray) -> float:
     """The largest absolute difference. Equal infinities are equal, so are two NaNs; ∞ where only one side has one."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
@@ -237,7 +237,7 @@ def cases(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> list[Case]:
         first = found[0] if found else Case(company, layer, batch, 0.0, 0.0)
         seen = counted[at.sentence] & words[at.sentence]  # [T]
         moved = [
-            furthest(before.sentence[seen], after.sentence[seen]) if seen.any() else math.nan
+            max_abs_diff(before.sentence[seen], after.sentence[seen]) if seen.any() else math.nan
             for before, after in ((first.batch, batch), (first.layer, layer))
         ]
         found.append(Case(company, layer, batch, *moved))

@@ -38,7 +38,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class FirstNonFinite:
     """The first stage of a run with a value that is infinite or not a number, in a token that is no padding."""
 
     stage: str
@@ -65,7 +65,7 @@ def curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Met
     return found
 
 
-def first_odd(capture: Capture) -> Odd | None:
+def first_non_finite(capture: Capture) -> FirstNonFinite | None:
     """Where the numbers stop being numbers, in the order of computation; None where they all are.
 
     Padding is left out, and so are the masked scores, which are infinite on purpose.
@@ -75,7 +75,7 @@ def first_odd(capture: Capture) -> Odd | None:
             continue
         rows = _rows(capture, name) if "T" in capture.stage(name).sides else [x]
         if not all(np.isfinite(row).all() for row in rows):
-            return Odd(name, "not a number" if any(np.isnan(row).any() for row in rows) else "infinite")
+            return FirstNonFinite(name, "not a number" if any(np.isnan(row).any() for row in rows) else "infinite")
     return None
 
 
@@ -141,7 +141,7 @@ def _rows(capture: Capture, name: str) -> list[np.ndarray]:
 
 
 def _curve(metric: Metric, kind: Kind, read: Read) -> Curve:
-    with np.errstate(invalid="ignore", over="ignore"):  # infinite where the stage is: `first_odd` says where that began
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite where the stage is: `first_non_finite` says where that began
         values = np.array([_value(metric, sentences) for _, _, sentences in read])
     values.flags.writeable = False
     return Curve(kind, tuple(name for _, name, _ in read), np.array([depth for depth, *_ in read]), values)

@@ -43,7 +43,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Longer:
+class LengthResult:
     """What three checkpoints make of ever longer texts. scores: of each checkpoint, one a step."""
 
     way: Way
@@ -56,13 +56,13 @@ class Longer:
         return self.scores[position][self.steps.index(step)]
 
 
-def longer(way: Way, models: Mapping[Position, Transformer], vocabulary: Mapping[str, Vocabulary]) -> Longer:
+def longer(way: Way, models: Mapping[Position, Transformer], vocabulary: Mapping[str, Vocabulary]) -> LengthResult:
     """Read the held-out sentences at every step of a way; models: those of CHECKPOINTS, who share one vocabulary."""
     scores = {
         position: tuple(_score(model, _texts(way, step, model.config, vocabulary)) for step in STEPS[way])
         for position, model in models.items()
     }
-    return Longer(way, longest_learnt(), STEPS[way], scores)
+    return LengthResult(way, longest_learnt(), STEPS[way], scores)
 
 
 @lru_cache(maxsize=1)
@@ -124,7 +124,7 @@ def translated(model: Transformer, vocabulary: Mapping[str, Vocabulary], ids: Se
 # ---------------------------------------------------------------- what it shows
 
 
-def longer_verdict(found: Longer, step: int) -> str:
+def longer_verdict(found: LengthResult, step: int) -> str:
     """What the numbers say of one step, against the first one, in a few sentences."""
     first, said = found.steps[0], []
     read = [p for p in found.scores if found.at(p, step).share is not None]

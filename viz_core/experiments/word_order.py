@@ -336,7 +336,7 @@ def prepend_verdict(rows: Sequence[Prepended]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
+class PastMaxLen:
     """What a scheme answers to a sentence that is longer than the table: its refusal, or "" where it reads on."""
 
     position: Position
@@ -346,35 +346,35 @@ class Beyond:
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class MaxLenResult:
     """One token more than the table has rows, under the five schemes."""
 
     max_len: int
-    rows: tuple[Beyond, ...]
+    rows: tuple[PastMaxLen, ...]
     verdict: str
 
 
-def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> Going:
+def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> MaxLenResult:
     """Repeat the sentence until it is one token longer than max_len.
 
     A scheme without a table reads at most ENOUGH tokens: it has no end to reach.
     """
     n = model.config.max_len + 1
     rows = tuple(_beyond(model, position, ids, n, seed) for position in SCHEMES)
-    return Going(model.config.max_len, rows, past_verdict(rows))
+    return MaxLenResult(model.config.max_len, rows, past_verdict(rows))
 
 
-def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> Beyond:
+def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> PastMaxLen:
     n = n if position in ("sinusoidal", "learned") else min(n, max(ENOUGH, len(ids)))
     long = [ids[i % len(ids)] for i in range(n)]
     try:
         hidden, _ = read(with_scheme(model, position, seed), long, sees_only_back(model.config))
     except ValueError as error:
-        return Beyond(position, n, str(error))
-    return Beyond(position, n, "", bool(np.isfinite(hidden).all()))
+        return PastMaxLen(position, n, str(error))
+    return PastMaxLen(position, n, "", bool(np.isfinite(hidden).all()))
 
 
-def past_verdict(rows: Sequence[Beyond]) -> str:
+def past_verdict(rows: Sequence[PastMaxLen]) -> str:
     """What happened, in a few sentences."""
     refusing, going = [r for r in rows if r.answer], [r for r in rows if not r.answer]
     said = []
@@ -387,7 +387,7 @@ def past_verdict(rows: Sequence[Beyond]) -> str:
     return " ".join(said)
 
 
-def _names(rows: Sequence[Reordered | Prepended | Beyond]) -> str:
+def _names(rows: Sequence[Reordered | Prepended | PastMaxLen]) -> str:
     """ "Sinusoidal, learned and RoPE" """
     return listed([NAMES[r.position] for r in rows])
 

@@ -29,19 +29,18 @@ from viz_core.config import Init, Position
 from viz_core.figures.attention import number as rounded
 from viz_core.figures.clock import number, plane_clocks
 from viz_core.figures.panels import Panel
-from viz_core.figures.positions import (
+from viz_core.figures.position_schemes import (
     added_panel,
     attention_panels,
     bias_panel,
     decay_figure,
     magnitudes_figure,
-    matrix_panel,
     rope_panel,
     sentence_panels,
     slopes_figure,
-    table_panel,
     turned_panel,
 )
+from viz_core.figures.positions import matrix_panel, table_panel
 from viz_core.text import shorten, visible
 from viz_core.ui.components.clock import clock
 from viz_core.ui.controls import chart, dark, picking

@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_core.config import Position
 from viz_core.figures.attention import number as rounded
-from viz_core.figures.positions import layers_figure, longer_figure, moved_panels
+from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
 from viz_core.text import Vocabulary
 from viz_core.ui.controls import chart, dark, picking, table
 from viz_core.ui.escape import code
@@ -33,7 +33,7 @@ from viz_core.weights.card import Card
 from viz_core.weights.catalogue import catalogue
 
 if TYPE_CHECKING:
-    from viz_core.experiments.length_extrapolation import Longer
+    from viz_core.experiments.length_extrapolation import LengthResult
     from viz_core.experiments.word_order import Reordering
 
 BUTTONS = {"swap": "Swap two words", "shuffle": "Shuffle", "prepend": "Prepend a word", "past": "Go past the table",
@@ -215,7 +215,7 @@ def _longer(lab: Lab) -> None:
         step = view_widget(st.select_slider, "pos_moved", "Places later")
     else:
         step = view_widget(st.select_slider, "pos_row_of", "Sentences in a row")
-    found: Longer = cached_result(
+    found: LengthResult = cached_result(
         "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
     )
     st.markdown(f"Three trained translators, alike but for their positions, read {READ} held-out sentences of their grammar. "
@@ -240,7 +240,7 @@ def _vocabulary(card: Card) -> dict[str, Vocabulary]:
     return {side: words for side, words in card.tokenizers().items() if isinstance(words, Vocabulary)}
 
 
-def _longer_table(found: "Longer", cards: dict[Position, Card], step: int) -> None:
+def _longer_table(found: "LengthResult", cards: dict[Position, Card], step: int) -> None:
     """For each scheme what is left at the chosen step; no weights here were trained with two of them."""
     first = found.steps[0]
     before, now = ("At place 0", f"{step} places later") if found.way == "moved" else ("One sentence", f"{step} in a row")
