@@ -7,7 +7,7 @@ import pytest
 
 from tests.tolerances import ROUNDING
 from viz_core.analysis.layernorm import NORMS, Norm, layer_norm, max_abs_diff, normalise
-from viz_core.experiments.layernorm import beside_its_half, torch_layer_norm, torch_normalise
+from viz_core.experiments.layernorm import torch_layer_norm, torch_normalise, with_first_half
 from viz_core.presets import PRESETS
 from viz_core.run import build, prepare, trace
 
@@ -34,10 +34,10 @@ def test_torch_refuses_a_single_token(norm: Norm) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["encoder-decoder", "encoder-only", "decoder-only"])
-def test_a_sentence_beside_its_half(architecture: str) -> None:
+def test_a_sentence_with_its_first_half(architecture: str) -> None:
     config = replace(PRESETS["000"].config, architecture=architecture, source_pad_id=0, target_pad_id=3)
     batch = prepare(config, ["a b c d e", "the cat"], ["x", "猫 坐 了"])
-    pair = beside_its_half(config, batch, 1)
+    pair = with_first_half(config, batch, 1)
     assert pair.ids.keys() == batch.ids.keys() - {"labels"}
     for side, ids in pair.ids.items():
         pad = config.source_pad_id if side == "source" else config.target_pad_id
@@ -55,12 +55,12 @@ def test_the_pair_runs_and_its_first_sentence_is_the_one_that_ran_alone() -> Non
     config = PRESETS["000"].config
     batch = prepare(config, ["the cat sat on the mat"], ["猫 坐 了"])
     model = build(config)
-    alone, pair = trace(model, batch), trace(model, beside_its_half(config, batch, 0))
+    alone, pair = trace(model, batch), trace(model, with_first_half(config, batch, 0))
     for name in ("encoder.layers.1.resid_post", "decoder.layers.1.resid_post"):
         np.testing.assert_allclose(pair[name][0], alone[name][0], atol=1e-5)
 
 
 def test_one_word_stays_one_word() -> None:
     config = replace(PRESETS["000"].config, architecture="encoder-only")
-    pair = beside_its_half(config, prepare(config, ["cat"], None), 0)
+    pair = with_first_half(config, prepare(config, ["cat"], None), 0)
     assert pair.ids["source"].shape == (2, 1) and (pair.ids["source"] != 0).all()

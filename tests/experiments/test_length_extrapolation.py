@@ -118,11 +118,11 @@ def test_the_verdict_says_what_the_scores_say() -> None:
         return LengthResult(way, 17, STEPS[way][:2], scores)
 
     moved = L.longer_verdict(found("moved", sinusoidal=(1.0, 0.7), learned=(0.99, None), none=(0.95, 0.95)), 3)
-    said = "Next words that are right, begun 3 places later: sinusoidal 70% (100% before), no positions 95% (as before)."
-    assert moved.startswith(said)
-    assert "Learned: refused, for the table ends." in moved and "Without positions no place is new" in moved
+    start = "Next-word accuracy on sentences that start 3 positions later: "
+    assert moved.startswith(start + "sinusoidal 70% (100% before), no positions 95% (as before).")
+    assert "Learned: the texts exceed the position table." in moved and "Without positions no position is new" in moved
     row = L.longer_verdict(found("row", sinusoidal=(1.0, 0.7), none=(0.95, 0.6)), 2)
-    assert row.startswith("Next words that are right, 2 sentences in a row: sinusoidal 70% (100% before)")
-    assert "Even without positions fewer are right" in row and "no place is new" not in row and "refused" not in row
+    assert row.startswith("Next-word accuracy on texts of 2 joined sentences: sinusoidal 70% (100% before)")
+    assert "The accuracy falls even without positions" in row and "no position is new" not in row and "exceed" not in row
     held = L.longer_verdict(found("moved", sinusoidal=(1.0, 0.99), none=(0.95, 0.95)), 3)
-    assert held == "Next words that are right, begun 3 places later: sinusoidal 99% (100% before), no positions 95% (as before)."
+    assert held == start + "sinusoidal 99% (100% before), no positions 95% (as before)."

@@ -37,7 +37,7 @@ def test_the_headings_have_the_numbers() -> None:
     headings = [a.text for a in F.steps_figure(STEPS, 0).layout.annotations]
     assert headings[0] == "x: mean μ = 0.625 (dashed), variance σ² = 3.172"  # (0.375² + 2.625² + 2.375² + 0.125²) / 4
     assert headings[2] == "÷ √(σ² + ε) = 1.85: the variance is now 0.926941"  # 3.171875 / 3.421875
-    assert headings[3:] == ["× γ (0.5 to 2)", "+ β (0 to 0.3): what leaves"]
+    assert headings[3:] == ["× γ (0.5 to 2)", "+ β (0 to 0.3): the output"]
 
 
 def test_scales_are_shared_before_and_after_the_division() -> None:
@@ -276,8 +276,8 @@ def test_what_leads_to_a_stage_is_lit(lit: str, post: tuple[int, int], pre: tupl
 def test_the_drawings_say_what_they_show() -> None:
     page = block_drawing.blocks_html("resid_mid")
     assert page.count("<img") == 2 and page.count('alt="One layer of') == 2
-    assert "all that leads to resid_mid" in page and "LayerNorm(x + f(x))" in page and "x + f(LayerNorm(x))" in page
-    assert "all that leads" not in block_drawing.blocks_html("<b>")
+    assert "path to resid_mid" in page and "LayerNorm(x + f(x))" in page and "x + f(LayerNorm(x))" in page
+    assert "path to" not in block_drawing.blocks_html("<b>")
     assert block_drawing.blocks_html("", dark=True) != block_drawing.blocks_html("")
 
 

@@ -48,7 +48,7 @@ def test_the_page_opens_on_document_001s_own_plot() -> None:
         assert trace.name == f"dim {dim} · {('sin', 'cos')[dim % 2]}"
         assert (trace.x, trace.x0, trace.dx, len(trace.y)) == (None, 0, 1, 100)
         np.testing.assert_allclose(trace.y, model[:, dim], atol=TABLE)
-    assert figure.layout.title.text == "One curve a dimension, 100 positions"
+    assert figure.layout.title.text == "One curve per dimension, 100 positions"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("position", "PE(position, dimension)")
 
 
@@ -274,7 +274,7 @@ def test_what_a_scheme_brings_in_is_drawn_as_it_is() -> None:
     added = position_schemes.added_panel("Learned", rows, TOKENS, 2.0)
     np.testing.assert_array_equal(added.values, rows.astype(np.float32))
     assert (added.title, added.low, added.high, added.rows) == ("Learned: rows added", -2, 2, tuple(TOKENS))
-    turned = position_schemes.turned_panel("RoPE", angles(4, 6), TOKENS)
+    turned = position_schemes.rotation_panel("RoPE", angles(4, 6), TOKENS)
     np.testing.assert_allclose(turned.values, np.outer(np.arange(4), 10000.0 ** (-np.arange(0, 6, 2) / 6)), rtol=1e-6)
     assert turned.cols == ("0, 1", "2, 3", "4, 5") and turned.low == 0
 
@@ -356,7 +356,7 @@ def test_the_hands_point_at_the_table(d: int, k: int) -> None:
         assert len(clock.hands) == (2 if k else 1)
     assert bool(made.left_out) == (d // 2 > C.MOST)
     if made.left_out:
-        assert made.left_out == "10 of 256 pairs are drawn, evenly spread."
+        assert made.left_out == "10 of 256 pairs are drawn, evenly spaced."
         assert made.clocks[-1].title == "510, 511"
 
 

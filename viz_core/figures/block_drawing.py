@@ -15,13 +15,13 @@ SUBLAYERS = {
     "cross_attn": ("Cross-attention", "resid_cross"),
     "ffn": ("Feed-forward", "resid_post"),
 }
-SPINE, BRANCH, WIDTH = 84, 238, 316  # where the residual path runs, where the sub-layers stand; the drawing's width
-BOX, TALL, SUM, STEP = 132, 34, 13, 52  # a box's width and height; the radius of a sum; from one thing to the next below it
+SPINE, BRANCH, WIDTH = 84, 238, 316  # the residual stream, the sub-layers, the drawing's width
+BOX, TALL, SUM, STEP = 132, 34, 13, 52  # a box's width and height; the radius of a sum; the vertical distance between pieces
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One piece of a block. stage: what it leads to; residual: whether it lies on the path from x to the next layer's x."""
+    """One piece of a block. stage: the stage it leads to; residual: whether it is part of the residual stream."""
 
     kind: str  # "line", "box", "sum", "text"
     points: tuple[tuple[float, float], ...]
@@ -31,9 +31,9 @@ class Drawn:
 
 
 def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float]:
-    """The pieces of one layer, its stages in the order in which they are computed, and the drawing's height.
+    """The pieces of one layer, its stages in the order of computation, and the drawing's height.
 
-    The residual path runs straight down. Post-LN: its LayerNorms stand on it. Pre-LN: they stand beside it.
+    The residual stream runs straight down. In Post-LN the LayerNorms are on it, in Pre-LN beside it.
     """
     pieces: list[Drawn] = [Drawn("text", ((SPINE, 24),), "resid_pre", True, "x")]
     order, y, last = ["resid_pre"], 36.0, "resid_pre"
@@ -69,7 +69,7 @@ def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float
 
 
 def block_svg(pre: bool, lit: str = "", cross: bool = False, dark: bool = False) -> str:
-    """One layer as SVG. lit: "post" or "pre" lights that block's residual path; a stage's suffix all that leads to it."""
+    """One layer as SVG. lit: "post" or "pre" highlights that block's residual stream, a stage's suffix the path to it."""
     pieces, order, height = block(pre, cross)
     stage = _drawn_stage(lit)
     reached = order.index(stage) if stage in order else -1
@@ -114,7 +114,7 @@ def _piece(p: Drawn, lit: bool, dark: bool) -> str:
 
 
 def _tip(before: tuple[float, float], end: tuple[float, float], size: float, colour: str) -> str:
-    """An arrow's head at the end of a line that runs down or to the left."""
+    """The arrowhead of a line that runs down or to the left."""
     x, y = end
     across = [(x + size, y - size * 0.7), (x + size, y + size * 0.7)]
     down = [(x - size * 0.7, y - size), (x + size * 0.7, y - size)]
@@ -123,19 +123,19 @@ def _tip(before: tuple[float, float], end: tuple[float, float], size: float, col
 
 
 def path_colours(dark: bool) -> tuple[str, str]:
-    """Of the residual path, and of what is lit."""
+    """The colours of the residual stream and of the highlighted path."""
     return (theme.DIVERGING_DARK[0], theme.DIVERGING_DARK[-1]) if dark else (theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4])
 
 
 def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
-    """HTML: both blocks side by side, below each other where the page is narrow."""
+    """HTML: both blocks side by side, or below each other on a narrow page."""
     sides = (
-        (False, "Post-LN", "Every LayerNorm stands on the residual path: what a layer adds is rescaled by all later norms."),
-        (True, "Pre-LN", "The residual path is additions only, from the embedding to the last layer; the norms stand beside it."),
+        (False, "Post-LN", "Every LayerNorm is on the residual stream: all later norms rescale each layer's contribution."),
+        (True, "Pre-LN", "The residual stream has only additions, from the embedding to the last layer; the norms are beside it."),
     )
-    reached = {"post": "Post-LN’s residual path", "pre": "Pre-LN’s residual path"}.get(lit, f"all that leads to {html.escape(lit)}")
+    reached = {"post": "Post-LN’s residual stream", "pre": "Pre-LN’s residual stream"}.get(lit, f"path to {html.escape(lit)}")
     known = lit in ("post", "pre") or _drawn_stage(lit) in block(False, cross)[1]
-    names = ["the residual path", reached] if known else ["the residual path"]
+    names = ["residual stream", reached] if known else ["residual stream"]
     key = "".join(
         '<span style="display:flex;align-items:center;gap:8px">'
         f'<span style="width:26px;height:5px;background:{colour}"></span><span style="{QUIET}">{name}</span></span>'
@@ -153,6 +153,6 @@ def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
 
 
 def _drawn_stage(lit: str) -> str:
-    """The drawn stage that a stage leads to: what happens inside a box ends in its output."""
+    """The drawn stage for a stage: a stage inside a box belongs to the box's output."""
     module, _, leaf = lit.rpartition(".")
     return f"{module}.out" if module else leaf

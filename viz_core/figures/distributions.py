@@ -16,14 +16,14 @@ ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as where
 
 
 RIDGE = 26  # pixels of a layer's row
-OVERLAP = 1.7  # rows that the highest ridge reaches
+OVERLAP = 1.7  # rows that the highest ridge covers
 
 
 def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False) -> go.Figure:
-    """Every layer's histogram as a ridge, the first layer on top; all placements lie over each other on the same bins.
+    """Every layer's histogram as a ridge, the first layer at the top; all placements share the same bins.
 
-    A ridge is as high as the share of its layer's numbers in a bin; the highest of all reaches over the next rows.
-    colours: of each placement.
+    The height of a ridge is the share of its layer's numbers in a bin; the highest one overlaps the rows above.
+    colours: one for each placement.
     """
     edges = found.place(found.edges)
     highest = max((float(s.shares.max(initial=0.0)) for s in found.by.values()), default=0.0) or 1.0
@@ -43,9 +43,9 @@ def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False
 
 
 def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: float, colour: str) -> dict[str, Any]:
-    """All layers of one placement as one line, with gaps between the layers, each filled down to its own row.
+    """All layers of one placement as one line with gaps, each layer filled down to its row.
 
-    x: where the edges stand. A ridge ends where its layer has no numbers any more.
+    x: the places of the edges. A ridge ends where its layer has no more numbers.
     """
     xs, ys, hover = [np.empty(0)], [np.empty(0)], list[str]()
     bins = [f"{number(a, 3)} to {number(b, 3)}" for a, b in zip(edges.tolist(), edges[1:].tolist(), strict=False)]
@@ -68,7 +68,7 @@ def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: flo
 
 
 def _ticks(found: Spreads) -> dict[str, Any]:
-    """Round numbers along the axis: on the logarithmic scale powers of ten, few enough to be read side by side."""
+    """Round numbers along the axis; powers of ten on the logarithmic scale, few enough to be legible."""
     reach = float(found.edges[-1])
     if found.scale == "linear":
         decade = 10.0 ** np.floor(np.log10(reach))

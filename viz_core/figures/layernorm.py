@@ -13,22 +13,22 @@ from viz_core.analysis.layernorm import Steps
 from viz_core.figures import theme
 from viz_core.figures.attention import number
 
-ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as wherever bars stand around it
-GUIDE = "#888888"  # lines that are no data
+ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # above and below zero, as in all bar charts
+GUIDE = "#888888"  # lines that are not data
 ROW, FRAME = 104, 96  # pixels of one step's bars with its heading, and of the axis below all
 
 
 def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
-    """One token's values as bars, one row a step of LayerNorm, one bar a feature; `feature` is marked in all of them.
+    """One token's values as bars: one row per step of LayerNorm, one bar per feature; `feature` is marked in every row.
 
-    x and x - μ share one scale, so that the shift shows; the normalised values and what γ and β make of them another.
+    x and x - μ share one scale, so that the shift is visible; the other rows share another.
     """
     rows = step_rows(steps)
     before, after = (_reach([values for _, values in part]) for part in (rows[:2], rows[2:]))
     n, d = len(rows), len(steps.x)
     height = FRAME + ROW * n
     plot, gap = height - FRAME, 0.3  # of a row: room for its heading
-    half = max(0.5, d / 300)  # of the marked column, which stays wide enough to be seen
+    half = max(0.5, d / 300)  # of the marked column, which stays wide enough to see
     layout: dict[str, Any] = {
         "height": height, "showlegend": False, "bargap": 0.12,
         "title": {"text": f"One token’s {d} features, step by step" if d > 1 else "One token’s only feature, step by step"},
@@ -58,14 +58,14 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
 
 
 def step_rows(steps: Steps) -> list[tuple[str, np.ndarray]]:
-    """(heading with its numbers, values [D]) of each step, from what enters to what leaves."""
+    """(heading with its numbers, values [D]) of each step, from the input to the output."""
     gamma, beta = (_span(x) for x in (steps.gamma, steps.beta))
     return [
         (f"x: mean μ = {number(steps.mean, 4)} (dashed), variance σ² = {number(steps.var, 4)}", steps.x),
         ("− μ: the mean is now 0", steps.centred),
         (f"÷ √(σ² + ε) = {number(steps.root, 4)}: the variance is now {number(steps.kept, 6)}", steps.normalized),
         (f"× γ ({gamma})", steps.scaled),
-        (f"+ β ({beta}): what leaves", steps.out),
+        (f"+ β ({beta}): the output", steps.out),
     ]
 
 
@@ -83,7 +83,7 @@ def _reach(values: Sequence[np.ndarray]) -> tuple[float, float]:
 
 
 def feature_formula(steps: Steps, feature: int) -> str:
-    """LaTeX: document 002's formula, and below it the marked feature with its numbers."""
+    """LaTeX: the formula of Transformer_code (002), and below it the marked feature with its numbers."""
     d = feature
     x, centred, normalized, scaled, out = (
         float(a[d]) for a in (steps.x, steps.centred, steps.normalized, steps.scaled, steps.out)

@@ -18,7 +18,7 @@ from viz_core.figures.scatter import guide_line, log_axis, scatter_figure
 
 
 def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], most: float) -> list[Panel]:
-    """The rows of the typed tokens, one matrix a part (title, [T, D]): cells of one size, and one colour range up to most."""
+    """The rows of the typed tokens, one matrix per part (title, [T, D]), with one cell size and one colour range up to most."""
     return [
         panel(title, x, tokens, row_axis="T · token", col_axis="D · feature of the residual stream", row_letter="T", col_letter="D",
               low=-most, high=most)
@@ -27,7 +27,7 @@ def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[st
 
 
 def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int, dark: bool = False) -> go.Figure:
-    """Length of the embedding rows, as drawn and times √d_model, on a log axis; the position rows' length as a line."""
+    """Lengths of the embedding rows, as drawn and times √d_model, on a log axis; the position rows' length as a line."""
     series = (
         ("embedding", [m.plain for m in found], "circle-open", "bottom"),
         (f"embedding × √{d_model}", [m.scaled for m in found], "circle", "top"),
@@ -45,7 +45,7 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
     above = {"text": f"position: {number(position)}", "x": math.log10(position), "y": 1, "yref": "paper", "yanchor": "bottom",
              "showarrow": False}
     drawn = [x for x in (position, *(x for _, lengths, *_ in series for x in lengths)) if x > 0]
-    # A row's name stands above its marks, so that the marks have the whole width.
+    # A row's name stands above its marks, so that the marks can use the full width.
     above_row = {"x": 0, "xref": "paper", "yshift": 38, "xanchor": "left", "showarrow": False}
     rows = [above_row | {"text": name, "y": name} for name in names]
     return scatter_figure(
@@ -60,7 +60,7 @@ NARROW, DIGIT, MARK = 290, 10, 20  # pixels: the plot's width on a phone, a digi
 
 
 def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> list[float]:
-    """The log axis over these lengths, with so much room at each end that on a phone, too, every number is whole."""
+    """A log axis over these lengths, with enough room at each end that no number is cut off, even on a phone."""
     beside = [pair for t in traces for pair in zip(t["textposition"], t["text"], strict=True)]
     left, right = (
         (MARK + DIGIT * max((len(text) for place, text in beside if place.endswith(side)), default=5)) / NARROW
@@ -75,7 +75,7 @@ def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> l
 
 
 def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], masked: np.ndarray | None) -> list[Panel]:
-    """One head's weights [T, T] under several schemes (name, weights), all in one colour range."""
+    """One head's weights [T, T] under several schemes (name, weights), in one colour range."""
     most = max((float(w.max(initial=0.0)) for _, w in weights), default=1.0) or 1.0
     return [
         panel(f"{name}: weights", w, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T", col_letter="S",
@@ -90,10 +90,10 @@ def added_panel(name: str, rows: np.ndarray, tokens: Sequence[str], most: float)
                  low=-most, high=most)
 
 
-def turned_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel:
-    """RoPE: how far the pairs of each token's query and key are turned, [T, P] in radians, whole turns counted."""
+def rotation_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel:
+    """RoPE: the rotation of the pairs of each token's query and key, [T, P] in radians, whole turns included."""
     pairs = [f"{2 * i}, {2 * i + 1}" for i in range(angle.shape[1])]
-    return panel(f"{name}: radians turned", angle, tokens, pairs, row_axis="T · token", col_axis="K · pair of features",
+    return panel(f"{name}: rotation in radians", angle, tokens, pairs, row_axis="T · token", col_axis="K · pair of features",
                  row_letter="T", col_letter="K", kind="probability")
 
 
@@ -104,7 +104,7 @@ def bias_panel(bias: np.ndarray, tokens: Sequence[str], title: str, masked: np.n
 
 
 def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figure:
-    """ALiBi's slope of each head on a log axis, the selected head filled."""
+    """ALiBi's slope of each head on a log axis; the selected head is filled."""
     heads, few = range(len(slopes)), len(slopes) <= 8
     trace = {
         "x": list(heads), "y": slopes, "mode": "markers+text", "textposition": "top center",
@@ -120,9 +120,9 @@ def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figur
 
 
 def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) -> go.Figure:
-    """Weight over distance for every head where all q·k are equal; the selected head is drawn thick.
+    """Weight over distance for every head if all q·k are equal; the selected head is drawn thick.
 
-    No legend: the heads have the colours that they have in `slopes_figure`, beside it.
+    There is no legend: the colours are those of `slopes_figure`, which stands beside it.
     """
     traces = [
         {
@@ -132,11 +132,11 @@ def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) ->
         }
         for h, decay in enumerate(decays)
     ]
-    return scatter_figure(traces, "How fast attention fades with distance", "positions back", "weight, all q·k equal", dark, 340,
+    return scatter_figure(traces, "How fast attention decays with distance", "positions back", "weight, all q·k equal", dark, 340,
                    showlegend=False, yaxis={"rangemode": "tozero"})
 
 
 def rope_panel(scores: np.ndarray) -> Panel:
-    """The score of one query and one key at every pair of positions: the same number down each diagonal."""
+    """The score of one query and one key at every pair of positions: each diagonal holds one number."""
     return panel("The score ⟨Rₘ q, Rₙ k⟩", scores, row_axis="T · position m of the query", col_axis="S · position n of the key",
                  row_letter="T", col_letter="S")

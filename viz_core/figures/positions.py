@@ -18,22 +18,22 @@ from viz_core.figures.scatter import GUIDE, guide_line, scatter_figure
 
 WINDOW = (24, 10)  # rows and columns of a window in which every number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-MOST_MARKS = 100  # more of them side by side are a line, and a line is quickly drawn
-FEW_POINTS, MOST_POINTS = 100, 40  # measured ones of one curve over distance: up to so many all, otherwise at most these
-MEASURED: tuple[Mark, ...] = ("circle", "cross", "square")  # marks of the measured curves, told apart where they coincide
-ROOM = 10**0.5  # times which a log axis goes on past what it holds
-MOST_LINE = 1000  # points of the line through them: one a pixel
-MOST_TURNS = 100  # of a curve that a dashed line can show; more are a block of colour, and slow to dash
+MOST_MARKS = 100  # more marks than this look like a line, and a line is drawn faster
+FEW_POINTS, MOST_POINTS = 100, 40  # a curve shows all of up to 100 measured points, and at most 40 of more
+MEASURED: tuple[Mark, ...] = ("circle", "cross", "square")  # marks of the measured curves, distinct where they coincide
+ROOM = 10**0.5  # factor by which a log axis extends beyond its data
+MOST_LINE = 1000  # points of a line: about one per pixel
+MOST_TURNS = 100  # turns of a curve that a dashed line can show; more look like a block of colour
 
 
 def pair_colour(dims: Sequence[int], dim: int) -> str:
-    """Both dimensions of a pair share a colour; sine and cosine differ by the dash."""
+    """The colour of a dimension. A pair shares one; sine and cosine differ in their dash."""
     pairs = list(dict.fromkeys(d // 2 for d in dims))
     return theme.head_colour(pairs.index(dim // 2))
 
 
 def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term], dark: bool = False) -> go.Figure:
-    """PE(pos, dim) over position, a curve a dimension; terms: the cell of each dimension to be marked. curves: [N, dims]."""
+    """PE(pos, dim) over position, one curve per dimension. terms: the cells to mark. curves: [N, dims]."""
     every = -(-len(curves) // MOST_LINE)
     traces: list[dict[str, Any]] = [
         {
@@ -50,7 +50,7 @@ def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term],
             "hoverinfo": "skip",
             "marker": {"color": [pair_colour(dims, t.dim) for t in terms], "size": 11, "line": {"width": 2, "color": GUIDE}},
         })
-    title = f"One curve a dimension, {len(curves):,} position{'s' * (len(curves) > 1)}"
+    title = f"One curve per dimension, {len(curves):,} position{'s' * (len(curves) > 1)}"
     title += f",<br>drawn at the extremes of every {2 * every}" if every > 1 else ""
     marked = [guide_line("x", terms[0].position)] if terms else []
     return scatter_figure(traces, title, "position", "PE(position, dimension)", dark, 360, yaxis={"range": [-1.1, 1.1]},
@@ -58,7 +58,7 @@ def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term],
 
 
 def _places(curve: np.ndarray, every: int) -> dict[str, Any]:
-    """A curve [N] for Plotly, at its extremes where it is long."""
+    """A curve [N] for Plotly, reduced to its extremes if it is long."""
     if every <= 1:
         return {"x0": 0, "dx": 1, "y": curve.astype(np.float32)}
     x = _extremes(curve, every)
@@ -66,7 +66,7 @@ def _places(curve: np.ndarray, every: int) -> dict[str, Any]:
 
 
 def _extremes(curve: np.ndarray, every: int) -> np.ndarray:
-    """Where a curve [N] has the least and the largest of each 2 · every places, so that a thinned line keeps its reach."""
+    """Where a curve [N] has the smallest and the largest value of each 2 · every points, so that a thinned line keeps its range."""
     if every <= 1:
         return np.arange(len(curve))
     blocks = np.pad(curve, (0, -len(curve) % (2 * every)), mode="edge").reshape(-1, 2 * every)
@@ -76,7 +76,7 @@ def _extremes(curve: np.ndarray, every: int) -> np.ndarray:
 
 
 def _stroke(dim: int, curve: np.ndarray) -> dict[str, Any]:
-    """Dashes for a cosine; a hair line where the curve turns too often to be followed."""
+    """Dashes for a cosine; a thin line if the curve turns too often to follow."""
     if np.count_nonzero(np.diff(np.signbit(curve))) > 2 * MOST_TURNS:
         return {"dash": "solid", "width": 1}
     return {"dash": "dash" if dim % 2 else "solid", "width": 2.5}
@@ -117,9 +117,9 @@ def _tex(x: float) -> str:
 def table_panel(
     table: np.ndarray, wavelength: Sequence[float] | None = None, title: str = "", role: Role = "output", most: float = 1.0
 ) -> Panel:
-    """A position table [N, D]: a row a position, a column a dimension, which says its wavelength where it has one.
+    """A position table [N, D]: one row per position, one column per dimension, named with its wavelength if given.
 
-    most: where the colours end.
+    most: the end of the colour range.
     """
     n, d = table.shape
     whole = f"The whole table: {n:,} position{'s' * (n != 1)} × {d} dimension{'s' * (d != 1)}"
@@ -131,7 +131,7 @@ def table_panel(
 
 
 def window_panel(table: np.ndarray, row: int, col: int, wavelength: Sequence[float]) -> Panel:
-    """WINDOW cells of the table from (row, col) on, each with its number. table: those cells alone."""
+    """WINDOW cells of the table from (row, col) on, each with its number. table: only those cells."""
     rows, cols = table.shape
     title = f"Full precision: positions {row:,} to {row + rows - 1:,}, dimensions {col} to {col + cols - 1}"
     return panel(
@@ -147,17 +147,17 @@ def _dimension_names(dims: Sequence[int], wavelength: Sequence[float] | None) ->
 
 
 def _short(x: float) -> str:
-    """Three significant digits, so that the name fits an axis."""
+    """Three significant digits, so that the name fits on an axis."""
     return f"{x:.3g}" if x < 1000 else f"{x / 1000:.3g}k" if x < 1e6 else f"{x / 1e6:.3g}M"
 
 
 def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) -> Curves:
-    """Wavelength over dimension on a log axis, those that turn more than once within `span` steps set apart."""
+    """Wavelength over dimension on a log axis; dimensions that turn more than once within `span` steps are marked."""
     x = np.arange(len(wavelength))
     fast, many = wavelength < span, len(wavelength) > MOST_MARKS
     found: tuple[tuple[np.ndarray, str, str, Mark], ...] = (
         (fast, "turns more than once", theme.HEAD_COLOURS[4], "disc"),
-        (~fast, "turns once at most", theme.HEAD_COLOURS[0], "diamond"),
+        (~fast, "turns at most once", theme.HEAD_COLOURS[0], "diamond"),
     )
     series = tuple(
         Series(f"{name} ({int(chosen.sum())})", x[chosen], wavelength[chosen], colour, "band" if many else mark,
@@ -177,13 +177,13 @@ def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) 
 
 
 def matrix_panel(title: str, matrix: np.ndarray, first: int = 0) -> Panel:
-    """A matrix of positions by positions, such as a similarity, the first of them being `first`."""
+    """A matrix of positions by positions, such as a similarity, starting at position `first`."""
     names = None if first == 0 else [str(first + i) for i in range(len(matrix))]
     return panel(title, matrix, names, names, row_axis="T · position p", col_axis="S · position q", row_letter="T", col_letter="S")
 
 
 def shift_panel(matrix: np.ndarray, k: int, d_model: int) -> Panel:
-    """M_k, or its first rows and columns where it is large."""
+    """M_k, or its first rows and columns if it is large."""
     n = min(len(matrix), WINDOW[1])
     title = "M" + str(k).translate(SUBSCRIPTS) + (f", its first {n} of {len(matrix)} dimensions" if n < len(matrix) else "")
     return panel(title, matrix[:n, :n], row_axis="D · dimension after", col_axis="D · dimension before", row_letter="D",
@@ -194,7 +194,7 @@ def shift_panel(matrix: np.ndarray, k: int, d_model: int) -> Panel:
 
 
 def profile_curves(profiles: Sequence[Profile], d_model: int) -> Curves:
-    """Measured ⟨PE_p, PE_q⟩ of a few rows p over q − p, and the closed form as a line under them."""
+    """Measured ⟨PE_p, PE_q⟩ of a few rows p over q − p, with the closed form as a line."""
     distance, at = np.unique(np.concatenate([p.distance for p in profiles]), return_index=True)
     expected = np.concatenate([p.expected for p in profiles])[at]
     drawn = np.isin(np.arange(len(distance)), _extremes(expected, -(-len(distance) // MOST_LINE)))

@@ -17,24 +17,24 @@ DASHES, SYMBOLS = ("solid", "dash", "dot", "dashdot", "longdash"), ("circle", "s
 
 
 def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
-    """By what share of its length each word's output changed, a column a scheme: without a mask, and under a causal one.
+    """The change of each word's output relative to its length, one column per scheme: without a mask, and under a causal one.
 
     moved: (scheme, [T] without a mask, [T] causal).
     """
     names = [name for name, _, _ in moved]
     most = max((float(max(a.max(), b.max())) for _, a, b in moved), default=0.0) or 1.0
     return [
-        panel(title, np.stack([row[at] for row in moved], axis=1), tokens, names, row_axis="T · word, where it stood first",
+        panel(title, np.stack([row[at] for row in moved], axis=1), tokens, names, row_axis="T · word, original order",
               col_axis="scheme", row_letter="T", kind="probability", high=most)
-        for title, at in (("Each word's change, no mask", 1), ("Its change, causal mask alone", 2))
+        for title, at in (("Change of each word, no mask", 1), ("Change of each word, causal mask only", 2))
     ]
 
 
 def layers_figure(changes: Sequence[tuple[str, int, Sequence[float]]], least: float, dark: bool = False) -> go.Figure:
-    """The largest move of a score in each layer, as a share of its largest one: a line a scheme, on a log axis.
+    """The largest change of a score in each layer, relative to its largest score: one line per scheme, on a log axis.
 
-    changes: (name, place among the schemes, move in each layer). least: what is rounding and below; values far below it
-    stand on the lower edge, and the pointer reads them.
+    changes: (name, index of the scheme, change in each layer). least: the limit of rounding; values far below it are
+    drawn on the lower edge, and the pointer reads them.
     """
     floor = least / 100
     traces = [
@@ -51,7 +51,8 @@ def layers_figure(changes: Sequence[tuple[str, int, Sequence[float]]], least: fl
     top = max((v for _, _, values in changes for v in values), default=1.0)
     layers = max((len(values) for _, _, values in changes), default=1)
     return scatter_figure(
-        traces, "How far the same words' scores move", "layer", "move, as a share of the largest score", dark, shapes=[band],
+        traces, "How much the scores of the same words change", "layer", "change relative to the largest "
+                                                                         "score", dark, shapes=[band],
         annotations=[label("rounding", math.log10(least), 0.995, "right", "top")],
         xaxis={"dtick": 1, "range": [-0.4, layers - 0.6]},
         yaxis=log_axis((math.log10(floor / 2), math.log10(max(top, least)) + 0.4)),
@@ -61,10 +62,10 @@ def layers_figure(changes: Sequence[tuple[str, int, Sequence[float]]], least: fl
 def longer_figure(
     curves: Sequence[tuple[str, int, Sequence[int], Sequence[float | None]]], trained: int, x: str, chosen: int, dark: bool = False
 ) -> go.Figure:
-    """The share of right next words as texts leave what was trained: a line a checkpoint, which ends where it refuses.
+    """Next-word accuracy beyond the training: one line per checkpoint, which ends where the checkpoint refuses the text.
 
-    curves: (name, place among the schemes, where on the axis, share). trained: the longest text of the training;
-    chosen: the place on the axis that the words beside the picture are about.
+    curves: (name, index of the scheme, values on the axis, share). trained: the longest training text;
+    chosen: the value on the axis that the text beside the chart describes.
     """
     traces = [
         {
@@ -77,7 +78,7 @@ def longer_figure(
     ]
     most = max((place for _, _, places, _ in curves for place in places), default=trained)
     return scatter_figure(
-        traces, "Next words that are right", x, "share", dark, yaxis={"range": [0, 1.08], "tickformat": ".0%"},
+        traces, "Next-word accuracy", x, "accuracy", dark, yaxis={"range": [0, 1.08], "tickformat": ".0%"},
         xaxis={"range": [-0.03 * most, 1.05 * most]},
         shapes=[guide_line("x", trained, colour=theme.HEAD_COLOURS[4], dash="solid"), guide_line("x", chosen)],
         annotations=[{"text": f"longest in training: {trained}", "x": trained, "y": 0.02, "yref": "paper", "xanchor": "left",

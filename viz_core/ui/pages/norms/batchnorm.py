@@ -11,6 +11,7 @@ from viz_core.analysis.layernorm import NORMS, Cell, Norm, cases, max_abs_diff, 
 from viz_core.capture import Capture
 from viz_core.figures.attention import number
 from viz_core.figures.batchnorm import NAMES, Members, cells_html, result_panels
+from viz_core.presets import DOCUMENTS
 from viz_core.stages import Side
 from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick, matrices
@@ -21,9 +22,9 @@ from viz_core.ui.shell import Lab, set_view, touch
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
     from viz_core.run import Batch
 
-COMPANY = {
-    "batch": "the whole batch, padding counted", "words": "the whole batch, words only", "sentence": "this sentence alone",
-    "token": "this token alone",
+BATCH_CONTEXTS = {
+    "batch": "the whole batch, with padding", "words": "the whole batch, words only", "sentence": "only this sentence",
+    "token": "only this token",
 }
 USED_FOR: dict[Norm, str] = {
     "layer": "Transformers, and batches that are small or change in size.", "batch": "images in convolutional networks.",
@@ -37,20 +38,21 @@ FORMULAS = (
 
 
 def layer_and_batch(lab: Lab) -> None:
-    """The typed batch as a tensor: which cells share a mean in each norm, what each gives, and what company does to it."""
+    """The typed batch as a tensor: which cells share a mean in each norm, the results, and the effect of the rest of the batch."""
     if lab.capture is None or lab.batch is None:
         st.info(NO_SENTENCE)
         return
-    capture, item, told = _in_company(lab, lab.capture, lab.batch)
-    st.markdown("**Pick a cell and see whom it is compared with:** LayerNorm asks only the cell's own token, BatchNorm the same "
-                f"feature in every token of every sentence. {told}")
+    capture, item, note = _with_second_sentence(lab, lab.capture, lab.batch)
+    st.markdown("**Pick a cell and see which cells share its mean:** LayerNorm uses the features of the cell's own token, "
+                "BatchNorm the same "
+                f"feature in every token of every sentence. {note}")
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if told == "":
+        if note == "":
             item = choose_sentence(lab, capture)
         side = choose_side(lab, sides)
         names = stream(lab.config, side)
-        stage = choose_option("norm_stage", "What is normalised", names, {n: n for n in names})
+        stage = choose_option("norm_stage", "Stage to normalise", names, {n: n for n in names})
         tokens = capture.tokens(side)
         token = choose_token(tokens[item])
         x = capture[stage]  # [B, T, D]
@@ -58,42 +60,42 @@ def layer_and_batch(lab: Lab) -> None:
     at, eps = Cell(item, token, feature), lab.config.norm_eps
     words = np.stack([real(capture, side, i) for i in range(len(x))])  # [B, T]
     every = np.ones_like(words)
-    found = [Members(norm, members(norm, x.shape, at, every), _told(x, norm, at, eps)) for norm in NORMS]
+    found = [Members(norm, members(norm, x.shape, at, every), _describe(x, norm, at, eps)) for norm in NORMS]
     st.html(cells_html(found, words, tokens, at, dark()))
     st.markdown(FORMULAS)
-    _company(x, words, at, eps)
-    _gives(x, tokens, at, eps, stage)
-    _torch_too(x, eps)
+    _batch_contexts(x, words, at, eps)
+    _results(x, tokens, at, eps, stage)
+    _compare_with_torch(x, eps)
 
 
-def _in_company(lab: Lab, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
-    """The run with more than one sentence: the typed batch, or one sentence together with its own first half."""
+def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
+    """A run with more than one sentence: the typed batch, or one sentence together with its own first half."""
     if capture.n_sentences > 1 or max(ids.shape[1] for ids in batch.ids.values()) == 1:  # a single token has no half
         return capture, min(lab.setup.item, capture.n_sentences - 1), ""
-    from viz_core.experiments.layernorm import beside_its_half
+    from viz_core.experiments.layernorm import with_first_half
     from viz_core.ui.shell.cache import cached_run
 
     setup = lab.setup
-    pair = beside_its_half(lab.config, batch, 0)
+    pair = with_first_half(lab.config, batch, 0)
     run = cached_run(setup.weights, lab.config, pair, setup.seed, setup.device)
     return run, 0, ("You typed one sentence, so here the model reads it together with its own first half, padded to the same "
-                    "length; type more lines for a batch of your own.")
+                    "length. Type more lines for a batch of your own.")
 
 
-def _told(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
-    """One norm's numbers for the picked cell, and what it is used for."""
+def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
+    """One norm's numbers for the picked cell, and its uses."""
     found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return (
         f"Mean of {_cells(found.cells)}: μ = {number(found.mean, 4)}, σ² = {number(found.var, 4)}. The picked cell, "
-        f"{number(float(x[at]), 4)}, becomes <b>{number(found.value, 4)}</b>. Document 002: {USED_FOR[norm]}"
+        f"{number(float(x[at]), 4)}, becomes <b>{number(found.value, 4)}</b>. {DOCUMENTS['002']} names its use: {USED_FOR[norm]}"
     )
 
 
-def _gives(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float, stage: str) -> None:
-    """The picked sentence before, and after LayerNorm and BatchNorm."""
+def _results(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float, stage: str) -> None:
+    """The picked sentence before and after LayerNorm and BatchNorm."""
     every = np.ones(x.shape[:2], bool)
-    st.markdown(f"**What each gives:** {what_each_gives(x, eps)} γ is 1 and β is 0 in both. Click a cell to pick it.")
-    parts = [(f"What enters: {stage}", x[at.sentence])]
+    st.markdown(f"**Compare the results:** {describe_results(x, eps)} γ is 1 and β is 0 in both. Click a cell to pick it.")
+    parts = [(f"Input: {stage}", x[at.sentence])]
     norms: tuple[Norm, ...] = ("layer", "batch")
     parts += [(f"After {NAMES[norm]}", share(x, norm, at, eps, every).sentence) for norm in norms]
     names = list(map(visible, tokens[at.sentence]))
@@ -107,62 +109,63 @@ def _gives(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float,
     matrices(result_panels(parts, names), key="norm_both", pick=here, on_pick=picked)
 
 
-def what_each_gives(x: np.ndarray, eps: float) -> str:
-    """Mean 0 and variance 1 of what x [B, T, D] becomes: how many rows have them after LayerNorm, columns after BatchNorm."""
+def describe_results(x: np.ndarray, eps: float) -> str:
+    """Say how many rows of x [B, T, D] have mean 0 and variance 1 after LayerNorm, and how many columns after BatchNorm."""
     if not np.isfinite(x).all():
-        return "some numbers here are infinite or NaN, and so is what they are normalised with."
+        return "some numbers here are infinite or NaN, so their means and variances are too."
     every = np.ones(x.shape[:2], bool)
     rows, columns = normalise(x, "layer", eps, every).var(axis=-1).ravel(), normalise(x, "batch", eps, every).var(axis=(0, 1))
 
-    def told(variance: np.ndarray, what: str) -> str:
+    def count(variance: np.ndarray, what: str) -> str:
         one = int((np.abs(variance - 1) < 0.01).sum())
         return f"every {what} has" if one == len(variance) else f"{one:,} of {len(variance):,} {what}s have"
 
-    said = (f"after LayerNorm {told(rows, 'row')} mean 0 and variance 1; after BatchNorm {told(columns, 'column')}, over all "
-            "sentences and their padding together.")
+    result = (f"after LayerNorm {count(rows, 'row')} mean 0 and variance 1; after BatchNorm {count(columns, 'column')}, over all "
+              "sentences and their padding together.")
     short = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
-    return said + " The others have hardly any variance beside ε to begin with." * short
+    return result + " The variance of the others is too small compared with ε." * short
 
 
-def _company(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> None:
-    """What the picked cell becomes as other sentences, padding and other tokens leave."""
+def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> None:
+    """The picked cell as other sentences, padding and other tokens are left out."""
     found = cases(x, words, at, eps)
-    st.markdown("**The same numbers in other company:** LayerNorm does not notice who else is in the batch. BatchNorm's answer for "
-                "this sentence depends on the others, and on how much padding they brought.")
+    st.markdown("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
+                "BatchNorm's result "
+                "for this sentence depends on the other sentences and on their padding.")
     table(
-        ("normalised with", "LayerNorm gives", "BatchNorm gives", "its largest change", "its mean over", "μ", "σ²"),
+        ("normalised with", "LayerNorm", "BatchNorm", "BatchNorm's largest change", "BatchNorm averages", "μ", "σ²"),
         [
-            (COMPANY[c.company], number(c.layer.value, 4), number(c.batch.value, 4), "–" if c is found[0] else number(c.moved, 3),
-             _cells(c.batch.cells), number(c.batch.mean, 4), number(c.batch.var, 4))
+            (BATCH_CONTEXTS[c.context], number(c.layer.value, 4), number(c.batch.value, 4),
+             "–" if c is found[0] else number(c.moved, 3), _cells(c.batch.cells), number(c.batch.mean, 4), number(c.batch.var, 4))
             for c in found
         ],
     )
     padding = int((~words).sum())
     if not padding:
-        st.caption("No sentence of this batch is padded: type one that is shorter than the others to see what padding does.")
+        st.caption("No sentence of this batch is padded: type a shorter one to see the effect of padding.")
     layer = float(np.nanmax([c.layer_moved for c in found]))
-    st.caption(f"The change is the largest of any feature of this sentence's words against the first line; LayerNorm's is "
+    st.caption(f"The largest change is over all features of this sentence's words, compared with the first row; LayerNorm's is "
                f"{number(layer, 3)}. "
                + (f"{padding:,} of the batch's {words.size:,} tokens are padding. " if padding else "")
-               + "A token alone is its own mean, so BatchNorm makes it 0 in every feature. In use, after training, BatchNorm "
-               "takes running averages from training instead of the batch's own mean and variance.")
+               + "A single token is its own mean, so BatchNorm makes it 0 in every feature. After training, BatchNorm uses running "
+               "averages from training instead of the batch's own mean and variance.")
 
 
 def _cells(n: int) -> str:
     return "1 cell" if n == 1 else f"{n:,} cells"
 
 
-def _torch_too(x: np.ndarray, eps: float) -> None:
-    """The largest difference between all this and torch's modules on the same tensor, now."""
+def _compare_with_torch(x: np.ndarray, eps: float) -> None:
+    """The largest difference from torch's modules on the same tensor."""
     from viz_core.experiments.layernorm import torch_normalise
 
     every = np.ones(x.shape[:2], bool)
     modules: dict[Norm, str] = {"layer": "LayerNorm", "batch": "BatchNorm1d", "instance": "InstanceNorm1d"}
-    told = []
+    differences = []
     for norm, module in modules.items():
         try:
             apart = max_abs_diff(torch_normalise(x, norm, eps), normalise(x, norm, eps, every))
-            told.append(f"torch.nn.{module} {number(apart, 3)}")
-        except ValueError:  # torch's refusal, in our words
-            told.append(f"torch.nn.{module} refuses a single token, which has no variance to take")
-    st.caption(f"Against torch in training mode, padding counted, largest difference: {'; '.join(told)}.")
+            differences.append(f"torch.nn.{module} {number(apart, 3)}")
+        except ValueError:  # torch refuses a single token
+            differences.append(f"torch.nn.{module} refuses a single token, which has no variance")
+    st.caption(f"Largest difference from torch in training mode, with padding: {'; '.join(differences)}.")

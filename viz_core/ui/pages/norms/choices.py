@@ -1,4 +1,4 @@
-"""What the sections on one LayerNorm let a visitor choose: side, sentence, norm, token, feature."""
+"""The controls of the sections on one LayerNorm: side, sentence, norm, token, feature."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ WHICH = {
 
 
 def choose_side(lab: Lab, sides: Sequence[Side]) -> Side:
-    """The chosen side, of those that there are."""
+    """The chosen side, with a control if there are two."""
     if len(sides) < 2:
         return sides[0]
     names = {"source": "Encoder", "target": "Decoder"}
@@ -28,7 +28,7 @@ def choose_side(lab: Lab, sides: Sequence[Side]) -> Side:
 
 
 def choose_sentence(lab: Lab, capture: Capture) -> int:
-    """The selected sentence; a choice where there are several."""
+    """The selected sentence, with a control if there are several."""
     item = min(lab.setup.item, capture.n_sentences - 1)
     if capture.n_sentences > 1:
         widget(st.selectbox, "item", "Sentence", item, set_choice, options=range(capture.n_sentences),
@@ -37,11 +37,11 @@ def choose_sentence(lab: Lab, capture: Capture) -> int:
 
 
 def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[str, str]) -> str:
-    """One of the options by a view whose default means the first; said where a link asked for one that is not there."""
-    asked = view(name)
-    held: str = asked if asked in options else options[0]
-    if asked and asked != held:
-        st.caption(f"{label}: there is no {names.get(asked, 'such one')} here; {names[held]} is shown.")
+    """One option. The view's default means the first; a caption names an option of the link that does not exist."""
+    requested = view(name)
+    held: str = requested if requested in options else options[0]
+    if requested and requested != held:
+        st.caption(f"{label}: there is no {names.get(requested, 'such option')} here; showing {names[held]}.")
     if len(options) > 1:
         widget(st.selectbox, name, label, held, keep, options=options, format_func=lambda o: names[o])
     return held
@@ -66,10 +66,10 @@ def choose_token(tokens: Sequence[str]) -> int:
 
 
 def choose_feature(x: np.ndarray) -> int:
-    """The chosen feature of a token [D]; where none was chosen, the one of largest size."""
+    """The chosen feature of a token [D]; by default the one with the largest magnitude."""
     d, asked = len(x), view("norm_feature")
     held = inside("norm_feature", "Feature", d - 1) if asked >= 0 else int(np.argmax(np.nan_to_num(np.abs(x), nan=-1.0)))
     if d > 1:
         widget(st.number_input, "norm_feature", "Feature", held, keep, min_value=0, max_value=d - 1, step=1,
-               help="Marked in the bars; its numbers stand in the formula.")
+               help="The bars mark this feature, and the formula shows its numbers.")
     return held

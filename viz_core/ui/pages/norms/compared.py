@@ -1,4 +1,4 @@
-"""The untrained stack that the comparisons of this page run, shared in the store of all visitors."""
+"""The untrained stack that the comparisons of this page run. The store of all visitors shares its runs."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
     from viz_core.run import Batch
 
 LEFT_RIGHT = (5, 2)
-STEP = 12  # layers: a comparison runs a multiple of them, and shallower stacks are its first layers
+STEP = 12  # layers: a comparison runs a multiple of this number, and shallower stacks are its first layers
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What the comparisons run: an untrained Pre-LN stack, and the words that it reads. All placements share its weights."""
+    """An untrained Pre-LN stack and the words that it reads. All placements share its weights."""
 
     lab: Lab
     config: TransformerConfig
@@ -37,7 +37,7 @@ class Compared:
 
     @property
     def shared_key(self) -> Hashable:
-        """The same for all depths that share a run."""
+        """The key that all depths of one run share."""
         return self._key(self.deep)
 
     def _key(self, config: TransformerConfig) -> Hashable:
@@ -47,7 +47,7 @@ class Compared:
 
     @property
     def deep(self) -> TransformerConfig:
-        """What is drawn and run: a few layers more, so that the next depth finds them; no more than fit."""
+        """The config that runs: it may have a few more layers, so that the next depth finds them, but no more than fit."""
         from viz_core.experiments.placement import config_depth, deep
 
         config = deep(self.config, whole_steps(config_depth(self.config)))
@@ -56,14 +56,14 @@ class Compared:
 
     @property
     def cost(self) -> tuple[float, int]:
-        """Seconds and bytes of one placement, the model that is drawn for it included."""
+        """Seconds and bytes of one placement, including the model that is drawn for it."""
         from viz_core.ui.shell.cache import model_cost, run_cost
 
         (to_draw, weights), (to_run, recorded) = model_cost(self.deep), run_cost(self.deep, self.batch)
         return to_draw + to_run, weights + recorded
 
     def _model(self) -> "Transformer":
-        """The deep model as Pre-LN, shared by all visitors: to draw its weights costs more than to run it."""
+        """The deep model as Pre-LN, shared by all visitors, because drawing its weights costs more than running it."""
         from viz_core.run import build
         from viz_core.ui.shell.cache import model_cost, models
 
@@ -71,13 +71,13 @@ class Compared:
         return models().get(("compared", config, seed, device), lambda: build(config, seed, device), *model_cost(config))
 
     def model(self, name: str) -> "Transformer":
-        """The model of one placement. Nobody may change it."""
+        """The model of one placement. It is shared and must not be changed."""
         from viz_core.experiments.placement import config_depth, placed
 
         return placed(self._model(), name, config_depth(self.config))
 
     def runs(self, names: Iterable[str]) -> dict[str, Capture]:
-        """The run of each placement. Its layers are shared by all visitors, whatever the depth, and frozen."""
+        """The run of each placement. All visitors and all depths share its layers, which are read-only."""
         from viz_core.experiments.placement import config_depth, first_layers, placement
         from viz_core.ui.shell.cache import runs
 
@@ -89,7 +89,7 @@ class Compared:
         return {name: first_layers(capture, self._model(), depth) for name, capture in made.items()}
 
     def curves(self, names: Sequence[str], metric: Metric) -> dict[str, tuple[Sequence[Curve], FirstNonFinite | None]]:
-        """One metric of each placement along its depth, and where its numbers stop being numbers."""
+        """One metric of each placement along its depth, and its first value that is not finite."""
         from viz_core.ui.shell.cache import cached_result
 
         captures = lru_cache(maxsize=1)(lambda: self.runs(names))
@@ -103,26 +103,26 @@ class Compared:
 
 
 def whole_steps(depth: int) -> int:
-    """How many layers are run for a depth."""
+    """The number of layers that run for a depth."""
     return -(-depth // STEP) * STEP
 
 
 def compared_stack(lab: Lab) -> Compared | None:
-    """The comparison of this depth, width and init; None where there is nothing to run, and the page says why."""
+    """The comparison for this depth, width and init; None if nothing can run, and then the page says why."""
     from viz_core.experiments.placement import comparable, reading
 
     if lab.capture is None:
-        st.info("This section reads your sentence, and the note above says why there is none to read. Theory needs none.")
+        st.info("This section reads your sentence. The note above says why there is none. The section Theory works without one.")
         return None
     config = comparable(lab.config, view("norm_depth"), view("norm_width"), view("norm_init"))
     if problem := estimate(config, 1, 1, 1).problem:
-        st.warning(f"{escaped(problem)} Here d\\_model is the slider Width.")
+        st.warning(f"{escaped(problem)} Here the slider Width sets d\\_model.")
         return None
     return Compared(lab, config, reading(lab.capture))
 
 
 def choose_sizes() -> None:
-    """Depth; width and init a click away."""
+    """Controls for the depth and, in a fold, for width and initialisation."""
     view_widget(st.slider, "norm_depth", "Depth (layers)")
     more = fold("norm_more", "Width and initialisation")
     if more.open:
@@ -132,7 +132,7 @@ def choose_sizes() -> None:
 
 
 def say_what_runs(c: Compared) -> None:
-    """One line: what is measured, on which words, and why not on trained weights."""
+    """One caption: the model that is measured, the words it reads, and why trained weights are not compared."""
     config, lab = c.config, c.lab
     layers = config.n_decoder_layers if config.has_decoder else config.n_encoder_layers
     (side,) = [s for s in ("source", "target") if s in c.batch.ids]
@@ -140,20 +140,20 @@ def say_what_runs(c: Compared) -> None:
     assert lab.capture is not None
     cut = c.batch.ids[side].size < lab.capture[f"ids.{side}"].size
     read = f"{rows} × {tokens} tokens" if rows > 1 else f"{tokens} token{'s' * (tokens > 1)}"
-    told = (
+    caption = (
         f"Untrained, {config.init}, seed {lab.setup.seed}: {'a decoder' if config.has_decoder else 'an encoder'} of {layers} "
         f"layer{'s' * (layers > 1)}, d_model {config.d_model}, {config.n_heads} head{'s' * (config.n_heads > 1)}, d_ff "
         f"{config.ff_width}, no biases, reading {'the first ' * cut}{read} of your {side} text. "
-        "The same weights in every placement."
+        "All placements have the same weights."
     )
     if lab.setup.card:
         trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base.norm, "no norm")
-        told += f" The weights in the sidebar were trained as {trained} and mean something there alone: they are not compared."
-    st.caption(escaped(told))
+        caption += f" The weights in the sidebar were trained as {trained} and only work that way, so they are not compared."
+    st.caption(escaped(caption))
 
 
 def warn_not_finite(odds: Mapping[str, FirstNonFinite | None]) -> None:
-    """Where numbers stopped being numbers."""
+    """Warn about the first value of each run that is not finite."""
     for name, odd in odds.items():
         if odd is not None:
-            st.warning(f"{TITLES[name]}: the first value that is {odd.what} is in `{odd.stage}`. From there on the line has gaps.")
+            st.warning(f"{TITLES[name]}: the first value that is {odd.what} is in `{odd.stage}`. The line has gaps from there on.")

@@ -1,4 +1,4 @@
-"""Along depth: one metric of the residual stream in every placement of the LayerNorm, and both blocks drawn."""
+"""One metric along depth for every placement of the LayerNorm, and a drawing of both blocks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,16 +12,21 @@ from viz_core.ui.controls import chart, dark
 from viz_core.ui.pages.norms.compared import LEFT_RIGHT, choose_sizes, compared_stack, say_what_runs, warn_not_finite
 from viz_core.ui.shell import Lab, view_widget
 
-LIT = {"inactive": "ffn.out", "entropy": "self_attn.out"}  # the drawn box that a metric looks into; the others follow the stream
+# The stage inside whose box a metric measures; the other metrics measure the stream.
+HIGHLIGHTED = {"inactive": "ffn.out", "entropy": "self_attn.out"}
 LOOK: dict[Metric, str] = {
-    "power": "**Look at the slopes:** {placements}",
-    "mean": "**Look how far from 0 the features drift together:** a LayerNorm takes their mean away.",
-    "std": "**The square root of the power, where the mean is small:** Post-LN's is 1 after every norm.",
-    "largest": "**The loudest single value** is the first to leave what half precision can hold.",
-    "cosine": "**Do the tokens collapse into one?** At 1 all tokens of a sentence point the same way, and attention has "
-              "nothing left to choose between.",
-    "inactive": "**A unit that is at or below 0 for every token** {passes} on here, and learns {learns} from this batch.",
-    "entropy": "**High: each token looks everywhere; low: at few.** Look whether depth changes it, and in which placement.",
+    "power": "**Compare the slopes:** {placements}",
+    "mean": "**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it.",
+    "std": "**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a norm it "
+           "is 1.",
+    "largest": "**See how large the largest single value becomes:** it is the first to exceed the range of half precision.",
+    "cosine": "**Do the tokens become the same?** At 1 all tokens of a sentence point in the same direction, and attention "
+              "cannot tell them apart.",
+    "inactive": "**See how many hidden units are at or below 0 for every token:** such a unit {passes} on and learns {learns} "
+                "from this batch.",
+    "entropy": "**See whether the entropy changes with depth, and in which placement:** it is high if queries spread their "
+               "attention "
+               "over many keys, and low if they attend to few.",
 }
 
 
@@ -36,7 +41,7 @@ def depth(lab: Lab) -> None:
         st.markdown(look_at(metric, names, lab.config.activation))
         compared = compared_stack(lab)
         if compared is not None and not names:
-            st.info("No placement is chosen: choose Post-LN, Pre-LN or another one.")
+            st.info("You have chosen no placement: choose Post-LN, Pre-LN or another one.")
         elif compared is not None:
             found = compared.curves(names, metric)
             shown = {name: of for name, (of, _) in found.items()}
@@ -45,46 +50,46 @@ def depth(lab: Lab) -> None:
             st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
             warn_not_finite({name: odd for name, (_, odd) in found.items()})
             if metric == "inactive" and compared.config.activation != "relu":
-                st.caption("Inactive means at or below 0. GELU, unlike ReLU, lets a little of that through.")
+                st.caption("Inactive means at or below 0. Unlike ReLU, GELU lets small negative values through.")
             say_what_runs(compared)
-    st.markdown("**One layer of each, drawn.** The thick line is the residual stream: in Post-LN every sum goes through a norm, in "
-                "Pre-LN it runs past all of them.")
-    lit = view_widget(st.segmented_control, "norm_lit", "Light all that leads to", required=True, wrap=True,
-                      format_func=lambda s: s or "what the metric reads")
-    block_drawings(lit or LIT.get(metric, "resid_mid"))
+    st.markdown("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; in "
+                "Pre-LN the stream bypasses them all.")
+    lit = view_widget(st.segmented_control, "norm_lit", "Highlight the path to", required=True, wrap=True,
+                      format_func=lambda s: s or "the stage of the metric")
+    block_drawings(lit or HIGHLIGHTED.get(metric, "resid_mid"))
 
 
-BACK = {
-    "post": "Post-LN is brought back to 1 after every sum.",
-    "pre": "Nothing ever brings Pre-LN's stream back, so what a layer adds stays in it.",
-    "open": "Without a final norm Pre-LN's stream leaves the stack as it is.",
-    "none": "Without any norm nothing holds the stream.",
-    "cut": "Without residual connections Post-LN's norm sees what the sub-layer alone gives.",
-    "bare": "With neither, each sub-layer passes on only what it makes of the one before.",
-}  # what each placement does to the stream, whatever its weights
+EFFECTS = {
+    "post": "Post-LN returns to 1 after every sum.",
+    "pre": "Pre-LN's stream is never rescaled, so each layer's contribution stays in it.",
+    "open": "Without a final norm, Pre-LN's stream leaves the stack unscaled.",
+    "none": "Without any norm, nothing limits the stream.",
+    "cut": "Without residual connections, Post-LN's norm reads only the output of the sub-layer.",
+    "bare": "Without norms and residual connections, each sub-layer reads only the output of the previous one.",
+}  # the effect of each placement on the stream, for any weights
 
 
 def look_at(metric: Metric, names: Sequence[str], activation: str) -> str:
-    """What a metric is looked at for, of the placements that are drawn."""
+    """The sentence above the chart: what to look at, for this metric and the drawn placements."""
     exact = activation == "relu"  # GELU lets a little through
     return LOOK[metric].format(
-        placements=" ".join(BACK[name] for name in names) or "how much each layer adds.",
+        placements=" ".join(EFFECTS[name] for name in names) or "they show how much each layer adds.",
         passes="passes nothing" if exact else "passes next to nothing", learns="nothing" if exact else "little",
     )
 
 
-LOG = " The axis is logarithmic: there a straight line is growth, or loss, by the same factor in every layer."
+LOG = " The axis is logarithmic: a straight line means that every layer changes the value by the same factor."
 
 
 def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
-    """The last value of every placement, in words."""
-    told = []
+    """A sentence with the last value of every placement."""
+    values = []
     for name, curves_ in found.items():
         for curve in curves_:
             if curve.kind != "sum" and len(curve.values):
                 final = " after its final norm" if curve.kind == "final" else ""
-                told.append(f"{TITLES[name]}{final} **{number(float(curve.values[-1]), 4)}**")
-    return f"At the end, {METRIC_TITLES[metric][1]}: {', '.join(told)}." if told else ""
+                values.append(f"{TITLES[name]}{final} **{number(float(curve.values[-1]), 4)}**")
+    return f"At the end, {METRIC_TITLES[metric][1]}: {', '.join(values)}." if values else ""
 
 
 def block_drawings(lit: str, cross: bool = False) -> None:

@@ -34,15 +34,15 @@ def distributions(lab: Lab) -> None:
 
 
 def _histograms(captures: Mapping[str, Capture], key: Hashable) -> None:
-    """Histograms of one stage, layer by layer, every placement on the same scale.
+    """Histograms of one stage, layer by layer, with every placement on the same scale.
 
-    captures: placement → run of the same text; key: what makes these runs the same ones again.
+    captures: placement → run of the same text; key: the cache key of these runs.
     """
     from viz_core.ui.shell.cache import cached_result
 
     sides: list[Side] = [s for s in ("source", "target") if leaves(captures, s)]
     if not sides:
-        st.info("These runs have no layer, so there is nothing to count: choose a depth of at least 1.")
+        st.info("These runs have no layers: choose a depth of at least 1.")
         return
     lead = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -57,33 +57,35 @@ def _histograms(captures: Mapping[str, Capture], key: Hashable) -> None:
         scale = view_widget(st.segmented_control, "norm_scale", "Scale", required=True,
                             format_func={"auto": "Automatic", "linear": "Linear", "log": "Logarithmic"}.get)
     found = cached_result("norm spreads", (key, tuple(captures), side, leaf, scale), lambda: spreads(captures, side, leaf, scale))
-    lead.markdown(f"**A ridge is one layer, the first on top.** {how_ridges_change(found)}")
+    lead.markdown("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. "
+                  f"{describe_widths(found)}")
     own = {TITLES[name]: colour for name, colour in COLOURS.items()}
     colours = {name: own.get(name, theme.head_colour(i)) for i, name in enumerate(captures)}
     chart(ridges_figure(found, colours, dark()), "norm_ridges")
-    _read(found)
+    _width_table(found)
 
 
-def how_ridges_change(found: Spreads) -> str:
-    """From the first ridge to the last: whether each placement gets wider, narrower, or stays, and how many times."""
-    told = []
+def describe_widths(found: Spreads) -> str:
+    """Say whether each placement's ridges get wider or narrower from the first layer to the last, and by what factor."""
+    widths = []
     for name, s in found.by.items():
         if len(s.layers) > 1 and np.isfinite(s.std).all() and s.std[0] > 0:
             times = float(s.std[-1] / s.std[0])
             way = "gets wider" if times > 1.05 else "gets narrower" if times < 0.95 else "stays about as wide"
-            told.append(f"{name} {way} (σ × {number(times, 3)})")
-    return f"Downwards, from the first layer to the last: {', '.join(told)}." if told else ""
+            widths.append(f"{name} {way} (σ × {number(times, 3)})")
+    return f"From the first layer to the last: {', '.join(widths)}." if widths else ""
 
 
-def _read(found: Spreads) -> None:
-    """The spread of the first and the last layer, and what the picture leaves out."""
+def _width_table(found: Spreads) -> None:
+    """A table of the first and last layer's standard deviation, and of the values outside the chart."""
     rows = []
     for name, s in found.by.items():
         first = next((f"layer {layer}" for layer, odd in zip(s.layers, s.odd, strict=True) if odd > 0), "–")
         rows.append((name, number(s.std[0], 4), number(s.std[-1], 4), f"{s.beyond.max():.2%}", first))
-    table(("placement", "σ, first layer", "σ, last layer", "beyond the axis", "∞ or NaN from"), rows)
+    table(("placement", "σ, first layer", "σ, last layer", "outside the axis", "∞ or NaN from"), rows)
     if found.scale == "log":
-        st.caption("On the logarithmic scale a bin is the wider the further it is from 0, so a bell shape shows as two humps, one "
-                   "for each sign: their place is the size of the numbers.")
+        st.caption("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "
+                   "sign, at "
+                   "the magnitude of the numbers.")
     if found.without:
-        st.caption(f"Without this stage: {', '.join(found.without)}.")
+        st.caption(f"Placements without this stage: {', '.join(found.without)}.")

@@ -1,4 +1,4 @@
-"""Measurements that take long wait behind a button, which says how much they cost."""
+"""Measurements that take long run only after a click on a button that states their cost."""
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache
@@ -12,8 +12,8 @@ from viz_core.stages import plan
 from viz_core.ui.shell import touch
 
 T = TypeVar("T")
-MOST_UNREQUESTED = 2e10  # floating-point operations that a section may spend without being asked: about half a second
-REQUESTED = "norm_asked"  # where a session keeps what it has asked for
+MOST_UNREQUESTED = 2e10  # floating-point operations that a section may spend without a click
+REQUESTED = "norm_asked"  # the session's key for its requests
 
 
 @lru_cache(maxsize=64)
@@ -29,7 +29,7 @@ def _flop_count(config: TransformerConfig, rows: int, source: int, target: int) 
 
 
 def byte_count(config: TransformerConfig) -> int:
-    """Bytes of an encoder of the paper's setting and of what a run of it records."""
+    """Bytes of an encoder of the paper's setting and of the record of its run."""
     from viz_core.experiments.placement import SENTENCES, TOKENS
 
     size = estimate(config, SENTENCES, TOKENS, 0)
@@ -37,7 +37,7 @@ def byte_count(config: TransformerConfig) -> int:
 
 
 def when_requested(what: str, key: Hashable, cost: float, nbytes: int, make: Callable[[], T]) -> T | None:
-    """What is held or cheap is shown at once; what costs more, behind a button that says how much. None until it is asked."""
+    """A cached or cheap result immediately; a more expensive one after a click on a button. None until then."""
     from viz_core.ui.shell.cache import FLOPS, cached_result
 
     if cost > MOST_UNREQUESTED and st.session_state.get(REQUESTED, {}).get(what) != key:
@@ -48,6 +48,6 @@ def when_requested(what: str, key: Hashable, cost: float, nbytes: int, make: Cal
 
 
 def _request(what: str, key: Hashable) -> None:
-    """For this session, until another is asked for."""
+    """Remember the request in this session until the next one."""
     touch()
     st.session_state[REQUESTED] = st.session_state.get(REQUESTED, {}) | {what: key}

@@ -1,4 +1,4 @@
-"""The page on Pre-LN and Post-LN. One section is drawn at a time, and the link says which."""
+"""The page on Pre-LN and Post-LN. The page draws one section at a time; the link holds which one."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from viz_core.ui.shell import Lab, present, view_widget, write_link
 
 @st.fragment
 def norms() -> None:
-    """The whole page below its title. A fragment: a change of view reruns this alone, not the sidebar and the frame."""
+    """The whole page below its title. It is a fragment: a change of view reruns only this, not the sidebar and the frame."""
     lab = present()
     section = view_widget(st.segmented_control, "norm_section", "Section", required=True, label_visibility="collapsed",
                           format_func=lambda s: SECTIONS[s][0])

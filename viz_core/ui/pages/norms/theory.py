@@ -1,4 +1,4 @@
-"""Theory over measurement, in the setting of Xiong et al. 2020."""
+"""Theory and measurement in the setting of Xiong et al. 2020."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,34 +40,35 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
 
 ASSUMED = {
     "gaussian": ("iid Gaussian input",
-                 "The input is now your words as they are embedded, of power {power} instead of 1. Post-LN's norms hide that at "
-                 "once; Pre-LN's stream keeps it."),
+                 "The input is now the embeddings of your words, with a power of {power} instead of 1. Post-LN's norms remove the "
+                 "difference immediately; Pre-LN's stream keeps it."),
     "uniform": ("W_Q = W_K = 0",
-                "Attention is no longer uniform: how much is averaged depends on the input. Post-LN's 3d/2 asks nothing of "
-                "attention, since a norm follows it; the mean field does."),
-    "unbiased": ("zero biases", "Biases are drawn as torch draws them, U(±1/√fan_in): each adds the same vector to every token."),
-    "single": ("one head", "Four heads. While W_Q = W_K = 0 all of them average alike, so this alone changes nothing."),
+                "Attention is no longer uniform: how much it averages depends on the input. Post-LN's 3d/2 does not depend on "
+                "attention, because a norm follows it; the mean field does."),
+    "unbiased": ("zero biases", "Biases are drawn with torch's U(±1/√fan_in): each adds the same vector to every token."),
+    "single": ("one head", "The model has four heads. While W_Q = W_K = 0 they all average in the same way, so this alone "
+                           "changes nothing."),
     "square": ("d_ff = d",
                "d_ff = 4d: between Xavier matrices the feed-forward network adds f = 2·d·d_ff/(d + d_ff)² = 0.32 instead of ½. "
-               "The mean field knows; Lemma 2 as printed does not."),
-    "normal": ("every matrix N(0, 1/d)", "torch's own U(±1/√fan_in) has a variance of 1/(3d), so each sub-layer adds far less."),
+               "The mean field accounts for this; Lemma 2 as printed does not."),
+    "normal": ("every matrix N(0, 1/d)", "torch's U(±1/√fan_in) has a variance of 1/(3d), so each sub-layer adds far less."),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Theory:
-    """Measured powers of both placements, the mean of several draws of the weights; and lemmas 1 and 3 measured."""
+    """Measured powers of both placements, averaged over several draws of the weights, and measurements for lemmas 1 and 3."""
 
     post: Curve
     pre: Curve
     relu: float  # ‖ReLU(X)‖² / ‖X‖² in layer 0
-    ends: np.ndarray  # [L, d] what each layer of Pre-LN makes of the first token
+    ends: np.ndarray  # [L, d] the first token after each layer of Pre-LN
     eps: float
     odd: Mapping[str, FirstNonFinite | None]
     tokens: int  # in a sentence
 
     def first_layers(self, depth: int) -> "Theory":
-        """What would have been measured at a smaller depth: a layer knows nothing of those after it."""
+        """The measurement at a smaller depth: a layer does not depend on later ones."""
         inside = tuple(f"encoder.layers.{i}." for i in range(depth, len(self.ends)))
         odd = {name: None if o and o.stage.startswith(inside) else o for name, o in self.odd.items()}
         return replace(self, post=up_to(self.post, depth), pre=up_to(self.pre, depth), ends=self.ends[:depth], odd=odd)
@@ -76,8 +77,9 @@ class Theory:
 def theory(lab: Lab) -> None:
     from viz_core.experiments.placement import SENTENCES, TOKENS, Setting
 
-    st.markdown("**Theory says where the points should lie, before anything is computed:** Post-LN on a flat line, Pre-LN in a "
-                "widening band. Break an assumption and see which one carries the weight.")
+    st.markdown("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. "
+                "Drop an "
+                "assumption to see which ones matter.")
     controls = st.columns(4, gap="medium", vertical_alignment="bottom")
     with controls[0]:
         depth = view_widget(st.slider, "norm_depth", "Depth (layers)")
@@ -85,11 +87,11 @@ def theory(lab: Lab) -> None:
         width = view_widget(st.select_slider, "norm_width", "Width (d_model)")
     with controls[2]:
         draws = view_widget(st.segmented_control, "norm_draws", "Draws of the weights", required=True, wrap=True,
-                            help="Theory speaks of the mean over all draws; the points are the mean of this many.")
+                            help="The theory is about the mean over all draws; the points are the mean over this many.")
     with controls[3]:
         reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
-        st.button("The paper's setting", key="norm_paper", on_click=set_view, kwargs=reset)
-    broken = view_widget(st.pills, "norm_broken", "Break an assumption", selection_mode="multi", wrap=True,
+        st.button("Reset to the paper's setting", key="norm_paper", on_click=set_view, kwargs=reset)
+    broken = view_widget(st.pills, "norm_broken", "Assumptions to drop", selection_mode="multi", wrap=True,
                          format_func=lambda b: ASSUMED[b][0])
     compared = compared_stack(lab) if "gaussian" in broken else None
     if "gaussian" in broken and compared is None:
@@ -99,7 +101,7 @@ def theory(lab: Lab) -> None:
         return settings, sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
 
     settings, cost = at(whole_steps(depth))
-    if cost > MOST_UNREQUESTED:  # then no more than what is asked for
+    if cost > MOST_UNREQUESTED:  # then no more layers than requested
         settings, cost = at(depth)
     key = tuple(settings), compared and compared.shared_key
     found = when_requested("theory", key, cost, 2 * byte_count(settings[0].config), lambda: _run_theory(settings, compared))
@@ -115,13 +117,13 @@ def theory(lab: Lab) -> None:
     with charts[1]:
         chart(pre_figure(found.pre, low, high, fields["pre"], dark()), "norm_pre")
     warn_not_finite(found.odd)
-    _how_far(found, fields, gain)
-    _which_fails(broken, draws, found, fields)
-    _lemmas(found)
+    _compare_with_theory(found, fields, gain)
+    _name_dropped_assumptions(broken, draws, found, fields)
+    _statements(found)
 
 
 def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> Theory:
-    """All draws, one after another: only their curves are kept."""
+    """All draws one after another; only their curves are kept."""
     from viz_core.experiments.placement import paper_runs
 
     typed = None if compared is None else compared.runs(["pre"])["pre"]
@@ -141,8 +143,8 @@ def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> The
     )
 
 
-def _how_far(found: Theory, fields: Mapping[str, MeanField], gain: float) -> None:
-    """Measurement against each line, as numbers."""
+def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: float) -> None:
+    """A table that compares the measurement with each line."""
     depth, post = layer_ends(found.post)
     _, pre = layer_ends(found.pre)
     low, high = pre_band(depth)
@@ -157,28 +159,29 @@ def _how_far(found: Theory, fields: Mapping[str, MeanField], gain: float) -> Non
         ("", "", f"mean field: {number(float(fields['pre'].power[-1]), 4)}",
          f"{_percent(difference(pre, fields['pre'].power[whole]))} on average"),
     ]
-    table(("‖x‖² / d of", "measured", "theory", "measured against theory"), rows)
+    table(("‖x‖² / d of", "measured", "theory", "difference"), rows)
 
 
 def _percent(share: float) -> str:
     return f"{share:+.1%}".replace("-", "−")
 
 
-def _which_fails(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
+def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
     if not broken:
         alike = ", ".join(f"{number(float(fields[name].cosine[-1]), 3)} in {TITLES[name]}" for name in ("post", "pre"))
-        st.markdown(f"All assumptions hold. What is left is chance: theory speaks of the mean over all weights and of wide models; "
-                    f"this is {draws} draw{'s' * (draws > 1)} of a width of {view('norm_width')}. By the mean field two "
-                    f"tokens have a cosine of {alike} at the end: the more alike they are, the less there is to average "
-                    "over.")
+        st.markdown("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights "
+                    "and about wide "
+                    f"models; this is {draws} draw{'s' * (draws > 1)} at width {view('norm_width')}. In the mean field two "
+                    f"tokens have a cosine of {alike} at the end: the more similar they are, the less attention changes by "
+                    "averaging them.")
         return
     power = number(float(found.pre.values[0]), 3)
-    told = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1].replace('{power}', power))}" for b in broken]
-    st.markdown("\n".join(["**The assumptions that fail:**", *told]))
+    dropped = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1].replace('{power}', power))}" for b in broken]
+    st.markdown("\n".join(["**The dropped assumptions:**", *dropped]))
 
 
-def _lemmas(found: Theory) -> None:
-    """The statements, and the two lemmas that have no chart."""
+def _statements(found: Theory) -> None:
+    """The statements, and measurements for the two lemmas without a chart."""
     from viz_core.experiments.placement import measured_jacobian_norm
 
     more = fold("norm_statements", "The statements and their assumptions")
@@ -186,7 +189,7 @@ def _lemmas(found: Theory) -> None:
         return
     with more:
         st.markdown(
-            "Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, for weights as they are drawn: one head, "
+            "Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, for weights at initialisation: one head, "
             "$W_Q = W_K = 0$, no biases, every matrix $N(0, 1/d)$, $\\gamma = 1$, an iid Gaussian input.\n"
             "- **Lemma 1.** $X \\sim N(0, \\sigma^2 I_d)$: $\\; E\\|\\mathrm{ReLU}(X)\\|^2 = \\tfrac12 \\sigma^2 d$.\n"
             "- **Lemma 2.** Post-LN, the sum before the second norm: $E\\|x^5\\|^2 = \\tfrac32 d$ in every layer. "
@@ -205,4 +208,4 @@ def _lemmas(found: Theory) -> None:
             ("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd", number(measured, 5), number(expected, 5),
              _percent(measured / expected - 1)),
         ])
-        st.caption("Lemma 3 leaves ε out; the model has 1e-5 under the root.")
+        st.caption("Lemma 3 leaves ε out; the model has ε = 1e-5 under the root.")
