@@ -179,7 +179,8 @@ def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Any) -> None:
     assert row["cells"][2] == "1 × 8 × 5 × 8" and row["was"] == {"2": "1 × 8 × 5 × 32", "4": 257 * 256, "5": row["was"]["5"]}
     assert row["was"]["5"] == "W^Q w_q.weight 256 × 256, b^Q w_q.bias 256"
     assert "shape 1 × 8 × 5 × 32 → 1 × 8 × 5 × 8" in row["note"]
-    assert "**qk\\_dim 256 → 64**: 12 of 143 tensors have a different shape; 6 have the same shape but a different cost;" in prose(at)
+    counts = "12 of 143 tensors have a different shape; 6 have the same shape but a different cost;"
+    assert f"**qk\\_dim 256 → 64**: {counts}" in prose(at)
     before, after = (sum(p.numel() for p in build(replace(size(at)[0], qk_dim=q)).parameters()) for q in (256, 64))
     assert f"parameters {before:,} → {after:,}" in prose(at)
     sound(at.toggle(key="set_shapes_marked").set_value(True).run())
