@@ -1,13 +1,14 @@
-"""Pre-LN and Post-LN side by side: the stream along depth, theory over measurement, gradients, and a norm taken apart."""
+"""Pre-LN and Post-LN side by side: the residual stream along depth, theory and measurement, gradients, and one LayerNorm."""
 
 from viz_core.ui.shell import open_page
 
 open_page(
-    "Why did the field move the LayerNorm, and can I see it?",
-    "The first Transformers normalised after each sum (Post-LN) and needed a careful warm-up to train. Later ones normalise what a "
-    "sub-layer reads, and leave the sum alone (Pre-LN). Same weights, same sentence: only the place of the norm differs.",
+    "Why did Pre-LN replace Post-LN?",
+    "The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. Later ones normalise the "
+    "input of each sub-layer and leave the sum alone (Pre-LN). The comparisons below use the same weights and the same sentence; "
+    "only the place of the LayerNorm differs.",
 )
 
-from viz_core.ui.pages.norms.placement import norms
+from viz_core.ui.pages.norms.page import norms
 
 norms()

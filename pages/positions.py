@@ -1,11 +1,11 @@
-"""Positions: waves, clocks, a sentence, five schemes, and experiments that measure what each of them tells the model."""
+"""Positions: waves, clocks, a sentence, five schemes, and experiments that measure what each scheme tells the model."""
 
 from viz_core.ui.shell import open_page
 
 open_page(
-    "How does a model without a notion of order learn who comes first?",
-    "Attention sees a set of words, not a row of them: without help, 我爱你 and 你爱我 are the same. "
-    "So each place gets a mark of its own. The first model of this kind used waves, from fast ones to very slow ones.",
+    "How does a Transformer know the order of the words?",
+    "Without positions and without a causal mask, attention treats a sentence as a set of words: it cannot tell 我爱你 from "
+    "你爱我. So each position gets its own encoding. The first Transformer used waves, from fast ones to very slow ones.",
 )
 
 from viz_core.ui.pages.positions.waves import positions

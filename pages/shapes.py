@@ -1,4 +1,4 @@
-"""The ledger: what shape every tensor has, what made it and what it costs."""
+"""The ledger: the shape, the parameters and the cost of every tensor."""
 
 import streamlit as st
 
@@ -6,8 +6,8 @@ from viz_core.ui.shell import open_page
 
 lab = open_page(
     "What shape is every tensor, and what does it cost?",
-    "Every tensor of this run in the order in which it is computed. Look for the heads (H) that come and go inside attention, "
-    "and for the tables of tokens by tokens (T × S) between them. A click on a name opens it in Step by step.",
+    "This table lists every tensor of the run in the order of computation. Look for the head axis (H), which exists only inside "
+    "attention, and for the T × S matrices of queries by keys. Click a name to open the tensor in Step by step.",
 )
 
 from viz_core.ui.pages import shapes

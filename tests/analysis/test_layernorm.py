@@ -113,10 +113,10 @@ def test_a_token_with_an_infinite_value_gives_nan_without_a_warning(bad: float) 
 
 def test_furthest_counts_equal_oddities_as_equal() -> None:
     odd = np.array([1.0, math.inf, -math.inf, math.nan])
-    assert N.furthest(odd, odd) == 0
-    assert N.furthest(odd, odd + np.array([0.25, 0, 0, 0])) == 0.25
-    assert N.furthest(np.array([1.0]), np.array([math.nan])) == math.inf
-    assert N.furthest(np.array([math.inf]), np.array([-math.inf])) == math.inf
+    assert N.max_abs_diff(odd, odd) == 0
+    assert N.max_abs_diff(odd, odd + np.array([0.25, 0, 0, 0])) == 0.25
+    assert N.max_abs_diff(np.array([1.0]), np.array([math.nan])) == math.inf
+    assert N.max_abs_diff(np.array([math.inf]), np.array([-math.inf])) == math.inf
 
 
 # ---------------------------------------------------------------- cells, means
@@ -159,13 +159,13 @@ def test_padding_that_does_not_count_changes_nothing() -> None:
         a, b = (N.normalise(v, norm, 1e-5, words)[words] for v in (x, louder))
         np.testing.assert_array_equal(a, b)
     every = np.ones_like(words)
-    assert N.furthest(N.normalise(x, "batch", 1e-5, every)[words], N.normalise(louder, "batch", 1e-5, every)[words]) > 0.5
+    assert N.max_abs_diff(N.normalise(x, "batch", 1e-5, every)[words], N.normalise(louder, "batch", 1e-5, every)[words]) > 0.5
 
 
-def test_company_changes_batch_norm_and_never_layer_norm() -> None:
+def test_the_batch_context_changes_batch_norm_and_never_layer_norm() -> None:
     x, words = padded()
     found = N.cases(x, words, Cell(1, 2, 3), 1e-5)
-    assert [c.company for c in found] == ["batch", "words", "sentence", "token"]
+    assert [c.context for c in found] == ["batch", "words", "sentence", "token"]
     assert [c.batch.cells for c in found] == [28, 20, 4, 1]
     assert [c.layer.cells for c in found] == [5] * 4
     assert all(c.layer_moved == 0 and c.layer.value == found[0].layer.value for c in found)
@@ -178,18 +178,18 @@ def test_company_changes_batch_norm_and_never_layer_norm() -> None:
     assert found[2].moved == pytest.approx(np.abs(whole[1, :4] - sentence).max(), abs=FLOAT)
 
 
-def test_a_company_that_is_the_one_before_is_left_out() -> None:
+def test_a_context_that_is_the_one_before_is_left_out() -> None:
     x = np.ones((1, 1, 3), np.float32)
     (only,) = N.cases(x, np.ones((1, 1), bool), Cell(0, 0, 1), 1e-5)
-    assert only.company == "batch" and only.batch.value == 0
+    assert only.context == "batch" and only.batch.value == 0
     x, words = padded()
-    assert [c.company for c in N.cases(x[[0, 3]], words[[0, 3]], Cell(0, 0, 0), 1e-5)] == ["batch", "sentence", "token"]
+    assert [c.context for c in N.cases(x[[0, 3]], words[[0, 3]], Cell(0, 0, 0), 1e-5)] == ["batch", "sentence", "token"]
 
 
 def test_a_padding_token_has_cases_too() -> None:
     x, words = padded()
     found = N.cases(x, words, Cell(2, 6, 0), 1e-5)
-    assert found[-1].company == "token" and math.isnan(found[-1].moved)
+    assert found[-1].context == "token" and math.isnan(found[-1].moved)
 
 
 # ---------------------------------------------------------------- distributions

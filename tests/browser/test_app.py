@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PICTURES = Path(__file__).with_name("pictures")
 PAGES = {"": "Watch a Transformer", "step_by_step": "How does one token", "masks": "Which tokens may",
-         "norms": "Why did the field"}  # path → its title's beginning
+         "norms": "Why did Pre-LN"}  # path → its title's beginning
 N_PAGES = len(list(Path(__file__).parents[2].glob("pages/*.py")))
 ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
 WEIGHTS = "decoder.layers.0.cross_attn.weights"

@@ -82,7 +82,7 @@ def a_heads_files(page: Page) -> None:
 
 def the_ledger(page: Page, heads: int) -> None:
     shapes = page.locator(".body .row .cell.shape").all_text_contents()
-    read = pd.read_csv(io.BytesIO(download(page, "All of it as CSV")))
+    read = pd.read_csv(io.BytesIO(download(page, "Download the full table (CSV)")))
     weights = read["shape"][read["name"] == "encoder.layers.0.self_attn.weights"].iloc[0]
     assert list(read["shape"]) == shapes and f" {heads} " in weights
     assert read["max"].notna().sum() > 100

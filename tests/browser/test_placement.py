@@ -11,7 +11,7 @@ import pytest
 from tests.browser.helpers import idle, linked
 from tests.browser.looks import LOOKS, look
 from viz_core.figures.placement import METRIC_TITLES, TITLES
-from viz_core.ui.pages.norms.placement import ASSUMED
+from viz_core.ui.pages.norms.theory import ASSUMED
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -95,9 +95,9 @@ def test_other_placements_are_a_click_away(open_at: Open) -> None:
 
 def test_the_lit_path_follows_a_click(open_at: Open) -> None:
     page = open_at("depth")
-    page.get_by_text("all that leads to resid_mid").wait_for()
+    page.get_by_text("path to resid_mid").wait_for()
     page.get_by_role("radio", name="ffn.out", exact=True).click()
-    page.get_by_text("all that leads to ffn.out").wait_for()
+    page.get_by_text("path to ffn.out").wait_for()
     linked(page, "norm_lit=ffn.out")
     assert query(page)["norm_lit"] == "ffn.out"
 
@@ -105,7 +105,7 @@ def test_the_lit_path_follows_a_click(open_at: Open) -> None:
 def test_one_button_sets_the_papers_setting(open_at: Open) -> None:
     page = open_at("theory", norm_broken="normal,square")
     page.get_by_text("The assumptions that fail").wait_for()
-    page.get_by_role("button", name="The paper's setting").click()
+    page.get_by_role("button", name="Reset to the paper's setting").click()
     page.get_by_text("All assumptions hold").wait_for()
     idle(page)
     assert not {"norm_broken", "norm_depth", "norm_width"} & query(page).keys()
@@ -141,4 +141,4 @@ def test_a_section_comes_back_with_its_link(open_at: Open) -> None:
     idle(page)
     assert query(page)["norm_section"] == "theory"
     page.reload()
-    assert [c["title"] for c in drawn(page)] == ["Post-LN: flat, says theory", "Pre-LN: growing, says theory"]
+    assert [c["title"] for c in drawn(page)] == ["Post-LN: theory predicts a flat line", "Pre-LN: theory predicts growth"]

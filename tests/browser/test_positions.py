@@ -256,7 +256,7 @@ def test_the_pointer_and_the_keys_read_a_chart(open_at: Open, section: str) -> N
     page = open_at(section, pos_length="60", pos_width="16", preset="000")
     chart = page.locator(".curves")
     plot, readout = chart.locator(".plot"), chart.locator(".readout")
-    assert readout.inner_text() == "Point at a mark to read it."
+    assert readout.inner_text() == "Point at a mark to read its values."
     points = {
         "matrix": [(f"dim {i}: wavelength", 2 * np.pi * 10000 ** (i // 2 * 2 / 16)) for i in range(3)],
         "similarity": [(f"⟨PE(0), PE(0 + {i})⟩ =", float(waves(60, 16)[0] @ waves(60, 16)[i])) for i in range(3)],
@@ -282,11 +282,11 @@ def test_the_pointer_and_the_keys_read_a_chart(open_at: Open, section: str) -> N
         assert all((y < other) == (value > number) for (_, number), (_, other) in zip(points, places, strict=True))
     ring, box = plot.locator(".ring").bounding_box(), plot.bounding_box()
     plot.press("Tab")  # leaves it
-    assert readout.inner_text() == "Point at a mark to read it."
+    assert readout.inner_text() == "Point at a mark to read its values."
     plot.hover(position={"x": ring["x"] - box["x"] + ring["width"] / 2, "y": ring["y"] - box["y"] + ring["height"] / 2})
     reads(points[2])
     page.mouse.move(0, 0)
-    assert readout.inner_text() == "Point at a mark to read it."
+    assert readout.inner_text() == "Point at a mark to read its values."
 
 
 def test_a_chart_fills_its_column_when_that_changes(open_at: Open) -> None:
@@ -330,16 +330,16 @@ def test_the_schemes_stand_in_their_order(open_at: Open) -> None:
 
 def test_longer_than_trained_by_hand(open_at: Open) -> None:
     page = open_at("experiments", source="the cat sat on the mat")
-    page.get_by_role("button", name="Go on longer than trained").click()
+    page.get_by_role("button", name="Length extrapolation").click()
     linked(page, "pos_experiment=longer")
     main = page.get_by_test_id("stMain")
     before = main.get_by_test_id("stAlert").inner_text()
-    assert "begun 8 places later: sinusoidal" in before
+    assert "start 8 positions later: sinusoidal" in before
     main.get_by_role("slider", name="Places later").focus()
     page.keyboard.press("ArrowRight")
     linked(page, "pos_moved=12")
     after = main.get_by_test_id("stAlert").inner_text()
-    assert "begun 12 places later" in after and after != before
+    assert "start 12 positions later" in after and after != before
     assert main.locator("table").last.inner_text().count("猫 坐在 垫子 上") >= 4  # at place 0 all three, and one anywhere
 
 

@@ -67,7 +67,7 @@ def count(page: Page, text: str) -> None:
 def test_the_table_and_its_csv_show_every_stage(open_shapes: Open) -> None:
     page = open_shapes()
     assert names(page) == [x.name for x in LINES]
-    assert page.locator(".head .cell").all_inner_texts() == ["name", "axes", "shape", "what it is"]
+    assert page.locator(".head .cell").all_inner_texts() == ["name", "axes", "shape", "meaning"]
     cells = row(page, "decoder.layers.0.cross_attn.weights").locator(".cell")
     expect(cells.nth(2)).to_have_text("1 × 4 × 5 × 6")
     expect(cells.nth(1).locator(".letter")).to_have_text(["B", "H", "T", "S"])
@@ -81,7 +81,7 @@ def test_the_table_and_its_csv_show_every_stage(open_shapes: Open) -> None:
 
 def the_csv_reread_by_pandas_is_the_run(page: Page) -> None:
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="All of it as CSV").click()
+        page.get_by_role("button", name="Download the full table (CSV)").click()
     assert waiting.value.suggested_filename == "shapes_000.csv"
     read = pd.read_csv(waiting.value.path())
     capture = run(PRESETS["000"].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
@@ -169,7 +169,7 @@ def test_a_narrower_qk_dim_marks_what_changed(open_shapes: Open) -> None:
     expect(shape).to_have_text("1 × 8 × 6 × 32 → 1 × 8 × 6 × 8")
     expect(shape.locator("del")).to_have_text("1 × 8 × 6 × 32")
     idle(page)
-    page.get_by_text("Only what changed").click()
+    page.get_by_text("Show only changes").click()
     expect(page.locator(".count")).to_have_text("18 of 143 stages")  # and six raw_scores that cost less
     page.get_by_role("button", name="Clear the marks").click()
     expect(changed).to_have_count(0)

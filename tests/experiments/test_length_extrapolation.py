@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from viz_core.config import Position
 from viz_core.experiments import length_extrapolation as L
-from viz_core.experiments.length_extrapolation import CHECKPOINTS, Longer, Score
+from viz_core.experiments.length_extrapolation import CHECKPOINTS, LengthResult, Score
 from viz_core.model.transformer import Transformer
 from viz_core.run import run
 from viz_core.training.grammar import examples, is_held_out
@@ -113,16 +113,16 @@ def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it()
 
 
 def test_the_verdict_says_what_the_scores_say() -> None:
-    def found(way: str, **shares: tuple[float | None, ...]) -> Longer:
+    def found(way: str, **shares: tuple[float | None, ...]) -> LengthResult:
         scores = {p: tuple(Score(9, s, "" if s is not None else "the table ends") for s in of) for p, of in shares.items()}
-        return Longer(way, 17, STEPS[way][:2], scores)
+        return LengthResult(way, 17, STEPS[way][:2], scores)
 
     moved = L.longer_verdict(found("moved", sinusoidal=(1.0, 0.7), learned=(0.99, None), none=(0.95, 0.95)), 3)
-    said = "Next words that are right, begun 3 places later: sinusoidal 70% (100% before), no positions 95% (as before)."
-    assert moved.startswith(said)
-    assert "Learned: refused, for the table ends." in moved and "Without positions no place is new" in moved
+    start = "Next-word accuracy on sentences that start 3 positions later: "
+    assert moved.startswith(start + "sinusoidal 70% (100% before), no positions 95% (as before).")
+    assert "Learned: the texts exceed the position table." in moved and "Without positions no position is new" in moved
     row = L.longer_verdict(found("row", sinusoidal=(1.0, 0.7), none=(0.95, 0.6)), 2)
-    assert row.startswith("Next words that are right, 2 sentences in a row: sinusoidal 70% (100% before)")
-    assert "Even without positions fewer are right" in row and "no place is new" not in row and "refused" not in row
+    assert row.startswith("Next-word accuracy on texts of 2 joined sentences: sinusoidal 70% (100% before)")
+    assert "The accuracy falls even without positions" in row and "no position is new" not in row and "exceed" not in row
     held = L.longer_verdict(found("moved", sinusoidal=(1.0, 0.99), none=(0.95, 0.95)), 3)
-    assert held == "Next words that are right, begun 3 places later: sinusoidal 99% (100% before), no positions 95% (as before)."
+    assert held == start + "sinusoidal 99% (100% before), no positions 95% (as before)."

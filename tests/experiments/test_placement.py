@@ -14,7 +14,7 @@ from viz_core.analysis.placement import (
     curves,
     difference,
     ffn_gain,
-    first_odd,
+    first_non_finite,
     jacobian_norm,
     layer_ends,
     mean_field,
@@ -30,7 +30,7 @@ from viz_core.experiments import placement as norms
 from viz_core.experiments.placement import PLACEMENTS, Setting, comparable, paper_runs, placed, placed_config, reading
 from viz_core.presets import PRESETS
 from viz_core.run import Batch, build, run
-from viz_core.ui.pages.norms.placement import _run_theory
+from viz_core.ui.pages.norms.theory import _run_theory
 
 CONFIG = comparable(small(), 4, 16, "xavier_uniform")
 IDS = np.array([[5, 9, 7, 11, 6], [8, 3, 10, 0, 0]])
@@ -100,7 +100,7 @@ def test_an_editing_tap_reaches_every_placement() -> None:
         return x * math.inf if name == "encoder.layers.2.resid_mid" else x
 
     runs = norms.placements(build(CONFIG), BATCH, ("post", "none"), tap=inject)
-    assert [odd.stage for c in runs.values() if (odd := first_odd(c))] == ["encoder.layers.2.resid_mid"] * 2
+    assert [odd.stage for c in runs.values() if (odd := first_non_finite(c))] == ["encoder.layers.2.resid_mid"] * 2
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -222,7 +222,7 @@ def test_without_norm_it_explodes_and_without_residual_too_it_vanishes() -> None
     runs = norms.placements(base, BATCH, ("none", "bare"))
     last = {name: curves(c)["power"][0].values[-1] for name, c in runs.items()}
     assert 1e12 < last["none"] < math.inf and 0 < last["bare"] < 1e-12
-    assert all(first_odd(c) is None for c in runs.values())
+    assert all(first_non_finite(c) is None for c in runs.values())
 
 
 # ---------------------------------------------------------------- the paper's setting

@@ -144,20 +144,20 @@ def test_without_positions_and_mask_outputs_are_permuted_and_a_causal_mask_break
     model = unlike_identity(build(config, seed=n_heads))
     result = order.reorder(model, IDS, [1, 0, 2, 3, 4], seed=n_heads)
     rows = {r.position: r for r in result.rows}
-    assert [p for p in SCHEMES if rows[p].merely_permuted] == ["none"]
+    assert [p for p in SCHEMES if rows[p].equivariant] == ["none"]
     assert rows["none"].free <= 2e-6 * rows["none"].size
-    assert not any(r.causal_merely_permuted for r in result.rows)
+    assert not any(r.causal_equivariant for r in result.rows)
     assert rows["none"].causal > 1e-3 * rows["none"].size
-    close = f"to {rows['none'].free:.1e}" if rows["none"].free else "to the last bit"
+    close = f"to within {rows['none'].free:.1e}" if rows["none"].free else "bit for bit"
     assert result.verdict.startswith(f"No positions, no mask: the outputs are the same vectors in another order, {close}.")
-    assert f"A causal mask alone breaks that: under it they differ by {rows['none'].causal:.2g}" in result.verdict
+    assert f"A causal mask alone changes that: the outputs then differ by {rows['none'].causal:.2g}" in result.verdict
     assert "Sinusoidal, learned, RoPE and ALiBi: the outputs differ by" in result.verdict
 
 
 def test_a_two_way_penalty_cannot_tell_a_sentence_from_its_mirror_image() -> None:
     result = order.reorder(model_of(), IDS, [4, 3, 2, 1, 0], seed=3)
-    assert [r.position for r in result.rows if r.merely_permuted] == ["alibi", "none"]
-    assert "a sentence and its mirror image are alike to it" in result.verdict
+    assert [r.position for r in result.rows if r.equivariant] == ["alibi", "none"]
+    assert "it cannot tell a sentence from its mirror image" in result.verdict
     assert "mirror" not in order.reorder(model_of(), IDS, [1, 0, 2, 3, 4], seed=3).verdict
 
 
@@ -165,7 +165,7 @@ def test_a_two_way_penalty_cannot_tell_a_sentence_from_its_mirror_image() -> Non
 def test_every_architecture_is_read_by_its_first_stack(architecture: str) -> None:
     model = build(small(architecture=architecture))
     result = order.reorder(model, IDS, [2, 1, 0, 3, 4])
-    assert [r.position for r in result.rows if r.merely_permuted] == ["none"]
+    assert [r.position for r in result.rows if r.equivariant] == ["none"]
     assert order.first_stack(model)[0] == ("target" if architecture == "decoder-only" else "source")
 
 
@@ -173,8 +173,8 @@ def test_every_architecture_is_read_by_its_first_stack(architecture: str) -> Non
     ("ids", "permutation", "problem"),
     [
         ([5], [0], "One token has only one order"),
-        ([5, 6, 5], [2, 1, 0], "the same sentence to the model"),
-        ([5, 6], [0, 1], "the same sentence to the model"),
+        ([5, 6, 5], [2, 1, 0], "Both orders give the model the same ids"),
+        ([5, 6], [0, 1], "Both orders give the model the same ids"),
         ([5, 6, 7], [0, 1, 1], "is not an order of 3 words"),
         ([5, 6, 7], [0, 1], "is not an order of 3 words"),
     ],
@@ -242,12 +242,12 @@ def test_only_schemes_of_distance_keep_layer_0s_scores(n_heads: int, causal: boo
     assert [p for p in SCHEMES if rows[p].unchanged] == ["rope", "alibi", "none"]
     assert min(rows["sinusoidal"].changes[0], rows["learned"].changes[0]) > 1e-2
     assert all(r.changes[1] > 1e-3 for r in result.rows)
-    assert result.verdict.startswith("RoPE, ALiBi and no positions: in layer 0 the same two words score the same")
-    assert "Sinusoidal and learned: there the scores move" in result.verdict and "Deeper layers move" in result.verdict
+    assert result.verdict.startswith("RoPE, ALiBi and no positions: in layer 0 the same two words have the same score")
+    assert "Sinusoidal and learned: the scores change" in result.verdict and "In deeper layers the scores change" in result.verdict
 
 
 def test_nothing_in_front_and_too_much_in_front() -> None:
-    with pytest.raises(ValueError, match="no word to put in front"):
+    with pytest.raises(ValueError, match="at least one word to put in front"):
         order.prepend(model_of(), IDS, [])
     rows = {r.position: r for r in order.prepend(model_of(max_len=5), IDS, [8]).rows}
     assert "max_len=5 is too short for 6 tokens" in rows["sinusoidal"].problem and not rows["learned"].changes
@@ -267,7 +267,7 @@ def test_past_the_table_is_a_sentence_or_numbers() -> None:
             run(replace(model.config, position=scheme), [[5] * 8])
         assert rows[scheme].answer == str(refused.value) and rows[scheme].finite is None
     assert all(rows[s].finite and not rows[s].answer for s in ("rope", "alibi", "none"))
-    assert result.verdict.startswith("Sinusoidal and learned: refused, in one sentence. RoPE, ALiBi and no positions: read to")
+    assert result.verdict.startswith("Sinusoidal and learned: the model refuses the sentence with an error message. RoPE")
 
 
 def test_a_long_table_is_passed_by_the_schemes_that_have_one() -> None:
@@ -290,9 +290,9 @@ def test_results_are_frozen() -> None:
 def test_verdicts_say_what_the_rows_say() -> None:
     seen = Reordered("rope", "", 0.5, 0.5, 1.0)
     blind = Reordered("none", "", 1e-8, 1e-8, 1.0)
-    assert order.order_verdict([seen]) == "RoPE: the outputs differ by 0.5 or more. The order is seen."
+    assert order.order_verdict([seen]) == "RoPE: the outputs differ by 0.5 or more, so the model notices the order."
     assert "causal" not in order.order_verdict([blind, seen])  # a causal mask that breaks nothing is not said to
     assert order.prepend_verdict([Prepended("rope", "", (EXACT,))]).startswith("RoPE: in layer 0")
-    assert "score the same, to 2.0e-07 of the largest score." in order.prepend_verdict([Prepended("rope", "", (2e-7,))])
-    assert "score the same, to the last bit." in order.prepend_verdict([Prepended("none", "", (0.0,))])
+    assert "have the same score, to within 2.0e-07 of the largest score." in order.prepend_verdict([Prepended("rope", "", (2e-7,))])
+    assert "have the same score, bit for bit." in order.prepend_verdict([Prepended("none", "", (0.0,))])
     assert order.prepend_verdict([Prepended("rope", "why not")]) == ""

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 import pytest
 
 from viz_core.analysis.layernorm import BINS, Cell, Spread, Spreads, layer_norm, members, spreads
+from viz_core.figures import batchnorm, block_drawing, distributions, theme
 from viz_core.figures import layernorm as F
-from viz_core.figures import theme
 from viz_core.presets import PRESETS
 from viz_core.run import run
 
@@ -37,7 +37,7 @@ def test_the_headings_have_the_numbers() -> None:
     headings = [a.text for a in F.steps_figure(STEPS, 0).layout.annotations]
     assert headings[0] == "x: mean μ = 0.625 (dashed), variance σ² = 3.172"  # (0.375² + 2.625² + 2.375² + 0.125²) / 4
     assert headings[2] == "÷ √(σ² + ε) = 1.85: the variance is now 0.926941"  # 3.171875 / 3.421875
-    assert headings[3:] == ["× γ (0.5 to 2)", "+ β (0 to 0.3): what leaves"]
+    assert headings[3:] == ["× γ (0.5 to 2)", "+ β (0 to 0.3): the output"]
 
 
 def test_scales_are_shared_before_and_after_the_division() -> None:
@@ -106,7 +106,7 @@ def looks(page: str) -> list[list[str]]:
     found = []
     for part in page.split('role="img"')[1:]:
         block = re.split("<figure|<figcaption|</figure>", part)[0]
-        cells = re.findall(rf'<div style="height:{F.CELL}px;border-radius:2px;background:([^"]*)"', block)
+        cells = re.findall(rf'<div style="height:{batchnorm.CELL}px;border-radius:2px;background:([^"]*)"', block)
         found.append([next(n for c, n in names.items() if c in cell) + "/" * ("gradient" in cell) for cell in cells])
     return found
 
@@ -115,7 +115,7 @@ def drawn(norm: str, shape: tuple[int, int, int] = (2, 3, 4), at: Cell = AT) -> 
     words = np.resize(WORDS, shape[:2])
     tokens = [["t"] * shape[1]] * shape[0] if shape[:2] != (2, 3) else TOKENS
     cells = members(norm, shape, at, np.ones(shape[:2], bool))  # type: ignore[arg-type]
-    return F.cells_html([F.Members(norm, cells, "told")], words, tokens, at)  # type: ignore[arg-type]
+    return batchnorm.cells_html([batchnorm.Members(norm, cells, "told")], words, tokens, at)  # type: ignore[arg-type]
 
 
 def test_layer_norm_fills_one_row_and_batch_norm_one_column_of_every_sentence() -> None:
@@ -135,8 +135,8 @@ def test_typed_tokens_are_escaped() -> None:
 def test_a_large_tensor_is_drawn_around_the_picked_cell_and_says_so() -> None:
     page = drawn("batch", (9, 40, 100), Cell(5, 39, 50))
     blocks = looks(page)
-    assert len(blocks) == F.MOST_SENTENCES
-    assert all(len(b) == F.MOST_TOKENS * F.MOST_FEATURES for b in blocks)
+    assert len(blocks) == batchnorm.MOST_SENTENCES
+    assert all(len(b) == batchnorm.MOST_TOKENS * batchnorm.MOST_FEATURES for b in blocks)
     assert sum(cell.startswith("picked") for b in blocks for cell in b) == 1
     assert "sentences 5 to 7 of 9, tokens 32 to 39 of 40, features 45 to 54 of 100" in page
     assert "40 of its 4,000 cells share the mean" in page  # of the whole sentence, not of what is drawn
@@ -145,7 +145,7 @@ def test_a_large_tensor_is_drawn_around_the_picked_cell_and_says_so() -> None:
 
 def test_what_each_norm_gives_has_one_colour_range() -> None:
     parts = [("in", np.full((2, 4), 9.0)), ("a", np.full((2, 4), 1.0)), ("b", np.array([[-2.0] * 4, [1.0, np.inf, np.nan, 0.0]]))]
-    before, a, b = F.result_panels(parts, ["x", "<pad>"])
+    before, a, b = batchnorm.result_panels(parts, ["x", "<pad>"])
     assert (before.low, before.high) == (-9, 9) and (a.low, a.high) == (b.low, b.high) == (-2, 2)
     assert b.rows == ("x", "<pad>") and b.masked is None  # padding is counted, so it is shown
     np.testing.assert_array_equal(b.values, parts[2][1])
@@ -162,7 +162,7 @@ def two_placements() -> Spreads:
 
 def test_ridges_are_as_high_as_the_shares() -> None:
     found = two_placements()
-    figure = F.ridges_figure(found, {"post": "#0072B2", "pre": "#E69F00"})
+    figure = distributions.ridges_figure(found, {"post": "#0072B2", "pre": "#E69F00"})
     highest = max(s.shares.max() for s in found.by.values())
     assert [t.name for t in figure.data] == ["post", "pre"]
     for trace, s in zip(figure.data, found.by.values(), strict=True):
@@ -174,14 +174,14 @@ def test_ridges_are_as_high_as_the_shares() -> None:
             held = np.flatnonzero(s.shares[layer])
             first, last = held[0], held[-1] + 1
             np.testing.assert_allclose(x, np.repeat(found.edges[first : last + 1], 2), rtol=1e-5)
-            np.testing.assert_allclose(y[1:-1:2] / F.OVERLAP * highest, s.shares[layer][first:last], atol=1e-5)
+            np.testing.assert_allclose(y[1:-1:2] / distributions.OVERLAP * highest, s.shares[layer][first:last], atol=1e-5)
     assert figure.layout.title.text == "Encoder: resid_post, layer by layer"
     assert figure.layout.xaxis.title.text == "value of an activation" and figure.layout.yaxis.title.text == "layer"
 
 
 def test_hover_reads_the_share_of_its_bin() -> None:
     found = two_placements()
-    trace = F.ridges_figure(found, {"post": "#0072B2", "pre": "#E69F00"}).data[0]
+    trace = distributions.ridges_figure(found, {"post": "#0072B2", "pre": "#E69F00"}).data[0]
     s = found.by["post"]
     peak = int(s.shares[0].argmax())
     here = [t for t in trace.text if t.startswith("layer 0") and t.endswith(f": {s.shares[0][peak]:.2%}")]
@@ -193,7 +193,8 @@ def test_a_logarithmic_axis_has_powers_of_ten_where_they_stand() -> None:
     shares[0, 30] = 1.0
     edges = 1e-3 * np.sinh(np.linspace(-1, 1, BINS + 1) * np.arcsinh(1e6 / 1e-3))
     spread = Spread((0,), shares, np.zeros(1), np.zeros(1), np.ones(1))
-    figure = F.ridges_figure(Spreads("encoder.layers.*.resid_mid", "log", 1e-3, edges, {"a": spread}, ()), {"a": "#0072B2"})
+    spreads = Spreads("encoder.layers.*.resid_mid", "log", 1e-3, edges, {"a": spread}, ())
+    figure = distributions.ridges_figure(spreads, {"a": "#0072B2"})
     axis = figure.layout.xaxis
     named = dict(zip(axis.ticktext, axis.tickvals, strict=True))
     assert named["0"] == 0 and "log" in axis.title.text
@@ -208,12 +209,12 @@ def test_a_logarithmic_axis_has_powers_of_ten_where_they_stand() -> None:
 @pytest.mark.parametrize("reach", [0.03, 1.0, 3.04, 17.0, 4e5])
 def test_a_linear_axis_has_a_few_round_numbers(reach: float) -> None:
     found = Spreads("encoder.layers.*.resid_mid", "linear", 1.0, np.linspace(-reach, reach, BINS + 1), {}, ())
-    ticks = F._ticks(found)["tickvals"]
+    ticks = distributions._ticks(found)["tickvals"]
     assert 5 <= len(ticks) <= 9 and 0 in ticks and max(ticks) <= reach
 
 
 def test_no_layer_at_all_is_drawn_as_an_empty_picture() -> None:
-    figure = F.ridges_figure(Spreads("encoder.layers.*.x", "linear", 1.0, np.linspace(-1, 1, BINS + 1), {}, ("a",)), {})
+    figure = distributions.ridges_figure(Spreads("encoder.layers.*.x", "linear", 1.0, np.linspace(-1, 1, BINS + 1), {}, ("a",)), {})
     assert isinstance(figure, go.Figure) and not figure.data
 
 
@@ -222,7 +223,7 @@ def test_a_layer_of_nothing_but_nan_leaves_a_gap() -> None:
     shares[0, 5] = 1.0
     spread = Spread((0, 1), shares, np.zeros(2), np.array([0.0, 1.0]), np.array([1.0, np.nan]))
     found = Spreads("encoder.layers.*.x", "linear", 1.0, np.linspace(-1, 1, BINS + 1), {"a": spread}, ())
-    (trace,) = F.ridges_figure(found, {"a": "#0072B2"}).data
+    (trace,) = distributions.ridges_figure(found, {"a": "#0072B2"}).data
     assert np.isnan(trace.x).sum() == 1
 
 
@@ -235,22 +236,22 @@ def test_the_stages_are_in_the_order_in_which_the_model_computes_them() -> None:
         capture = run(config, ["a"], ["b"], device="cpu")
         start = "decoder.layers.0." if cross else "encoder.layers.0."
         recorded = [n.removeprefix(start) for n in capture if n.startswith(start)]
-        order = F.block(pre, cross)[1]
+        order = block_drawing.block(pre, cross)[1]
         assert order == [n for n in recorded if n in order]
 
 
 def test_post_ln_has_its_norms_on_the_residual_path_and_pre_ln_none() -> None:
     for pre in (False, True):
-        on_path = [p.label for p in F.block(pre)[0] if p.kind == "box" and p.residual]
+        on_path = [p.label for p in block_drawing.block(pre)[0] if p.kind == "box" and p.residual]
         assert on_path == ([] if pre else ["LayerNorm"] * 2)
-        assert all(p.points[0][0] == F.SPINE for p in F.block(pre)[0] if p.residual)
-        assert sum(p.kind == "box" for p in F.block(pre)[0]) == 4
+        assert all(p.points[0][0] == block_drawing.SPINE for p in block_drawing.block(pre)[0] if p.residual)
+        assert sum(p.kind == "box" for p in block_drawing.block(pre)[0]) == 4
 
 
 def lit_pieces(pre: bool, lit: str) -> tuple[int, int]:
     """How many lines and boxes are lit."""
-    colour = F.path_colours(False)[1]
-    svg = F.block_svg(pre, lit)
+    colour = block_drawing.path_colours(False)[1]
+    svg = block_drawing.block_svg(pre, lit)
     return len(re.findall(rf'fill="none" stroke="{colour}"', svg)), len(re.findall(rf'fill-opacity=".38" stroke="{colour}"', svg))
 
 
@@ -273,17 +274,17 @@ def test_what_leads_to_a_stage_is_lit(lit: str, post: tuple[int, int], pre: tupl
 
 
 def test_the_drawings_say_what_they_show() -> None:
-    page = F.blocks_html("resid_mid")
+    page = block_drawing.blocks_html("resid_mid")
     assert page.count("<img") == 2 and page.count('alt="One layer of') == 2
-    assert "all that leads to resid_mid" in page and "LayerNorm(x + f(x))" in page and "x + f(LayerNorm(x))" in page
-    assert "all that leads" not in F.blocks_html("<b>")
-    assert F.blocks_html("", dark=True) != F.blocks_html("")
+    assert "path to resid_mid" in page and "LayerNorm(x + f(x))" in page and "x + f(LayerNorm(x))" in page
+    assert "path to" not in block_drawing.blocks_html("<b>")
+    assert block_drawing.blocks_html("", dark=True) != block_drawing.blocks_html("")
 
 
 def test_nothing_is_drawn_outside_the_picture() -> None:
     for pre in (False, True):
-        pieces, _, height = F.block(pre, cross=True)
+        pieces, _, height = block_drawing.block(pre, cross=True)
         for p in pieces:
             for x, y in p.points:
-                across = F.BOX / 2 if p.kind == "box" else 0
-                assert across <= x <= F.WIDTH - across and 0 <= y <= height
+                across = block_drawing.BOX / 2 if p.kind == "box" else 0
+                assert across <= x <= block_drawing.WIDTH - across and 0 <= y <= height

@@ -20,7 +20,9 @@ from viz_core.figures.placement import (
     post_figure,
     pre_figure,
 )
-from viz_core.ui.pages.norms.placement import ASSUMED, LOOK, SECTIONS
+from viz_core.ui.pages.norms.depth import LOOK
+from viz_core.ui.pages.norms.page import SECTIONS
+from viz_core.ui.pages.norms.theory import ASSUMED
 from viz_core.ui.shell.setup import VIEW
 
 

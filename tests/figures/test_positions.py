@@ -23,8 +23,8 @@ from viz_core.analysis.positions import (
 )
 from viz_core.experiments.word_order import SCHEMES, schemes
 from viz_core.figures import clock as C
+from viz_core.figures import position_schemes, theme, word_order
 from viz_core.figures import positions as F
-from viz_core.figures import theme
 from viz_core.figures.panels import MAX_ROWS, pack
 from viz_core.model.positions import rotate, sinusoidal
 from viz_core.presets import PRESETS
@@ -48,7 +48,7 @@ def test_the_page_opens_on_document_001s_own_plot() -> None:
         assert trace.name == f"dim {dim} · {('sin', 'cos')[dim % 2]}"
         assert (trace.x, trace.x0, trace.dx, len(trace.y)) == (None, 0, 1, 100)
         np.testing.assert_allclose(trace.y, model[:, dim], atol=TABLE)
-    assert figure.layout.title.text == "One curve a dimension, 100 positions"
+    assert figure.layout.title.text == "One curve per dimension, 100 positions"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("position", "PE(position, dimension)")
 
 
@@ -218,7 +218,7 @@ def test_the_three_parts_are_those_of_the_run(name: str) -> None:
     content = capture["encoder.tok_embed_scaled" if PRESETS[name].config.scale_embedding else "encoder.tok_embed"][0]
     parts = [("e", content), ("p", capture["encoder.pos_embed"][0]), ("sum", capture["encoder.embed"][0])]
     most = reach(*(x for _, x in parts)).most
-    first, second, total = F.sentence_panels(parts, ["the", "cat", "sat"], most)
+    first, second, total = position_schemes.sentence_panels(parts, ["the", "cat", "sat"], most)
     np.testing.assert_allclose(first.values + second.values, total.values, atol=FLOAT)
     assert np.array_equal(total.values, capture["encoder.embed"][0])
     assert len({p.role for p in (first, second, total)}) == 1  # aligned: one row or one column, never two and one
@@ -228,7 +228,7 @@ def test_the_three_parts_are_those_of_the_run(name: str) -> None:
 
 def test_magnitudes_are_marked_at_their_lengths() -> None:
     rows = np.full((3, 16), 0.5)
-    figure = F.magnitudes_figure([magnitude("a", rows), magnitude("b", rows * 4)], 4.0, 16)
+    figure = position_schemes.magnitudes_figure([magnitude("a", rows), magnitude("b", rows * 4)], 4.0, 16)
     traces = named(figure)
     assert list(traces["embedding"].x) == [2.0, 8.0] and list(traces["embedding × √16"].x) == [8.0, 32.0]
     (line,), (said, *names) = figure.layout.shapes, figure.layout.annotations
@@ -245,12 +245,12 @@ def test_magnitudes_are_marked_at_their_lengths() -> None:
 )
 def test_each_number_of_the_magnitudes_has_room_on_a_phone(lengths: tuple[float, float], position: float) -> None:
     found = [Magnitude(str(x), x, x * 4) for x in lengths]
-    figure = F.magnitudes_figure(found, position, 16)
+    figure = position_schemes.magnitudes_figure(found, position, 16)
     low, high = figure.layout.xaxis.range
     for trace in figure.data:
         for x, text, place in zip(trace.x, trace.text, trace.textposition, strict=True):
             end = low if place.endswith("left") else high
-            pixels = abs(math.log10(x) - end) / (high - low) * F.NARROW
+            pixels = abs(math.log10(x) - end) / (high - low) * position_schemes.NARROW
             assert pixels >= 9 * len(text) + 8, (text, place)
 
 
@@ -261,7 +261,7 @@ def test_five_heads_of_attention_share_one_range_and_hold_the_weights() -> None:
     model = build(PRESETS["000"].config)
     found = schemes(model, [5, 6, 7, 8])
     masked = np.triu(np.ones((4, 4), bool), 1)
-    drawn = F.attention_panels([(s.position, s.weights[2]) for s in found], TOKENS, masked)
+    drawn = position_schemes.attention_panels([(s.position, s.weights[2]) for s in found], TOKENS, masked)
     assert [p.title for p in drawn] == [f"{s}: weights" for s in SCHEMES]
     for panel, s in zip(drawn, found, strict=True):
         np.testing.assert_array_equal(panel.values, s.weights[2])
@@ -271,10 +271,10 @@ def test_five_heads_of_attention_share_one_range_and_hold_the_weights() -> None:
 
 def test_what_a_scheme_brings_in_is_drawn_as_it_is() -> None:
     rows = np.random.default_rng(0).normal(size=(4, 6))
-    added = F.added_panel("Learned", rows, TOKENS, 2.0)
+    added = position_schemes.added_panel("Learned", rows, TOKENS, 2.0)
     np.testing.assert_array_equal(added.values, rows.astype(np.float32))
     assert (added.title, added.low, added.high, added.rows) == ("Learned: rows added", -2, 2, tuple(TOKENS))
-    turned = F.turned_panel("RoPE", angles(4, 6), TOKENS)
+    turned = position_schemes.rotation_panel("RoPE", angles(4, 6), TOKENS)
     np.testing.assert_allclose(turned.values, np.outer(np.arange(4), 10000.0 ** (-np.arange(0, 6, 2) / 6)), rtol=1e-6)
     assert turned.cols == ("0, 1", "2, 3", "4, 5") and turned.low == 0
 
@@ -282,13 +282,13 @@ def test_what_a_scheme_brings_in_is_drawn_as_it_is() -> None:
 @pytest.mark.parametrize("n_heads", [1, 3, 8, 16])
 def test_slopes_and_decay_have_their_heads_colours(n_heads: int) -> None:
     slopes = alibi_slopes(n_heads)
-    (dots,) = F.slopes_figure(slopes, 0).data
+    (dots,) = position_schemes.slopes_figure(slopes, 0).data
     np.testing.assert_array_equal(dots.y, slopes)
     assert list(dots.marker.color) == [theme.head_colour(h) for h in range(n_heads)]
     assert dots.marker.symbol[0] == "circle" and set(dots.marker.symbol[1:]) <= {"circle-open"}
     assert dots.text[0] == (f"2<sup>{math.log2(slopes[0]):g}</sup>" if n_heads <= 8 else "")
     decays = [alibi_decay(m, 20) for m in slopes]
-    curves = F.decay_figure(decays, 0).data
+    curves = position_schemes.decay_figure(decays, 0).data
     for h, (curve, decay) in enumerate(zip(curves, decays, strict=True)):
         np.testing.assert_array_equal(curve.y, decay)
         assert curve.line.color == theme.head_colour(h) and curve.line.width == (4 if h == 0 else 1.8)
@@ -296,9 +296,9 @@ def test_slopes_and_decay_have_their_heads_colours(n_heads: int) -> None:
 
 def test_the_bias_and_the_scores_keep_their_numbers() -> None:
     bias = -np.abs(np.subtract.outer(np.arange(4), np.arange(4))) / 4
-    assert np.array_equal(F.bias_panel(bias, TOKENS, "x", None).values, bias.astype(np.float32))
+    assert np.array_equal(position_schemes.bias_panel(bias, TOKENS, "x", None).values, bias.astype(np.float32))
     scores = np.arange(9.0).reshape(3, 3)
-    assert np.array_equal(F.rope_panel(scores).values, scores)
+    assert np.array_equal(position_schemes.rope_panel(scores).values, scores)
 
 
 # ---------------------------------------------------------------- experiments
@@ -306,14 +306,14 @@ def test_the_bias_and_the_scores_keep_their_numbers() -> None:
 
 def test_moves_stand_in_columns_of_schemes() -> None:
     free, causal = np.array([0.0, 0.5]), np.array([0.25, 1.0])
-    first, second = F.moved_panels([("Sinusoidal", free, causal), ("None", causal, free)], ["a", "b"])
+    first, second = word_order.moved_panels([("Sinusoidal", free, causal), ("None", causal, free)], ["a", "b"])
     np.testing.assert_array_equal(first.values, [[0, 0.25], [0.5, 1]])
     np.testing.assert_array_equal(second.values, [[0.25, 0], [1, 0.5]])
     assert first.cols == ("Sinusoidal", "None") and first.high == second.high == 1
 
 
 def test_moves_of_rounding_stand_on_the_lower_edge_with_their_own_number() -> None:
-    figure = F.layers_figure([("RoPE", 2, (0.0, 0.3)), ("Learned", 1, (2.0, 0.5))], 1e-5)
+    figure = word_order.layers_figure([("RoPE", 2, (0.0, 0.3)), ("Learned", 1, (2.0, 0.5))], 1e-5)
     rope, learned = figure.data
     assert list(rope.y) == pytest.approx([1e-7, 0.3]) and list(rope.customdata) == [0.0, 0.3]
     assert list(learned.y) == [2.0, 0.5]
@@ -325,7 +325,7 @@ def test_moves_of_rounding_stand_on_the_lower_edge_with_their_own_number() -> No
 
 def test_a_curve_ends_where_a_checkpoint_refuses() -> None:
     curves = [("Sinusoidal", 0, (0, 8, 24), (1.0, 0.7, 0.6)), ("Learned (its table ends)", 1, (0, 8, 24), (1.0, 0.74, None))]
-    figure = F.longer_figure(curves, 17, "place of the first word", 8)
+    figure = word_order.longer_figure(curves, 17, "place of the first word", 8)
     waves_of, learned = figure.data
     assert (list(waves_of.x), list(waves_of.y)) == ([0, 8, 24], [1.0, 0.7, 0.6])
     assert list(learned.y) == [1.0, 0.74, None] and not learned.connectgaps
@@ -356,7 +356,7 @@ def test_the_hands_point_at_the_table(d: int, k: int) -> None:
         assert len(clock.hands) == (2 if k else 1)
     assert bool(made.left_out) == (d // 2 > C.MOST)
     if made.left_out:
-        assert made.left_out == "10 of 256 pairs are drawn, evenly spread."
+        assert made.left_out == "10 of 256 pairs are drawn, evenly spaced."
         assert made.clocks[-1].title == "510, 511"
 
 

@@ -76,7 +76,7 @@ def test_a_trial_leaves_the_shipped_weights_alone_and_says_where_its_files_are(
     assert contents(shipped) == before
     assert sorted(path.name for path in TRIAL.iterdir()) == ["english.json", "english.safetensors"]
     told = capsys.readouterr().out
-    assert f"A trial, with --steps 2 --sentences 80 --measured 30: its files go to {TRIAL}, and the shipped weights stay" in told
+    assert f"This is a trial with --steps 2 --sentences 80 --measured 30. Its files go to {TRIAL}, and the shipped weights" in told
     assert f"english: written to {TRIAL / 'english.safetensors'} and english.json" in told
 
 
@@ -115,13 +115,13 @@ def test_the_help_says_where_a_trial_goes(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         main(["--help"])
     told = " ".join(capsys.readouterr().out.split())
-    assert f"for a trial ./{TRIAL}, since a trial never overwrites the shipped weights" in told
+    assert f"./{TRIAL} for a trial, which never overwrites the shipped weights" in told
 
 
 def test_an_unheard_of_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["translater", *QUICK, str(tmp_path)])
-    assert "no checkpoint is named translater; choose of translator, " in capsys.readouterr().err
+    assert "there is no checkpoint named translater; choose from translator, " in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -12,7 +12,7 @@ from viz_core.training.evaluate import (
     attention_measures,
     best_head,
     exact_match,
-    looked_at,
+    most_attended,
     next_word,
     referent_accuracy,
     translations,
@@ -63,7 +63,7 @@ def test_the_row_that_reads_is_one_later() -> None:
     weights = attention([4, 0, 2, 1, 4])
     assert alignment_error_rate(weights, TRUTH, "reads") == pytest.approx([0])
     assert alignment_error_rate(weights, TRUTH, "predicts") == pytest.approx([1])
-    assert looked_at(weights, "reads").tolist() == [[[0, 2, 1, 4]]]
+    assert most_attended(weights, "reads").tolist() == [[[0, 2, 1, 4]]]
 
 
 def test_padding_and_further_sentences_count_nothing() -> None:

@@ -115,7 +115,7 @@ def test_every_preset(preset: str) -> None:
         at = AppTest.from_file(APP, default_timeout=120)
         at.query_params.update({"preset": preset, "norm_section": section})
         sound(at.run().switch_page("pages/norms.py").run())
-        assert not at.warning and "document 002" in words(at).lower()
+        assert not at.warning and "Transformer_code (002)" in words(at).replace("\\", "")
 
 
 # ---------------------------------------------------------------- one token
@@ -173,16 +173,16 @@ def test_an_epsilon_of_the_models_own_stands_among_the_stops(open_at: Open) -> N
 
 def test_a_token_without_variance_says_what_epsilon_is_for(open_at: Open) -> None:
     one = {"d_model": "1", "n_heads": "1", "qk_dim": "1"}
-    assert "That is what ε is for" in words(open_at("token", **one, norm_epsilon="0"))
-    assert "only ε keeps this from being 0/0" in words(open_at("token", **one))
-    assert "does without it" in words(open_at("token", norm_epsilon="0"))
-    assert "falls short of 1 by only" in words(open_at("token"))
+    assert "ε exists to prevent this" in words(open_at("token", **one, norm_epsilon="0"))
+    assert "only ε prevents 0/0" in words(open_at("token", **one))
+    assert "this token does not need it" in words(open_at("token", norm_epsilon="0"))
+    assert "the variance is below 1 by only" in words(open_at("token"))
 
 
 def test_choices_that_are_not_there_are_named(open_at: Open) -> None:
     at = open_at("token", norm_which="cross_attn", norm_layer="7", norm_token="50", norm_feature="99")
     told = words(at)
-    assert "there is no cross-attention here; self-attention is shown" in told
+    assert "there is no cross-attention here; showing self-attention" in told
     for gone in ("Layer 7", "Token 50", "Feature 99"):
         assert f"{gone} is not there" in told
 
@@ -209,7 +209,7 @@ def test_the_typed_batch_is_normalised(open_at: Open) -> None:
     np.testing.assert_allclose(found["After BatchNorm"], whole[0], atol=FLOAT)
     table = rows(at)
     assert [r[0] for r in table] == [
-        "the whole batch, padding counted", "the whole batch, words only", "this sentence alone", "this token alone",
+        "the whole batch, with padding", "the whole batch, words only", "only this sentence", "only this token",
     ]
     shown = np.array([[float(r[i].replace("−", "-")) for i in (1, 2)] for r in table])
     np.testing.assert_allclose(shown[:, 0], layer[0, 1, 4], rtol=1e-3)
@@ -261,7 +261,7 @@ def test_another_stage_and_scale_are_in_the_link(open_at: Open) -> None:
 
 def test_a_placement_without_the_stage_is_named_on_the_page(open_at: Open) -> None:
     at = open_at("distributions", norm_depth="2", norm_width="16", norm_leaf="norm_ffn.out", norm_placements="post,none")
-    assert "Without this stage: no norm." in words(at)
+    assert "Placements without this stage: no norm." in words(at)
 
 
 def test_both_blocks_are_drawn_below_depth(open_at: Open) -> None:

@@ -21,7 +21,7 @@ from viz_core.ui.shell.setup import BY_FIELD, Setup, from_link, with_preset
 
 APP = Path(__file__).parents[2] / "app.py"
 PAGES = {"home": "Watch a Transformer", "step_by_step": "How does one token become a prediction?",
-         "masks": "Which tokens may attend", "norms": "Why did the field move the LayerNorm"}  # page → how its title begins
+         "masks": "Which tokens may attend", "norms": "Why did Pre-LN replace Post-LN"}  # page → how its title begins
 COMPONENTS = {"home": 2, "step_by_step": 3, "masks": 1, "norms": 0}  # the walk has a scrubber
 TINY = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "1", "n_decoder_layers": "1", "max_len": "100",
         "source_vocab_size": "50", "target_vocab_size": "50"}

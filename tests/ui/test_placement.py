@@ -19,12 +19,13 @@ from viz_core.experiments import placement as experiments
 from viz_core.figures.placement import METRIC_TITLES, TITLES
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.pages.norms import placement as norms
-from viz_core.ui.pages.norms.placement import ASSUMED, SECTIONS
+from viz_core.ui.pages.norms import on_request
+from viz_core.ui.pages.norms.page import SECTIONS
+from viz_core.ui.pages.norms.theory import ASSUMED
 from viz_core.ui.shell.setup import from_link
 
 APP = Path(__file__).parents[2] / "app.py"
-QUESTION = "Why did the field move the LayerNorm, and can I see it?"
+QUESTION = "Why did Pre-LN replace Post-LN?"
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "1",
         "n_decoder_layers": "1", "max_len": "100", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3",
         "norm_width": "16"}
@@ -91,7 +92,7 @@ def test_every_kind_of_model(open_at: Open, architecture: str, position: str, se
 def test_corners(open_at: Open, params: dict[str, str], section: str) -> None:
     at = open_at(section, **params)
     refused = section == "gradients" and params.get("source") == "one"
-    said = ["There is no next token to learn from here; type a sentence of at least two words."]
+    said = ["The text has no next token to predict; type a sentence of at least two words."]
     assert [w.value for w in at.warning] == said * refused
 
 
@@ -115,7 +116,7 @@ def test_trained_weights_are_not_compared_and_the_page_says_so() -> None:
     sound(at.run().switch_page("pages/norms.py").run())
     assert at.session_state["lab_setup"].card is not None
     (said,) = [c.value for c in at.caption if "Untrained" in c.value]
-    assert re.search(r"were trained as (Post|Pre)-LN and mean something there alone", said)
+    assert re.search(r"were trained as (Post|Pre)-LN and only work that way", said)
 
 
 # ---------------------------------------------------------------- along depth
@@ -163,7 +164,7 @@ def test_where_numbers_end_is_said(open_at: Open, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(experiments, "placement", injected)
     at = open_at(norm_depth="4", source=f"words of their own {what}")
     said = [w.value for w in at.warning]
-    assert said == [f"{title}: the first value that is {what} is in `encoder.layers.2.resid_mid`. From there on the line has gaps."
+    assert said == [f"{title}: the first value that is {what} is in `encoder.layers.2.resid_mid`. The line has gaps from there on."
                     for title in ("Post-LN", "Pre-LN")]
     assert np.isfinite(y(at, "Pre-LN")[:5]).all() and np.isnan(y(at, "Pre-LN")[5:]).all()
 
@@ -171,12 +172,12 @@ def test_where_numbers_end_is_said(open_at: Open, monkeypatch: pytest.MonkeyPatc
 def test_no_placement_is_a_sentence(open_at: Open) -> None:
     at = open_at()
     at.get("button_group")[1].set_value([]).run()
-    assert "No placement is chosen" in words(sound(at)) and not charts(at)
+    assert "You have chosen no placement" in words(sound(at)) and not charts(at)
 
 
 def test_gelu_is_said_where_it_matters(open_at: Open) -> None:
-    assert "lets a little of that through" in words(open_at(activation="gelu", norm_metric="inactive"))
-    assert "lets a little of that through" not in words(open_at(norm_metric="inactive"))
+    assert "lets small negative values through" in words(open_at(activation="gelu", norm_metric="inactive"))
+    assert "lets small negative values through" not in words(open_at(norm_metric="inactive"))
 
 
 def test_a_long_text_is_cut_and_said(open_at: Open) -> None:
@@ -200,7 +201,7 @@ def test_a_model_beyond_the_limit_is_refused(open_at: Open, monkeypatch: pytest.
 ], ids=str)
 def test_the_path_of_the_selection_is_lit(open_at: Open, params: dict[str, str], told: str) -> None:
     bodies = "".join(h.proto.body for h in open_at(**params).get("html"))
-    assert f"all that leads to {told}<" in bodies
+    assert f"path to {told}<" in bodies
 
 
 # ---------------------------------------------------------------- theory
@@ -235,7 +236,7 @@ def test_in_the_papers_setting_the_points_lie_on_the_lines(open_at: Open) -> Non
 @pytest.mark.parametrize("broken", ASSUMED)
 def test_what_fails_is_named_and_one_button_mends_it(open_at: Open, broken: str) -> None:
     at = open_at("theory", norm_broken=broken, norm_width="64", norm_depth="4")
-    assert f"**The assumptions that fail:**\n- {ASSUMED[broken][0]}".replace("_", r"\_") in words(at)
+    assert f"**The dropped assumptions:**\n- {ASSUMED[broken][0]}".replace("_", r"\_") in words(at)
     assert "All assumptions hold" not in words(at)
     off = abs(percent(rows(at)["Post-LN, mean of all layers"][2]))
     assert off > 0.05 or broken not in ("normal", "square")
@@ -300,7 +301,7 @@ def test_what_costs_much_is_asked_for_first(open_at: Open, monkeypatch: pytest.M
     calls = []
     real = experiments.layer_gradients
     monkeypatch.setattr(experiments, "layer_gradients", lambda *a: calls.append(1) or real(*a))
-    monkeypatch.setattr(norms, "UNASKED", 1e5)
+    monkeypatch.setattr(on_request, "MOST_UNREQUESTED", 1e5)
     at = open_at("gradients", source="a heavy text that nobody has measured")
     assert not charts(at) and not calls
     (button,) = [b for b in at.button if b.key == "norm_ask_gradients"]

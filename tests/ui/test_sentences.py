@@ -21,9 +21,10 @@ from viz_core.model.positions import sinusoidal
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.stages import tour
-from viz_core.ui.pages.norms.layernorm import what_each_gives
-from viz_core.ui.pages.norms.placement import look_at, where_they_part
-from viz_core.ui.pages.positions.schemes import alikeness, loudness
+from viz_core.ui.pages.norms.batchnorm import describe_results
+from viz_core.ui.pages.norms.depth import look_at
+from viz_core.ui.pages.norms.gradients import describe_ratios
+from viz_core.ui.pages.positions.schemes import compare_lengths, describe_similarity
 from viz_core.ui.pages.positions.waves import _turns
 from viz_core.ui.pages.shapes import LENGTHS, crossing_words
 from viz_core.ui.pages.steps.walk import tour_words
@@ -157,7 +158,7 @@ def test_nan_comes_from_the_encoder_only_where_it_is_nan() -> None:
 
 
 @each_setting
-def test_the_positions_page_tells_how_fast_columns_turn_and_which_part_is_loud(open_at: Open, setting: str) -> None:
+def test_the_positions_page_tells_how_fast_columns_turn_and_which_part_is_longer(open_at: Open, setting: str) -> None:
     at = open_at("positions", setting, pos_section="sentence")
     capture, c = own_run(at), setup_of(at).config
     stack = "encoder" if c.has_encoder else "decoder"
@@ -168,7 +169,7 @@ def test_the_positions_page_tells_how_fast_columns_turn_and_which_part_is_loud(o
     if place is None:
         place = np.asarray(sinusoidal(len(real), c.d_model))[real]
     long, short = (float(np.sqrt((x.astype(float) ** 2).sum(-1).mean())) for x in (word, place))
-    assert loudness(long, short) in told(at)
+    assert compare_lengths(long, short) in told(at)
     times = re.search(r"Here the (word|position) is ([\d.]+) times", told(at))
     if times:
         assert times[1] == ("word" if long > short else "position")
@@ -183,13 +184,13 @@ def test_the_norms_page_says_of_depth_only_what_holds_for_what_is_drawn(open_at:
     activation = setup_of(at).config.activation
     assert look_at(metric, drawn, activation) in "\n".join(m.value for m in at.markdown)
     if metric == "power":
-        assert ("Post-LN is brought back" in told(at)) == ("post" in drawn)
+        assert ("Post-LN returns to 1" in told(at)) == ("post" in drawn)
     else:
-        assert ("passes nothing on here" in told(at)) == (activation == "relu")
+        assert ("passes nothing on and learns nothing" in told(at)) == (activation == "relu")
 
 
 @each_setting
-def test_gradients_part_where_the_page_says_they_do(open_at: Open, setting: str) -> None:
+def test_gradients_differ_where_the_page_says_they_do(open_at: Open, setting: str) -> None:
     depth, batches = SETTINGS[setting].get("norm_depth", "6"), 1
     at = open_at("norms", setting, norm_section="gradients", norm_batches=str(batches), norm_depth=depth)
     if setting == "one token" and any("no next token" in w.value for w in at.warning):
@@ -209,7 +210,7 @@ def test_gradients_part_where_the_page_says_they_do(open_at: Open, setting: str)
     assert last == pytest.approx(times[-1], rel=0.02)
     if len(times) > 1:
         far, near = (int(f(np.abs(np.log(times)))) for f in (np.argmax, np.argmin))
-        assert f"furthest apart in layer {far}," in said and f"nearest in layer {near}," in said
+        assert f"differ most in layer {far}," in said and f"least in layer {near}," in said
         assert others == pytest.approx([times[far], times[near]], rel=0.02)
 
 
@@ -235,7 +236,8 @@ def test_ridges_change_as_the_page_says(open_at: Open, setting: str) -> None:
 def test_what_a_norm_leaves_is_what_the_page_says(open_at: Open, setting: str, section: str) -> None:
     said = told(open_at("norms", setting, norm_section=section))
     if section == "token":
-        assert ("how loud the token was is gone" in said) or "keeps some of how loud" in said or "nothing of it is left" in said
+        remainders = ("its overall magnitude is lost", "keeps part of its overall magnitude", "nothing of it remains")
+        assert any(remainder in said for remainder in remainders)
     else:
         only = setting == "one token"  # BatchNorm over one token has no variance
         assert ("after BatchNorm every column has" in said) == (not only)
@@ -248,12 +250,12 @@ def test_pairs_of_tokens_cost_more_from_where_the_page_says(open_at: Open, setti
     found = growth(setup_of(at).config, LENGTHS)
     dearer = [n for n, pairs, single in zip(LENGTHS, found.pairs, found.single, strict=True) if pairs > single]
     said = told(at)
-    circle = re.search(r"past the circle, N = ([\d,]+), pairs", said)
+    circle = re.search(r"circle: above N = ([\d,]+), pairs", said)
     if circle:
         equal = int(circle[1].replace(",", ""))
         assert dearer and max(set(LENGTHS) - set(dearer), default=0) <= equal + 1 and min(dearer) >= equal - 1
     else:
-        assert ("at every length drawn" in said) == (len(dearer) == len(LENGTHS))
+        assert ("at every length in this chart" in said) == (len(dearer) == len(LENGTHS))
 
 
 def test_documents_count_layers_from_zero() -> None:
@@ -271,15 +273,16 @@ def test_documents_count_layers_from_zero() -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (np.cumsum(np.ones((40, 4)), axis=0), "neighbours are no more alike than rows 20 apart."),
-        (np.stack([np.cos(np.arange(40) / 9), np.sin(np.arange(40) / 9)], axis=1), "neighbours are more alike than rows 20 apart."),
-        (np.tile([[1.0, 0], [-1.0, 0.1]], (20, 1)), "neighbours are no more alike than rows 20 apart."),
-        (np.eye(2), "the table is too short to compare neighbours with others."),
-        (np.repeat(np.eye(8), 5, axis=0), "neighbours are more alike than rows 20 apart."),
+        (np.cumsum(np.ones((40, 4)), axis=0), "neighbouring rows are no more similar than rows 20 apart."),
+        (np.stack([np.cos(np.arange(40) / 9), np.sin(np.arange(40) / 9)], axis=1), "neighbouring rows are more similar than rows "
+                                                                                   "20 apart."),
+        (np.tile([[1.0, 0], [-1.0, 0.1]], (20, 1)), "neighbouring rows are no more similar than rows 20 apart."),
+        (np.eye(2), "the table is too short to compare neighbours with distant rows."),
+        (np.repeat(np.eye(8), 5, axis=0), "neighbouring rows are more similar than rows 20 apart."),
     ],
 )
 def test_a_learned_table_is_said_to_know_distance_only_where_it_does(rows: np.ndarray, said: str) -> None:
-    assert alikeness(rows) == said
+    assert describe_similarity(rows) == said
 
 
 @pytest.mark.parametrize(
@@ -288,8 +291,8 @@ def test_a_learned_table_is_said_to_know_distance_only_where_it_does(rows: np.nd
      ([3.0, 3, 3, 1], [1.0, 1, 2, 1], 0, 3), ([np.inf, 2, 1], [1.0, 1, 1], 1, 2)],
 )
 def test_where_gradients_part(post: list[float], pre: list[float], far: int, near: int) -> None:
-    said = where_they_part(np.array(post), np.array(pre))
-    assert f"furthest apart in layer {far}," in said and f"nearest in layer {near}," in said
+    said = describe_ratios(np.array(post), np.array(pre))
+    assert f"differ most in layer {far}," in said and f"least in layer {near}," in said
 
 
 @pytest.mark.parametrize(
@@ -321,26 +324,26 @@ RANDOM = np.random.default_rng(0).normal(size=(2, 5, 8))
     ],
 )
 def test_what_each_norm_is_said_to_give_is_counted(x: np.ndarray, rows: str, columns: str) -> None:
-    said = what_each_gives(x, 1e-5)
+    said = describe_results(x, 1e-5)
     assert f"after LayerNorm {rows} mean 0 and variance 1; after BatchNorm {columns}, over" in said
-    assert ("hardly any variance" in said) == ("of" in rows + columns)
+    assert ("too small compared with ε" in said) == ("of" in rows + columns)
 
 
 def test_what_is_no_number_is_not_said_to_have_a_variance() -> None:
-    assert "infinite or NaN" in what_each_gives(np.where(RANDOM > 2, np.nan, RANDOM), 1e-5)
+    assert "infinite or NaN" in describe_results(np.where(RANDOM > 2, np.nan, RANDOM), 1e-5)
 
 
 @pytest.mark.parametrize(("word", "place", "said"), [
-    (6.0, 4.0, "the word is 1.5 times as long"), (0.25, 4.0, "the position is 16 times as long"), (4.0, 4.0, "about as long"),
-    (0.0, 4.0, "has no length"), (512.0, 16.0, "the word is 32 times as long"),
+    (6.0, 4.0, "the word is 1.5 times as long"), (0.25, 4.0, "the position is 16 times as long"), (4.0, 4.0, "about equally long"),
+    (0.0, 4.0, "has length 0"), (512.0, 16.0, "the word is 32 times as long"),
 ])
 def test_which_part_of_the_sum_is_said_to_be_longer(word: float, place: float, said: str) -> None:
-    assert said in loudness(word, place)
+    assert said in compare_lengths(word, place)
 
 
 @pytest.mark.parametrize(("lengths", "said"), [
-    ((16, 16, 3, 3), "past the circle"), ((1024, 1, 1, 1), "past the circle"), ((1, 8, 1, 1), "past the circle"),
-    ((64, 64, 0, 0), "no layer"), ((1024, 1, 12, 12), "past the circle"),
+    ((16, 16, 3, 3), "Look at the circle"), ((1024, 1, 1, 1), "Look at the circle"), ((1, 8, 1, 1), "Look at the circle"),
+    ((64, 64, 0, 0), "no layers"), ((1024, 1, 12, 12), "Look at the circle"),
 ])
 def test_from_where_pairs_are_said_to_cost_more(lengths: tuple[int, int, int, int], said: str) -> None:
     width, hidden, encoder, decoder = lengths

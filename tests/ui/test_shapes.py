@@ -29,7 +29,7 @@ from viz_core.weights.card import Card
 APP = Path(__file__).parents[2] / "app.py"
 TINY = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "1", "n_decoder_layers": "1", "max_len": "100",
         "source_vocab_size": "50", "target_vocab_size": "50"}
-FIRST = ["name", "axes", "shape", "what it is"]
+FIRST = ["name", "axes", "shape", "meaning"]
 
 
 def tiny(preset: str = "000", **more: str) -> dict[str, str]:
@@ -179,7 +179,8 @@ def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Any) -> None:
     assert row["cells"][2] == "1 × 8 × 5 × 8" and row["was"] == {"2": "1 × 8 × 5 × 32", "4": 257 * 256, "5": row["was"]["5"]}
     assert row["was"]["5"] == "W^Q w_q.weight 256 × 256, b^Q w_q.bias 256"
     assert "shape 1 × 8 × 5 × 32 → 1 × 8 × 5 × 8" in row["note"]
-    assert "**qk\\_dim 256 → 64**: 12 of 143 tensors have another shape; 6 cost something else at the same shape;" in prose(at)
+    counts = "12 of 143 tensors have a different shape; 6 have the same shape but a different cost;"
+    assert f"**qk\\_dim 256 → 64**: {counts}" in prose(at)
     before, after = (sum(p.numel() for p in build(replace(size(at)[0], qk_dim=q)).parameters()) for q in (256, 64))
     assert f"parameters {before:,} → {after:,}" in prose(at)
     sound(at.toggle(key="set_shapes_marked").set_value(True).run())
@@ -254,7 +255,7 @@ def test_many_changes_are_named_in_part() -> None:
     before = (PRESETS["000"].config, 1, 6, 5)
     said = shapes.difference(before, (PRESETS["004"].config, 2, 6, 5))
     assert re.match(r"\*\*[^*]+ and \d+ more\*\*: ", said) and "are new" in said
-    assert shapes.difference(before, before) == "**Nothing that has a size**: 0 of 143 tensors have another shape."
+    assert shapes.difference(before, before) == "**No size changed**: 0 of 143 tensors have a different shape."
 
 
 # ---------------------------------------------------------------- the CSV

@@ -1,7 +1,7 @@
-"""LayerNorm step by step, LayerNorm against BatchNorm, and how activations are spread, layer by layer.
+"""LayerNorm step by step, LayerNorm compared with BatchNorm, and distributions of activations, layer by layer.
 
 Axes as in the stage table: B sentence, T token, D feature of the residual stream. All sums are in float64; a variance is
-biased (divided by the count), as in document 002 and in torch.
+biased (divided by the count), as in Transformer_code (002) and in torch.
 """
 
 import math
@@ -26,7 +26,7 @@ REACH = 4.0  # a linear histogram reaches this many root mean squares of its wid
 FAR_APART = 20.0  # spreads with a larger ratio are drawn on a logarithmic scale
 
 
-# ---------------------------------------------------------------- which LayerNorm there is
+# ---------------------------------------------------------------- the LayerNorms of a model
 
 
 class Place(NamedTuple):
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 def layer_norms(config: TransformerConfig) -> tuple[Place, ...]:
-    """All LayerNorms of a model in the order in which they are computed; none where norm="none"."""
+    """All LayerNorms of a model in the order of computation."""
     found = []
     for stage in stages(config):
         if stage.leaf == "mean":
@@ -63,7 +63,7 @@ def stream(config: TransformerConfig, side: Side) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """One token through one LayerNorm, in float64: γ (x - μ) / √(σ² + ε) + β, one array [D] a step."""
+    """One token through one LayerNorm, in float64: γ (x - μ) / √(σ² + ε) + β, with one array [D] per step."""
 
     x: np.ndarray
     mean: float
@@ -79,15 +79,15 @@ class Steps:
 
     @property
     def kept(self) -> float:
-        """The variance after the division, σ² / (σ² + ε): 1 as long as ε is small beside σ². NaN for 0 / 0."""
+        """The variance after the division, σ² / (σ² + ε): 1 if ε is small compared with σ². NaN for 0 / 0."""
         total = self.var + self.eps
         return self.var / total if total else math.nan
 
 
 def layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float) -> Steps:
-    """One token [D] through LayerNorm by document 002's formula: the variance divides by D, ε stands under the root.
+    """One token [D] through LayerNorm by the formula of Transformer_code (002): the variance divides by D, ε is under the root.
 
-    Where σ² and ε are both 0 the result is 0/0, NaN, as in torch.
+    If σ² and ε are both 0, the result is 0/0, NaN, as in torch.
     """
     x, gamma, beta = (np.asarray(a, np.float64) for a in (x, gamma, beta))  # [D]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # a token may hold ∞ or NaN
@@ -101,9 +101,9 @@ def layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: float) -
 
 
 def unbiased_outside(steps: Steps) -> np.ndarray:
-    """The same token by another formula in circulation, γ (x - μ) / (s + ε) + β with s² divided by D - 1, [D].
+    """The same token by another common formula, γ (x - μ) / (s + ε) + β with s² divided by D - 1, [D].
 
-    "The Annotated Transformer" has it; none of the five documents does. NaN where D = 1.
+    "The Annotated Transformer" uses it; none of the five documents does. NaN if D = 1.
     """
     d = len(steps.x)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -112,8 +112,8 @@ def unbiased_outside(steps: Steps) -> np.ndarray:
     return found
 
 
-def furthest(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest absolute difference. Equal infinities are equal, so are two NaNs; ∞ where only one side has one."""
+def max_abs_diff(a: np.ndarray, b: np.ndarray) -> float:
+    """The largest absolute difference. Two equal infinities count as equal, and so do two NaNs; ∞ if only one side has one."""
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):
@@ -144,7 +144,7 @@ def members(norm: Norm, shape: tuple[int, ...], at: Cell, counted: np.ndarray) -
     """bool [B, T, D]: the cells whose mean and variance normalise the cell `at`.
 
     LayerNorm: the features of its token. BatchNorm: its feature in every token of every sentence. InstanceNorm: its
-    feature in every token of its sentence. counted [B, T]: which tokens take part; LayerNorm asks no other token.
+    feature in every token of its sentence. counted [B, T]: which tokens take part; LayerNorm uses no other token.
     """
     free = AXES[norm]
     index = tuple(slice(None) if axis in free else at[axis] for axis in range(3))
@@ -156,7 +156,7 @@ def members(norm: Norm, shape: tuple[int, ...], at: Cell, counted: np.ndarray) -
 
 
 def means(x: np.ndarray, norm: Norm, counted: np.ndarray) -> Means:
-    """Mean, biased variance and count of each set of cells of x [B, T, D]. NaN where no token of a set is counted."""
+    """Mean, biased variance and count of each set of cells of x [B, T, D]. NaN if no token of a set is counted."""
     x = x.astype(np.float64)
     mask = np.ones_like(counted) if norm == "layer" else counted  # [B, T]
     part = np.broadcast_to(mask[:, :, None], x.shape)  # [B, T, D]
@@ -178,7 +178,7 @@ def normalise(x: np.ndarray, norm: Norm, eps: float, counted: np.ndarray) -> np.
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one cell shares with others, and what becomes of it: its set's size, mean and variance, and its new value.
+    """The set that one cell shares its mean with (size, mean and variance), and the cell's new value.
 
     sentence [T, D]: its whole sentence, normalised, γ = 1 and β = 0.
     """
@@ -204,13 +204,13 @@ def share(x: np.ndarray, norm: Norm, at: Cell, eps: float, counted: np.ndarray) 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One cell normalised in one company, by LayerNorm and by BatchNorm.
+    """One cell normalised in one batch context, by LayerNorm and by BatchNorm.
 
-    moved: BatchNorm's largest change against the first case, over all features of the sentence's words that still take
-    part, and `layer_moved` LayerNorm's; NaN where none does.
+    moved: BatchNorm's largest change from the first case, over all features of the sentence's words that still take part;
+    layer_moved: LayerNorm's. NaN if no word takes part.
     """
 
-    company: str
+    context: str
     layer: Share
     batch: Share
     moved: float
@@ -218,29 +218,29 @@ class Case:
 
 
 def cases(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> list[Case]:
-    """What becomes of the cell `at` of x [B, T, D] as its company changes; the numbers that enter stay the same.
+    """The cell `at` of x [B, T, D] as its batch context changes; the input stays the same.
 
     "batch": every sentence, padding counted, as torch does it. "words": the same without padding (words [B, T] bool).
-    "sentence": its sentence alone, without padding. "token": its token alone. One that equals the one before is left out.
+    "sentence": its sentence alone, without padding. "token": its token alone. A context equal to the previous one is left out.
     """
     alone, single = np.zeros_like(words), np.zeros_like(words)
     alone[at.sentence] = words[at.sentence]
     single[at.sentence, at.token] = True
-    companies = {"batch": np.ones_like(words), "words": words, "sentence": alone, "token": single}
+    contexts = {"batch": np.ones_like(words), "words": words, "sentence": alone, "token": single}
     found: list[Case] = []
     last = None
-    for company, counted in companies.items():
+    for context, counted in contexts.items():
         if last is not None and np.array_equal(counted, last):
             continue
         last = counted
         layer, batch = (share(x, norm, at, eps, counted) for norm in ("layer", "batch"))
-        first = found[0] if found else Case(company, layer, batch, 0.0, 0.0)
+        first = found[0] if found else Case(context, layer, batch, 0.0, 0.0)
         seen = counted[at.sentence] & words[at.sentence]  # [T]
         moved = [
-            furthest(before.sentence[seen], after.sentence[seen]) if seen.any() else math.nan
+            max_abs_diff(before.sentence[seen], after.sentence[seen]) if seen.any() else math.nan
             for before, after in ((first.batch, batch), (first.layer, layer))
         ]
-        found.append(Case(company, layer, batch, *moved))
+        found.append(Case(context, layer, batch, *moved))
     return found
 
 
@@ -249,10 +249,10 @@ def cases(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> list[Case]:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """One placement's activations at one stage, a row a layer.
+    """One placement's activations at one stage, one row per layer.
 
     shares [L, bins]: of all numbers of the layer, those in each bin. beyond [L]: the share outside the bins. odd [L]: the
-    share that is infinite or NaN. std [L]: around their mean, over the finite ones; NaN where there is none.
+    share that is infinite or NaN. std [L]: over the finite numbers; NaN if there are none.
     """
 
     layers: tuple[int, ...]
@@ -266,7 +266,7 @@ class Spread:
 class Spreads:
     """Every placement on the same bins: edges [bins + 1] in the numbers' own unit, even steps on `scale`.
 
-    On the logarithmic scale a number x stands at arcsinh(x / unit): even steps near 0, a decade a step far from it.
+    On the logarithmic scale a number x is at arcsinh(x / unit): linear near 0, logarithmic far from it.
     """
 
     stage: str  # "encoder.layers.*.resid_post"
@@ -277,7 +277,7 @@ class Spreads:
     without: tuple[str, ...]  # placements that have no such stage
 
     def place(self, x: np.ndarray) -> np.ndarray:
-        """Where numbers stand along the axis."""
+        """The place of numbers along the axis."""
         return np.arcsinh(x / self.unit) if self.scale == "log" else np.asarray(x)
 
 
@@ -290,9 +290,9 @@ def leaves(captures: Mapping[str, Capture], side: Side) -> tuple[str, ...]:
 
 
 def spreads(captures: Mapping[str, Capture], side: Side, leaf: str, scale: Literal["auto", "linear", "log"] = "auto") -> Spreads:
-    """Histograms of one stage, layer by layer, over all real tokens, every placement on the same bins.
+    """Histograms of one stage, layer by layer, over all real tokens, with the same bins for every placement.
 
-    leaf: one of `leaves`. scale: "auto" is logarithmic where the widest layer is FAR_APART times as wide as the narrowest.
+    leaf: one of `leaves`. scale: "auto" is logarithmic if the widest layer is more than FAR_APART times as wide as the narrowest.
     """
     stack = "encoder" if side == "source" else "decoder"
     rows = {name: _rows(capture, side, f"{stack}.layers", leaf) for name, capture in captures.items()}
@@ -323,7 +323,7 @@ def _rows(capture: Capture, side: Side, layers: str, leaf: str) -> dict[int, np.
 
 
 def _size(x: np.ndarray) -> float:
-    """Root mean square of the finite numbers; 0 where there is none."""
+    """Root mean square of the finite numbers; 0 if there are none."""
     finite = x[np.isfinite(x)]
     top = float(np.abs(finite).max(initial=0.0))
     return top * math.sqrt(float(((finite / top) ** 2).mean())) if top else 0.0

@@ -1,7 +1,7 @@
-"""What a placement of the LayerNorm does to the residual stream: numbers along depth, and what theory expects of them.
+"""The residual stream under a placement of the LayerNorm: numbers along depth, and their theory.
 
 The theory is that of Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3, for a model
-as it is drawn: one head, W_Q = W_K = 0, no biases, every matrix N(0, 1/d), and a Gaussian input. Powers are ‖x‖²/d.
+at initialisation: one head, W_Q = W_K = 0, no biases, every matrix N(0, 1/d), and a Gaussian input. Powers are ‖x‖²/d.
 """
 
 import math
@@ -25,7 +25,7 @@ METRICS: tuple[Metric, ...] = (*STREAM, "inactive", "entropy")
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One number a stage along depth. `depth` counts layers passed: an attention lies halfway through its layer.
+    """One number per stage along depth. `depth` counts layers passed: an attention is halfway through its layer.
 
     kind: "stream" (the residual stream), "sum" and "after" (Post-LN: the sum before its norm, the value after it), "final"
     (after the final norm), "hidden" (of the feed-forward network), "attention" (its weights).
@@ -34,12 +34,12 @@ class Curve:
     kind: Kind
     stages: tuple[str, ...]
     depth: np.ndarray  # [N]
-    values: np.ndarray  # [N] float64; not finite where the stage is not
+    values: np.ndarray  # [N] float64; not finite where the stage is not finite
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
-    """The first stage of a run with a value that is infinite or not a number, in a token that is no padding."""
+class FirstNonFinite:
+    """The first stage of a run with a value that is infinite or not a number, padding excluded."""
 
     stage: str
     what: Literal["infinite", "not a number"]
@@ -48,7 +48,7 @@ class Odd:
 def curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Metric, tuple[Curve, ...]]:
     """Some metrics of a run of one stack along its depth, over all tokens that are not padding.
 
-    Reads, where the run has them: embed, resid_mid, resid_post, the norms' out, ffn.pre_act, self_attn.weights.
+    Reads these stages if the run has them: embed, resid_mid, resid_post, the norms' out, ffn.pre_act, self_attn.weights.
     """
     found: dict[Metric, tuple[Curve, ...]] = {}
     side, layers = _stack(capture)
@@ -65,17 +65,17 @@ def curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Met
     return found
 
 
-def first_odd(capture: Capture) -> Odd | None:
-    """Where the numbers stop being numbers, in the order of computation; None where they all are.
+def first_non_finite(capture: Capture) -> FirstNonFinite | None:
+    """The first stage in the order of computation with a value that is not finite; None if all are finite.
 
-    Padding is left out, and so are the masked scores, which are infinite on purpose.
+    Padding and the masked scores, which are infinite on purpose, do not count.
     """
     for name, x in capture.items():
         if x.dtype.kind != "f" or name.endswith(".masked_scores") or np.isfinite(x).all():
             continue
         rows = _rows(capture, name) if "T" in capture.stage(name).sides else [x]
         if not all(np.isfinite(row).all() for row in rows):
-            return Odd(name, "not a number" if any(np.isnan(row).any() for row in rows) else "infinite")
+            return FirstNonFinite(name, "not a number" if any(np.isnan(row).any() for row in rows) else "infinite")
     return None
 
 
@@ -85,14 +85,14 @@ def power(x: np.ndarray) -> float:
 
 
 def inactive(pre_act: np.ndarray) -> float:
-    """Share of the hidden units [N, F] whose input is at most 0 for every token: ReLU passes nothing of them on."""
+    """Share of the hidden units [N, F] whose input is at most 0 for every token: ReLU sets them to 0."""
     return math.nan if np.isnan(pre_act).any() else float((pre_act <= 0).all(axis=0).mean())
 
 
 def mean_cosine(sentences: Sequence[np.ndarray]) -> float:
-    """Mean cosine between two different tokens of one sentence; sentences: [T, D] each. NaN without any pair.
+    """Mean cosine between two different tokens of one sentence; sentences: [T, D] each. NaN if there is no pair.
 
-    ‖Σ u‖² of n unit vectors is n + Σ of the cosines of all pairs, so no matrix of pairs is made.
+    ‖Σ u‖² of n unit vectors is n + Σ of the cosines of all pairs, so no matrix of pairs is needed.
     """
     total, pairs = 0.0, 0
     for x in sentences:
@@ -141,7 +141,7 @@ def _rows(capture: Capture, name: str) -> list[np.ndarray]:
 
 
 def _curve(metric: Metric, kind: Kind, read: Read) -> Curve:
-    with np.errstate(invalid="ignore", over="ignore"):  # infinite where the stage is: `first_odd` says where that began
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite where the stage is: `first_non_finite` says where that began
         values = np.array([_value(metric, sentences) for _, _, sentences in read])
     values.flags.writeable = False
     return Curve(kind, tuple(name for _, name, _ in read), np.array([depth for depth, *_ in read]), values)
@@ -169,7 +169,7 @@ def _value(metric: Metric, sentences: list[np.ndarray]) -> float:
 
 
 def averaged(draws: Sequence[Curve]) -> Curve:
-    """The mean of one curve over several draws of the weights: what theory says something of."""
+    """The mean of one curve over several draws of the weights, which is what the theory is about."""
     values = np.mean([c.values for c in draws], axis=0)
     values.flags.writeable = False
     return Curve(draws[0].kind, draws[0].stages, draws[0].depth, values)
@@ -203,7 +203,7 @@ def relu_share(hidden: np.ndarray) -> float:
 def ffn_gain(d_model: int, d_ff: int) -> float:
     """The power that the feed-forward network adds to a stream of power 1: f = 2 d d_ff / (d + d_ff)².
 
-    Lemma 1 between two Xavier matrices, of variance 2/(d + d_ff); ½ where d_ff = d. (General width: derived here.)
+    Lemma 1 between two Xavier matrices, of variance 2/(d + d_ff); ½ where d_ff = d. (For general widths this is derived here.)
     """
     return 2 * d_model * d_ff / (d_model + d_ff) ** 2
 
@@ -231,7 +231,7 @@ def jacobian(x: np.ndarray, eps: float = 0.0) -> np.ndarray:
 def jacobian_norm(x: np.ndarray, eps: float = 0.0) -> float:
     """Lemma 3, exactly: the largest singular value of `jacobian`, √d / ‖x − μ‖ where ε = 0. x: [d], d > 2.
 
-    So a norm divides the gradient by the length of what it normalises: the longer the stream, the smaller.
+    So a norm divides the gradient by the length of its input: the longer the stream, the smaller the gradient.
     """
     x = np.asarray(x, np.float64)
     return 1 / math.sqrt(float(x.var()) + eps)
@@ -256,7 +256,7 @@ def kappa(rho: float) -> float:
 
 
 def mean_field(norm: str, layers: int, tokens: int, gain: float = 0.5) -> MeanField:
-    """What r = ‖x‖²/d and ρ = ⟨x_i, x_j⟩ / ‖x‖² become in a wide model, layer by layer. (Derived here.)
+    """r = ‖x‖²/d and ρ = ⟨x_i, x_j⟩ / ‖x‖² in a wide model, layer by layer. (Derived here.)
 
     norm: "post" or "pre". From r = 1, ρ = 0: uniform attention over n tokens adds a = 1/n + (1 − 1/n) ρ to ‖x‖²/d and to
     ⟨x_i, x_j⟩/d alike, all tokens getting the same; the feed-forward network adds f and f κ(ρ). Post-LN then sets r = 1.
@@ -281,24 +281,24 @@ def mean_field(norm: str, layers: int, tokens: int, gain: float = 0.5) -> MeanFi
 
 
 def layer_ends(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
-    """The layers passed and the values at the ends of layers: what Lemma 2 speaks of."""
+    """The layers passed and the values at the ends of layers, which Lemma 2 is about."""
     whole = (curve.depth % 1 == 0) & (curve.depth > 0)
     return curve.depth[whole], curve.values[whole]
 
 
 def layer_middles(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
-    """The same behind each layer's attention."""
+    """The same after each layer's attention."""
     half = curve.depth % 1 == 0.5
     return curve.depth[half], curve.values[half]
 
 
 def difference(measured: np.ndarray, expected: np.ndarray | float) -> float:
-    """The mean of measured / expected − 1, signed; its direction says on which side of the line the points lie."""
+    """The mean of measured / expected − 1, signed: positive if the points lie above the line."""
     return float((np.asarray(measured) / expected - 1).mean())
 
 
 def ratio(a: float, b: float) -> float:
-    """a / b; infinite or NaN where b is 0."""
+    """a / b; infinite or NaN if b is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.float64(a) / np.float64(b))
 
@@ -314,6 +314,6 @@ def slope(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def through(x: np.ndarray, y: np.ndarray, exponent: float) -> np.ndarray:
-    """c · xᵖ with the one c that fits best through the logarithms: a law of scaling states p, not c."""
+    """c · xᵖ with the c that fits the logarithms best: a scaling law states p, not c."""
     law: np.ndarray = np.asarray(x, np.float64) ** exponent
     return law * math.exp(float(np.mean(np.log(y) - np.log(law))))

@@ -1,6 +1,6 @@
 """Positions in closed form, in float64: waves, shifts, wavelengths, similarity, RoPE's planes and ALiBi's slopes.
 
-`viz_core.model.positions` is what the model adds, turns and subtracts; tests hold that both say the same numbers.
+`viz_core.model.positions` is what the model itself computes; tests check that both give the same numbers.
 Axes: N positions, D dimensions of the table, P pairs (sin, cos), H heads, K features of one head's query.
 """
 
@@ -27,7 +27,7 @@ def waves(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> n
     [0.0, 1.0, 0.0, 1.0]
     """
     omega, step = frequencies(d_model, base), math.isqrt(length) + 1
-    # A shift is a turn: e^{i(a+b)ω} = e^{iaω} e^{ibω}, so that 2√N rows of sines make N.
+    # A shift is a rotation: e^{i(a+b)ω} = e^{iaω} e^{ibω}, so 2√N rows of sines give N.
     coarse = np.exp(1j * np.outer(np.arange(start, start + length, step), omega))  # [√N, P]
     fine = np.exp(1j * np.outer(np.arange(step), omega))  # [√N, P]
     turned = (coarse[:, None] * fine).reshape(-1, len(omega))[:length]  # [N, P] cos + i sin
@@ -37,7 +37,7 @@ def waves(length: int, d_model: int, base: float = 10000.0, start: int = 0) -> n
 
 
 def columns(dims: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """Some columns of the table alone, [N, dims]: what a few curves need of a large one."""
+    """Only some columns of the table, [N, dims]: a few curves do not need the whole table."""
     chosen = np.asarray(dims, dtype=int)
     angle = np.outer(np.arange(length), frequencies(d_model, base)[chosen // 2])
     return np.where(chosen % 2, np.cos(angle), np.sin(angle))
@@ -52,13 +52,13 @@ def wavelengths(d_model: int, base: float = 10000.0) -> np.ndarray:
 
 
 def turns(length: int, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """How often each dimension goes round between the first and the last of `length` positions, [D]."""
+    """How many times each dimension turns between the first and the last of `length` positions, [D]."""
     return (length - 1) / wavelengths(d_model, base)
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One number of the table with everything that its formula needs: PE[position, dim] = f(position / divisor)."""
+    """One number of the table with all parts of its formula: PE[position, dim] = f(position / divisor)."""
 
     position: int
     dim: int
@@ -79,7 +79,7 @@ def term(position: int, dim: int, d_model: int, base: float = 10000.0) -> Term:
     return Term(position, dim, function, 2 * pair, 1 / omega, angle, value, 2 * math.pi / omega)
 
 
-# ---------------------------------------------------------------- shifting is turning
+# ---------------------------------------------------------------- a shift is a rotation
 
 
 def paired(d_model: int) -> int:
@@ -102,7 +102,7 @@ def shift_matrix(k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
 
 
 def shifted(table: np.ndarray, k: int, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """M_k PE(p) for every row PE(p) of a table, [N, D'], pair by pair: a large M_k is nearly all zeros."""
+    """M_k PE(p) for every row PE(p) of a table, [N, D'], pair by pair, because a large M_k is nearly all zeros."""
     d = paired(d_model)
     angle = k * frequencies(d_model, base)[: d // 2]
     sin, cos = table[:, 0:d:2], table[:, 1:d:2]
@@ -113,7 +113,7 @@ def shifted(table: np.ndarray, k: int, d_model: int, base: float = 10000.0) -> n
 
 
 def shift_residual(k: int, length: int, d_model: int, base: float = 10000.0) -> float:
-    """The largest |PE(p + k) − M_k PE(p)| over `length` positions and all paired dimensions; 0 where none is paired."""
+    """The largest |PE(p + k) − M_k PE(p)| over `length` positions and all paired dimensions; 0 if none is paired."""
     table = waves(length + k, d_model, base)
     off = table[k:, : paired(d_model)] - shifted(table[:length], k, d_model, base)
     return float(np.abs(off).max(initial=0.0))
@@ -128,14 +128,14 @@ def similarity(table: np.ndarray) -> np.ndarray:
 
 
 def cosines(table: np.ndarray) -> np.ndarray:
-    """⟨row p, row q⟩ / (‖row p‖ ‖row q‖), [N, N]; a row of zeros is like no other."""
+    """⟨row p, row q⟩ / (‖row p‖ ‖row q‖), [N, N]; the cosine with a row of zeros is 0."""
     norms = np.linalg.norm(table, axis=1, keepdims=True)
     unit = table / np.where(norms, norms, 1.0)
     return unit @ unit.T
 
 
 def closed_form(distance: np.ndarray, d_model: int, base: float = 10000.0) -> np.ndarray:
-    """Σ_i cos ω_i Δ over the whole pairs, for every distance Δ: what ⟨PE_p, PE_q⟩ is where d_model is even."""
+    """Σ_i cos ω_i Δ over the whole pairs, for every distance Δ; it equals ⟨PE_p, PE_q⟩ if d_model is even."""
     omega = frequencies(d_model, base)[: d_model // 2]
     return np.cos(np.multiply.outer(np.asarray(distance, dtype=float), omega)).sum(-1)
 
@@ -156,7 +156,7 @@ class Profile:
 
 
 def profiles(positions: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> list[Profile]:
-    """Similarity of some positions to each of `length` positions. O(N · D): the whole matrix is never made."""
+    """Similarity of some positions to each of `length` positions. O(N · D): the whole matrix is not computed."""
     table = waves(length, d_model, base)
     expected = table[:, 1::2].sum(axis=1)  # row Δ holds the cosines of `closed_form`, which are the same for −Δ
     measured = table[list(positions)] @ table.T  # [rows, N], the table read once
@@ -165,11 +165,11 @@ def profiles(positions: Sequence[int], length: int, d_model: int, base: float = 
 
 
 def profile(position: int, length: int, d_model: int, base: float = 10000.0) -> Profile:
-    """The same of one position."""
+    """The same for one position."""
     return profiles([position], length, d_model, base)[0]
 
 
-# ---------------------------------------------------------------- how large each part is
+# ---------------------------------------------------------------- the length of each part
 
 
 def norms(rows: np.ndarray) -> np.ndarray:
@@ -187,12 +187,12 @@ class Magnitude:
 
 
 def rms(lengths: np.ndarray) -> float:
-    """Root mean square of some lengths: what E‖x‖² says of a typical ‖x‖."""
+    """Root mean square of some lengths: √E‖x‖²."""
     return float(np.sqrt(np.mean(np.square(lengths))))
 
 
 def magnitude(name: str, rows: np.ndarray) -> Magnitude:
-    """Measured on embedding rows [T, D] as they were drawn."""
+    """The length of embedding rows [T, D] as they were drawn."""
     plain = rms(norms(rows))
     return Magnitude(name, plain, plain * math.sqrt(rows.shape[-1]))
 
@@ -205,14 +205,14 @@ def expected_length(init: str, vocab_size: int, d_model: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far the numbers of some matrices reach, and where colours may end so that a few giants do not hide all others."""
+    """The range of some matrices, and an end of the colour range at which a few very large numbers do not hide the others."""
 
     most: float  # where the colours end
     largest: float  # the largest size
 
     @property
     def beyond(self) -> bool:
-        """Whether some numbers lie beyond the colours."""
+        """Whether some numbers lie beyond the colour range."""
         return self.largest > self.most
 
 
@@ -229,7 +229,7 @@ def reach(*matrices: np.ndarray) -> Reach:
 
 
 def rotated(x: np.ndarray, positions: np.ndarray, base: float = 10000.0) -> np.ndarray:
-    """One query or key [K] turned to each of the positions, [N, K] (Su et al. 2021): pair i by p ω_i."""
+    """One query or key [K] rotated to each of the positions, [N, K] (Su et al. 2021): pair i by p ω_i."""
     angle = np.multiply.outer(np.asarray(positions, dtype=float), frequencies(len(x), base))  # [N, K/2]
     a, b = np.asarray(x, dtype=float)[0::2], np.asarray(x, dtype=float)[1::2]
     turned = np.empty((len(angle), len(x)))
@@ -239,7 +239,7 @@ def rotated(x: np.ndarray, positions: np.ndarray, base: float = 10000.0) -> np.n
 
 
 def angles(length: int, width: int, base: float = 10000.0) -> np.ndarray:
-    """p ω_i: how far position p turns each pair, in radians and counting whole turns, [N, P]."""
+    """p ω_i: the rotation of each pair at position p, in radians and with whole turns, [N, P]."""
     return np.outer(np.arange(length), frequencies(width, base))
 
 
@@ -257,7 +257,7 @@ def rope_closed_form(q: np.ndarray, k: np.ndarray, distance: np.ndarray, base: f
 
 
 def spread_along_diagonals(scores: np.ndarray) -> float:
-    """The largest max − min on any diagonal of [N, N]: 0 where a score depends on the distance alone."""
+    """The largest max − min on any diagonal of [N, N]: 0 if a score depends only on the distance."""
     n = len(scores)
     return max(float(np.ptp(np.diagonal(scores, k))) for k in range(1 - n, n))
 
@@ -278,7 +278,7 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
 
 
 def alibi_bias(n_heads: int, length: int) -> np.ndarray:
-    """−m_h |i − j|, [H, N, N]. Under a causal mask this is the paper's; seeing both ways it is an extension."""
+    """−m_h |i − j|, [H, N, N]. Under a causal mask this is the paper's bias; without one it is an extension."""
     position = np.arange(length)
     return -alibi_slopes(n_heads)[:, None, None] * np.abs(position[:, None] - position[None, :])
 

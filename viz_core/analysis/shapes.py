@@ -1,7 +1,7 @@
-"""The ledger: what every tensor of a run is, how large it is and what it costs, a line a stage; and how costs grow.
+"""The ledger: meaning, size and cost of every tensor of a run, one line per stage; and the growth of the cost.
 
-Shapes, parameters, FLOPs and bytes follow from the config and the lengths alone, so that a run too large to happen has
-a ledger too; only statistics need a capture.
+Shapes, parameters, FLOPs and bytes depend only on the config and the lengths, so a run that is too large has a ledger
+too; only statistics need a capture.
 """
 
 import math
@@ -27,7 +27,7 @@ PARTS: dict[str, Part] = {
     "masks": "mask", "Stack": "embedding", "Attention": "attention", "FeedForward": "feed-forward", "LayerNorm": "LayerNorm",
     "Layer": "residual stream", "Transformer": "output",
 }
-PAIRS = "pairs of tokens"  # attention's two products in which every token meets every other
+PAIRS = "pairs of tokens"  # attention's two products over all pairs of tokens: QKᵀ, and weights times V
 # The size of each axis in the config's words.
 SIZES = {"D": "d_model", "H": "n_heads", "K": "d_k", "V": "d_v", "F": "d_ff", "W": "vocabulary"}
 FLOAT = BYTES["float32"]
@@ -35,7 +35,7 @@ FLOAT = BYTES["float32"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One stage: its shape, what made it and what it costs. `statistics` is None where nothing has run."""
+    """One stage: its shape, its parameters and its cost. `statistics` is None if nothing has run."""
 
     stage: Stage
     part: Part
@@ -57,7 +57,7 @@ class Line:
 
     @property
     def parameters(self) -> int:
-        """Trainable numbers that come in with this stage; a tied matrix comes in where it is first used."""
+        """The number of parameters that this stage uses; a tied matrix counts only where it is first used."""
         return sum(p.size for p in self.made_by)
 
     @property
@@ -68,10 +68,10 @@ class Line:
 
     @property
     def sequence_first(self) -> tuple[str, ...] | None:
-        """Its axes in document 001, which keeps tokens before sentences; None where that text does not show it.
+        """Its axes in PositionalEncoding (001), which puts tokens before sentences; None if the document lacks this stage.
 
-        Activations are (S, B, D) there, the position table (S, 1, D). Masks have no axis for heads: (B, S, S), and the
-        one that cross-attention is given (B, S), the same for every query.
+        Activations are (S, B, D) there, and the position table is (S, 1, D). Masks have no axis for heads: (B, S, S), and
+        (B, S) for cross-attention, the same for every query.
         """
         if "001" not in re.findall(r"\d{3}", self.stage.aliases["documents"]):
             return None
@@ -83,7 +83,7 @@ class Line:
 
 @lru_cache(maxsize=8)
 def ledger(config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0) -> tuple[Line, ...]:
-    """A line for every stage of a run of B sentences, padded to S source and T target tokens, in execution order."""
+    """One line for every stage of a run of B sentences, padded to S source and T target tokens, in execution order."""
     table = plan(config, batch, source_len, target_len)
     cost = flops(table)
     return tuple(Line(s, part_of(s), parameters_of(config, s), cost[s.name]) for s in table)
@@ -95,7 +95,7 @@ def part_of(stage: Stage) -> Part:
 
 
 def statistics(capture: Capture) -> dict[str, Summary]:
-    """The summary of every recorded stage over its whole batch; cells that a mask overwrote do not count."""
+    """The summary of every recorded stage over its whole batch, without cells that a mask overwrote."""
     found = {}
     for name in capture:
         stage = capture.stage(name)
@@ -105,7 +105,7 @@ def statistics(capture: Capture) -> dict[str, Summary]:
 
 
 def with_statistics(lines: Sequence[Line], summaries: Mapping[str, Summary]) -> tuple[Line, ...]:
-    """The same lines with the numbers of a run; a stage that it left out keeps None."""
+    """The same lines with the numbers of a run; a stage that was not recorded keeps None."""
     return tuple(replace(line, statistics=summaries.get(line.name)) for line in lines)
 
 
@@ -115,16 +115,16 @@ def total(lines: Sequence[Line], amount: Amount) -> int:
 
 
 def changed(before: Sequence[Line], after: Sequence[Line]) -> dict[str, Line | None]:
-    """The lines of `after` whose shape, parameters, FLOPs or bytes are others than before.
+    """The lines of `after` whose shape, parameters, FLOPs or bytes differ from before.
 
-    Name → the line as it was, None where there was none. A stage that is gone has no line to mark.
+    Name → the previous line, None if there was none. A removed stage has no line to mark.
     """
     old = {line.name: line for line in before}
     return {line.name: old.get(line.name) for line in after if _measures(line) != _measures(old.get(line.name))}
 
 
 def gone(before: Sequence[Line], after: Sequence[Line]) -> tuple[str, ...]:
-    """The names of stages that `after` has no more."""
+    """The names of stages that `after` no longer has."""
     left = {line.name for line in after}
     return tuple(line.name for line in before if line.name not in left)
 
@@ -139,7 +139,7 @@ def _measures(line: Line | None) -> tuple[object, ...]:
 def by_block(lines: Sequence[Line], amount: Amount) -> dict[str, dict[str, int]]:
     """Block → part → amount, in execution order; the equal layers of a stack together ("Encoder layers 0–5").
 
-    Of the FLOPs, the two products over all pairs of tokens (`PAIRS`) stand apart from attention's projections.
+    Among the FLOPs, the two products over all pairs of tokens (`PAIRS`) are separate from attention's projections.
     """
     found: dict[str, dict[str, int]] = {}
     names = _merged(lines)
@@ -173,11 +173,11 @@ def _merged(lines: Sequence[Line]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What N tokens a side cost one sentence, layers only: embeddings and head, which only grow with N, are left out.
+    """The cost of one sentence with N tokens per side, layers only: embeddings and head grow only with N and are left out.
 
     Arrays over `lengths`, whole numbers in float64: `pairs` is the part that grows with N² (N²·d FLOPs, or bytes of
     stages with two token axes), `single` the part that grows with N (N·d² FLOPs), `rnn` a plain recurrent network of
-    the same width and depth. `crossing` is the N at which pairs and single are equal, and what both cost there; NaN
+    the same width and depth. `crossing` is the N at which pairs and single are equal, and their cost there; NaN
     without layers.
     """
 
@@ -191,8 +191,8 @@ class Growth:
 def growth(config: TransformerConfig, lengths: Sequence[int], amount: Literal["flops", "nbytes"] = "flops") -> Growth:
     """How FLOPs, or recorded bytes, grow with the number of tokens; see `Growth`.
 
-    Each stage's cost is a constant times N or N², so that a ledger of one token gives all lengths exactly. Of the RNN,
-    h_t = tanh(W x_t + U h_{t-1}), FLOPs are 2 products of d × d a token and layer, bytes its hidden states.
+    Each stage's cost is a constant times N or N², so a ledger of one token gives all lengths exactly. Of the RNN,
+    h_t = tanh(W x_t + U h_{t-1}), FLOPs are 2 products of d × d per token and layer, bytes its hidden states.
     """
     c = config
     lines = [line for line in ledger(config, 1, 1, 1) if ".layers." in line.name]
@@ -209,9 +209,9 @@ class LayerCost:
     """One row of table 1 in Vaswani et al. 2017, as numbers for N tokens and width d."""
 
     kind: str
-    operations: int  # multiplications a layer, without constants
+    operations: int  # multiplications per layer, without constants
     formula: str
-    sequential: int  # steps that have to wait for each other
+    sequential: int  # steps that must run one after another
     path: int  # steps between the two tokens that are farthest apart
 
 

@@ -1,4 +1,4 @@
-"""The same normalisations by torch's own modules, and a batch that has padding where only one sentence was typed."""
+"""The same normalisations by torch's own modules, and a batch with padding for a single typed sentence."""
 
 from typing import Literal
 
@@ -22,10 +22,10 @@ def torch_layer_norm(x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, eps: fl
 
 @torch.inference_mode()
 def torch_normalise(x: np.ndarray, norm: Literal["layer", "batch", "instance"], eps: float) -> np.ndarray:
-    """x [B, T, D] through torch's own module in float32, γ = 1 and β = 0, every token counted: as in training.
+    """x [B, T, D] through torch's own module in float32, γ = 1 and β = 0, with every token counted, as in training.
 
-    `torch.nn.BatchNorm1d` and `InstanceNorm1d` want the features second. `ValueError`, torch's own words, for a batch of
-    a single token, from which they can take no variance.
+    `torch.nn.BatchNorm1d` and `InstanceNorm1d` expect the features second. They raise torch's `ValueError` for a
+    batch of a single token, which has no variance.
     """
     given = torch.tensor(x, dtype=torch.float32)  # [B, T, D]
     width = given.shape[-1]
@@ -38,10 +38,10 @@ def torch_normalise(x: np.ndarray, norm: Literal["layer", "batch", "instance"], 
     return found
 
 
-def beside_its_half(config: TransformerConfig, batch: Batch, item: int) -> Batch:
-    """Two sentences of equal length: one of the batch without its padding, and its own first half, padded.
+def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch:
+    """Two sentences of equal length: one of the batch without its padding, and its own first half with padding.
 
-    Each side is cut where half of its own tokens are, so at least one stays. There are no answers: nothing is predicted.
+    Each side is cut after half of its own tokens, so at least one stays. There are no labels.
     """
     ids, tokens = {}, {}
     for side, pad in (("source", config.source_pad_id), ("target", config.target_pad_id)):

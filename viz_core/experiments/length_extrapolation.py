@@ -1,7 +1,7 @@
-"""Train short, read long: trained translators at places that no sentence of their training reached.
+"""Length extrapolation: trained translators at positions that no training sentence reached.
 
-Three checkpoints that differ in their positions alone read held-out sentences of the grammar, so the right next word is
-known. There are two ways to leave what was trained: the same sentences begun some places later, and several in a row.
+Three checkpoints that differ only in their position scheme read held-out sentences of the grammar, so the right next word
+is known. There are two ways to go beyond the training: start the same sentences later, or join several of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,17 +24,17 @@ from viz_core.training.loop import encode, greedy
 Way = Literal["moved", "row"]
 CHECKPOINTS: dict[Position, str] = {"sinusoidal": "translator", "learned": "translator-learned", "none": "translator-nopos"}
 STEPS: dict[Way, tuple[int, ...]] = {"moved": (0, 1, 2, 4, 8, 12, 16, 24, 40, 64), "row": (1, 2, 3, 4, 6, 8)}
-READ = 96  # sentences; every number in a row divides it, so that each text is made of the same ones
-LEARNT = 5000  # sentences of the training, from its first on, whose longest is told
-FALL = 0.02  # of the share: a smaller one may be a few words' chance
-LONGEST = 30  # words of a translation that does not end
+READ = 96  # sentences; every number of joined sentences divides it, so each step reads the same ones
+LEARNT = 5000  # the first training sentences, whose longest is reported
+FALL = 0.02  # a smaller drop in accuracy may be chance
+LONGEST = 30  # words after which a translation is cut off
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One checkpoint on one set of texts: the share of next words it gets right, or its refusal.
+    """One checkpoint on one set of texts: its next-word accuracy, or its error message.
 
-    tokens: how far the longest text of either side reaches, counted from place 0.
+    tokens: where the longest text of either side ends, counted from position 0.
     """
 
     tokens: int
@@ -43,12 +43,12 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Longer:
-    """What three checkpoints make of ever longer texts. scores: of each checkpoint, one a step."""
+class LengthResult:
+    """The accuracy of three checkpoints on longer and longer texts. scores: for each checkpoint, one per step."""
 
     way: Way
     trained: int  # tokens of the longest of LEARNT sentences of the training
-    steps: tuple[int, ...]  # places that the sentences were moved on, or how many of them stand in a row
+    steps: tuple[int, ...]  # positions by which the sentences start later, or the number of joined sentences
     scores: Mapping[Position, tuple[Score, ...]]
 
     def at(self, position: Position, step: int) -> Score:
@@ -56,32 +56,32 @@ class Longer:
         return self.scores[position][self.steps.index(step)]
 
 
-def longer(way: Way, models: Mapping[Position, Transformer], vocabulary: Mapping[str, Vocabulary]) -> Longer:
-    """Read the held-out sentences at every step of a way; models: those of CHECKPOINTS, who share one vocabulary."""
+def longer(way: Way, models: Mapping[Position, Transformer], vocabulary: Mapping[str, Vocabulary]) -> LengthResult:
+    """Read the held-out sentences at every step; models: those of CHECKPOINTS, which share one vocabulary."""
     scores = {
         position: tuple(_score(model, _texts(way, step, model.config, vocabulary)) for step in STEPS[way])
         for position, model in models.items()
     }
-    return Longer(way, longest_learnt(), STEPS[way], scores)
+    return LengthResult(way, longest_learnt(), STEPS[way], scores)
 
 
 @lru_cache(maxsize=1)
 def longest_learnt() -> int:
-    """Tokens of the longest of the first LEARNT sentences of the training, <bos> included where a decoder read it."""
+    """Tokens of the longest of the first LEARNT training sentences, with <bos> if a decoder read it."""
     return max(max(len(e.source), len(e.target) + 1) for e in islice(examples(DATA_SEED), LEARNT))
 
 
 @lru_cache(maxsize=1)
 def held_out() -> tuple[Example, ...]:
-    """The first READ held-out sentences that end in a mark, so that in a row each one's end can be seen."""
+    """The first READ held-out sentences that end in a mark, so that the ends are visible in joined sentences."""
     ended = (e for e in examples(HELD_OUT_SEED, held_out=True) if e.source[-1] in (".", "?"))
     return tuple(islice(ended, READ))
 
 
 def _texts(way: Way, step: int, config: TransformerConfig, vocabulary: Mapping[str, Vocabulary]) -> dict[str, Tensor]:
-    """Source, target and labels [N, T] of the held-out sentences, moved on or put in a row."""
-    n, said = 1 if way == "moved" else step, held_out()
-    rows = [said[i : i + n] for i in range(0, READ, n)]
+    """Source, target and labels [N, T] of the held-out sentences, started later or joined."""
+    n, sentences = 1 if way == "moved" else step, held_out()
+    rows = [sentences[i : i + n] for i in range(0, READ, n)]
     pairs = [([w for e in row for w in e.source], [w for e in row for w in e.target]) for row in rows]
     ids = encode(config, pairs, vocabulary)
     return ids if way == "row" else {side: moved(x, step, _pad_id(config, side)) for side, x in ids.items()}
@@ -92,7 +92,7 @@ def _pad_id(config: TransformerConfig, side: str) -> int:
 
 
 def moved(ids: Tensor, places: int, pad_id: int) -> Tensor:
-    """[B, T] -> [B, places + T]: padding in front, which no word sees, so that every word stands that much later."""
+    """[B, T] -> [B, places + T]: padding in front, which every mask hides, so that every word stands that much later."""
     return torch.nn.functional.pad(ids, (places, 0), value=pad_id)
 
 
@@ -109,9 +109,9 @@ def _score(model: Transformer, ids: Mapping[str, Tensor]) -> Score:
 
 
 def translated(model: Transformer, vocabulary: Mapping[str, Vocabulary], ids: Sequence[int], places: int) -> list[str]:
-    """The greedy translation of one sentence begun `places` later; it ends in "…" where the model would go on.
+    """The greedy translation of one sentence started `places` later; it ends in "…" if the model would continue.
 
-    `ValueError` where the sentence no longer fits the model's position table.
+    `ValueError` if the sentence no longer fits the model's position table.
     """
     words, c = vocabulary["target"], model.config
     source = moved(torch.tensor([list(ids)]), places, c.source_pad_id)  # [1, places + S]
@@ -121,26 +121,27 @@ def translated(model: Transformer, vocabulary: Mapping[str, Vocabulary], ids: Se
     return [*map(words.decode, row), *(["…"] if len(row) >= room else [])]
 
 
-# ---------------------------------------------------------------- what it shows
+# ---------------------------------------------------------------- the result in words
 
 
-def longer_verdict(found: Longer, step: int) -> str:
-    """What the numbers say of one step, against the first one, in a few sentences."""
-    first, said = found.steps[0], []
+def longer_verdict(found: LengthResult, step: int) -> str:
+    """One step compared with the first one, in a few sentences."""
+    first, scores = found.steps[0], []
     read = [p for p in found.scores if found.at(p, step).share is not None]
     for position in read:
         before, now = found.at(position, first).share, found.at(position, step).share
         assert before is not None and now is not None
         was = "as before" if now == before else f"{before:.0%} before"
-        said.append(f"{NAMES[position]} {now:.0%} ({was})")
-    what = f"begun {step} places later" if found.way == "moved" else f"{step} sentences in a row"
-    verdict = [f"Next words that are right, {what}: {', '.join(said)}."] if said else []
+        scores.append(f"{NAMES[position]} {now:.0%} ({was})")
+    texts = f"sentences that start {step} positions later" if found.way == "moved" else f"texts of {step} joined sentences"
+    verdict = [f"Next-word accuracy on {texts}: {', '.join(scores)}."] if scores else []
     if refusing := [NAMES[p] for p in found.scores if p not in read]:
-        verdict.append(f"{listed(refusing)}: refused, for the table ends.")
+        verdict.append(f"{listed(refusing)}: the texts exceed the position table.")
     fallen = {p for p in read if (found.at(p, step).share or 0) < (found.at(p, first).share or 0) - FALL}
     if "none" in fallen:
-        verdict.append("Even without positions fewer are right: several sentences in one text are new in themselves.")
+        verdict.append("The accuracy falls even without positions: several sentences in one text are new to the model.")
     elif fallen:
-        verdict.append("A table may have a row for each place, but the layers learnt to read only what training showed them.")
-        verdict.append("Without positions no place is new, so nothing changes; what is missing is the order, at every place.")
+        verdict.append("Even if the table has a row for each position, the layers learned to read only the positions that "
+                       "training used.")
+        verdict.append("Without positions no position is new, so nothing changes; but such a model knows no word order anywhere.")
     return " ".join(verdict)

@@ -1,7 +1,7 @@
-"""The same weights with the LayerNorm in other places: runs, gradients, and the setting of Xiong et al. 2020.
+"""The same weights with different placements of the LayerNorm: runs, gradients, and the setting of Xiong et al. 2020.
 
-A comparison is of one untrained stack (the encoder, or the decoder of a decoder-only model). It is drawn once, as Pre-LN;
-the other placements share its parameters, which `viz_core.model.init` draws by name, so a switch changes none of them.
+A comparison uses one untrained stack (the encoder, or the decoder of a decoder-only model). It is drawn once, as Pre-LN;
+the other placements share its parameters, which `viz_core.model.init` draws by name, so no setting changes them.
 """
 
 import copy
@@ -34,7 +34,7 @@ PLACEMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "bare": {"norm": "none", "residual": False},
 })
 KEPT = ("ids.*", "*.embed", "*.resid_*", "*.norm_*.out", "*.final_norm.out", "*.self_attn.weights", "*.ffn.pre_act")
-MOST_TOKENS = 64  # of one sentence that the comparisons read
+MOST_TOKENS = 64  # tokens of one sentence that the comparisons read
 MOST_CELLS = 128  # tokens of all sentences together
 MOST_JOINT = 512  # tokens of the batches that one backward pass takes together
 
@@ -43,9 +43,9 @@ MOST_JOINT = 512  # tokens of the batches that one backward pass takes together
 
 
 def comparable(config: TransformerConfig, depth: int, width: int, init: Init) -> TransformerConfig:
-    """The untrained Pre-LN stack that the comparisons share: a config's first stack but for sizes, norms, biases and init.
+    """The untrained Pre-LN stack that the comparisons share: a config's first stack with other sizes, norms, biases and init.
 
-    d_ff = 4 · d_model, no biases (one would keep alive a stream that nothing else does). The head count is the largest that
+    d_ff = 4 · d_model, no biases (they could keep a vanishing stream alive). The head count is the largest that
     splits the width into even heads and divides the config's.
     """
     decoder = not config.has_encoder
@@ -60,14 +60,14 @@ def comparable(config: TransformerConfig, depth: int, width: int, init: Init) ->
 
 
 def placed_config(config: TransformerConfig, name: str) -> TransformerConfig:
-    """The config with the LayerNorm where PLACEMENTS says."""
+    """The config with one of the PLACEMENTS."""
     return replace(config, **{"final_norm": None, "residual": True, **PLACEMENTS[name]})
 
 
 def placed(model: Transformer, name: str, depth: int | None = None) -> Transformer:
-    """A Pre-LN model's parameters, shared, in another placement, and in its first `depth` layers alone.
+    """A model with a Pre-LN model's parameters, shared, in another placement and with only the first `depth` layers.
 
-    Neither model may be changed. The blocks themselves are shared: to make a stack anew takes longer than to run it.
+    Neither model may be changed. They share the blocks, because building a new stack takes longer than running it.
     """
     config = deep(placed_config(model.config, name), depth or len(stack_of(model).layers))
     if config == model.config:
@@ -90,7 +90,7 @@ def config_depth(config: TransformerConfig) -> int:
 
 
 def _like(module: M, config: TransformerConfig, instead: Mapping[str, nn.Module] | None = None, without: Sequence[str] = ()) -> M:
-    """A module with the same parameters and parts, but for its config and some of the parts."""
+    """A module with the same parameters and parts, except for its config and some of the parts."""
     other = copy.copy(module)
     other.config = config  # type: ignore[assignment]
     other._modules = {n: part for n, part in (module._modules | dict(instead or {})).items() if n not in without}
@@ -98,9 +98,9 @@ def _like(module: M, config: TransformerConfig, instead: Mapping[str, nn.Module]
 
 
 def first_layers(capture: Capture, model: Transformer, depth: int) -> Capture:
-    """What a run of the first `depth` layers alone would have recorded, to the bit.
+    """The record of a run with only the first `depth` layers, bit for bit.
 
-    A layer knows nothing of those after it, and all draws go by the parameter's name: only the final norm is computed anew.
+    A layer does not depend on later ones, and parameters are drawn by name: only the final norm is computed again.
     model: any placement of the run's parameters.
     """
     config = deep(capture.config, depth)
@@ -130,16 +130,16 @@ def placements(
 
 
 def reading(capture: Capture) -> Batch:
-    """What a run's first stack has read, cut to MOST_CELLS tokens in all, and each position's own next token as the answer."""
+    """The input of a run's first stack, cut to MOST_CELLS tokens in all, with each position's next token as the label."""
     config, side = capture.config, "source" if capture.config.has_encoder else "target"
     tokens = min(capture[f"ids.{side}"].shape[1], MOST_TOKENS)
     rows = max(1, min(capture.n_sentences, MOST_CELLS // tokens))
     ids, words = capture[f"ids.{side}"][:rows, :tokens], [row[:tokens] for row in capture.tokens(side)[:rows]]
     if side == "target":
-        answers, said = capture["ids.labels"][:rows, :tokens], [row[:tokens] for row in capture.tokens("labels")[:rows]]
+        answers, label_words = capture["ids.labels"][:rows, :tokens], [row[:tokens] for row in capture.tokens("labels")[:rows]]
     else:
-        answers, said = _shifted(ids, config.source_pad_id), [[*row[1:], "<pad>"] for row in words]
-    return Batch({side: ids.copy(), "labels": answers.copy()}, {side: words, "labels": said})
+        answers, label_words = _shifted(ids, config.source_pad_id), [[*row[1:], "<pad>"] for row in words]
+    return Batch({side: ids.copy(), "labels": answers.copy()}, {side: words, "labels": label_words})
 
 
 def _shifted(ids: np.ndarray, pad: int) -> np.ndarray:
@@ -152,7 +152,7 @@ def _shifted(ids: np.ndarray, pad: int) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class LayerGradients:
-    """‖∂L/∂W‖ of each layer's matrices, all attention's together and all the feed-forward network's: [L] each."""
+    """‖∂L/∂W‖ of each layer, over all matrices of attention and over all of the feed-forward network: [L] each."""
 
     attention: np.ndarray
     ffn: np.ndarray
@@ -163,7 +163,7 @@ class LayerGradients:
 def layer_gradients(model: Transformer, batches: Sequence[Batch]) -> LayerGradients:
     """The Frobenius norm of the gradient, after averaging it over the batches, as Xiong et al. 2020 do.
 
-    batches: of one shape and one padding. Touches no parameter's `.grad`. `ValueError` where there is no answer to learn from.
+    batches: of one shape and one padding. Leaves every parameter's `.grad` alone. `ValueError` if there is no label.
     """
     layers = stack_of(model).layers
     parts = [[_matrices(getattr(layer, part)) for layer in layers] for part in ("self_attn", "ffn")]
@@ -182,7 +182,7 @@ def gradients(
     pad = model.config.target_pad_id if model.config.has_decoder else model.config.source_pad_id
     answers = [int((batch.ids["labels"] != pad).sum()) for batch in batches]
     if not all(answers):
-        raise ValueError("There is no next token to learn from here; type a sentence of at least two words.")
+        raise ValueError("The text has no next token to predict; type a sentence of at least two words.")
     tap = NO_TAP if edit is None else Tracer(keep=(), edit=edit)
     sums: list[Tensor] = []
     mean = 0.0
@@ -197,7 +197,7 @@ def gradients(
 
 
 def _joined(batches: Sequence[Batch]) -> list[Batch]:
-    """Batches of one shape in as few as MOST_JOINT allows: a large batch costs less than many small ones."""
+    """Batches of one shape joined into as few as MOST_JOINT allows: a large batch costs less than many small ones."""
     at_once = max(1, MOST_JOINT // batches[0].ids["labels"].size)
     some = [batches[i : i + at_once] for i in range(0, len(batches), at_once)]
     return [Batch({side: np.concatenate([b.ids[side] for b in few]) for side in few[0].ids}, few[0].tokens) for few in some]
@@ -251,7 +251,7 @@ class Setting:
     """Sizes, and which assumptions of Xiong et al. 2020 (section 3.1) are broken, out of ASSUMPTIONS.
 
     gaussian: the input is iid N(0, 1). uniform: W_Q = W_K = 0. unbiased: all biases are 0. single: one head. square:
-    d_ff = d. normal: every matrix is N(0, 1/d). What is broken becomes: typed words as they are embedded, drawn matrices,
+    d_ff = d. normal: every matrix is N(0, 1/d). A broken assumption becomes: the embeddings of typed words, drawn matrices,
     drawn biases, four heads, d_ff = 4 d, and torch's own U(±1/√fan_in).
     """
 
@@ -273,7 +273,7 @@ class Setting:
 
 
 def paper_model(setting: Setting) -> Transformer:
-    """The model of a setting as Pre-LN, its weights drawn and then set as the setting says."""
+    """The Pre-LN model of a setting, with its weights drawn and then set to the assumptions."""
     model = build(setting.config, setting.seed, "cpu")
     if "uniform" not in setting.broken:
         with torch.no_grad():
@@ -284,14 +284,14 @@ def paper_model(setting: Setting) -> Transformer:
 
 
 def paper_batch(setting: Setting, batches: int = 1) -> Batch:
-    """batches · SENTENCES of TOKENS random words: the answers, since a Gaussian takes the place of what they embed to."""
+    """batches · SENTENCES of TOKENS random words: only the labels matter, because a Gaussian replaces the embeddings."""
     ids = torch.randint(1, VOCABULARY, (batches * SENTENCES, TOKENS), generator=generator(setting.seed, "words")).numpy()
     names = [[str(x) for x in row] for row in ids]
     return Batch({"source": ids, "labels": _shifted(ids, 0)}, {"source": names, "labels": [[*row[1:], "<pad>"] for row in names]})
 
 
 def input_edit(setting: Setting, embedded: np.ndarray | None = None, batches: int = 1) -> Edit:
-    """The tap that puts an input [B, T, D] in place of the embedding: iid N(0, 1), or typed words as they are embedded."""
+    """A hook that replaces the embedding with an input [B, T, D]: iid N(0, 1), or the embeddings of the typed words."""
     if embedded is None:
         x = torch.randn(batches * SENTENCES, TOKENS, setting.width, generator=generator(setting.seed, "input"))
     else:
@@ -302,13 +302,13 @@ def input_edit(setting: Setting, embedded: np.ndarray | None = None, batches: in
 def paper_runs(setting: Setting, typed: Capture | None = None) -> dict[str, Capture]:
     """Post-LN and Pre-LN in a setting. typed: a run of the typed words, whose embedding is the input where "gaussian" is broken.
 
-    `ValueError` where it is broken and nothing was typed.
+    `ValueError` if it is broken and nothing was typed.
     """
     model = paper_model(setting)
     if "gaussian" not in setting.broken:
         return placements(model, paper_batch(setting), ("post", "pre"), setting.seed, input_edit(setting))
     if typed is None:
-        raise ValueError("There are no typed words to embed; type a sentence, or take the Gaussian input.")
+        raise ValueError("There are no typed words to embed; type a sentence, or use the Gaussian input.")
     side = "encoder" if typed.config.has_encoder else "decoder"
     ids = typed["ids.source" if side == "encoder" else "ids.target"]
     pad = typed.config.source_pad_id if side == "encoder" else typed.config.target_pad_id
@@ -340,7 +340,7 @@ def last_layer_gradients(width: int, depths: Sequence[int] = DEPTHS, batches: in
     for depth in depths:
         setting = Setting(depth=depth, width=width, seed=seed)
         for name, norms in found.items():
-            other = placed(model, name, depth).requires_grad_(False)  # nothing is kept of the layers before
+            other = placed(model, name, depth).requires_grad_(False)  # earlier layers need no gradient
             weight = other.get_parameter(f"encoder.layers.{depth - 1}.ffn.w_out.weight")
             weight.requires_grad_(True)
             (g,), _ = gradients(other, [weight], [paper_batch(setting, batches)], input_edit(setting, batches=batches))

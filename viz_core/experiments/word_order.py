@@ -1,4 +1,4 @@
-"""Does the model notice order? One sentence read in two orders, under five position schemes, all else held fixed.
+"""Does the model notice word order? It reads one sentence in two orders under five position schemes; all else stays fixed.
 
 The experiments read one sentence with the model's first stack (the encoder, or the decoder of a decoder-only model).
 Only the scheme changes: the weights are the model's own, and a learned table that it lacks is drawn from the seed.
@@ -21,9 +21,9 @@ from viz_core.run import switched
 from viz_core.tracing import Tracer
 
 SCHEMES: tuple[Position, ...] = get_args(Position)
-ROUNDING = 1e-5  # float32 against float32 in another order, relative to the largest number
-ENOUGH = 257  # tokens that show that there is no end, where there is none
-NOT_NUMBERS = "Some outputs are infinite or not a number here, so there is nothing to compare; choose another norm or scale."
+ROUNDING = 1e-5  # the error of float32 sums in another order, relative to the largest number
+ENOUGH = 257  # tokens that are enough to show that a scheme has no limit
+NOT_NUMBERS = "Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale."
 NAMES = {"sinusoidal": "sinusoidal", "learned": "learned", "rope": "RoPE", "alibi": "ALiBi", "none": "no positions"}
 
 
@@ -34,7 +34,7 @@ def with_scheme(model: Transformer, position: Position, seed: int = 0) -> Transf
     """The model with the same parameters, shared, under another position scheme.
 
     A learned table that the model lacks is drawn from the seed, as `build` would draw it. `ValueError` where the
-    scheme does not fit (RoPE turns pairs, so heads must be of even width).
+    scheme does not fit (RoPE rotates pairs, so heads must have an even width).
     """
     config = replace(model.config, position=position)
     device = next(model.parameters()).device
@@ -72,7 +72,7 @@ def first_stack(model: Transformer) -> tuple[str, Stack]:
 
 
 def sees_only_back(config: TransformerConfig) -> bool:
-    """Whether the first stack works under a causal mask in this model."""
+    """Whether the first stack of this model has a causal mask."""
     return config.is_causal and not config.has_cross_attention
 
 
@@ -81,7 +81,7 @@ def read(
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """One sentence through the first stack: its last hidden states [T, D], and the stages named in keep.
 
-    No mask but the causal one, where asked for. Stage names are local: "layers.0.self_attn.weights".
+    The only mask is the causal one, if requested. Stage names are local: "layers.0.self_attn.weights".
     """
     _, stack = first_stack(model)
     device = next(model.parameters()).device
@@ -100,7 +100,7 @@ def read(
 class Scheme:
     """What one scheme adds to a sentence, and layer 0's attention. An array is None where the scheme has no such thing.
 
-    `problem` is one sentence why the scheme cannot be had here; then all arrays are None.
+    `problem` is one sentence on why the scheme does not fit this model; then all arrays are None.
     """
 
     position: Position
@@ -108,7 +108,7 @@ class Scheme:
     pos_embed: np.ndarray | None = None  # [T, D] added to the embedding
     q: np.ndarray | None = None  # [H, T, K]
     k: np.ndarray | None = None  # [H, T, K]
-    q_rot: np.ndarray | None = None  # [H, T, K] turned by the position
+    q_rot: np.ndarray | None = None  # [H, T, K] rotated by the position
     k_rot: np.ndarray | None = None  # [H, T, K]
     bias: np.ndarray | None = None  # [H, T, T] added to the scores
     weights: np.ndarray | None = None  # [H, T, T]
@@ -128,7 +128,7 @@ def _scheme(model: Transformer, position: Position, ids: Sequence[int], seed: in
     except ValueError as error:
         return Scheme(position, str(error))
     if "layers.0.self_attn.weights" not in stages:
-        return Scheme(position, "This model has no layer, so there is no attention to look at; give it at least one.")
+        return Scheme(position, "This model has no layers, so it has no attention; give it at least one layer.")
     return Scheme(position, "", **{name.rpartition(".")[2]: _frozen(x[0]) for name, x in stages.items()})
 
 
@@ -142,11 +142,11 @@ def _frozen(x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """f(Πx) against Πf(x): what is left once the outputs are put back into the first order.
+    """f(Πx) compared with Πf(x): the difference after the outputs are put back into the original order.
 
-    `free` is the largest difference where everyone sees everyone, `causal` under a causal mask alone; `size` is the
-    largest output, to measure rounding by. `moved` [T] and `moved_causal` [T] say for each word of the first order by
-    what share of its length its output vector changed.
+    `free` is the largest difference without a mask, `causal` the one under a causal mask alone; `size` is the largest
+    output, a scale for rounding. `moved` [T] and `moved_causal` [T] hold, for each word of the
+    original order, the change of its output vector relative to its length.
     """
 
     position: Position
@@ -158,19 +158,19 @@ class Reordered:
     moved_causal: np.ndarray | None = None
 
     @property
-    def merely_permuted(self) -> bool:
+    def equivariant(self) -> bool:
         """Whether the outputs without a mask are the same vectors in the new order, to rounding."""
         return self.free <= ROUNDING * self.size
 
     @property
-    def causal_merely_permuted(self) -> bool:
+    def causal_equivariant(self) -> bool:
         """The same under a causal mask."""
         return self.causal <= ROUNDING * self.size
 
 
 @dataclass(frozen=True, slots=True)
 class Reordering:
-    """One permutation tried under the five schemes. order[i] is the place that the word now at i had before."""
+    """One permutation under the five schemes. order[i] is the original position of the word that is now at i."""
 
     order: tuple[int, ...]
     rows: tuple[Reordered, ...]
@@ -178,14 +178,14 @@ class Reordering:
 
 
 def swap(length: int, a: int, b: int) -> tuple[int, ...]:
-    """The order in which two words have changed places."""
+    """The order in which two words are swapped."""
     order = list(range(length))
     order[a], order[b] = order[b], order[a]
     return tuple(order)
 
 
 def shuffle(length: int, seed: int) -> tuple[int, ...]:
-    """An order drawn from the seed; never the one that is there already, where there is another."""
+    """An order drawn from the seed; it differs from the original one if another order exists."""
     drawn = np.random.default_rng(seed).permutation(length).tolist()
     return tuple(drawn[1:] + drawn[:1] if drawn == sorted(drawn) else drawn)
 
@@ -193,11 +193,11 @@ def shuffle(length: int, seed: int) -> tuple[int, ...]:
 def reorder(model: Transformer, ids: Sequence[int], order: Sequence[int], seed: int = 0) -> Reordering:
     """Read the sentence in both orders under each scheme. `ValueError` where both are the same sentence."""
     if sorted(order) != list(range(len(ids))):
-        raise ValueError(f"order={tuple(order)} is not an order of {len(ids)} words; name each place from 0 once.")
+        raise ValueError(f"order={tuple(order)} is not an order of {len(ids)} words; name each position from 0 once.")
     if len(ids) < 2:
         raise ValueError("One token has only one order: type a second word.")
     if [ids[i] for i in order] == list(ids):
-        raise ValueError("Both orders are the same sentence to the model, id for id: choose words with different ids.")
+        raise ValueError("Both orders give the model the same ids: choose words with different ids.")
     rows = tuple(_reordered(model, position, ids, order, seed) for position in SCHEMES)
     return Reordering(tuple(order), rows, order_verdict(rows))
 
@@ -229,23 +229,25 @@ def _share(change: np.ndarray, of: np.ndarray) -> np.ndarray:
 
 
 def order_verdict(rows: Sequence[Reordered]) -> str:
-    """What the numbers say, in a few sentences."""
+    """The result in a few sentences."""
     tried = [r for r in rows if not r.problem]
-    blind, seeing = [r for r in tried if r.merely_permuted], [r for r in tried if not r.merely_permuted]
-    said = []
-    if blind:
-        most = max(r.free for r in blind)
-        said.append(f"{_names(blind)}, no mask: the outputs are the same vectors in another order, "
-                    f"{f'to {most:.1e}' if most else 'to the last bit'}. Nothing in them tells who came first.")
-        if broken := [r for r in blind if not r.causal_merely_permuted]:
-            said.append(f"A causal mask alone breaks that: under it they differ by {min(r.causal for r in broken):.2g}, "
-                        "since each word sees only what came before it.")
-    if any(r.position == "alibi" for r in blind):
-        said.append("ALiBi's penalty is the same to the left and to the right: where everyone sees everyone, a sentence and its "
-                    "mirror image are alike to it.")
-    if seeing:
-        said.append(f"{_names(seeing)}: the outputs differ by {min(r.free for r in seeing):.2g} or more. The order is seen.")
-    return " ".join(said)
+    equivariant, sensitive = [r for r in tried if r.equivariant], [r for r in tried if not r.equivariant]
+    sentences = []
+    if equivariant:
+        most = max(r.free for r in equivariant)
+        sentences.append(f"{_names(equivariant)}, no mask: the outputs are the same vectors in another order, "
+                         f"{f'to within {most:.1e}' if most else 'bit for bit'}. They hold no information about the order.")
+        if broken := [r for r in equivariant if not r.causal_equivariant]:
+            sentences.append(f"A causal mask alone changes that: the outputs then differ by {min(r.causal for r in broken):.2g}, "
+                             "because each word attends only to itself and to earlier words.")
+    if any(r.position == "alibi" for r in equivariant):
+        sentences.append("ALiBi's penalty is the same on the left and on the right: without a mask, it cannot tell a sentence "
+                         "from its "
+                         "mirror image.")
+    if sensitive:
+        sentences.append(f"{_names(sensitive)}: the outputs differ by {min(r.free for r in sensitive):.2g} or more, so the model "
+                         "notices the order.")
+    return " ".join(sentences)
 
 
 # ---------------------------------------------------------------- a word in front
@@ -253,7 +255,7 @@ def order_verdict(rows: Sequence[Reordered]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Prepended:
-    """How far the scores of the same pairs of words moved when words were put in front, layer by layer.
+    """How much the scores of the same pairs of words changed when words were put in front, layer by layer.
 
     Scores are taken with ALiBi's bias and before the mask. `changes` holds the largest difference of each layer as a
     share of that layer's largest score.
@@ -265,15 +267,15 @@ class Prepended:
 
     @property
     def unchanged(self) -> bool:
-        """Whether layer 0's scores are the same, to rounding: they depend on distance (or on nothing) alone."""
+        """Whether layer 0's scores are the same up to rounding: they depend at most on the distance."""
         return bool(self.changes) and self.changes[0] <= ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
 class Prepending:
-    """Words put in front, under the five schemes."""
+    """The same sentence behind other words, under the five schemes."""
 
-    tokens: int  # how many were put in front
+    tokens: int  # number of tokens put in front
     rows: tuple[Prepended, ...]
     verdict: str
 
@@ -281,7 +283,7 @@ class Prepending:
 def prepend(model: Transformer, ids: Sequence[int], front: Sequence[int], seed: int = 0) -> Prepending:
     """Read the sentence alone and behind `front`, under each scheme and the first stack's own mask."""
     if not front:
-        raise ValueError("There is no word to put in front: type one.")
+        raise ValueError("Type at least one word to put in front.")
     rows = tuple(_prepended(model, position, ids, front, seed) for position in SCHEMES)
     return Prepending(len(front), rows, prepend_verdict(rows))
 
@@ -314,85 +316,87 @@ def _scores(model: Transformer, ids: Sequence[int], causal: bool) -> list[np.nda
 
 
 def prepend_verdict(rows: Sequence[Prepended]) -> str:
-    """What the numbers say, in a few sentences."""
+    """The result in a few sentences."""
     tried = [r for r in rows if r.changes]
     kept, changed = [r for r in tried if r.unchanged], [r for r in tried if not r.unchanged]
-    said = []
+    sentences = []
     if kept:
         most = max(r.changes[0] for r in kept)
-        how = f"to {most:.1e} of the largest score" if most else "to the last bit"
-        said.append(f"{_names(kept)}: in layer 0 the same two words score the same, {how}. At most their distance counts.")
+        how = f"to within {most:.1e} of the largest score" if most else "bit for bit"
+        sentences.append(f"{_names(kept)}: in layer 0 the same two words have the same score, {how}. The score depends at most on "
+                         "their distance.")
     if changed:
-        said.append(f"{_names(changed)}: there the scores move by {min(r.changes[0] for r in changed):.2g} or more. "
-                    "The place itself counts.")
+        sentences.append(f"{_names(changed)}: the scores change by {min(r.changes[0] for r in changed):.2g} or more. The score "
+                         "depends on the position itself.")
     deeper = [c for r in tried for c in r.changes[1:]]
     if deeper and min(deeper) > ROUNDING:
-        said.append(f"Deeper layers move under every scheme (by {min(deeper):.2g} to {max(deeper):.2g}): "
-                    "there the new word is mixed into the others.")
-    return " ".join(said)
+        sentences.append(f"In deeper layers the scores change under every scheme (by {min(deeper):.2g} to {max(deeper):.2g}): "
+                         "there the new word is mixed into the others.")
+    return " ".join(sentences)
 
 
 # ---------------------------------------------------------------- past the table
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
-    """What a scheme answers to a sentence that is longer than the table: its refusal, or "" where it reads on."""
+class PastMaxLen:
+    """A scheme's result on a sentence longer than the table. answer: its error message, or "" if it reads the sentence."""
 
     position: Position
     tokens: int
     answer: str
-    finite: bool | None = None  # whether all outputs are numbers; None where there are none
+    finite: bool | None = None  # whether all outputs are finite; None if there are none
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
-    """One token more than the table has rows, under the five schemes."""
+class MaxLenResult:
+    """A sentence one token longer than the table, under the five schemes."""
 
     max_len: int
-    rows: tuple[Beyond, ...]
+    rows: tuple[PastMaxLen, ...]
     verdict: str
 
 
-def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> Going:
+def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> MaxLenResult:
     """Repeat the sentence until it is one token longer than max_len.
 
-    A scheme without a table reads at most ENOUGH tokens: it has no end to reach.
+    A scheme without a table reads at most ENOUGH tokens, because it has no limit.
     """
     n = model.config.max_len + 1
     rows = tuple(_beyond(model, position, ids, n, seed) for position in SCHEMES)
-    return Going(model.config.max_len, rows, past_verdict(rows))
+    return MaxLenResult(model.config.max_len, rows, past_verdict(rows))
 
 
-def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> Beyond:
+def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> PastMaxLen:
     n = n if position in ("sinusoidal", "learned") else min(n, max(ENOUGH, len(ids)))
     long = [ids[i % len(ids)] for i in range(n)]
     try:
         hidden, _ = read(with_scheme(model, position, seed), long, sees_only_back(model.config))
     except ValueError as error:
-        return Beyond(position, n, str(error))
-    return Beyond(position, n, "", bool(np.isfinite(hidden).all()))
+        return PastMaxLen(position, n, str(error))
+    return PastMaxLen(position, n, "", bool(np.isfinite(hidden).all()))
 
 
-def past_verdict(rows: Sequence[Beyond]) -> str:
-    """What happened, in a few sentences."""
-    refusing, going = [r for r in rows if r.answer], [r for r in rows if not r.answer]
-    said = []
-    if refusing:
-        said.append(f"{_names(refusing)}: refused, in one sentence.")
-    if going:
-        said.append(f"{_names(going)}: read to the end" + (", every output a number." if all(r.finite for r in going) else "."))
-    if refusing and going:
-        said.append("To be read is not to be read well: max_len is the size of a table, not a length that was trained.")
-    return " ".join(said)
+def past_verdict(rows: Sequence[PastMaxLen]) -> str:
+    """The result in a few sentences."""
+    refused, read_on = [r for r in rows if r.answer], [r for r in rows if not r.answer]
+    sentences = []
+    if refused:
+        sentences.append(f"{_names(refused)}: the model refuses the sentence with an error message.")
+    if read_on:
+        finite = ", and all outputs are finite." if all(r.finite for r in read_on) else "."
+        sentences.append(f"{_names(read_on)}: the model reads all tokens{finite}")
+    if refused and read_on:
+        sentences.append("That does not mean that it reads them well: max_len is the size of a table, not a trained length.")
+    return " ".join(sentences)
 
 
-def _names(rows: Sequence[Reordered | Prepended | Beyond]) -> str:
+def _names(rows: Sequence[Reordered | Prepended | PastMaxLen]) -> str:
     """ "Sinusoidal, learned and RoPE" """
     return listed([NAMES[r.position] for r in rows])
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as a sentence begins with them: "Sinusoidal, learned and RoPE"."""
+    """Names at the start of a sentence: "Sinusoidal, learned and RoPE"."""
     joined = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
     return joined[0].upper() + joined[1:]

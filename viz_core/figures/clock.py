@@ -1,6 +1,6 @@
-"""Hands on circles that turn with the position: what the clock component (`viz_core.ui.components.clock`) draws.
+"""Hands on circles that turn with the position, for the clock component (`viz_core.ui.components.clock`).
 
-A clock is a plane with one speed in radians a position. The hand of a phase φ and a shift s points at φ + speed · (p + s)
+A clock is a plane with one speed in radians per position. The hand of a phase φ and a shift s points at φ + speed · (p + s)
 at position p, counterclockwise from the right; its tip is length · (cos, sin) of that.
 """
 
@@ -13,12 +13,12 @@ import numpy as np
 
 from viz_core.analysis.positions import frequencies, wavelengths
 
-MOST = 10  # clocks at once: two rows on a laptop
+MOST = 10  # clocks: two rows on a laptop
 
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """One hand: angle at position 0 in radians, length from 0 to 1 of the circle, shift in positions."""
+    """One hand: angle at position 0 in radians, length relative to the circle's radius, shift in positions."""
 
     phase: float
     length: float
@@ -41,8 +41,8 @@ class Clocks:
     """Clocks of one kind, for positions first..last. "wave": the hand's height is sin, its width cos. "plane": two hands,
     and their dot product.
 
-    `names` of the hands, in which {p} is the position and {s} the shifted one. `left_out` says that there are more
-    planes than clocks.
+    `names` of the hands, in which {p} is the position and {s} the shifted one. `left_out` is a sentence if there
+    are more planes than clocks.
     """
 
     kind: Literal["wave", "plane"]
@@ -59,7 +59,7 @@ def chosen_pairs(n_pairs: int, most: int = MOST) -> list[int]:
 
 
 def wave_clocks(positions: int, d_model: int, base: float, k: int) -> Clocks:
-    """The whole (sin, cos) pairs of the position table, and the same k positions later."""
+    """The (sin, cos) pairs of the position table, and the same pairs k positions later."""
     omega, length = frequencies(d_model, base), wavelengths(d_model, base)
     n_pairs = d_model // 2
     clocks = tuple(
@@ -72,7 +72,7 @@ def wave_clocks(positions: int, d_model: int, base: float, k: int) -> Clocks:
 
 
 def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, base: float, names: Sequence[str]) -> Clocks:
-    """RoPE's planes: a query at position p and a key `distance` positions before it, both turning. q, k: [K] unturned."""
+    """RoPE's planes: a query at position p and a key `distance` positions before it. q, k: [K] before the rotation."""
     omega, length = frequencies(len(q), base), wavelengths(len(q), base)
     clocks = []
     for i in chosen_pairs(len(q) // 2):
@@ -87,9 +87,9 @@ def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, ba
 
 
 def _left_out(n_pairs: int) -> str:
-    return f"{MOST} of {n_pairs} pairs are drawn, evenly spread." if n_pairs > MOST else ""
+    return f"{MOST} of {n_pairs} pairs are drawn, evenly spaced." if n_pairs > MOST else ""
 
 
 def number(x: float) -> str:
-    """Four significant digits; no comma, which from the back row looks like a point."""
+    """Four significant digits; no comma, which from a distance looks like a decimal point."""
     return f"{x:.0f}" if 1000 <= abs(x) < 1e7 else f"{x:.4g}"

@@ -1,7 +1,7 @@
 """Points and lines over two axes, drawn by the curves component (`viz_core.ui.components.curves`).
 
-Plotly takes a browser some 60 ms to draw a chart anew. Where a chart changes together with matrices, a reader waits for it;
-for these hardly.
+Plotly needs some 60 ms in a browser to draw a chart again, a noticeable wait where a chart changes together with matrices;
+these charts are faster.
 """
 
 import json
@@ -19,9 +19,9 @@ Mark = Literal["line", "band", "circle", "square", "cross", "disc", "diamond"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Points x, y [N] under one name in the legend; "line" and "band" (a broad line) join them, any other mark stands on each.
+    """Points x, y [N] under one name in the legend; "line" and "band" (a broad line) join them, other marks stand on each.
 
-    said: what the reader is told of a point, with {x} and {y} in it; "" for points that are not read.
+    said: the text for a point, with {x} and {y} in it; "" for points without a text.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A horizontal line over the whole plot at y, its label at one end of it, above or below."""
+    """A horizontal line over the whole plot at y, with a label at one end, above or below."""
 
     y: float
     label: str
@@ -46,7 +46,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """A chart: later series lie over earlier ones. reach: the ends of the y axis, which may be logarithmic."""
+    """A chart. Later series lie on top of earlier ones. reach: the ends of the y axis, which may be logarithmic."""
 
     title: str
     x_title: str
@@ -58,7 +58,7 @@ class Curves:
 
 
 def padded(values: Sequence[np.ndarray], by: float = 0.05) -> tuple[float, float]:
-    """Ends of an axis on which all the values have some room; at least one value."""
+    """Ends of an axis with some room around all the values, of which there is at least one."""
     every = np.concatenate(values)
     low, high = float(every.min()), float(every.max())
     room = by * (high - low) or 1.0
@@ -67,7 +67,7 @@ def padded(values: Sequence[np.ndarray], by: float = 0.05) -> tuple[float, float
 
 def pack_curves(c: Curves) -> bytes:
     """The chart for the browser, as `with_header` writes it: x and y of each series as little-endian float64. `drawn` in
-    the header changes with any of it."""
+    the header changes with the content."""
     body = b"".join(np.asarray(a, "<f8").tobytes() for s in c.series for a in (s.x, s.y))
     header = {
         "title": c.title, "xTitle": c.x_title, "yTitle": c.y_title, "reach": c.reach, "log": c.log,

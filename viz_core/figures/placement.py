@@ -1,4 +1,4 @@
-"""Pictures of where the LayerNorm stands: the stream along depth, theory over measurement, gradients.
+"""Charts of the placement of the LayerNorm: the stream along depth, theory and measurement, gradients.
 
 Numbers come from `viz_core.analysis.placement` and `viz_core.experiments.placement`; here they are only drawn.
 """
@@ -23,15 +23,15 @@ METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # the figure's title, the axis
     "mean": ("Mean of the residual stream's features", "mean"),
     "std": ("Standard deviation of the residual stream's features", "standard deviation"),
     "largest": ("Largest value in the residual stream", "largest |x|"),
-    "cosine": ("How alike are two tokens of one sentence?", "mean cosine of two tokens"),
-    "inactive": ("Hidden units that no token switches on", "share of the hidden units"),
-    "entropy": ("How spread is attention?", "mean entropy (nats)"),
+    "cosine": ("How similar are two tokens of one sentence?", "mean cosine of two tokens"),
+    "inactive": ("Hidden units that no token activates", "share of the hidden units"),
+    "entropy": ("How widely is attention spread?", "mean entropy (nats)"),
 }
 METRIC_NAMES: dict[Metric, str] = {
     "power": "‖x‖²/d", "mean": "mean", "std": "std", "largest": "largest |x|", "cosine": "cosine", "inactive": "inactive units",
     "entropy": "entropy",
 }
-KIND_LOOK: dict[Kind, tuple[str, dict[str, Any]]] = {  # what the legend adds to the placement's name, and the look
+KIND_LOOK: dict[Kind, tuple[str, dict[str, Any]]] = {  # suffix of the placement's name in the legend, and the style
     "stream": ("", {"mode": "lines+markers", "line": {"width": 3}}),
     "sum": ("before the norm", {"mode": "lines+markers", "line": {"width": 3}}),
     "after": ("after the norm", {"mode": "lines", "line": {"width": 3, "dash": "dot"}}),
@@ -39,9 +39,9 @@ KIND_LOOK: dict[Kind, tuple[str, dict[str, Any]]] = {  # what the legend adds to
     "hidden": ("", {"mode": "lines+markers", "line": {"width": 3}}),
     "attention": ("", {"mode": "lines+markers", "line": {"width": 3}}),
 }
-AMOUNTS: tuple[Metric, ...] = ("power", "std", "largest")  # never negative: on a log axis where they spread far
-FAR = 1000.0  # largest over smallest, from which on an axis is logarithmic
-MOST_MARKS = 60  # more of them side by side are a line, and a line is quickly drawn
+AMOUNTS: tuple[Metric, ...] = ("power", "std", "largest")  # never negative, so a log axis is possible
+FAR = 1000.0  # ratio of the largest to the smallest value above which an axis is logarithmic
+MOST_MARKS = 60  # more marks than this look like a line, and a line is drawn faster
 HEIGHT, ENTRY = 440, 24  # pixels of a figure with a short legend, and of each further entry where the page is narrow
 
 
@@ -57,7 +57,7 @@ def _figure(traces: Sequence[dict[str, Any]], title: str, x: dict[str, Any], y: 
 
 
 def _log(values: Sequence[np.ndarray], far: float = FAR) -> dict[str, Any]:
-    """A log axis where the finite values are positive and spread by more than `far`; its title says so."""
+    """A log axis if the finite values are positive and their ratio exceeds `far`; else nothing."""
     finite = np.concatenate([v[np.isfinite(v)] for v in values]) if values else np.empty(0)
     positive = finite[finite > 0]
     if not positive.size or positive.max() < far * positive.min():
@@ -71,18 +71,18 @@ def _log(values: Sequence[np.ndarray], far: float = FAR) -> dict[str, Any]:
 def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: bool = False) -> go.Figure:
     """One metric along depth: placement → its curves. The pointer reads stage, layer and value.
 
-    Values that are no numbers leave a gap.
+    Values that are not finite leave a gap.
     """
     traces = []
     for name, curves in found.items():
         for curve in curves:
-            said, look = KIND_LOOK[curve.kind]
+            suffix, look = KIND_LOOK[curve.kind]
             if len(curve.depth) > MOST_MARKS and look["mode"] == "lines+markers":
                 look = look | {"mode": "lines"}
-            same = name == "open" and "pre" in found and curve.kind != "final"  # its stream is Pre-LN's: dashes over it
+            same = name == "open" and "pre" in found and curve.kind != "final"  # its stream equals Pre-LN's: drawn dashed on top
             traces.append({
                 "x": curve.depth, "y": np.where(np.isfinite(curve.values), curve.values, np.nan),
-                "name": f"{TITLES[name]}{' · ' if said else ''}{said}", "customdata": curve.stages,
+                "name": f"{TITLES[name]}{' · ' if suffix else ''}{suffix}", "customdata": curve.stages,
                 "hovertemplate": f"{TITLES[name]}<br>%{{customdata}}<br>after %{{x}} layers: %{{y:.5g}}<extra></extra>",
                 **look, "line": look.get("line", {}) | {"color": COLOURS[name]} | ({"dash": "dash"} if same else {}),
                 "marker": {"size": 6} | look.get("marker", {}) | {"color": COLOURS[name]},
@@ -95,11 +95,11 @@ def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: boo
     return _figure(traces, title, x, y | ({"rangemode": "tozero"} if metric in ("inactive", "entropy", "cosine") else {}), dark)
 
 
-# ---------------------------------------------------------------- theory over measurement
+# ---------------------------------------------------------------- theory and measurement
 
 
 def post_figure(measured: Curve, line: float, general: float, field: MeanField, dark: bool = False) -> go.Figure:
-    """Post-LN's sums before either norm, over Lemma 2's line and the mean field; general: the line at the run's own d_ff."""
+    """Post-LN's sums before each norm, with Lemma 2's line and the mean field; general: the line for the run's own d_ff."""
     depth, second = layer_ends(measured)
     middle, first = layer_middles(measured)
     whole = field.depth % 1 == 0
@@ -111,7 +111,8 @@ def post_figure(measured: Curve, line: float, general: float, field: MeanField, 
         _points(depth, second, "measured before the second norm", "post", "circle"),
         _points(middle, first, "measured before the first norm", "post", "square-open"),
     ]
-    return _figure(traces, "Post-LN: flat, says theory", {"title": "layers passed", "range": [-0.02 * ends[1], 1.03 * ends[1]]},
+    return _figure(traces, "Post-LN: theory predicts a flat line",
+                   {"title": "layers passed", "range": [-0.02 * ends[1], 1.03 * ends[1]]},
                    {"title": "‖x‖² / d of the sum", "rangemode": "tozero"}, dark)
 
 
@@ -126,7 +127,7 @@ def pre_figure(measured: Curve, low: np.ndarray, high: np.ndarray, field: MeanFi
         _line(np.append(0, field.depth[whole]), np.append(1, field.power[whole]), "mean field", "pre", "dash"),
         _points(depth, values, "measured after each layer", "pre", "circle"),
     ]
-    return _figure(traces, "Pre-LN: growing, says theory", {"title": "layers passed", "range": [0, 1.03 * layers[-1]]},
+    return _figure(traces, "Pre-LN: theory predicts growth", {"title": "layers passed", "range": [0, 1.03 * layers[-1]]},
                    {"title": "‖x‖² / d of the stream", "rangemode": "tozero"}, dark)
 
 
@@ -167,10 +168,10 @@ def last_layer_figure(
     depths: Sequence[int], found: Mapping[str, np.ndarray], laws: Mapping[str, np.ndarray], dark: bool = False
 ) -> go.Figure:
     """The last layer's ‖∂L/∂W²‖ against the model's depth, both axes logarithmic; found, laws: placement → [len(depths)]."""
-    said = {"post": "flat", "pre": "∝ 1/√L"}
+    scaling = {"post": "flat", "pre": "∝ 1/√L"}
     traces: list[dict[str, Any]] = []
     for name, norms in found.items():
-        traces.append(_line(depths, laws[name], f"{TITLES[name]}, law: {said[name]}", name, "dash"))
+        traces.append(_line(depths, laws[name], f"{TITLES[name]}, law: {scaling[name]}", name, "dash"))
         traces.append(_points(depths, norms, f"{TITLES[name]}, measured", name, "circle" if name == "post" else "square"))
     reach = [math.log10(depths[0]) - 0.08, math.log10(depths[-1]) + 0.08]
     x = {"title": "L, layers of the model (log scale)", "type": "log", "tickvals": list(depths), "range": reach}

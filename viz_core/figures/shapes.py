@@ -1,4 +1,4 @@
-"""What a model costs, as charts: by block, and as the number of tokens grows."""
+"""Charts of a model's cost: by block, and against the number of tokens."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,13 +9,13 @@ import plotly.graph_objects as go
 from viz_core.analysis.shapes import PAIRS, Growth
 from viz_core.figures import theme
 
-ROW, FRAME = 36, 190  # pixels of a bar, and of what stands around the bars
+ROW, FRAME = 36, 190  # pixels of a bar, and of the space around the bars
 LEGEND = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below everything
 PAIRS_COLOUR, SINGLE_COLOUR, RNN_COLOUR = theme.PART_COLOURS[PAIRS], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[2]
 
 
-def by_block(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, dark: bool = False) -> go.Figure:
-    """Horizontal bars, a block each in the model's order from the top, stacked by part; the block's total at its end.
+def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, dark: bool = False) -> go.Figure:
+    """Horizontal bars, one per block in the model's order from the top, stacked by part, with the block's total at the end.
 
     blocks: block → part → amount, as from `viz_core.analysis.shapes.by_block`.
     """
@@ -29,7 +29,7 @@ def by_block(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, d
             "type": "bar", "name": part, "orientation": "h", "y": list(range(len(names))), "x": amounts[part],
             "marker": {"color": theme.PART_COLOURS[part]},
             "customdata": [[name, n / everything] for name, n in zip(names, amounts[part], strict=True)],
-            "hovertemplate": f"%{{customdata[0]}} · {part}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of all)<extra></extra>",
+            "hovertemplate": f"%{{customdata[0]}} · {part}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of the total)<extra></extra>",
         }
         for part in parts
     ]
@@ -41,7 +41,7 @@ def by_block(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, d
     layout = {
         "title": {"text": heading}, "barmode": "stack", "bargap": 0.3, "height": FRAME + ROW * len(names),
         "margin": {"r": 60, "b": 8}, "legend": LEGEND | {"traceorder": "normal"},
-        "xaxis": {"title": {"text": f"{unit}, {everything:,} in all"}, "rangemode": "tozero", "tickformat": "~s", "nticks": 5,
+        "xaxis": {"title": {"text": f"{unit}, {everything:,} in total"}, "rangemode": "tozero", "tickformat": "~s", "nticks": 5,
                   "tickangle": 0},
         "yaxis": {"title": {"text": ""}, "tickvals": list(range(len(names))), "ticktext": names,
                   "range": [len(names) - 0.5, -0.5], "ticksuffix": " ", "showgrid": False, "zeroline": False},
@@ -49,15 +49,15 @@ def by_block(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str, d
     return theme.Figure([*bars, ends], layout, dark=dark)
 
 
-def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bool = False) -> go.Figure:
-    """Both parts of the cost against the number of tokens, and an RNN's, all on logarithmic axes.
+def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, dark: bool = False) -> go.Figure:
+    """Both parts of the cost against the number of tokens, and the cost of an RNN, on logarithmic axes.
 
-    The place where the two parts are equal is marked, and `here`, the length of this run.
+    The point where the two parts are equal is marked, and so is `here`, the length of this run.
     """
     curves = (
-        ("every token with every other: grows with N²", g.pairs, PAIRS_COLOUR, "solid"),
-        ("each token alone: grows with N", g.single, SINGLE_COLOUR, "solid"),
-        ("a recurrent network as wide and deep", g.rnn, RNN_COLOUR, "dash"),
+        ("pairs of tokens: grows with N²", g.pairs, PAIRS_COLOUR, "solid"),
+        ("single tokens: grows with N", g.single, SINGLE_COLOUR, "solid"),
+        ("recurrent network of the same width and depth", g.rnn, RNN_COLOUR, "dash"),
     )
     traces: list[dict[str, Any]] = [
         {
@@ -68,7 +68,7 @@ def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bo
     ]
 
     def past_the_middle(n: float) -> bool:
-        """Of the axis: what is written there goes to the left, where there is room for all of it."""
+        """Whether a label must go to the left, because the right half of the axis has no room for it."""
         return bool(n**2 > g.lengths[0] * g.lengths[-1])
 
     equal, cost = g.crossing
@@ -88,7 +88,7 @@ def growth(g: Growth, heading: str, unit: str, here: int | None = None, dark: bo
         })
     layout = {
         "title": {"text": heading}, "height": 440, "hovermode": "closest", "legend": LEGEND,
-        "xaxis": {"title": {"text": "N, tokens a side"}, "type": "log", "tickformat": "~s", "dtick": 1},
+        "xaxis": {"title": {"text": "N, tokens per side"}, "type": "log", "tickformat": "~s", "dtick": 1},
         "yaxis": {"title": {"text": unit}, "type": "log", "tickformat": "~s", "nticks": 7},
     }
     return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)

@@ -1,1 +1,1 @@
-"""Tasks and the training loop: how the shipped weights were made, from nothing."""
+"""Tasks and the training loop that made the shipped weights."""

@@ -1,8 +1,8 @@
 """Train the shipped checkpoints again from nothing: python -m viz_core.training [NAME ...] [--help].
 
-Each becomes NAME.safetensors and NAME.json, its card, with what was measured just then on held-out sentences. Only
-training as shipped goes to the shipped folder; with fewer or more steps, sentences or measured ones it is a trial, and
-goes to a folder of its own.
+Each checkpoint becomes NAME.safetensors and NAME.json, its card, with measurements on held-out sentences. Only training
+with the shipped settings writes to the shipped folder. With other numbers of steps, sentences or measured sentences it is
+a trial, which writes to a folder of its own.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from viz_core.model.transformer import Transformer
 from viz_core.presets import DOCUMENTS
 from viz_core.text import Vocabulary
 from viz_core.training.evaluate import attention_measures, best_head, exact_match, next_word
-from viz_core.training.grammar import Example, examples, with_strangers
+from viz_core.training.grammar import Example, examples, with_unknown_words
 from viz_core.training.lexicon import CHINESE, ENGLISH
 from viz_core.training.loop import Recipe, encode, greedy, train
 from viz_core.weights.catalogue import SHIPPED
@@ -29,13 +29,13 @@ from viz_core.weights.checkpoint import save
 
 SENTENCES, MEASURED = 100_000, 1_000
 DATA_SEED, HELD_OUT_SEED = 0, 1
-TRIAL = Path("trial-weights")  # where a trial goes, in the folder from which the command is given
-THREADS = 2  # torch adds in another order with another number, and the last digits differ
+TRIAL = Path("trial-weights")  # the folder of a trial, inside the current folder
+THREADS = 2  # with another number torch adds in another order, and the last digits differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One checkpoint: its switches, how it is trained, and what is worth knowing about it."""
+    """One checkpoint: its config, its training, and a note about it."""
 
     title: str
     note: str
@@ -44,13 +44,13 @@ class Plan:
 
     @property
     def vocabulary(self) -> dict[str, Vocabulary]:
-        """English is read and Chinese written; a language model writes English."""
+        """A translator reads English and writes Chinese; a language model writes English."""
         if self.config.has_encoder:
             return {"source": Vocabulary(ENGLISH), "target": Vocabulary(CHINESE)}
         return {"target": Vocabulary(ENGLISH)}
 
 
-# Dropout on the attention weights alone: a head learns to do without its neighbours, and its map becomes sharper.
+# Dropout only on the attention weights makes the attention maps sharper.
 _TRANSLATOR = TransformerConfig(
     source_vocab_size=len(ENGLISH) + 4, target_vocab_size=len(CHINESE) + 4, dropout=0.1, dropout_sites=("weights",)
 )
@@ -104,49 +104,51 @@ STARTS = ("the animal did not cross the", "there is a")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m viz_core.training", description="Train the shipped checkpoints from nothing.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which, of {', '.join(PLANS)}; all where none is named")
-    parser.add_argument("--steps", type=int, help="training steps; any number but the recipe's is a trial")
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help=f"how many to learn; any but {SENTENCES:,} is a trial")
-    parser.add_argument("--measured", type=int, default=MEASURED, help=f"how many to measure on; any but {MEASURED:,} is a trial")
-    trial = f"the shipped folder, and for a trial ./{TRIAL}, since a trial never overwrites the shipped weights"
-    parser.add_argument("--folder", type=Path, help=f"where the files go; otherwise {trial}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"checkpoints to train, out of {', '.join(PLANS)}; default: all")
+    parser.add_argument("--steps", type=int, help="number of training steps; any number other than the recipe's is a trial")
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help="number of training sentences; any number other than "
+                                                                         f"{SENTENCES:,} is a trial")
+    parser.add_argument("--measured", type=int, default=MEASURED, help="number of sentences to measure on; any number other "
+                                                                       f"than {MEASURED:,} is a trial")
+    trial = f"the shipped folder, or ./{TRIAL} for a trial, which never overwrites the shipped weights"
+    parser.add_argument("--folder", type=Path, help=f"folder for the files; default: {trial}")
     chosen = parser.parse_args(arguments)
-    unheard_of = set(chosen.names) - set(PLANS)
-    if unheard_of:
-        parser.error(f"no checkpoint is named {', '.join(sorted(unheard_of))}; choose of {', '.join(PLANS)}")
+    unknown_names = set(chosen.names) - set(PLANS)
+    if unknown_names:
+        parser.error(f"there is no checkpoint named {', '.join(sorted(unknown_names))}; choose from {', '.join(PLANS)}")
     names = chosen.names or list(PLANS)
     changed = unlike_shipped(chosen, names)
     folder = chosen.folder or (TRIAL if changed else SHIPPED)
     if changed and folder.resolve() == SHIPPED.resolve():
-        parser.error(f"the shipped weights are not trained with {changed}; choose another --folder, or leave that out")
+        parser.error(f"the shipped weights are not trained with {changed}; choose another --folder, or leave these options out")
     torch.set_num_threads(THREADS)
-    learnt = list(islice(examples(DATA_SEED), chosen.sentences))
+    training_sentences = list(islice(examples(DATA_SEED), chosen.sentences))
     folder.mkdir(parents=True, exist_ok=True)
     if changed:
-        print(f"A trial, with {changed}: its files go to {folder}, and the shipped weights stay as they are.", flush=True)
+        print(f"This is a trial with {changed}. Its files go to {folder}, and the shipped weights do not change.", flush=True)
     for name in names:
         plan = PLANS[name]
         recipe = plan.recipe if chosen.steps in (None, plan.recipe.steps) else plan.recipe.shortened(chosen.steps)
-        make(name, plan, recipe, learnt, chosen.measured, folder)
+        make(name, plan, recipe, training_sentences, chosen.measured, folder)
         print(f"{name}: written to {folder / name}.safetensors and {name}.json", flush=True)
 
 
 def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
-    """The options with which these would not be trained and measured as the shipped ones are; "" where there are none."""
+    """The options that differ from the training and measuring of the shipped weights; "" if there are none."""
     shipped = {"steps": {PLANS[name].recipe.steps for name in names}, "sentences": {SENTENCES}, "measured": {MEASURED}}
     given = {option: getattr(chosen, option) for option in shipped}
     return " ".join(f"--{o} {n}" for o, n in given.items() if n is not None and shipped[o] != {n})
 
 
-def make(name: str, plan: Plan, recipe: Recipe, learnt: Sequence[Example], n_measured: int, folder: Path) -> None:
-    """Train, measure, and write the tensors and the card."""
+def make(name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Example], n_measured: int, folder: Path) -> None:
+    """Train and measure one checkpoint, and write its tensors and its card."""
     model = Transformer(plan.config, recipe.seed)
-    said = list(with_strangers(learnt, DATA_SEED)) if plan.config.has_encoder else learnt
-    train(model, encode(plan.config, sides(plan, said), plan.vocabulary), recipe, lambda step, loss: tell(name, step, loss))
+    sentences = list(with_unknown_words(training_sentences, DATA_SEED)) if plan.config.has_encoder else training_sentences
+    train(model, encode(plan.config, sides(plan, sentences), plan.vocabulary), recipe, lambda step, loss: report(name, step, loss))
     save(model, folder / f"{name}.safetensors")
     measures = measure(model, plan, n_measured)
     size = (folder / f"{name}.safetensors").stat().st_size
-    about = facts(plan, recipe, measures, len(learnt))
+    about = facts(plan, recipe, measures, len(training_sentences))
     if not plan.config.has_encoder:
         about["continuations"] = continuations(model, plan.vocabulary["target"])
     about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": megabytes(size, 2)}
@@ -159,13 +161,13 @@ def make(name: str, plan: Plan, recipe: Recipe, learnt: Sequence[Example], n_mea
     print(name, json.dumps(about, ensure_ascii=False), flush=True)
 
 
-def sides(plan: Plan, said: Sequence[Example]) -> list[tuple[list[str], list[str]]]:
+def sides(plan: Plan, sentences: Sequence[Example]) -> list[tuple[list[str], list[str]]]:
     """(source, target) of each example; a language model's target is the English."""
-    return [(e.source, e.target if plan.config.has_encoder else e.source) for e in said]
+    return [(e.source, e.target if plan.config.has_encoder else e.source) for e in sentences]
 
 
 def measure(model: Transformer, plan: Plan, n: int) -> dict[str, Any]:
-    """What the model does with held-out sentences: translations and attention, or next words."""
+    """Measurements on held-out sentences: translations and attention, or next words."""
     held_out = list(islice(examples(HELD_OUT_SEED, held_out=True), n))
     loss, accuracy = next_word(model, encode(plan.config, sides(plan, held_out), plan.vocabulary))
     measures: dict[str, Any] = {"sentences": n, "seed": HELD_OUT_SEED}
@@ -177,7 +179,7 @@ def measure(model: Transformer, plan: Plan, n: int) -> dict[str, Any]:
 
 
 def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: int) -> dict[str, str]:
-    """The card's facts in the order in which they are shown."""
+    """The card's facts in display order."""
     sample = f"{measures['sentences']:,} held-out sentences"
     about = {
         "task": "English of a small grammar " + ("→ Chinese" if plan.config.has_encoder else "→ the next word"),
@@ -201,16 +203,16 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
 
 
 def continuations(model: Transformer, words: Vocabulary) -> str:
-    """How a language model continues each start, with the most likely word each time."""
-    continued = []
+    """The continuation of each start by a language model, always with the likeliest word."""
+    texts = []
     for start in STARTS:
         read = words.read(start)[1]
         (ids,) = greedy(model, torch.tensor([[words.bos_id, *read]]), words.eos_id, longest=10)
-        continued.append(f"{start} … {' '.join(map(words.decode, ids))}")
-    return "; ".join(continued)
+        texts.append(f"{start} … {' '.join(map(words.decode, ids))}")
+    return "; ".join(texts)
 
 
-def tell(name: str, step: int, loss: float) -> None:
+def report(name: str, step: int, loss: float) -> None:
     if step % 100 == 0:
         print(f"{name}  step {step:,}  loss {loss:.4f}", flush=True)
 

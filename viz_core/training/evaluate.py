@@ -1,7 +1,7 @@
-"""How good a checkpoint is: its translations, and its attention against the truth that the grammar knows.
+"""Evaluation of a checkpoint: its translations, and its attention compared with the alignment that the grammar knows.
 
 Which row of a decoder belongs to a target word? Input position j reads word j - 1 (behind <bos>) and predicts word j.
-So each word has two rows: the one that predicts it, and the next one, which reads it. Every measure names its row.
+So each word has two rows: one predicts it, and the next one reads it. Every measure names its row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,8 @@ from viz_core.training.loop import encode, greedy
 Row = Literal["predicts", "reads"]
 
 
-# --- Attention against the truth: numbers only ------------------------------------------------------------------------
-def looked_at(weights: np.ndarray, row: Row = "predicts") -> np.ndarray:
+# --- Attention compared with the alignment: numbers only --------------------------------------------------------------
+def most_attended(weights: np.ndarray, row: Row = "predicts") -> np.ndarray:
     """weights [B, H, T, S] -> for each target word's row the key with the largest weight, [B, H, T] (T - 1 if it reads)."""
     largest: np.ndarray = weights.argmax(axis=-1)  # [B, H, T]
     return largest if row == "predicts" else largest[:, :, 1:]
@@ -31,13 +31,13 @@ def looked_at(weights: np.ndarray, row: Row = "predicts") -> np.ndarray:
 def alignment_error_rate(
     weights: np.ndarray, alignments: Sequence[Sequence[tuple[int, ...]]], row: Row = "predicts"
 ) -> np.ndarray:
-    """AER of each head, [H]: 0 where its largest weights are the true alignment, 1 where none is (Och & Ney 2003).
+    """AER of each head, [H]: 0 if its largest weights are the true alignment, 1 if none of them is (Och & Ney 2003).
 
     1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|). A: each target word linked to the source word with its row's largest weight.
-    P: the true links. S, the sure ones: those of target words that come from one source word alone; of "did not" ->
-    没有 either half will do. Target words that come from nowhere (的) are left out: a softmax cannot point at nothing.
+    P: the true links. S, the sure ones: those of target words that come from exactly one source word; for "did not" ->
+    没有 either word is right. Target words without a source word (的) are left out: a softmax cannot point at nothing.
     """
-    chosen = looked_at(weights, row)  # [B, H, T]
+    chosen = most_attended(weights, row)  # [B, H, T]
     links = [(b, j, truth) for b, words in enumerate(alignments) for j, truth in enumerate(words) if truth]
     right = np.array([np.isin(chosen[b, :, j], truth) for b, j, truth in links])  # [links, H]
     sure = np.array([len(truth) == 1 for _, _, truth in links])  # [links]
@@ -47,9 +47,9 @@ def alignment_error_rate(
 def referent_accuracy(weights: np.ndarray, referents: Sequence[tuple[int, int] | None], row: Row = "predicts") -> np.ndarray:
     """How often a head's largest weight in the row of a resolved noun is on the noun that the pronoun stands for, [H].
 
-    A head that always looks at the first noun is right about half of the time.
+    A head that always attends to the first noun is right about half of the time.
     """
-    chosen = looked_at(weights, row)  # [B, H, T]
+    chosen = most_attended(weights, row)  # [B, H, T]
     found = [(b, *pair) for b, pair in enumerate(referents) if pair is not None]
     return np.mean([chosen[b, :, j] == s for b, j, s in found], axis=0)
 
@@ -67,15 +67,15 @@ def translations(model: Transformer, examples: Sequence[Example], vocabulary: Ma
 
 
 def exact_match(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> float:
-    """Share of the examples whose greedy translation is right in every word."""
-    said = translations(model, examples, vocabulary)
-    return float(np.mean([words == e.target for words, e in zip(said, examples, strict=True)]))
+    """Share of the examples whose greedy translation is correct in every word."""
+    translated = translations(model, examples, vocabulary)
+    return float(np.mean([words == e.target for words, e in zip(translated, examples, strict=True)]))
 
 
 def attention_measures(
     model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]
 ) -> dict[str, dict[str, list[list[float]]]]:
-    """For each row convention, layer and head of cross-attention: AER and referent accuracy, under the true target.
+    """For each row convention, layer and head of cross-attention: AER and referent accuracy, with the true target as input.
 
     {"aer": {"predicts": [layer][head], "reads": ...}, "referent": the same}.
     """
@@ -96,7 +96,7 @@ def attention_measures(
 
 
 def next_word(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, float]:
-    """Mean loss per token in nats, and the share of tokens whose true next one is the likeliest."""
+    """Mean loss per token in nats, and the share of tokens whose true next token is the likeliest."""
     with torch.inference_mode():
         out = model(data.get("source"), data["target"], data["labels"])
     assert out.logits is not None and out.loss is not None
@@ -122,6 +122,6 @@ def _capture(model: Transformer, examples: Sequence[Example], vocabulary: Mappin
 
 
 def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """[B, H, T, S] of several batches -> one [N, H, T, S], filled up with weights of 0."""
+    """[B, H, T, S] of several batches -> one [N, H, T, S], padded with weights of 0."""
     length, width = (max(x.shape[axis] for x in arrays) for axis in (2, 3))
     return np.concatenate([np.pad(x, ((0, 0), (0, 0), (0, length - x.shape[2]), (0, width - x.shape[3]))) for x in arrays])

@@ -1,12 +1,12 @@
-"""A small grammar that says one sentence in English and in Chinese at once, and so knows which word became which.
+"""A small grammar that builds each sentence in English and in Chinese at once, so it knows the word alignment.
 
-Every frame below builds both sides from the same pieces and only orders them differently:
+Every frame below builds both sides from the same pieces, in different orders:
 
     the cat sat on the mat            ->  猫 坐在 垫子 上
     the big red ball in the box       ->  盒子 里 的 大 红 球
     the animal did not cross the street because it was too tired  ->  动物 没有 穿过 街道 因为 动物 太 累
 
-The last one repeats the noun that "it" stands for, so a translator has to find out which noun that is.
+The last one repeats the noun that "it" stands for, so a translator must find out which noun it is.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +24,7 @@ class Example:
 
     alignment: for each target word the source positions that it comes from, none for a word that only Chinese needs.
     referent: (target position of a noun that a pronoun became, source position of that noun) or None.
-    combinations: which content words meet in it, such as (cat, sit, mat); the held-out split goes by them.
+    combinations: its combinations of content words, such as (cat, sit, mat), which decide the held-out split.
     """
 
     source: list[str]
@@ -207,13 +207,13 @@ FRAMES: dict[Callable[[Speaker], Phrase], float] = {
     because: 20, fit: 6, posture: 12, activity: 9, transitive: 20, give: 4, put: 4, quality: 7, colour: 3, located: 3, existence: 4,
     fragment: 5, where: 2, is_it: 2, did_it: 3,
 }
-"""How often each is said."""
+"""The weight of each frame."""
 QUESTIONS = (where, is_it, did_it)
 
 
 # --- Sentences --------------------------------------------------------------------------------------------------------
 def say(rng: Random) -> Example:
-    """The next sentence that chance brings; every other one ends in a mark."""
+    """A random sentence; half of them end in a mark."""
     s = Speaker(rng)
     frame = s.often(FRAMES)
     phrase = frame(s)
@@ -222,7 +222,7 @@ def say(rng: Random) -> Example:
 
 
 def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[Combination, ...] = ()) -> Example:
-    """Words in their places -> strings and positions."""
+    """A phrase as strings and positions."""
     position = {word: i for i, word in enumerate(phrase.source)}
     alignment = [tuple(sorted(position[word] for word in words)) for _, words in phrase.target]
     found = None
@@ -233,27 +233,27 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[Comb
     return Example(source, target, alignment, found, combinations)
 
 
-# --- Words that nobody knows ------------------------------------------------------------------------------------------
+# --- Unknown words ----------------------------------------------------------------------------------------------------
 UNKNOWN = "<unk>"
 _MEANING = {form: noun.chinese for noun in lex.ALL for form in (noun.english, noun.plural) if form} | lex.ADJECTIVES
 _CLASSIFIERS = {noun.classifier for noun in lex.ALL}
 
 
-def with_strangers(said: Iterable[Example], seed: int, often: float = 0.05) -> Iterator[Example]:
-    """The same sentences, but in some of them half of the nouns and adjectives are <unk> in both languages.
+def with_unknown_words(sentences: Iterable[Example], seed: int, often: float = 0.05) -> Iterator[Example]:
+    """The same sentences, but in some of them about half of the nouns and adjectives are <unk> in both languages.
 
-    So a translator learns what to do with a word outside its vocabulary: to leave its place open. 个 counts it.
+    So a translator learns to copy <unk> for a word outside its vocabulary. Its classifier is 个.
     """
     rng = Random(seed)
-    for e in said:
+    for e in sentences:
         if rng.random() >= often:
             yield e
             continue
-        strangers = {i for i, word in enumerate(e.source) if word in _MEANING and rng.random() < 0.5}
-        source = [UNKNOWN if i in strangers else word for i, word in enumerate(e.source)]
+        unknown = {i for i, word in enumerate(e.source) if word in _MEANING and rng.random() < 0.5}
+        source = [UNKNOWN if i in unknown else word for i, word in enumerate(e.source)]
         target = list(e.target)
         for j, places in enumerate(e.alignment):
-            for i in strangers & set(places):
+            for i in unknown & set(places):
                 if e.target[j] == _MEANING[e.source[i]]:
                     target[j] = UNKNOWN
                 elif e.target[j] in _CLASSIFIERS:
@@ -267,11 +267,11 @@ SHOWN: frozenset[Combination] = frozenset({
     ("trophy", "fit", "suitcase", "big"), ("trophy", "fit", "suitcase", "small"), ("ball", "box"), ("give", "book", "her"),
     ("where", "dog"), ("I", "love", "you"),
 })
-"""What the app shows first is always held out: the translator has never met these words together."""
+"""The app's first examples are always held out: the translator never saw these words together in training."""
 
 
 def is_held_out(example: Example) -> bool:
-    """Whether content words meet in it that never meet in training: one combination in ten, chosen by its hash."""
+    """Whether it has a combination of content words that training never has: one in ten, chosen by its hash."""
     return any(c in SHOWN or _bucket(c) == 0 for c in example.combinations)
 
 
@@ -280,7 +280,7 @@ def _bucket(combination: Combination) -> int:
 
 
 def examples(seed: int, *, held_out: bool = False) -> Iterator[Example]:
-    """Sentences without end, those of the held-out combinations or all others. Same seed, same sentences."""
+    """An endless sequence of sentences, held out or not. The same seed gives the same sentences."""
     rng = Random(seed)
     while True:
         example = say(rng)

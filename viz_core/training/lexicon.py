@@ -128,9 +128,9 @@ QUALITIES = (
     (SOMEONE, {**OF_LIVING, **SIZES}), (PLACES + WAYS, {**OF_PLACES, **SIZES}),
     (SOMETHING + FURNITURE + CONTAINERS, {**OF_THINGS, **SIZES}),
 )
-"""Who or what can be how."""
+"""The adjectives of each group of nouns."""
 
-# --- What decides a pronoun -------------------------------------------------------------------------------------------
+# --- Words that decide a pronoun --------------------------------------------------------------------------------------
 # "The animal did not cross the street because it was too ...": tired is the animal, wide is the street.
 HINDRANCES: dict[Verb, dict[str, str]] = {
     _CROSS: {
@@ -155,8 +155,8 @@ HINDRANCES: dict[Verb, dict[str, str]] = {
 # "The trophy did not fit in the suitcase because it was too ...": big is the trophy, small is the suitcase.
 TOO_BIG, TOO_SMALL = ("big", "long", "wide"), ("small", "short", "narrow")
 
-# --- Who does what to whom --------------------------------------------------------------------------------------------
-# verb, who does it, to what
+# --- Verbs with their subjects and objects ----------------------------------------------------------------------------
+# verb, subjects, objects
 TRANSITIVES: tuple[tuple[Verb, tuple[Noun, ...], tuple[Noun, ...]], ...] = (
     (_SEE, SOMEONE, SOMETHING + PLACES + SOMEONE),
     (_FIND, SOMEONE, SOMETHING + SOMEONE),

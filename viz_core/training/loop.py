@@ -1,4 +1,4 @@
-"""The training loop: batches of sentences, one step of Adam each, until the loss is low. And greedy decoding."""
+"""The training loop, with one step of Adam for each batch of sentences; and greedy decoding."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,14 +15,14 @@ from viz_core.text import Vocabulary, pad
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How long and how fast to learn. The rate climbs to `peak` during `warmup` steps, then falls to 0 in a line."""
+    """The training settings. The learning rate rises to `peak` during `warmup` steps, then falls linearly to 0."""
 
     steps: int = 4000
     batch: int = 64
     peak: float = 2e-3
     warmup: int = 400
     betas: tuple[float, float] = (0.9, 0.98)
-    clip: float = 1.0  # longest gradient
+    clip: float = 1.0  # maximum gradient norm
     seed: int = 0
 
     def rate(self, step: int) -> float:
@@ -30,7 +30,7 @@ class Recipe:
         return self.peak * min((step + 1) / self.warmup, (self.steps - step) / max(1, self.steps - self.warmup))
 
     def shortened(self, steps: int) -> "Recipe":
-        """The same with fewer steps, a tenth of them warming up."""
+        """The same with fewer steps, a tenth of them for the warm-up."""
         return replace(self, steps=steps, warmup=max(1, steps // 10))
 
 
@@ -38,7 +38,7 @@ class Recipe:
 def encode(
     config: TransformerConfig, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], vocabulary: Mapping[str, Vocabulary]
 ) -> dict[str, Tensor]:
-    """Tokens of (source, target) -> padded ids: source [N, S], the decoder's input target [N, T], its answers labels [N, T].
+    """Tokens of (source, target) -> padded ids: source [N, S], the decoder's input target [N, T], and labels [N, T].
 
     labels = target + <eos>; the decoder reads the same shifted right behind <bos>. A side that the architecture lacks
     is left out.
@@ -56,7 +56,7 @@ def encode(
 
 
 def batches(data: Mapping[str, Tensor], size: int, seed: int) -> Iterator[dict[str, Tensor]]:
-    """Batches without end, every sentence once in each round; sentences of like length together, so that little is padding."""
+    """An endless sequence of batches, with every sentence once per epoch; similar lengths together, to save padding."""
     rng = np.random.default_rng(seed)
     lengths = sum((x != 0).sum(dim=1) for x in data.values()).numpy()  # type: ignore[union-attr]  # [N]
     while True:

@@ -1,4 +1,4 @@
-"""Pieces of sentences in English and Chinese at once: words that know each other, noun phrases and verb phrases."""
+"""Pieces of sentences in English and Chinese at once: aligned words, noun phrases and verb phrases."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ TENSES: dict[Tense, float] = {
     "past": 8, "present": 3, "going on": 2, "went on": 1, "future": 2, "ability": 2, "wish": 2, "past not": 3, "present not": 2,
     "future not": 1,
 }
-"""How often each is said."""
+"""The weight of each."""
 
 
-# --- Words that know each other ---------------------------------------------------------------------------------------
+# --- Aligned words ----------------------------------------------------------------------------------------------------
 class Word:
-    """An English word in its place: two of the same spelling are two words."""
+    """An English word at one position: two words with the same spelling are different objects."""
 
     __slots__ = ("text",)
 
@@ -31,7 +31,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """English words, and Chinese words each with the English ones that it comes from."""
+    """English words, and Chinese words with the English words that each comes from."""
 
     source: tuple[Word, ...] = ()
     target: tuple[tuple[str, tuple[Word, ...]], ...] = ()
@@ -41,18 +41,18 @@ NOTHING = Phrase()
 
 
 def pair(english: str, chinese: str = "") -> Phrase:
-    """Words that mean each other as a whole: each of the Chinese comes from all of the English."""
+    """Words that translate each other as a whole: each Chinese word comes from all the English words."""
     source = tuple(map(Word, english.split()))
     return Phrase(source, tuple((word, source) for word in chinese.split()))
 
 
 def more(phrase: Phrase, chinese: str) -> Phrase:
-    """Chinese words that come from English words which already stand somewhere; from none, if the phrase has none."""
+    """More Chinese words that come from the English words of a phrase, or from none if it has none."""
     return Phrase((), tuple((word, phrase.source) for word in chinese.split()))
 
 
 def join(english: Iterable[Phrase], chinese: Iterable[Phrase]) -> Phrase:
-    """The same pieces in the order of each language."""
+    """The pieces in the order of each language."""
     source = tuple(word for phrase in english for word in phrase.source)
     return Phrase(source, tuple(link for phrase in chinese for link in phrase.target))
 
@@ -84,7 +84,7 @@ class VerbPhrase:
 
 # --- Choosing them ----------------------------------------------------------------------------------------------------
 class Speaker:
-    """Chooses words by chance, and remembers which content words met and what a pronoun stands for."""
+    """Chooses random words, and remembers their combinations and what a pronoun stands for."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -98,7 +98,7 @@ class Speaker:
         return self.rng.choice(choices)
 
     def often(self, choices: Mapping[T, float]) -> T:
-        """One of the keys, as often as its value says."""
+        """A random key; the values are weights."""
         return self.rng.choices(list(choices), list(choices.values()))[0]
 
     def word(self, table: Mapping[str, str]) -> Phrase:

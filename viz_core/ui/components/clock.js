@@ -1,8 +1,8 @@
 /* Draws the Clocks of viz_core/figures/clock.py: a slider and a circle for each plane, whose hands follow the slider in
- * the browser alone. Python is told only where the hands come to rest. */
+ * the browser alone. Python receives only the position at which the hands stop. */
 
-const REST = 400; // ms without a move, after which Python is told
-const SPEED = 3, LONGEST = 40; // positions a second while playing; seconds for the whole way, at most
+const REST = 400; // ms without a move before the position is sent
+const SPEED = 3, LONGEST = 40; // positions per second while playing; maximum seconds for all positions
 const HANDS = [THEME.heads[0], THEME.heads[4]]; // the colours of the first hand and of the second
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -35,13 +35,13 @@ class View {
     this.grid = root.appendChild(make("div", "faces"));
     this.foot = root.appendChild(make("div", "foot"));
     this.play.onclick = () => (this.playing ? this.pause() : this.begin());
-    this.slider.oninput = () => { // while it is dragged, and at each arrow key
+    this.slider.oninput = () => { // during a drag and at each arrow key
       this.running(false);
       this.time = Number(this.slider.value);
       this.rest(REST);
       this.wake();
     };
-    // The page around has uses of its own for these keys, and keeps Home and End from the slider.
+    // The page itself handles these keys, and takes Home and End from the slider.
     this.slider.onkeydown = (event) => { // returns nothing: a false would keep Tab and every other key from its work
       if (/^(Arrow|Page|Home|End)/.test(event.key)) event.stopPropagation();
     };
@@ -57,7 +57,7 @@ class View {
       this.drawn = same;
       this.build();
     }
-    if (data.echo >= this.number && !this.timer && !this.playing) { // else the reader has moved on meanwhile
+    if (data.echo >= this.number && !this.timer && !this.playing) { // otherwise the visitor has moved on meanwhile
       this.number = data.echo;
       this.time = data.position;
     }
@@ -82,8 +82,8 @@ class View {
       return entry;
     });
     this.legend.replaceChildren(...this.names);
-    if (kind === "wave") this.legend.append(make("span", "", "height of the tip: sin"), make("span", "", "width: cos"));
-    this.legend.append(make("span", "", "λ: positions for one turn"));
+    if (kind === "wave") this.legend.append(make("span", "", "height of the tip: sin"), make("span", "", "horizontal: cos"));
+    this.legend.append(make("span", "", "λ: positions per turn"));
     this.total = make("b");
     this.foot.replaceChildren(kind === "plane" && !leftOut ? this.total : "", leftOut);
     this.shown = null;
@@ -114,7 +114,7 @@ class View {
     this.asked ??= requestAnimationFrame(this.frame);
   }
 
-  /* One frame. While playing the hands glide; for a reader who wants less motion they step. */
+  /* One frame. While playing the hands glide; with reduced motion they step. */
   step(now) {
     this.asked = null;
     if (this.playing) {
@@ -132,7 +132,7 @@ class View {
     this.paint();
   }
 
-  /* Tell Python once the hands have been still for a while. */
+  /* Send the position after the hands have been still for a while. */
   rest(wait) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {

@@ -1,8 +1,8 @@
-"""Clock hands: planes that turn with the position, moved by a slider inside the component, without a trip to the server.
+"""Clock hands that turn with the position. A slider inside the component moves them without a request to the server.
 
     clock(wave_clocks(100, 20, 10000.0, k=3), at, key="hands", on_move=remember)
 
-The browser draws every step itself; Python hears where the hands came to rest.
+The browser draws every step itself; Python receives only the position at which the hands stop.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ _COMPONENT = st.components.v2.component("attention_lab_clock", **assets.componen
 
 
 def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], None]) -> None:
-    """Draw the clocks at a position; `on_move(position)` is called before the run that follows once the hands rest."""
+    """Draw the clocks at a position; `on_move(position)` is called before the run that follows after the hands stop."""
 
     def report() -> None:
         _, moved_to = _read(st.session_state.get(key))

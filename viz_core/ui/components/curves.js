@@ -1,8 +1,8 @@
-/* Draws the Curves of viz_core/figures/curves.py as an SVG as wide as its column. The pointer reads the nearest point, the
- * arrow keys walk from point to point (up and down: from series to series). */
+/* Draws the Curves of viz_core/figures/curves.py as an SVG as wide as its column. The pointer reads the nearest point;
+ * the arrow keys move from point to point (up and down: from series to series). */
 
 const HEIGHT = 310, TOP = 10, BOTTOM = 52, RIGHT = 14; // pixels
-const NEAR = 60; // pixels from the pointer to the point that it reads, at most
+const NEAR = 60; // maximum pixels from the pointer to the point that it reads
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
 export default function ({ data, parentElement }) {
@@ -27,7 +27,7 @@ function decode(bytes) {
   return chart;
 }
 
-/* Round numbers from low to high, about `count` of them, no closer than `least`. */
+/* About `count` round numbers from low to high, at least `least` apart. */
 function ticks(low, high, count, least = 0) {
   const raw = (high - low) / Math.max(1, count), size = 10 ** Math.floor(Math.log10(raw));
   const step = Math.max(least, size * [1, 2, 5, 10].find((m) => m * size >= raw * 0.999));
@@ -38,7 +38,7 @@ function ticks(low, high, count, least = 0) {
   return found;
 }
 
-/* The outline of a mark around (0, 0), to be moved to each of its points. */
+/* The outline of a mark around (0, 0), which is moved to each point. */
 const MARKS = {
   circle: [(r) => `m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`, 4.5, false],
   square: [(r) => `m${-r} ${-r}h${2 * r}v${2 * r}h${-2 * r}z`, 3.5, false],
@@ -85,7 +85,7 @@ class View {
       entry.append(s.name);
       return entry;
     }));
-    this.svg.setAttribute("aria-label", `${chart.title}: ${chart.yTitle} over ${chart.xTitle}. Arrow keys read its points.`);
+    this.svg.setAttribute("aria-label", `${chart.title}: ${chart.yTitle} over ${chart.xTitle}. Use the arrow keys to read its points.`);
     this.at = null;
     this.draw();
     Object.assign(this.root.dataset, { title: chart.title, drawn: chart.drawn,
@@ -95,7 +95,7 @@ class View {
   draw() {
     const { chart, svg } = this, [low, high] = chart.reach.map((y) => (chart.log ? Math.log10(y) : y));
     this.wide = this.root.clientWidth;
-    if (!this.wide) return; // hidden; drawn once it has a width
+    if (!this.wide) return; // hidden; drawn when it has a width
     svg.setAttribute("width", this.wide);
     svg.replaceChildren();
     const bottom = HEIGHT - BOTTOM;
@@ -130,7 +130,7 @@ class View {
     this.point(this.at);
   }
 
-  /* ---- reading points; one is [series, place] ---- */
+  /* ---- reading points; each is [series, index] ---- */
 
   nearest(event) {
     const box = this.svg.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
@@ -146,13 +146,13 @@ class View {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    event.stopPropagation(); // the page around has uses of its own for these keys
+    event.stopPropagation(); // the page handles these keys, too
     const { series } = this.chart, read = [...series.keys()].filter((i) => series[i].said && series[i].n);
     if (!read.length) return;
     if (!this.at) return this.point([read[0], 0]);
     const [i, j] = this.at, to = read[read.indexOf(i) + step[0]] ?? i;
     if (to === i) return this.point([i, Math.max(0, Math.min(series[i].n - 1, j + step[1]))]);
-    const far = Array.from(series[to].x, (x) => Math.abs(x - series[i].x[j])); // the same place on another series
+    const far = Array.from(series[to].x, (x) => Math.abs(x - series[i].x[j])); // the nearest point of the other series
     this.point([to, far.indexOf(Math.min(...far))]);
   }
 
@@ -160,7 +160,7 @@ class View {
     this.at = at;
     const series = at && this.chart.series[at[0]];
     this.ring?.setAttribute("visibility", at ? "visible" : "hidden");
-    if (!at) return this.readout.replaceChildren(make("span", "hint", "Point at a mark to read it."));
+    if (!at) return this.readout.replaceChildren(make("span", "hint", "Point at a mark to read its values."));
     const [x, y] = this.points[at[0]][at[1]];
     this.ring.setAttribute("cx", x);
     this.ring.setAttribute("cy", y);

@@ -1,5 +1,4 @@
-"""A chart of `viz_core.figures.curves` on the page: the pointer or the arrow keys read its points, in the browser alone."""
-
+"""A chart of `viz_core.figures.curves` on the page; the pointer or the arrow keys read its points without the server."""
 
 import streamlit as st
 
@@ -10,5 +9,5 @@ _COMPONENT = st.components.v2.component("attention_lab_curves", **assets.compone
 
 
 def curves(chart: Curves, key: str) -> None:
-    """Draw the chart as wide as its column."""
+    """Draw the chart at the width of its column."""
     _COMPONENT(key=key, data=pack_curves(chart))

@@ -1,8 +1,8 @@
-/* A range input, its label above and the step's title below, and the count of all that asks for another step.
+/* A range input, its label above and the step's title below, and a counter of all requests for another step.
  *
- * While the input is dragged it follows the hand; the step is sent when it is let go, or at each arrow key. Clicks on the
- * buttons beside it and arrow keys on the page are counted here too: Streamlit takes two clicks for one where they come
- * faster than the runs end, so what is sent is not "one further" but the step to be at. */
+ * During a drag the input follows the pointer; the step is sent on release, or at each arrow key. Clicks on the
+ * buttons beside it and arrow keys on the page are counted here too: Streamlit merges two clicks if they come
+ * faster than the runs end, so the script sends the number of the step, not "one more". */
 
 const KEYS = { ArrowLeft: "previous", ArrowRight: "next" };
 const TYPED = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
@@ -29,7 +29,7 @@ class Scrubber {
       this.go(Number(this.input.value));
     };
     this.input.onkeydown = (event) => { // returns nothing: a false would keep Tab and every other key from its work
-      if (event.key in KEYS) event.stopPropagation(); // the page's keys walk, too
+      if (event.key in KEYS) event.stopPropagation(); // the page handles these keys, too
     };
     this.click = (event) => {
       for (const way of Object.values(KEYS)) if (event.target.closest?.(`.st-key-${this.data[way]} button`)) this.walk(way);
@@ -66,7 +66,7 @@ class Scrubber {
     this.label.textContent = `Step ${step} of ${this.data.most}`;
   }
 
-  /* One step back or on; from between two stops, back means the one before. */
+  /* One step back or forward; between two stops, back means the previous one. */
   walk(way) {
     const step = way === "next" ? this.at + 1 : this.here ? this.at - 1 : this.at;
     this.go(Math.max(1, Math.min(this.data.most, step)));

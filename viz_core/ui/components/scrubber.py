@@ -1,5 +1,5 @@
-"""The scrubber of a walk: one range input, which costs a tenth of a slider's redraw, and the title of the step, which
-as a Markdown heading would bring an anchor and an icon, made anew at each step.
+"""The scrubber of the walk: one range input, which redraws ten times faster than a slider, and the title of the step. A
+Markdown heading would add an anchor and an icon at each step.
 
     scrubber("Step 3 of 113 · Inputs › target", "The ids of the target", At(3, 113), key="walk_scrubber", on_move=go_to)
 """
@@ -22,7 +22,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """Step `value` of 1..most, or between it and the next one where `here` is false; the keys of two buttons beside it."""
+    """Step `value` of 1..most, or a place between it and the next one if `here` is false; and the keys of two buttons."""
 
     value: int
     most: int
@@ -34,13 +34,13 @@ class At:
 def scrubber(label: str, title: str, at: At, *, key: str, on_move: Callable[[int], None]) -> None:
     """Show a step; `on_move(step)` is called before the run that follows a move, a click on its buttons, or arrow keys.
 
-    However fast those come, the last step that was asked for is the one that is reported.
+    It always reports the last requested step, however fast the requests come.
     """
 
     def report() -> None:
         sent = _sent(st.session_state.get(key))
         step, most = sent.get("step"), sent.get("most")
-        if type(step) is int and 1 <= step <= at.most and most == at.most:  # of another walk it would be another stage
+        if type(step) is int and 1 <= step <= at.most and most == at.most:  # in another walk the number means another stage
             on_move(step)
 
     echo = _sent(st.session_state.get(key)).get("number")
@@ -49,7 +49,7 @@ def scrubber(label: str, title: str, at: At, *, key: str, on_move: Callable[[int
 
 
 def counts(key: str) -> bool:
-    """Whether the script of this scrubber has begun to count: then a click on its buttons says nothing more."""
+    """Whether this scrubber's script has begun to count clicks; then Python ignores clicks on its buttons."""
     return bool(_sent(st.session_state.get(key)))
 
 

@@ -1,8 +1,8 @@
-/* The ledger: rows made once and kept, filtered as one types. */
+/* The ledger: its rows are built once and filtered while the visitor types. */
 
-const PAUSE = 400; // ms without a key before the filter goes into the link
-const FIRST = 4; // columns that fit beside each other on any screen but a phone's
-const GROW = { name: 1, text: 2 }; // how columns share the width that is left
+const PAUSE = 400; // ms without a key press before the filter goes into the link
+const FIRST = 4; // columns that fit side by side on any screen wider than a phone
+const GROW = { name: 1, text: 2 }; // how columns share the remaining width
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -16,7 +16,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 const add = (parent, ...what) => parent.appendChild(make(...what));
 
-/* "B H T K" as coloured letters, what stands behind " = " as it is. */
+/* "B H T K" as coloured letters; the text after " = " stays as it is. */
 function writeAxes(node, text) {
   const [letters, rest] = text.split(" = ");
   for (const letter of letters.split(" "))
@@ -53,7 +53,7 @@ class View {
     this.pending = []; // filters on their way to the page
     this.text.oninput = () => this.changed(PAUSE);
     this.block.onchange = this.part.onchange = () => this.changed(0);
-    this.text.onkeydown = (event) => event.stopPropagation(); // the page's own keys
+    this.text.onkeydown = (event) => event.stopPropagation(); // the page handles keys, too
     this.box.onclick = (event) => {
       const name = event.target.closest("button")?.dataset.stage;
       if (name) this.send("open", name);
@@ -64,7 +64,7 @@ class View {
     return { text: this.text.value, block: this.block.value, part: this.part.value };
   }
 
-  /* The lines that are left at once, the link after a pause. */
+  /* Filters the rows immediately and updates the link after a pause. */
   changed(pause) {
     this.filter();
     clearTimeout(this.timer);
@@ -79,7 +79,7 @@ class View {
     const told = asKey(filter), answered = this.pending.lastIndexOf(told);
     if (answered >= 0) this.pending.splice(0, answered + 1);
     else if (told !== this.known) {
-      for (const [name, value] of Object.entries(filter)) this[name].value = value; // the page's own: a link, or Back
+      for (const [name, value] of Object.entries(filter)) this[name].value = value; // set by the page: a link, or Back
       clearTimeout(this.timer);
     }
     [this.known, this.marked] = [told, marked];
@@ -89,7 +89,7 @@ class View {
   draw({ columns, rows }) {
     this.offer(this.block, "all blocks", rows.map((row) => row.block));
     this.offer(this.part, "all parts", rows.map((row) => row.part));
-    const made = document.createElement("div"); // on the page only when it is whole
+    const made = document.createElement("div"); // added to the page when it is complete
     const table = add(made, "div", columns.length > FIRST ? "table wide" : "table");
     table.setAttribute("role", "table");
     table.style.setProperty("--columns", columns.map((c) => `minmax(${c.width}px, ${GROW[c.kind] ?? 0}fr)`).join(" "));
@@ -100,11 +100,11 @@ class View {
     const body = add(table, "div", "body");
     body.setAttribute("role", "rowgroup");
     this.rows = rows.map((row) => this.drawRow(body, columns, row));
-    this.nothing = add(made, "div", "nothing", "No stage matches: shorten the filter, or choose all blocks and all parts.");
+    this.nothing = add(made, "div", "nothing", "No stage matches. Shorten the filter, or choose all blocks and all parts.");
     this.box.replaceChildren(...made.children);
   }
 
-  /* The options of a select box; a choice that is still there stays chosen. */
+  /* The options of a select box; the choice stays if it still exists. */
   offer(select, all, values) {
     const chosen = select.value;
     select.replaceChildren(new Option(all, "all"), ...[...new Set(values)].map((value) => new Option(value)));
@@ -141,7 +141,7 @@ class View {
     else node.append(shown(value));
   }
 
-  /* Show the rows that have every word of the filter, in the chosen block and part. */
+  /* Shows the rows of the chosen block and part that contain every word of the filter. */
   filter() {
     const { text: typed, block: inBlock, part: ofPart } = this.state;
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);

@@ -1,8 +1,8 @@
-"""The ledger on a page: a table whose rows are filtered in the browser as one types, with coloured axes and marks.
+"""The ledger on a page: a table with coloured axes and marks. The browser filters its rows while the visitor types.
 
     ledger_table(as_text(columns, rows), Filter("scores"), key="shapes", on_filter=keep, on_open=choose)
 
-The rows travel as one text; the browser makes them anew only where it has changed.
+The rows are sent as one text; the browser builds them again only if it has changed.
 """
 
 import json
@@ -16,13 +16,13 @@ from viz_core.figures.assets import script, style
 from viz_core.limits import MAX_VIEW_CHARS
 
 Kind = Literal["name", "axes", "shape", "text", "number"]
-Mark = Literal["", "new", "changed", "cost"]  # "cost": the same shape, at another cost
+Mark = Literal["", "new", "changed", "cost"]  # "cost": same shape, different cost
 Cell = str | int | float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One column: its heading, how its cells are drawn, its least width in pixels. The first four are name, axes, shape, text."""
+    """One column: heading, kind of its cells, minimum width in pixels. The first four are name, axes, shape, text."""
 
     label: str
     kind: Kind
@@ -31,7 +31,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: a cell a column, what it can be filtered by, and how it is marked. was: column number → the cell as it was."""
+    """One line: one cell per column, its block and part for the filter, its mark. was: column number → the previous cell."""
 
     cells: Sequence[Cell]
     block: str
@@ -43,7 +43,7 @@ class Row:
 
 _HTML = f"""<div class="ledger">
 <div class="find">
-  <input type="search" aria-label="Filter" placeholder="Filter: a name, an axis, a word" maxlength="{MAX_VIEW_CHARS}">
+  <input type="search" aria-label="Filter" placeholder="Filter by name, axis or word" maxlength="{MAX_VIEW_CHARS}">
   <select aria-label="Block"></select><select aria-label="Part"></select><span class="count" role="status"></span>
 </div>
 <div class="box" tabindex="0"></div>
@@ -58,7 +58,7 @@ _COMPONENT = st.components.v2.component(
 
 
 def as_text(columns: Sequence[Head], rows: Sequence[Row]) -> str:
-    """The table as the browser reads it."""
+    """The table as text for the browser."""
     return json.dumps({"columns": [asdict(c) for c in columns], "rows": [_plain(r) for r in rows]}, ensure_ascii=False)
 
 
@@ -68,7 +68,7 @@ def _plain(row: Row) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which rows are shown: those that have every word of the text, in the block and of the part, "all" for any."""
+    """The rows that are shown: those in the block and part ("all" for any) that contain every word of the text."""
 
     text: str = ""
     block: str = "all"
@@ -81,21 +81,22 @@ def ledger_table(
 ) -> None:
     """Draw `as_text(...)`.
 
-    `on_filter` is called with the reader's filter before the run that follows a choice, or a pause in typing; the rows
-    have been filtered by then. `on_open` is called with the name that was clicked, before the run that follows.
+    After a choice or a pause in typing, `on_filter` receives the visitor's filter before the next run; the rows are
+    filtered by then. `on_open` receives the clicked name before the next run.
     """
 
-    def said(what: str) -> Any:
+    def sent(what: str) -> Any:
         state: Any = st.session_state.get(key)
         return state.get(what) if isinstance(state, Mapping) else None
 
     def filtered() -> None:
-        told = said("filter")
-        if isinstance(told, Mapping) and set(told) == set(Filter.__slots__) and all(isinstance(v, str) for v in told.values()):
-            on_filter(Filter(**told))
+        chosen = sent("filter")
+        named = isinstance(chosen, Mapping) and set(chosen) == set(Filter.__slots__)
+        if named and all(isinstance(v, str) for v in chosen.values()):
+            on_filter(Filter(**chosen))
 
     def opened() -> None:
-        if isinstance(name := said("open"), str):
+        if isinstance(name := sent("open"), str):
             on_open(name)
 
     # Side by side: Streamlit imports pandas to see whether a dict is a table.

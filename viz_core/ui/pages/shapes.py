@@ -1,4 +1,4 @@
-"""Shapes: the ledger of every tensor, what a change of size changes, and what the model costs."""
+"""Shapes: the ledger of every tensor, the effect of a change of size, and the cost of the model."""
 
 import csv
 import io
@@ -27,8 +27,9 @@ from viz_core.analysis.shapes import (
     with_statistics,
 )
 from viz_core.config import TransformerConfig
-from viz_core.figures import shapes as figures
+from viz_core.figures.shapes import block_chart, growth_chart
 from viz_core.limits import megabytes
+from viz_core.presets import DOCUMENTS
 from viz_core.stages import LIBRARIES
 from viz_core.ui.components.table import Cell, Filter, Head, Kind, Mark, Row, as_text, ledger_table
 from viz_core.ui.controls import chart
@@ -49,25 +50,25 @@ from viz_core.ui.shell.setup import CONTROLS, Setup, changes, editable, packed_s
 from viz_core.ui.shell.state import ADOPTED, SETTLE, SETUP
 from viz_core.weights.card import UNTRAINED
 
-Size = tuple[TransformerConfig, int, int, int]  # what a ledger follows from: config, sentences, source and target tokens
+Size = tuple[TransformerConfig, int, int, int]  # the input of a ledger: config, sentences, source and target tokens
 
-SEEN = "shapes_seen"  # in the session: the last size that was shown, the same as a link says it, and what it was marked against
+SEEN = "shapes_seen"  # in the session: the last size shown, its text in a link, and the size it was compared with
 ALL = "all"
-AMOUNTS: dict[str, Amount] = {"parameters": "parameters", "FLOPs": "flops", "bytes": "nbytes"}  # what a line adds up to
-LENGTHS = tuple(2**i for i in range(18))  # tokens: from one to 131,072, which is past any model's context here
-MOST_NAMED = 4  # settings that are named one by one where many have changed
+AMOUNTS: dict[str, Amount] = {"parameters": "parameters", "FLOPs": "flops", "bytes": "nbytes"}  # amounts that are summed
+LENGTHS = tuple(2**i for i in range(18))  # tokens: from one to 131,072, more than the context of any model here
+MOST_NAMED = 4  # changed settings that are named one by one
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the ledger: its heading, how it is drawn, its least width, its cell; and the choice that shows it."""
+    """One column of the ledger: heading, kind, minimum width, cell, and the option that shows it."""
 
     label: str
     kind: Kind
     width: int
     cell: Callable[[Line], Cell]
     choice: str = ""  # "" is always shown, ALL only in the CSV
-    measure: Callable[[Line], object] | None = None  # what a change of size may change
+    measure: Callable[[Line], object] | None = None  # the value that a change of size may change
 
 
 def _sizes(shape: Sequence[object]) -> str:
@@ -85,7 +86,7 @@ def _made_by(line: Line) -> str:
 
 
 def _sequence_first(line: Line) -> str:
-    """ "T B D = 6 × 1 × 32", the layout of document 001."""
+    """ "T B D = 6 × 1 × 32", the layout of PositionalEncoding (001)."""
     axes = line.sequence_first
     if axes is None:
         return "–"
@@ -105,29 +106,29 @@ COLUMNS = (
     Column("name", "name", 200, lambda line: line.name),
     Column("axes", "axes", 118, lambda line: " ".join(line.stage.axes) or "–", measure=lambda line: line.stage.axes),
     Column("shape", "shape", 140, lambda line: _sizes(line.shape), measure=lambda line: line.shape),
-    Column("what it is", "text", 180, lambda line: line.stage.meaning),
+    Column("meaning", "text", 180, lambda line: line.stage.meaning),
     Column("block", "text", 140, lambda line: line.stage.block, ALL),
     Column("part", "text", 110, lambda line: line.part, ALL),
     Column("symbolic shape", "text", 210, lambda line: _sizes(line.symbolic), "symbolic shape"),
     Column("cells", "number", 110, lambda line: math.prod(line.shape), "symbolic shape", lambda line: line.shape),
     Column("dtype", "text", 80, lambda line: line.stage.dtype, "dtype"),
     Column("parameters", "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
-    Column("made by", "text", 240, _made_by, "parameters", lambda line: line.made_by),
+    Column("parameter tensors", "text", 240, _made_by, "parameters", lambda line: line.made_by),
     Column("FLOPs", "number", 130, lambda line: line.flops, "FLOPs", lambda line: line.flops),
     Column("bytes", "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
     *(Column(name, "number", 100, _statistic(name), "statistics") for name in ("min", "mean", "max", "std")),
     *(Column(label, "number", 90, _statistic(name), ALL)
       for label, name in (("masked", "n_masked"), ("infinite", "n_infinite"), ("NaN", "n_nan"))),
     *(Column(library, "text", 230, _alias(library), library) for library in LIBRARIES),
-    Column("sequence-first (001)", "axes", 210, _sequence_first, "sequence-first"),
+    Column(f"sequence-first ({DOCUMENTS['001'].called})", "axes", 210, _sequence_first, "sequence-first"),
 )
 
 
-# ---------------------------------------------------------------- what the page is about
+# ---------------------------------------------------------------- the size of a run
 
 
 def size_of(lab: Lab) -> Size | None:
-    """What the ledger follows from; also where the run is too large to happen. None where there is nothing to read."""
+    """The size that the ledger is about, even if the run is too large. None if there is no text."""
     if lab.batch is None:
         return None
     shapes = {side: ids.shape for side, ids in lab.batch.ids.items()}
@@ -136,13 +137,13 @@ def size_of(lab: Lab) -> Size | None:
 
 
 def remember() -> None:
-    """Keep the size that is shown. A later change is marked against it, and the mark is part of that change's link."""
+    """Keep the size that is shown. A later change is marked relative to it, and its link holds the marks."""
     st.session_state.setdefault(SETTLE, {})["shapes"] = settle
     settle()
 
 
 def settle() -> None:
-    """Where the size has changed since it was last shown, mark that; but a link says by itself what is marked."""
+    """Mark a change of size since the last time; but a link has its own marks."""
     setup = current()
     if (size := size_of(lab_of(setup))) is None:
         return
@@ -153,7 +154,7 @@ def settle() -> None:
 
 
 def marked_against() -> tuple[Size | None, str]:
-    """The size that changes are marked against, or why the link's is none. None and "" where nothing is to be marked."""
+    """The size to compare with, or the problem of the link's size. None and "" if nothing is marked."""
     try:
         return unpacked_size(view("shapes_before")) if view("shapes_before") else None, ""
     except ValueError as error:
@@ -165,7 +166,7 @@ def marked_against() -> tuple[Size | None, str]:
 
 @st.fragment
 def table() -> None:
-    """The ledger with its filters. A fragment: a change reruns this alone."""
+    """The ledger with its filters. It is a fragment: a change reruns only this."""
     lab = present()
     size = size_of(lab)
     if size is None:
@@ -176,7 +177,7 @@ def table() -> None:
     if "statistics" in chosen:
         text = table_text(_measured(lab, lines), marks_of(before, lines), chosen)
         if lab.capture is None:
-            st.info("Statistics need a run, and this one is too large to happen.")
+            st.info("Statistics need a run, and this one is too large to run.")
     ledger_table(
         text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
         on_filter=lambda f: set_view(shapes_filter=f.text, shapes_block=f.block, shapes_part=f.part),
@@ -185,37 +186,37 @@ def table() -> None:
     view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
-            "All of it as CSV", partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
-            icon=":material/download:", on_click="ignore", help="Every stage with every column.",
+            "Download the full table (CSV)", partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
+            icon=":material/download:", on_click="ignore", help="All stages with all columns.",
         )
-        view_widget(st.toggle, "shapes_marked", "Only what changed", disabled=before is None)
+        view_widget(st.toggle, "shapes_marked", "Show only changes", disabled=before is None)
     write_link()
 
 
 def _filter(lines: Sequence[Line]) -> Filter:
-    """The link's filter; a block or part that this model lacks is named, and all are shown."""
+    """The link's filter. If this model lacks its block or part, a note says so and all are shown."""
     offered: dict[str, set[str]] = {"block": {line.stage.block for line in lines}, "part": {line.part for line in lines}}
     found = {name: view(f"shapes_{name}") for name in offered}
     for name, value in found.items():
         if value not in {ALL, *offered[name]}:
-            st.info(f"This model has no {name} {code(value)}: all are shown.")
+            st.info(f"This model has no {name} {code(value)}, so all are shown.")
             found[name] = ALL
     return Filter(view("shapes_filter"), **found)
 
 
 @lru_cache(maxsize=8)
 def _planned(size: Size, before: Size | None, chosen: tuple[str, ...]) -> str:
-    """The table as the browser reads it, without the numbers of a run."""
+    """The table for the browser, without the numbers of a run."""
     return table_text(ledger(*size), marks_of(before, ledger(*size)), chosen)
 
 
 def marks_of(before: Size | None, lines: Sequence[Line]) -> dict[str, Line | None]:
-    """The lines that are others than before, as they were."""
+    """The changed lines, with their previous values."""
     return {} if before is None else changed(ledger(*before), lines)
 
 
 def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: Sequence[str]) -> str:
-    """The first four columns and the chosen ones of every line, changes marked."""
+    """The first four columns and the chosen ones of every line, with changes marked."""
     columns = [c for c in COLUMNS if not c.choice or c.choice in chosen]
     rows = [_row(line, columns, line.name in marks, marks.get(line.name)) for line in lines]
     return as_text([Head(c.label, c.kind, c.width) for c in columns], rows)
@@ -231,7 +232,7 @@ def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None) 
 
 
 def _note(line: Line, was: Line | None) -> str:
-    """What a mark means, also where the column that changed is not shown."""
+    """The meaning of a mark, even if the changed column is not shown."""
     if was is None:
         return "This stage is new."
     amounts = (
@@ -242,14 +243,14 @@ def _note(line: Line, was: Line | None) -> str:
 
 
 def _drawn(cell: Cell) -> Cell:
-    """Numbers of a run to six digits; None is drawn as a dash."""
+    """Numbers of a run with six digits; None is shown as a dash."""
     if isinstance(cell, float):
         return f"{cell:.6g}" if math.isfinite(cell) else None
     return cell
 
 
 def _measured(lab: Lab, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """The lines with the statistics of the run, where there is one."""
+    """The lines with the statistics of the run, if there is one."""
     if lab.capture is None or lab.batch is None:
         return lines
     from viz_core.ui.shell.cache import cached_result, run_key
@@ -260,16 +261,16 @@ def _measured(lab: Lab, lines: tuple[Line, ...]) -> tuple[Line, ...]:
 
 
 def csv_file(setup: Setup) -> bytes:
-    """The ledger of a setup with the statistics of its run; asked for outside of any session, and kept as long as one."""
+    """The ledger of a setup with the statistics of its run. It is requested outside of any session and kept as long as one."""
     lab = lab_of(setup)
     size = size_of(lab)
     if size is None:
-        raise ValueError("There is nothing to read in this setup: type a sentence.")
+        raise ValueError("This setup has no text: type a sentence.")
     return as_csv(_measured(lab, ledger(*size)))
 
 
 def as_csv(lines: Sequence[Line]) -> bytes:
-    """Every column of every line; with the mark by which a spreadsheet knows UTF-8."""
+    """Every column of every line, with the byte order mark that tells a spreadsheet UTF-8."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([c.label for c in COLUMNS])
@@ -278,7 +279,7 @@ def as_csv(lines: Sequence[Line]) -> bytes:
 
 
 def file_name(setup: Setup) -> str:
-    """ "shapes_000_qk_dim=8.csv": the model and what differs from it."""
+    """ "shapes_000_qk_dim=8.csv": the model and the changed settings."""
     settings = changes(setup) | ({"seed": setup.seed} if setup.seed else {})
     base = setup.preset if setup.card is None else setup.weights
     parts = [base, *(f"{name}={value}" for name, value in settings.items())]
@@ -289,7 +290,7 @@ def file_name(setup: Setup) -> str:
 
 
 def changing(size: Size) -> None:
-    """A button that changes one size, and what the last change of any size changed."""
+    """A button that changes one size, and the effects of the last change of size."""
     config, (before, problem) = size[0], marked_against()
     less = narrower(config)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -297,8 +298,8 @@ def changing(size: Size) -> None:
         st.button(
             f"Try qk_dim {config.qk_width} → {less}", icon=":material/compress:", on_click=_narrow, args=(less,), key="shapes_try",
             disabled=less == config.qk_width,
-            help="Narrower queries and keys: what changes is marked."
-            + (" Trained weights fix every size, so the weights will be untrained." if trained else ""),
+            help="Makes queries and keys narrower and marks every change."
+            + (" Trained weights fix all sizes, so the weights will be untrained." if trained else ""),
         )
         st.button("Clear the marks", icon=":material/ink_eraser:", on_click=set_view,
                   kwargs={"shapes_before": ""}, disabled=before is None, key="shapes_clear")
@@ -310,7 +311,7 @@ def changing(size: Size) -> None:
 
 
 def narrower(config: TransformerConfig) -> int:
-    """A quarter of qk_dim that still splits into the heads, in pairs where RoPE turns them."""
+    """A quarter of qk_dim that still splits into the heads, and into pairs if RoPE rotates them."""
     least = 2 if config.position == "rope" else 1
     return config.n_heads * max(least, config.d_k // 4 // least * least)
 
@@ -324,22 +325,23 @@ def _narrow(qk_dim: int) -> None:
 
 
 def difference(before: Size, after: Size) -> str:
-    """What was changed, and what followed: how many tensors, parameters, FLOPs, bytes."""
+    """The changed settings and their effect on tensors, parameters, FLOPs and bytes."""
     old, new = ledger(*before), ledger(*after)
     marks, lost = changed(old, new), gone(old, new)
     shapes = {line.name: line.shape for line in new}
     reshaped = sum(was is not None and was.shape != shapes[name] for name, was in marks.items())
     fresh = sum(was is None for was in marks.values())
-    counts = [f"{reshaped} of {len(new)} tensors have another shape"]
-    others = ((len(marks) - reshaped - fresh, "cost something else at the same shape"), (fresh, "are new"), (len(lost), "are gone"))
+    counts = [f"{reshaped} of {len(new)} tensors have a different shape"]
+    same_shape = len(marks) - reshaped - fresh
+    others = ((same_shape, "have the same shape but a different cost"), (fresh, "are new"), (len(lost), "are removed"))
     counts += [f"{n} {what}" for n, what in others if n]
     sums = [
         f"{name} {total(old, amount):,} → {total(new, amount):,}"
         for name, amount in AMOUNTS.items()
         if total(old, amount) != total(new, amount)
     ]
-    said = _settings(before, after)
-    return f"**{few(said, MOST_NAMED) or 'Nothing that has a size'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
+    settings = _settings(before, after)
+    return f"**{few(settings, MOST_NAMED) or 'No size changed'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
 
 
 def _settings(before: Size, after: Size) -> list[str]:
@@ -358,7 +360,7 @@ def _settings(before: Size, after: Size) -> list[str]:
 
 
 def totals(lab: Lab, size: Size) -> None:
-    """Parameters, bytes and FLOPs of the run in a sentence, and whether the estimate was right."""
+    """A sentence with the parameters, bytes and FLOPs of the run, and whether the estimate was right."""
     lines = ledger(*size)
     n_bytes, recorded = total(lines, "nbytes"), None if lab.capture is None else lab.capture.nbytes
     if recorded is None:
@@ -369,31 +371,31 @@ def totals(lab: Lab, size: Size) -> None:
     st.markdown(
         f"The model has **{total(lines, 'parameters'):,} parameters**. This run has **{len(lines)} tensors** and {bytes_}. "
         f"Its matrix products take **{total(lines, 'flops'):,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication "
-        "and an addition for each term. Work on single cells (softmax, norms, sums) is counted as 0."
+        "and an addition for each term. Elementwise operations (softmax, norms, sums) count as 0."
     )
 
 
 def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
-    """Parameters by block and, where there is a text, FLOPs by block."""
+    """Parameters by block and, if there is a text, FLOPs by block."""
     sized = size or (config, 1, 1, 1)
     left, right = st.columns(2, gap="medium")
     with left:
         chart(_by_block(sized, "parameters", "Parameters by block", dark), "shapes_parameters")
-        st.caption("Look for what the vocabulary costs: an embedding has a row for every word, however few are typed.")
+        st.caption("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few.")
     if size is not None:
         with right:
             chart(_by_block(sized, "FLOPs", "FLOPs by block", dark), "shapes_flops")
             st.caption(
-                "An embedding is a lookup, no product. Pairs of tokens: the two products in which every token meets every other."
+                "An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V."
             )
 
 
-# The charts follow from sizes alone, so a new sentence of the same length draws the same ones.
+# The charts depend only on sizes, so a new sentence of the same length gives the same ones.
 
 
 @lru_cache(maxsize=64)
 def _by_block(size: Size, unit: str, heading: str, dark: bool) -> Any:
-    return figures.by_block(by_block(ledger(*size), AMOUNTS[unit]), heading, unit, dark)
+    return block_chart(by_block(ledger(*size), AMOUNTS[unit]), heading, unit, dark)
 
 
 @lru_cache(maxsize=16)
@@ -403,35 +405,36 @@ def _grows(config: TransformerConfig, amount: Literal["flops", "nbytes"]) -> Gro
 
 @lru_cache(maxsize=64)
 def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool) -> Any:
-    return figures.growth(_grows(config, amount), heading, "FLOPs" if amount == "flops" else "bytes", here, dark)
+    return growth_chart(_grows(config, amount), heading, "FLOPs" if amount == "flops" else "bytes", here, dark)
 
 
 def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
-    """How FLOPs and recorded bytes of the layers grow with the number of tokens, and an RNN's."""
+    """Growth of the layers' FLOPs and recorded bytes with the number of tokens, compared with an RNN."""
     here = None if size is None else max(size[2:])
-    st.subheader("What happens with longer texts", anchor=False)
+    st.subheader("The cost of longer texts", anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
         chart(_growth(config, "flops", "FLOPs against tokens", here, dark), "shapes_growth_flops")
         st.caption(crossing_words(_grows(config, "flops")))
     with right:
         chart(_growth(config, "nbytes", "Recorded bytes against tokens", here, dark), "shapes_growth_bytes")
-        st.caption("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network one state a token.")
-    st.caption("One sentence of N tokens on each side, layers only: the embeddings and the output grow with N alone.")
+        st.caption("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network keeps one state "
+                   "per token.")
+    st.caption("One sentence of N tokens per side, layers only: the embeddings and the output grow only linearly with N.")
     if here is not None:
         st.markdown(against_rnn(here, config.d_model))
 
 
 def crossing_words(work: Growth) -> str:
-    """From how many tokens on pairs of tokens cost more than all the rest."""
+    """The number of tokens above which pairs of tokens cost more than everything else."""
     equal, (least, *_, most) = work.crossing[0], work.lengths
     if least <= equal <= most:
-        return f"The steeper line wins in the end: past the circle, N = {equal:,.0f}, pairs of tokens cost more than all the rest."
+        return f"Look at the circle: above N = {equal:,.0f}, pairs of tokens cost more than everything else."
     if math.isnan(equal):
-        return "This model has no layer, so nothing grows here."
+        return "This model has no layers, so it has no cost that grows."
     if equal > most:
-        return f"The steeper line wins in the end, but only past {most:,} tokens: up to there each token alone costs more."
-    return "Pairs of tokens cost more than all the rest at every length drawn here."
+        return f"Pairs of tokens cost more than everything else only above {most:,} tokens, outside this chart."
+    return "Pairs of tokens cost more than everything else at every length in this chart."
 
 
 def against_rnn(n: int, d: int) -> str:
@@ -441,6 +444,6 @@ def against_rnn(n: int, d: int) -> str:
         f"One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n"
         f"| | {one.kind} | {other.kind} |\n|---|---|---|\n"
         f"| operations | {one.formula} = {one.operations:,} | {other.formula} = {other.operations:,} |\n"
-        f"| steps one after another | {one.sequential:,} | {other.sequential:,} |\n"
+        f"| sequential steps | {one.sequential:,} | {other.sequential:,} |\n"
         f"| longest path between two tokens | {one.path:,} | {other.path:,} |"
     )

@@ -1,1 +1,1 @@
-"""Pre-LN and Post-LN: where the LayerNorm stands, and what it computes."""
+"""The page on Pre-LN and Post-LN: the place of the LayerNorm, and its computation."""

@@ -1,4 +1,4 @@
-"""The Positions page on the typed sentence: the three parts of the sum, and the five schemes."""
+"""The Positions page on the typed sentence: the parts of the sum, and the five schemes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,32 +29,31 @@ from viz_core.config import Init, Position
 from viz_core.figures.attention import number as rounded
 from viz_core.figures.clock import number, plane_clocks
 from viz_core.figures.panels import Panel
-from viz_core.figures.positions import (
+from viz_core.figures.position_schemes import (
     added_panel,
     attention_panels,
     bias_panel,
     decay_figure,
     magnitudes_figure,
-    matrix_panel,
     rope_panel,
+    rotation_panel,
     sentence_panels,
     slopes_figure,
-    table_panel,
-    turned_panel,
 )
+from viz_core.figures.positions import matrix_panel, table_panel
 from viz_core.text import shorten, visible
 from viz_core.ui.components.clock import clock
 from viz_core.ui.controls import chart, dark, picking
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
     Words,
+    as_markdown,
     choose_item,
     choose_word,
     key_of,
     loaded,
     not_as_trained,
     nothing_typed,
-    said,
     tell_cut,
     typed,
 )
@@ -66,15 +65,15 @@ if TYPE_CHECKING:
     from viz_core.experiments.word_order import Scheme
 
 FEW_WORDS = 16  # three matrices fit beside each other
-ROPE_POSITIONS = 100  # how far the slider of RoPE's planes goes
+ROPE_POSITIONS = 100  # positions on the slider of RoPE's planes
 ROPE_TABLE = 8  # positions of the table of scores
-MOST_ROWS = 200  # of a learned table whose rows are compared
-ENTERS: dict[Position, str] = {
-    "sinusoidal": "added to the input: a fixed wave for each feature",
-    "learned": "added to the input: a row of a table for each position, which training fills",
-    "rope": "queries and keys are turned, in each self-attention",
-    "alibi": "added to the scores, in each self-attention: −m · distance",
-    "none": "nowhere",
+MOST_ROWS = 200  # rows of a learned table that are compared
+WHERE_IT_ENTERS: dict[Position, str] = {
+    "sinusoidal": "a fixed wave for each feature is added to the input",
+    "learned": "a trained vector for each position is added to the input",
+    "rope": "queries and keys are rotated in each self-attention",
+    "alibi": "−m · distance is added to the scores in each self-attention",
+    "none": "nothing is added",
 }
 LEARNED = "translator-learned"  # the shipped weights with a trained table
 
@@ -83,7 +82,7 @@ LEARNED = "translator-learned"  # the shipped weights with a trained table
 
 
 def _head(lab: Lab) -> int:
-    """The selected head; a choice where there are several."""
+    """The selected head, with a control if there are several."""
     if lab.config.n_heads > 1:
         widget(st.segmented_control, "attn_head", "Head", lab.setup.attn_head, set_choice, options=range(lab.config.n_heads),
                required=True)
@@ -116,25 +115,27 @@ def sentence(lab: Lab) -> None:
         parts.append((f"+ position · {c.position}", added))
     parts.append(("= the sum, which a LayerNorm reads" if c.norm_embedding else "= what enters the first layer", total))
     if added is None:
-        st.info(f"This model adds no positions to the input ({TITLES[c.position]}): where they enter is drawn under Five schemes.")
-    rows = " The position rows are the same for every sentence; the sum is all that the model gets." if added is not None else ""
-    st.markdown(f"**All in one colour range,** so that you see which part is loud.{rows}")
+        st.info(f"This model adds no positions to the input ({TITLES[c.position]}). The section Five schemes shows where they "
+                "enter.")
+    rows = " The position rows are the same for every sentence; the model receives only the sum." if added is not None else ""
+    st.markdown("**Compare the parts:** all share one colour range, so the part with the larger values is the more intense "
+                f"one.{rows}")
     ends = reach(*(x for _, x in parts))
     picking(sentence_panels(parts, tokens, ends.most), "pos_parts")
-    _tell_beyond(ends)
+    _tell_clipped_colours(ends)
     if c.n_segments:
-        st.caption(f"This model also adds a segment row, which is {'' if own else 'not '}in the sum drawn here.")
+        st.caption(f"This model also adds a segment row, which is {'' if own else 'not '}part of the sum drawn here.")
     _magnitudes(lab, capture, side, item, added)
 
 
-def _tell_beyond(ends: Reach) -> None:
+def _tell_clipped_colours(ends: Reach) -> None:
     if ends.beyond:
-        st.caption(f"Colours end at ±{number(ends.most)}, four times the root mean square, for a few numbers are far larger "
-                   f"(up to {number(ends.largest)}): they have the end's colour, and the pointer reads them.")
+        st.caption(f"Colours end at ±{number(ends.most)}, four times the root mean square, because a few numbers are far larger "
+                   f"(up to {number(ends.largest)}). These have the colour of the end; the pointer reads their values.")
 
 
 def _magnitudes(lab: Lab, capture: Capture, side: str, item: int, added: np.ndarray | None) -> None:
-    """This model's rows, and the same rows as N(0, 1) and as Xavier would draw them for this vocabulary."""
+    """The lengths of this model's rows, and of the same rows drawn from N(0, 1) and with Xavier for this vocabulary."""
     from viz_core.ui.shell.cache import cached_result
 
     c, ids = lab.config, capture[f"ids.{side}"][item]
@@ -147,26 +148,26 @@ def _magnitudes(lab: Lab, capture: Capture, side: str, item: int, added: np.ndar
     drawn: dict[str, Init] = {"N(0, 1) rows": "torch", f"Xavier, {vocabulary:,} words": "xavier_uniform"}
     own = f"this model ({'× √d_model' if c.scale_embedding else 'not scaled'})"
     found = [magnitude(own, capture[f"{stack}.tok_embed"][item][real])]
-    loud = loudness(found[0].scaled if c.scale_embedding else found[0].plain, rms(norms(position)))
+    comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].plain, rms(norms(position)))
     for name, init in drawn.items():
         key = (c, lab.setup.seed, init, side, ids[real].tobytes())
         rows = cached_result("embedding rows", key, partial(_rows, lab, init, side, ids[real]))
         found.append(magnitude(name, rows))
     chart(magnitudes_figure(found, rms(norms(position)), c.d_model, dark()), "pos_magnitudes")
     lengths = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
-    told = "; ".join(f"{name} {number(x)}, times √d_model {number(x * c.d_model**0.5)}" for name, x in lengths.items())
+    expected = "; ".join(f"{name} {number(x)}, times √d_model {number(x * c.d_model**0.5)}" for name, x in lengths.items())
     whose = "" if added is not None else " The positions are the sinusoidal ones that this model could add."
     n = int(real.sum())
-    st.caption(f"Measured on your {n} token{'s' * (n > 1)}. Expected lengths: {told}. {loud}{whose}")
+    st.caption(f"Measured on your {n} token{'s' * (n > 1)}. Expected lengths: {expected}. {comparison}{whose}")
 
 
-def loudness(word: float, place: float) -> str:
-    """Which of the two parts of this model's sum is longer, and how many times."""
+def compare_lengths(word: float, place: float) -> str:
+    """Say which of the two parts of this model's sum is longer, and by what factor."""
     if not word or not place:
-        return "One of the two parts has no length here."
+        return "Here one of the two parts has length 0."
     times = max(word / place, place / word)
     if times < 1.05:
-        return "Here both parts of the sum are about as long."
+        return "Here both parts of the sum are about equally long."
     return f"Here the {'word' if word > place else 'position'} is {number(times)} times as long as the other part of the sum."
 
 
@@ -180,7 +181,7 @@ def _rows(lab: Lab, init: Init, side: str, ids: np.ndarray) -> np.ndarray:
 
 
 def five_schemes(lab: Lab) -> None:
-    """One head's attention under every scheme, weights held fixed; then one scheme in detail."""
+    """One head's attention under every scheme with fixed weights; then one scheme in detail."""
     from viz_core.experiments.word_order import schemes
     from viz_core.ui.shell.cache import cached_result
 
@@ -195,21 +196,22 @@ def five_schemes(lab: Lab) -> None:
     head = _head(lab)
     found = cached_result("schemes", key_of(lab, words.ids), lambda: schemes(lab.model(), words.ids, lab.setup.seed))
     masked = _future(len(words.ids)) if _causal(lab) else None
-    st.markdown(f"**The same sentence, the same weights, five schemes:** attention in layer 0, head {head}. Only what the model "
-                "knows of positions differs; below each map is what the scheme brings in.")
+    st.markdown(f"**Compare the attention weights of layer 0, head {head}.** The sentence and the weights are the same; only the "
+                "position "
+                "scheme differs. What a scheme adds is drawn below its attention map.")
     _side_by_side(lab, found, words, head, masked)
     tell_cut(words)
     not_as_trained(lab)
     scheme = view_widget(st.segmented_control, "pos_scheme", "One scheme in detail", required=True, format_func=TITLES.get)
     chosen = next(s for s in found if s.position == scheme)
     if chosen.problem:
-        st.info(said(chosen.problem))
+        st.info(as_markdown(chosen.problem))
     else:
         DETAILS[scheme](lab, chosen, words, head)
 
 
 def _side_by_side(lab: Lab, found: Sequence["Scheme"], words: Words, head: int, masked: np.ndarray | None) -> None:
-    """Each scheme: where it enters, its effect on one head, and its picture."""
+    """For each scheme: where it enters, its effect on one head, and its picture."""
     ready = [s for s in found if s.weights is not None]
     maps = attention_panels([(TITLES[s.position], s.weights[head]) for s in ready if s.weights is not None], words.tokens, masked)
     attention = dict(zip((s.position for s in ready), maps, strict=True))
@@ -217,47 +219,47 @@ def _side_by_side(lab: Lab, found: Sequence["Scheme"], words: Words, head: int, 
     for i in range(0, len(found), abreast):
         for place, s in zip(st.columns(abreast, gap="medium"), found[i : i + abreast], strict=False):
             with place:
-                st.markdown(f"**{TITLES[s.position]}:** {ENTERS[s.position]}. {_effect(s, found[-1], head)}")
+                st.markdown(f"**{TITLES[s.position]}:** {WHERE_IT_ENTERS[s.position]}. {_effect(s, found[-1], head)}")
                 if s.position in attention:
                     panels = [attention[s.position], *_picture(lab, s, words, head, masked)]
                     picking(panels, f"pos_attention_{s.position}")
 
 
 def _effect(s: "Scheme", none: "Scheme", head: int) -> str:
-    """What the scheme changes in this head, in one sentence; or why it cannot be had."""
+    """One sentence on what the scheme changes in this head, or why it does not fit."""
     if s.weights is None or none.weights is None:
-        return said(s.problem)
+        return as_markdown(s.problem)
     if s is none:
-        return "No position enters; the changes of the others are counted from here."
-    return f"Largest change of a weight: **{rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2)}**."
+        return "The changes of the other schemes are measured against this one."
+    return f"Largest change of an attention weight: **{rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2)}**."
 
 
 def _picture(lab: Lab, s: "Scheme", words: Words, head: int, masked: np.ndarray | None) -> list[Panel]:
-    """What a scheme brings in, drawn for these words."""
+    """What a scheme adds, drawn for these words."""
     title = TITLES[s.position]
     if s.pos_embed is not None:
         return [added_panel(title, s.pos_embed, words.tokens, reach(s.pos_embed).most)]
     if s.q_rot is not None:
-        return [turned_panel(title, angles(len(words.ids), s.q_rot.shape[-1], lab.config.position_base), words.tokens)]
+        return [rotation_panel(title, angles(len(words.ids), s.q_rot.shape[-1], lab.config.position_base), words.tokens)]
     if s.bias is not None:
         return [bias_panel(s.bias[head], words.tokens, f"{title}: added to the scores", masked)]
     return []
 
 
 def _causal(lab: Lab) -> bool:
-    """Whether the first stack works under a causal mask."""
+    """Whether the first stack has a causal mask."""
     return lab.config.is_causal and not lab.config.has_cross_attention
 
 
 def _future(n: int) -> np.ndarray:
-    """True where a causal mask forbids, [T, T]."""
+    """True where a causal mask blocks, [T, T]."""
     return np.triu(np.ones((n, n), dtype=bool), 1)
 
 
 def _sinusoidal(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     assert s.pos_embed is not None
-    st.markdown("**A fixed wave for each feature is added to the word's vector** before the first layer. Nothing is learned, and "
-                "every position is different. Waves, Matrix, Clock and Similarity take it apart.")
+    st.markdown("**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is learned, and "
+                "every position is different. Waves, Matrix, Clock and Similarity show the details.")
     rows = sentence_panels([("The rows added to your tokens", s.pos_embed)], words.tokens, reach(s.pos_embed).most)
     picking(rows, "pos_detail")
 
@@ -266,27 +268,29 @@ def _learned(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     assert s.pos_embed is not None
     rows = _learned_table(lab)
     if lab.config.position == "learned" and lab.setup.card is not None:
-        st.markdown("**A trained row for each position is added to the word's vector.** What was learned shows in the similarity: "
-                    f"{alikeness(rows)} A row that training never reached stays noise.")
+        st.markdown("**A trained vector for each position is added to the word's vector.** The similarity of its rows shows what "
+                    "was learned: "
+                    f"{describe_similarity(rows)} Rows that training never used stay random.")
         _learned_pictures(rows, "")
         return
-    st.markdown("**A row for each position is added to the word's vector, and training has to fill it.** This table is "
-                "untrained: noise, and its matrix knows no distance yet.")
+    st.markdown("**A vector for each position is added to the word's vector, and training has to find it.** This table is "
+                "untrained: it is random, and the similarity of its rows does not depend on their distance yet.")
     _learned_pictures(rows, "untrained ")
     if (card := catalogue().get(LEARNED)) is not None:
         trained = _table_of(card)
-        st.markdown(f"**The same after training,** in the weights *{card.title}*: {alikeness(trained)} The rows that no sentence "
-                    "reached have stayed noise.")
+        st.markdown(f"**The same after training,** in the weights *{card.title}*: {describe_similarity(trained)} The rows that "
+                    "no training sentence "
+                    "used have stayed random.")
         _learned_pictures(trained, "trained ")
 
 
-def alikeness(rows: np.ndarray) -> str:
-    """Whether rows [N, D] of neighbouring positions are more alike than rows half the table apart."""
+def describe_similarity(rows: np.ndarray) -> str:
+    """Say whether rows [N, D] of neighbouring positions are more similar than rows half a table apart."""
     n = min(len(rows), MOST_ROWS)
     if n < 3:
-        return "the table is too short to compare neighbours with others."
+        return "the table is too short to compare neighbours with distant rows."
     near, far = _near_and_far(cosines(rows[:n]))
-    return f"neighbours are {'more' if near > far else 'no more'} alike than rows {n // 2} apart."
+    return f"neighbouring rows are {'more' if near > far else 'no more'} similar than rows {n // 2} apart."
 
 
 def _near_and_far(alike: np.ndarray) -> tuple[float, float]:
@@ -295,18 +299,18 @@ def _near_and_far(alike: np.ndarray) -> tuple[float, float]:
 
 
 def _learned_pictures(rows: np.ndarray, which: str) -> None:
-    """A table beside the cosines of its rows, and two means of them. which: "trained " or "untrained ", or nothing."""
+    """A table beside the cosines of its rows, and two of their means. which: "trained ", "untrained " or ""."""
     n = min(len(rows), MOST_ROWS)
     alike = cosines(rows[:n])
     title = f"Cosine of row p and row q, the first {n} rows" if n < len(rows) else "Cosine of row p and row q"
     ends = reach(rows)
     picking([table_panel(rows, title=f"The {which}table: {len(rows):,} rows × {rows.shape[1]} features", most=ends.most),
               matrix_panel(title, alike)], f"pos_detail_{which.strip() or 'own'}")
-    _tell_beyond(ends)
+    _tell_clipped_colours(ends)
     if n > 2:
         near, far = _near_and_far(alike)
         st.markdown(f"Mean cosine of neighbours: **{_signed(near)}**; of rows {n // 2} apart: **{_signed(far)}**. "
-                    f"The table ends after {len(rows):,} rows: there is no row for a later word.")
+                    f"The table has {len(rows):,} rows, so later words have no row.")
 
 
 def _signed(x: float) -> str:
@@ -324,7 +328,7 @@ def _learned_table(lab: Lab) -> np.ndarray:
 
 
 def _table_of(card: Card) -> np.ndarray:
-    """The trained table of shipped weights."""
+    """The trained position table of shipped weights."""
     table: np.ndarray = loaded(card).get_parameter("encoder.pos_embedding.weight").detach().numpy()
     return table
 
@@ -332,8 +336,8 @@ def _table_of(card: Card) -> np.ndarray:
 def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
     last, base = len(words.ids) - 1, lab.config.position_base
-    st.markdown("**Each pair of features of a query or key is a hand, turned by its position.** Move both words along: each hand "
-                "turns, the angle between them stays, and so does their score.")
+    st.markdown("**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both words along: each "
+                "hand turns, but the angle between them stays the same, and so does their score.")
     with st.container(horizontal=True):
         m = choose_word("pos_query", "Query of", words, last)
         n = choose_word("pos_key", "Key of", words, 0)
@@ -346,12 +350,14 @@ def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     score = float(rope_closed_form(q, k, np.array(distance), base))
     scores = rope_scores(q, k, ROPE_TABLE, base)
     st.markdown(f"$q \\cdot k$ of these two words, {abs(distance)} apart: **{rounded(score, 6)}** by the closed form, "
-                f"**{rounded(_model_score(s, head, m, n), 6)}** in the model. Below the same two vectors stand at every pair of "
+                f"**{rounded(_model_score(s, head, m, n), 6)}** in the model. The matrix below puts the same two vectors at "
+                "every pair of "
                 "positions: each diagonal holds one number.")
     picking([rope_panel(scores)], "pos_detail")
     kept = max(float(np.abs(norms(a) - norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
-    st.markdown(f"Largest spread along a diagonal: **{rounded(spread_along_diagonals(scores), 2)}**. Turning keeps every length: "
-                f"the norms of your tokens' queries and keys change by **{rounded(kept, 2)}** at most. Both are "
+    st.markdown(f"Largest spread along a diagonal: **{rounded(spread_along_diagonals(scores), 2)}**. A rotation keeps every "
+                "length: "
+                f"the norms of your tokens' queries and keys change by **{rounded(kept, 2)}** at most. Both numbers are "
                 "rounding.")
 
 
@@ -365,11 +371,13 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     assert s.bias is not None
     n = len(words.ids)
     slopes = alibi_slopes(lab.config.n_heads)
-    st.markdown("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the nearer it is held. "
-                "Nothing is added to the words, and nothing is learned.")
+    st.markdown("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the closer its "
+                "attention "
+                "stays to the query. Nothing is added to the words, and nothing is learned.")
     if not _causal(lab):
-        st.info("The paper has ALiBi in decoders, which see only back. Here this stack sees both ways, so the penalty is "
-                "−m · |i − j|: an extension.")
+        st.info("The paper uses ALiBi in decoders, which attend only to earlier tokens. This stack attends in both directions, "
+                "so the "
+                "penalty is −m · |i − j|: an extension of the paper.")
     left, right = st.columns(2, gap="medium")
     with left:
         chart(slopes_figure(slopes, head, dark()), "pos_slopes")
@@ -378,14 +386,15 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     masked = _future(n) if _causal(lab) else None
     bias = bias_panel(s.bias[head], words.tokens, f"The bias of head {head}", masked)
     picking([bias], "pos_detail")
-    st.caption(f"Head {head}: m = {slopes[head]:.6g}. The curves are what a causal head would do if all words matched equally "
-               "well: a geometric series. Both pictures have the heads' colours.")
+    st.caption(f"Head {head}: m = {slopes[head]:.6g}. The curves show the weights of a causal head if all words matched equally "
+               "well: a geometric series. Each head has the same colour in both charts.")
 
 
 def _none(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
-    st.markdown("**Nothing says where a word stands.** Without a mask the model is blind to order: shuffle the words and its "
-                "outputs are shuffled with them, nothing else. A causal mask tells it a little, for the first word sees one word "
-                "and the last sees all. Experiments measures both.")
+    st.markdown("**The model gets no information about positions.** Without a mask it cannot notice the order: if you shuffle the "
+                "words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some information, "
+                "because the first "
+                "word attends to one word and the last attends to all. The section Experiments measures both.")
 
 
 DETAILS: dict[Position, Any] = {"sinusoidal": _sinusoidal, "learned": _learned, "rope": _rope, "alibi": _alibi, "none": _none}

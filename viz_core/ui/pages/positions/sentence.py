@@ -1,4 +1,4 @@
-"""The sentence that the Positions page reads: which one, how much of it, and what there is to say about it."""
+"""The sentence that the Positions page reads: which one, how much of it, and the notes about it."""
 
 import re
 from collections.abc import Hashable, Sequence
@@ -18,9 +18,9 @@ from viz_core.weights.card import Card
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
 
-MOST_WORDS = 48  # of a sentence that is read five times over
+MOST_WORDS = 48  # words of a sentence that the model reads under five schemes
 TITLES: dict[Position, str] = {"sinusoidal": "Sinusoidal", "learned": "Learned", "rope": "RoPE", "alibi": "ALiBi", "none": "None"}
-SAID: dict[Position, str] = {"sinusoidal": "sinusoidal", "learned": "learned", "rope": "RoPE", "alibi": "ALiBi", "none": "no"}
+LOWERCASE: dict[Position, str] = {"sinusoidal": "sinusoidal", "learned": "learned", "rope": "RoPE", "alibi": "ALiBi", "none": "no"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Words:
 
     tokens: tuple[str, ...]
     ids: tuple[int, ...]
-    left_out: int = 0  # tokens behind MOST_WORDS
+    left_out: int = 0  # tokens after the first MOST_WORDS
 
 
 def typed(lab: Lab, capture: Capture) -> Words:
@@ -47,7 +47,7 @@ def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
 
 
 def choose_item(capture: Capture, lab: Lab) -> int:
-    """The selected sentence; a choice where there are several."""
+    """The selected sentence, with a control if there are several."""
     item = min(lab.setup.item, capture.n_sentences - 1)
     if capture.n_sentences > 1:
         widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(capture.n_sentences), required=True,
@@ -56,36 +56,37 @@ def choose_item(capture: Capture, lab: Lab) -> int:
 
 
 def choose_word(name: str, label: str, words: Words, otherwise: int) -> int:
-    """Which word, by its place; `otherwise` where nobody has chosen."""
+    """The position of the chosen word; `otherwise` if none was chosen."""
     chosen = inside(name, label, len(words.ids) - 1) if view(name) >= 0 else otherwise
     widget(st.selectbox, name, label, chosen, keep, options=range(len(words.ids)), format_func=lambda t: f"{t} · {words.tokens[t]}")
     return chosen
 
 
 def nothing_typed() -> None:
-    st.info("This section reads your sentence: type one in the box at the left. The other sections need none.")
+    st.info("This section reads your sentence: type one in the box on the left. The other sections work without one.")
 
 
 def key_of(lab: Lab, *more: Hashable) -> Hashable:
-    """What an experiment's result depends on, beside its own choices."""
+    """What an experiment's result depends on, besides its own settings."""
     return lab.setup.weights, lab.config, lab.setup.seed, lab.setup.device, *more
 
 
 def tell_cut(words: Words) -> None:
     if words.left_out:
-        st.caption(f"Your sentence has {len(words.ids) + words.left_out:,} tokens; the first {MOST_WORDS} are read here.")
+        st.caption(f"Your sentence has {len(words.ids) + words.left_out:,} tokens; only the first {MOST_WORDS} are used here.")
 
 
 def tell_unknown(lab: Lab, side: str, text: str) -> None:
-    """Say which words trained weights do not know."""
-    if strangers := [word for word, _ in lab.tokenizers[side].unknown(text)]:
-        st.caption(f"These weights do not know {safe_words(strangers)}: all of them are read as \\<unk>.")
+    """Name the words that are not in the vocabulary of trained weights."""
+    if unknown := [word for word, _ in lab.tokenizers[side].unknown(text)]:
+        st.caption(f"These words are not in the model's vocabulary and are read as \\<unk>: {safe_words(unknown)}.")
 
 
 def not_as_trained(lab: Lab) -> None:
     if lab.setup.card:
-        st.caption(f"These weights were trained with {SAID[lab.setup.base.position]} positions. Under another scheme they are "
-                   "the same numbers, not as trained; a learned table that they lack is drawn from the seed.")
+        st.caption(f"These weights were trained with {LOWERCASE[lab.setup.base.position]} positions. The other schemes use "
+                   "the same "
+                   "weights, which were not trained for them; a missing learned table is drawn from the seed.")
 
 
 def loaded(card: Card) -> "Transformer":
@@ -96,10 +97,10 @@ def loaded(card: Card) -> "Transformer":
 
 
 def minus(text: str) -> str:
-    """A sentence with numbers such as 7.2e-07, as they are set here: 7.2e−7, which no line is broken in."""
+    """A sentence whose numbers such as 7.2e-07 become 7.2e−7, in which no line breaks."""
     return re.sub(r"(?<=\d)e-0?(?=\d)", "e−", text)
 
 
-def said(text: str) -> str:
-    """A sentence with numbers and field names, as Markdown shows it."""
+def as_markdown(text: str) -> str:
+    """A sentence with numbers and field names, escaped for Markdown."""
     return minus(text).replace("_", r"\_")

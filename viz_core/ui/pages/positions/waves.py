@@ -1,4 +1,4 @@
-"""The Positions page: the waves and what follows from them. One section is drawn at a time, and the link says which."""
+"""The Positions page: the waves and what follows from them. The page draws one section at a time; the link holds which one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ from viz_core.figures.positions import (
     waves_figure,
     window_panel,
 )
+from viz_core.presets import DOCUMENTS
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.clock import clock
 from viz_core.ui.components.curves import curves
@@ -41,7 +42,7 @@ from viz_core.ui.shell import Lab, present, set_view, view, view_widget, write_l
 LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 21, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 BASES = ("10", "100", "1000", "10000", "100000", "1000000")
-DOCUMENT_001 = {"pos_length": 100, "pos_width": 20, "pos_base": "10000", "pos_dims": (4, 5, 6, 7)}
+PLOT_OF_001 = {"pos_length": 100, "pos_width": 20, "pos_base": "10000", "pos_dims": (4, 5, 6, 7)}
 MOST_CURVES = 12
 MOST_SQUARE = 200  # positions in a similarity matrix
 LEFT_RIGHT = (5, 2)
@@ -59,7 +60,7 @@ class Table:
 
 @st.fragment
 def positions() -> None:
-    """The whole page below its title. A fragment: a change of view reruns this alone, not the sidebar and the frame."""
+    """The whole page below its title. It is a fragment: a change of view reruns only this, not the sidebar and the frame."""
     lab = present()
     section = view_widget(st.segmented_control, "pos_section", "Section", required=True, label_visibility="collapsed",
                           format_func=lambda s: SECTIONS[s][0])
@@ -71,7 +72,7 @@ def positions() -> None:
 
 
 def _table(lab: Lab, abreast: bool = False) -> Table:
-    """The sliders of the page's table, and the two buttons that set them; abreast: beside each other where there is room."""
+    """The sliders of the page's table, and the two buttons that set them. abreast: side by side if there is room."""
     c = lab.config
     length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _text(c.position_base)
     model = {"pos_length": length, "pos_width": width, "pos_base": own_base}
@@ -85,9 +86,9 @@ def _table(lab: Lab, abreast: bool = False) -> Table:
         base = view_widget(st.select_slider, "pos_base", "Base", options=bases)
     with st.container(horizontal=True):
         st.button("As in the model", key="pos_model", on_click=set_view, kwargs=model,
-                  help="The max_len, d_model and position base of the sidebar's model.")
-        st.button("As in document 001", key="pos_001", on_click=set_view, kwargs=DOCUMENT_001,
-                  help="Its own plot: d_model 20, 100 positions, dimensions 4 to 7.")
+                  help="Takes max_len, d_model and the position base from the model in the sidebar.")
+        st.button(f"As in {DOCUMENTS['001'].called}", key="pos_001", on_click=set_view, kwargs=PLOT_OF_001,
+                  help=f"The plot in {DOCUMENTS['001']}: d_model 20, 100 positions, dimensions 4 to 7.")
     return Table(view("pos_length"), view("pos_width"), float(base))
 
 
@@ -96,7 +97,7 @@ def _text(base: float) -> str:
 
 
 def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
-    """A slider over a few stops, the model's own value and the present one among them."""
+    """A slider over a few stops, which include the model's own value and the current one."""
     view_widget(st.select_slider, name, label, options=sorted({*stops, own, view(name)}))
 
 
@@ -106,7 +107,7 @@ def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
 def _waves(lab: Lab) -> None:
     left, right = st.columns(PICTURE_FORMULA, gap="medium")
     with left:
-        st.markdown("**Look at one position, a vertical line:** no other position has the same values on all curves.")
+        st.markdown("**Look at one position, the vertical line:** no other position has the same values on all curves.")
         picture = st.container()
         d_model = view("pos_width")
         dims = view_widget(st.multiselect, "pos_dims", "Dimensions", options=range(d_model), max_selections=MOST_CURVES)
@@ -116,7 +117,7 @@ def _waves(lab: Lab) -> None:
         at = bounded(st.slider, "pos_at", "Position in the formula", t.length - 1)
     if not dims:
         with picture:
-            st.info(f"No dimension is chosen: add one from 0 to {d_model - 1} below.")
+            st.info(f"You have chosen no dimension: add one from 0 to {d_model - 1} below.")
         return
     terms = [term(at, dim, t.d_model, t.base) for dim in dims]
     with picture:
@@ -125,7 +126,7 @@ def _waves(lab: Lab) -> None:
         st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
         lengths = dict.fromkeys((x.dim // 2, number(x.wavelength)) for x in terms)
         st.markdown("Wavelength: " + ", ".join(f"dims {2 * i} and {2 * i + 1}: **{x}** positions" for i, x in lengths) + ". "
-                    "Both dimensions of a pair share one; the next pair is slower.")
+                    "Both dimensions of a pair share one wavelength; the next pair turns more slowly.")
 
 
 # ---------------------------------------------------------------- the matrix
@@ -140,16 +141,17 @@ def _matrix(lab: Lab) -> None:
     windowed = t.length > 100 or t.d_model > 64
 
     def picked(pick: Pick) -> None:
-        """A click brings the window there."""
+        """Move the window to the clicked cell."""
         set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
 
     with left:
-        st.markdown(f"**A row is a position, a column a frequency.** {_turns(lengths)}"
-                    + (" Click a cell to bring the window there." if windowed else ""))
+        st.markdown(f"**Each row is a position; each pair of columns has one frequency.** {_turns(lengths)}"
+                    + (" Click a cell to move the window there." if windowed else ""))
         pick = picking([overview], "pos_table", on_pick=picked)
         if overview.note:
-            st.caption("This overview is pooled, by as much as its legend says: a cell drawn is the value of largest size in its "
-                       "block, and the pointer reads where that is. The window below is not pooled.")
+            st.caption("The legend says by how much this overview is pooled: each drawn cell shows the value with the largest "
+                       "magnitude "
+                       "in its block, and the pointer reads its position. The window below is not pooled.")
         if pick is not None and not windowed:
             st.text(_cell(t, pick.row, pick.col))
         if windowed:
@@ -157,25 +159,25 @@ def _matrix(lab: Lab) -> None:
         n = _tokens(lab)
         span, of = (n - 1, f"your {n} token{'s' * (n > 1)}") if n else (t.length - 1, f"{t.length:,} positions")
         curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
-        st.caption("A pair whose wave does not finish one turn within the sentence points another way at every word; "
-                   "the fast ones tell neighbours apart.")
+        st.caption("A pair whose wavelength is longer than the sentence points in a different direction at every word; "
+                   "the fast pairs tell neighbours apart.")
 
 
 def _turns(lengths: Sequence[float]) -> str:
-    """How fast the first and the last columns of the table turn."""
+    """A sentence on how fast the first and the last columns of the table turn."""
     if len(lengths) < 3:
         return f"Every column turns once in {number(lengths[0])} positions."
     return (f"The first columns turn once in {number(lengths[0])} positions, the last ones once in {number(lengths[-1])}: like the "
-            "digits of a counter with its ones at the left.")
+            "digits of a counter whose ones digit is on the left.")
 
 
 @st.fragment
 def _window(t: Table) -> None:
-    """A few rows and columns with every number. A fragment: to move the window leaves the large table alone."""
+    """A few rows and columns with every number. It is a fragment: moving the window does not redraw the large table."""
     rows, cols = min(WINDOW[0], t.length), min(WINDOW[1], t.d_model)
     with st.container(horizontal=True):
-        row = bounded(st.number_input, "pos_row", "The window's first position", t.length - rows)
-        col = bounded(st.number_input, "pos_col", "The window's first dimension", t.d_model - cols)
+        row = bounded(st.number_input, "pos_row", "First position in the window", t.length - rows)
+        col = bounded(st.number_input, "pos_col", "First dimension in the window", t.d_model - cols)
     cells = waves(rows, t.d_model, t.base, start=row)[:, col : col + cols]
     panel = window_panel(cells, row, col, wavelengths(t.d_model, t.base).tolist())
     pick = picking([panel], "pos_window")
@@ -191,7 +193,7 @@ def _cell(t: Table, position: int, dim: int) -> str:
 
 
 def _tokens(lab: Lab) -> int:
-    """Tokens of the longest side that was typed; 0 where there is no run."""
+    """Tokens of the longest typed side; 0 if there is no run."""
     if lab.capture is None:
         return 0
     return max(lab.capture[f"ids.{s}"].shape[1] for s in ("source", "target") if f"ids.{s}" in lab.capture)
@@ -204,25 +206,25 @@ def _clock(lab: Lab) -> None:
     left, right = st.columns(LEFT_RIGHT, gap="medium")
     with right:
         t = _table(lab)
-        k = view_widget(st.slider, "pos_k", "Shift k", help="How many positions later the dashed hand is.")
+        k = view_widget(st.slider, "pos_k", "Shift k", help="The dashed hand is this many positions later.")
     with left:
         if t.d_model < 2:
-            st.info("d_model 1 is one sine without its cosine, so there is no hand to draw: choose 2 or more.")
+            st.info("With d_model 1 there is one sine and no cosine, so there is no hand to draw: choose 2 or more.")
             return
         at = inside("pos_at", "Position", t.length - 1)
         lengths = wavelengths(t.d_model, t.base)
         last = f", the last one in {number(float(lengths[2 * (t.d_model // 2) - 1]))}" if t.d_model > 3 else ""
-        st.markdown(f"**Each (sin, cos) pair is a hand.** Drag the position: the first hand goes round in "
+        st.markdown(f"**Each (sin, cos) pair is a clock hand.** Drag the position: the first hand turns once in "
                     f"{number(float(lengths[0]))} positions{last}. "
-                    "The angle between both hands of a clock stays the same, wherever you are.")
+                    "The angle between the two hands of a clock stays the same at every position.")
         clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
-        st.subheader(f"Shifting by {k} is turning by $M_{{{k}}}$", anchor=False)
+        st.subheader(f"A shift by {k} is a rotation by $M_{{{k}}}$", anchor=False)
         st.markdown(_shift_formula(t, k))
         residual = rounded(shift_residual(k, t.length, t.d_model, t.base), 2)
         single = t.d_model - 1
-        odd = "" if paired(t.d_model) > single else f" Dimension {single} has no cosine beside it, so no matrix shifts it."
+        odd = "" if paired(t.d_model) > single else f" Dimension {single} has no cosine, so no matrix shifts it."
         st.markdown(f"Largest $|PE(p+{k}) - M_{{{k}}}\\,PE(p)|$ over all {t.length:,} positions: **{residual}**, which is "
-                    f"rounding. One matrix, the same for every $p$, leads {k} positions on: a head can learn it.{odd}")
+                    f"rounding. One matrix, the same for every $p$, shifts by {k} positions, so a head can learn it.{odd}")
         picking([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift")
 
 
@@ -246,16 +248,16 @@ def _similarity(lab: Lab) -> None:
     with right:
         t = _table(lab)
         n = min(MOST_SQUARE, t.length)
-        first = bounded(st.number_input, "pos_row", "The matrix's first position", t.length - n)
+        first = bounded(st.number_input, "pos_row", "First position in the matrix", t.length - n)
     even = t.d_model % 2 == 0
     found = profiles(list(dict.fromkeys((0, t.length // 2, t.length - 1))), t.length, t.d_model, t.base)
     with left:
         if even or t.length == 1:
-            st.markdown("**Every diagonal has one colour:** how alike two positions are depends on how far apart they are, and on "
-                        "nothing else.")
+            st.markdown("**Every diagonal has one colour:** the similarity of two positions depends only on the distance between "
+                        "them.")
         else:
-            st.markdown(f"**The diagonals are not of one colour each:** d_model {t.d_model} is odd, so its last dimension is a "
-                        "sine without its cosine.")
+            st.markdown(f"**The colour changes along the diagonals:** d_model {t.d_model} is odd, so its last dimension is a "
+                        "sine without a cosine.")
         whole = f"positions {first:,} to {first + n - 1:,} of {t.length:,}" if n < t.length else f"{n:,} positions"
         square = similarity(waves(n, t.d_model, t.base, start=first))
         picking([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], "pos_similarity")
@@ -266,11 +268,13 @@ def _similarity(lab: Lab) -> None:
         terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not even)
         formula = rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$"
         if even:
-            st.markdown(f"{formula}\n\nLargest difference between the measured points and the closed form: **{worst}**, which is "
+            st.markdown(f"{formula}\n\nThe largest difference between the measured points and the closed form is **{worst}**, "
+                        "which is "
                         f"rounding. At distance 0 it is $d/2$ = {found[0].expected[0]:g}, the squared length of every "
                         "row.")
         else:
-            st.markdown(f"{formula}\n\nThe part of dimension {t.d_model - 1} depends on where the two are. The points miss the "
+            st.markdown(f"{formula}\n\nThe term of dimension {t.d_model - 1} depends on the two positions themselves. The points "
+                        "differ from the "
                         f"closed form of the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")
 
 

@@ -1,4 +1,4 @@
-"""The Positions page's experiments with word order, each with one button and a measured verdict."""
+"""The Positions page's experiments with word order: each has one button and a measured result."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_core.config import Position
 from viz_core.figures.attention import number as rounded
-from viz_core.figures.positions import layers_figure, longer_figure, moved_panels
+from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
 from viz_core.text import Vocabulary
 from viz_core.ui.controls import chart, dark, picking, table
 from viz_core.ui.escape import code
@@ -14,6 +14,7 @@ from viz_core.ui.escape import words as safe_words
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
     Words,
+    as_markdown,
     as_words,
     choose_item,
     choose_word,
@@ -22,7 +23,6 @@ from viz_core.ui.pages.positions.sentence import (
     minus,
     not_as_trained,
     nothing_typed,
-    said,
     tell_cut,
     tell_unknown,
     typed,
@@ -33,16 +33,16 @@ from viz_core.weights.card import Card
 from viz_core.weights.catalogue import catalogue
 
 if TYPE_CHECKING:
-    from viz_core.experiments.length_extrapolation import Longer
+    from viz_core.experiments.length_extrapolation import LengthResult
     from viz_core.experiments.word_order import Reordering
 
-BUTTONS = {"swap": "Swap two words", "shuffle": "Shuffle", "prepend": "Prepend a word", "past": "Go past the table",
-           "longer": "Go on longer than trained"}
-SECONDS = 4.0  # that three models need to read all held-out sentences, roughly
+BUTTONS = {"swap": "Swap two words", "shuffle": "Shuffle", "prepend": "Prepend a word", "past": "Exceed max_len",
+           "longer": "Length extrapolation"}
+SECONDS = 4.0  # in which three models read all held-out sentences, roughly
 
 
 def experiments(lab: Lab) -> None:
-    """Four things to do to a sentence, each measured under the five schemes; and what trained weights do with longer texts."""
+    """Four changes to a sentence, each measured under the five schemes; and trained weights on longer texts."""
     chosen = view("pos_experiment")
     with st.container(horizontal=True):
         for name, label in BUTTONS.items():
@@ -60,21 +60,21 @@ def experiments(lab: Lab) -> None:
     try:
         EXPERIMENTS[chosen](lab, words)
     except ValueError as error:
-        st.info(said(str(error)))
+        st.info(as_markdown(str(error)))
         return
     not_as_trained(lab)
 
 
 def _chosen_sentence(lab: Lab) -> Words:
-    """The typed sentence, or one of the documents' that these weights can read."""
+    """The typed sentence, or one from the documents whose words are all in the vocabulary."""
     tokenizer = lab.tokenizers["source" if lab.config.has_encoder else "target"]
     offered = VIEW["pos_sentence"].options or ()
     known = [s for s in offered if s == "yours" or not tokenizer.unknown(s)]
     which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=known, required=True,
                         format_func=lambda s: "Your sentence" if s == "yours" else s)
-    if strangers := [s for s in offered if s not in known]:
-        st.caption(f"These weights do not know every word of {', '.join(strangers)}. An untrained model reads any: choose one "
-                   "under Model.")
+    if left_out := [s for s in offered if s not in known]:
+        st.caption(f"Some words of {', '.join(left_out)} are not in this model's vocabulary. An untrained model reads any text: "
+                   "choose one under Model.")
     if which != "yours":
         return as_words(*tokenizer.read(which))
     if lab.capture is None:
@@ -98,12 +98,12 @@ def _swap(lab: Lab, words: Words) -> None:
         a = choose_word("pos_a", "Swap", words, first)
         b = choose_word("pos_b", "with", words, other)
     if a == b:
-        raise ValueError("A word cannot change places with itself: choose two different ones.")
+        raise ValueError("You chose the same word twice: choose two different words.")
     _reordered(lab, words, swap(n, a, b))
 
 
 def _added(lab: Lab) -> set[int]:
-    """Ids that these weights' tokenizer puts around every sentence, such as [CLS] and [SEP]."""
+    """Ids that the tokenizer puts around every sentence, such as [CLS] and [SEP]."""
     return set(lab.tokenizers["source" if lab.config.has_encoder else "target"].read("")[1])
 
 
@@ -122,27 +122,30 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
     result: Reordering = cached_result(
         "reorder", key_of(lab, words.ids, order), lambda: reorder(lab.model(), words.ids, order, lab.setup.seed)
     )
-    st.markdown(f"and then: {' '.join(code(words.tokens[i]) for i in order)}")
-    st.success(said(result.verdict))
+    st.markdown(f"Changed to: {' '.join(code(words.tokens[i]) for i in order)}")
+    st.success(as_markdown(result.verdict))
     rows = []
     for r in result.rows:
         if r.problem:
             rows.append([TITLES[r.position], r.problem, ""])
             continue
-        rows.append([TITLES[r.position], _permuted(r.free, r.merely_permuted), _permuted(r.causal, r.causal_merely_permuted)])
-    table(["Scheme", "Largest difference, no mask", "The same, causal mask alone"], rows)
+        rows.append([TITLES[r.position], _with_verdict(r.free, r.equivariant), _with_verdict(r.causal, r.causal_equivariant)])
+    table(["Scheme", "Largest difference, no mask", "Largest difference, causal mask only"], rows)
     size = max((r.size for r in result.rows if not r.problem), default=0.0)
-    st.caption(minus("The largest difference between the outputs for the new order, put back into the first order, and those for "
-                      f"the first order. Outputs reach {size:.2g}, so up to {ROUNDING * size:.0e} is float32's rounding: merely "
-                      "permuted. Below: by how much of its length each word's output changed."))
+    st.caption(minus("The table compares the outputs for the original order with those for the new order, put back into the "
+                     "original "
+                      f"order. Outputs reach {size:.2g}, so a difference up to {ROUNDING * size:.0e} is float32 rounding: the "
+                      "model is "
+                      "permutation-equivariant. The matrices below show how much each word's output changed, relative to its "
+                      "length."))
     tried = [r for r in result.rows if not r.problem]
     moved = [(TITLES[r.position], r.moved, r.moved_causal) for r in tried if r.moved is not None and r.moved_causal is not None]
     if moved:
         picking(moved_panels(moved, words.tokens), "pos_moved")
 
 
-def _permuted(difference: float, merely: bool) -> str:
-    return f"{rounded(difference, 2)} · {'merely permuted' if merely else 'order is seen'}"
+def _with_verdict(difference: float, equivariant: bool) -> str:
+    return f"{rounded(difference, 2)} · {'permutation-equivariant' if equivariant else 'order-sensitive'}"
 
 
 def _prepend(lab: Lab, words: Words) -> None:
@@ -150,28 +153,28 @@ def _prepend(lab: Lab, words: Words) -> None:
     from viz_core.ui.shell.cache import cached_result
 
     side = "source" if lab.config.has_encoder else "target"
-    text = view_widget(st.text_input, "pos_front", "Put in front")
+    text = view_widget(st.text_input, "pos_front", "Words to put in front")
     own = _added(lab)
     read = [(t, i) for t, i in zip(*lab.tokenizers[side].read(text), strict=True) if i not in own]
     front = as_words([t for t, _ in read], [i for _, i in read])
     tell_unknown(lab, side, text)
     if not front.ids:
-        raise ValueError("There is no word to put in front: type one.")
+        raise ValueError("Type at least one word to put in front.")
     result = cached_result(
         "prepend", key_of(lab, words.ids, front.ids), lambda: prepend(lab.model(), words.ids, front.ids, lab.setup.seed)
     )
-    st.markdown(f"and then: {' '.join(map(code, (*front.tokens, *words.tokens)))}")
-    st.success(said(result.verdict))
+    st.markdown(f"Changed to: {' '.join(map(code, (*front.tokens, *words.tokens)))}")
+    st.success(as_markdown(result.verdict))
     rows = []
     for r in result.rows:
         if r.problem or not r.changes:
             rows.append([TITLES[r.position], r.problem or "this model has no layer", ""])
             continue
         deeper = ", ".join(rounded(x, 2) for x in r.changes[1:]) or "–"
-        rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {'the same' if r.unchanged else 'moved'}", deeper])
+        rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {'unchanged' if r.unchanged else 'changed'}", deeper])
     table(["Scheme", "Layer 0", "Deeper layers"], rows)
-    st.caption("The largest move of a score, as a share of its layer's largest one. A score is q·k ÷ √d_k with ALiBi's bias, "
-               "before the mask, of the same two words before and after.")
+    st.caption("The largest change of a score between the same two words, relative to the largest score of the layer. A score is "
+               "q·k ÷ √d_k with ALiBi's bias, before the mask.")
     lines = [(TITLES[r.position], SCHEMES.index(r.position), r.changes) for r in result.rows if r.changes]
     if lines:
         chart(layers_figure(lines, ROUNDING, dark()), "pos_layers")
@@ -182,53 +185,55 @@ def _past(lab: Lab, words: Words) -> None:
     from viz_core.ui.shell.cache import cached_result
 
     result = cached_result("past", key_of(lab, words.ids), lambda: past_the_table(lab.model(), words.ids, lab.setup.seed))
-    st.markdown(f"The table has **{result.max_len:,}** rows (max\\_len). The sentence is repeated until it is one token longer.")
-    st.success(said(result.verdict))
+    st.markdown(f"The position table has **{result.max_len:,}** rows (max\\_len). The sentence is repeated until it is one token "
+                "longer.")
+    st.success(as_markdown(result.verdict))
     rows = []
     for r in result.rows:
-        answer = r.answer or "read to the end, " + ("every output a number" if r.finite else "some outputs no numbers")
+        answer = r.answer or "reads all tokens; " + ("all outputs are finite" if r.finite else "some outputs are not finite")
         rows.append([TITLES[r.position], f"{r.tokens:,}", answer])
-    table(["Scheme", "Tokens given", "What the model answers"], rows)
+    table(["Scheme", "Tokens", "Result"], rows)
     if len({r.tokens for r in result.rows}) > 1:
-        st.caption("The schemes without a table have no end to pass, so fewer tokens show it.")
-    st.caption("The waves have a formula, so a longer table only goes on where the shorter one ended: raise max_len in the "
-               "sidebar. A learned table has nothing to go on with. What trained weights make of places that they never met is "
-               "measured under *Go on longer than trained*.")
+        st.caption("The schemes without a table have no limit, so fewer tokens are enough to show it.")
+    st.caption("The waves follow a formula, so a longer table continues the shorter one: raise max_len in the sidebar. A learned "
+               "table cannot be continued. *Length extrapolation* measures trained weights at positions that they never saw in "
+               "training.")
 
 
 # ---------------------------------------------------------------- longer than trained
 
 
-WAYS = {"moved": "Begin the same sentences later", "row": "Several sentences in a row"}
+WAYS = {"moved": "Start the same sentences later", "row": "Join several sentences"}
 
 
 def _longer(lab: Lab) -> None:
-    """Three shipped translators at places that their training never reached; the sidebar's model plays no part."""
+    """Three shipped translators at positions beyond their training; the model in the sidebar is not used."""
     from viz_core.experiments.length_extrapolation import CHECKPOINTS, LEARNT, READ, longer, longer_verdict
     from viz_core.experiments.word_order import SCHEMES
     from viz_core.ui.shell.cache import cached_result
 
     cards = {position: catalogue()[name] for position, name in CHECKPOINTS.items()}
     vocabulary = _vocabulary(cards["sinusoidal"])
-    way = view_widget(st.segmented_control, "pos_way", "How to leave what was trained", required=True, format_func=WAYS.get)
+    way = view_widget(st.segmented_control, "pos_way", "How to go beyond the training", required=True, format_func=WAYS.get)
     if way == "moved":
-        step = view_widget(st.select_slider, "pos_moved", "Places later")
+        step = view_widget(st.select_slider, "pos_moved", "Positions later")
     else:
-        step = view_widget(st.select_slider, "pos_row_of", "Sentences in a row")
-    found: Longer = cached_result(
+        step = view_widget(st.select_slider, "pos_row_of", "Joined sentences")
+    found: LengthResult = cached_result(
         "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
     )
-    st.markdown(f"Three trained translators, alike but for their positions, read {READ} held-out sentences of their grammar. "
-                f"In training every sentence began at place 0; the longest of the first {LEARNT:,} has {found.trained} "
+    st.markdown(f"Three trained translators, which differ only in their position scheme, read {READ} held-out sentences of their "
+                "grammar. "
+                f"In training every sentence started at position 0; the longest of the first {LEARNT:,} has {found.trained} "
                 "tokens.")
-    st.success(said(longer_verdict(found, step)))
+    st.success(as_markdown(longer_verdict(found, step)))
     curves = []
     for position, scores in found.scores.items():
-        refused = " (its table ends)" if any(score.problem for score in scores) else ""
+        refused = " (exceeds its table)" if any(score.problem for score in scores) else ""
         places = found.steps if way == "moved" else [score.tokens for score in scores]
         curves.append((TITLES[position] + refused, SCHEMES.index(position), places, [score.share for score in scores]))
     at = step if way == "moved" else found.at("none", step).tokens
-    axis = "place of the first word" if way == "moved" else "tokens of the longest text"
+    axis = "position of the first word" if way == "moved" else "tokens of the longest text"
     chart(longer_figure(curves, found.trained, axis, at, dark()), "pos_longer")
     _longer_table(found, cards, step)
     if way == "moved":
@@ -240,14 +245,14 @@ def _vocabulary(card: Card) -> dict[str, Vocabulary]:
     return {side: words for side, words in card.tokenizers().items() if isinstance(words, Vocabulary)}
 
 
-def _longer_table(found: "Longer", cards: dict[Position, Card], step: int) -> None:
-    """For each scheme what is left at the chosen step; no weights here were trained with two of them."""
+def _longer_table(found: "LengthResult", cards: dict[Position, Card], step: int) -> None:
+    """The accuracy of each scheme at the chosen step; two schemes have no trained weights here."""
     first = found.steps[0]
-    before, now = ("At place 0", f"{step} places later") if found.way == "moved" else ("One sentence", f"{step} in a row")
+    before, now = ("At position 0", f"{step} positions later") if found.way == "moved" else ("One sentence", f"{step} joined")
     rows = []
     for position, title in TITLES.items():
         if position not in cards:
-            rows.append([title, "no trained weights here; see Prepend a word for what moves", "–", "–"])
+            rows.append([title, "no trained weights here; see Prepend a word", "–", "–"])
             continue
         score = found.at(position, step)
         shown = f"{found.at(position, first).share:.1%}", score.problem or f"{score.share:.1%}"
@@ -256,7 +261,7 @@ def _longer_table(found: "Longer", cards: dict[Position, Card], step: int) -> No
 
 
 def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str, Vocabulary], step: int) -> None:
-    """What the three write for the typed sentence, at place 0 and begun later."""
+    """The three translations of the typed sentence, started at position 0 and started later."""
     from viz_core.experiments.length_extrapolation import translated
     from viz_core.ui.shell.cache import cached_result
 
@@ -268,10 +273,10 @@ def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str
     words = as_words(*vocabulary["source"].read(text))
     st.markdown(f"**Your sentence:** {' '.join(map(code, words.tokens))}")
     tell_cut(words)
-    if strangers := [word for word, _ in vocabulary["source"].unknown(text)]:
-        st.caption(f"These weights do not know {safe_words(strangers)}: all of them are read as \\<unk>.")
+    if unknown := [word for word, _ in vocabulary["source"].unknown(text)]:
+        st.caption(f"These words are not in the models' vocabulary and are read as \\<unk>: {safe_words(unknown)}.")
 
-    def written(position: Position, places: int) -> str:
+    def translation(position: Position, places: int) -> str:
         def make() -> str:
             try:
                 return " ".join(translated(loaded(cards[position]), vocabulary, words.ids, places))
@@ -280,8 +285,8 @@ def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str
 
         return cached_result("translated", (cards[position].name, words.ids, places), make)
 
-    table(["Scheme", "Written at place 0", f"Written {step} places later"],
-          [[TITLES[p], written(p, 0), written(p, step)] for p in cards])
+    table(["Scheme", "Translation at position 0", f"Translation {step} positions later"],
+          [[TITLES[p], translation(p, 0), translation(p, step)] for p in cards])
 
 
 EXPERIMENTS = {"swap": _swap, "shuffle": _shuffle, "prepend": _prepend, "past": _past}

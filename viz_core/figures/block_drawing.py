@@ -1,0 +1,158 @@
+"""One layer of Post-LN and of Pre-LN as a drawing, with the path to a stage highlighted."""
+
+import html
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from viz_core.figures import theme
+
+ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as wherever bars stand around it
+
+
+QUIET = "opacity:.75;font-size:.9em"  # explanations
+SUBLAYERS = {
+    "self_attn": ("Self-attention", "resid_mid"),
+    "cross_attn": ("Cross-attention", "resid_cross"),
+    "ffn": ("Feed-forward", "resid_post"),
+}
+SPINE, BRANCH, WIDTH = 84, 238, 316  # the residual stream, the sub-layers, the drawing's width
+BOX, TALL, SUM, STEP = 132, 34, 13, 52  # a box's width and height; the radius of a sum; the vertical distance between pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One piece of a block. stage: the stage it leads to; residual: whether it is part of the residual stream."""
+
+    kind: str  # "line", "box", "sum", "text"
+    points: tuple[tuple[float, float], ...]
+    stage: str
+    residual: bool = False
+    label: str = ""
+
+
+def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float]:
+    """The pieces of one layer, its stages in the order of computation, and the drawing's height.
+
+    The residual stream runs straight down. In Post-LN the LayerNorms are on it, in Pre-LN beside it.
+    """
+    pieces: list[Drawn] = [Drawn("text", ((SPINE, 24),), "resid_pre", True, "x")]
+    order, y, last = ["resid_pre"], 36.0, "resid_pre"
+    for name in ("self_attn", "cross_attn", "ffn") if cross else ("self_attn", "ffn"):
+        label, resid = SUBLAYERS[name]
+        norm, out = f"norm_{name}.out", f"{name}.out"
+        split, down = y + 14, y + 14
+        inner = [(norm, "LayerNorm"), (out, label)] if pre else [(out, label)]
+        way: tuple[tuple[float, float], ...] = ((SPINE, split), (BRANCH, split))
+        for stage, says in inner:
+            middle = down + STEP - 8
+            pieces.append(Drawn("line", (*way, (BRANCH, middle - TALL / 2)), stage))
+            pieces.append(Drawn("box", ((BRANCH, middle),), stage, False, says))
+            order.append(stage)
+            way, down = ((BRANCH, middle + TALL / 2),), middle
+        total = down + STEP - 10
+        pieces += [
+            Drawn("line", (*way, (BRANCH, total), (SPINE + SUM, total)), resid),
+            Drawn("line", ((SPINE, y), (SPINE, total - SUM)), resid, True),
+            Drawn("sum", ((SPINE, total),), resid, True, resid),
+        ]
+        order.append(resid)
+        y, last = total + SUM, resid
+        if not pre:
+            middle = y + STEP - 22
+            pieces.append(Drawn("line", ((SPINE, y), (SPINE, middle - TALL / 2)), norm, True))
+            pieces.append(Drawn("box", ((SPINE, middle),), norm, True, "LayerNorm"))
+            order.append(norm)
+            y, last = middle + TALL / 2, norm
+    pieces.append(Drawn("line", ((SPINE, y), (SPINE, y + 30)), last, True))
+    pieces.append(Drawn("text", ((SPINE, y + 48),), last, True, "x of the next layer"))
+    return pieces, order, y + 58
+
+
+def block_svg(pre: bool, lit: str = "", cross: bool = False, dark: bool = False) -> str:
+    """One layer as SVG. lit: "post" or "pre" highlights that block's residual stream, a stage's suffix the path to it."""
+    pieces, order, height = block(pre, cross)
+    stage = _drawn_stage(lit)
+    reached = order.index(stage) if stage in order else -1
+
+    def is_lit(piece: Drawn) -> bool:
+        return order.index(piece.stage) <= reached or (piece.residual and lit == ("pre" if pre else "post"))
+
+    drawn = sorted(pieces, key=lambda p: (p.kind != "line", is_lit(p)))  # boxes over lines, lit lines over others
+    body = "".join(_piece(p, is_lit(p), dark) for p in drawn)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" viewBox="0 0 {WIDTH} {height:.0f}" '
+        f'font-family="Source Sans Pro, Noto Sans, sans-serif" font-size="15">{body}</svg>'
+    )
+
+
+def _piece(p: Drawn, lit: bool, dark: bool) -> str:
+    text, paper = theme.page(dark)["text_color"], theme.page(dark)["background_color"]
+    residual, light = path_colours(dark)
+    stroke = light if lit else residual if p.residual else text
+    x, y = p.points[0]
+    if p.kind == "line":
+        path = "M" + "L".join(f"{a:.0f},{b:.0f}" for a, b in p.points)
+        return (
+            f'<path d="{path}" fill="none" stroke="{stroke}" stroke-width="{5 if p.residual else 3 if lit else 1.6}"/>'
+            + _tip(p.points[-2], p.points[-1], 9 if p.residual else 6, stroke)
+        )
+    if p.kind == "text":
+        return f'<text x="{x}" y="{y}" fill="{text}" text-anchor="middle" font-weight="600">{p.label}</text>'
+    if p.kind == "sum":
+        return (
+            f'<circle cx="{x}" cy="{y:.0f}" r="{SUM}" fill="{paper}" stroke="{stroke}" stroke-width="2.5"/>'
+            f'<path d="M{x - 6},{y:.0f}h12M{x},{y - 6:.0f}v12" stroke="{stroke}" stroke-width="2.5"/>'
+            f'<text x="{x - SUM - 4}" y="{y + 5:.0f}" fill="{text}" text-anchor="end" font-size="13">{p.label}</text>'
+        )
+    part = p.label if p.label == "LayerNorm" else "feed-forward" if p.label == "Feed-forward" else "attention"
+    where = f'x="{x - BOX / 2}" y="{y - TALL / 2:.0f}" width="{BOX}" height="{TALL}" rx="5"'
+    edge = f'stroke="{light if lit else text}" stroke-width="{3 if lit else 1.2}"'
+    return (
+        f'<rect {where} fill="{paper}"/><rect {where} fill="{theme.PART_COLOURS[part]}" fill-opacity=".38" {edge}/>'
+        f'<text x="{x}" y="{y + 5:.0f}" fill="{text}" text-anchor="middle" font-weight="600">{p.label}</text>'
+    )
+
+
+def _tip(before: tuple[float, float], end: tuple[float, float], size: float, colour: str) -> str:
+    """The arrowhead of a line that runs down or to the left."""
+    x, y = end
+    across = [(x + size, y - size * 0.7), (x + size, y + size * 0.7)]
+    down = [(x - size * 0.7, y - size), (x + size * 0.7, y - size)]
+    (a, b), (c, d) = down if before[0] == x else across
+    return f'<path d="M{x:.1f},{y:.1f}L{a:.1f},{b:.1f}L{c:.1f},{d:.1f}Z" fill="{colour}"/>'
+
+
+def path_colours(dark: bool) -> tuple[str, str]:
+    """The colours of the residual stream and of the highlighted path."""
+    return (theme.DIVERGING_DARK[0], theme.DIVERGING_DARK[-1]) if dark else (theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4])
+
+
+def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
+    """HTML: both blocks side by side, or below each other on a narrow page."""
+    sides = (
+        (False, "Post-LN", "Every LayerNorm is on the residual stream: all later norms rescale each layer's contribution."),
+        (True, "Pre-LN", "The residual stream has only additions, from the embedding to the last layer; the norms are beside it."),
+    )
+    reached = {"post": "Post-LN’s residual stream", "pre": "Pre-LN’s residual stream"}.get(lit, f"path to {html.escape(lit)}")
+    known = lit in ("post", "pre") or _drawn_stage(lit) in block(False, cross)[1]
+    names = ["residual stream", reached] if known else ["residual stream"]
+    key = "".join(
+        '<span style="display:flex;align-items:center;gap:8px">'
+        f'<span style="width:26px;height:5px;background:{colour}"></span><span style="{QUIET}">{name}</span></span>'
+        for name, colour in zip(names, path_colours(dark), strict=False)
+    )
+    figures = "".join(
+        '<figure style="margin:0;flex:0 1 340px"><figcaption style="font-weight:600">'
+        f'{name}: {"x + f(LayerNorm(x))" if pre else "LayerNorm(x + f(x))"}</figcaption>'
+        f'<img alt="One layer of {name}: {told}" style="display:block;max-width:100%;height:auto;margin:6px 0" '
+        f'src="data:image/svg+xml,{quote(block_svg(pre, lit, cross, dark))}"><div style="{QUIET}">{told}</div></figure>'
+        for pre, name, told in sides
+    )
+    row = "display:flex;flex-wrap:wrap;line-height:1.4"
+    return f'<div style="{row};gap:18px 40px;margin:4px 0 10px">{figures}</div><div style="{row};gap:4px 24px">{key}</div>'
+
+
+def _drawn_stage(lit: str) -> str:
+    """The drawn stage for a stage: a stage inside a box belongs to the box's output."""
+    module, _, leaf = lit.rpartition(".")
+    return f"{module}.out" if module else leaf

@@ -1,0 +1,95 @@
+"""Histograms of a stage, layer by layer, as ridges."""
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_core.analysis.layernorm import Spread, Spreads
+from viz_core.figures import theme
+from viz_core.figures.attention import number
+from viz_core.figures.shapes import LEGEND
+
+ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as wherever bars stand around it
+
+
+RIDGE = 26  # pixels of a layer's row
+OVERLAP = 1.7  # rows that the highest ridge covers
+
+
+def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False) -> go.Figure:
+    """Every layer's histogram as a ridge, the first layer at the top; all placements share the same bins.
+
+    The height of a ridge is the share of its layer's numbers in a bin; the highest one overlaps the rows above.
+    colours: one for each placement.
+    """
+    edges = found.place(found.edges)
+    highest = max((float(s.shares.max(initial=0.0)) for s in found.by.values()), default=0.0) or 1.0
+    layers = max((len(s.layers) for s in found.by.values()), default=0)
+    traces = [_ridges(name, s, found.edges, edges, highest, colours[name]) for name, s in found.by.items()]
+    reach = float(edges[-1])
+    away = " (log away from 0)" if found.scale == "log" else ""
+    every = max(1, -(-layers // 16))
+    layout: dict[str, Any] = {
+        "height": 190 + RIDGE * max(4, layers), "title": {"text": _leaf_title(found.stage)},
+        "legend": LEGEND, "margin": {"t": 48, "b": 8}, "showlegend": True,
+        "xaxis": {"title": {"text": f"value of an activation{away}"}, "range": [-reach, reach], "tickangle": 0} | _ticks(found),
+        "yaxis": {"title": {"text": "layer"}, "range": [layers - 0.5, -OVERLAP], "tickvals": list(range(0, layers, every)),
+                  "showgrid": False, "zeroline": False},
+    }
+    return theme.Figure(traces, layout, dark=dark)
+
+
+def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: float, colour: str) -> dict[str, Any]:
+    """All layers of one placement as one line with gaps, each layer filled down to its row.
+
+    x: the places of the edges. A ridge ends where its layer has no more numbers.
+    """
+    xs, ys, hover = [np.empty(0)], [np.empty(0)], list[str]()
+    bins = [f"{number(a, 3)} to {number(b, 3)}" for a, b in zip(edges.tolist(), edges[1:].tolist(), strict=False)]
+    for layer, shares in zip(s.layers, s.shares, strict=True):
+        held = np.flatnonzero(shares)
+        if not held.size:
+            continue
+        start, end = int(held[0]), int(held[-1]) + 1
+        up = np.concatenate([[0.0], np.repeat(shares[start:end], 2), [0.0]]) / highest * OVERLAP
+        says = [f"layer {layer}, {bins[i]}: {shares[i]:.2%}" for i in range(start, end)]
+        xs += [np.repeat(x[start : end + 1], 2), np.array([np.nan])]
+        ys += [layer - up, np.array([np.nan])]
+        hover += [says[0], *(h for h in says for _ in range(2)), says[-1], ""]
+    fill = ",".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))
+    return {
+        "type": "scatter", "x": np.concatenate(xs).astype(np.float32), "y": np.concatenate(ys).astype(np.float32),
+        "name": html.escape(name), "mode": "lines", "fill": "toself", "fillcolor": f"rgba({fill},.25)", "hoveron": "points",
+        "line": {"color": colour, "width": 1.8}, "text": hover, "hovertemplate": f"%{{text}}<extra>{html.escape(name)}</extra>",
+    }
+
+
+def _ticks(found: Spreads) -> dict[str, Any]:
+    """Round numbers along the axis; powers of ten on the logarithmic scale, few enough to be legible."""
+    reach = float(found.edges[-1])
+    if found.scale == "linear":
+        decade = 10.0 ** np.floor(np.log10(reach))
+        step = next(s * decade for s in (0.2, 0.5, 1.0, 2.0, 5.0) if reach / (s * decade) <= 4)
+        ticks = step * np.arange(-int(reach / step), int(reach / step) + 1)
+        return {"tickvals": ticks.tolist(), "ticktext": [number(t, 3) for t in ticks.tolist()]}
+    far = float(found.place(found.edges)[-1])
+    powers, room = list[int](), 0.0  # from the middle outwards, a sixth of the axis apart
+    for power in range(int(np.ceil(np.log10(found.unit))), int(np.floor(np.log10(reach))) + 1):
+        at = float(found.place(np.array(10.0**power)))
+        if at >= room + far / 3:
+            powers, room = [*powers, power], at
+    right = [(10.0**p, f"10<sup>{_sign(p)}</sup>") for p in powers]
+    every = [*((-x, f"−{name}") for x, name in right), (0.0, "0"), *right]
+    return {"tickvals": found.place(np.array([x for x, _ in every])).tolist(), "ticktext": [name for _, name in every]}
+
+
+def _sign(p: int) -> str:
+    return str(p).replace("-", "−")
+
+
+def _leaf_title(stage: str) -> str:
+    side, _, leaf = stage.partition(".layers.*.")
+    return f"{side.capitalize()}: {leaf}, layer by layer"

@@ -1,0 +1,142 @@
+"""A sentence with its positions, and the five position schemes.
+
+Numbers come from `viz_core.analysis.positions` and `viz_core.experiments.word_order`; here they are only drawn.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_core.analysis.positions import Magnitude
+from viz_core.figures import theme
+from viz_core.figures.clock import number
+from viz_core.figures.panels import Panel, panel
+from viz_core.figures.scatter import guide_line, log_axis, scatter_figure
+
+
+def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], most: float) -> list[Panel]:
+    """The rows of the typed tokens, one matrix per part (title, [T, D]), with one cell size and one colour range up to most."""
+    return [
+        panel(title, x, tokens, row_axis="T · token", col_axis="D · feature of the residual stream", row_letter="T", col_letter="D",
+              low=-most, high=most)
+        for title, x in parts
+    ]
+
+
+def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int, dark: bool = False) -> go.Figure:
+    """Lengths of the embedding rows, as drawn and times √d_model, on a log axis; the position rows' length as a line."""
+    series = (
+        ("embedding", [m.plain for m in found], "circle-open", "bottom"),
+        (f"embedding × √{d_model}", [m.scaled for m in found], "circle", "top"),
+    )
+    names = [m.name for m in found]
+    traces: list[dict[str, Any]] = [
+        {
+            "x": lengths, "y": names, "mode": "markers+text", "name": name, "text": [number(x) for x in lengths],
+            "textposition": [f"{place} {'left' if x < position else 'right'}" for x in lengths],  # off the line
+            "marker": {"color": theme.HEAD_COLOURS[0], "symbol": symbol, "size": 14, "line": {"width": 2.5}},
+            "hovertemplate": f"%{{y}}<br>{name}: %{{x:.6g}}<extra></extra>",
+        }
+        for name, lengths, symbol, place in series
+    ]
+    above = {"text": f"position: {number(position)}", "x": math.log10(position), "y": 1, "yref": "paper", "yanchor": "bottom",
+             "showarrow": False}
+    drawn = [x for x in (position, *(x for _, lengths, *_ in series for x in lengths)) if x > 0]
+    # A row's name stands above its marks, so that the marks can use the full width.
+    above_row = {"x": 0, "xref": "paper", "yshift": 38, "xanchor": "left", "showarrow": False}
+    rows = [above_row | {"text": name, "y": name} for name in names]
+    return scatter_figure(
+        traces, "How long is each part of the sum?<br> ", "length of one row (log scale)", "", dark, 175 + 90 * len(found),
+        xaxis={"type": "log", "range": _with_room(drawn, traces)},
+        yaxis={"categoryarray": names[::-1], "range": [-0.65, len(found) - 0.35], "showticklabels": False},
+        shapes=[guide_line("x", position, colour=theme.HEAD_COLOURS[1], dash="solid", width=3)], annotations=[above, *rows],
+    )
+
+
+NARROW, DIGIT, MARK = 290, 10, 20  # pixels: the plot's width on a phone, a digit of a number, a mark and the gap beside it
+
+
+def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> list[float]:
+    """A log axis over these lengths, with enough room at each end that no number is cut off, even on a phone."""
+    beside = [pair for t in traces for pair in zip(t["textposition"], t["text"], strict=True)]
+    left, right = (
+        (MARK + DIGIT * max((len(text) for place, text in beside if place.endswith(side)), default=5)) / NARROW
+        for side in ("left", "right")
+    )
+    low, high = math.log10(min(drawn)), math.log10(max(drawn))
+    unit = max(high - low, 0.5) / (1 - left - right)
+    return [low - left * unit, high + right * unit]
+
+
+# ---------------------------------------------------------------- the five schemes
+
+
+def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], masked: np.ndarray | None) -> list[Panel]:
+    """One head's weights [T, T] under several schemes (name, weights), in one colour range."""
+    most = max((float(w.max(initial=0.0)) for _, w in weights), default=1.0) or 1.0
+    return [
+        panel(f"{name}: weights", w, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T", col_letter="S",
+              kind="probability", high=most, masked=masked)
+        for name, w in weights
+    ]
+
+
+def added_panel(name: str, rows: np.ndarray, tokens: Sequence[str], most: float) -> Panel:
+    """The position rows [T, D] that a scheme adds to the words, in colours up to most."""
+    return panel(f"{name}: rows added", rows, tokens, row_axis="T · token", col_axis="D · feature", row_letter="T", col_letter="D",
+                 low=-most, high=most)
+
+
+def rotation_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel:
+    """RoPE: the rotation of the pairs of each token's query and key, [T, P] in radians, whole turns included."""
+    pairs = [f"{2 * i}, {2 * i + 1}" for i in range(angle.shape[1])]
+    return panel(f"{name}: rotation in radians", angle, tokens, pairs, row_axis="T · token", col_axis="K · pair of features",
+                 row_letter="T", col_letter="K", kind="probability")
+
+
+def bias_panel(bias: np.ndarray, tokens: Sequence[str], title: str, masked: np.ndarray | None) -> Panel:
+    """ALiBi's −m |i − j| of one head, [T, T]."""
+    return panel(title, bias, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T",
+                 col_letter="S", masked=masked)
+
+
+def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figure:
+    """ALiBi's slope of each head on a log axis; the selected head is filled."""
+    heads, few = range(len(slopes)), len(slopes) <= 8
+    trace = {
+        "x": list(heads), "y": slopes, "mode": "markers+text", "textposition": "top center",
+        "text": [f"2<sup>{math.log2(m):g}</sup>" if few else "" for m in slopes],
+        "marker": {"color": [theme.head_colour(h) for h in heads], "size": 13,
+                   "symbol": ["circle" if h == head else "circle-open" for h in heads], "line": {"width": 2.5}},
+        "hovertemplate": "head %{x}: m = %{y:.6g}<extra></extra>",
+    }
+    reach = [math.log10(slopes.min()) - 0.3, math.log10(slopes.max()) + 0.5]
+    return scatter_figure([trace], "The slope m of each head", "head", "slope m", dark, 340, showlegend=False,
+                          yaxis=log_axis(reach),
+                   xaxis={"dtick": 1 if len(slopes) <= 16 else None, "range": [-0.6, len(slopes) - 0.4]})
+
+
+def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) -> go.Figure:
+    """Weight over distance for every head if all q·k are equal; the selected head is drawn thick.
+
+    There is no legend: the colours are those of `slopes_figure`, which stands beside it.
+    """
+    traces = [
+        {
+            "x": np.arange(len(decay)), "y": decay, "mode": "lines+markers" if len(decay) < 40 else "lines", "name": f"head {h}",
+            "line": {"color": theme.head_colour(h), "width": 4 if h == head else 1.8}, "marker": {"size": 6},
+            "hovertemplate": f"head {h}, %{{x}} back: %{{y:.6f}}<extra></extra>",
+        }
+        for h, decay in enumerate(decays)
+    ]
+    return scatter_figure(traces, "How fast attention decays with distance", "positions back", "weight, all q·k equal", dark, 340,
+                   showlegend=False, yaxis={"rangemode": "tozero"})
+
+
+def rope_panel(scores: np.ndarray) -> Panel:
+    """The score of one query and one key at every pair of positions: each diagonal holds one number."""
+    return panel("The score ⟨Rₘ q, Rₙ k⟩", scores, row_axis="T · position m of the query", col_axis="S · position n of the key",
+                 row_letter="T", col_letter="S")

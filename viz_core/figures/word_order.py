@@ -1,0 +1,86 @@
+"""Experiments with word order and with longer texts.
+
+Numbers come from `viz_core.experiments`; here they are only drawn.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_core.figures import theme
+from viz_core.figures.panels import Panel, panel
+from viz_core.figures.scatter import GUIDE, guide_line, label, log_axis, scatter_figure
+
+DASHES, SYMBOLS = ("solid", "dash", "dot", "dashdot", "longdash"), ("circle", "square", "diamond", "triangle-up", "x")  # of schemes
+
+
+def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
+    """The change of each word's output relative to its length, one column per scheme: without a mask, and under a causal one.
+
+    moved: (scheme, [T] without a mask, [T] causal).
+    """
+    names = [name for name, _, _ in moved]
+    most = max((float(max(a.max(), b.max())) for _, a, b in moved), default=0.0) or 1.0
+    return [
+        panel(title, np.stack([row[at] for row in moved], axis=1), tokens, names, row_axis="T · word, original order",
+              col_axis="scheme", row_letter="T", kind="probability", high=most)
+        for title, at in (("Change of each word, no mask", 1), ("Change of each word, causal mask only", 2))
+    ]
+
+
+def layers_figure(changes: Sequence[tuple[str, int, Sequence[float]]], least: float, dark: bool = False) -> go.Figure:
+    """The largest change of a score in each layer, relative to its largest score: one line per scheme, on a log axis.
+
+    changes: (name, index of the scheme, change in each layer). least: the limit of rounding; values far below it are
+    drawn on the lower edge, and the pointer reads them.
+    """
+    floor = least / 100
+    traces = [
+        {
+            "x": list(range(len(values))), "y": [max(v, floor) for v in values], "mode": "lines+markers", "name": name,
+            "customdata": list(values), "hovertemplate": f"{name}, layer %{{x}}: %{{customdata:.3g}}<extra></extra>",
+            "line": {"color": theme.head_colour(i), "width": 2.5, "dash": DASHES[i]},
+            "marker": {"size": 11, "symbol": SYMBOLS[i]},
+        }
+        for name, i, values in changes
+    ]
+    band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": floor / 2, "y1": least, "fillcolor": GUIDE, "opacity": 0.18,
+            "line": {"width": 0}}
+    top = max((v for _, _, values in changes for v in values), default=1.0)
+    layers = max((len(values) for _, _, values in changes), default=1)
+    return scatter_figure(
+        traces, "How much the scores of the same words change", "layer", "change relative to the largest "
+                                                                         "score", dark, shapes=[band],
+        annotations=[label("rounding", math.log10(least), 0.995, "right", "top")],
+        xaxis={"dtick": 1, "range": [-0.4, layers - 0.6]},
+        yaxis=log_axis((math.log10(floor / 2), math.log10(max(top, least)) + 0.4)),
+    )
+
+
+def longer_figure(
+    curves: Sequence[tuple[str, int, Sequence[int], Sequence[float | None]]], trained: int, x: str, chosen: int, dark: bool = False
+) -> go.Figure:
+    """Next-word accuracy beyond the training: one line per checkpoint, which ends where the checkpoint refuses the text.
+
+    curves: (name, index of the scheme, values on the axis, share). trained: the longest training text;
+    chosen: the value on the axis that the text beside the chart describes.
+    """
+    traces = [
+        {
+            "x": list(places), "y": list(shares), "mode": "lines+markers", "name": name,
+            "hovertemplate": f"{name}, %{{x}}: %{{y:.1%}}<extra></extra>",
+            "line": {"color": theme.head_colour(i), "width": 2.5, "dash": DASHES[i]},
+            "marker": {"size": 11, "symbol": SYMBOLS[i]},
+        }
+        for name, i, places, shares in curves
+    ]
+    most = max((place for _, _, places, _ in curves for place in places), default=trained)
+    return scatter_figure(
+        traces, "Next-word accuracy", x, "accuracy", dark, yaxis={"range": [0, 1.08], "tickformat": ".0%"},
+        xaxis={"range": [-0.03 * most, 1.05 * most]},
+        shapes=[guide_line("x", trained, colour=theme.HEAD_COLOURS[4], dash="solid"), guide_line("x", chosen)],
+        annotations=[{"text": f"longest in training: {trained}", "x": trained, "y": 0.02, "yref": "paper", "xanchor": "left",
+                      "yanchor": "bottom", "showarrow": False, "xshift": 4}],
+    )

@@ -1,0 +1,171 @@
+"""LayerNorm beside BatchNorm on the typed batch."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import real
+from viz_core.analysis.layernorm import NORMS, Cell, Norm, cases, max_abs_diff, members, normalise, share, stream
+from viz_core.capture import Capture
+from viz_core.figures.attention import number
+from viz_core.figures.batchnorm import NAMES, Members, cells_html, result_panels
+from viz_core.presets import DOCUMENTS
+from viz_core.stages import Side
+from viz_core.text import visible
+from viz_core.ui.components.canvas import Pick, matrices
+from viz_core.ui.controls import dark, table
+from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_sentence, choose_side, choose_token
+from viz_core.ui.shell import Lab, set_view, touch
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+    from viz_core.run import Batch
+
+BATCH_CONTEXTS = {
+    "batch": "the whole batch, with padding", "words": "the whole batch, words only", "sentence": "only this sentence",
+    "token": "only this token",
+}
+USED_FOR: dict[Norm, str] = {
+    "layer": "Transformers, and batches that are small or change in size.", "batch": "images in convolutional networks.",
+    "instance": "style transfer with images.",
+}
+FORMULAS = (
+    r"- **LayerNorm**, for each token over its features: $\mu_{bt} = \frac{1}{D}\sum_d x_{btd}$" "\n"
+    r"- **BatchNorm**, for each feature over all tokens of all sentences: $\mu_d = \frac{1}{BT}\sum_b\sum_t x_{btd}$" "\n"
+    r"- **InstanceNorm**, for each feature over the tokens of one sentence: $\mu_{bd} = \frac{1}{T}\sum_t x_{btd}$"
+)
+
+
+def layer_and_batch(lab: Lab) -> None:
+    """The typed batch as a tensor: which cells share a mean in each norm, the results, and the effect of the rest of the batch."""
+    if lab.capture is None or lab.batch is None:
+        st.info(NO_SENTENCE)
+        return
+    capture, item, note = _with_second_sentence(lab, lab.capture, lab.batch)
+    st.markdown("**Pick a cell and see which cells share its mean:** LayerNorm uses the features of the cell's own token, "
+                "BatchNorm the same "
+                f"feature in every token of every sentence. {note}")
+    sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if note == "":
+            item = choose_sentence(lab, capture)
+        side = choose_side(lab, sides)
+        names = stream(lab.config, side)
+        stage = choose_option("norm_stage", "Stage to normalise", names, {n: n for n in names})
+        tokens = capture.tokens(side)
+        token = choose_token(tokens[item])
+        x = capture[stage]  # [B, T, D]
+        feature = choose_feature(x[item, token])
+    at, eps = Cell(item, token, feature), lab.config.norm_eps
+    words = np.stack([real(capture, side, i) for i in range(len(x))])  # [B, T]
+    every = np.ones_like(words)
+    found = [Members(norm, members(norm, x.shape, at, every), _describe(x, norm, at, eps)) for norm in NORMS]
+    st.html(cells_html(found, words, tokens, at, dark()))
+    st.markdown(FORMULAS)
+    _batch_contexts(x, words, at, eps)
+    _results(x, tokens, at, eps, stage)
+    _compare_with_torch(x, eps)
+
+
+def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
+    """A run with more than one sentence: the typed batch, or one sentence together with its own first half."""
+    if capture.n_sentences > 1 or max(ids.shape[1] for ids in batch.ids.values()) == 1:  # a single token has no half
+        return capture, min(lab.setup.item, capture.n_sentences - 1), ""
+    from viz_core.experiments.layernorm import with_first_half
+    from viz_core.ui.shell.cache import cached_run
+
+    setup = lab.setup
+    pair = with_first_half(lab.config, batch, 0)
+    run = cached_run(setup.weights, lab.config, pair, setup.seed, setup.device)
+    return run, 0, ("You typed one sentence, so here the model reads it together with its own first half, padded to the same "
+                    "length. Type more lines for a batch of your own.")
+
+
+def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
+    """One norm's numbers for the picked cell, and its uses."""
+    found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
+    return (
+        f"Mean of {_cells(found.cells)}: μ = {number(found.mean, 4)}, σ² = {number(found.var, 4)}. The picked cell, "
+        f"{number(float(x[at]), 4)}, becomes <b>{number(found.value, 4)}</b>. {DOCUMENTS['002']} names its use: {USED_FOR[norm]}"
+    )
+
+
+def _results(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float, stage: str) -> None:
+    """The picked sentence before and after LayerNorm and BatchNorm."""
+    every = np.ones(x.shape[:2], bool)
+    st.markdown(f"**Compare the results:** {describe_results(x, eps)} γ is 1 and β is 0 in both. Click a cell to pick it.")
+    parts = [(f"Input: {stage}", x[at.sentence])]
+    norms: tuple[Norm, ...] = ("layer", "batch")
+    parts += [(f"After {NAMES[norm]}", share(x, norm, at, eps, every).sentence) for norm in norms]
+    names = list(map(visible, tokens[at.sentence]))
+
+    def picked(pick: Pick | None) -> None:
+        touch()
+        if pick is not None:
+            set_view(norm_token=pick.row, norm_feature=pick.col)
+
+    here = Pick(0, at.token, at.feature)
+    matrices(result_panels(parts, names), key="norm_both", pick=here, on_pick=picked)
+
+
+def describe_results(x: np.ndarray, eps: float) -> str:
+    """Say how many rows of x [B, T, D] have mean 0 and variance 1 after LayerNorm, and how many columns after BatchNorm."""
+    if not np.isfinite(x).all():
+        return "some numbers here are infinite or NaN, so their means and variances are too."
+    every = np.ones(x.shape[:2], bool)
+    rows, columns = normalise(x, "layer", eps, every).var(axis=-1).ravel(), normalise(x, "batch", eps, every).var(axis=(0, 1))
+
+    def count(variance: np.ndarray, what: str) -> str:
+        one = int((np.abs(variance - 1) < 0.01).sum())
+        return f"every {what} has" if one == len(variance) else f"{one:,} of {len(variance):,} {what}s have"
+
+    result = (f"after LayerNorm {count(rows, 'row')} mean 0 and variance 1; after BatchNorm {count(columns, 'column')}, over all "
+              "sentences and their padding together.")
+    short = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
+    return result + " The variance of the others is too small compared with ε." * short
+
+
+def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> None:
+    """The picked cell as other sentences, padding and other tokens are left out."""
+    found = cases(x, words, at, eps)
+    st.markdown("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
+                "BatchNorm's result "
+                "for this sentence depends on the other sentences and on their padding.")
+    table(
+        ("normalised with", "LayerNorm", "BatchNorm", "BatchNorm's largest change", "BatchNorm averages", "μ", "σ²"),
+        [
+            (BATCH_CONTEXTS[c.context], number(c.layer.value, 4), number(c.batch.value, 4),
+             "–" if c is found[0] else number(c.moved, 3), _cells(c.batch.cells), number(c.batch.mean, 4), number(c.batch.var, 4))
+            for c in found
+        ],
+    )
+    padding = int((~words).sum())
+    if not padding:
+        st.caption("No sentence of this batch is padded: type a shorter one to see the effect of padding.")
+    layer = float(np.nanmax([c.layer_moved for c in found]))
+    st.caption(f"The largest change is over all features of this sentence's words, compared with the first row; LayerNorm's is "
+               f"{number(layer, 3)}. "
+               + (f"{padding:,} of the batch's {words.size:,} tokens are padding. " if padding else "")
+               + "A single token is its own mean, so BatchNorm makes it 0 in every feature. After training, BatchNorm uses running "
+               "averages from training instead of the batch's own mean and variance.")
+
+
+def _cells(n: int) -> str:
+    return "1 cell" if n == 1 else f"{n:,} cells"
+
+
+def _compare_with_torch(x: np.ndarray, eps: float) -> None:
+    """The largest difference from torch's modules on the same tensor."""
+    from viz_core.experiments.layernorm import torch_normalise
+
+    every = np.ones(x.shape[:2], bool)
+    modules: dict[Norm, str] = {"layer": "LayerNorm", "batch": "BatchNorm1d", "instance": "InstanceNorm1d"}
+    differences = []
+    for norm, module in modules.items():
+        try:
+            apart = max_abs_diff(torch_normalise(x, norm, eps), normalise(x, norm, eps, every))
+            differences.append(f"torch.nn.{module} {number(apart, 3)}")
+        except ValueError:  # torch refuses a single token
+            differences.append(f"torch.nn.{module} refuses a single token, which has no variance")
+    st.caption(f"Largest difference from torch in training mode, with padding: {'; '.join(differences)}.")

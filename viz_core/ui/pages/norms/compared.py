@@ -1,0 +1,159 @@
+"""The untrained stack that the comparisons of this page run. The store of all visitors shares its runs."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_core.analysis.counts import estimate
+from viz_core.analysis.placement import Curve, FirstNonFinite, Metric, curves, first_non_finite
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.figures.placement import TITLES
+from viz_core.ui.escape import escaped
+from viz_core.ui.shell import Lab, fold, view, view_widget
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+    from viz_core.model.transformer import Transformer
+    from viz_core.run import Batch
+
+LEFT_RIGHT = (5, 2)
+STEP = 12  # layers: a comparison runs a multiple of this number, and shallower stacks are its first layers
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """An untrained Pre-LN stack and the words that it reads. All placements share its weights."""
+
+    lab: Lab
+    config: TransformerConfig
+    batch: "Batch"
+
+    @property
+    def key(self) -> Hashable:
+        return self._key(self.config)
+
+    @property
+    def shared_key(self) -> Hashable:
+        """The key that all depths of one run share."""
+        return self._key(self.deep)
+
+    def _key(self, config: TransformerConfig) -> Hashable:
+        from viz_core.ui.shell.cache import run_key
+
+        return run_key("untrained", config, self.batch, self.lab.setup.seed, self.lab.setup.device)
+
+    @property
+    def deep(self) -> TransformerConfig:
+        """The config that runs: it may have a few more layers, so that the next depth finds them, but no more than fit."""
+        from viz_core.experiments.placement import config_depth, deep
+
+        config = deep(self.config, whole_steps(config_depth(self.config)))
+        shape = next(iter(self.batch.ids.values())).shape
+        return self.config if estimate(config, shape[0], shape[1], shape[1]).problem else config
+
+    @property
+    def cost(self) -> tuple[float, int]:
+        """Seconds and bytes of one placement, including the model that is drawn for it."""
+        from viz_core.ui.shell.cache import model_cost, run_cost
+
+        (to_draw, weights), (to_run, recorded) = model_cost(self.deep), run_cost(self.deep, self.batch)
+        return to_draw + to_run, weights + recorded
+
+    def _model(self) -> "Transformer":
+        """The deep model as Pre-LN, shared by all visitors, because drawing its weights costs more than running it."""
+        from viz_core.run import build
+        from viz_core.ui.shell.cache import model_cost, models
+
+        config, seed, device = self.deep, self.lab.setup.seed, self.lab.setup.device
+        return models().get(("compared", config, seed, device), lambda: build(config, seed, device), *model_cost(config))
+
+    def model(self, name: str) -> "Transformer":
+        """The model of one placement. It is shared and must not be changed."""
+        from viz_core.experiments.placement import config_depth, placed
+
+        return placed(self._model(), name, config_depth(self.config))
+
+    def runs(self, names: Iterable[str]) -> dict[str, Capture]:
+        """The run of each placement. All visitors and all depths share its layers, which are read-only."""
+        from viz_core.experiments.placement import config_depth, first_layers, placement
+        from viz_core.ui.shell.cache import runs
+
+        def make(name: str) -> Capture:
+            return placement(self._model(), self.batch, name, self.lab.setup.seed)
+
+        key, depth = self.shared_key, config_depth(self.config)
+        made = {name: runs().get(("placement", name, key), partial(make, name), *self.cost) for name in names}
+        return {name: first_layers(capture, self._model(), depth) for name, capture in made.items()}
+
+    def curves(self, names: Sequence[str], metric: Metric) -> dict[str, tuple[Sequence[Curve], FirstNonFinite | None]]:
+        """One metric of each placement along its depth, and its first value that is not finite."""
+        from viz_core.ui.shell.cache import cached_result
+
+        captures = lru_cache(maxsize=1)(lambda: self.runs(names))
+
+        def measured(name: str) -> tuple[Sequence[Curve], FirstNonFinite | None]:
+            return curves(captures()[name], [metric])[metric], first_non_finite(captures()[name])
+
+        return {
+            name: cached_result("norm curves", (name, metric, self.key), partial(measured, name), *self.cost) for name in names
+        }
+
+
+def whole_steps(depth: int) -> int:
+    """The number of layers that run for a depth."""
+    return -(-depth // STEP) * STEP
+
+
+def compared_stack(lab: Lab) -> Compared | None:
+    """The comparison for this depth, width and init; None if nothing can run, and then the page says why."""
+    from viz_core.experiments.placement import comparable, reading
+
+    if lab.capture is None:
+        st.info("This section reads your sentence. The note above says why there is none. The section Theory works without one.")
+        return None
+    config = comparable(lab.config, view("norm_depth"), view("norm_width"), view("norm_init"))
+    if problem := estimate(config, 1, 1, 1).problem:
+        st.warning(f"{escaped(problem)} Here the slider Width sets d\\_model.")
+        return None
+    return Compared(lab, config, reading(lab.capture))
+
+
+def choose_sizes() -> None:
+    """Controls for the depth and, in a fold, for width and initialisation."""
+    view_widget(st.slider, "norm_depth", "Depth (layers)")
+    more = fold("norm_more", "Width and initialisation")
+    if more.open:
+        with more:
+            view_widget(st.select_slider, "norm_width", "Width (d_model)")
+            view_widget(st.selectbox, "norm_init", "Initialisation")
+
+
+def say_what_runs(c: Compared) -> None:
+    """One caption: the model that is measured, the words it reads, and why trained weights are not compared."""
+    config, lab = c.config, c.lab
+    layers = config.n_decoder_layers if config.has_decoder else config.n_encoder_layers
+    (side,) = [s for s in ("source", "target") if s in c.batch.ids]
+    rows, tokens = c.batch.ids[side].shape
+    assert lab.capture is not None
+    cut = c.batch.ids[side].size < lab.capture[f"ids.{side}"].size
+    read = f"{rows} × {tokens} tokens" if rows > 1 else f"{tokens} token{'s' * (tokens > 1)}"
+    caption = (
+        f"Untrained, {config.init}, seed {lab.setup.seed}: {'a decoder' if config.has_decoder else 'an encoder'} of {layers} "
+        f"layer{'s' * (layers > 1)}, d_model {config.d_model}, {config.n_heads} head{'s' * (config.n_heads > 1)}, d_ff "
+        f"{config.ff_width}, no biases, reading {'the first ' * cut}{read} of your {side} text. "
+        "All placements have the same weights."
+    )
+    if lab.setup.card:
+        trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base.norm, "no norm")
+        caption += f" The weights in the sidebar were trained as {trained} and only work that way, so they are not compared."
+    st.caption(escaped(caption))
+
+
+def warn_not_finite(odds: Mapping[str, FirstNonFinite | None]) -> None:
+    """Warn about the first value of each run that is not finite."""
+    for name, odd in odds.items():
+        if odd is not None:
+            st.warning(f"{TITLES[name]}: the first value that is {odd.what} is in `{odd.stage}`. The line has gaps from there on.")

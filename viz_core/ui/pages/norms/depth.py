@@ -1,0 +1,97 @@
+"""One metric along depth for every placement of the LayerNorm, and a drawing of both blocks."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from viz_core.analysis.placement import Curve, Metric
+from viz_core.figures.attention import number
+from viz_core.figures.block_drawing import blocks_html
+from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, TITLES, depth_figure
+from viz_core.ui.controls import chart, dark
+from viz_core.ui.pages.norms.compared import LEFT_RIGHT, choose_sizes, compared_stack, say_what_runs, warn_not_finite
+from viz_core.ui.shell import Lab, view_widget
+
+# The stage inside whose box a metric measures; the other metrics measure the stream.
+HIGHLIGHTED = {"inactive": "ffn.out", "entropy": "self_attn.out"}
+LOOK: dict[Metric, str] = {
+    "power": "**Compare the slopes:** {placements}",
+    "mean": "**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it.",
+    "std": "**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a norm it "
+           "is 1.",
+    "largest": "**See how large the largest single value becomes:** it is the first to exceed the range of half precision.",
+    "cosine": "**Do the tokens become the same?** At 1 all tokens of a sentence point in the same direction, and attention "
+              "cannot tell them apart.",
+    "inactive": "**See how many hidden units are at or below 0 for every token:** such a unit {passes} on and learns {learns} "
+                "from this batch.",
+    "entropy": "**See whether the entropy changes with depth, and in which placement:** it is high if queries spread their "
+               "attention "
+               "over many keys, and low if they attend to few.",
+}
+
+
+def depth(lab: Lab) -> None:
+    names = view_widget(st.pills, "norm_placements", "Placements", selection_mode="multi", wrap=True, format_func=TITLES.get,
+                        label_visibility="collapsed")
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        choose_sizes()
+        metric: Metric = view_widget(st.pills, "norm_metric", "Metric", required=True, wrap=True, format_func=METRIC_NAMES.get)
+    with left:
+        st.markdown(look_at(metric, names, lab.config.activation))
+        compared = compared_stack(lab)
+        if compared is not None and not names:
+            st.info("You have chosen no placement: choose Post-LN, Pre-LN or another one.")
+        elif compared is not None:
+            found = compared.curves(names, metric)
+            shown = {name: of for name, (of, _) in found.items()}
+            figure = depth_figure(shown, metric, dark())
+            chart(figure, "norm_depth_chart")
+            st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
+            warn_not_finite({name: odd for name, (_, odd) in found.items()})
+            if metric == "inactive" and compared.config.activation != "relu":
+                st.caption("Inactive means at or below 0. Unlike ReLU, GELU lets small negative values through.")
+            say_what_runs(compared)
+    st.markdown("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; in "
+                "Pre-LN the stream bypasses them all.")
+    lit = view_widget(st.segmented_control, "norm_lit", "Highlight the path to", required=True, wrap=True,
+                      format_func=lambda s: s or "the stage of the metric")
+    block_drawings(lit or HIGHLIGHTED.get(metric, "resid_mid"))
+
+
+EFFECTS = {
+    "post": "Post-LN returns to 1 after every sum.",
+    "pre": "Pre-LN's stream is never rescaled, so each layer's contribution stays in it.",
+    "open": "Without a final norm, Pre-LN's stream leaves the stack unscaled.",
+    "none": "Without any norm, nothing limits the stream.",
+    "cut": "Without residual connections, Post-LN's norm reads only the output of the sub-layer.",
+    "bare": "Without norms and residual connections, each sub-layer reads only the output of the previous one.",
+}  # the effect of each placement on the stream, for any weights
+
+
+def look_at(metric: Metric, names: Sequence[str], activation: str) -> str:
+    """The sentence above the chart: what to look at, for this metric and the drawn placements."""
+    exact = activation == "relu"  # GELU lets a little through
+    return LOOK[metric].format(
+        placements=" ".join(EFFECTS[name] for name in names) or "they show how much each layer adds.",
+        passes="passes nothing" if exact else "passes next to nothing", learns="nothing" if exact else "little",
+    )
+
+
+LOG = " The axis is logarithmic: a straight line means that every layer changes the value by the same factor."
+
+
+def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
+    """A sentence with the last value of every placement."""
+    values = []
+    for name, curves_ in found.items():
+        for curve in curves_:
+            if curve.kind != "sum" and len(curve.values):
+                final = " after its final norm" if curve.kind == "final" else ""
+                values.append(f"{TITLES[name]}{final} **{number(float(curve.values[-1]), 4)}**")
+    return f"At the end, {METRIC_TITLES[metric][1]}: {', '.join(values)}." if values else ""
+
+
+def block_drawings(lit: str, cross: bool = False) -> None:
+    """One layer of Post-LN and of Pre-LN, drawn. lit: "post" or "pre", or a stage's suffix such as "resid_mid"."""
+    st.html(blocks_html(lit, cross, dark()))

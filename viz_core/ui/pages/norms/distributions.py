@@ -1,0 +1,91 @@
+"""The distribution of one stage's values, layer by layer, in every placement of the LayerNorm."""
+
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.layernorm import Spreads, leaves, spreads
+from viz_core.capture import Capture
+from viz_core.figures import theme
+from viz_core.figures.attention import number
+from viz_core.figures.distributions import ridges_figure
+from viz_core.figures.placement import COLOURS, TITLES
+from viz_core.stages import Side
+from viz_core.ui.controls import chart, dark, table
+from viz_core.ui.pages.norms.choices import choose_option
+from viz_core.ui.pages.norms.compared import LEFT_RIGHT, choose_sizes, compared_stack, say_what_runs
+from viz_core.ui.shell import Lab, view, view_widget
+from viz_core.ui.shell.setup import VIEW
+
+
+def distributions(lab: Lab) -> None:
+    """Histograms of one stage of the compared runs, layer by layer."""
+    compared = compared_stack(lab)
+    if compared is None:
+        return
+    names = view("norm_placements") or VIEW["norm_placements"].default
+    left, right = st.columns(LEFT_RIGHT, gap="medium")
+    with right:
+        choose_sizes()
+    with left:
+        _histograms({TITLES[name]: capture for name, capture in compared.runs(names).items()}, compared.key)
+        say_what_runs(compared)
+
+
+def _histograms(captures: Mapping[str, Capture], key: Hashable) -> None:
+    """Histograms of one stage, layer by layer, with every placement on the same scale.
+
+    captures: placement → run of the same text; key: the cache key of these runs.
+    """
+    from viz_core.ui.shell.cache import cached_result
+
+    sides: list[Side] = [s for s in ("source", "target") if leaves(captures, s)]
+    if not sides:
+        st.info("These runs have no layers: choose a depth of at least 1.")
+        return
+    lead = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        side = sides[0]
+        if len(sides) > 1:
+            side = view_widget(st.segmented_control, "norm_side", "Stack", options=sides, required=True,
+                               format_func={"source": "Encoder", "target": "Decoder"}.get)
+        offered = leaves(captures, side)
+        ordered = [leaf for leaf in ("resid_post",) if leaf in offered]
+        ordered += [leaf for leaf in offered if leaf not in ordered]
+        leaf = choose_option("norm_leaf", "Stage", ordered, {n: n for n in ordered})
+        scale = view_widget(st.segmented_control, "norm_scale", "Scale", required=True,
+                            format_func={"auto": "Automatic", "linear": "Linear", "log": "Logarithmic"}.get)
+    found = cached_result("norm spreads", (key, tuple(captures), side, leaf, scale), lambda: spreads(captures, side, leaf, scale))
+    lead.markdown("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. "
+                  f"{describe_widths(found)}")
+    own = {TITLES[name]: colour for name, colour in COLOURS.items()}
+    colours = {name: own.get(name, theme.head_colour(i)) for i, name in enumerate(captures)}
+    chart(ridges_figure(found, colours, dark()), "norm_ridges")
+    _width_table(found)
+
+
+def describe_widths(found: Spreads) -> str:
+    """Say whether each placement's ridges get wider or narrower from the first layer to the last, and by what factor."""
+    widths = []
+    for name, s in found.by.items():
+        if len(s.layers) > 1 and np.isfinite(s.std).all() and s.std[0] > 0:
+            times = float(s.std[-1] / s.std[0])
+            way = "gets wider" if times > 1.05 else "gets narrower" if times < 0.95 else "stays about as wide"
+            widths.append(f"{name} {way} (σ × {number(times, 3)})")
+    return f"From the first layer to the last: {', '.join(widths)}." if widths else ""
+
+
+def _width_table(found: Spreads) -> None:
+    """A table of the first and last layer's standard deviation, and of the values outside the chart."""
+    rows = []
+    for name, s in found.by.items():
+        first = next((f"layer {layer}" for layer, odd in zip(s.layers, s.odd, strict=True) if odd > 0), "–")
+        rows.append((name, number(s.std[0], 4), number(s.std[-1], 4), f"{s.beyond.max():.2%}", first))
+    table(("placement", "σ, first layer", "σ, last layer", "outside the axis", "∞ or NaN from"), rows)
+    if found.scale == "log":
+        st.caption("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "
+                   "sign, at "
+                   "the magnitude of the numbers.")
+    if found.without:
+        st.caption(f"Placements without this stage: {', '.join(found.without)}.")

@@ -1,0 +1,53 @@
+"""Measurements that take long run only after a click on a button that states their cost."""
+
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import TypeVar
+
+import streamlit as st
+
+from viz_core.analysis.counts import by_depth, estimate, flops
+from viz_core.config import TransformerConfig
+from viz_core.stages import plan
+from viz_core.ui.shell import touch
+
+T = TypeVar("T")
+MOST_UNREQUESTED = 2e10  # floating-point operations that a section may spend without a click
+REQUESTED = "norm_asked"  # the session's key for its requests
+
+
+@lru_cache(maxsize=64)
+def flop_count(config: TransformerConfig, rows: int, tokens: int) -> int:
+    """Floating-point operations of one forward pass of a stack over rows of tokens."""
+    sides = (0, tokens) if config.has_decoder else (tokens, 0)
+    return by_depth(config, lambda few: _flop_count(few, rows, *sides))
+
+
+@lru_cache(maxsize=64)
+def _flop_count(config: TransformerConfig, rows: int, source: int, target: int) -> int:
+    return sum(flops(plan(config, rows, source, target)).values())
+
+
+def byte_count(config: TransformerConfig) -> int:
+    """Bytes of an encoder of the paper's setting and of the record of its run."""
+    from viz_core.experiments.placement import SENTENCES, TOKENS
+
+    size = estimate(config, SENTENCES, TOKENS, 0)
+    return 4 * size.parameters + size.capture_bytes
+
+
+def when_requested(what: str, key: Hashable, cost: float, nbytes: int, make: Callable[[], T]) -> T | None:
+    """A cached or cheap result immediately; a more expensive one after a click on a button. None until then."""
+    from viz_core.ui.shell.cache import FLOPS, cached_result
+
+    if cost > MOST_UNREQUESTED and st.session_state.get(REQUESTED, {}).get(what) != key:
+        st.button(f"Measure: about {cost / 1e9:,.0f} billion operations", key=f"norm_ask_{what}", on_click=_request,
+                  args=(what, key))
+        return None
+    return cached_result(f"norms {what}", key, make, cost / FLOPS, nbytes)
+
+
+def _request(what: str, key: Hashable) -> None:
+    """Remember the request in this session until the next one."""
+    touch()
+    st.session_state[REQUESTED] = st.session_state.get(REQUESTED, {}) | {what: key}

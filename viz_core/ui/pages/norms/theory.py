@@ -1,0 +1,211 @@
+"""Theory and measurement in the setting of Xiong et al. 2020."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.placement import (
+    Curve,
+    FirstNonFinite,
+    MeanField,
+    averaged,
+    curves,
+    difference,
+    ffn_gain,
+    first_non_finite,
+    jacobian_norm,
+    layer_ends,
+    mean_field,
+    of_kind,
+    outside,
+    post_line,
+    pre_band,
+    relu_share,
+    up_to,
+)
+from viz_core.figures.attention import number
+from viz_core.figures.placement import TITLES, post_figure, pre_figure
+from viz_core.ui.controls import chart, dark, table
+from viz_core.ui.escape import escaped
+from viz_core.ui.pages.norms.compared import Compared, compared_stack, warn_not_finite, whole_steps
+from viz_core.ui.pages.norms.on_request import MOST_UNREQUESTED, byte_count, flop_count, when_requested
+from viz_core.ui.shell import Lab, fold, set_view, view, view_widget
+from viz_core.ui.shell.setup import VIEW
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+    from viz_core.experiments.placement import Setting
+
+ASSUMED = {
+    "gaussian": ("iid Gaussian input",
+                 "The input is now the embeddings of your words, with a power of {power} instead of 1. Post-LN's norms remove the "
+                 "difference immediately; Pre-LN's stream keeps it."),
+    "uniform": ("W_Q = W_K = 0",
+                "Attention is no longer uniform: how much it averages depends on the input. Post-LN's 3d/2 does not depend on "
+                "attention, because a norm follows it; the mean field does."),
+    "unbiased": ("zero biases", "Biases are drawn with torch's U(±1/√fan_in): each adds the same vector to every token."),
+    "single": ("one head", "The model has four heads. While W_Q = W_K = 0 they all average in the same way, so this alone "
+                           "changes nothing."),
+    "square": ("d_ff = d",
+               "d_ff = 4d: between Xavier matrices the feed-forward network adds f = 2·d·d_ff/(d + d_ff)² = 0.32 instead of ½. "
+               "The mean field accounts for this; Lemma 2 as printed does not."),
+    "normal": ("every matrix N(0, 1/d)", "torch's U(±1/√fan_in) has a variance of 1/(3d), so each sub-layer adds far less."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Theory:
+    """Measured powers of both placements, averaged over several draws of the weights, and measurements for lemmas 1 and 3."""
+
+    post: Curve
+    pre: Curve
+    relu: float  # ‖ReLU(X)‖² / ‖X‖² in layer 0
+    ends: np.ndarray  # [L, d] the first token after each layer of Pre-LN
+    eps: float
+    odd: Mapping[str, FirstNonFinite | None]
+    tokens: int  # in a sentence
+
+    def first_layers(self, depth: int) -> "Theory":
+        """The measurement at a smaller depth: a layer does not depend on later ones."""
+        inside = tuple(f"encoder.layers.{i}." for i in range(depth, len(self.ends)))
+        odd = {name: None if o and o.stage.startswith(inside) else o for name, o in self.odd.items()}
+        return replace(self, post=up_to(self.post, depth), pre=up_to(self.pre, depth), ends=self.ends[:depth], odd=odd)
+
+
+def theory(lab: Lab) -> None:
+    from viz_core.experiments.placement import SENTENCES, TOKENS, Setting
+
+    st.markdown("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. "
+                "Drop an "
+                "assumption to see which ones matter.")
+    controls = st.columns(4, gap="medium", vertical_alignment="bottom")
+    with controls[0]:
+        depth = view_widget(st.slider, "norm_depth", "Depth (layers)")
+    with controls[1]:
+        width = view_widget(st.select_slider, "norm_width", "Width (d_model)")
+    with controls[2]:
+        draws = view_widget(st.segmented_control, "norm_draws", "Draws of the weights", required=True, wrap=True,
+                            help="The theory is about the mean over all draws; the points are the mean over this many.")
+    with controls[3]:
+        reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
+        st.button("Reset to the paper's setting", key="norm_paper", on_click=set_view, kwargs=reset)
+    broken = view_widget(st.pills, "norm_broken", "Assumptions to drop", selection_mode="multi", wrap=True,
+                         format_func=lambda b: ASSUMED[b][0])
+    compared = compared_stack(lab) if "gaussian" in broken else None
+    if "gaussian" in broken and compared is None:
+        return
+    def at(depth: int) -> tuple[list[Setting], int]:
+        settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=lab.setup.seed + i) for i in range(draws)]
+        return settings, sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
+
+    settings, cost = at(whole_steps(depth))
+    if cost > MOST_UNREQUESTED:  # then no more layers than requested
+        settings, cost = at(depth)
+    key = tuple(settings), compared and compared.shared_key
+    found = when_requested("theory", key, cost, 2 * byte_count(settings[0].config), lambda: _run_theory(settings, compared))
+    if found is None:
+        return
+    found = found.first_layers(depth)
+    gain = ffn_gain(width, settings[0].config.ff_width)
+    fields = {norm: mean_field(norm, depth, found.tokens, gain) for norm in ("post", "pre")}
+    low, high = pre_band(np.arange(depth + 1))
+    charts = st.columns(2)
+    with charts[0]:
+        chart(post_figure(found.post, post_line(), post_line(gain), fields["post"], dark()), "norm_post")
+    with charts[1]:
+        chart(pre_figure(found.pre, low, high, fields["pre"], dark()), "norm_pre")
+    warn_not_finite(found.odd)
+    _compare_with_theory(found, fields, gain)
+    _name_dropped_assumptions(broken, draws, found, fields)
+    _statements(found)
+
+
+def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> Theory:
+    """All draws one after another; only their curves are kept."""
+    from viz_core.experiments.placement import paper_runs
+
+    typed = None if compared is None else compared.runs(["pre"])["pre"]
+    found: dict[str, list[Curve]] = {"post": [], "pre": []}
+    odd: dict[str, FirstNonFinite | None] = {}
+    for setting in settings:
+        runs = paper_runs(setting, typed)
+        for name, capture in runs.items():
+            found[name].append(of_kind(curves(capture, ["power"])["power"], "sum", "stream"))
+            odd[name] = odd.get(name) or first_non_finite(capture)
+    pre = runs["pre"]
+    ends = np.stack([pre[f"encoder.layers.{i}.resid_post"][0, 0] for i in range(pre.config.n_encoder_layers)])
+    words = int((pre["ids.source"][0] != pre.config.source_pad_id).sum())
+    return Theory(
+        averaged(found["post"]), averaged(found["pre"]), relu_share(pre["encoder.layers.0.ffn.pre_act"]),
+        ends, pre.config.norm_eps, odd, words,
+    )
+
+
+def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: float) -> None:
+    """A table that compares the measurement with each line."""
+    depth, post = layer_ends(found.post)
+    _, pre = layer_ends(found.pre)
+    low, high = pre_band(depth)
+    whole = fields["pre"].depth % 1 == 0
+    rows = [
+        ("Post-LN, mean of all layers", number(float(post.mean()), 4), "Lemma 2: 1.5", _percent(difference(post, post_line()))),
+        *([("", "", f"1 + f at this d_ff: {number(post_line(gain), 4)}", _percent(difference(post, post_line(gain))))]
+          if gain != 0.5 else []),
+        ("Pre-LN, after the last layer", number(float(pre[-1]), 4),
+         f"Lemma 2: {number(float(low[-1]))} to {number(float(high[-1]))}",
+         f"{outside(pre, low, high)} of {len(pre)} layers outside"),
+        ("", "", f"mean field: {number(float(fields['pre'].power[-1]), 4)}",
+         f"{_percent(difference(pre, fields['pre'].power[whole]))} on average"),
+    ]
+    table(("‖x‖² / d of", "measured", "theory", "difference"), rows)
+
+
+def _percent(share: float) -> str:
+    return f"{share:+.1%}".replace("-", "−")
+
+
+def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
+    if not broken:
+        alike = ", ".join(f"{number(float(fields[name].cosine[-1]), 3)} in {TITLES[name]}" for name in ("post", "pre"))
+        st.markdown("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights "
+                    "and about wide "
+                    f"models; this is {draws} draw{'s' * (draws > 1)} at width {view('norm_width')}. In the mean field two "
+                    f"tokens have a cosine of {alike} at the end: the more similar they are, the less attention changes by "
+                    "averaging them.")
+        return
+    power = number(float(found.pre.values[0]), 3)
+    dropped = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1].replace('{power}', power))}" for b in broken]
+    st.markdown("\n".join(["**The dropped assumptions:**", *dropped]))
+
+
+def _statements(found: Theory) -> None:
+    """The statements, and measurements for the two lemmas without a chart."""
+    from viz_core.experiments.placement import measured_jacobian_norm
+
+    more = fold("norm_statements", "The statements and their assumptions")
+    if not more.open:
+        return
+    with more:
+        st.markdown(
+            "Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, for weights at initialisation: one head, "
+            "$W_Q = W_K = 0$, no biases, every matrix $N(0, 1/d)$, $\\gamma = 1$, an iid Gaussian input.\n"
+            "- **Lemma 1.** $X \\sim N(0, \\sigma^2 I_d)$: $\\; E\\|\\mathrm{ReLU}(X)\\|^2 = \\tfrac12 \\sigma^2 d$.\n"
+            "- **Lemma 2.** Post-LN, the sum before the second norm: $E\\|x^5\\|^2 = \\tfrac32 d$ in every layer. "
+            "Pre-LN after $l$ layers: $(1 + \\tfrac{l}{2})\\, d \\le E\\|x_l\\|^2 \\le (1 + \\tfrac{3l}{2})\\, d$.\n"
+            "- **Lemma 3.** $\\|J_{LN}(x)\\|_2 = O(\\sqrt d / \\|x\\|)$. Exactly: $J = \\frac1\\sigma (I - \\frac1d 11^\\top - "
+            "\\frac1d \\hat x \\hat x^\\top)$, so $\\|J\\|_2 = \\sqrt d / \\|x - \\mu\\|$.\n"
+            "- **Mean field** (derived for this page, for wide models). $r = \\|x\\|^2/d$, $\\rho$ the cosine of two tokens, from "
+            "$r = 1$, $\\rho = 0$. Attention adds $a = \\frac1n + (1 - \\frac1n)\\rho$ to $r$ and to $s = \\rho r$; then the "
+            "feed-forward network adds $f = \\frac{2 d\\, d_{ff}}{(d + d_{ff})^2}$ to $r$ and $f\\,\\kappa(\\rho)$ to $s$, with "
+            "$\\kappa(\\rho) = \\frac1\\pi (\\sqrt{1-\\rho^2} + \\rho(\\pi - \\arccos\\rho))$. Post-LN divides both by $r$ "
+            "after each."
+        )
+        measured, expected = measured_jacobian_norm(found.ends[-1], found.eps), jacobian_norm(found.ends[-1])
+        table(("", "measured now", "theory", "difference"), [
+            ("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0", number(found.relu, 4), "0.5", _percent(found.relu / 0.5 - 1)),
+            ("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd", number(measured, 5), number(expected, 5),
+             _percent(measured / expected - 1)),
+        ])
+        st.caption("Lemma 3 leaves ε out; the model has ε = 1e-5 under the root.")
