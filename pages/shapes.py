@@ -2,13 +2,9 @@
 
 import streamlit as st
 
-from viz_core.ui.shell import open_page
+from viz_core.ui.shell import PAGES, open_page
 
-lab = open_page(
-    "What shape is every tensor, and what does it cost?",
-    "This table lists every tensor of the run in the order of computation. Look for the head axis (H), which exists only inside "
-    "attention, and for the T × S matrices of queries by keys. Click a name to open the tensor in Step by step.",
-)
+lab = open_page(PAGES["shapes"])
 
 from viz_core.ui.pages import shapes
 

@@ -1,8 +1,8 @@
 """One run stage by stage: every tensor from token id to loss, one at a time."""
 
-from viz_core.ui.shell import open_page
+from viz_core.ui.shell import PAGES, open_page
 
-lab = open_page("How does one token become a prediction?")
+lab = open_page(PAGES["step_by_step"])
 
 from viz_core.ui.pages.steps.parity import parity_line
 from viz_core.ui.pages.steps.walk import modes, step_by_step

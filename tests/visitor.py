@@ -11,7 +11,9 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-PAGES = ("home", "step_by_step", "attention", "masks", "positions", "norms", "shapes", "documents")
+from viz_core.ui.shell.page_list import PAGES as PAGE_LIST
+
+PAGES = tuple(PAGE_LIST)
 WAIT = 120.0  # seconds for one message: only a server that hangs takes as long
 
 

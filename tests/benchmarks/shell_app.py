@@ -5,9 +5,12 @@ import streamlit as st
 from viz_core.ui.pages.steps.walk import WHOLE, walk
 from viz_core.ui.shell import PageSpec, change, main, open_page
 
+SPEC = PageSpec(name="shell", title="Shell", icon=":material/home:", question="Shell",
+                lead="How does one token become a prediction?")
+
 
 def shell() -> None:
-    lab = open_page("shell", "How does one token become a prediction?")
+    lab = open_page(SPEC)
     assert lab.capture is not None
     stops = walk(lab.capture, WHOLE, norms=False)
     name = lab.setup.stage or stops[0]
@@ -16,4 +19,4 @@ def shell() -> None:
     st.text(name)
 
 
-main((PageSpec("shell", "Shell", ":material/home:"),), bodies={"shell": shell})
+main((SPEC,), bodies={"shell": shell})

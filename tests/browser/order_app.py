@@ -41,4 +41,4 @@ def page() -> None:
     st.text(" ".join(f"{name}={st.session_state.get(name)}" for name in ("x", "y", "noted", "clicks")))
 
 
-main([PageSpec("home", "Home", ":material/home:")], {"home": page})
+main([PageSpec(name="home", title="Home", icon=":material/home:", question="Home")], {"home": page})

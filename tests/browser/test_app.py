@@ -18,15 +18,16 @@ from tests.browser.looks import look
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.stages import stages
+from viz_core.ui.shell import PAGES as ALL_PAGES
 from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 PICTURES = Path(__file__).with_name("pictures")
-PAGES = {"": "Watch a Transformer", "step_by_step": "How does one token", "masks": "Which tokens may",
-         "norms": "Why did Pre-LN"}  # path → its title's beginning
-N_PAGES = len(list(Path(__file__).parents[2].glob("pages/*.py")))
+# Path → title, of the pages that these tests open.
+PAGES = {"" if name == "home" else name: ALL_PAGES[name].question for name in ("home", "step_by_step", "masks", "norms")}
+N_PAGES = len(ALL_PAGES)
 ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
 WEIGHTS = "decoder.layers.0.cross_attn.weights"
 Open = Callable[..., "Page"]

@@ -19,8 +19,9 @@ from viz_core.analysis.counts import estimate
 from viz_core.concepts import Place, places
 from viz_core.presets import PRESETS
 from viz_core.stages import stage_of
-from viz_core.ui.pages.documents import address, setup_of, title_of
+from viz_core.ui.pages.documents import address, setup_of
 from viz_core.ui.pages.positions.waves import SECTIONS
+from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import Setup, to_link
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
     """The page shows the state: its own title in the navigation, sentences, model, stage or refusal, and no complaint."""
     assert urlsplit(page.url).path == ("/" if place.page == "home" else f"/{place.page}")
     nav = page.locator('[data-testid="stSidebarNavLink"][aria-current="page"]').inner_text()
-    assert nav.split("\n")[-1] == title_of(place.page)
+    assert nav.split("\n")[-1] == PAGES[place.page].title
     assert query(page) == to_link(setup)[0]  # understood, and not mended
     alerts = page.get_by_test_id("stAlert").all_inner_texts()
     assert not [text for text in alerts if "The link says" in text]

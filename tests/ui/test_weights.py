@@ -6,10 +6,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import by_name, canvas_headers
+from viz_core.ui.shell import PAGES
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 
 
 def opened(page: str, **params: str) -> AppTest:

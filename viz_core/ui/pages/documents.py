@@ -12,7 +12,7 @@ import streamlit as st
 
 from viz_core.concepts import CONCEPTS, FAULTS, Concept, Fault, Place, Verdict, places
 from viz_core.presets import PRESETS, TOPICS, Preset, Row, Status
-from viz_core.ui.shell import change, current, view_widget, write_link
+from viz_core.ui.shell import PAGES, change, current, view_widget, write_link
 from viz_core.ui.shell.setup import RESOLVED, Setup, changes, from_link, to_link, with_preset
 
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
@@ -188,13 +188,8 @@ def _concept(concept: Concept) -> str:
 
 
 def _link(document: str, place: Place, about: str = "") -> str:
-    label = html.escape(f"Open {title_of(place.page)}: {about or place.look}")
-    return f'<a href="{html.escape(address(document, place))}" aria-label="{label}">{html.escape(title_of(place.page))}</a>'
-
-
-def title_of(page: str) -> str:
-    """A page's title in the navigation: its file's name, unless it has one of its own."""
-    return {"norms": "Pre- and Post-LN"}.get(page, page.replace("_", " ").capitalize())
+    label = html.escape(f"Open {PAGES[place.page].title}: {about or place.look}")
+    return f'<a href="{html.escape(address(document, place))}" aria-label="{label}">{html.escape(PAGES[place.page].title)}</a>'
 
 
 def setup_of(document: str, place: Place) -> tuple[Setup, Sequence[tuple[str, str]]]:

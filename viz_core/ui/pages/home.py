@@ -18,7 +18,7 @@ from viz_core.ui.components.diagram import diagram
 from viz_core.ui.controls import inside, keep, picking
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
-from viz_core.ui.shell import Lab, change, fold, open_stage, set_choice, view, widget
+from viz_core.ui.shell import PAGES, Lab, change, fold, open_stage, set_choice, view, widget
 from viz_core.ui.shell.setup import changes
 from viz_core.weights.card import Card
 
@@ -101,22 +101,12 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))
 
 
-PAGE_LINKS = (
-    ("step_by_step", "Step by step: every tensor, from token id to loss", ":material/footprint:"),
-    ("attention", "Attention: which tokens each head attends to", ":material/hub:"),
-    ("masks", "Masks: which tokens may attend to which", ":material/grid_on:"),
-    ("positions", "Positions: how the model learns about word order", ":material/waves:"),
-    ("norms", "Pre- and Post-LN: why Pre-LN replaced Post-LN", ":material/balance:"),
-    ("shapes", "Shapes: the size and cost of every tensor", ":material/straighten:"),
-    ("documents", "Documents: five texts side by side", ":material/menu_book:"),
-)
-
-
 def page_links() -> None:
     """Links to all other pages."""
     st.subheader("Explore", anchor=False)
-    for page, label, icon in PAGE_LINKS:
-        st.page_link(f"pages/{page}.py", label=label, icon=icon)
+    for page in PAGES.values():
+        if page.card:
+            st.page_link(page.path, label=f"{page.title}: {page.card}", icon=page.icon)
 
 
 def origin(lab: Lab) -> None:

@@ -1,7 +1,6 @@
 """The frame of every page. `main` is all of app.py, `open_page` the first line of every page."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 from PIL import Image
@@ -10,6 +9,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from viz_core.ui.escape import code
 from viz_core.ui.shell.callbacks import let_callbacks_end
 from viz_core.ui.shell.link import adopt_link, left_out, write_link
+from viz_core.ui.shell.page_list import PageSpec
 from viz_core.ui.shell.run import Lab, paragraphs, run_with_status
 from viz_core.ui.shell.sidebar import sidebar
 from viz_core.ui.shell.state import ARRIVED, FAULTS, NOTES, SETTLE, SHELL, current
@@ -18,22 +18,13 @@ from viz_core.ui.shell.warm import all_imported, cards_read
 from viz_core.ui.shell.widgets import chosen_meanwhile
 
 
-@dataclass(frozen=True, slots=True)
-class PageSpec:
-    """One page: its file's name in pages/ (and its URL), title in the navigation, icon."""
-
-    name: str
-    title: str
-    icon: str
-
-
 def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
     """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions that replace pages' files."""
     let_callbacks_end()
     st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide")
     pages = {
         s.name: st.Page(
-            (bodies or {}).get(s.name, f"pages/{s.name}.py"), title=s.title, icon=s.icon, default=s is specs[0],
+            (bodies or {}).get(s.name, s.path), title=s.title, icon=s.icon, default=s is specs[0],
             url_path=None if s is specs[0] else s.name,
         )
         for s in specs
@@ -77,16 +68,16 @@ def _icon() -> Image.Image:
     return icon.resize((32, 32), Image.Resampling.NEAREST)
 
 
-def open_page(question: str, lead: str = "", imported: Callable[[], None] = all_imported) -> Lab:
-    """The first line of a page: its question as the title, a lead in Markdown, the link's faults, the run, the status line.
+def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> Lab:
+    """First line of a page: its question as the title, its lead, the link's faults, the run, the status line.
 
-    imported: waits for the page's imports, once title and lead have been sent; only then may the page import them.
+    imported: waits for what the page imports, once title and lead are on their way; only then may the page import it.
     """
     if not st.session_state.get(SHELL):
         _begin_again()
-    st.title(question, anchor=False)
-    if lead:
-        st.markdown(lead)
+    st.title(page.question, anchor=False)
+    if page.lead:
+        st.markdown(page.lead)
     setup = current()
     if faults := st.session_state.get(FAULTS, []):
         st.warning(paragraphs([f"The link says {code(written)}, which {fault}." for written, fault in faults]))

@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.ui.shell.page_list import PAGES
 from viz_core.ui.shell.setup import TEXTS, Setup, with_view
 from viz_core.ui.shell.widgets import RESTORING, touch
 
@@ -18,7 +19,6 @@ HUB_NAME, UNUSUAL = "lab_hub", "lab_unusual"
 SETTLE = "lab_settle"  # by page: a function that runs between a change and its link, so that both are one entry of the history
 SHELL, ARRIVED = "lab_in_frame", "lab_arrived"
 GOING = "lab_going"  # the page that a click opens, until it is entered
-STEPS = "pages/step_by_step.py"
 
 
 def current() -> Setup:
@@ -39,7 +39,7 @@ def change(**selection: Any) -> None:
 def open_stage(name: str) -> None:
     """Open Step by step at this stage, in this run or, if it is interrupted, in the next; for callbacks."""
     change(stage=name)
-    st.session_state[GOING] = STEPS
+    st.session_state[GOING] = PAGES["step_by_step"].path
 
 
 def view(name: str) -> Any:

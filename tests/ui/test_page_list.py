@@ -1,0 +1,52 @@
+"""The list of pages: each entry is complete, and nothing that a page needs is missing."""
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from viz_core.ui.shell import PAGES, PageSpec
+
+ROOT = Path(__file__).parents[2]
+each_page = pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))
+NO_LEAD = {"step_by_step"}  # its controls come first
+
+
+def test_every_file_is_a_page_and_every_page_has_its_file() -> None:
+    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == set(PAGES)
+
+
+@each_page
+def test_an_entry_is_complete(page: PageSpec) -> None:
+    assert page.title and re.fullmatch(r":material/\w+:", page.icon), "give it a title and an icon"
+    assert page.question, "give it a question, which is its headline"
+    assert page.lead.endswith(".") or page.name in NO_LEAD, "give it a lead of whole sentences, or name it in NO_LEAD"
+    assert bool(page.card) == (page.name != "home") and not page.card.endswith("."), "give it a card: what Home's link says"
+    assert len({p.icon for p in PAGES.values()}) == len(PAGES), "two pages have one icon"
+
+
+@each_page
+def test_its_first_lines_are_its_entry(page: PageSpec) -> None:
+    source = (ROOT / page.path).read_text("utf-8")
+    assert f'open_page(PAGES["{page.name}"]' in source, f"{page.path} has to begin with open_page(PAGES[{page.name!r}])"
+
+
+@each_page
+def test_what_it_shows_is_a_module_or_a_package_of_its_own(page: PageSpec) -> None:
+    folder, name = ROOT / "viz_core" / "ui" / "pages", {"step_by_step": "steps"}.get(page.name, page.name)
+    assert (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()
+
+
+@each_page
+def test_it_has_tests_of_its_own(page: PageSpec) -> None:
+    """Where the generic tests do not look: without a browser, and in one."""
+    for folder in ("ui", "browser"):
+        sources = [path.read_text("utf-8") for path in (ROOT / "tests" / folder).glob("test_*.py")]
+        assert any(f'"{page.name}"' in source for source in sources) or page.name == "home", f"no test in tests/{folder} opens it"
+
+
+def test_home_links_to_all_others() -> None:
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=60).run()
+    labels = {link.proto.label for link in at.get("page_link")}
+    assert labels == {f"{p.title}: {p.card}" for p in PAGES.values() if p.name != "home"}

@@ -1,0 +1,88 @@
+"""The pages: one entry each, from which the navigation, the titles, the links on Home and the tests are made.
+
+A page also has a file of its name in `pages/`, with its first lines, and what it shows in `viz_core.ui.pages`.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSpec:
+    """One page. name: its file in `pages/`, and its URL. title, icon: in the navigation. question: its headline. lead: one or
+    more sentences below it, in Markdown ("" where the picture says it). card: what Home's link to it says.
+    """
+
+    name: str
+    title: str
+    icon: str
+    question: str
+    lead: str = ""
+    card: str = ""
+
+    @property
+    def path(self) -> str:
+        """Its file, as Streamlit names it."""
+        return f"pages/{self.name}.py"
+
+
+PAGES: dict[str, PageSpec] = {
+    p.name: p
+    for p in (
+        PageSpec(
+            name="home", title="Home", icon=":material/home:",
+            question="Watch a Transformer read your sentence",
+            lead="Type a sentence on the left; a real Transformer runs on it immediately. At first this is a small translator that "
+            "was trained for this app. You can open and check every tensor on its way from word to prediction. Under Model you "
+            "can also choose the untrained models of five documents, in which you can change every setting.",
+        ),
+        PageSpec(
+            name="step_by_step", title="Step by step", icon=":material/footprint:",
+            question="How does one token become a prediction?",
+            card="every tensor, from token id to loss",
+        ),
+        PageSpec(
+            name="attention", title="Attention", icon=":material/hub:",
+            question="Where does each head look?",
+            lead="In every layer, each head spreads an attention weight of 1 from every query over the keys that it may attend to. "
+            "Each tile below is one head: its rows are query tokens, its columns key tokens, and strong cells are large weights.",
+            card="which tokens each head attends to",
+        ),
+        PageSpec(
+            name="masks", title="Masks", icon=":material/grid_on:",
+            question="Which tokens may attend to which, and what happens when a mask is wrong?",
+            lead="Without a mask, every query attends to every key. A mask blocks keys that a query should not use: padding, which "
+            "carries no information, and future tokens, which the model has yet to predict.",
+            card="which tokens may attend to which",
+        ),
+        PageSpec(
+            name="positions", title="Positions", icon=":material/waves:",
+            question="How does a Transformer know the order of the words?",
+            lead="Without positions and without a causal mask, attention treats a sentence as a set of words: it cannot tell "
+            "我爱你 from 你爱我. So each position gets its own encoding. The first Transformer used waves, from fast ones to very "
+            "slow ones.",
+            card="how the model learns about word order",
+        ),
+        PageSpec(
+            name="norms", title="Pre- and Post-LN", icon=":material/balance:",
+            question="Why did Pre-LN replace Post-LN?",
+            lead="The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. Later ones "
+            "normalise the input of each sub-layer and leave the sum alone (Pre-LN). The comparisons below use the same weights "
+            "and the same sentence; only the place of the LayerNorm differs.",
+            card="why Pre-LN replaced Post-LN",
+        ),
+        PageSpec(
+            name="shapes", title="Shapes", icon=":material/straighten:",
+            question="What shape is every tensor, and what does it cost?",
+            lead="This table lists every tensor of the run in the order of computation. Look for the head axis (H), which exists "
+            "only inside attention, and for the T × S matrices of queries by keys. Click a name to open the tensor in Step by "
+            "step.",
+            card="the size and cost of every tensor",
+        ),
+        PageSpec(
+            name="documents", title="Documents", icon=":material/menu_book:",
+            question="Five documents, one model: where do they agree?",
+            lead="Five texts explain the Transformer, each with its own code. In this app each is a preset of one model.",
+            card="five texts side by side",
+        ),
+    )
+}
