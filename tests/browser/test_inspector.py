@@ -69,7 +69,7 @@ def table(shown: Locator) -> list[list[str]]:
 def test_a_click_shows_the_terms(open_at: Open, capture: Capture) -> None:
     page = open_at(SCORES)
     assert page.locator(".arithmetic").count() == 0
-    assert page.get_by_text("Click a cell, or reach a matrix with Tab").count() == 1
+    assert page.get_by_text("Click a cell to see its arithmetic, or reach a matrix with Tab").count() == 1
     click(canvas(page, "cross_attn.raw_scores · head 0"), 3, 1)
     value = float(capture[SCORES][0, 0, 3, 1])
     shown = card(page, f"{SCORES}[b=0, h=0, t=3, s=1] = {value:.6g}")
@@ -119,7 +119,7 @@ def test_typed_words_are_text(open_at: Open) -> None:
     click(drawn, 0, 0)
     card(page, "ids.source[b=0, t=0]")
     said = page.locator(".arithmetic .says")
-    assert said.inner_text().startswith("“<” is number") and said.locator("b").count() == 0
+    assert said.inner_text().startswith("“<” has the id ") and said.locator("b").count() == 0
     click(drawn, 0, int(drawn.get_attribute("data-cols") or 0) - 1)
     page.locator(".arithmetic .says bdi").first.filter(has_text="שלום").wait_for()
 

@@ -180,7 +180,7 @@ def test_homes_cell_token_and_open_section(open_at: Open, same_elsewhere: Same) 
     linked(page, "cells=home_ids.0.0.2")
     page.get_by_role("slider", name="After the token").press("ArrowLeft")
     linked(page, "home_after=3")
-    page.get_by_text("All choices, each with its ground").click()
+    page.get_by_text("All settings and where they come from").click()
     linked(page, "open=home_choices")
     assert shown(page)["arithmetic"] and page.get_by_test_id("stTable").is_visible()
     says = {"cells": "home_ids.0.0.2", "home_after": "3", "open": "home_choices"}

@@ -130,9 +130,9 @@ def drawn(page: Page) -> list[str]:
 def test_sections_are_chosen_and_in_the_link_and_a_phone_scrolls_down_only(open_at: Open) -> None:
     page = open_at(width=390)
     wanted = {
-        "Construction": "mask: their AND", "Conventions": "True (1) = blocked", "With and without": "Without − With",
+        "Construction": "mask: their AND", "Conventions": "True (1) = blocked", "Effect": "Without − With",
         "Leak test": "Change of each output", "Fully masked rows": "−∞, then softmax", "unsqueeze(1)": "As printed",
-        "Allowed cells": "Decoder self-attention: the mask",
+        "Reasons": "Decoder self-attention: the mask",
     }
     for label, title in wanted.items():
         page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()

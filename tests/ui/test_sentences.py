@@ -264,7 +264,7 @@ def test_documents_count_layers_from_zero() -> None:
     capture = run(config, source=["I love you", "you love the cat too"], target=["a b c", "a b c d e"], device="cpu")
     nan = [bool(np.isnan(capture[f"encoder.layers.{i}.resid_post"][0]).all(axis=-1).all()) for i in (0, 1)]
     some = bool(np.isnan(capture["encoder.layers.0.resid_post"][0]).any())
-    assert (some, nan) == (True, [False, True]) and "NaN in layer 0 and spread to every token in layer 1" in why
+    assert (some, nan) == (True, [False, True]) and "NaN in layer 0 and spread to every token of the sentence in layer 1" in why
 
 
 # ---------------------------------------------------------------- the sentences themselves

@@ -73,8 +73,8 @@ def at_step(capture: Capture, kind: Kind, layer: int, head: int, item: int, step
     if step == "biased":
         biased: np.ndarray = capture[f"{path}.scores"][item, head] + capture[f"{path}.bias"][0, head]
         return biased
-    found: np.ndarray = capture[f"{path}.{STAGE[step]}"][item, head]
-    return found
+    scores: np.ndarray = capture[f"{path}.{STAGE[step]}"][item, head]
+    return scores
 
 
 # ---------------------------------------------------------------- statistics of a row
@@ -84,8 +84,8 @@ def entropy(weights: np.ndarray) -> np.ndarray:
     """-Σ w ln w over the last axis, in nats, with 0 ln 0 = 0. [..., S] -> [...]; NaN stays NaN."""
     w = np.asarray(weights, np.float64)
     logs = np.log(w, out=np.zeros_like(w), where=w > 0)
-    found: np.ndarray = -(w * logs).sum(axis=-1)
-    return found + 0.0  # no -0
+    nats: np.ndarray = -(w * logs).sum(axis=-1)
+    return nats + 0.0  # no -0
 
 
 def entropy_bounds(scores: np.ndarray, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,8 +110,8 @@ def entropy_bounds(scores: np.ndarray, visible: np.ndarray) -> tuple[np.ndarray,
 def distance(weights: np.ndarray) -> np.ndarray:
     """Σ_s w |t - s|, the mean distance between a query and its keys, weighted by attention. [..., T, S] -> [..., T]."""
     t, s = np.indices(weights.shape[-2:])
-    found: np.ndarray = (weights * np.abs(t - s)).sum(axis=-1)
-    return found
+    distances: np.ndarray = (weights * np.abs(t - s)).sum(axis=-1)
+    return distances
 
 
 def share(weights: np.ndarray, offset: int) -> np.ndarray:
@@ -122,14 +122,14 @@ def share(weights: np.ndarray, offset: int) -> np.ndarray:
 
 def relative(weights: np.ndarray, visible: np.ndarray) -> np.ndarray:
     """weight × number of visible keys: 1 where a query attends equally to all of them. [..., T, S]."""
-    found: np.ndarray = weights * visible.sum(axis=-1, keepdims=True)
-    return found
+    ratios: np.ndarray = weights * visible.sum(axis=-1, keepdims=True)
+    return ratios
 
 
 def mean_over_heads(weights: np.ndarray) -> np.ndarray:
     """[H, T, S] -> [T, S]."""
-    found: np.ndarray = weights.mean(axis=0)
-    return found
+    mean: np.ndarray = weights.mean(axis=0)
+    return mean
 
 
 class Profile(NamedTuple):
@@ -191,12 +191,12 @@ def rollout(weights: Sequence[np.ndarray]) -> np.ndarray:
     weights: self-attention, one [H, T, T] for each layer. Heads are averaged, A = ½W + ½I stands for the residual connection,
     R_l = A_l R_(l-1). -> [L, T, T]; rows sum to 1 where the weights' rows do.
     """
-    found: list[np.ndarray] = []
+    rolled: list[np.ndarray] = []
     for layer in weights:
         w = mean_over_heads(layer.astype(np.float64))  # [T, T]
         a = 0.5 * w + 0.5 * np.eye(len(w))
-        found.append(a @ found[-1] if found else a)
-    return np.stack(found)
+        rolled.append(a @ rolled[-1] if rolled else a)
+    return np.stack(rolled)
 
 
 def rollout_of(capture: Capture, kind: Kind, item: int) -> np.ndarray:
@@ -324,8 +324,8 @@ def contributions(weights: np.ndarray, v: np.ndarray, w_o: np.ndarray) -> np.nda
     """
     width = v.shape[-1]
     mapped = [v[h].astype(np.float64) @ head_columns(w_o, h, width) for h in range(len(v))]  # [S, D] each
-    found: np.ndarray = weights[:, :, None].astype(np.float64) * np.stack(mapped)
-    return found
+    contributed: np.ndarray = weights[:, :, None].astype(np.float64) * np.stack(mapped)
+    return contributed
 
 
 def contribution_norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray) -> np.ndarray:
@@ -336,8 +336,8 @@ def contribution_norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray)
     α is a number, so this is α ‖v W_O‖, with one norm for each key.
     """
     lengths = np.linalg.norm(v.astype(np.float64) @ w_o_head, axis=-1)  # [S]
-    found: np.ndarray = weights * lengths
-    return found
+    contributed: np.ndarray = weights * lengths
+    return contributed
 
 
 # ---------------------------------------------------------------- two runs

@@ -64,8 +64,8 @@ def blocked(capture: Capture, kind: Kind, item: int) -> Blocked:
 def provenance(capture: Capture, kind: Kind, item: int) -> np.ndarray:
     """uint8 [T, S], an index into WHY: 0 may attend, 1 blocked as padding, 2 as future, 3 as both."""
     by = blocked(capture, kind, item)
-    found: np.ndarray = (by.keys | by.queries) + 2 * by.future.astype(np.uint8)
-    return found.astype(np.uint8)
+    why: np.ndarray = (by.keys | by.queries) + 2 * by.future.astype(np.uint8)
+    return why.astype(np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class InUse(NamedTuple):
 
 def in_use(capture: Capture) -> tuple[InUse, ...]:
     """Every mask of the run: for each kind of attention its parts, then their AND."""
-    found = []
+    uses = []
     for kind in kinds(capture.config):
         n_sentences, _, n_queries, n_keys = capture[MASK[kind]].shape
         full = (n_sentences, capture.config.n_heads, n_queries, n_keys)
@@ -172,8 +172,8 @@ def in_use(capture: Capture) -> tuple[InUse, ...]:
         for name, turned in ((keys, False), (queries, True), (causal, False), (MASK[kind], False)):
             if name:
                 own = capture[name].shape
-                found.append(InUse(name, kind, turned, (own[0], own[1], own[3], own[2]) if turned else own, full))
-    return tuple(found)
+                uses.append(InUse(name, kind, turned, (own[0], own[1], own[3], own[2]) if turned else own, full))
+    return tuple(uses)
 
 
 # ---------------------------------------------------------------- how a mask is built

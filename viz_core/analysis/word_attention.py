@@ -13,14 +13,14 @@ def between_words(weights: np.ndarray, queries: Sequence[int], keys: Sequence[in
     """weights [..., T, S] -> [..., query words, key words]. queries, keys: the word of each token."""
     members = _membership(queries)  # [words, T]
     summed = weights.astype(np.float64) @ _membership(keys).T  # [..., T, words]
-    found: np.ndarray = (members / members.sum(axis=1, keepdims=True)) @ summed
-    return found
+    between: np.ndarray = (members / members.sum(axis=1, keepdims=True)) @ summed
+    return between
 
 
 def seen_words(visible: np.ndarray, queries: Sequence[int], keys: Sequence[int]) -> np.ndarray:
     """bool [T, S] -> [words, words]: whether any token of the query word may attend to any token of the key word."""
-    found: np.ndarray = (_membership(queries) @ visible @ _membership(keys).T) > 0
-    return found
+    seen: np.ndarray = (_membership(queries) @ visible @ _membership(keys).T) > 0
+    return seen
 
 
 def _membership(of: Sequence[int]) -> np.ndarray:

@@ -102,8 +102,8 @@ def hidden(model: Transformer, ids: dict[str, np.ndarray]) -> np.ndarray:
     device = next(model.parameters()).device
     given = {side: torch.tensor(x, device=device) for side, x in ids.items()}
     with torch.inference_mode():
-        found: np.ndarray = model(given.get("source"), given.get("target")).hidden.cpu().numpy()
-    return found
+        outputs: np.ndarray = model(given.get("source"), given.get("target")).hidden.cpu().numpy()
+    return outputs
 
 
 # ---------------------------------------------------------------- one attention and its inputs
@@ -131,8 +131,8 @@ class Inputs:
 
     def project(self, z: Tensor) -> Tensor:
         """z [B, H, T, V] -> [B, T, D]."""
-        found: Tensor = self.module.w_o(z.transpose(1, 2).flatten(2))
-        return found
+        projected: Tensor = self.module.w_o(z.transpose(1, 2).flatten(2))
+        return projected
 
     def fused(self, mask: Tensor, v: Tensor) -> Tensor:
         """F.scaled_dot_product_attention on the model's queries and keys: v [B, H, S, V] -> [B, H, T, V]."""
@@ -268,23 +268,23 @@ _MHA = {True: "module with weights", False: "module without weights"}  # by need
 def empty_rows(model: Transformer, batch: Batch, path: str, item: int, seed: int = 0) -> EmptyRows:
     """Mask padded queries as in Transformer_code (002), and return what six implementations give for the same scores."""
     a = _inputs(model, batch, with_padded_queries_masked(model.config), path, seed)
-    found = [_treated("infinite fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
-    found.append(_treated("finite fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
+    treatments = [_treated("infinite fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
+    treatments.append(_treated("finite fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
     if problem := why_no_twin(model.config, path.endswith("cross_attn")):
-        found += [Treatment(_MHA[need], None, None, problem) for need in (True, False)]
+        treatments += [Treatment(_MHA[need], None, None, problem) for need in (True, False)]
     else:
         theirs = twin(a.module)
         for need in (True, False):
             # A float mask if ALiBi has numbers to add, otherwise a bool mask: torch takes both.
             mask = _additive(a) if a.penalty.any() else ~a.mask.expand_as(a.scores)
             out, weights = _call(theirs, a, mask, need)
-            found.append(_treatment(_MHA[need], item, weights, out))
+            treatments.append(_treatment(_MHA[need], item, weights, out))
     keep = _additive(a) if a.penalty.any() else a.mask.expand_as(a.scores)
     one = torch.eye(a.k.shape[2], dtype=a.v.dtype, device=a.v.device).expand(*a.k.shape[:3], -1)  # [B, H, S, S]
     z, weights = a.fused(keep, a.v), a.fused(keep, one)  # with V = 1 its output is its weights
-    found.append(_treatment("fused", item, weights, a.project(z)))
-    found.append(_treatment("app", item, a.weights, a.out))
-    return EmptyRows(~a.mask[item, 0].any(dim=-1).cpu().numpy(), tuple(found))
+    treatments.append(_treatment("fused", item, weights, a.project(z)))
+    treatments.append(_treatment("app", item, a.weights, a.out))
+    return EmptyRows(~a.mask[item, 0].any(dim=-1).cpu().numpy(), tuple(treatments))
 
 
 def _treated(name: str, a: Inputs, item: int, weights: Tensor) -> Treatment:

@@ -256,7 +256,7 @@ def read_folder(
     if config.has_head:
         facts["end of text"] = "the same id also pads shorter texts, so it does not count in the loss"
     else:
-        facts["head"] = "none: the model returns hidden states, not logits"
+        facts["head"] = "none: the model returns hidden states, no logits"
     if unused:
         facts["in the file, not used"] = unused
     return Card(

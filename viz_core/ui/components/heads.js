@@ -256,7 +256,7 @@ class Figure {
     if (this.hover) box(this.hover, 1, view.ink, 1.5);
     if (focus) { box(focus, 1.5, view.accent, 3); }
     const at = this.hover ?? focus;
-    this.readout.textContent = at ? `layer ${at[0]}, head ${at[1]}${String(at) === String(focus) ? ": in focus" : ": click to focus"}` : "Each row is a layer, each column a head.";
+    this.readout.textContent = at ? `layer ${at[0]}, head ${at[1]}${String(at) === String(focus) ? ": in focus" : ": click to focus"}` : "rows: layers, columns: heads";
     canvas.dataset.focus = focus ? focus.join() : "";
     canvas.setAttribute("aria-label", `${grid.title}, ${grid.shape[0]} layers by ${grid.shape[1]} heads, ` +
       `${grid.tokens[0]} by ${grid.tokens[1]} tokens each, ${focus ? `layer ${focus[0]}, head ${focus[1]} in focus` : "none in focus"}`);

@@ -35,13 +35,13 @@ def lines(
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`, so it must not hold the weights
 
     def report() -> None:
-        _, found = _read(st.session_state.get(key), n_queries, n_keys)
-        on_lock(found)
+        _, lock = _read(st.session_state.get(key), n_queries, n_keys)
+        on_lock(lock)
 
     def report_heads() -> None:
-        _, found = _read_heads(st.session_state.get(key), n_heads)
-        if found is not None:
-            on_heads(found)
+        _, shown = _read_heads(st.session_state.get(key), n_heads)
+        if shown is not None:
+            on_heads(shown)
 
     state = st.session_state.get(key)
     echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]

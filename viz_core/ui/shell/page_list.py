@@ -44,7 +44,7 @@ PAGES: dict[str, PageSpec] = {
             name="attention", title="Attention", icon=":material/hub:",
             question="Where does each head look?",
             lead="In every layer, each head spreads an attention weight of 1 from every query over the keys that it may attend to. "
-            "Each tile below is one head: its rows are query tokens, its columns key tokens, and strong cells are large weights.",
+            "Each tile below is one head: its rows are query tokens, its columns key tokens. Look for cells that stand out.",
             card="which tokens each head attends to",
         ),
         PageSpec(

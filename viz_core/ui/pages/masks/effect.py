@@ -1,4 +1,4 @@
-"""The section With and without: one head's weights with a mask and without it."""
+"""The section Effect: one head's weights with a mask and without it."""
 
 import streamlit as st
 

@@ -28,13 +28,13 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
     tokens = labels(capture, side, focus.item)
     st.markdown("**Replace one word. With a causal mask, no output before it may change, not even by a single bit.** If one does, "
                 "the future leaks, and a model in training can learn to copy the answers.")
-    place, id = _exchange(lab, capture, focus, side)
+    place, id = _replacement(lab, capture, focus, side)
     model, batch = lab.model(), batch_of(lab)
     result = cached_result("mask leak", run_key_of(lab, focus.item, place, id), lambda: leak(model, batch, focus.item, place, id),
                            *run_cost_of(lab))
     if not (np.isfinite(result.moved).all() and np.isfinite(result.moved_free).all()):
-        raise ValueError("Some outputs of this sentence are NaN or infinite, so they cannot be compared. Fully masked rows shows "
-                         "where NaN comes from.")
+        raise ValueError("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
+                         "masked rows shows where NaN comes from.")
     new = lab.tokenizers[side].decode(id) if not view("mask_word").strip() else view("mask_word")
     replaced = f"“{shorten(tokens[place])}” ({place})"
     picking([leak_panel(result.moved, result.moved_free, tokens, replaced)], "mask_leak")
@@ -46,10 +46,10 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
         + (f", by at most {number(float(result.moved_free[:place].max()), 3)}." if place and late else ".")
         + (" No output comes before the first token, so choose a later one." if place == 0 else "")
     )
-    _turns(lab, capture, focus, side, tokens)
+    _replace_in_turn(lab, capture, focus, side, tokens)
 
 
-def _exchange(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tuple[int, int]:
+def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tuple[int, int]:
     """The position of the token to replace, and the id that replaces it."""
     tokens, places = labels(capture, side, focus.item), np.nonzero(real(capture, side, focus.item))[0].tolist()
     if not places:
@@ -83,7 +83,7 @@ def _others(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> list[int]
     return replacements
 
 
-def _turns(lab: Lab, capture: Capture, focus: InFocus, side: Side, tokens: Sequence[str]) -> None:
+def _replace_in_turn(lab: Lab, capture: Capture, focus: InFocus, side: Side, tokens: Sequence[str]) -> None:
     """Replace every token in turn, unless there are too many."""
     if not view_widget(st.toggle, "mask_turns", "Replace every token in turn"):
         return

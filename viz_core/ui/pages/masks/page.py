@@ -47,10 +47,10 @@ def masks() -> None:
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Lab, Capture, InFocus], None]]] = {
-    "who": ("Allowed cells", reasons),
+    "who": ("Reasons", reasons),
     "built": ("Construction", construction),
     "conventions": ("Conventions", conventions),
-    "effect": ("With and without", effect),
+    "effect": ("Effect", effect),
     "leak": ("Leak test", leak_test),
     "empty": ("Fully masked rows", fully_masked_rows),
     "unsqueeze": ("unsqueeze(1)", unsqueeze),

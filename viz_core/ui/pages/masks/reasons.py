@@ -1,4 +1,4 @@
-"""The section Allowed cells: for each cell of the mask, why it is allowed or blocked."""
+"""The section Reasons: for each cell of the mask, why it is allowed or blocked."""
 
 import streamlit as st
 
