@@ -1,4 +1,4 @@
-"""The card of one choice of weights: what there is to know before a tensor is loaded."""
+"""The card of one choice of weights: the facts that are known before a tensor is loaded."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ UNTRAINED = "untrained"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One choice of weights: what it is, what model it needs, how its text becomes ids, and where it came from.
+    """One choice of weights: its title, config, tokenizers and origin.
 
     `about` are facts to show (task, data, steps, seed, accuracy …), in order; `examples` are (source, target) sentences
-    of its own language; `measures` are what its training measured, where there was any. `tokenizers` and `load` are
+    of its own language; `measures` are the measurements of its training, if any. `tokenizers` and `load` are
     called when the weights are used. `load` gives the model on the CPU, dropout off, checked against the config; it
-    raises `ValueError`, one sentence, for a file that is not what it should be.
+    raises `ValueError` with one sentence for an invalid file.
     """
 
     name: str
