@@ -232,7 +232,8 @@ def test_refused(text: str, reason: str) -> None:
 def test_a_tokenizer_of_another_model() -> None:
     size = wordpiece().get_vocab_size()
     assert Subword(wordpiece().to_str(), size, 0).vocab_size == size
-    with pytest.raises(ValueError, match=f"ids up to {size - 1}, and the model has {size - 1} words, so they do not belong together"):
+    problem = f"ids up to {size - 1}, and the model has {size - 1} words, so they do not belong together"
+    with pytest.raises(ValueError, match=problem):
         Subword(wordpiece().to_str(), size - 1, 0)
     with pytest.raises(ValueError, match="special token id 300 is outside the vocabulary of 300"):
         Subword(byte_level().to_str(), 300, 0, ends=(0, 300))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from viz_core.config import Activation, TransformerConfig
 
-Settings = Mapping[str, Any]  # what config.json says
+Settings = Mapping[str, Any]  # the contents of config.json
 
 ACTIVATIONS: dict[str, Activation] = {
     "relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_fast": "gelu_tanh",
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Where one parameter of ours lies: a tensor's name and shape, and what to do with it."""
+    """The tensor that holds one of our parameters: its name, shape and conversion."""
 
     name: str
     shape: tuple[int, ...]
@@ -52,9 +52,9 @@ class Layout:
     title: str
     side: str  # the one text that it reads: "source" of an encoder, "target" of a decoder
     config: Callable[[Settings], TransformerConfig]
-    plain: Settings  # switches of theirs that our model lacks, with the value at which they change nothing
+    plain: Settings  # settings that our model lacks, with the value at which they have no effect
     prefix: str  # before the names of the body where the file also holds a head
-    body: tuple[str, ...]  # what the names of the body begin with
+    body: tuple[str, ...]  # prefixes of the names of the body
     buffers: str  # pattern of tensors of the body that are no parameters
     embedding: tuple[Row, ...]
     layer: tuple[Row, ...]
@@ -113,7 +113,7 @@ def either(raw: Settings, *fields: str, default: int) -> Any:
 
 
 def _encoder(raw: Settings, vocabulary: int, **switches: Any) -> TransformerConfig:
-    """A Post-LN encoder whose embedding is normalised. Its head, where the file has one, is not ours: see `bert`."""
+    """A Post-LN encoder whose embedding is normalised. The head of the file is not used: see `bert`."""
     return TransformerConfig(
         architecture="encoder-only", norm="post", norm_embedding=True, position="learned", scale_embedding=False, head=False,
         source_vocab_size=vocabulary, source_pad_id=either(raw, "pad_token_id", default=0),
