@@ -104,13 +104,13 @@ def test_the_lit_path_follows_a_click(open_at: Open) -> None:
 
 def test_one_button_sets_the_papers_setting(open_at: Open) -> None:
     page = open_at("theory", norm_broken="normal,square")
-    page.get_by_text("The assumptions that fail").wait_for()
+    page.get_by_text("The dropped assumptions").wait_for()
     page.get_by_role("button", name="Reset to the paper's setting").click()
     page.get_by_text("All assumptions hold").wait_for()
     idle(page)
     assert not {"norm_broken", "norm_depth", "norm_width"} & query(page).keys()
     page.get_by_role("button", name=ASSUMED["square"][0], exact=True).click()
-    page.get_by_text("The assumptions that fail").wait_for()
+    page.get_by_text("The dropped assumptions").wait_for()
     assert [len(c["names"]) for c in drawn(page)] == [5, 4]
 
 
@@ -137,7 +137,7 @@ def test_every_section_fits(open_at: Open) -> None:
 def test_a_section_comes_back_with_its_link(open_at: Open) -> None:
     page = open_at("depth")
     page.get_by_role("radio", name="Theory").click()
-    page.get_by_text("Theory says where the points should lie").wait_for()
+    page.get_by_text("Compare the points with the lines").wait_for()
     idle(page)
     assert query(page)["norm_section"] == "theory"
     page.reload()

@@ -335,7 +335,7 @@ def test_longer_than_trained_by_hand(open_at: Open) -> None:
     main = page.get_by_test_id("stMain")
     before = main.get_by_test_id("stAlert").inner_text()
     assert "start 8 positions later: sinusoidal" in before
-    main.get_by_role("slider", name="Places later").focus()
+    main.get_by_role("slider", name="Positions later").focus()
     page.keyboard.press("ArrowRight")
     linked(page, "pos_moved=12")
     after = main.get_by_test_id("stAlert").inner_text()

@@ -112,7 +112,7 @@ def test_a_scheme_that_does_not_fit_says_why() -> None:
     (rope,) = [s for s in found if s.position == "rope"]
     assert rope.weights is None and "a head's query is 3 wide" in rope.problem
     assert {s.problem for s in order.schemes(build(encoder(n_encoder_layers=0)), IDS)} == {
-        "This model has no layer, so there is no attention to look at; give it at least one."
+        "This model has no layers, so it has no attention; give it at least one layer."
     }
     longer = order.schemes(build(encoder(max_len=4)), IDS)
     assert [s.position for s in longer if "max_len=4 is too short for 5 tokens" in s.problem] == ["sinusoidal", "learned"]

@@ -10,7 +10,7 @@ import pytest
 
 from viz_core.text import Vocabulary
 from viz_core.training import lexicon as lex
-from viz_core.training.grammar import FRAMES, SHOWN, Example, examples, is_held_out, say, spell, with_strangers
+from viz_core.training.grammar import FRAMES, SHOWN, Example, examples, is_held_out, say, spell, with_unknown_words
 from viz_core.training.lexicon import CHINESE, ENGLISH, Noun, Verb
 from viz_core.training.phrases import Speaker, join, more, pair
 
@@ -181,10 +181,10 @@ def test_adjectives_leave_no_doubt_about_the_pronoun() -> None:
 
 
 def test_unknown_words_are_unknown_on_both_sides() -> None:
-    changed = list(with_strangers(SAID, 0))
+    changed = list(with_unknown_words(SAID, 0))
     pairs = [(old, new) for old, new in zip(SAID, changed, strict=True) if old != new]
     assert 0.03 < len(pairs) / len(SAID) < 0.06
-    assert changed == list(with_strangers(SAID, 0))
+    assert changed == list(with_unknown_words(SAID, 0))
     nouns = {form: noun for noun in lex.ALL for form in (noun.english, noun.plural) if form}
     for old, new in pairs:
         assert (new.alignment, new.referent, len(new.source)) == (old.alignment, old.referent, len(old.source))

@@ -150,8 +150,8 @@ def test_a_block_or_part_that_is_not_there_is_named(open_shapes: Any) -> None:
     at = open_shapes(**tiny(shapes_block="Encoder layer 9", shapes_part="`*magic*`"))
     assert told(at) == Filter()
     assert [i.value for i in at.info] == [
-        "This model has no block ` Encoder layer 9 `: all are shown.",
-        "This model has no part `` `*magic*` ``: all are shown.",
+        "This model has no block ` Encoder layer 9 `, so all are shown.",
+        "This model has no part `` `*magic*` ``, so all are shown.",
     ]
 
 

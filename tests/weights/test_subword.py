@@ -215,10 +215,10 @@ def replacing() -> Tokenizer:
     (changed(wordpiece, model={"type": "WordPiece", "vocab": {"a": -1}}), "cannot be used"),
     (changed(wordpiece, model={"type": "WordPiece", "vocab": {"a": 10**9}, "unk_token": "a", "max_input_chars_per_word": 1,
                                "continuing_subword_prefix": "##"}), r"ids up to 1000000000"),
-    (replacing().to_str(), "a normalizer 'Replace', which is not read here"),
+    (replacing().to_str(), "a normalizer 'Replace', which is not supported"),
     (changed(wordpiece, pre_tokenizer={"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}),
-     "a pre_tokenizer 'Split', which is not read here"),
-    (changed(wordpiece, normalizer={"type": ["x"]}), "which is not read here"),
+     "a pre_tokenizer 'Split', which is not supported"),
+    (changed(wordpiece, normalizer={"type": ["x"]}), "which is not supported"),
     (template_without(), "cannot read this text: no entry found for key"),
     (template_with(61), "special token id 61 is outside the vocabulary of 61"),
     (changed(wordpiece, pre_tokenizer={"type": "Sequence", "pretokenizers": {"type": "Sequence"}}), "cannot be used"),
@@ -232,7 +232,8 @@ def test_refused(text: str, reason: str) -> None:
 def test_a_tokenizer_of_another_model() -> None:
     size = wordpiece().get_vocab_size()
     assert Subword(wordpiece().to_str(), size, 0).vocab_size == size
-    with pytest.raises(ValueError, match=f"ids up to {size - 1}, and the model has {size - 1} words; they are no pair"):
+    problem = f"ids up to {size - 1}, and the model has {size - 1} words, so they do not belong together"
+    with pytest.raises(ValueError, match=problem):
         Subword(wordpiece().to_str(), size - 1, 0)
     with pytest.raises(ValueError, match="special token id 300 is outside the vocabulary of 300"):
         Subword(byte_level().to_str(), 300, 0, ends=(0, 300))

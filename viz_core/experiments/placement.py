@@ -312,7 +312,7 @@ def paper_runs(setting: Setting, typed: Capture | None = None) -> dict[str, Capt
     side = "encoder" if typed.config.has_encoder else "decoder"
     ids = typed["ids.source" if side == "encoder" else "ids.target"]
     pad = typed.config.source_pad_id if side == "encoder" else typed.config.target_pad_id
-    words = np.where(ids == pad, 0, 1)  # which are words; what they are is in the embedding
+    words = np.where(ids == pad, 0, 1)  # marks the words; their content is in the embedding
     batch = Batch({"source": words}, {"source": typed.tokens("source" if side == "encoder" else "target")})
     return placements(model, batch, ("post", "pre"), setting.seed, input_edit(setting, typed[f"{side}.embed"]))
 

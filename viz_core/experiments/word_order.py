@@ -242,8 +242,7 @@ def order_verdict(rows: Sequence[Reordered]) -> str:
                              "because each word attends only to itself and to earlier words.")
     if any(r.position == "alibi" for r in equivariant):
         sentences.append("ALiBi's penalty is the same on the left and on the right: without a mask, it cannot tell a sentence "
-                         "from its "
-                         "mirror image.")
+                         "from its mirror image.")
     if sensitive:
         sentences.append(f"{_names(sensitive)}: the outputs differ by {min(r.free for r in sensitive):.2g} or more, so the model "
                          "notices the order.")

@@ -1,4 +1,4 @@
-"""Which weights there are to choose from. Reads cards only: neither torch nor a tensor is loaded here."""
+"""The available weights. This module reads only cards: it loads neither torch nor a tensor."""
 
 import json
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ SHIPPED = Path(__file__).with_name("shipped")
 
 @lru_cache(maxsize=1)
 def catalogue() -> Mapping[str, Card]:
-    """Every choice but the untrained one, by name: shipped checkpoints first, then what this machine has.
+    """Every choice except the untrained one, by name: shipped checkpoints first, then the models on this machine.
 
-    Read once; `catalogue.cache_clear()` when something was fetched.
+    It is read once; call `catalogue.cache_clear()` after fetching a model.
     """
     return MappingProxyType({card.name: card for card in (*_shipped(), *cards())})
 
@@ -30,17 +30,17 @@ def catalogue() -> Mapping[str, Card]:
 @lru_cache(maxsize=1)
 def _shipped() -> tuple[Card, ...]:
     read = {path: json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED.glob("*.json")}
-    return tuple(_shipped_card(path, said) for path, said in sorted(read.items(), key=lambda item: item[1]["place"]))
+    return tuple(_shipped_card(path, stored) for path, stored in sorted(read.items(), key=lambda item: item[1]["place"]))
 
 
-def _shipped_card(path: Path, said: dict[str, Any]) -> Card:
-    """A card beside its tensors: NAME.json and NAME.safetensors."""
-    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in said["config"].items()}
+def _shipped_card(path: Path, stored: dict[str, Any]) -> Card:
+    """The card of a shipped checkpoint, NAME.json, with its tensors in NAME.safetensors."""
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in stored["config"].items()}
     config = TransformerConfig(**fields)
 
     @lru_cache(maxsize=1)
     def tokenizers() -> Mapping[str, AnyTokenizer]:
-        return {side: Vocabulary(tuple(words)) for side, words in said["vocabulary"].items()}
+        return {side: Vocabulary(tuple(words)) for side, words in stored["vocabulary"].items()}
 
     def load() -> "Transformer":
         from viz_core.weights.checkpoint import load
@@ -48,7 +48,7 @@ def _shipped_card(path: Path, said: dict[str, Any]) -> Card:
         return load(path.with_suffix(".safetensors"), config)
 
     return Card(
-        name=path.stem, title=said["title"], config=config, tokenizers=tokenizers, load=load,
-        about=MappingProxyType(said["about"]), examples=tuple(map(tuple, said["examples"])),
-        measures=MappingProxyType(said["measures"]),
+        name=path.stem, title=stored["title"], config=config, tokenizers=tokenizers, load=load,
+        about=MappingProxyType(stored["about"]), examples=tuple(map(tuple, stored["examples"])),
+        measures=MappingProxyType(stored["measures"]),
     )

@@ -1,4 +1,4 @@
-"""A model's parameters as a file, and back: safetensors only, which holds numbers and nothing that could be run."""
+"""Saves and loads a model's parameters, only as safetensors, which holds numbers and no code."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from viz_core.model.transformer import Transformer
 
 
 def save(model: Transformer, path: Path) -> None:
-    """Write every parameter under its torch name, as float32; a matrix that is tied to another is written once."""
+    """Write every parameter under its torch name, as float32; a tied matrix is written once."""
     tensors = {name: parameter.detach().float().cpu().contiguous() for name, parameter in model.named_parameters()}
     path.write_bytes(to_bytes(tensors))
 
@@ -22,8 +22,8 @@ def save(model: Transformer, path: Path) -> None:
 def load(path: Path, config: TransformerConfig) -> Transformer:
     """The model of this config with the file's parameters, on the CPU, dropout off.
 
-    `ValueError`, one sentence, for a file that is missing, cut off or no safetensors file, or whose tensors differ from
-    what the config asks for in name, shape or type, or hold numbers that are not finite.
+    `ValueError` with one sentence if the file is missing, cut off or not a safetensors file, if its tensors differ from
+    the config in name, shape or type, or if some numbers are not finite.
     """
     model = Transformer(config, seed=None).eval()
     expected = dict(model.named_parameters())

@@ -3,7 +3,7 @@
 A folder has three files: config.json (sizes and switches), model.safetensors (tensors) and tokenizer.json. They are
 data: nothing is unpickled and no code beside them is run. A card needs the first file and the second one's table of
 contents; tensors are read when the card's `load` is called. Every `ValueError` is one sentence that starts with the
-card's name and never tells where on the machine it lies.
+card's name and never reveals a path on the machine.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ HUB = "ATTENTION_LAB_HUB"
 CONFIG, TENSORS, TOKENIZER = FILES = ("config.json", "model.safetensors", "tokenizer.json")
 MAX_BYTES = {CONFIG: 2**20, TENSORS: 8 * MAX_PARAMETERS, TOKENIZER: 32 * 2**20}
 MAX_HEADER = 2**20  # bytes of a safetensors file's table of contents; 150 tensors take 20 KB
-MAX_FOLDERS = 64  # looked through at start
+MAX_FOLDERS = 64  # folders that are searched at start
 MAX_REASON = 400  # characters of a message that quotes a file
 FLOATS = ("F64", "F32", "F16", "BF16")
 PICKLES = ("pytorch_model.bin", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
@@ -56,11 +56,11 @@ MINILM_EXAMPLES = (
 )
 
 
-# --- Which there are --------------------------------------------------------------------------------------------------
+# --- The available models ---------------------------------------------------------------------------------------------
 
 
 def cards() -> list[Card]:
-    """What this machine has: the MiniLM package where it is installed, then the folders that its owner named."""
+    """The models on this machine: the MiniLM package if it is installed, then the folders that the owner named."""
     return [found for found in _found() if isinstance(found, Card)]
 
 
@@ -70,7 +70,7 @@ def hub_is_open() -> bool:
 
 
 def problems() -> list[str]:
-    """Why something that is there gives no card: one sentence each."""
+    """One sentence for each model that cannot be used."""
     return [found for found in _found() if isinstance(found, str)]
 
 
@@ -87,7 +87,7 @@ def _found() -> Iterator[Card | str]:
 
 
 def _places() -> Iterator[tuple[str, Callable[[], Card]]]:
-    """Names and how to read them, nothing read yet."""
+    """Names, each with a function that reads the card."""
     spec = find_spec(MINILM)  # finds the package without running it
     if spec is not None and spec.origin is not None:
         yield "minilm", partial(_minilm, Path(spec.origin).parent / "model")
@@ -95,11 +95,11 @@ def _places() -> Iterator[tuple[str, Callable[[], Card]]]:
     for folder in folders:
         yield from _models_in(folder)
     if hub_is_open():
-        yield from _asked_before()
+        yield from _fetched_before()
 
 
 def _models_in(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]]:
-    """The folder itself where it is a model, else the models in it."""
+    """The folder itself if it is a model, otherwise the models in it."""
     if any(os.path.exists(folder / file) for file in FILES):
         yield _local(folder), partial(read_folder, folder)
         return
@@ -133,8 +133,8 @@ def _minilm(folder: Path) -> Card:
 def hub_card(repository: str) -> Card:
     """A model of the Hugging Face hub by its name, "owner/model": three files, kept in the hub's own cache.
 
-    Only where the server's owner set ATTENTION_LAB_HUB=1. No account is used. `ValueError` where that is not so, the
-    name is none, the hub cannot be reached, or the files are not what `read_folder` reads.
+    Only if the server's owner set ATTENTION_LAB_HUB=1. No account is used. `ValueError` if that is not set, the name is
+    invalid, the hub cannot be reached, or `read_folder` cannot read the files.
     """
     name = f"hub/{repository}"
     try:
@@ -171,12 +171,12 @@ def _download(repository: str) -> Path:
         path: str = _asked(lambda: hf_hub_download(repository, file, revision=listed.sha, token=False, etag_timeout=10))
         return Path(path)
 
-    _meant(_json(fetch(CONFIG)))  # so that nothing large is fetched in vain
+    _interpret(_json(fetch(CONFIG)))  # so that nothing large is fetched in vain
     fetch(TENSORS)
     return fetch(TOKENIZER).parent
 
 
-def _asked_before() -> Iterator[tuple[str, Callable[[], Card]]]:
+def _fetched_before() -> Iterator[tuple[str, Callable[[], Card]]]:
     """Models of the hub that are on this machine already, whole: no request is made for them."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -311,7 +311,7 @@ def _lacking(file: str, there: Sequence[str]) -> str:
 @lru_cache(maxsize=2 * MAX_FOLDERS)
 def _inspected(files: tuple[File, ...]) -> tuple[Layout, TransformerConfig, Mapping[str, Part], str]:
     """What the folder holds: layout, config, our parameters' parts by their full names, and what of the file is not used."""
-    layout, config = _meant(_json(files[0].path))
+    layout, config = _interpret(_json(files[0].path))
     parts, unused = _matched(layout, config, _contents(files[1].path))
     return layout, config, MappingProxyType(parts), unused
 
@@ -323,25 +323,25 @@ def _json(path: Path) -> Mapping[str, Any]:
         raise ValueError(word)
 
     try:
-        said = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+        settings = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
     except (OSError, ValueError, RecursionError):
         raise ValueError(f"{path.name} is not JSON that can be read; save the model again") from None
-    if not isinstance(said, dict):
+    if not isinstance(settings, dict):
         raise ValueError(f"{path.name} is not a JSON object; save the model again")
-    return MappingProxyType(said)
+    return MappingProxyType(settings)
 
 
-def _meant(said: Mapping[str, Any]) -> tuple[Layout, TransformerConfig]:
+def _interpret(settings: Mapping[str, Any]) -> tuple[Layout, TransformerConfig]:
     """The layout and config that config.json asks for."""
-    kind = said.get("model_type")
+    kind = settings.get("model_type")
     if not isinstance(kind, str) or kind not in LAYOUTS:
         raise ValueError(f"{CONFIG} says model_type={kind!r}; this model can be {', '.join(LAYOUTS)}")
     layout = LAYOUTS[kind]
     for switch, value in layout.plain.items():
-        if said.get(switch, value) != value:
-            raise ValueError(f"{CONFIG} says {switch}={said[switch]!r}, which this model cannot do; it needs {value!r}")
+        if settings.get(switch, value) != value:
+            raise ValueError(f"{CONFIG} says {switch}={settings[switch]!r}, which this model cannot do; it needs {value!r}")
     try:
-        return layout, layout.config(said)
+        return layout, layout.config(settings)
     except ValueError as error:
         raise ValueError(f"{CONFIG} cannot be used: {error}") from None
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from viz_core.config import Activation, TransformerConfig
 
-Said = Mapping[str, Any]  # what config.json says
+Settings = Mapping[str, Any]  # the contents of config.json
 
 ACTIVATIONS: dict[str, Activation] = {
     "relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_fast": "gelu_tanh",
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Where one parameter of ours lies: a tensor's name and shape, and what to do with it."""
+    """The tensor that holds one of our parameters: its name, shape and conversion."""
 
     name: str
     shape: tuple[int, ...]
@@ -51,16 +51,16 @@ class Layout:
 
     title: str
     side: str  # the one text that it reads: "source" of an encoder, "target" of a decoder
-    config: Callable[[Said], TransformerConfig]
-    plain: Said  # switches of theirs that our model lacks, with the value at which they change nothing
+    config: Callable[[Settings], TransformerConfig]
+    plain: Settings  # settings that our model lacks, with the value at which they have no effect
     prefix: str  # before the names of the body where the file also holds a head
-    body: tuple[str, ...]  # what the names of the body begin with
+    body: tuple[str, ...]  # prefixes of the names of the body
     buffers: str  # pattern of tensors of the body that are no parameters
     embedding: tuple[Row, ...]
     layer: tuple[Row, ...]
     last: tuple[Row, ...] = ()
     head: Row | None = None  # outside the body; used where it is not tied to the embedding
-    ends: Callable[[Said], tuple[Any, Any] | None] = lambda said: None  # ids of <bos> and <eos>; None: the tokenizer adds them
+    ends: Callable[[Settings], tuple[Any, Any] | None] = lambda raw: None  # ids of <bos> and <eos>; None: the tokenizer adds them
 
     def parts(self, config: TransformerConfig) -> Iterator[tuple[str, Part]]:
         """Each of our parameters by its torch name, and its part in their file (body names without the prefix)."""
@@ -89,55 +89,55 @@ def _parts(row: Row, sizes: Mapping[str, int], stack: str) -> Iterator[tuple[str
         yield f"{stack}{row.ours}.bias", Part(f"{row.theirs}.bias", stored[:1], False, row.third)
 
 
-def activation(said: Said, field: str, default: str) -> Activation:
+def activation(raw: Settings, field: str, default: str) -> Activation:
     """Our name of their activation. `ValueError` for one that the model lacks."""
-    name = said.get(field, default)
+    name = raw.get(field, default)
     if not isinstance(name, str) or name not in ACTIVATIONS:
         raise ValueError(f"{field}={name!r} is not an activation of this model; it has {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[name]
 
 
-def size(said: Said, field: str) -> Any:
+def size(raw: Settings, field: str) -> Any:
     """A size that config.json must state; the config checks its value."""
-    if field not in said:
+    if field not in raw:
         raise ValueError(f"{field} is missing; a model of this type states it")
-    return said[field]
+    return raw[field]
 
 
-def either(said: Said, *fields: str, default: int) -> Any:
+def either(raw: Settings, *fields: str, default: int) -> Any:
     """The first id that is stated and not null."""
-    return next((said[field] for field in fields if said.get(field) is not None), default)
+    return next((raw[field] for field in fields if raw.get(field) is not None), default)
 
 
 # --- BERT and DistilBERT ----------------------------------------------------------------------------------------------
 
 
-def _encoder(said: Said, vocabulary: int, **switches: Any) -> TransformerConfig:
-    """A Post-LN encoder whose embedding is normalised. Its head, where the file has one, is not ours: see `bert`."""
+def _encoder(raw: Settings, vocabulary: int, **switches: Any) -> TransformerConfig:
+    """A Post-LN encoder whose embedding is normalised. The head of the file is not used: see `bert`."""
     return TransformerConfig(
         architecture="encoder-only", norm="post", norm_embedding=True, position="learned", scale_embedding=False, head=False,
-        source_vocab_size=vocabulary, source_pad_id=either(said, "pad_token_id", default=0),
+        source_vocab_size=vocabulary, source_pad_id=either(raw, "pad_token_id", default=0),
         dropout_sites=("embedding", "weights", "sublayer"), **switches,
     )
 
 
-def bert(said: Said) -> TransformerConfig:
+def bert(raw: Settings) -> TransformerConfig:
     """BERT's masked-word head transforms the hidden state once more before it scores words; ours does not, so no head."""
     return _encoder(
-        said, size(said, "vocab_size"), d_model=size(said, "hidden_size"), n_heads=size(said, "num_attention_heads"),
-        n_encoder_layers=size(said, "num_hidden_layers"), d_ff=size(said, "intermediate_size"),
-        max_len=size(said, "max_position_embeddings"), n_segments=said.get("type_vocab_size", 2),
-        activation=activation(said, "hidden_act", "gelu"), norm_eps=said.get("layer_norm_eps", 1e-12),
-        dropout=said.get("hidden_dropout_prob", 0.1),
+        raw, size(raw, "vocab_size"), d_model=size(raw, "hidden_size"), n_heads=size(raw, "num_attention_heads"),
+        n_encoder_layers=size(raw, "num_hidden_layers"), d_ff=size(raw, "intermediate_size"),
+        max_len=size(raw, "max_position_embeddings"), n_segments=raw.get("type_vocab_size", 2),
+        activation=activation(raw, "hidden_act", "gelu"), norm_eps=raw.get("layer_norm_eps", 1e-12),
+        dropout=raw.get("hidden_dropout_prob", 0.1),
     )
 
 
-def distilbert(said: Said) -> TransformerConfig:
+def distilbert(raw: Settings) -> TransformerConfig:
     """BERT without segments; ε is not a setting there."""
     return _encoder(
-        said, size(said, "vocab_size"), d_model=size(said, "dim"), n_heads=size(said, "n_heads"),
-        n_encoder_layers=size(said, "n_layers"), d_ff=size(said, "hidden_dim"), max_len=size(said, "max_position_embeddings"),
-        activation=activation(said, "activation", "gelu"), norm_eps=1e-12, dropout=said.get("dropout", 0.1),
+        raw, size(raw, "vocab_size"), d_model=size(raw, "dim"), n_heads=size(raw, "n_heads"),
+        n_encoder_layers=size(raw, "n_layers"), d_ff=size(raw, "hidden_dim"), max_len=size(raw, "max_position_embeddings"),
+        activation=activation(raw, "activation", "gelu"), norm_eps=1e-12, dropout=raw.get("dropout", 0.1),
     )
 
 
@@ -187,7 +187,7 @@ DISTILBERT = Layout(
 # --- GPT-2 ------------------------------------------------------------------------------------------------------------
 
 
-def gpt2(said: Said) -> TransformerConfig:
+def gpt2(raw: Settings) -> TransformerConfig:
     """A Pre-LN decoder with a final norm and a head without bias.
 
     Its one special token, <|endoftext|>, opens a text, closes it and fills shorter ones up. A padding mask would hide
@@ -195,18 +195,18 @@ def gpt2(said: Said) -> TransformerConfig:
     """
     return TransformerConfig(
         architecture="decoder-only", norm="pre", position="learned", scale_embedding=False, head_bias=False,
-        d_model=size(said, "n_embd"), n_heads=size(said, "n_head"), n_decoder_layers=size(said, "n_layer"),
-        d_ff=said.get("n_inner"), max_len=size(said, "n_positions"),
-        target_vocab_size=size(said, "vocab_size"), target_pad_id=gpt2_ends(said)[1], mask_target_padding=False,
-        activation=activation(said, "activation_function", "gelu_new"), norm_eps=said.get("layer_norm_epsilon", 1e-5),
-        scale_scores=said.get("scale_attn_weights", True), tie_output=said.get("tie_word_embeddings", True),
-        dropout=said.get("resid_pdrop", 0.1), dropout_sites=("embedding", "weights", "sublayer"),
+        d_model=size(raw, "n_embd"), n_heads=size(raw, "n_head"), n_decoder_layers=size(raw, "n_layer"),
+        d_ff=raw.get("n_inner"), max_len=size(raw, "n_positions"),
+        target_vocab_size=size(raw, "vocab_size"), target_pad_id=gpt2_ends(raw)[1], mask_target_padding=False,
+        activation=activation(raw, "activation_function", "gelu_new"), norm_eps=raw.get("layer_norm_epsilon", 1e-5),
+        scale_scores=raw.get("scale_attn_weights", True), tie_output=raw.get("tie_word_embeddings", True),
+        dropout=raw.get("resid_pdrop", 0.1), dropout_sites=("embedding", "weights", "sublayer"),
     )
 
 
-def gpt2_ends(said: Said) -> tuple[Any, Any]:
+def gpt2_ends(raw: Settings) -> tuple[Any, Any]:
     """The ids that open and close a text: both <|endoftext|>, unless config.json says otherwise."""
-    return either(said, "bos_token_id", "eos_token_id", default=50256), either(said, "eos_token_id", "bos_token_id", default=50256)
+    return either(raw, "bos_token_id", "eos_token_id", default=50256), either(raw, "eos_token_id", "bos_token_id", default=50256)
 
 
 GPT2 = Layout(

@@ -1,7 +1,7 @@
 """Subwords: the tokenizer of a published checkpoint, read from its tokenizer.json by the `tokenizers` library.
 
-What people type is text: "[SEP]" or "<|endoftext|>" in a sentence is split like any other word and never becomes the
-special token of that name.
+Typed text stays text: "[SEP]" or "<|endoftext|>" in a sentence is split like any other word and never becomes the
+special token with that name.
 """
 
 import json
@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import regex
 from tokenizers import Encoding, Tokenizer
 
-# The parts that BERT's and GPT-2's tokenizers are made of. Others can run any pattern over what people type, or make
-# it a thousand times as long.
+# The parts of BERT's and GPT-2's tokenizers. Others can run any pattern over the typed text, or make it a thousand times
+# as long.
 PARTS = frozenset({
     "Sequence", "BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents", "Strip",
     "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation", "Digits", "ByteLevel", "Metaspace",
@@ -23,8 +23,8 @@ STEPS = ("normalizer", "pre_tokenizer", "post_processor")
 
 T = TypeVar("T")
 
-_SURROGATE = regex.compile(r"[\uD800-\uDFFF]")  # a half of a pair: no text in UTF-8 has one
-_ESCAPED = regex.compile(r"[\uDC80-\uDCFF]+")  # how Python decodes bytes that are no whole character
+_SURROGATE = regex.compile(r"[\uD800-\uDFFF]")  # half of a pair, which no text in UTF-8 has
+_ESCAPED = regex.compile(r"[\uDC80-\uDCFF]+")  # Python's code for bytes that are not a whole character
 _BYTES = regex.compile(r"⟨([0-9A-F]{2}(?: [0-9A-F]{2})*)⟩")
 
 
@@ -32,23 +32,24 @@ class Subword:
     """A published tokenizer: WordPiece (BERT), byte-level BPE (GPT-2), or another one of the library.
 
     Tokens are shown as the vocabulary has them ("##ing"), bytes as the text they are (" cat", not "Ġcat"), a part of a
-    character as its bytes ("⟨E7 8C⟩"), and an unknown word as it was typed. ends: the ids of <bos> and <eos> where the
-    tokenizer adds none itself. `ValueError`: one sentence, for a tokenizer.json that cannot be read or does not fit.
+    character as its bytes ("⟨E7 8C⟩"), and an unknown word as typed. ends: the ids of <bos> and <eos> if the
+    tokenizer adds none itself. `ValueError` with one sentence if tokenizer.json cannot be read or does not fit.
     """
 
     def __init__(self, text: str, vocab_size: int, pad_id: int, ends: tuple[int, int] | None = None) -> None:
         self.vocab_size, self.pad_id = vocab_size, pad_id
-        said = _parsed(text)
+        parsed = _parse(text)
         self._tokenizer = _guarded(lambda: Tokenizer.from_str(text), "tokenizer.json cannot be used")
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # typed text is text
         highest = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
         if not 0 <= highest < vocab_size:
-            raise ValueError(f"tokenizer.json has ids up to {highest}, and the model has {vocab_size} words; they are no pair")
-        model = said["model"]
+            raise ValueError(f"tokenizer.json has ids up to {highest}, and the model has {vocab_size} words, so they do not "
+                             "belong together")
+        model = parsed["model"]
         self._prefix = _string(model.get("continuing_subword_prefix")) if model.get("type") == "WordPiece" else ""
-        self._byte_level = any(part.get("type") == "ByteLevel" for part in _parts(said.get("pre_tokenizer")))
+        self._byte_level = any(part.get("type") == "ByteLevel" for part in _parts(parsed.get("pre_tokenizer")))
         unknown = self._tokenizer.token_to_id(_string(model.get("unk_token")))
         added = self._encode("").ids  # BERT's [CLS] and [SEP]
         if ends is None:
@@ -63,7 +64,7 @@ class Subword:
         self._specials = frozenset(declared | {pad_id, self.bos_id, self.eos_id, self.unk_id})
 
     def read(self, sentence: str) -> tuple[list[str], list[int]]:
-        """The tokens as they are shown, and one id each; with [CLS] and [SEP] where the tokenizer adds them."""
+        """The tokens as shown and their ids, with [CLS] and [SEP] if the tokenizer adds them."""
         tokens, ids = [], []
         for token, id, _ in self._pieces(sentence):
             tokens.append(token)
@@ -71,7 +72,7 @@ class Subword:
         return tokens, ids
 
     def decode(self, id: int) -> str:
-        """The token with this id as it is shown, or "⟨#123⟩" for a row of the embedding that no token has."""
+        """The token with this id as it is shown, or "⟨#123⟩" for an embedding row without a token."""
         if not 0 <= id < self.vocab_size:
             raise ValueError(f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}.")
         token = self._tokenizer.id_to_token(id)
@@ -82,17 +83,17 @@ class Subword:
         return []
 
     def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
-        """What has no pieces in the vocabulary, once each as typed. No known word is near: single letters are pieces."""
+        """Each typed word without pieces in the vocabulary, once. There are no suggestions: single letters are pieces."""
         typed = [token for token, id, is_typed in self._pieces(sentence) if is_typed and id == self._unknown]
         return [(token, []) for token in dict.fromkeys(typed)]
 
     def groups(self, tokens: Sequence[str]) -> list[int]:
-        """For each token the number of the word that it belongs to, as the tokenizer cuts words; specials stand alone."""
+        """For each token the number of its word, as the tokenizer splits words; special tokens stand alone."""
         starts = self._byte_starts(tokens) if self._byte_level else self._prefix_starts(tokens)
         return [count - 1 for count in accumulate(starts)]
 
     def word(self, tokens: Sequence[str]) -> str:
-        """The pieces of one word together, without "##" and with bytes as the characters that they make."""
+        """The joined pieces of one word, without "##" and with bytes decoded as characters."""
         if self._byte_level:
             return b"".join(map(_bytes, tokens)).decode("utf-8", "replace")
         return "".join(token.removeprefix(self._prefix) if i else token for i, token in enumerate(tokens))
@@ -102,7 +103,7 @@ class Subword:
             yield i == 0 or not self._prefix or not token.startswith(self._prefix)
 
     def _byte_starts(self, tokens: Sequence[str]) -> Iterator[bool]:
-        """Each run of typed tokens is put together again and cut where the tokenizer cuts words."""
+        """Join each run of typed tokens and split it where the tokenizer splits words."""
         special = {self.decode(id) for id in self._specials} | {"<pad>", "<bos>", "<eos>"}
         run: list[bytes] = []
         for token in tokens:
@@ -138,7 +139,7 @@ class Subword:
             elif self._unknown not in (None, id):  # a tokenizer that keeps a special's name among its words
                 yield typed, self.unk_id, True
             else:
-                raise ValueError(f"{token[:40]!r} is a special token of this checkpoint and cannot be typed; write it otherwise")
+                raise ValueError(f"{token[:40]!r} is a special token of this checkpoint and cannot be typed; write it differently")
 
     def _shown(self, token: str, id: int) -> str:
         return token if not self._byte_level or id in self._specials else _text(token)
@@ -147,20 +148,20 @@ class Subword:
 # --- Reading tokenizer.json -------------------------------------------------------------------------------------------
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    """tokenizer.json as an object whose parts are all known ones."""
+def _parse(text: str) -> dict[str, Any]:
+    """tokenizer.json as an object with only known parts."""
     try:
-        said = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or not isinstance(said.get("model"), dict):
+        parsed = None
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
         raise ValueError("tokenizer.json is not a tokenizer in JSON; fetch it again")
     for step in STEPS:
-        for part in _parts(said.get(step)):
+        for part in _parts(parsed.get(step)):
             kind = part.get("type")
             if not isinstance(kind, str) or kind not in PARTS:
-                raise ValueError(f"tokenizer.json has a {step} {str(kind)[:40]!r}, which is not read here; use BERT's or GPT-2's")
-    return said
+                raise ValueError(f"tokenizer.json has a {step} {str(kind)[:40]!r}, which is not supported; use BERT's or GPT-2's")
+    return parsed
 
 
 def _parts(step: Any) -> Iterator[dict[str, Any]]:
@@ -173,7 +174,7 @@ def _parts(step: Any) -> Iterator[dict[str, Any]]:
 
 
 def _guarded(call: Callable[[], T], problem: str) -> T:
-    """What the library returns. It raises plain Exceptions, and panics, which are none, where it trusts a file too far."""
+    """The result of a call to the library, whose exceptions and panics on a bad file become a `ValueError`."""
     try:
         return call()
     except BaseException as error:

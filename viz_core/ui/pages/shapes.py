@@ -441,9 +441,8 @@ def against_rnn(n: int, d: int) -> str:
     """Table 1 of Vaswani et al. 2017 for this run, as Markdown."""
     one, other = layer_costs(n, d)
     return (
-        f"One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n"
-        f"| | {one.kind} | {other.kind} |\n|---|---|---|\n"
-        f"| operations | {one.formula} = {one.operations:,} | {other.formula} = {other.operations:,} |\n"
-        f"| sequential steps | {one.sequential:,} | {other.sequential:,} |\n"
-        f"| longest path between two tokens | {one.path:,} | {other.path:,} |"
+        f"One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| | "
+        f"{one.kind} | {other.kind} |\n|---|---|---|\n| operations | {one.formula} = {one.operations:,} | {other.formula} = "
+        f"{other.operations:,} |\n| sequential steps | {one.sequential:,} | {other.sequential:,} |\n| longest path between two "
+        f"tokens | {one.path:,} | {other.path:,} |"
     )

@@ -44,8 +44,7 @@ def layer_and_batch(lab: Lab) -> None:
         return
     capture, item, note = _with_second_sentence(lab, lab.capture, lab.batch)
     st.markdown("**Pick a cell and see which cells share its mean:** LayerNorm uses the features of the cell's own token, "
-                "BatchNorm the same "
-                f"feature in every token of every sentence. {note}")
+                f"BatchNorm the same feature in every token of every sentence. {note}")
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if note == "":
@@ -130,8 +129,7 @@ def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> N
     """The picked cell as other sentences, padding and other tokens are left out."""
     found = cases(x, words, at, eps)
     st.markdown("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
-                "BatchNorm's result "
-                "for this sentence depends on the other sentences and on their padding.")
+                "BatchNorm's result for this sentence depends on the other sentences and on their padding.")
     table(
         ("normalised with", "LayerNorm", "BatchNorm", "BatchNorm's largest change", "BatchNorm averages", "μ", "σ²"),
         [

@@ -143,8 +143,8 @@ def say_what_runs(c: Compared) -> None:
     caption = (
         f"Untrained, {config.init}, seed {lab.setup.seed}: {'a decoder' if config.has_decoder else 'an encoder'} of {layers} "
         f"layer{'s' * (layers > 1)}, d_model {config.d_model}, {config.n_heads} head{'s' * (config.n_heads > 1)}, d_ff "
-        f"{config.ff_width}, no biases, reading {'the first ' * cut}{read} of your {side} text. "
-        "All placements have the same weights."
+        f"{config.ff_width}, no biases, reading {'the first ' * cut}{read} of your {side} text. All placements have the same "
+        "weights."
     )
     if lab.setup.card:
         trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base.norm, "no norm")

@@ -25,8 +25,7 @@ LOOK: dict[Metric, str] = {
     "inactive": "**See how many hidden units are at or below 0 for every token:** such a unit {passes} on and learns {learns} "
                 "from this batch.",
     "entropy": "**See whether the entropy changes with depth, and in which placement:** it is high if queries spread their "
-               "attention "
-               "over many keys, and low if they attend to few.",
+               "attention over many keys, and low if they attend to few.",
 }
 
 

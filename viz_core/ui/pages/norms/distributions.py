@@ -85,7 +85,6 @@ def _width_table(found: Spreads) -> None:
     table(("placement", "σ, first layer", "σ, last layer", "outside the axis", "∞ or NaN from"), rows)
     if found.scale == "log":
         st.caption("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "
-                   "sign, at "
-                   "the magnitude of the numbers.")
+                   "sign, at the magnitude of the numbers.")
     if found.without:
         st.caption(f"Placements without this stage: {', '.join(found.without)}.")

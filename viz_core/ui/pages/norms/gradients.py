@@ -58,10 +58,10 @@ def _by_layer(c: Compared, batches: int) -> None:
           "norm_gradients")
     more = f" and {batches - 1} batch{'es' * (batches > 2)} of random words of the same shape" if batches > 1 else ""
     losses = ", ".join(f"{TITLES[n]} {number(g.loss, 4)}" for n, g in found.items())
-    st.markdown(f"{describe_ratios(found['post'].ffn, found['pre'].ffn)} The chart shows the "
-                "Frobenius norm of $\\partial L/\\partial W$ over all matrices of a part, after averaging the gradient over "
-                f"your text{more}. The loss: {losses}. The paper calls its statements about layers before the last preliminary: "
-                "the shape of the lines depends on the words and on the width.")
+    st.markdown(f"{describe_ratios(found['post'].ffn, found['pre'].ffn)} The chart shows the Frobenius norm of $\\partial "
+                f"L/\\partial W$ over all matrices of a part, after averaging the gradient over your text{more}. The loss: "
+                f"{losses}. The paper calls its statements about layers before the last preliminary: the shape of the lines "
+                "depends on the words and on the width.")
     if any(not np.isfinite(x).all() for g in found.values() for x in (g.attention, g.ffn)):
         st.warning("Some gradients are infinite or NaN; their points are left out.")
     say_what_runs(c)
@@ -100,9 +100,9 @@ def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, ba
     st.markdown(
         "**Theorem 1** (Xiong et al. 2020) bounds the gradient of the last $W^2$ by $O(d\\sqrt{\\ln d})$ in Post-LN, at any "
         "depth, and by $O(d\\sqrt{\\ln d / L})$ in Pre-LN: the final norm divides by the stream's length, which has grown like "
-        f"$\\sqrt L$. Measured: Post-LN $\\propto L^{{{powers['post']:+.2f}}}$ (theory 0), Pre-LN "
-        f"$\\propto L^{{{powers['pre']:+.2f}}}$ (theory −0.5)."
+        f"$\\sqrt L$. Measured: Post-LN $\\propto L^{{{powers['post']:+.2f}}}$ (theory 0), Pre-LN $\\propto "
+        f"L^{{{powers['pre']:+.2f}}}$ (theory −0.5)."
     )
     n = f"{batches} batch{'es' * (batches > 1)}"
-    st.caption(f"In the paper's setting, d = d_ff = {width}, Gaussian inputs, random answers, {n}. "
-               "A bound gives the slope, not the height: the height of each line is fitted to its points.")
+    st.caption(f"In the paper's setting, d = d_ff = {width}, Gaussian inputs, random answers, {n}. A bound gives the slope, not "
+               "the height: the height of each line is fitted to its points.")

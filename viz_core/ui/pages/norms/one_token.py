@@ -23,8 +23,7 @@ def one_token(lab: Lab) -> None:
     places = layer_norms(lab.config)
     if not places:
         st.info("This model has no LayerNorm: set LayerNorm to post or pre in the sidebar. The next section, LayerNorm and "
-                "BatchNorm, "
-                "works without one.")
+                "BatchNorm, works without one.")
         return
     lead = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -37,8 +36,7 @@ def one_token(lab: Lab) -> None:
     gamma, beta = lab.parameter(f"{place.path}.weight"), lab.parameter(f"{place.path}.bias")  # [D] each
     steps = layer_norm(x, gamma, beta, eps)
     lead.markdown("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing by "
-                  "the root "
-                  f"changes only their scale. {describe_remainder(steps)}")
+                  f"the root changes only their scale. {describe_remainder(steps)}")
     chart(steps_figure(steps, feature, dark()), "norm_steps")
     st.caption(f"The input is `{place.reads}`, the output `{place.path}.out`. Orange is above zero, blue below; the grey column "
                f"is feature {feature}.{_untrained(gamma, beta)}")
@@ -119,10 +117,7 @@ def _by_hand_and_torch(lab: Lab, steps: Steps, recorded: np.ndarray) -> None:
              difference(unbiased_outside(steps))),
         ],
     )
-    st.caption(f"{DOCUMENTS['002']} writes LayerNorm by hand with ε = 1e-10; the other four documents use torch.nn.LayerNorm "
-               "with ε = 1e-5. "
-               "All divide the variance by d (unbiased=False) and put ε under the root. The other formula is the one in The "
-               "Annotated "
-               "Transformer: its standard deviation divides by d − 1, and ε is added outside the root. The computation by hand "
-               "uses "
-               "float64; torch and the run use float32.")
+    st.caption(f"{DOCUMENTS['002']} writes LayerNorm by hand with ε = 1e-10; the other four documents use torch.nn.LayerNorm with "
+               "ε = 1e-5. All divide the variance by d (unbiased=False) and put ε under the root. The other formula is the one "
+               "in The Annotated Transformer: its standard deviation divides by d − 1, and ε is added outside the root. The "
+               "computation by hand uses float64; torch and the run use float32.")

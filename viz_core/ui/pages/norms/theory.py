@@ -78,8 +78,7 @@ def theory(lab: Lab) -> None:
     from viz_core.experiments.placement import SENTENCES, TOKENS, Setting
 
     st.markdown("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. "
-                "Drop an "
-                "assumption to see which ones matter.")
+                "Drop an assumption to see which ones matter.")
     controls = st.columns(4, gap="medium", vertical_alignment="bottom")
     with controls[0]:
         depth = view_widget(st.slider, "norm_depth", "Depth (layers)")
@@ -169,10 +168,9 @@ def _percent(share: float) -> str:
 def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
     if not broken:
         alike = ", ".join(f"{number(float(fields[name].cosine[-1]), 3)} in {TITLES[name]}" for name in ("post", "pre"))
-        st.markdown("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights "
-                    "and about wide "
-                    f"models; this is {draws} draw{'s' * (draws > 1)} at width {view('norm_width')}. In the mean field two "
-                    f"tokens have a cosine of {alike} at the end: the more similar they are, the less attention changes by "
+        st.markdown("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights and "
+                    f"about wide models; this is {draws} draw{'s' * (draws > 1)} at width {view('norm_width')}. In the mean field "
+                    f"two tokens have a cosine of {alike} at the end: the more similar they are, the less attention changes by "
                     "averaging them.")
         return
     power = number(float(found.pre.values[0]), 3)

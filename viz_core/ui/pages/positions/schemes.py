@@ -197,8 +197,7 @@ def five_schemes(lab: Lab) -> None:
     found = cached_result("schemes", key_of(lab, words.ids), lambda: schemes(lab.model(), words.ids, lab.setup.seed))
     masked = _future(len(words.ids)) if _causal(lab) else None
     st.markdown(f"**Compare the attention weights of layer 0, head {head}.** The sentence and the weights are the same; only the "
-                "position "
-                "scheme differs. What a scheme adds is drawn below its attention map.")
+                "position scheme differs. What a scheme adds is drawn below its attention map.")
     _side_by_side(lab, found, words, head, masked)
     tell_cut(words)
     not_as_trained(lab)
@@ -269,8 +268,7 @@ def _learned(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     rows = _learned_table(lab)
     if lab.config.position == "learned" and lab.setup.card is not None:
         st.markdown("**A trained vector for each position is added to the word's vector.** The similarity of its rows shows what "
-                    "was learned: "
-                    f"{describe_similarity(rows)} Rows that training never used stay random.")
+                    f"was learned: {describe_similarity(rows)} Rows that training never used stay random.")
         _learned_pictures(rows, "")
         return
     st.markdown("**A vector for each position is added to the word's vector, and training has to find it.** This table is "
@@ -278,9 +276,8 @@ def _learned(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     _learned_pictures(rows, "untrained ")
     if (card := catalogue().get(LEARNED)) is not None:
         trained = _table_of(card)
-        st.markdown(f"**The same after training,** in the weights *{card.title}*: {describe_similarity(trained)} The rows that "
-                    "no training sentence "
-                    "used have stayed random.")
+        st.markdown(f"**The same after training,** in the weights *{card.title}*: {describe_similarity(trained)} The rows that no "
+                    "training sentence used have stayed random.")
         _learned_pictures(trained, "trained ")
 
 
@@ -350,14 +347,12 @@ def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     score = float(rope_closed_form(q, k, np.array(distance), base))
     scores = rope_scores(q, k, ROPE_TABLE, base)
     st.markdown(f"$q \\cdot k$ of these two words, {abs(distance)} apart: **{rounded(score, 6)}** by the closed form, "
-                f"**{rounded(_model_score(s, head, m, n), 6)}** in the model. The matrix below puts the same two vectors at "
-                "every pair of "
-                "positions: each diagonal holds one number.")
+                f"**{rounded(_model_score(s, head, m, n), 6)}** in the model. The matrix below puts the same two vectors at every "
+                "pair of positions: each diagonal holds one number.")
     picking([rope_panel(scores)], "pos_detail")
     kept = max(float(np.abs(norms(a) - norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
     st.markdown(f"Largest spread along a diagonal: **{rounded(spread_along_diagonals(scores), 2)}**. A rotation keeps every "
-                "length: "
-                f"the norms of your tokens' queries and keys change by **{rounded(kept, 2)}** at most. Both numbers are "
+                f"length: the norms of your tokens' queries and keys change by **{rounded(kept, 2)}** at most. Both numbers are "
                 "rounding.")
 
 
@@ -372,12 +367,10 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     n = len(words.ids)
     slopes = alibi_slopes(lab.config.n_heads)
     st.markdown("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the closer its "
-                "attention "
-                "stays to the query. Nothing is added to the words, and nothing is learned.")
+                "attention stays to the query. Nothing is added to the words, and nothing is learned.")
     if not _causal(lab):
         st.info("The paper uses ALiBi in decoders, which attend only to earlier tokens. This stack attends in both directions, "
-                "so the "
-                "penalty is −m · |i − j|: an extension of the paper.")
+                "so the penalty is −m · |i − j|: an extension of the paper.")
     left, right = st.columns(2, gap="medium")
     with left:
         chart(slopes_figure(slopes, head, dark()), "pos_slopes")
@@ -391,10 +384,9 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
 
 
 def _none(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
-    st.markdown("**The model gets no information about positions.** Without a mask it cannot notice the order: if you shuffle the "
-                "words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some information, "
-                "because the first "
-                "word attends to one word and the last attends to all. The section Experiments measures both.")
+    st.markdown("**The model gets no information about positions.** Without a mask it cannot notice the order: if you shuffle "
+                "the words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some information, "
+                "because the first word attends to one word and the last attends to all. The section Experiments measures both.")
 
 
 DETAILS: dict[Position, Any] = {"sinusoidal": _sinusoidal, "learned": _learned, "rope": _rope, "alibi": _alibi, "none": _none}

@@ -84,9 +84,8 @@ def tell_unknown(lab: Lab, side: str, text: str) -> None:
 
 def not_as_trained(lab: Lab) -> None:
     if lab.setup.card:
-        st.caption(f"These weights were trained with {LOWERCASE[lab.setup.base.position]} positions. The other schemes use "
-                   "the same "
-                   "weights, which were not trained for them; a missing learned table is drawn from the seed.")
+        st.caption(f"These weights were trained with {LOWERCASE[lab.setup.base.position]} positions. The other schemes use the "
+                   "same weights, which were not trained for them; a missing learned table is drawn from the seed.")
 
 
 def loaded(card: Card) -> "Transformer":

@@ -150,8 +150,7 @@ def _matrix(lab: Lab) -> None:
         pick = picking([overview], "pos_table", on_pick=picked)
         if overview.note:
             st.caption("The legend says by how much this overview is pooled: each drawn cell shows the value with the largest "
-                       "magnitude "
-                       "in its block, and the pointer reads its position. The window below is not pooled.")
+                       "magnitude in its block, and the pointer reads its position. The window below is not pooled.")
         if pick is not None and not windowed:
             st.text(_cell(t, pick.row, pick.col))
         if windowed:
@@ -214,9 +213,9 @@ def _clock(lab: Lab) -> None:
         at = inside("pos_at", "Position", t.length - 1)
         lengths = wavelengths(t.d_model, t.base)
         last = f", the last one in {number(float(lengths[2 * (t.d_model // 2) - 1]))}" if t.d_model > 3 else ""
-        st.markdown(f"**Each (sin, cos) pair is a clock hand.** Drag the position: the first hand turns once in "
-                    f"{number(float(lengths[0]))} positions{last}. "
-                    "The angle between the two hands of a clock stays the same at every position.")
+        st.markdown("**Each (sin, cos) pair is a clock hand.** Drag the position: the first hand turns once in "
+                    f"{number(float(lengths[0]))} positions{last}. The angle between the two hands of a clock stays the same at "
+                    "every position.")
         clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
         st.subheader(f"A shift by {k} is a rotation by $M_{{{k}}}$", anchor=False)
         st.markdown(_shift_formula(t, k))
@@ -269,13 +268,11 @@ def _similarity(lab: Lab) -> None:
         formula = rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$"
         if even:
             st.markdown(f"{formula}\n\nThe largest difference between the measured points and the closed form is **{worst}**, "
-                        "which is "
-                        f"rounding. At distance 0 it is $d/2$ = {found[0].expected[0]:g}, the squared length of every "
+                        f"which is rounding. At distance 0 it is $d/2$ = {found[0].expected[0]:g}, the squared length of every "
                         "row.")
         else:
             st.markdown(f"{formula}\n\nThe term of dimension {t.d_model - 1} depends on the two positions themselves. The points "
-                        "differ from the "
-                        f"closed form of the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")
+                        f"differ from the closed form of the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {

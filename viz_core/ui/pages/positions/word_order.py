@@ -135,9 +135,8 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
     st.caption(minus("The table compares the outputs for the original order with those for the new order, put back into the "
                      "original "
                       f"order. Outputs reach {size:.2g}, so a difference up to {ROUNDING * size:.0e} is float32 rounding: the "
-                      "model is "
-                      "permutation-equivariant. The matrices below show how much each word's output changed, relative to its "
-                      "length."))
+                      "model is permutation-equivariant. The matrices below show how much each word's output changed, relative "
+                      "to its length."))
     tried = [r for r in result.rows if not r.problem]
     moved = [(TITLES[r.position], r.moved, r.moved_causal) for r in tried if r.moved is not None and r.moved_causal is not None]
     if moved:
@@ -223,9 +222,8 @@ def _longer(lab: Lab) -> None:
         "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
     )
     st.markdown(f"Three trained translators, which differ only in their position scheme, read {READ} held-out sentences of their "
-                "grammar. "
-                f"In training every sentence started at position 0; the longest of the first {LEARNT:,} has {found.trained} "
-                "tokens.")
+                f"grammar. In training every sentence started at position 0; the longest of the first {LEARNT:,} has "
+                f"{found.trained} tokens.")
     st.success(as_markdown(longer_verdict(found, step)))
     curves = []
     for position, scores in found.scores.items():
