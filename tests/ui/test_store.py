@@ -13,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.ui.shell.store import HEAVY, SPARE, Store, weigh
+from viz_core.ui.shell.store import HEAVY, SPARE, Store, return_dropped, weigh
 
 WAIT = 30  # seconds: only a deadlock takes as long
 LONG = 100 * HEAVY
@@ -148,7 +148,7 @@ class Weightless:
 def test_what_its_visitor_drops_after_it_has_left_is_returned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     held, looked = store(limit=3 * SPARE), SimpleQueue[bool]()
     monkeypatch.setattr("viz_core.ui.shell.store.give_back", lambda look: looked.put(look))
-    threading.Thread(target=held.return_dropped, daemon=True).start()
+    threading.Thread(target=return_dropped, args=(held.dropped,), daemon=True).start()
     used = held.get("a", Weightless)
     held.get("b", Weightless)  # a leaves the store
     assert looked.get(timeout=WAIT), "something may refer to a that nobody uses"

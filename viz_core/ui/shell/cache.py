@@ -13,7 +13,7 @@ from viz_core.config import TransformerConfig
 from viz_core.limits import cache_bytes
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, build, pick_device, switched, trace
-from viz_core.ui.shell.store import Store
+from viz_core.ui.shell.store import Store, return_dropped
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
 
@@ -26,7 +26,7 @@ RESULT = 0.05  # seconds for a result without an estimate
 def store() -> Store:
     """Everything that this server keeps."""
     made = Store(cache_bytes(), look=_still_there)
-    threading.Thread(target=made.return_dropped, daemon=True).start()
+    threading.Thread(target=return_dropped, args=(made.dropped,), daemon=True).start()
     return made
 
 

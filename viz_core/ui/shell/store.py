@@ -68,7 +68,7 @@ class Store:
         self._holders: dict[int, int] = {}  # address → how many stored items share these bytes
         self._bytes = self._freed = 0
         self._used: dict[int, tuple[weakref.ref[Any], int]] = {}  # dropped items that are still in use, with their bytes
-        self._dropped: SimpleQueue[int] = SimpleQueue()  # bytes of dropped items that are no longer used
+        self.dropped: SimpleQueue[int] = SimpleQueue()  # bytes of dropped items that are no longer used
         self._changed = threading.Condition()
         self._waiting: list[Job] = []
         self._working: list[Job] = []  # one per place
@@ -175,16 +175,6 @@ class Store:
         if much:
             give_back(look=stuck)
 
-    def return_dropped(self) -> NoReturn:
-        """Return the memory of dropped items to the system; for a thread that does nothing else."""
-        spare = 0
-        while True:
-            spare += self._dropped.get()
-            if spare > SPARE:
-                time.sleep(SOON)
-                give_back(look=False)
-                spare = 0
-
     def _taken(self) -> int:
         """The bytes that dropping items cannot free: those of running jobs, and of dropped items that are in use."""
         return sum(job.nbytes for job in self._making.values()) + sum(size for _, size in list(self._used.values()))
@@ -226,7 +216,7 @@ class Store:
 
     def _gone(self, thing: "weakref.ref[Any]") -> None:
         _, size = self._used.pop(id(thing))  # called in any thread at any time, so it must not wait
-        self._dropped.put(size)
+        self.dropped.put(size)
 
     @property
     def nbytes(self) -> int:
@@ -241,6 +231,17 @@ class Store:
 
     def __len__(self) -> int:
         return len(self._held)
+
+
+def return_dropped(sizes: "SimpleQueue[int]") -> NoReturn:
+    """Return the memory of dropped items to the system; for a thread that does nothing else and keeps no store alive."""
+    spare = 0
+    while True:
+        spare += sizes.get()
+        if spare > SPARE:
+            time.sleep(SOON)
+            give_back(look=False)
+            spare = 0
 
 
 def weigh(thing: object) -> Iterator[tuple[int, int]]:
