@@ -176,7 +176,7 @@ CONCEPTS: tuple[Concept, ...] = (
             _at("attention", "With trained weights, each row predicts the next word: <bos> attends to cat and predicts 猫, 猫 attends to sat and predicts 坐在, 坐在 attends to mat.",
                 weights="translator", att_kind="cross", att_layer="1", att_show="cross", att_query="0", **MAT)),
     Concept("004", "Query, key and value as a library: what you seek, the spine of a book, its content",
-            _at("attention", "One number, below: q · k says how well the book matches, the weight how much of it you read, weight × value what it contributes.",
+            _at("attention", "One weight, below: q · k says how well the book matches, the weight how much of it you read, weight × value what it contributes.",
                 weights="translator", att_kind="cross", att_layer="1", att_query="0")),
     Concept("004", "Scaled dot-product attention in five steps",
             _at("step_by_step", "Press → four times: product, ÷ √d_k, mask, softmax, weighted mean of the values.",
