@@ -116,16 +116,16 @@ def test_the_page_can_say_where_it_began(stage: str, value: float, what: str) ->
         return torch.where(torch.ones_like(x, dtype=torch.bool).cumsum(0) == 1, value, x) if name == stage else x
 
     capture = captured("encoder-only", inject, norm="none")
-    assert norms.first_odd(capture) == norms.Odd(stage, what)
+    assert norms.first_non_finite(capture) == norms.FirstNonFinite(stage, what)
     stream = next(c for c in norms.curves(capture)["power"] if c.kind == "stream")
     assert not np.isfinite(stream.values[-1])
 
 
-def test_numbers_are_not_odd_and_padding_does_not_count() -> None:
-    assert norms.first_odd(captured("encoder-only", norm="post")) is None  # masked scores are -inf on purpose
+def test_finite_numbers_and_padding_are_left_alone() -> None:
+    assert norms.first_non_finite(captured("encoder-only", norm="post")) is None  # masked scores are -inf on purpose
     config = small(architecture="encoder-only", mask_padded_queries=True, empty_row="as filled")
     capture = run(config, SOURCE, device="cpu", keep=["ids.*", "encoder.layers.0.self_attn.weights"])
-    assert np.isnan(capture["encoder.layers.0.self_attn.weights"]).any() and norms.first_odd(capture) is None
+    assert np.isnan(capture["encoder.layers.0.self_attn.weights"]).any() and norms.first_non_finite(capture) is None
 
 
 # ---------------------------------------------------------------- lemmas
