@@ -13,7 +13,7 @@ def special(x: float) -> str:
     return "NaN" if math.isnan(x) else "" if math.isfinite(x) else "∞" if x > 0 else "−∞"
 
 
-def significant(x: float, digits: int = 5) -> str:
+def rounded(x: float, digits: int = 5) -> str:
     """So many significant digits: 0.4312, −12.35, 1.23e−5."""
     return special(x) or minus(f"{x:.{digits}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e"))
 
@@ -33,7 +33,7 @@ def brief(x: float) -> str:
 
 def long(x: float) -> str:
     """Four significant digits, and a large number in full without a comma, which from the back row looks like a point."""
-    return special(x) or (minus(f"{x:.0f}") if 1000 <= abs(x) < 1e7 else significant(x, 4))
+    return special(x) or (minus(f"{x:.0f}") if 1000 <= abs(x) < 1e7 else rounded(x, 4))
 
 
 def percent(share: float) -> str:

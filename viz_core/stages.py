@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from viz_core.config import TransformerConfig
+from viz_core.formats import latex
 from viz_core.presets import DOCUMENTS
 
 Side = Literal["source", "target"]
@@ -471,7 +472,7 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
 
 
 def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> Walk:
-    fill = {"@eps": _number(c.norm_eps), "@x": _symbol(x)} | _norm_names(c, path)
+    fill = {"@eps": latex(c.norm_eps, 6), "@x": _symbol(x)} | _norm_names(c, path)
     yield from _expand(c, NORM, path, {"x": x}, {"T": side}, "layers.LayerNorm", fill)
     return f"{path}.out"
 
@@ -500,14 +501,6 @@ def _fill_in(text: str, fill: Mapping[str, str]) -> str:
     return text
 
 
-def _number(x: float) -> str:
-    """10000.0 -> 10000, 1e-05 -> 10^{-5}: a number as LaTeX."""
-    mantissa, _, exponent = f"{x:g}".partition("e")
-    if not exponent:
-        return mantissa
-    return (f"{mantissa} \\cdot " if mantissa not in ("1", "-1") else mantissa[:-1]) + f"10^{{{int(exponent)}}}"
-
-
 def _bias(letters: str, on: bool) -> dict[str, str]:
     """Placeholders of the bias terms, which the switched-off ones leave empty."""
     index = {"Q": "{hk}", "K": "{hk}", "V": "{hv}", "O": "d", "1": "f", "2": "d"}
@@ -515,12 +508,12 @@ def _bias(letters: str, on: bool) -> dict[str, str]:
 
 
 def _fill(c: TransformerConfig) -> str:
-    return r"-\infty" if c.mask_fill == "-inf" else _number(c.fill)
+    return r"-\infty" if c.mask_fill == "-inf" else latex(c.fill, 6)
 
 
 def _base(c: TransformerConfig) -> str:
     """The position base, ready to be raised to a power."""
-    base = _number(c.position_base)
+    base = latex(c.position_base, 6)
     return f"({base})" if "^" in base else base
 
 

@@ -214,7 +214,7 @@ def test_shapes_marks(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("shapes", d_model="256", n_heads="8", qk_dim="256")
     page.get_by_role("button", name="Try qk_dim 256 → 64").click()
     linked(page, "shapes_before=")
-    page.get_by_text("Only what changed").click()
+    page.get_by_text("Show only changes").click()
     linked(page, "shapes_marked=on")
     expect(page.locator(".count")).to_have_text("18 of 143 stages")
     before = "1.6.5&weights=untrained&preset=000&n_heads=8&d_model=256&qk_dim=256"
@@ -244,5 +244,6 @@ def test_a_cell_that_is_not_there_is_named_and_not_picked(open_at: Open) -> None
     page = open_at("step_by_step", stage=SCORES, cells="walk_canvas.2.900.1,nobody.1.2.3")
     assert "nobody" in page.get_by_test_id("stAlert").inner_text()
     page = open_at("step_by_step", stage=SCORES, cells="walk_canvas.2.900.1")
-    expect(page.get_by_text("The picked cell, row 900 and column 1 of matrix 3, is not there, so none is picked.")).to_be_visible()
+    told = "The picked cell, row 900 and column 1 of matrix 3, is out of range, so no cell is picked."
+    expect(page.get_by_text(told)).to_be_visible()
     assert page.locator(".arithmetic").count() == 0 and set(shown(page)["picks"]) == {""}

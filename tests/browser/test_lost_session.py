@@ -66,7 +66,7 @@ def test_after_a_long_cut_a_long_text_and_a_kept_run_are_there(impatient: str, n
     works_at_the_next_click(page, "attention")
     assert box(page).input_value() == LONG
     assert query(page) == before | {"att_colour": "one"}
-    assert page.get_by_text("is the run that was kept").count() == 1
+    assert page.get_by_text("is the run that you kept").count() == 1
 
 
 def test_what_the_link_leaves_out_outlives_a_reload_and_is_missed_elsewhere(

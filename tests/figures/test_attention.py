@@ -1,7 +1,6 @@
 """Attention as pictures: every number that is drawn is the capture's, and what was typed stays text."""
 
 import json
-import math
 import struct
 from xml.etree import ElementTree
 
@@ -20,13 +19,13 @@ from viz_core.figures.attention import (
     contribution_bars,
     grid,
     head_panel,
-    number,
     pack_grids,
     pack_lines,
     product_bars,
     profile_columns,
     value_bars,
 )
+from viz_core.formats import rounded
 from viz_core.run import run
 
 SIZES = {"d_model": 24, "n_heads": 3, "n_encoder_layers": 2, "n_decoder_layers": 2}
@@ -149,17 +148,17 @@ def test_the_chain_says_the_captures_numbers(capture: Capture) -> None:
     c = chain(capture, "decoder", 1, 2, 0, 3, 1)
     path, at = module("decoder", 1), (0, 2, 3, 1)
     said = {what: value for _, value, what in chain_steps(c)}
-    assert said["q · k"] == number(c.raw) and c.raw == pytest.approx(capture[f"{path}.raw_scores"][at], abs=FLOAT)
-    assert said["divided by the sum of the row: the weight"] == number(c.weight)
+    assert said["q · k"] == rounded(c.raw) and c.raw == pytest.approx(capture[f"{path}.raw_scores"][at], abs=FLOAT)
+    assert said["divided by the sum of the row: the weight"] == rounded(c.weight)
     assert c.weight == pytest.approx(capture[f"{path}.weights"][at], abs=FLOAT)
-    assert "with position bias" in said and f"recorded {number(c.recorded)}" in chain_html(c)
+    assert "with position bias" in said and f"recorded {rounded(c.recorded)}" in chain_html(c)
     blocked = chain_steps(chain(capture, "decoder", 1, 2, 0, 1, 3))
     assert ("mask", "−∞", "blocked: overwritten") in blocked and blocked[-1][1] == "0"
     bars = ElementTree.fromstring(product_bars(c)).findall(".//*[@title]")
-    assert [b.get("title").split(" = ")[1] for b in bars] == [number(float(p)) for p in c.products]
+    assert [b.get("title").split(" = ")[1] for b in bars] == [rounded(float(p)) for p in c.products]
     taken = ElementTree.fromstring(value_bars(capture[f"{path}.v"][0, 2, 1], c.recorded)).findall(".//*[@title]")
     expected = capture[f"{path}.v"][0, 2, 1].astype(float) * c.recorded
-    assert [b.get("title").split(" = ")[1] for b in taken] == [number(float(p)) for p in expected]
+    assert [b.get("title").split(" = ")[1] for b in taken] == [rounded(float(p)) for p in expected]
 
 
 def test_what_a_weight_buys_names_each_key_as_typed() -> None:
@@ -167,16 +166,9 @@ def test_what_a_weight_buys_names_each_key_as_typed() -> None:
     drawn = ElementTree.fromstring(f"<div>{contribution_bars(HOSTILE, weights, lengths, 3)}</div>")
     assert [e.text for e in drawn.iter("bdi")] == HOSTILE
     said = [e.text for e in drawn.iter("span") if "tabular" in (e.get("style") or "")]
-    assert said == [number(float(x), 4) for pair in zip(weights, lengths, strict=True) for x in pair]
+    assert said == [rounded(float(x), 4) for pair in zip(weights, lengths, strict=True) for x in pair]
     few = contribution_bars([str(i) for i in range(99)], np.arange(99) / 99, np.arange(99) / 99, 0, most=5)
     assert few.count("<bdi>") == 6 and "93 keys with smaller values are not shown" in few
-
-
-@pytest.mark.parametrize(
-    ("x", "said"), [(math.nan, "NaN"), (-math.inf, "−∞"), (-0.25, "−0.25"), (1 / 3, "0.33333"), (2e-7, "2e−7")]
-)
-def test_numbers(x: float, said: str) -> None:
-    assert number(x) == said
 
 
 def test_the_table_holds_the_profiles(capture: Capture) -> None:

@@ -76,17 +76,6 @@ def test_the_formula_has_the_features_numbers() -> None:
     assert tex.count("{") == tex.count("}")
 
 
-@pytest.mark.parametrize(
-    ("x", "tex"),
-    [
-        (1e-5, "10^{-5}"), (2.5e-7, r"2.5\cdot10^{-7}"), (-3.0, "-3"), (1e22, "10^{22}"),
-        (np.nan, r"\text{NaN}"), (-np.inf, r"-\infty"),
-    ],
-)
-def test_numbers_in_latex(x: float, tex: str) -> None:
-    assert F._tex(x) == tex
-
-
 def test_the_dark_page_has_its_own_template() -> None:
     for dark in (False, True):
         written = F.steps_figure(STEPS, 0, dark=dark).to_dict()["layout"]["template"]

@@ -17,7 +17,7 @@ def read(text: str) -> float:
 
 @given(numbers, st.integers(1, 9))
 def test_significant_digits_are_kept(x: float, digits: int) -> None:
-    text = formats.significant(x, digits)
+    text = formats.rounded(x, digits)
     assert "-" not in text and "e0" not in text
     assert math.isclose(read(text), x, rel_tol=0.5 * 10 ** (1 - digits), abs_tol=1e-300)
 
@@ -43,17 +43,20 @@ def test_latex_says_the_same_number(x: float) -> None:
 @pytest.mark.parametrize(("write", "x", "text"), [
     (formats.brief, 0.43121, "0.4312"), (formats.brief, -12.3456, "−12.35"), (formats.brief, 0.00171, "0.00171"),
     (formats.brief, 1.23e-5, "1.23e−5"), (formats.brief, 128.0, "128"), (formats.brief, -0.0, "0"),
-    (formats.significant, 1e-7, "1e−7"), (formats.significant, 1.5e12, "1.5e12"),
-    (formats.long, 62831.85, "62832"), (formats.long, 0.63098, "0.631"), (formats.long, 4e8, "4e8"),
-    (formats.percent, 0.00001, "< 0.01%"), (formats.percent, 0.99999, "> 99.99%"), (formats.percent, 1.0, "100.00%"),
-    (formats.percent, 0.5, "50.00%"), (formats.change, -0.003, "−0.3%"), (formats.change, 0.025, "+2.5%"),
-    (formats.latex, 10000.0, "10000"), (formats.latex, 1e-5, "10^{-5}"), (formats.latex, 3.2e-5, "3.2\\cdot 10^{-5}"),
-    (formats.latex, math.inf, "\\infty"), (formats.latex, -math.inf, "-\\infty"), (formats.latex, math.nan, "\\text{NaN}"),
+    (formats.rounded, 1e-7, "1e−7"), (formats.rounded, 1 / 3, "0.33333"), (formats.rounded, -0.25, "−0.25"),
+    (formats.rounded, 1.5e12, "1.5e12"), (formats.long, 62831.85, "62832"), (formats.long, 999.96, "1000"),
+    (formats.long, 6283.185, "6283"), (formats.long, 0.02506, "0.02506"), (formats.long, 0.63098, "0.631"),
+    (formats.long, 4e8, "4e8"), (formats.percent, 0.00001, "< 0.01%"), (formats.percent, 0.99999, "> 99.99%"),
+    (formats.percent, 1.0, "100.00%"), (formats.percent, 0.5, "50.00%"), (formats.change, -0.003, "−0.3%"),
+    (formats.change, 0.025, "+2.5%"), (formats.latex, 10000.0, "10000"), (formats.latex, 1e-5, "10^{-5}"),
+    (formats.latex, 2.5e-7, "2.5\\cdot 10^{-7}"), (formats.latex, -3.0, "-3"), (formats.latex, 1e22, "10^{22}"),
+    (formats.latex, -1e-5, "-10^{-5}"), (formats.latex, 3.2e-5, "3.2\\cdot 10^{-5}"), (formats.latex, math.inf, "\\infty"),
+    (formats.latex, -math.inf, "-\\infty"), (formats.latex, math.nan, "\\text{NaN}"),
 ])
 def test_examples(write, x: float, text: str) -> None:
     assert write(x) == text
 
 
-@pytest.mark.parametrize("write", [formats.significant, formats.brief, formats.long, formats.percent, formats.change])
+@pytest.mark.parametrize("write", [formats.rounded, formats.brief, formats.long, formats.percent, formats.change])
 def test_what_is_no_finite_number_is_named(write) -> None:
     assert [write(x) for x in (math.nan, math.inf, -math.inf)] == ["NaN", "∞", "−∞"]

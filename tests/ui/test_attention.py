@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import by_name, canvas_headers, components
 from viz_core.analysis.attention import chain
-from viz_core.figures.attention import number
+from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.components import lines
@@ -85,12 +85,12 @@ def test_the_number_in_focus_is_the_captures(open_at: Open) -> None:
     setup = at.session_state["lab_setup"]
     capture = run(setup.config, [setup.source], [setup.target], seed=0, device="cpu")
     weight = float(capture["encoder.layers.1.self_attn.weights"][0, 1, 2, 4])
-    assert f"The model recorded {number(weight)}" in text(at)
+    assert f"The model recorded {rounded(weight)}" in text(at)
     c = chain(capture, "encoder", 1, 1, 0, 2, 4)
-    assert f"bars add up to {number(c.raw)}" in text(at)
+    assert f"bars add up to {rounded(c.raw)}" in text(at)
     w_o, v = at_parameter(setup, "encoder.layers.1.self_attn.w_o.weight"), capture["encoder.layers.1.self_attn.v"][0, 1]
     length = np.linalg.norm(weight * v[4].astype(float) @ w_o[:, 8:16].T)
-    assert f">{number(float(length), 4)}<" in text(at)
+    assert f">{rounded(float(length), 4)}<" in text(at)
 
 
 def at_parameter(setup: Setup, name: str) -> np.ndarray:

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from tests.tolerances import FLOAT
 from tests.ui.helpers import components
 from viz_core.analysis.layernorm import layer_norms
-from viz_core.figures.attention import number
+from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.ui.shell.setup import from_link
@@ -146,9 +146,9 @@ def test_epsilon_moves_the_picture_and_not_the_run(open_at: Open) -> None:
     by_hand, theirs, recorded, other = rows(at)
     assert by_hand[3] == "–" and float(theirs[3].replace("−", "-")) < FLOAT
     own = F.layer_norm(x, (16,), eps=1e-5)
-    assert recorded[3] == number(float((own - expected).abs().max()), 3)
+    assert recorded[3] == rounded(float((own - expected).abs().max()), 3)
     unbiased = (x - x.mean()) / (x.std() + 1.0)
-    assert other[3] == number(float((unbiased - expected).abs().max()), 3)
+    assert other[3] == rounded(float((unbiased - expected).abs().max()), 3)
 
 
 def test_the_slider_keeps_epsilon_in_the_link(open_at: Open) -> None:
@@ -184,7 +184,7 @@ def test_choices_that_are_not_there_are_named(open_at: Open) -> None:
     told = words(at)
     assert "there is no cross-attention here; showing self-attention" in told
     for gone in ("Layer 7", "Token 50", "Feature 99"):
-        assert f"{gone} is not there" in told
+        assert f"{gone} is out of range" in told
 
 
 def test_the_formula_has_the_chosen_feature(open_at: Open) -> None:

@@ -134,7 +134,7 @@ def test_a_link_to_a_cell_shows_its_arithmetic(open_at: Open) -> None:
 
 def test_a_cell_that_is_not_there_is_said_and_kept(open_at: Open) -> None:
     at = open_at("step_by_step", stage=WEIGHTS, cells="walk_canvas.2.2.12")
-    said = "The picked cell, row 2 and column 12 of matrix 3, is not there, so none is picked."
+    said = "The picked cell, row 2 and column 12 of matrix 3, is out of range, so no cell is picked."
     assert pick(at) is None and not arithmetic(at) and [c.value for c in at.caption].count(said) == 1
     sound(at.text_area(key="set_source").set_value("a " * 18).run())  # now it is
     assert pick(at) == [2, 2, 12] and said not in [c.value for c in at.caption]
@@ -152,7 +152,7 @@ def test_the_tour_leads_until_a_cell_is_picked(open_at: Open) -> None:
     sound(at.button(key="walk_tour").click().run())
     assert pick(at) is None and "walk_mode" not in link(at)
     at = open_at("step_by_step", **tour | {"walk_follow": "900"})
-    assert any("Token 900 is not there" in c.value for c in at.caption)
+    assert any("Token 900 is out of range" in c.value for c in at.caption)
 
 
 def test_norms_stay_open_once_the_walk_was_inside_one(open_at: Open) -> None:
@@ -175,7 +175,7 @@ def test_homes_token_is_the_links(open_at: Open) -> None:
     sound(at.select_slider(key="set_home_after").set_value(2).run())
     assert own != 2 and link(at) == {"home_after": "2"}
     at = open_at("home", home_after="900")
-    assert after(at) == own and any("Token 900 is not there" in c.value for c in at.caption)
+    assert after(at) == own and any("Token 900 is out of range" in c.value for c in at.caption)
 
 
 def test_what_opens_in_its_place_is_the_links(open_at: Open) -> None:

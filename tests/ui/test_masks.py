@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.helpers import by_name, components
 from viz_core.analysis import masks as numbers
 from viz_core.concepts import PADDED
-from viz_core.figures.attention import number
+from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.pages.masks import page
@@ -140,7 +140,7 @@ def test_the_leak_test_tells_two_runs(open_at: Open) -> None:
     free = replace(config, causal=False)
     before, after = (run(free, ["a b c d"], [t], device="cpu")["decoder.layers.1.norm_ffn.out"][0] for t in ("e f g h", "e f z h"))
     most = float(np.abs(after - before)[:3].max())
-    assert f"Without the mask, **3 of 3** changed, by at most {number(most, 3)}." in told
+    assert f"Without the mask, **3 of 3** changed, by at most {rounded(most, 3)}." in told
     at = open_at(TINY, mask_section="leak", source="a b", target="e f", mask_word="f", mask_place="2")
     assert "is already at this position" in at.info[0].value
 
@@ -155,7 +155,7 @@ def test_turning_a_mask_off_tells_what_it_closed(open_at: Open) -> None:
     later = [off["decoder.layers.0.self_attn.weights"][0, 1, t, t + 1 :].sum() for t in range(3)]
     assert "In this model it is on. This mask blocks 6 of 16 cells." in text(at)
     assert f"6 of 16 cells. Without it, these cells take **{np.mean(later):.1%}**" in text(at)
-    assert f"the loss is {number(float(on['loss']))} with and {number(float(off['loss']))} without" in text(at)
+    assert f"the loss is {rounded(float(on['loss']))} with and {rounded(float(off['loss']))} without" in text(at)
     assert "Cross-attention has no causal mask" in text(open_at(params, mask_kind="cross", mask_switch="causal"))
     assert "no padding" in text(open_at(params, mask_switch="mask_target_padding"))
     assert "In this model it is off." in text(open_at(params, causal="off", mask_switch="causal"))

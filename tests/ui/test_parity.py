@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.helpers import by_name, components
 from tests.ui.test_pages import link, open_at, sound, tiny
 from viz_core.experiments.parity import FUSED, Check, Parity, check_parity
+from viz_core.formats import rounded
 from viz_core.run import build, prepare, trace
 from viz_core.ui.pages.steps import parity as line
 from viz_core.ui.shell.setup import from_link
@@ -39,7 +40,7 @@ def test_the_line_says_what_the_proof_found(open_at: Open, preset: str) -> None:
     params = tiny(preset, **TEXT, device="cpu")
     proof, at = expected(params), sound(open_at("step_by_step", **params))
     assert said(at).startswith("Checked on this machine: the largest difference from torch.nn.TransformerEncoder")
-    assert f" {proof.difference:.1e}, over {len(proof.checks)} stages ({proof.numbers:,} numbers)." in said(at)
+    assert f" {rounded(proof.difference, 2)}, over {len(proof.checks)} stages ({proof.numbers:,} numbers)." in said(at)
     assert ("and TransformerDecoder" in said(at)) == (preset != "003")
 
 
@@ -56,7 +57,7 @@ def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
     (table,) = [h.proto.body.replace("<wbr>", "") for h in at.get("html") if "Largest difference" in h.proto.body]
     proof = expected(params)
     assert re.findall(r"<tr><td[^>]*><code>([^<]+)</code>", table) == [c.stage for c in proof.checks]
-    assert f"{proof.difference:.1e}" in table and "nn.MultiheadAttention" in table
+    assert f"{rounded(proof.difference, 2)}" in table and "nn.MultiheadAttention" in table
     assert line.meaning(proof).replace("'", "&#x27;") in table
 
 
@@ -122,7 +123,7 @@ def made(difference: float, why_not: str = "", both_nan: int = 0) -> Parity:
 
 def test_the_sentence() -> None:
     assert line.sentence(made(4.84e-7)) == (
-        "Checked on this machine: the largest difference from torch.nn.TransformerEncoder with the same weights is 4.8e-07, "
+        "Checked on this machine: the largest difference from torch.nn.TransformerEncoder with the same weights is 4.8e−7, "
         "over 2 stages (15 numbers)."
     )
     assert " is 0, over" in line.sentence(made(0.0))

@@ -205,12 +205,12 @@ def test_the_section_is_in_the_link(open_at: Open) -> None:
 
 def test_a_view_that_is_not_to_be_had_is_said(open_at: Open) -> None:
     at = open_at("waves", pos_length="20", pos_at="70")
-    assert "Position in the formula 70 is not there; 19 is shown." in words(at)
+    assert "Position in the formula 70 is out of range; 19 is shown." in words(at)
     assert by_name(at.slider, "pos_at").value == 19
     at = open_at("waves", pos_base="77")
     assert "Base ` 77 ` is not available here; ` 10000 ` is shown." in words(at)
     at = open_at("schemes", pos_scheme="rope", pos_query="900")
-    assert "Query of 900 is not there; 5 is shown." in words(at)
+    assert "Query of 900 is out of range; 5 is shown." in words(at)
 
 
 def test_the_table_as_in_the_model_and_as_in_document_001(open_at: Open) -> None:
@@ -246,7 +246,7 @@ def test_the_window_holds_the_tables_own_cells(open_at: Open) -> None:
     assert "Full precision: positions 10 to 33, dimensions 40 to 49" in panels(at)
     at = open_at("matrix", pos_length="5000", pos_width="512", pos_row="4999", pos_col="511")
     assert "Full precision: positions 4,976 to 4,999, dimensions 502 to 511" in panels(at)
-    assert "First position in the window 4,999 is not there; 4,976 is shown." in words(at)
+    assert "First position in the window 4,999 is out of range; 4,976 is shown." in words(at)
 
 
 def test_a_small_table_needs_no_window(open_at: Open) -> None:

@@ -16,6 +16,7 @@ from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel, with_header
+from viz_core.formats import rounded
 from viz_core.text import Words, shorten, visible
 
 Colour = Literal["largest", "one", "uniform"]
@@ -187,15 +188,6 @@ def pack_lines(
 # ---------------------------------------------------------------- one weight
 
 
-def number(x: float, digits: int = 5) -> str:
-    """A few significant digits, with a real minus sign."""
-    if math.isnan(x):
-        return "NaN"
-    if math.isinf(x):
-        return "∞" if x > 0 else "−∞"
-    return f"{x:.{digits}g}".replace("e-0", "e-").replace("-", "−")
-
-
 def token(text: str) -> str:
     """A token as HTML: escaped, with its own reading direction, shortened; hovering shows the whole token."""
     whole = visible(text)
@@ -206,7 +198,7 @@ def token(text: str) -> str:
 
 def product_bars(c: Chain) -> str:
     """HTML: the products q_i · k_i as bars around zero; their sum is the score."""
-    return _signed_bars(c.products, f"q × k, feature by feature: the {len(c.products)} bars add up to {number(c.raw)}", "q·k")
+    return _signed_bars(c.products, f"q × k, feature by feature: the {len(c.products)} bars add up to {rounded(c.raw)}", "q·k")
 
 
 def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
@@ -217,8 +209,8 @@ def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
         high = abs(p) / most * 50 if math.isfinite(p) else 0.0  # per cent of the picture's height
         way, colour = ("top", theme.HEAD_COLOURS[4]) if p >= 0 else ("bottom", theme.HEAD_COLOURS[0])
         paint = f"linear-gradient(to {way},transparent 50%,{colour} 50%,{colour} {50 + high:.1f}%,transparent {50 + high:.1f}%)"
-        bars.append(f'<div title="feature {i}: {symbol} = {number(p)}" style="flex:1 1 0;min-width:0;background:{paint}"></div>')
-    extent = f"from {number(float(np.min(x)))} to {number(float(np.max(x)))}"
+        bars.append(f'<div title="feature {i}: {symbol} = {rounded(p)}" style="flex:1 1 0;min-width:0;background:{paint}"></div>')
+    extent = f"from {rounded(float(np.min(x)))} to {rounded(float(np.max(x)))}"
     line = "linear-gradient(rgba(128,128,128,.7),rgba(128,128,128,.7)) 0 50%/100% 1px no-repeat"
     return (
         f'<figure style="margin:0 0 8px"><figcaption style="font-weight:600">{title}</figcaption>'
@@ -230,16 +222,16 @@ def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
 
 def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
     """(operation, value, explanation) of each step from the sum to the weight."""
-    steps = [("Σ", number(c.raw), "q · k")]
-    steps.append((f"÷ {number(c.root)}", number(c.scaled), "scaled by √d_k" if c.root != 1 else "not scaled"))
+    steps = [("Σ", rounded(c.raw), "q · k")]
+    steps.append((f"÷ {rounded(c.root)}", rounded(c.scaled), "scaled by √d_k" if c.root != 1 else "not scaled"))
     if c.bias is not None:
-        steps.append((f"{'+' if c.bias >= 0 else '−'} {number(abs(c.bias))}", number(c.biased), "with position bias"))
-    steps.append(("mask", number(c.masked), "allowed: kept" if c.visible else "blocked: overwritten"))
+        steps.append((f"{'+' if c.bias >= 0 else '−'} {rounded(abs(c.bias))}", rounded(c.biased), "with position bias"))
+    steps.append(("mask", rounded(c.masked), "allowed: kept" if c.visible else "blocked: overwritten"))
     if c.empty and c.weight == 0:
         return [*steps, ("rule", "0", "every key is masked, so all weights of the row are 0")]
-    exp = f"exp(· − {number(c.top)})".replace("− −", "+ ")
-    steps.append((exp, number(c.exponential), "minus the row's largest, against overflow"))
-    steps.append((f"÷ {number(c.total)}", number(c.weight), "divided by the sum of the row: the weight"))
+    exp = f"exp(· − {rounded(c.top)})".replace("− −", "+ ")
+    steps.append((exp, rounded(c.exponential), "minus the row's largest, against overflow"))
+    steps.append((f"÷ {rounded(c.total)}", rounded(c.weight), "divided by the sum of the row: the weight"))
     return steps
 
 
@@ -253,7 +245,7 @@ def chain_html(c: Chain) -> str:
         f'<div style="opacity:.75;font-size:.85em">{html.escape(explanation)}</div></div></div>'
         for op, value, explanation in chain_steps(c)
     ]
-    recorded = f"The model recorded {number(c.recorded)}, computed in float32."
+    recorded = f"The model recorded {rounded(c.recorded)}, computed in float32."
     return (f'<div style="display:flex;flex-wrap:wrap;gap:8px 10px;margin:6px 0">{"".join(boxes)}</div>'
             f'<div style="{QUIET};margin-bottom:8px">{recorded}</div>')
 
@@ -262,7 +254,7 @@ def value_bars(v: np.ndarray, weight: float) -> str:
     """HTML: weight × value, feature by feature, as bars around zero."""
     weighted = v.astype(np.float64) * weight
     length = float(np.linalg.norm(weighted))
-    title = f"weight × value: the {len(v)} numbers that this key contributes to the query (length {number(length)})"
+    title = f"weight × value: the {len(v)} numbers that this key contributes to the query (length {rounded(length)})"
     return _signed_bars(weighted, title, "α·v")
 
 
@@ -291,7 +283,7 @@ def _bar(x: float, top: float, colour: str) -> str:
     bar = f"flex:none;width:{width:.2%};height:1.1em;background:{colour};border-radius:2px"
     return (
         f'<div style="display:flex;align-items:center;gap:6px;padding-right:4.2em"><div style="{bar}"></div>'
-        f'<span style="font-variant-numeric:tabular-nums">{number(x, 4)}</span></div>'
+        f'<span style="font-variant-numeric:tabular-nums">{rounded(x, 4)}</span></div>'
     )
 
 

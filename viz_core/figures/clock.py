@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from viz_core.analysis.positions import frequencies, wavelengths
+from viz_core.formats import long
 
 MOST = 10  # clocks: two rows on a laptop
 
@@ -63,7 +64,7 @@ def wave_clocks(positions: int, d_model: int, base: float, k: int) -> Clocks:
     omega, length = frequencies(d_model, base), wavelengths(d_model, base)
     n_pairs = d_model // 2
     clocks = tuple(
-        Clock(f"{2 * i}, {2 * i + 1}", f"λ {number(length[2 * i])}", float(omega[i]),
+        Clock(f"{2 * i}, {2 * i + 1}", f"λ {long(length[2 * i])}", float(omega[i]),
               (Hand(0.0, 1.0, 0.0), *([Hand(0.0, 1.0, float(k))] if k else [])))
         for i in chosen_pairs(n_pairs)
     )
@@ -82,14 +83,9 @@ def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, ba
             Hand(math.atan2(b, a), math.hypot(a, b) / longest, shift)
             for (a, b), shift in zip(pairs, (0.0, -float(distance)), strict=True)
         )
-        clocks.append(Clock(f"{2 * i}, {2 * i + 1}", f"λ {number(length[2 * i])}", float(omega[i]), hands, longest**2))
+        clocks.append(Clock(f"{2 * i}, {2 * i + 1}", f"λ {long(length[2 * i])}", float(omega[i]), hands, longest**2))
     return Clocks("plane", tuple(clocks), tuple(names), max(0, distance), max(0, distance) + positions - 1, _left_out(len(q) // 2))
 
 
 def _left_out(n_pairs: int) -> str:
     return f"{MOST} of {n_pairs} pairs are drawn, evenly spaced." if n_pairs > MOST else ""
-
-
-def number(x: float) -> str:
-    """Four significant digits; no comma, which from a distance looks like a decimal point."""
-    return f"{x:.0f}" if 1000 <= abs(x) < 1e7 else f"{x:.4g}"

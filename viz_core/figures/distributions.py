@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.layernorm import Spread, Spreads
 from viz_core.figures import theme
-from viz_core.figures.attention import number
 from viz_core.figures.shapes import LEGEND
+from viz_core.formats import minus, rounded
 
 ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as wherever bars stand around it
 
@@ -48,7 +48,7 @@ def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: flo
     x: the places of the edges. A ridge ends where its layer has no more numbers.
     """
     xs, ys, hover = [np.empty(0)], [np.empty(0)], list[str]()
-    bins = [f"{number(a, 3)} to {number(b, 3)}" for a, b in zip(edges.tolist(), edges[1:].tolist(), strict=False)]
+    bins = [f"{rounded(a, 3)} to {rounded(b, 3)}" for a, b in zip(edges.tolist(), edges[1:].tolist(), strict=False)]
     for layer, shares in zip(s.layers, s.shares, strict=True):
         held = np.flatnonzero(shares)
         if not held.size:
@@ -74,20 +74,16 @@ def _ticks(found: Spreads) -> dict[str, Any]:
         decade = 10.0 ** np.floor(np.log10(reach))
         step = next(s * decade for s in (0.2, 0.5, 1.0, 2.0, 5.0) if reach / (s * decade) <= 4)
         ticks = step * np.arange(-int(reach / step), int(reach / step) + 1)
-        return {"tickvals": ticks.tolist(), "ticktext": [number(t, 3) for t in ticks.tolist()]}
+        return {"tickvals": ticks.tolist(), "ticktext": [rounded(t, 3) for t in ticks.tolist()]}
     far = float(found.place(found.edges)[-1])
     powers, room = list[int](), 0.0  # from the middle outwards, a sixth of the axis apart
     for power in range(int(np.ceil(np.log10(found.unit))), int(np.floor(np.log10(reach))) + 1):
         at = float(found.place(np.array(10.0**power)))
         if at >= room + far / 3:
             powers, room = [*powers, power], at
-    right = [(10.0**p, f"10<sup>{_sign(p)}</sup>") for p in powers]
+    right = [(10.0**p, f"10<sup>{minus(str(p))}</sup>") for p in powers]
     every = [*((-x, f"−{name}") for x, name in right), (0.0, "0"), *right]
     return {"tickvals": found.place(np.array([x for x, _ in every])).tolist(), "ticktext": [name for _, name in every]}
-
-
-def _sign(p: int) -> str:
-    return str(p).replace("-", "−")
 
 
 def _leaf_title(stage: str) -> str:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.layernorm import Steps
 from viz_core.figures import theme
-from viz_core.figures.attention import number
+from viz_core.formats import latex, rounded
 
 ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # above and below zero, as in all bar charts
 GUIDE = "#888888"  # lines that are not data
@@ -52,7 +52,7 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
         traces.append({
             "type": "bar", "x": np.arange(d, dtype=np.int32), "y": values.astype(np.float32), "yaxis": f"y{name}",
             "marker": {"color": np.where(values < 0, BELOW, ABOVE).tolist(), "line": {"width": 0}},
-            "customdata": [number(v, 6) for v in values.tolist()], "hovertemplate": "feature %{x}: %{customdata}<extra></extra>",
+            "customdata": [rounded(v, 6) for v in values.tolist()], "hovertemplate": "feature %{x}: %{customdata}<extra></extra>",
         })
     return theme.Figure(traces, layout, dark=dark)
 
@@ -61,9 +61,9 @@ def step_rows(steps: Steps) -> list[tuple[str, np.ndarray]]:
     """(heading with its numbers, values [D]) of each step, from the input to the output."""
     gamma, beta = (_span(x) for x in (steps.gamma, steps.beta))
     return [
-        (f"x: mean μ = {number(steps.mean, 4)} (dashed), variance σ² = {number(steps.var, 4)}", steps.x),
+        (f"x: mean μ = {rounded(steps.mean, 4)} (dashed), variance σ² = {rounded(steps.var, 4)}", steps.x),
         ("− μ: the mean is now 0", steps.centred),
-        (f"÷ √(σ² + ε) = {number(steps.root, 4)}: the variance is now {number(steps.kept, 6)}", steps.normalized),
+        (f"÷ √(σ² + ε) = {rounded(steps.root, 4)}: the variance is now {rounded(steps.kept, 6)}", steps.normalized),
         (f"× γ ({gamma})", steps.scaled),
         (f"+ β ({beta}): the output", steps.out),
     ]
@@ -71,7 +71,7 @@ def step_rows(steps: Steps) -> list[tuple[str, np.ndarray]]:
 
 def _span(x: np.ndarray) -> str:
     low, high = float(np.min(x)), float(np.max(x))
-    return f"{number(low, 3)} everywhere" if low == high else f"{number(low, 3)} to {number(high, 3)}"
+    return f"{rounded(low, 3)} everywhere" if low == high else f"{rounded(low, 3)} to {rounded(high, 3)}"
 
 
 def _reach(values: Sequence[np.ndarray]) -> tuple[float, float]:
@@ -88,28 +88,17 @@ def feature_formula(steps: Steps, feature: int) -> str:
     x, centred, normalized, scaled, out = (
         float(a[d]) for a in (steps.x, steps.centred, steps.normalized, steps.scaled, steps.out)
     )
-    gamma, beta = _tex(float(steps.gamma[d])), _bracketed(float(steps.beta[d]))
-    under = rf"\sqrt{{{_tex(steps.var)} + {_tex(steps.eps)}}}"
+    gamma, beta = latex(float(steps.gamma[d])), _bracketed(float(steps.beta[d]))
+    under = rf"\sqrt{{{latex(steps.var)} + {latex(steps.eps)}}}"
     lines = [
         r"\hat x_d &= \frac{x_d - \mu}{\sqrt{\sigma^2 + \varepsilon}}, \qquad N_d = \gamma_d\,\hat x_d + \beta_d",
-        rf"\hat x_{{{d}}} &= \frac{{{_tex(x)} - {_bracketed(steps.mean)}}}{{{under}}}",
-        rf"&= \frac{{{_tex(centred)}}}{{{_tex(steps.root)}}} = {_tex(normalized)}",
+        rf"\hat x_{{{d}}} &= \frac{{{latex(x)} - {_bracketed(steps.mean)}}}{{{under}}}",
+        rf"&= \frac{{{latex(centred)}}}{{{latex(steps.root)}}} = {latex(normalized)}",
         rf"N_{{{d}}} &= {gamma} \cdot {_bracketed(normalized)} + {beta}",
-        rf"&= {_tex(scaled)} + {beta} = {_tex(out)}",
+        rf"&= {latex(scaled)} + {beta} = {latex(out)}",
     ]
     return r"\small \begin{aligned} " + r" \\[6pt] ".join(lines) + r" \end{aligned}"
 
 
-def _tex(x: float) -> str:
-    """Five significant digits, as LaTeX writes them."""
-    shown = f"{x:.5g}"
-    if not np.isfinite(x):
-        return r"\text{NaN}" if np.isnan(x) else r"\infty" if x > 0 else r"-\infty"
-    digits, _, power = shown.partition("e")
-    if not power:
-        return digits
-    return rf"10^{{{int(power)}}}" if digits == "1" else rf"{digits}\cdot10^{{{int(power)}}}"
-
-
 def _bracketed(x: float) -> str:
-    return f"({_tex(x)})" if x < 0 else _tex(x)
+    return f"({latex(x)})" if x < 0 else latex(x)

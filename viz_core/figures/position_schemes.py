@@ -12,9 +12,9 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.positions import Magnitude
 from viz_core.figures import theme
-from viz_core.figures.clock import number
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.scatter import guide_line, log_axis, scatter_figure
+from viz_core.formats import long
 
 
 def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], most: float) -> list[Panel]:
@@ -35,14 +35,14 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
     names = [m.name for m in found]
     traces: list[dict[str, Any]] = [
         {
-            "x": lengths, "y": names, "mode": "markers+text", "name": name, "text": [number(x) for x in lengths],
+            "x": lengths, "y": names, "mode": "markers+text", "name": name, "text": [long(x) for x in lengths],
             "textposition": [f"{place} {'left' if x < position else 'right'}" for x in lengths],  # off the line
             "marker": {"color": theme.HEAD_COLOURS[0], "symbol": symbol, "size": 14, "line": {"width": 2.5}},
             "hovertemplate": f"%{{y}}<br>{name}: %{{x:.6g}}<extra></extra>",
         }
         for name, lengths, symbol, place in series
     ]
-    above = {"text": f"position: {number(position)}", "x": math.log10(position), "y": 1, "yref": "paper", "yanchor": "bottom",
+    above = {"text": f"position: {long(position)}", "x": math.log10(position), "y": 1, "yref": "paper", "yanchor": "bottom",
              "showarrow": False}
     drawn = [x for x in (position, *(x for _, lengths, *_ in series for x in lengths)) if x > 0]
     # A row's name stands above its marks, so that the marks can use the full width.

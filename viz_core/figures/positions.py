@@ -15,6 +15,7 @@ from viz_core.figures import theme
 from viz_core.figures.curves import Curves, Level, Mark, Series, padded
 from viz_core.figures.panels import Panel, Role, panel
 from viz_core.figures.scatter import GUIDE, guide_line, scatter_figure
+from viz_core.formats import latex
 
 WINDOW = (24, 10)  # rows and columns of a window in which every number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -87,28 +88,19 @@ def term_formula(terms: Sequence[Term], d_model: int, base: float) -> str:
 
     A pair's angle φᵢ stands once above its two cells. The lines are short: they fit beside the picture, and on a phone.
     """
-    shown = _tex(base)
+    shown = latex(base, 4)
     lines = [
         rf"\text{{PE}}(pos,2i{shift}) = \{function}\dfrac{{pos}}{{{shown}^{{2i/{d_model}}}}}"
         for shift, function in (("", "sin"), ("{+}1", "cos"))
     ]
     for i in dict.fromkeys(t.exponent // 2 for t in terms):
         own = [t for t in terms if t.exponent == 2 * i]
-        angle = rf"\dfrac{{{own[0].position}}}{{{shown}^{{2\cdot {i}/{d_model}}}}} = {_tex(own[0].angle)}"
+        angle = rf"\dfrac{{{own[0].position}}}{{{shown}^{{2\cdot {i}/{d_model}}}}} = {latex(own[0].angle, 4)}"
         lines.append(rf"\varphi_{{{i}}} = {angle}")
-        lines += [rf"\text{{PE}}({t.position},{t.dim}) = \{t.function}\varphi_{{{i}}} = {_tex(t.value)}" for t in own]
+        lines += [rf"\text{{PE}}({t.position},{t.dim}) = \{t.function}\varphi_{{{i}}} = {latex(t.value, 4)}" for t in own]
     spaced = [line + (r" \\[9pt]" if "dfrac" in line else r" \\[3pt]") for line in lines]
     # The rule has a height and no width: without it the browser cuts the first fraction's top off.
     return r"\small \begin{aligned} \rule{0pt}{2.2em} " + " ".join(f"& {line}" for line in spaced) + r" \end{aligned}"
-
-
-def _tex(x: float) -> str:
-    """Four significant digits, as LaTeX writes them: "3.2\\times10^{-5}"."""
-    shown = f"{x:.10g}" if x == round(x) and abs(x) < 1e7 else f"{x:.4g}"
-    if "e" not in shown:
-        return shown
-    digits, power = shown.split("e")
-    return rf"{digits}\times10^{{{int(power)}}}"
 
 
 # ---------------------------------------------------------------- the table

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from viz_core.analysis.summary import Prediction
 from viz_core.figures import theme
 from viz_core.figures.attention import token
+from viz_core.formats import percent
 from viz_core.text import visible
 
 ROOM = "5em"  # right of the longest bar, for its number
@@ -49,17 +50,8 @@ def _row(token_id: int, word: str, p: float, share: float, line: int) -> str:
         f'<div style="display:flex;align-items:center;padding-right:{ROOM}">'
         f'<div style="flex:none;width:{width:.2%};height:1.3em;border-radius:2px;background:{theme.HEAD_COLOURS[0]}"></div>'
         '<span style="margin-left:8px;white-space:nowrap;font-variant-numeric:tabular-nums">'
-        f"{html.escape(_percent(p))}</span></div></div>"
+        f"{html.escape(percent(p))}</span></div></div>"
     )
-
-
-def _percent(p: float) -> str:
-    """Two decimals; a probability that would round to 0% or 100% is shown as a bound instead."""
-    if not math.isfinite(p):
-        return "NaN"
-    if 0 < p < 0.00005:
-        return "< 0.01%"
-    return "> 99.99%" if 0.99995 <= p < 1 else f"{p:.2%}"
 
 
 def _guess(share: float, vocab_size: int, n_rows: int) -> str:
@@ -73,5 +65,3 @@ def _guess(share: float, vocab_size: int, n_rows: int) -> str:
         f'<div style="{QUIET};flex:none;max-width:100%">'
         f"dotted line: a uniform guess, 1/{vocab_size:,} ({100 / vocab_size:.2g}%)</div></div>"
     )
-
-

@@ -1,4 +1,4 @@
-"""Who may look at whom. Masks are bool, True = may attend, 4-D so that they broadcast to [B, H, T, S].
+"""Which query may attend to which key. Masks are bool, True = may attend, 4-D so that they broadcast to [B, H, T, S].
 
 The parts (padding, causal) are made from ids and lengths; what attention uses is their AND (document 002).
 """

@@ -17,7 +17,7 @@ def inside(name: str, what: str, most: int, least: int = 0) -> int:
     asked = view(name)
     held = max(least, min(asked, most))
     if held != asked and asked != VIEW[name].default:
-        st.caption(f"{what} {asked:,} is not there; {held:,} is shown.")
+        st.caption(f"{what} {asked:,} is out of range; {held:,} is shown.")
     return held
 
 
@@ -53,7 +53,7 @@ def picking(
     pick = matrices(panels, key=key, pick=asked, on_pick=chosen)
     if held and not holds([p.values.shape for p in panels], asked):
         panel, row, col = held
-        st.caption(f"The picked cell, row {row:,} and column {col:,} of matrix {panel + 1}, is not there, so none is picked.")
+        st.caption(f"The picked cell, row {row:,} and column {col:,} of matrix {panel + 1}, is out of range, so no cell is picked.")
     return pick
 
 

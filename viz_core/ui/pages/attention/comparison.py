@@ -5,7 +5,8 @@ import streamlit as st
 
 from viz_core.analysis.attention import Step, kinds, n_layers, sides, steps
 from viz_core.capture import Capture
-from viz_core.figures.attention import KIND_TITLES, compared, head_panel, number
+from viz_core.figures.attention import KIND_TITLES, compared, head_panel
+from viz_core.formats import rounded
 from viz_core.text import visible
 from viz_core.ui.escape import code
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
@@ -107,7 +108,7 @@ def _strongest(capture: Capture, focus: InFocus) -> str:
     row = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
     key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
     keys = capture.tokens(sides(focus.kind)[1])[focus.item]
-    return f"{_query_words(capture, focus)} attends most to {code(keys[key])}, with weight {number(float(row[key]))}"
+    return f"{_query_words(capture, focus)} attends most to {code(keys[key])}, with weight {rounded(float(row[key]))}"
 
 
 def _query_words(capture: Capture, focus: InFocus) -> str:

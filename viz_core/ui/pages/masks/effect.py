@@ -6,7 +6,8 @@ from viz_core.analysis.attention import module, real, sides
 from viz_core.analysis.masks import open_cells, parts, weight_there
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
-from viz_core.figures.attention import compared, head_name, head_panel, number
+from viz_core.figures.attention import compared, head_name, head_panel
+from viz_core.formats import rounded
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, no_padding_here, run_key_of
 from viz_core.ui.shell import Lab, view, widget
@@ -75,5 +76,5 @@ def _effect_words(lab: Lab, on: Capture, off: Capture, focus: InFocus, layer: in
         both = list(zip(predictions(on, focus.item, 1), predictions(off, focus.item, 1), strict=True))
         changed = sum(a.ids != b.ids for a, b in both)
         sentences.append(f"Without it, the most likely next word changes after **{changed} of {len(both)}** tokens; the loss is "
-                         f"{number(float(on['loss']))} with and {number(float(off['loss']))} without.")
+                         f"{rounded(float(on['loss']))} with and {rounded(float(off['loss']))} without.")
     return sentences

@@ -7,8 +7,8 @@ import streamlit as st
 
 from viz_core.analysis.attention import real
 from viz_core.capture import Capture
-from viz_core.figures.attention import number
 from viz_core.figures.masks import labels, leak_panel, reach_panels
+from viz_core.formats import rounded
 from viz_core.stages import Side
 from viz_core.text import shorten
 from viz_core.ui.controls import keep, picking
@@ -43,7 +43,7 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
     st.markdown(
         f"{code(tokens[place])} ({place}) became {code(new)}. With the causal mask, {own}, **{early} of the {place}** outputs "
         f"before it changed in any bit. Without the mask, **{late} of {place}** changed"
-        + (f", by at most {number(float(result.moved_free[:place].max()), 3)}." if place and late else ".")
+        + (f", by at most {rounded(float(result.moved_free[:place].max()), 3)}." if place and late else ".")
         + (" No output comes before the first token, so choose a later one." if place == 0 else "")
     )
     _replace_in_turn(lab, capture, focus, side, tokens)

@@ -9,8 +9,8 @@ import streamlit as st
 from viz_core.analysis.attention import real
 from viz_core.analysis.layernorm import NORMS, Cell, Norm, cases, max_abs_diff, members, normalise, share, stream
 from viz_core.capture import Capture
-from viz_core.figures.attention import number
 from viz_core.figures.batchnorm import NAMES, Members, cells_html, result_panels
+from viz_core.formats import rounded
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import Side
 from viz_core.text import visible
@@ -85,8 +85,8 @@ def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
     """One norm's numbers for the picked cell, and its uses."""
     found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return (
-        f"Mean of {_cells(found.cells)}: μ = {number(found.mean, 4)}, σ² = {number(found.var, 4)}. The picked cell, "
-        f"{number(float(x[at]), 4)}, becomes <b>{number(found.value, 4)}</b>. {DOCUMENTS['002']} names its use: {USED_FOR[norm]}"
+        f"Mean of {_cells(found.cells)}: μ = {rounded(found.mean, 4)}, σ² = {rounded(found.var, 4)}. The picked cell, "
+        f"{rounded(float(x[at]), 4)}, becomes <b>{rounded(found.value, 4)}</b>. {DOCUMENTS['002']} names its use: {USED_FOR[norm]}"
     )
 
 
@@ -133,8 +133,9 @@ def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> N
     table(
         ("normalised with", "LayerNorm", "BatchNorm", "BatchNorm's largest change", "BatchNorm averages", "μ", "σ²"),
         [
-            (BATCH_CONTEXTS[c.context], number(c.layer.value, 4), number(c.batch.value, 4),
-             "–" if c is found[0] else number(c.moved, 3), _cells(c.batch.cells), number(c.batch.mean, 4), number(c.batch.var, 4))
+            (BATCH_CONTEXTS[c.context], rounded(c.layer.value, 4), rounded(c.batch.value, 4),
+             "–" if c is found[0] else rounded(c.moved, 3), _cells(c.batch.cells), rounded(c.batch.mean, 4),
+             rounded(c.batch.var, 4))
             for c in found
         ],
     )
@@ -143,7 +144,7 @@ def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> N
         st.caption("No sentence of this batch is padded: type a shorter one to see the effect of padding.")
     layer = float(np.nanmax([c.layer_moved for c in found]))
     st.caption(f"The largest change is over all features of this sentence's words, compared with the first row; LayerNorm's is "
-               f"{number(layer, 3)}. "
+               f"{rounded(layer, 3)}. "
                + (f"{padding:,} of the batch's {words.size:,} tokens are padding. " if padding else "")
                + "A single token is its own mean, so BatchNorm makes it 0 in every feature. After training, BatchNorm uses running "
                "averages from training instead of the batch's own mean and variance.")
@@ -163,7 +164,7 @@ def _compare_with_torch(x: np.ndarray, eps: float) -> None:
     for norm, module in modules.items():
         try:
             apart = max_abs_diff(torch_normalise(x, norm, eps), normalise(x, norm, eps, every))
-            differences.append(f"torch.nn.{module} {number(apart, 3)}")
+            differences.append(f"torch.nn.{module} {rounded(apart, 3)}")
         except ValueError:  # torch refuses a single token
             differences.append(f"torch.nn.{module} refuses a single token, which has no variance")
     st.caption(f"Largest difference from torch in training mode, with padding: {'; '.join(differences)}.")

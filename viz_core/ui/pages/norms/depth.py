@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from viz_core.analysis.placement import Curve, Metric
-from viz_core.figures.attention import number
 from viz_core.figures.block_drawing import blocks_html
 from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, TITLES, depth_figure
+from viz_core.formats import rounded
 from viz_core.ui.controls import chart, dark
 from viz_core.ui.pages.norms.compared import LEFT_RIGHT, choose_sizes, compared_stack, say_what_runs, warn_not_finite
 from viz_core.ui.shell import Lab, view_widget
@@ -87,7 +87,7 @@ def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
         for curve in curves_:
             if curve.kind != "sum" and len(curve.values):
                 final = " after its final norm" if curve.kind == "final" else ""
-                values.append(f"{TITLES[name]}{final} **{number(float(curve.values[-1]), 4)}**")
+                values.append(f"{TITLES[name]}{final} **{rounded(float(curve.values[-1]), 4)}**")
     return f"At the end, {METRIC_TITLES[metric][1]}: {', '.join(values)}." if values else ""
 
 

@@ -8,9 +8,9 @@ import streamlit as st
 from viz_core.analysis.layernorm import Spreads, leaves, spreads
 from viz_core.capture import Capture
 from viz_core.figures import theme
-from viz_core.figures.attention import number
 from viz_core.figures.distributions import ridges_figure
 from viz_core.figures.placement import COLOURS, TITLES
+from viz_core.formats import rounded
 from viz_core.stages import Side
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.pages.norms.choices import choose_option
@@ -72,7 +72,7 @@ def describe_widths(found: Spreads) -> str:
         if len(s.layers) > 1 and np.isfinite(s.std).all() and s.std[0] > 0:
             times = float(s.std[-1] / s.std[0])
             way = "gets wider" if times > 1.05 else "gets narrower" if times < 0.95 else "stays about as wide"
-            widths.append(f"{name} {way} (σ × {number(times, 3)})")
+            widths.append(f"{name} {way} (σ × {rounded(times, 3)})")
     return f"From the first layer to the last: {', '.join(widths)}." if widths else ""
 
 
@@ -81,7 +81,7 @@ def _width_table(found: Spreads) -> None:
     rows = []
     for name, s in found.by.items():
         first = next((f"layer {layer}" for layer, odd in zip(s.layers, s.odd, strict=True) if odd > 0), "–")
-        rows.append((name, number(s.std[0], 4), number(s.std[-1], 4), f"{s.beyond.max():.2%}", first))
+        rows.append((name, rounded(s.std[0], 4), rounded(s.std[-1], 4), f"{s.beyond.max():.2%}", first))
     table(("placement", "σ, first layer", "σ, last layer", "outside the axis", "∞ or NaN from"), rows)
     if found.scale == "log":
         st.caption("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "

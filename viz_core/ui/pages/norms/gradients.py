@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.placement import ratio, slope, through
-from viz_core.figures.attention import number
 from viz_core.figures.placement import TITLES, gradients_figure, last_layer_figure
+from viz_core.formats import rounded
 from viz_core.ui.controls import chart, dark
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms.compared import LEFT_RIGHT, Compared, choose_sizes, compared_stack, say_what_runs
@@ -57,7 +57,7 @@ def _by_layer(c: Compared, batches: int) -> None:
     chart(gradients_figure({n: {"attention": g.attention, "feed-forward": g.ffn} for n, g in found.items()}, batches, dark()),
           "norm_gradients")
     more = f" and {batches - 1} batch{'es' * (batches > 2)} of random words of the same shape" if batches > 1 else ""
-    losses = ", ".join(f"{TITLES[n]} {number(g.loss, 4)}" for n, g in found.items())
+    losses = ", ".join(f"{TITLES[n]} {rounded(g.loss, 4)}" for n, g in found.items())
     st.markdown(f"{describe_ratios(found['post'].ffn, found['pre'].ffn)} The chart shows the Frobenius norm of $\\partial "
                 f"L/\\partial W$ over all matrices of a part, after averaging the gradient over your text{more}. The loss: "
                 f"{losses}. The paper calls its statements about layers before the last preliminary: the shape of the lines "
@@ -70,13 +70,13 @@ def _by_layer(c: Compared, batches: int) -> None:
 def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
     """Say how Post-LN's gradient [L] compares with Pre-LN's: in the last layer, and where the two differ most and least."""
     times = [ratio(a, b) for a, b in zip(post, pre, strict=True)]
-    last = f"In the last layer's feed-forward network, Post-LN's gradient is **{number(times[-1], 3)} times** Pre-LN's."
+    last = f"In the last layer's feed-forward network, Post-LN's gradient is **{rounded(times[-1], 3)} times** Pre-LN's."
     apart = [abs(np.log(x)) if np.isfinite(x) and x > 0 else np.nan for x in times]
     if len(times) == 1 or not np.isfinite(apart).any():
         return last
     far, near = int(np.nanargmax(apart)), int(np.nanargmin(apart))
-    return (f"{last} The two differ most in layer {far}, **{number(times[far], 3)} times**, and least in layer {near}, "
-            f"**{number(times[near], 3)} times**.")
+    return (f"{last} The two differ most in layer {far}, **{rounded(times[far], 3)} times**, and least in layer {near}, "
+            f"**{rounded(times[near], 3)} times**.")
 
 
 def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":

@@ -5,8 +5,8 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.layernorm import Steps, layer_norm, layer_norms, max_abs_diff, unbiased_outside
-from viz_core.figures.attention import number
 from viz_core.figures.layernorm import feature_formula, steps_figure
+from viz_core.formats import rounded
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_place, choose_sentence, choose_token
@@ -86,14 +86,14 @@ def _what_epsilon_does(steps: Steps, own: float) -> None:
     elif steps.eps == 0:
         effect = "ε is 0; this token does not need it, because its variance is not 0."
     elif steps.kept < 0.99:
-        effect = (f"ε is not small compared with σ² = {number(steps.var, 4)}: after the division the variance is "
-                  f"{number(steps.kept, 3)} instead of 1.")
+        effect = (f"ε is not small compared with σ² = {rounded(steps.var, 4)}: after the division the variance is "
+                  f"{rounded(steps.kept, 3)} instead of 1.")
     else:
         short = steps.eps / (steps.var + steps.eps)
-        effect = (f"σ² = {number(steps.var, 4)} is much larger than ε: after the division the variance is below 1 by only "
-                  f"{number(short, 3)}.")
+        effect = (f"σ² = {rounded(steps.var, 4)} is much larger than ε: after the division the variance is below 1 by only "
+                  f"{rounded(short, 3)}.")
     if steps.eps != own:
-        effect += f" The model itself uses ε = {number(own)}; the slider changes only this section, not the run."
+        effect += f" The model itself uses ε = {rounded(own)}; the slider changes only this section, not the run."
     st.markdown(effect)
 
 
@@ -105,15 +105,15 @@ def _by_hand_and_torch(lab: Lab, steps: Steps, recorded: np.ndarray) -> None:
     own = lab.config.norm_eps
 
     def difference(x: np.ndarray) -> str:
-        return number(max_abs_diff(x, steps.out), 3)
+        return rounded(max_abs_diff(x, steps.out), 3)
 
     table(
         ("computed by", "σ² divides by", "ε", "largest difference"),
         [
-            (f"by hand, as in {DOCUMENTS['002'].called}", f"d = {len(steps.x)}", f"{number(steps.eps)} under √", "–"),
-            ("torch.nn.LayerNorm", "d", f"{number(steps.eps)} under √", difference(theirs)),
-            ("this run, as recorded", "d", f"{number(own)} under √", difference(recorded)),
-            ("the other formula", f"d − 1 = {len(steps.x) - 1}", f"{number(steps.eps)} outside √",
+            (f"by hand, as in {DOCUMENTS['002'].called}", f"d = {len(steps.x)}", f"{rounded(steps.eps)} under √", "–"),
+            ("torch.nn.LayerNorm", "d", f"{rounded(steps.eps)} under √", difference(theirs)),
+            ("this run, as recorded", "d", f"{rounded(own)} under √", difference(recorded)),
+            ("the other formula", f"d − 1 = {len(steps.x) - 1}", f"{rounded(steps.eps)} outside √",
              difference(unbiased_outside(steps))),
         ],
     )

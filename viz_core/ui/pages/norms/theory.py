@@ -26,8 +26,8 @@ from viz_core.analysis.placement import (
     relu_share,
     up_to,
 )
-from viz_core.figures.attention import number
 from viz_core.figures.placement import TITLES, post_figure, pre_figure
+from viz_core.formats import change, rounded
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms.compared import Compared, compared_stack, warn_not_finite, whole_steps
@@ -149,31 +149,27 @@ def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: f
     low, high = pre_band(depth)
     whole = fields["pre"].depth % 1 == 0
     rows = [
-        ("Post-LN, mean of all layers", number(float(post.mean()), 4), "Lemma 2: 1.5", _percent(difference(post, post_line()))),
-        *([("", "", f"1 + f at this d_ff: {number(post_line(gain), 4)}", _percent(difference(post, post_line(gain))))]
+        ("Post-LN, mean of all layers", rounded(float(post.mean()), 4), "Lemma 2: 1.5", change(difference(post, post_line()))),
+        *([("", "", f"1 + f at this d_ff: {rounded(post_line(gain), 4)}", change(difference(post, post_line(gain))))]
           if gain != 0.5 else []),
-        ("Pre-LN, after the last layer", number(float(pre[-1]), 4),
-         f"Lemma 2: {number(float(low[-1]))} to {number(float(high[-1]))}",
+        ("Pre-LN, after the last layer", rounded(float(pre[-1]), 4),
+         f"Lemma 2: {rounded(float(low[-1]))} to {rounded(float(high[-1]))}",
          f"{outside(pre, low, high)} of {len(pre)} layers outside"),
-        ("", "", f"mean field: {number(float(fields['pre'].power[-1]), 4)}",
-         f"{_percent(difference(pre, fields['pre'].power[whole]))} on average"),
+        ("", "", f"mean field: {rounded(float(fields['pre'].power[-1]), 4)}",
+         f"{change(difference(pre, fields['pre'].power[whole]))} on average"),
     ]
     table(("‖x‖² / d of", "measured", "theory", "difference"), rows)
 
 
-def _percent(share: float) -> str:
-    return f"{share:+.1%}".replace("-", "−")
-
-
 def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
     if not broken:
-        alike = ", ".join(f"{number(float(fields[name].cosine[-1]), 3)} in {TITLES[name]}" for name in ("post", "pre"))
+        alike = ", ".join(f"{rounded(float(fields[name].cosine[-1]), 3)} in {TITLES[name]}" for name in ("post", "pre"))
         st.markdown("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights and "
                     f"about wide models; this is {draws} draw{'s' * (draws > 1)} at width {view('norm_width')}. In the mean field "
                     f"two tokens have a cosine of {alike} at the end: the more similar they are, the less attention changes by "
                     "averaging them.")
         return
-    power = number(float(found.pre.values[0]), 3)
+    power = rounded(float(found.pre.values[0]), 3)
     dropped = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1].replace('{power}', power))}" for b in broken]
     st.markdown("\n".join(["**The dropped assumptions:**", *dropped]))
 
@@ -202,8 +198,8 @@ def _statements(found: Theory) -> None:
         )
         measured, expected = measured_jacobian_norm(found.ends[-1], found.eps), jacobian_norm(found.ends[-1])
         table(("", "measured now", "theory", "difference"), [
-            ("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0", number(found.relu, 4), "0.5", _percent(found.relu / 0.5 - 1)),
-            ("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd", number(measured, 5), number(expected, 5),
-             _percent(measured / expected - 1)),
+            ("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0", rounded(found.relu, 4), "0.5", change(found.relu / 0.5 - 1)),
+            ("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd", rounded(measured, 5), rounded(expected, 5),
+             change(measured / expected - 1)),
         ])
         st.caption("Lemma 3 leaves ε out; the model has ε = 1e-5 under the root.")

@@ -26,8 +26,7 @@ from viz_core.analysis.positions import (
 )
 from viz_core.capture import Capture
 from viz_core.config import Init, Position
-from viz_core.figures.attention import number as rounded
-from viz_core.figures.clock import number, plane_clocks
+from viz_core.figures.clock import plane_clocks
 from viz_core.figures.panels import Panel
 from viz_core.figures.position_schemes import (
     added_panel,
@@ -41,6 +40,7 @@ from viz_core.figures.position_schemes import (
     slopes_figure,
 )
 from viz_core.figures.positions import matrix_panel, table_panel
+from viz_core.formats import long, minus, rounded
 from viz_core.text import shorten, visible
 from viz_core.ui.components.clock import clock
 from viz_core.ui.controls import chart, dark, picking
@@ -130,8 +130,8 @@ def sentence(lab: Lab) -> None:
 
 def _tell_clipped_colours(ends: Reach) -> None:
     if ends.beyond:
-        st.caption(f"Colours end at ±{number(ends.most)}, four times the root mean square, because a few numbers are far larger "
-                   f"(up to {number(ends.largest)}). These have the colour of the end; the pointer reads their values.")
+        st.caption(f"Colours end at ±{long(ends.most)}, four times the root mean square, because a few numbers are far larger "
+                   f"(up to {long(ends.largest)}). These have the colour of the end; the pointer reads their values.")
 
 
 def _magnitudes(lab: Lab, capture: Capture, side: str, item: int, added: np.ndarray | None) -> None:
@@ -155,7 +155,7 @@ def _magnitudes(lab: Lab, capture: Capture, side: str, item: int, added: np.ndar
         found.append(magnitude(name, rows))
     chart(magnitudes_figure(found, rms(norms(position)), c.d_model, dark()), "pos_magnitudes")
     lengths = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
-    expected = "; ".join(f"{name} {number(x)}, times √d_model {number(x * c.d_model**0.5)}" for name, x in lengths.items())
+    expected = "; ".join(f"{name} {long(x)}, times √d_model {long(x * c.d_model**0.5)}" for name, x in lengths.items())
     whose = "" if added is not None else " The positions are the sinusoidal ones that this model could add."
     n = int(real.sum())
     st.caption(f"Measured on your {n} token{'s' * (n > 1)}. Expected lengths: {expected}. {comparison}{whose}")
@@ -168,7 +168,7 @@ def compare_lengths(word: float, place: float) -> str:
     times = max(word / place, place / word)
     if times < 1.05:
         return "Here both parts of the sum are about equally long."
-    return f"Here the {'word' if word > place else 'position'} is {number(times)} times as long as the other part of the sum."
+    return f"Here the {'word' if word > place else 'position'} is {long(times)} times as long as the other part of the sum."
 
 
 def _rows(lab: Lab, init: Init, side: str, ids: np.ndarray) -> np.ndarray:
@@ -306,12 +306,8 @@ def _learned_pictures(rows: np.ndarray, which: str) -> None:
     _tell_clipped_colours(ends)
     if n > 2:
         near, far = _near_and_far(alike)
-        st.markdown(f"Mean cosine of neighbours: **{_signed(near)}**; of rows {n // 2} apart: **{_signed(far)}**. "
+        st.markdown(f"Mean cosine of neighbours: **{minus(f'{near:.3f}')}**; of rows {n // 2} apart: **{minus(f'{far:.3f}')}**. "
                     f"The table has {len(rows):,} rows, so later words have no row.")
-
-
-def _signed(x: float) -> str:
-    return f"{x:.3f}".replace("-", "−")
 
 
 def _learned_table(lab: Lab) -> np.ndarray:

@@ -17,8 +17,7 @@ from viz_core.analysis.positions import (
     wavelengths,
     waves,
 )
-from viz_core.figures.attention import number as rounded
-from viz_core.figures.clock import number, wave_clocks
+from viz_core.figures.clock import wave_clocks
 from viz_core.figures.positions import (
     WINDOW,
     matrix_panel,
@@ -30,6 +29,7 @@ from viz_core.figures.positions import (
     waves_figure,
     window_panel,
 )
+from viz_core.formats import long, rounded
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.clock import clock
@@ -124,7 +124,7 @@ def _waves(lab: Lab) -> None:
         chart(waves_figure(columns(dims, t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves")
     with right:
         st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
-        lengths = dict.fromkeys((x.dim // 2, number(x.wavelength)) for x in terms)
+        lengths = dict.fromkeys((x.dim // 2, long(x.wavelength)) for x in terms)
         st.markdown("Wavelength: " + ", ".join(f"dims {2 * i} and {2 * i + 1}: **{x}** positions" for i, x in lengths) + ". "
                     "Both dimensions of a pair share one wavelength; the next pair turns more slowly.")
 
@@ -165,8 +165,8 @@ def _matrix(lab: Lab) -> None:
 def _turns(lengths: Sequence[float]) -> str:
     """A sentence on how fast the first and the last columns of the table turn."""
     if len(lengths) < 3:
-        return f"Every column turns once in {number(lengths[0])} positions."
-    return (f"The first columns turn once in {number(lengths[0])} positions, the last ones once in {number(lengths[-1])}: like the "
+        return f"Every column turns once in {long(lengths[0])} positions."
+    return (f"The first columns turn once in {long(lengths[0])} positions, the last ones once in {long(lengths[-1])}: like the "
             "digits of a counter whose ones digit is on the left.")
 
 
@@ -212,9 +212,9 @@ def _clock(lab: Lab) -> None:
             return
         at = inside("pos_at", "Position", t.length - 1)
         lengths = wavelengths(t.d_model, t.base)
-        last = f", the last one in {number(float(lengths[2 * (t.d_model // 2) - 1]))}" if t.d_model > 3 else ""
+        last = f", the last one in {long(float(lengths[2 * (t.d_model // 2) - 1]))}" if t.d_model > 3 else ""
         st.markdown("**Each (sin, cos) pair is a clock hand.** Drag the position: the first hand turns once in "
-                    f"{number(float(lengths[0]))} positions{last}. The angle between the two hands of a clock stays the same at "
+                    f"{long(float(lengths[0]))} positions{last}. The angle between the two hands of a clock stays the same at "
                     "every position.")
         clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
         st.subheader(f"A shift by {k} is a rotation by $M_{{{k}}}$", anchor=False)

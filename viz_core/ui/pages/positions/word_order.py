@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_core.config import Position
-from viz_core.figures.attention import number as rounded
 from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
+from viz_core.formats import rounded
 from viz_core.text import Vocabulary
 from viz_core.ui.controls import chart, dark, picking, table
 from viz_core.ui.escape import code

@@ -30,6 +30,7 @@ from viz_core.analysis.arithmetic import (
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.figures.attention import token as as_html
+from viz_core.formats import brief
 from viz_core.stages import Stage
 from viz_core.text import AnyTokenizer
 
@@ -87,21 +88,6 @@ class Names:
 def quoted(token: str) -> str:
     """A token as HTML: visible, short, escaped, with a reading direction of its own; the whole of it on hover."""
     return f"“{as_html(token)}”"
-
-
-def brief(x: float) -> str:
-    """Four digits, three where it is small, with a true minus sign: 0.4312, −12.35, 0.00171, 1.23e−5, 128, −∞, NaN."""
-    size = abs(x)
-    if math.isnan(x):
-        return "NaN"
-    if math.isinf(x):
-        return "∞" if x > 0 else "−∞"
-    if size < 1e6 and x == int(x):
-        return f"{int(x)}".replace("-", "−")
-    if 1e-2 <= size < 1e5:
-        return f"{x:.{max(0, 4 - len(str(int(size)).lstrip('0')))}f}".replace("-", "−")
-    digits, _, power = f"{x:#.3g}".partition("e")
-    return (f"{float(digits):g}e{int(power)}" if power else digits).replace("-", "−")
 
 
 def count(n: int, what: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_core.formats import rounded
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
@@ -66,7 +67,7 @@ def sentence(parity: "Parity") -> str:
 
 
 def _number(x: float) -> str:
-    return "0" if x == 0 else "NaN on one side only" if x == float("inf") else f"{x:.1e}"
+    return "NaN on one side only" if x == float("inf") else rounded(x, 2)
 
 
 def meaning(parity: "Parity") -> str:
