@@ -324,3 +324,11 @@ def test_a_click_that_leads_to_a_stage_gets_there_though_its_run_was_broken_off(
     assert at.session_state["lab_page"] == "Step by step" and link(at) | {"stage": "logits", "source": "a cat"} == link(at)
     sound(at.switch_page(f"pages/{page}.py").run())
     assert at.session_state["lab_page"] != "Step by step", "it leads there once"
+
+
+def test_a_tab_that_returns_to_a_new_session_has_its_link(open_at: Open) -> None:
+    """The tab's own callback runs before the new session has read the link."""
+    at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
+    at.query_params.update(TINY)
+    at.session_state["lab_touched"] = True
+    assert link(sound(at.run())) == {} and at.session_state["lab_setup"].config.n_heads == 2

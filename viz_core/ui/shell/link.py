@@ -54,7 +54,7 @@ def adopt_link(page: str, held: str) -> None:
         state.pop(GOING, None)
     if moved or ENTERED not in state:
         state[ENTERED], state[BARE] = state[SETUP], False
-    if not touched:
+    if not touched or LINK not in state:
         state[LINK] = params
     state[PAGE] = page
 
