@@ -116,7 +116,7 @@ def test_what_the_attention_page_adds_up_is_the_output(open_at: Open, setting: s
     at = open_at("attention", setting)
     (html,) = [h.proto.body for h in at.get("html") if "add up to the recorded output" in h.proto.body]
     assert ("with the bias" in html) == setup_of(at).config.attention_bias
-    assert float(re.search(r"largest difference is ([\d.e+-]+)\.<", html)[1]) < 1e-4  # type: ignore[index]
+    assert float(re.search(r"largest difference is ([\d.e+-]+)\.<", html.replace("−", "-"))[1]) < 1e-4  # type: ignore[index]
     capture = own_run(at)
     for name in [n for n in capture if n.endswith(".weights")]:  # "its weights sum to 1 if the query may attend to any key"
         kind = "cross" if "cross" in name else "target" if name.startswith("decoder") else "source"

@@ -6,6 +6,7 @@ import streamlit as st
 from viz_core.analysis.attention import chain, contribution_norms, contributions, head_columns, sides
 from viz_core.capture import Capture
 from viz_core.figures.attention import chain_html, contribution_bars, product_bars, token, value_bars
+from viz_core.formats import rounded
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import Lab
 
@@ -46,4 +47,4 @@ def _sum_words(lab: Lab, capture: Capture, focus: InFocus, w_o: np.ndarray) -> s
     gap = float(np.abs(total - capture[f"{focus.path}.out"][focus.item, focus.query]).max())
     bias_too = ", with the bias of W_O," if lab.config.attention_bias else ""
     return (f"The contributions of {v.shape[0]} heads and {v.shape[1]} keys{bias_too} add up to the recorded output of this "
-            f"attention; the largest difference is {gap:.1e}.")
+            f"attention; the largest difference is {rounded(gap, 2)}.")
