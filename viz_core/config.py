@@ -9,10 +9,11 @@ import math
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
+from viz_core.position_schemes import SCHEMES, Position, PositionScheme
+
 Architecture = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 Activation = Literal["relu", "gelu", "gelu_tanh"]
 Norm = Literal["post", "pre", "none"]
-Position = Literal["sinusoidal", "learned", "rope", "alibi", "none"]
 EmptyRow = Literal["zero", "as filled"]
 Init = Literal["xavier_uniform", "xavier_normal", "torch"]
 DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
@@ -21,7 +22,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "architecture": get_args(Architecture),
     "activation": get_args(Activation),
     "norm": get_args(Norm),
-    "position": get_args(Position),
+    "position": tuple(SCHEMES),
     "empty_row": get_args(EmptyRow),
     "init": get_args(Init),
 }
@@ -114,13 +115,33 @@ class TransformerConfig:
         return self.has_decoder if self.causal is None else self.causal
 
     @property
+    def causal_stack(self) -> Literal["encoder", "decoder"] | None:
+        """The stack whose self-attention has the causal mask: the decoder, or a causal encoder that stands alone."""
+        return None if not self.is_causal else "decoder" if self.has_decoder else "encoder"
+
+    @property
     def has_final_norm(self) -> bool:
         return self.norm == "pre" if self.final_norm is None else self.final_norm
 
     @property
+    def scheme(self) -> PositionScheme:
+        """The entry of `position` in the table of schemes."""
+        return SCHEMES[self.position]
+
+    @property
     def has_position_table(self) -> bool:
         """Sinusoidal and learned positions are rows of a table of max_len rows."""
-        return self.position in ("sinusoidal", "learned")
+        return self.scheme.has_table
+
+    @property
+    def rotates(self) -> bool:
+        """Whether self-attention rotates its queries and keys by their positions."""
+        return self.scheme.enters == "queries and keys"
+
+    @property
+    def biases_scores(self) -> bool:
+        """Whether self-attention adds a number for each pair of positions to its scores."""
+        return self.scheme.enters == "scores"
 
     @property
     def qk_width(self) -> int:
@@ -214,7 +235,7 @@ def _check_sizes(c: TransformerConfig) -> None:
 
 def _check_combinations(c: TransformerConfig) -> None:
     """Settings that contradict each other."""
-    if c.position == "rope" and c.d_k % 2:
+    if c.rotates and c.d_k % 2:
         raise _bad(
             "position", c.position, f"rotates pairs of features, and a head's query is {c.d_k} wide",
             f"use an even head width, such as qk_dim={c.n_heads * (c.d_k + 1)}",

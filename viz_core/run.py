@@ -5,15 +5,18 @@ import operator
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_SENTENCES, MAX_TOKENS
 from viz_core.memory import keep_freed_pages
 from viz_core.model.transformer import Transformer
+from viz_core.position_schemes import SCHEMES
 from viz_core.text import AnyTokenizer, Tokenizer, TokenizerKind, pad
 from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
@@ -187,17 +190,20 @@ def _padded(tokens: list[str], length: int) -> list[str]:
     return tokens + ["<pad>"] * (length - len(tokens))
 
 
-def switched(model: Transformer, config: TransformerConfig) -> Transformer:
+def switched(model: Transformer, config: TransformerConfig, added: Mapping[str, Tensor] = MappingProxyType({})) -> Transformer:
     """The same parameters, shared, in a model whose config differs only in settings that no parameter depends on.
 
-    A learned position table that the config no longer uses stays behind. `ValueError` where the parameters do not fit.
+    added: parameters that the position scheme of this config has and the model lacks, by their torch names.
+
+    What a position scheme learned and the config no longer uses stays behind. `ValueError` where the parameters do not fit.
     """
     if model.config == config:
         return model
     other = Transformer(config, seed=None).eval()
-    kept = {n: p for n, p in model.state_dict().items() if config.position == "learned" or ".pos_embedding." not in f".{n}"}
+    unused = {scheme.parameter for scheme in SCHEMES.values() if scheme.parameter} - {config.scheme.parameter}
+    kept = {n: p for n, p in model.state_dict().items() if unused.isdisjoint(n.split("."))}
     try:
-        other.load_state_dict(kept, assign=True)
+        other.load_state_dict(kept | dict(added), assign=True)
     except RuntimeError as error:
         raise ValueError(f"{MISFIT} {error}") from None
     if other.head is not None and config.tie_output:

@@ -206,6 +206,12 @@ EMBEDDING = (
           "@torch_sum", "@hf_sum", "@tl_sum")),
 )
 
+SCORE_BIAS = (
+    Leaf("score_bias", "1 H T S", r"A^\text{stack}", r"A^\text{stack}_{1hts} = W^A_{\text{bucket}(t - s),\,h}",
+         "ids", "T5: a learned number for each head and each bucket of distances, computed once and shared by all layers.",
+         ("–", "–", "position_bias (T5)", "–"), lambda c: c.position == "t5"),
+)
+
 ATTENTION = (
     Leaf("q", "B H T K", "Q", r"Q_{bhtk} = \sum_d @x_{btd}\,W^Q_{d,hk}@b^Q_{hk}",
          "x", "Queries: what each token is looking for, one vector per head.",
@@ -216,11 +222,11 @@ ATTENTION = (
     Leaf("q_rot", "B H T K", r"\hat Q",
          r"(\hat Q_{2i}, \hat Q_{2i+1}) = R(t\,\theta_i)\,(Q_{2i}, Q_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
          "q", "Each pair of query features, rotated by an angle that grows with the position.",
-         ("RoPE, named only (004)", "–", "q_embed of apply_rotary_pos_emb (Llama)", "@rot_q"), lambda c: c.position == "rope"),
+         ("RoPE, named only (004)", "–", "q_embed of apply_rotary_pos_emb (Llama)", "@rot_q"), lambda c: c.rotates),
     Leaf("k_rot", "B H S K", r"\hat K",
          r"(\hat K_{2i}, \hat K_{2i+1}) = R(s\,\theta_i)\,(K_{2i}, K_{2i+1}), \quad \theta_i = @base^{-2i/d_k}",
          "k", "Keys, rotated the same way, so that q·k depends on the two positions only through their distance t − s.",
-         ("RoPE, named only (004)", "–", "k_embed of apply_rotary_pos_emb (Llama)", "@rot_k"), lambda c: c.position == "rope"),
+         ("RoPE, named only (004)", "–", "k_embed of apply_rotary_pos_emb (Llama)", "@rot_k"), lambda c: c.rotates),
     Leaf("v", "B H S V", "V", r"V_{bhsv} = \sum_d @y_{bsd}\,W^V_{d,hv}@b^V_{hv}@where",
          "memory", "Values: what each token passes on when it is attended to, one vector per head.",
          ("V (000), v (002, 004)", "v, by in_proj_weight", "value_layer (BERT), value_states (GPT-2, BART, Llama)", "@attn.hook_v")),
@@ -237,6 +243,9 @@ ATTENTION = (
     Leaf("bias", "1 H T S", "A", r"A_{1hts} = -m_h\,|t - s|",
          "@q", "ALiBi: a penalty that grows with distance, steeper in some heads.",
          ("–", "attn_mask (float)", "alibi (BLOOM)", "@alibi"), lambda c: c.position == "alibi"),
+    Leaf("bias", "1 H T S", "A", r"A_{1hts} = A^\text{stack}_{1hts}",
+         "score_bias", "T5: the learned numbers of the distances, the same in every layer of the stack.",
+         ("–", "attn_mask (float)", "position_bias (T5)", "–"), lambda c: c.position == "t5"),
     Leaf("masked_scores", "B H T S", "S", r"S_{bhts} = \begin{cases} @scores & M_{b1ts} \\ @fill & \text{otherwise}\end{cases}",
          "@scores mask", "Masked cells are overwritten, usually with a number so low that their weight is 0.",
          ("energy.masked_fill (000), score.masked_fill (002), scores.masked_fill (004)",
@@ -403,6 +412,7 @@ def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> W
     x = f"{path}.embed"
     if c.norm_embedding:
         x = yield from _norm(c, f"{path}.norm_embed", x, side)
+    yield from _expand(c, SCORE_BIAS, path, {"ids": f"ids.{side}"}, {"T": side, "S": side}, "transformer.Stack", fill)
     for i in range(c.n_encoder_layers if path == "encoder" else c.n_decoder_layers):
         x = yield from _layer(c, f"{path}.layers.{i}", x, side, memory)
     if c.has_final_norm:
@@ -453,8 +463,7 @@ def _residual(c: TransformerConfig, module: str, resid: str, before: str) -> Lea
 def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:
     cross = memory is not None
     keys: Side = "source" if cross else side
-    rotated = c.position == "rope" and not cross
-    biased = c.position == "alibi" and not cross
+    rotated, biased = c.rotates and not cross, c.biases_scores and not cross
     leaves = [leaf for leaf in ATTENTION if not cross or leaf.name not in ("q_rot", "k_rot", "bias")]
     symbols = {"Q": r"\hat Q", "K": r"\hat K"} if rotated else {"Q": "Q", "K": "K"}
     formula = {"@Q": symbols["Q"], "@K": symbols["K"]}
@@ -467,7 +476,7 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
         "@x": _symbol(x), "@y": "y" if cross else _symbol(x), "@where": r", \quad y = \text{the encoder's output}" if cross else "",
     } | names | formula | _bias("QKVO", c.attention_bias)
     leaves = [replace(leaf, inputs=_fill_in(leaf.inputs, inputs)) for leaf in leaves]
-    about = {"x": x, "memory": memory or x, "mask": "masks.cross" if cross else f"masks.{side}"}
+    about = {"x": x, "memory": memory or x, "score_bias": f"{path.split('.')[0]}.score_bias", "mask": "masks.cross" if cross else f"masks.{side}"}
     yield from _expand(c, leaves, path, about, {"T": side, "S": keys}, "attention.Attention", fill)
 
 

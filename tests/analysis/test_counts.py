@@ -86,7 +86,7 @@ def test_a_parameter_stands_in_the_formula_of_its_stage(config: TransformerConfi
         for latex, symbol in plain.items():
             formula = formula.replace(latex, symbol)
         made_by = {p.symbol for p in parameters_of(config, stage)}
-        named = {s for s in ("W^E", "W^P", "W^G", "W^Q", "W^K", "W^V", "W^O", "W^1", "W^2", "W^out", "γ", "β",
+        named = {s for s in ("W^E", "W^P", "W^A", "W^G", "W^Q", "W^K", "W^V", "W^O", "W^1", "W^2", "W^out", "γ", "β",
                              "b^Q", "b^K", "b^V", "b^O", "b^1", "b^2", "b^out") if s in formula}
         assert made_by == named, stage.name
 

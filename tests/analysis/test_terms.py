@@ -11,12 +11,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from torch.nn import functional as F
+from transformers.models.t5.modeling_t5 import T5Attention
 
 from tests.model.small import SOURCE, TARGET, batches, configs, small, unlike_identity
 from tests.tolerances import DOUBLE, FLOAT
 from tests.tracing.test_recompute import GRID, described, slopes
 from viz_core.analysis.arithmetic import (
     Arithmetic,
+    Bucket,
     Choice,
     Comparison,
     Copy,
@@ -249,6 +251,9 @@ def oracle(part: Any, found: Arithmetic, capture: Capture) -> float:
         case Distance(_, query, key):
             assert (query, key) == found.index[2:]
             return -slopes(capture.config.n_heads)[found.index[1]] * abs(query - key)
+        case Bucket(query, key, causal):
+            assert (query, key) == found.index[2:]
+            return float(T5Attention._relative_position_bucket(torch.tensor(key - query), bidirectional=not causal))
         case Scale(x, _, divide):
             return x.value / math.sqrt(capture.config.d_k) if divide else x.value * math.sqrt(capture.config.d_model)
         case Copy(of):

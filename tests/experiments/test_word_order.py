@@ -151,7 +151,7 @@ def test_without_positions_and_mask_outputs_are_permuted_and_a_causal_mask_break
     close = f"to within {rows['none'].free:.1e}" if rows["none"].free else "bit for bit"
     assert result.verdict.startswith(f"No positions, no mask: the outputs are the same vectors in another order, {close}.")
     assert f"A causal mask alone changes that: the outputs then differ by {rows['none'].causal:.2g}" in result.verdict
-    assert "Sinusoidal, learned, RoPE and ALiBi: the outputs differ by" in result.verdict
+    assert "Sinusoidal, learned, RoPE, ALiBi and T5's bias: the outputs differ by" in result.verdict
 
 
 def test_a_two_way_penalty_cannot_tell_a_sentence_from_its_mirror_image() -> None:
@@ -217,7 +217,7 @@ def scores(model: Transformer, scheme: str, ids: list[int]) -> list[np.ndarray]:
     found = []
     for i in range(2):
         name = f"encoder.layers.{i}.self_attn"
-        bias = capture[f"{name}.bias"][0] if scheme == "alibi" else 0
+        bias = capture[f"{name}.bias"][0] if scheme in ("alibi", "t5") else 0
         found.append(capture[f"{name}.scores"][0] + bias)
     return found
 
@@ -239,10 +239,10 @@ def test_only_schemes_of_distance_keep_layer_0s_scores(n_heads: int, causal: boo
     model = unlike_identity(build(config, seed=1))
     result = order.prepend(model, IDS, [8], seed=1)
     rows = {r.position: r for r in result.rows}
-    assert [p for p in SCHEMES if rows[p].unchanged] == ["rope", "alibi", "none"]
+    assert [p for p in SCHEMES if rows[p].unchanged] == ["rope", "alibi", "t5", "none"]
     assert min(rows["sinusoidal"].changes[0], rows["learned"].changes[0]) > 1e-2
     assert all(r.changes[1] > 1e-3 for r in result.rows)
-    assert result.verdict.startswith("RoPE, ALiBi and no positions: in layer 0 the same two words have the same score")
+    assert result.verdict.startswith("RoPE, ALiBi, T5's bias and no positions: in layer 0 the same two words have the same score")
     assert "Sinusoidal and learned: the scores change" in result.verdict and "In deeper layers the scores change" in result.verdict
 
 
@@ -266,7 +266,7 @@ def test_past_the_table_is_a_sentence_or_numbers() -> None:
         with pytest.raises(ValueError) as refused:
             run(replace(model.config, position=scheme), [[5] * 8])
         assert rows[scheme].answer == str(refused.value) and rows[scheme].finite is None
-    assert all(rows[s].finite and not rows[s].answer for s in ("rope", "alibi", "none"))
+    assert all(rows[s].finite and not rows[s].answer for s in ("rope", "alibi", "t5", "none"))
     assert result.verdict.startswith("Sinusoidal and learned: the model refuses the sentence with an error message. RoPE")
 
 

@@ -313,7 +313,7 @@ def test_moves_stand_in_columns_of_schemes() -> None:
 
 
 def test_moves_of_rounding_stand_on_the_lower_edge_with_their_own_number() -> None:
-    figure = word_order.layers_figure([("RoPE", 2, (0.0, 0.3)), ("Learned", 1, (2.0, 0.5))], 1e-5)
+    figure = word_order.layers_figure([("rope", (0.0, 0.3)), ("learned", (2.0, 0.5))], 1e-5)
     rope, learned = figure.data
     assert list(rope.y) == pytest.approx([1e-7, 0.3]) and list(rope.customdata) == [0.0, 0.3]
     assert list(learned.y) == [2.0, 0.5]
@@ -324,7 +324,8 @@ def test_moves_of_rounding_stand_on_the_lower_edge_with_their_own_number() -> No
 
 
 def test_a_curve_ends_where_a_checkpoint_refuses() -> None:
-    curves = [("Sinusoidal", 0, (0, 8, 24), (1.0, 0.7, 0.6)), ("Learned (its table ends)", 1, (0, 8, 24), (1.0, 0.74, None))]
+    curves = [("Sinusoidal", "sinusoidal", (0, 8, 24), (1.0, 0.7, 0.6)),
+              ("Learned (its table ends)", "learned", (0, 8, 24), (1.0, 0.74, None))]
     figure = word_order.longer_figure(curves, 17, "place of the first word", 8)
     waves_of, learned = figure.data
     assert (list(waves_of.x), list(waves_of.y)) == ([0, 8, 24], [1.0, 0.7, 0.6])

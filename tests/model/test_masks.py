@@ -14,10 +14,11 @@ from tests.tolerances import DOUBLE, FLOAT
 from viz_core.config import TransformerConfig
 from viz_core.model.masks import causal_mask, make_masks, padding_mask
 from viz_core.model.transformer import Output
+from viz_core.position_schemes import SCHEMES
 from viz_core.run import build, run
 from viz_core.tracing import Tracer
 
-POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "none")
+POSITIONS = tuple(SCHEMES)
 CAUSAL: list[dict[str, Any]] = [
     {"architecture": "encoder-decoder"}, {"architecture": "decoder-only"}, {"architecture": "encoder-only", "causal": True},
 ]

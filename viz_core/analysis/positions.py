@@ -1,4 +1,4 @@
-"""Positions in closed form, in float64: waves, shifts, wavelengths, similarity, RoPE's planes and ALiBi's slopes.
+"""Positions in closed form, in float64: waves, shifts, wavelengths, similarity, RoPE's planes, ALiBi's slopes, T5's buckets.
 
 `viz_core.model.positions` is what the model itself computes; tests check that both give the same numbers.
 Axes: N positions, D dimensions of the table, P pairs (sin, cos), H heads, K features of one head's query.
@@ -291,3 +291,36 @@ def alibi_decay(slope: float, last: int) -> np.ndarray:
     distance = np.arange(last + 1)
     # expm1 keeps the digits of 1 − r where the slope is small.
     return np.exp(-slope * distance) * math.expm1(-slope) / math.expm1(-slope * (last + 1))
+
+
+# ---------------------------------------------------------------- T5
+
+T5_BUCKETS, T5_FARTHEST = 32, 128  # of the published models: distances of 128 and more share the last bucket
+
+
+def t5_bucket(query: int, key: int, causal: bool) -> int:
+    """The bucket of one distance (Raffel et al. 2020, section 2.1), from 0 to T5_BUCKETS − 1.
+
+    Half of a direction's buckets hold one distance each; the others grow by a constant factor up to T5_FARTHEST. A causal
+    stack spends all buckets on earlier keys, any other stack one half on each direction.
+
+    >>> t5_bucket(5, 3, causal=True), t5_bucket(5, 3, causal=False), t5_bucket(3, 5, causal=False)
+    (2, 2, 18)
+    """
+    buckets = T5_BUCKETS if causal else T5_BUCKETS // 2
+    away = max(query - key, 0) if causal else abs(query - key)
+    exact, later = buckets // 2, 0 if causal or key <= query else buckets
+    if away < exact:
+        return later + away
+    # In float32, as the published models compute it: at the edge of a bucket the rounding decides.
+    growth = np.log(np.float32(away) / np.float32(exact)) / np.float32(math.log(T5_FARTHEST / exact))
+    return later + min(exact + int(growth * np.float32(buckets - exact)), buckets - 1)
+
+
+def t5_by_distance(table: np.ndarray, causal: bool, farthest: int = T5_FARTHEST) -> tuple[np.ndarray, np.ndarray]:
+    """What each head adds at each distance t − s: the distances [N] and the numbers [N, H] of a table [T5_BUCKETS, H].
+
+    The distances run from −farthest (a later key) to farthest; a causal stack has none below 0.
+    """
+    distance = np.arange(0 if causal else -farthest, farthest + 1)
+    return distance, table[[t5_bucket(max(d, 0), max(-d, 0), causal) for d in distance.tolist()]]

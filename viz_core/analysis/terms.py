@@ -9,6 +9,7 @@ import numpy as np
 from viz_core.analysis.arithmetic import (
     Arithmetic,
     Array,
+    Bucket,
     Choice,
     Comparison,
     Copy,
@@ -32,7 +33,7 @@ from viz_core.analysis.arithmetic import (
 )
 from viz_core.analysis.positions import alibi_slopes
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
+from viz_core.config import Position, TransformerConfig
 from viz_core.stages import Stage
 
 Parameter = Callable[[str], Array]  # a parameter of the model by its torch name; nn.Linear's weight is [out, in]
@@ -191,8 +192,8 @@ def _tok_embed(c: _Cell) -> tuple[Part, ...]:
 
 def _pos_embed(c: _Cell) -> tuple[Part, ...]:
     _, t, d = c.index
-    if c.config.position == "learned":
-        return _looked_up(c, "position vector", "pos_embedding", Number("position", t), d)
+    if c.config.scheme.parameter:
+        return _looked_up(c, "position vector", c.config.scheme.parameter, Number("position", t), d)
     return (Wave(t, c.config.position_base, (d - d % 2) / c.config.d_model, bool(d % 2)),)
 
 
@@ -203,6 +204,12 @@ def _segment_embed(c: _Cell) -> tuple[Part, ...]:
 def _tok_embed_scaled(c: _Cell) -> tuple[Part, ...]:
     d_model = c.config.d_model
     return (Scale(c.number("embedding", c.stage.inputs[0], *c.index), Number(f"√d_model = √{d_model}", math.sqrt(d_model)), False),)
+
+
+def _score_bias(c: _Cell) -> tuple[Part, ...]:
+    _, h, t, s = c.index
+    bucket = Bucket(t, s, c.config.causal_stack == c.stage.prefix)
+    return bucket, *_looked_up(c, "learned number", "relative_bias", Number("bucket", bucket.result), h)
 
 
 EMBEDDED = {"tok_embed": "content", "tok_embed_scaled": "content", "pos_embed": "position", "segment_embed": "segment"}
@@ -255,9 +262,20 @@ def _scores(c: _Cell) -> tuple[Part, ...]:
     return (Scale(c.number("dot product", raw, *c.index), Number(f"√d_k = √{d_k}", math.sqrt(d_k)), True),)
 
 
-def _bias(c: _Cell) -> tuple[Part, ...]:
+def _penalty(c: _Cell) -> tuple[Part, ...]:
     _, h, t, s = c.index
     return (Distance(float(alibi_slopes(c.config.n_heads)[h]), t, s),)
+
+
+def _stack_bias(c: _Cell) -> tuple[Part, ...]:
+    return (Copy(c.number("the number that the stack learned for this distance", c.input("score_bias"), *c.index)),)
+
+
+BIASES: MappingProxyType[Position, Callable[[_Cell], tuple[Part, ...]]] = MappingProxyType({"alibi": _penalty, "t5": _stack_bias})
+
+
+def _bias(c: _Cell) -> tuple[Part, ...]:
+    return BIASES[c.config.position](c)
 
 
 def _masked_scores(c: _Cell) -> tuple[Part, ...]:
@@ -265,8 +283,8 @@ def _masked_scores(c: _Cell) -> tuple[Part, ...]:
     mask = c.stage.inputs[-1]
     score = c.number("score", c.input("scores"), *c.index)
     parts: tuple[Part, ...] = (_may_attend(c, mask, b, t, s),)
-    if len(c.stage.inputs) == 3:  # ALiBi
-        added = Sum((score, c.number("distance penalty", c.input("bias"), 0, h, t, s)))
+    if c.config.biases_scores and len(c.stage.inputs) == 3:
+        added = Sum((score, c.number("position bias", c.input("bias"), 0, h, t, s)))
         parts, score = (*parts, added), Number("score", added.result)
     allowed = c.number("the mask allows it", mask, b, 0, t, s)
     return (*parts, Choice(allowed, score, Number("the fill", c.config.fill)))
@@ -395,7 +413,7 @@ MAKERS: MappingProxyType[tuple[str, str], Maker] = MappingProxyType({
     ("masks", "source_padding"): _padding, ("masks", "target_padding"): _padding, ("masks", "causal"): _causal,
     ("masks", "source"): _used_mask, ("masks", "target"): _used_mask, ("masks", "cross"): _used_mask,
     ("stack", "tok_embed"): _tok_embed, ("stack", "tok_embed_scaled"): _tok_embed_scaled, ("stack", "pos_embed"): _pos_embed,
-    ("stack", "segment_embed"): _segment_embed, ("stack", "embed"): _embed,
+    ("stack", "segment_embed"): _segment_embed, ("stack", "embed"): _embed, ("stack", "score_bias"): _score_bias,
     ("attn", "q"): _q, ("attn", "k"): _k, ("attn", "v"): _v, ("attn", "q_rot"): _rotated, ("attn", "k_rot"): _rotated,
     ("attn", "raw_scores"): _raw_scores, ("attn", "scores"): _scores, ("attn", "bias"): _bias,
     ("attn", "masked_scores"): _masked_scores, ("attn", "weights"): _weights, ("attn", "z"): _z,

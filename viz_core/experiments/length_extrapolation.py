@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from viz_core.config import Position, TransformerConfig
-from viz_core.experiments.word_order import NAMES, listed
+from viz_core.experiments.word_order import listed
 from viz_core.model.transformer import Transformer
+from viz_core.position_schemes import SCHEMES
 from viz_core.text import Vocabulary
 from viz_core.training.__main__ import DATA_SEED, HELD_OUT_SEED
 from viz_core.training.grammar import Example, examples
@@ -132,10 +133,10 @@ def longer_verdict(found: LengthResult, step: int) -> str:
         before, now = found.at(position, first).share, found.at(position, step).share
         assert before is not None and now is not None
         was = "as before" if now == before else f"{before:.0%} before"
-        scores.append(f"{NAMES[position]} {now:.0%} ({was})")
+        scores.append(f"{SCHEMES[position].name} {now:.0%} ({was})")
     texts = f"sentences that start {step} positions later" if found.way == "moved" else f"texts of {step} joined sentences"
     verdict = [f"Next-word accuracy on {texts}: {', '.join(scores)}."] if scores else []
-    if refusing := [NAMES[p] for p in found.scores if p not in read]:
+    if refusing := [SCHEMES[p].name for p in found.scores if p not in read]:
         verdict.append(f"{listed(refusing)}: the texts exceed the position table.")
     fallen = {p for p in read if (found.at(p, step).share or 0) < (found.at(p, first).share or 0) - FALL}
     if "none" in fallen:

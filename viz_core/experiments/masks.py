@@ -163,7 +163,7 @@ def why_no_twin(config: TransformerConfig, cross: bool) -> str:
     """Why torch.nn.MultiheadAttention cannot hold this attention's parameters, in one sentence, or ""."""
     reasons = (
         (config.qk_width != config.d_model, f"makes queries d_model={config.d_model} wide, and here they are {config.qk_width}"),
-        (config.position == "rope" and not cross, "cannot rotate queries and keys, as RoPE does"),
+        (config.rotates and not cross, "cannot rotate queries and keys, as RoPE does"),
         (not config.scale_scores, "always divides by √d_k, which is switched off here"),
     )
     why = [reason for holds, reason in reasons if holds]
@@ -191,7 +191,7 @@ def _call(theirs: nn.MultiheadAttention, a: Inputs, mask: Tensor, need_weights: 
 
 
 def _additive(a: Inputs) -> Tensor:
-    """0 (or ALiBi's bias) where a query may attend to a key, −∞ elsewhere: [B, H, T, S] float."""
+    """0 (or the position bias) where a query may attend to a key, −∞ elsewhere: [B, H, T, S] float."""
     return a.penalty.masked_fill(~a.mask, -torch.inf).expand_as(a.scores)
 
 
@@ -209,10 +209,10 @@ class Agreement:
 
 @torch.inference_mode()
 def agreement(model: Transformer, batch: Batch, path: str, seed: int = 0) -> Agreement:
-    """Run torch's module and its fused function on one mask in both forms. With ALiBi's bias there is no bool form."""
+    """Run torch's module and its fused function on one mask in both forms. With a position bias there is no bool form."""
     config, cross = model.config, path.endswith("cross_attn")
-    if config.position == "alibi" and not cross:
-        return Agreement(None, None, "ALiBi adds numbers to the scores, so torch needs a float mask here.")
+    if config.biases_scores and not cross:
+        return Agreement(None, None, f"{config.scheme.title} adds numbers to the scores, so torch needs a float mask here.")
     a = _inputs(model, batch, config, path, seed)
     added, may = _additive(a), a.mask.expand_as(a.scores)  # [B, H, T, S] both
     sdpa = _gap(a.fused(may, a.v), a.fused(added, a.v))

@@ -261,7 +261,7 @@ def _bias(module: Any) -> Tensor:
 
 
 def _mask(run: _Comparison, queries: str, keys: str, dtype: torch.dtype) -> Tensor:
-    """The mask that torch adds to the scores, [B · H, T, S]: -∞ at padded and at later keys, ALiBi's penalty, else 0.
+    """The mask that torch adds to the scores, [B · H, T, S]: -∞ at padded and at later keys, the position bias, else 0.
 
     Made from the ids, not from the recorded masks. All in this one mask: torch's check of a `key_padding_mask` would
     import its compiler.
@@ -272,7 +272,7 @@ def _mask(run: _Comparison, queries: str, keys: str, dtype: torch.dtype) -> Tens
     mask = mask[:, None, None].expand(-1, c.n_heads, run.ids[queries].shape[1], -1)  # [B, H, T, S]
     if own and c.is_causal and queries == _own(c):
         mask = mask + nn.Transformer.generate_square_subsequent_mask(mask.shape[-1], run.device, dtype)  # [B, H, T, T]
-    if own and c.position == "alibi":  # the same in every layer
+    if own and c.biases_scores:  # the same in every layer
         stack = "encoder" if queries == "source" else "decoder"
         mask = mask + run.tensor(f"{stack}.layers.0.self_attn.bias").to(dtype)  # [B, H, T, T]
     return mask.flatten(0, 1)  # [B · H, T, S]
@@ -336,7 +336,7 @@ def _why_not(run: _Comparison) -> str:
     depths = [c.n_encoder_layers] * c.has_encoder + [c.n_decoder_layers] * c.has_decoder
     reasons = (
         (c.qk_width != c.d_model, f"make queries d_model={c.d_model} wide, and here they are {c.qk_width} wide"),
-        (c.position == "rope", "cannot rotate queries and keys, as RoPE does"),
+        (c.rotates, "cannot rotate queries and keys, as RoPE does"),
         (not c.scale_scores, "always divide the scores by √d_k, which is switched off here"),
         (not c.residual, "always have residual connections, which are switched off here"),
         (c.norm == "none", "always have LayerNorms, and this model has none"),

@@ -1,30 +1,28 @@
-"""Does the model notice word order? It reads one sentence in two orders under five position schemes; all else stays fixed.
+"""Does the model notice word order? It reads one sentence in two orders under every position scheme; all else stays fixed.
 
 The experiments read one sentence with the model's first stack (the encoder, or the decoder of a decoder-only model).
-Only the scheme changes: the weights are the model's own, and a learned table that it lacks is drawn from the seed.
+Only the scheme changes: the weights are the model's own, and what a scheme has to learn and it lacks is drawn from the seed.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_core.config import Position, TransformerConfig
+from viz_core.config import TransformerConfig
 from viz_core.model.init import Embedding, draw_parameters
 from viz_core.model.masks import causal_mask
-from viz_core.model.transformer import Stack, Transformer
+from viz_core.model.transformer import Stack, Transformer, position_parameter
+from viz_core.position_schemes import SCHEMES, Position
 from viz_core.run import switched
 from viz_core.tracing import Tracer
 
-SCHEMES: tuple[Position, ...] = get_args(Position)
 ROUNDING = 1e-5  # the error of float32 sums in another order, relative to the largest number
 ENOUGH = 257  # tokens that are enough to show that a scheme has no limit
 NOT_NUMBERS = "Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale."
-NAMES = {"sinusoidal": "sinusoidal", "learned": "learned", "rope": "RoPE", "alibi": "ALiBi", "none": "no positions"}
 
 
 # ---------------------------------------------------------------- one model, another scheme
@@ -33,25 +31,30 @@ NAMES = {"sinusoidal": "sinusoidal", "learned": "learned", "rope": "RoPE", "alib
 def with_scheme(model: Transformer, position: Position, seed: int = 0) -> Transformer:
     """The model with the same parameters, shared, under another position scheme.
 
-    A learned table that the model lacks is drawn from the seed, as `build` would draw it. `ValueError` where the
-    scheme does not fit (RoPE rotates pairs, so heads must have an even width).
+    What the scheme has to learn, and the model lacks, is drawn from the seed, as `build` would draw it. `ValueError` where
+    the scheme does not fit (RoPE rotates pairs, so heads must have an even width).
     """
     config = replace(model.config, position=position)
     device = next(model.parameters()).device
-    if position != "learned" or model.config.position == "learned":
+    if not config.scheme.parameter or model.config.position == position:
         return switched(model, config).to(device)
-    other = Transformer(config, seed=None).eval()
-    tables = {
-        f"{side}.pos_embedding.weight": drawn_table(config, seed, side, "pos_embedding", config.max_len)
+    added = {
+        f"{side}.{config.scheme.parameter}.weight": position_table(config, seed, side)
         for side in ("encoder", "decoder") if getattr(model, side) is not None
     }
-    other.load_state_dict(model.state_dict() | tables, assign=True)
-    return other.to(device)
+    return switched(model, config, added).to(device)
 
 
-def drawn_table(config: TransformerConfig, seed: int, side: str, leaf: str, rows: int) -> Tensor:
-    """A table [rows, D] exactly as an untrained model of this config and seed has it under `side.leaf`."""
-    holder = nn.ModuleDict({side: nn.ModuleDict({leaf: Embedding(rows, config.d_model)})})
+def position_table(config: TransformerConfig, seed: int, side: str) -> Tensor:
+    """What an untrained stack's scheme has to learn: [max_len, D] for learned positions, [T5_BUCKETS, H] for T5's bias."""
+    table = position_parameter(config)
+    assert table is not None
+    return _drawn(config, seed, side, config.scheme.parameter, *table.weight.shape)
+
+
+def _drawn(config: TransformerConfig, seed: int, side: str, leaf: str, rows: int, columns: int) -> Tensor:
+    """A table [rows, columns] exactly as an untrained model of this config and seed has it under `side.leaf`."""
+    holder = nn.ModuleDict({side: nn.ModuleDict({leaf: Embedding(rows, columns)})})
     draw_parameters(holder, config, seed)
     return holder.get_parameter(f"{side}.{leaf}.weight").detach()
 
@@ -59,7 +62,7 @@ def drawn_table(config: TransformerConfig, seed: int, side: str, leaf: str, rows
 def embedding_rows(config: TransformerConfig, seed: int, side: str, ids: Sequence[int]) -> np.ndarray:
     """Rows of the untrained token embedding of a side ("source" or "target") for these ids, [T, D]."""
     rows = config.target_vocab_size if side == "target" else config.source_vocab_size
-    table = drawn_table(config, seed, "decoder" if side == "target" else "encoder", "tok_embedding", rows)
+    table = _drawn(config, seed, "decoder" if side == "target" else "encoder", "tok_embedding", rows, config.d_model)
     return table[torch.tensor(list(ids))].numpy()
 
 
@@ -93,11 +96,11 @@ def read(
     return hidden[0].cpu().numpy(), tracer.arrays()
 
 
-# ---------------------------------------------------------------- the five schemes on one sentence
+# ---------------------------------------------------------------- every scheme on one sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class SchemeOnSentence:
     """What one scheme adds to a sentence, and layer 0's attention. An array is None where the scheme has no such thing.
 
     `problem` is one sentence on why the scheme does not fit this model; then all arrays are None.
@@ -114,22 +117,22 @@ class Scheme:
     weights: np.ndarray | None = None  # [H, T, T]
 
 
-def schemes(model: Transformer, ids: Sequence[int], seed: int = 0) -> tuple[Scheme, ...]:
-    """All five on one sentence, weights and seed held fixed, under the mask that the model's first stack has."""
+def schemes(model: Transformer, ids: Sequence[int], seed: int = 0) -> tuple[SchemeOnSentence, ...]:
+    """All of them on one sentence, weights and seed held fixed, under the mask that the model's first stack has."""
     return tuple(_scheme(model, position, ids, seed) for position in SCHEMES)
 
 
-def _scheme(model: Transformer, position: Position, ids: Sequence[int], seed: int) -> Scheme:
+def _scheme(model: Transformer, position: Position, ids: Sequence[int], seed: int) -> SchemeOnSentence:
     leaves = ("q", "k", "q_rot", "k_rot", "bias", "weights")
     keep = ("pos_embed", *(f"layers.0.self_attn.{leaf}" for leaf in leaves))
     try:
         other = with_scheme(model, position, seed)
         _, stages = read(other, ids, sees_only_back(model.config), keep)
     except ValueError as error:
-        return Scheme(position, str(error))
+        return SchemeOnSentence(position, str(error))
     if "layers.0.self_attn.weights" not in stages:
-        return Scheme(position, "This model has no layers, so it has no attention; give it at least one layer.")
-    return Scheme(position, "", **{name.rpartition(".")[2]: _frozen(x[0]) for name, x in stages.items()})
+        return SchemeOnSentence(position, "This model has no layers, so it has no attention; give it at least one layer.")
+    return SchemeOnSentence(position, "", **{name.rpartition(".")[2]: _frozen(x[0]) for name, x in stages.items()})
 
 
 def _frozen(x: np.ndarray) -> np.ndarray:
@@ -170,7 +173,7 @@ class Reordered:
 
 @dataclass(frozen=True, slots=True)
 class Reordering:
-    """One permutation under the five schemes. order[i] is the original position of the word that is now at i."""
+    """One permutation under every scheme. order[i] is the original position of the word that is now at i."""
 
     order: tuple[int, ...]
     rows: tuple[Reordered, ...]
@@ -256,7 +259,7 @@ def order_verdict(rows: Sequence[Reordered]) -> str:
 class Prepended:
     """How much the scores of the same pairs of words changed when words were put in front, layer by layer.
 
-    Scores are taken with ALiBi's bias and before the mask. `changes` holds the largest difference of each layer as a
+    Scores are taken with the position bias and before the mask. `changes` holds the largest difference of each layer as a
     share of that layer's largest score.
     """
 
@@ -272,7 +275,7 @@ class Prepended:
 
 @dataclass(frozen=True, slots=True)
 class Prepending:
-    """The same sentence behind other words, under the five schemes."""
+    """The same sentence behind other words, under every scheme."""
 
     tokens: int  # number of tokens put in front
     rows: tuple[Prepended, ...]
@@ -349,7 +352,7 @@ class PastMaxLen:
 
 @dataclass(frozen=True, slots=True)
 class MaxLenResult:
-    """A sentence one token longer than the table, under the five schemes."""
+    """A sentence one token longer than the table, under every scheme."""
 
     max_len: int
     rows: tuple[PastMaxLen, ...]
@@ -367,7 +370,7 @@ def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> Max
 
 
 def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> PastMaxLen:
-    n = n if position in ("sinusoidal", "learned") else min(n, max(ENOUGH, len(ids)))
+    n = n if SCHEMES[position].has_table else min(n, max(ENOUGH, len(ids)))
     long = [ids[i % len(ids)] for i in range(n)]
     try:
         hidden, _ = read(with_scheme(model, position, seed), long, sees_only_back(model.config))
@@ -392,7 +395,7 @@ def past_verdict(rows: Sequence[PastMaxLen]) -> str:
 
 def _names(rows: Sequence[Reordered | Prepended | PastMaxLen]) -> str:
     """ "Sinusoidal, learned and RoPE" """
-    return listed([NAMES[r.position] for r in rows])
+    return listed([SCHEMES[r.position].name for r in rows])
 
 
 def listed(names: Sequence[str]) -> str:

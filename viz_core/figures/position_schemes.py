@@ -1,4 +1,4 @@
-"""A sentence with its positions, and the five position schemes.
+"""A sentence with its positions, and every position scheme.
 
 Numbers come from `viz_core.analysis.positions` and `viz_core.experiments.word_order`; here they are only drawn.
 """
@@ -71,7 +71,7 @@ def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> l
     return [low - left * unit, high + right * unit]
 
 
-# ---------------------------------------------------------------- the five schemes
+# ---------------------------------------------------------------- all schemes
 
 
 def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], masked: np.ndarray | None) -> list[Panel]:
@@ -98,7 +98,7 @@ def rotation_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel
 
 
 def bias_panel(bias: np.ndarray, tokens: Sequence[str], title: str, masked: np.ndarray | None) -> Panel:
-    """ALiBi's −m |i − j| of one head, [T, T]."""
+    """What a scheme adds to the scores of one head, [T, T]."""
     return panel(title, bias, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T",
                  col_letter="S", masked=masked)
 
@@ -134,6 +134,23 @@ def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) ->
     ]
     return scatter_figure(traces, "How fast attention decays with distance", "positions back", "weight, all q·k equal", dark, 340,
                    showlegend=False, yaxis={"rangemode": "tozero"})
+
+
+def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, dark: bool = False) -> go.Figure:
+    """T5: what each head adds to a score at each distance, numbers [N, H]; the selected head is drawn thick.
+
+    Distances that share a row of the table are one step of the line.
+    """
+    traces = [
+        {
+            "x": distance, "y": column, "mode": "lines", "name": f"head {h}",
+            "line": {"color": theme.head_colour(h), "width": 4 if h == head else 1.8, "shape": "hvh"},
+            "hovertemplate": f"head {h}, distance %{{x}}: %{{y:.6f}}<extra></extra>",
+        }
+        for h, column in enumerate(numbers.T)
+    ]
+    return scatter_figure(traces, "What each head adds at each distance", "query position − key position", "added to the score",
+                          dark, 340, showlegend=False)
 
 
 def rope_panel(scores: np.ndarray) -> Panel:

@@ -5,6 +5,7 @@ Numbers come from `viz_core.experiments`; here they are only drawn.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,8 +13,9 @@ import plotly.graph_objects as go
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.scatter import GUIDE, guide_line, label, log_axis, scatter_figure
+from viz_core.position_schemes import SCHEMES, Position
 
-DASHES, SYMBOLS = ("solid", "dash", "dot", "dashdot", "longdash"), ("circle", "square", "diamond", "triangle-up", "x")  # of schemes
+PLACES = tuple(SCHEMES)  # a scheme has the colour of its place in the table of schemes
 
 
 def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
@@ -30,26 +32,25 @@ def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Se
     ]
 
 
-def layers_figure(changes: Sequence[tuple[str, int, Sequence[float]]], least: float, dark: bool = False) -> go.Figure:
+def layers_figure(changes: Sequence[tuple[Position, Sequence[float]]], least: float, dark: bool = False) -> go.Figure:
     """The largest change of a score in each layer, relative to its largest score: one line per scheme, on a log axis.
 
-    changes: (name, index of the scheme, change in each layer). least: the limit of rounding; values far below it are
+    changes: (scheme, change in each layer). least: the limit of rounding; values far below it are
     drawn on the lower edge, and the pointer reads them.
     """
     floor = least / 100
     traces = [
         {
-            "x": list(range(len(values))), "y": [max(v, floor) for v in values], "mode": "lines+markers", "name": name,
-            "customdata": list(values), "hovertemplate": f"{name}, layer %{{x}}: %{{customdata:.3g}}<extra></extra>",
-            "line": {"color": theme.head_colour(i), "width": 2.5, "dash": DASHES[i]},
-            "marker": {"size": 11, "symbol": SYMBOLS[i]},
-        }
-        for name, i, values in changes
+            "x": list(range(len(values))), "y": [max(v, floor) for v in values], "mode": "lines+markers",
+            "customdata": list(values),
+            "hovertemplate": f"{SCHEMES[position].title}, layer %{{x}}: %{{customdata:.3g}}<extra></extra>",
+        } | scheme_line(position)
+        for position, values in changes
     ]
     band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": floor / 2, "y1": least, "fillcolor": GUIDE, "opacity": 0.18,
             "line": {"width": 0}}
-    top = max((v for _, _, values in changes for v in values), default=1.0)
-    layers = max((len(values) for _, _, values in changes), default=1)
+    top = max((v for _, values in changes for v in values), default=1.0)
+    layers = max((len(values) for _, values in changes), default=1)
     return scatter_figure(
         traces, "How much the scores of the same words change", "layer", "change relative to the largest "
                                                                          "score", dark, shapes=[band],
@@ -59,22 +60,30 @@ def layers_figure(changes: Sequence[tuple[str, int, Sequence[float]]], least: fl
     )
 
 
+def scheme_line(position: Position) -> dict[str, Any]:
+    """The name, line and marks of one scheme, the same in every chart."""
+    scheme = SCHEMES[position]
+    return {
+        "name": scheme.title, "line": {"color": theme.head_colour(PLACES.index(position)), "width": 2.5, "dash": scheme.dash},
+        "marker": {"size": 11, "symbol": scheme.symbol},
+    }
+
+
 def longer_figure(
-    curves: Sequence[tuple[str, int, Sequence[int], Sequence[float | None]]], trained: int, x: str, chosen: int, dark: bool = False
+    curves: Sequence[tuple[str, Position, Sequence[int], Sequence[float | None]]], trained: int, x: str, chosen: int,
+    dark: bool = False,
 ) -> go.Figure:
     """Next-word accuracy beyond the training: one line per checkpoint, which ends where the checkpoint refuses the text.
 
-    curves: (name, index of the scheme, values on the axis, share). trained: the longest training text;
+    curves: (name, scheme, values on the axis, share). trained: the longest training text;
     chosen: the value on the axis that the text beside the chart describes.
     """
     traces = [
         {
-            "x": list(places), "y": list(shares), "mode": "lines+markers", "name": name,
+            "x": list(places), "y": list(shares), "mode": "lines+markers",
             "hovertemplate": f"{name}, %{{x}}: %{{y:.1%}}<extra></extra>",
-            "line": {"color": theme.head_colour(i), "width": 2.5, "dash": DASHES[i]},
-            "marker": {"size": 11, "symbol": SYMBOLS[i]},
-        }
-        for name, i, places, shares in curves
+        } | scheme_line(position) | {"name": name}
+        for name, position, places, shares in curves
     ]
     most = max((place for _, _, places, _ in curves for place in places), default=trained)
     return scatter_figure(

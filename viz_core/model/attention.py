@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from viz_core.config import TransformerConfig
 from viz_core.model.init import Linear
-from viz_core.model.positions import alibi_bias, rotate
+from viz_core.model.positions import rotate
 from viz_core.tracing import NO_TAP, Tap
 
 
@@ -25,20 +25,20 @@ class Attention(nn.Module):
         self.w_v, self.w_o = Linear(d, d, bias), Linear(d, d, bias)
         self.dropout = nn.Dropout(config.dropout if "weights" in config.dropout_sites else 0.0)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """x [B, T, D], memory [B, S, D], mask [B, 1, T, S] (True = may attend) -> [B, T, D]."""
-        c, position = self.config, None if self.cross else self.config.position
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, bias: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
+        """x [B, T, D], memory [B, S, D], mask [B, 1, T, S] (True = may attend), bias [1, H, T, S] -> [B, T, D]."""
+        c = self.config
         q = tap("q", self.split_heads(self.w_q(x)))  # [B, H, T, K]
         k = tap("k", self.split_heads(self.w_k(memory)))  # [B, H, S, K]
-        if position == "rope":
+        if c.rotates and not self.cross:
             q = tap("q_rot", rotate(q, c.position_base))  # [B, H, T, K]
             k = tap("k_rot", rotate(k, c.position_base))  # [B, H, S, K]
         v = tap("v", self.split_heads(self.w_v(memory)))  # [B, H, S, V]
 
         raw = tap("raw_scores", q @ k.mT)  # [B, H, T, S]
         scores = tap("scores", raw / math.sqrt(c.d_k) if c.scale_scores else raw)  # [B, H, T, S]
-        if position == "alibi":
-            scores = scores + tap("bias", alibi_bias(c.n_heads, x.shape[1], x.device))  # [B, H, T, S]
+        if bias is not None:
+            scores = scores + tap("bias", bias)  # [B, H, T, S]
         masked = tap("masked_scores", scores.masked_fill(~mask, c.fill))  # [B, H, T, S]
         weights = tap("weights", self.softmax(masked, mask))  # [B, H, T, S]
 

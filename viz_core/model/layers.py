@@ -67,14 +67,15 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(config.dropout if "sublayer" in config.dropout_sites else 0.0)
 
     def forward(
-        self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None, tap: Tap = NO_TAP
+        self, x: Tensor, mask: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None,
+        bias: Tensor | None = None, tap: Tap = NO_TAP,
     ) -> Tensor:
-        """x [B, T, D], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S] -> [B, T, D]."""
+        """x [B, T, D], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S], bias [1, H, T, T] -> [B, T, D]."""
         x = tap("resid_pre", x)  # [B, T, D]
-        x = self.add("resid_mid", x, "self_attn", lambda y: self.self_attn(y, y, mask, tap.scope("self_attn")), tap)
+        own, read = tap.scope("self_attn"), tap.scope("cross_attn")
+        x = self.add("resid_mid", x, "self_attn", lambda y: self.self_attn(y, y, mask, bias, own), tap)
         if memory is not None and memory_mask is not None:
-            read = tap.scope("cross_attn")
-            x = self.add("resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, read), tap)
+            x = self.add("resid_cross", x, "cross_attn", lambda y: self.cross_attn(y, memory, memory_mask, None, read), tap)
         return self.add("resid_post", x, "ffn", lambda y: self.ffn(y, tap.scope("ffn")), tap)  # [B, T, D]
 
     def add(self, resid: str, x: Tensor, name: str, f: Callable[[Tensor], Tensor], tap: Tap) -> Tensor:

@@ -1,4 +1,4 @@
-"""Where a token stands: waves added to the input, rotations of q and k, or a penalty on distance."""
+"""Where a token stands: waves added to the input, rotations of q and k, or a number added to the scores."""
 
 import math
 
@@ -56,3 +56,29 @@ def alibi_bias(n_heads: int, length: int, device: torch.device | None = None) ->
     position = torch.arange(length, dtype=torch.float32, device=device)  # [T]
     distance = (position[:, None] - position[None, :]).abs()  # [T, S]
     return -slopes[None, :, None, None] * distance  # [1, H, T, S]
+
+
+T5_BUCKETS, T5_FARTHEST = 32, 128  # of the published models: distances of 128 and more share the last bucket
+
+
+def t5_buckets(length: int, causal: bool, device: torch.device | None = None) -> Tensor:
+    """The bucket of every distance (Raffel et al. 2020, section 2.1), int64 [T, S], from 0 to T5_BUCKETS − 1.
+
+    Half of a direction's buckets hold one distance each; in the other half they grow by a constant factor up to
+    T5_FARTHEST. A causal stack spends all of them on earlier keys (later ones are masked, and share bucket 0); any other
+    stack has one half for keys that are not later and one for later keys.
+    """
+    position = torch.arange(length, device=device)  # [T]
+    ahead = position[None, :] - position[:, None]  # [T, S] s − t
+    buckets = T5_BUCKETS if causal else T5_BUCKETS // 2
+    distance = (-ahead).clamp(min=0) if causal else ahead.abs()  # [T, S]
+    exact = buckets // 2
+    growth = torch.log(distance.clamp(min=1).float() / exact) / math.log(T5_FARTHEST / exact)  # [T, S] 0 to 1 beyond `exact`
+    far = (exact + (growth * (buckets - exact)).long()).clamp(max=buckets - 1)  # [T, S]
+    bucket = torch.where(distance < exact, distance, far)  # [T, S]
+    return bucket if causal else bucket + buckets * (ahead > 0)  # [T, S]
+
+
+def t5_bias(table: Tensor, length: int, causal: bool) -> Tensor:
+    """The learned numbers of every distance's bucket: table [T5_BUCKETS, H] -> [1, H, T, S]."""
+    return table[t5_buckets(length, causal, table.device)].permute(2, 0, 1)[None]  # [1, H, T, S]

@@ -11,7 +11,8 @@ from viz_core.config import TransformerConfig
 from viz_core.model.init import Embedding, Linear, draw_parameters
 from viz_core.model.layers import Layer, LayerNorm
 from viz_core.model.masks import make_masks
-from viz_core.model.positions import sinusoidal
+from viz_core.model.positions import T5_BUCKETS, alibi_bias, sinusoidal, t5_bias
+from viz_core.position_schemes import SCHEMES
 from viz_core.tracing import NO_TAP, Tap
 
 
@@ -23,17 +24,27 @@ class Output(NamedTuple):
     loss: Tensor | None  # [] mean next-token cross-entropy over answers that are not padding
 
 
+def position_parameter(config: TransformerConfig) -> Embedding | None:
+    """The table that a stack's position scheme has to learn, shared by its layers; None where it learns nothing."""
+    match config.position:
+        case "learned":
+            return Embedding(config.max_len, config.d_model)
+        case "t5":
+            return Embedding(T5_BUCKETS, config.n_heads)
+    return None
+
+
 class Stack(nn.Module):
     """Embedding, layers and final norm of one side: an encoder, or a decoder that may read a memory."""
 
     def __init__(self, config: TransformerConfig, side: str) -> None:
         super().__init__()
         decoder = side == "decoder"
-        self.config = config
+        self.config, self.causal = config, config.causal_stack == side
         self.pad_id = config.target_pad_id if decoder else config.source_pad_id
         self.tok_embedding = Embedding(config.target_vocab_size if decoder else config.source_vocab_size, config.d_model)
-        if config.position == "learned":
-            self.pos_embedding = Embedding(config.max_len, config.d_model)
+        if (learned := position_parameter(config)) is not None:
+            self.add_module(config.scheme.parameter, learned)
         if config.position == "sinusoidal":  # a buffer, not a parameter: fixed, and made again from the config
             table = sinusoidal(config.max_len, config.d_model, config.position_base)
             self.register_buffer("pos_table", table, persistent=False)
@@ -52,8 +63,9 @@ class Stack(nn.Module):
     ) -> Tensor:
         """ids [B, T], mask [B, 1, T, T], memory [B, S, D], memory_mask [B, 1, T, S] -> [B, T, D]."""
         x = self.embed(ids, tap)  # [B, T, D]
+        bias = self.score_bias(ids.shape[1], tap)  # [1, H, T, T]
         for i, layer in enumerate(self.layers):
-            x = layer(x, mask, memory, memory_mask, tap.scope(f"layers.{i}"))  # [B, T, D]
+            x = layer(x, mask, memory, memory_mask, bias, tap.scope(f"layers.{i}"))  # [B, T, D]
         return self.final_norm(x, tap.scope("final_norm")) if self.config.has_final_norm else x
 
     def embed(self, ids: Tensor, tap: Tap = NO_TAP) -> Tensor:
@@ -73,15 +85,27 @@ class Stack(nn.Module):
             x = dropout(x)
         return x
 
+    def score_bias(self, length: int, tap: Tap = NO_TAP) -> Tensor | None:
+        """What every layer's self-attention adds to its scores, [1, H, T, T]; None where positions enter elsewhere."""
+        match self.config.position:
+            case "alibi":
+                return alibi_bias(self.config.n_heads, length, self.tok_embedding.weight.device)  # [1, H, T, T]
+            case "t5":
+                return tap("score_bias", t5_bias(self.get_parameter("relative_bias.weight"), length, self.causal))  # [1, H, T, T]
+        return None
+
     def positions(self, length: int) -> Tensor:
         """The first rows of the position table, [1, T, D]."""
         c = self.config
         if length > c.max_len:
+            *names, last = (repr(name) for name, scheme in SCHEMES.items() if not scheme.has_table)
+            without = f"{', '.join(names)} or {last}"
             raise ValueError(
                 f"max_len={c.max_len} is too short for {length} tokens: the {c.position} position table ends there; "
-                f"raise max_len to {length}, shorten the sentence, or use position 'rope', 'alibi' or 'none'."
+                f"raise max_len to {length}, shorten the sentence, or use position {without}."
             )
-        table: Tensor = self.pos_embedding.weight if c.position == "learned" else self.pos_table  # type: ignore[assignment]
+        name = f"{c.scheme.parameter}.weight"
+        table: Tensor = self.get_parameter(name) if c.scheme.parameter else self.pos_table  # type: ignore[assignment]
         return table[torch.arange(length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
 
 

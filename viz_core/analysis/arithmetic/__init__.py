@@ -8,6 +8,7 @@ from viz_core.analysis.arithmetic.cell import TOLERANCE, Arithmetic, Part
 from viz_core.analysis.arithmetic.numbers import Array, Index, Number, Vector
 from viz_core.analysis.arithmetic.reductions import Mean, Norm, Product, Softmax, Sum
 from viz_core.analysis.arithmetic.steps import (
+    Bucket,
     Choice,
     Comparison,
     Copy,
@@ -24,7 +25,7 @@ from viz_core.analysis.arithmetic.steps import (
 )
 
 __all__ = [
-    "TOLERANCE", "Arithmetic", "Array", "Choice", "Comparison", "Copy", "Distance", "Function", "Given", "Index", "Logic",
+    "TOLERANCE", "Arithmetic", "Array", "Bucket", "Choice", "Comparison", "Copy", "Distance", "Function", "Given", "Index", "Logic",
     "Lookup", "Mean", "Norm", "Number", "Part", "Product", "Rotation", "Scale", "Softmax", "Sum", "Vector", "Wave", "activation",
     "gate",
 ]

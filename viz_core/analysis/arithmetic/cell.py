@@ -4,13 +4,14 @@ import math
 from dataclasses import dataclass
 
 from viz_core.analysis.arithmetic.reductions import Mean, Norm, Product, Softmax, Sum
-from viz_core.analysis.arithmetic.steps import Choice, Copy, Distance, Function, Given, Logic, Lookup, Rotation, Scale, Wave
+from viz_core.analysis.arithmetic.steps import Bucket, Choice, Copy, Distance, Function, Given, Logic, Lookup, Rotation, Scale, Wave
 from viz_core.stages import Stage
 
 TOLERANCE = 1e-5
 
 Part = (
-    Product | Sum | Softmax | Norm | Mean | Lookup | Logic | Choice | Function | Rotation | Wave | Distance | Scale | Copy | Given
+    Product | Sum | Softmax | Norm | Mean | Lookup | Logic | Choice | Function | Rotation | Wave | Distance | Bucket | Scale | Copy
+    | Given
 )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viz_core.analysis.arithmetic.numbers import Number
+from viz_core.analysis.positions import T5_BUCKETS, t5_bucket
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +215,26 @@ class Distance:
         return abs(self.result)
 
     formula = "−slope × |query position − key position|"
+
+
+@dataclass(frozen=True, eq=False)
+class Bucket:
+    """T5: the bucket of the distance between query and key, a row of the learned table."""
+
+    query: int
+    key: int
+    causal: bool  # a causal stack has no buckets for later keys
+
+    @property
+    def steps(self) -> int:
+        return abs(self.query - self.key)
+
+    @property
+    def result(self) -> float:
+        return float(t5_bucket(self.query, self.key, self.causal))
+
+    size = float(T5_BUCKETS)
+    formula = "bucket(query position − key position)"
 
 
 @dataclass(frozen=True, eq=False)

@@ -312,7 +312,7 @@ def changing(size: Size) -> None:
 
 def narrower(config: TransformerConfig) -> int:
     """A quarter of qk_dim that still splits into the heads, and into pairs if RoPE rotates them."""
-    least = 2 if config.position == "rope" else 1
+    least = 2 if config.rotates else 1
     return config.n_heads * max(least, config.d_k // 4 // least * least)
 
 

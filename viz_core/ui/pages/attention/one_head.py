@@ -5,6 +5,7 @@ import streamlit as st
 from viz_core.analysis.attention import Step, steps
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
+from viz_core.position_schemes import Position
 from viz_core.text import Words
 from viz_core.ui.components.lines import Lock, lines
 from viz_core.ui.pages.attention.comparison import compare, kept_run
@@ -13,10 +14,13 @@ from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.matrix import line_weights, pickable
 from viz_core.ui.shell import Lab, set_view, view, view_widget
 
+BIAS_WORDS: dict[Position, str] = {
+    "alibi": "ALiBi subtracts a penalty from each score that grows with the distance between query and key.",
+    "t5": "T5 adds a number to each score that this head learned for the distance between query and key.",
+}
 STEP_WORDS: dict[Step, str] = {
     "raw": "Each cell is the dot product of a query and a key: it is larger when the two match better.",
     "scaled": "The dot products divided by √d_k, so that wide heads do not saturate the softmax.",
-    "biased": "ALiBi subtracts a penalty from each score that grows with the distance between query and key.",
     "masked": "The mask overwrites the scores of blocked keys before the softmax.",
     "weights": "The softmax of each row of scores: its weights sum to 1 if the query may attend to any key. Look for rows with one "
     "strong cell, and for stripes.",
@@ -28,7 +32,8 @@ def one_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
     other, problem = kept_run(focus)
     words = words_shown(lab, capture, focus.kind, focus)
     stops = steps(lab.config, focus.kind)
-    st.markdown(f"#### {focus.name}\n\n{STEP_WORDS[focus.step]} {problem}")
+    about = BIAS_WORDS[capture.config.position] if focus.step == "biased" else STEP_WORDS[focus.step]
+    st.markdown(f"#### {focus.name}\n\n{about} {problem}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view_widget(st.segmented_control, "att_step", "From q·k to the weights", options=stops, required=True,
                     format_func=lambda s: STEP_NAMES[s])

@@ -1,4 +1,4 @@
-"""The Positions page on the typed sentence: the parts of the sum, and the five schemes."""
+"""The Positions page on the typed sentence: the parts of the sum, and every position scheme."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.positions import (
+    T5_FARTHEST,
     Reach,
     alibi_decay,
     alibi_slopes,
@@ -22,10 +23,11 @@ from viz_core.analysis.positions import (
     rope_closed_form,
     rope_scores,
     spread_along_diagonals,
+    t5_by_distance,
     waves,
 )
 from viz_core.capture import Capture
-from viz_core.config import Init, Position
+from viz_core.config import Init
 from viz_core.figures.clock import plane_clocks
 from viz_core.figures.panels import Panel
 from viz_core.figures.position_schemes import (
@@ -33,6 +35,7 @@ from viz_core.figures.position_schemes import (
     attention_panels,
     bias_panel,
     decay_figure,
+    distance_bias_figure,
     magnitudes_figure,
     rope_panel,
     rotation_panel,
@@ -41,6 +44,7 @@ from viz_core.figures.position_schemes import (
 )
 from viz_core.figures.positions import matrix_panel, table_panel
 from viz_core.formats import long, minus, rounded
+from viz_core.position_schemes import SCHEMES, Position
 from viz_core.text import shorten, visible
 from viz_core.ui.components.clock import clock
 from viz_core.ui.controls import chart, dark, picking
@@ -62,19 +66,12 @@ from viz_core.weights.card import Card
 from viz_core.weights.catalogue import catalogue
 
 if TYPE_CHECKING:
-    from viz_core.experiments.word_order import Scheme
+    from viz_core.experiments.word_order import SchemeOnSentence
 
 FEW_WORDS = 16  # three matrices fit beside each other
 ROPE_POSITIONS = 100  # positions on the slider of RoPE's planes
 ROPE_TABLE = 8  # positions of the table of scores
 MOST_ROWS = 200  # rows of a learned table that are compared
-WHERE_IT_ENTERS: dict[Position, str] = {
-    "sinusoidal": "a fixed wave for each feature is added to the input",
-    "learned": "a trained vector for each position is added to the input",
-    "rope": "queries and keys are rotated in each self-attention",
-    "alibi": "−m · distance is added to the scores in each self-attention",
-    "none": "nothing is added",
-}
 LEARNED = "translator-learned"  # the shipped weights with a trained table
 
 
@@ -115,7 +112,7 @@ def sentence(lab: Lab) -> None:
         parts.append((f"+ position · {c.position}", added))
     parts.append(("= the sum, which a LayerNorm reads" if c.norm_embedding else "= what enters the first layer", total))
     if added is None:
-        st.info(f"This model adds no positions to the input ({TITLES[c.position]}). The section Five schemes shows where they "
+        st.info(f"This model adds no positions to the input ({TITLES[c.position]}). The section All schemes shows where they "
                 "enter.")
     rows = " The position rows are the same for every sentence; the model receives only the sum." if added is not None else ""
     st.markdown("**Compare the parts:** all share one colour range, so the part with the larger values is the more intense "
@@ -177,10 +174,10 @@ def _rows(lab: Lab, init: Init, side: str, ids: np.ndarray) -> np.ndarray:
     return embedding_rows(replace(lab.config, init=init), lab.setup.seed, side, ids.tolist())
 
 
-# ---------------------------------------------------------------- the five schemes
+# ---------------------------------------------------------------- all schemes
 
 
-def five_schemes(lab: Lab) -> None:
+def all_schemes(lab: Lab) -> None:
     """One head's attention under every scheme with fixed weights; then one scheme in detail."""
     from viz_core.experiments.word_order import schemes
     from viz_core.ui.shell.cache import cached_result
@@ -209,7 +206,7 @@ def five_schemes(lab: Lab) -> None:
         DETAILS[scheme](lab, chosen, words, head)
 
 
-def _side_by_side(lab: Lab, found: Sequence["Scheme"], words: Words, head: int, masked: np.ndarray | None) -> None:
+def _side_by_side(lab: Lab, found: Sequence["SchemeOnSentence"], words: Words, head: int, masked: np.ndarray | None) -> None:
     """For each scheme: where it enters, its effect on one head, and its picture."""
     ready = [s for s in found if s.weights is not None]
     maps = attention_panels([(TITLES[s.position], s.weights[head]) for s in ready if s.weights is not None], words.tokens, masked)
@@ -218,13 +215,13 @@ def _side_by_side(lab: Lab, found: Sequence["Scheme"], words: Words, head: int, 
     for i in range(0, len(found), abreast):
         for place, s in zip(st.columns(abreast, gap="medium"), found[i : i + abreast], strict=False):
             with place:
-                st.markdown(f"**{TITLES[s.position]}:** {WHERE_IT_ENTERS[s.position]}. {_effect(s, found[-1], head)}")
+                st.markdown(f"**{TITLES[s.position]}:** {SCHEMES[s.position].summary}. {_effect(s, found[-1], head)}")
                 if s.position in attention:
                     panels = [attention[s.position], *_picture(lab, s, words, head, masked)]
                     picking(panels, f"pos_attention_{s.position}")
 
 
-def _effect(s: "Scheme", none: "Scheme", head: int) -> str:
+def _effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
     """One sentence on what the scheme changes in this head, or why it does not fit."""
     if s.weights is None or none.weights is None:
         return as_markdown(s.problem)
@@ -233,7 +230,7 @@ def _effect(s: "Scheme", none: "Scheme", head: int) -> str:
     return f"Largest change of an attention weight: **{rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2)}**."
 
 
-def _picture(lab: Lab, s: "Scheme", words: Words, head: int, masked: np.ndarray | None) -> list[Panel]:
+def _picture(lab: Lab, s: "SchemeOnSentence", words: Words, head: int, masked: np.ndarray | None) -> list[Panel]:
     """What a scheme adds, drawn for these words."""
     title = TITLES[s.position]
     if s.pos_embed is not None:
@@ -255,7 +252,7 @@ def _future(n: int) -> np.ndarray:
     return np.triu(np.ones((n, n), dtype=bool), 1)
 
 
-def _sinusoidal(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+def _sinusoidal(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     assert s.pos_embed is not None
     st.markdown("**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is learned, and "
                 "every position is different. Waves, Matrix, Clock and Similarity show the details.")
@@ -263,10 +260,10 @@ def _sinusoidal(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
     picking(rows, "pos_detail")
 
 
-def _learned(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+def _learned(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     assert s.pos_embed is not None
-    rows = _learned_table(lab)
-    if lab.config.position == "learned" and lab.setup.card is not None:
+    rows = _position_table(lab, s)
+    if _trained_for(lab, s):
         st.markdown("**A trained vector for each position is added to the word's vector.** The similarity of its rows shows what "
                     f"was learned: {describe_similarity(rows)} Rows that training never used stay random.")
         _learned_pictures(rows, "")
@@ -310,14 +307,19 @@ def _learned_pictures(rows: np.ndarray, which: str) -> None:
                     f"The table has {len(rows):,} rows, so later words have no row.")
 
 
-def _learned_table(lab: Lab) -> np.ndarray:
-    """The model's own learned table, or the one that an untrained model of this config and seed has."""
-    stack = "encoder" if lab.config.has_encoder else "decoder"
-    if lab.config.position == "learned":
-        return lab.parameter(f"{stack}.pos_embedding.weight")
-    from viz_core.experiments.word_order import drawn_table
+def _trained_for(lab: Lab, s: "SchemeOnSentence") -> bool:
+    """Whether the model's weights were trained with this scheme."""
+    return lab.config.position == s.position and lab.setup.card is not None
 
-    return drawn_table(lab.config, lab.setup.seed, stack, "pos_embedding", lab.config.max_len).numpy()
+
+def _position_table(lab: Lab, s: "SchemeOnSentence") -> np.ndarray:
+    """What the first stack learned for this scheme, or what an untrained model of this config and seed has in its place."""
+    stack = "encoder" if lab.config.has_encoder else "decoder"
+    if lab.config.position == s.position:
+        return lab.parameter(f"{stack}.{SCHEMES[s.position].parameter}.weight")
+    from viz_core.experiments.word_order import position_table
+
+    return position_table(replace(lab.config, position=s.position), lab.setup.seed, stack).numpy()
 
 
 def _table_of(card: Card) -> np.ndarray:
@@ -326,7 +328,7 @@ def _table_of(card: Card) -> np.ndarray:
     return table
 
 
-def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+def _rope(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
     last, base = len(words.ids) - 1, lab.config.position_base
     st.markdown("**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both words along: each "
@@ -352,13 +354,13 @@ def _rope(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
                 "rounding.")
 
 
-def _model_score(s: "Scheme", head: int, m: int, n: int) -> float:
+def _model_score(s: "SchemeOnSentence", head: int, m: int, n: int) -> float:
     """⟨q_rot, k_rot⟩ of the model's own turned vectors."""
     assert s.q_rot is not None and s.k_rot is not None
     return float(s.q_rot[head, m].astype(float) @ s.k_rot[head, n].astype(float))
 
 
-def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+def _alibi(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     assert s.bias is not None
     n = len(words.ids)
     slopes = alibi_slopes(lab.config.n_heads)
@@ -379,10 +381,35 @@ def _alibi(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
                "well: a geometric series. Each head has the same colour in both charts.")
 
 
-def _none(lab: Lab, s: "Scheme", words: Words, head: int) -> None:
+def _t5(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
+    assert s.bias is not None
+    table = _position_table(lab, s)
+    st.markdown("**Each head learns a number for each range of distances, and adds it to its scores.** Short distances have a "
+                "number each; longer ones share one, and all layers of a stack share the whole table. T5 itself does not divide "
+                "its scores by √d_k.")
+    if not _trained_for(lab, s):
+        st.info("This table is untrained: its numbers are random. Training would make near keys more or less attractive than "
+                "distant ones, in each head in its own way.")
+    causal = _causal(lab)
+    distance, numbers = t5_by_distance(table.astype(float), causal)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        chart(distance_bias_figure(distance, numbers, head, dark()), "pos_by_distance")
+    with right:
+        picking([bias_panel(s.bias[head], words.tokens, f"The bias of head {head}", _future(len(words.ids)) if causal else None)],
+                "pos_detail")
+    directions = "all of them for earlier keys, because a causal mask hides the later ones" if causal else (
+        "half of them for the keys up to the query and half for the later ones")
+    st.caption(f"The table has {len(table)} rows, one for each range, and a column for each of the {table.shape[1]} heads. This "
+               f"stack uses {directions}. All distances of {T5_FARTHEST} and more share a row.")
+
+
+def _none(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     st.markdown("**The model gets no information about positions.** Without a mask it cannot notice the order: if you shuffle "
                 "the words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some information, "
                 "because the first word attends to one word and the last attends to all. The section Experiments measures both.")
 
 
-DETAILS: dict[Position, Any] = {"sinusoidal": _sinusoidal, "learned": _learned, "rope": _rope, "alibi": _alibi, "none": _none}
+DETAILS: dict[Position, Any] = {
+    "sinusoidal": _sinusoidal, "learned": _learned, "rope": _rope, "alibi": _alibi, "t5": _t5, "none": _none,
+}

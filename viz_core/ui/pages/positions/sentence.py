@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_core.capture import Capture
-from viz_core.config import Position
+from viz_core.position_schemes import SCHEMES, Position
 from viz_core.text import visible
 from viz_core.ui.controls import inside, keep
 from viz_core.ui.escape import words as safe_words
@@ -18,9 +18,8 @@ from viz_core.weights.card import Card
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
 
-MOST_WORDS = 48  # words of a sentence that the model reads under five schemes
-TITLES: dict[Position, str] = {"sinusoidal": "Sinusoidal", "learned": "Learned", "rope": "RoPE", "alibi": "ALiBi", "none": "None"}
-LOWERCASE: dict[Position, str] = {"sinusoidal": "sinusoidal", "learned": "learned", "rope": "RoPE", "alibi": "ALiBi", "none": "no"}
+MOST_WORDS = 48  # words of a sentence that the model reads under every scheme
+TITLES: dict[Position, str] = {position: scheme.title for position, scheme in SCHEMES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +83,8 @@ def tell_unknown(lab: Lab, side: str, text: str) -> None:
 
 def not_as_trained(lab: Lab) -> None:
     if lab.setup.card:
-        st.caption(f"These weights were trained with {LOWERCASE[lab.setup.base.position]} positions. The other schemes use the "
-                   "same weights, which were not trained for them; a missing learned table is drawn from the seed.")
+        st.caption(f"These weights were trained with one scheme: {lab.setup.base.scheme.title}. The other schemes use the same "
+                   "weights, which were not trained for them; what they would have to learn is drawn from the seed.")
 
 
 def loaded(card: Card) -> "Transformer":

@@ -35,7 +35,7 @@ from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.clock import clock
 from viz_core.ui.components.curves import curves
 from viz_core.ui.controls import bounded, chart, dark, inside, picking
-from viz_core.ui.pages.positions.schemes import five_schemes, sentence
+from viz_core.ui.pages.positions.schemes import all_schemes, sentence
 from viz_core.ui.pages.positions.word_order import experiments
 from viz_core.ui.shell import Lab, present, set_view, view, view_widget, write_link
 
@@ -281,6 +281,6 @@ SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {
     "clock": ("Clock", _clock),
     "similarity": ("Similarity", _similarity),
     "sentence": ("Your sentence", sentence),
-    "schemes": ("Five schemes", five_schemes),
+    "schemes": ("All schemes", all_schemes),
     "experiments": ("Experiments", experiments),
 }

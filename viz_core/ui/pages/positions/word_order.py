@@ -42,7 +42,7 @@ SECONDS = 4.0  # in which three models read all held-out sentences, roughly
 
 
 def experiments(lab: Lab) -> None:
-    """Four changes to a sentence, each measured under the five schemes; and trained weights on longer texts."""
+    """Four changes to a sentence, each measured under every scheme; and trained weights on longer texts."""
     chosen = view("pos_experiment")
     with st.container(horizontal=True):
         for name, label in BUTTONS.items():
@@ -148,7 +148,7 @@ def _with_verdict(difference: float, equivariant: bool) -> str:
 
 
 def _prepend(lab: Lab, words: Words) -> None:
-    from viz_core.experiments.word_order import ROUNDING, SCHEMES, prepend
+    from viz_core.experiments.word_order import ROUNDING, prepend
     from viz_core.ui.shell.cache import cached_result
 
     side = "source" if lab.config.has_encoder else "target"
@@ -173,8 +173,8 @@ def _prepend(lab: Lab, words: Words) -> None:
         rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {'unchanged' if r.unchanged else 'changed'}", deeper])
     table(["Scheme", "Layer 0", "Deeper layers"], rows)
     st.caption("The largest change of a score between the same two words, relative to the largest score of the layer. A score is "
-               "q·k ÷ √d_k with ALiBi's bias, before the mask.")
-    lines = [(TITLES[r.position], SCHEMES.index(r.position), r.changes) for r in result.rows if r.changes]
+               "q·k ÷ √d_k with the bias of ALiBi or T5, before the mask.")
+    lines = [(r.position, r.changes) for r in result.rows if r.changes]
     if lines:
         chart(layers_figure(lines, ROUNDING, dark()), "pos_layers")
 
@@ -208,7 +208,6 @@ WAYS = {"moved": "Start the same sentences later", "row": "Join several sentence
 def _longer(lab: Lab) -> None:
     """Three shipped translators at positions beyond their training; the model in the sidebar is not used."""
     from viz_core.experiments.length_extrapolation import CHECKPOINTS, LEARNT, READ, longer, longer_verdict
-    from viz_core.experiments.word_order import SCHEMES
     from viz_core.ui.shell.cache import cached_result
 
     cards = {position: catalogue()[name] for position, name in CHECKPOINTS.items()}
@@ -229,7 +228,7 @@ def _longer(lab: Lab) -> None:
     for position, scores in found.scores.items():
         refused = " (exceeds its table)" if any(score.problem for score in scores) else ""
         places = found.steps if way == "moved" else [score.tokens for score in scores]
-        curves.append((TITLES[position] + refused, SCHEMES.index(position), places, [score.share for score in scores]))
+        curves.append((TITLES[position] + refused, position, places, [score.share for score in scores]))
     at = step if way == "moved" else found.at("none", step).tokens
     axis = "position of the first word" if way == "moved" else "tokens of the longest text"
     chart(longer_figure(curves, found.trained, axis, at, dark()), "pos_longer")
@@ -244,7 +243,7 @@ def _vocabulary(card: Card) -> dict[str, Vocabulary]:
 
 
 def _longer_table(found: "LengthResult", cards: dict[Position, Card], step: int) -> None:
-    """The accuracy of each scheme at the chosen step; two schemes have no trained weights here."""
+    """The accuracy of each scheme at the chosen step; not every scheme has trained weights here."""
     first = found.steps[0]
     before, now = ("At position 0", f"{step} positions later") if found.way == "moved" else ("One sentence", f"{step} joined")
     rows = []

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from viz_core.analysis.arithmetic import (
     Arithmetic,
+    Bucket,
     Choice,
     Comparison,
     Copy,
@@ -134,6 +135,8 @@ def _event(cell: Arithmetic, names: Names) -> str:
             return f"the {'cosine' if p.cosine else 'sine'} of {p.position} ÷ {brief(p.divisor)} is {value}."
         case Distance() as p:
             return f"the distance is {count(p.steps, 'position')}, at {brief(p.slope)} each: {value}."
+        case Bucket() as p:
+            return f"the distance is {count(p.steps, 'position')}, and its bucket is {value}."
         case Scale(x, by, divide):
             return f"{brief(x.value)} {'divided' if divide else 'multiplied'} by {by.role} is {value}."
         case Copy(of):

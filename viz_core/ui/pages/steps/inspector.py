@@ -18,6 +18,7 @@ import streamlit as st
 
 from viz_core.analysis.arithmetic import (
     Arithmetic,
+    Bucket,
     Choice,
     Copy,
     Distance,
@@ -40,6 +41,7 @@ from viz_core.analysis.arithmetic import (
 )
 from viz_core.analysis.terms import terms
 from viz_core.figures import mini_plots, theme
+from viz_core.formats import minus
 from viz_core.ui.pages.steps.cell_words import Names, brief, count, quoted, reason, sentence
 from viz_core.ui.shell import Lab
 
@@ -257,6 +259,9 @@ def _steps(part: Part) -> str:
         case Distance():
             away = f"|{part.query} − {part.key}| positions"
             return _chain([(brief(-part.slope), "minus the slope"), (str(part.steps), away), (brief(part.result), "penalty")], "×=")
+        case Bucket():
+            away = f"{part.query} − {part.key} positions"
+            return _chain([(minus(str(part.query - part.key)), away), (brief(part.result), "bucket of this distance")], "→")
         case Scale(x, by, divide):
             boxes = [(brief(x.value), x.role), (brief(by.value), by.role), (brief(part.result), "here")]
             return _chain(boxes, "÷=" if divide else "×=")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_core.config import CHOICES, TransformerConfig
+from viz_core.position_schemes import SCHEMES
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import always
 
@@ -55,12 +56,12 @@ def _choices(name: str) -> Callable[[TransformerConfig], Sequence[Any]]:
 def _widths(c: TransformerConfig) -> list[int]:
     """The values of d_model: every head gets the same number of features."""
     fits = [c.n_heads * w for w in WIDTHS if c.n_heads * w <= MAX_D_MODEL]
-    even = c.position == "rope" and c.qk_dim is None
+    even = c.rotates and c.qk_dim is None
     return [d for d in fits if not (even and d // c.n_heads % 2)]
 
 
 def _qk_widths(c: TransformerConfig) -> list[int]:
-    return [c.n_heads * w for w in WIDTHS if c.n_heads * w <= MAX_D_MODEL and not (c.position == "rope" and w % 2)]
+    return [c.n_heads * w for w in WIDTHS if c.n_heads * w <= MAX_D_MODEL and not (c.rotates and w % 2)]
 
 
 LAYERS = _of(*range(1, 13), 16, 24, 32, 48)
@@ -68,10 +69,12 @@ VOCABULARIES = _of(20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000)
 SWITCH = _of(False, True)
 PAD_IDS = _of(0, 1, 2, 3)
 
+POSITION_HELP = "How word order reaches the model. " + " ".join(f"{name}: {scheme.summary}." for name, scheme in SCHEMES.items())
+
 CONTROLS: tuple[Control, ...] = (
     Control("architecture", "Architecture", "An encoder that reads and a decoder that writes, or only one of the two.", _choices("architecture")),
     Control("norm", "LayerNorm", "After each residual sum (post), before each sub-layer (pre), or nowhere (none).", _choices("norm")),
-    Control("position", "Positions", "How word order reaches the model: vectors added to the embedding (sinusoidal, learned), rotated queries and keys (rope), a penalty on distance (alibi), or not at all (none).", _choices("position")),
+    Control("position", "Positions", POSITION_HELP, _choices("position")),
     Control("n_heads", "n_heads", "The number of attention heads in each layer.", _of(*range(1, 17))),
     Control("d_model", "d_model", "The number of features in each token's vector; they are split evenly among the heads.", _widths),
     Control("n_encoder_layers", "Encoder layers", "The number of layers in the encoder.", LAYERS, when=lambda c: c.has_encoder),
@@ -91,7 +94,7 @@ CONTROLS: tuple[Control, ...] = (
             _of(1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1), "Layers", lambda c: c.norm != "none" or c.norm_embedding),
     Control("scale_embedding", "Embedding × √d_model", "Scales the token embedding up, before any positions are added.", SWITCH, "Embedding"),
     Control("position_base", "Position base", "A larger base makes the slowest wave slower; its wavelength stays below 2π times the base.",
-            _of(10.0, 100.0, 1000.0, 10000.0, 100000.0, 1000000.0), "Embedding", lambda c: c.position in ("sinusoidal", "rope")),
+            _of(10.0, 100.0, 1000.0, 10000.0, 100000.0, 1000000.0), "Embedding", lambda c: c.scheme.uses_base),
     Control("zero_pad_embedding", "Zero padding row", "The embedding of <pad> is initialised to zeros.", SWITCH, "Embedding"),
     Control("source_pad_id", "Source pad id", "The id of <pad> in the source.", PAD_IDS, "Embedding", lambda c: c.has_encoder),
     Control("target_pad_id", "Target pad id", "The id of <pad> in the target.", PAD_IDS, "Embedding", lambda c: c.has_decoder),

@@ -141,7 +141,8 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
         if control.field in left:
             text = left.pop(control.field)
             value, problem = _from_text(control, text, setup.config)
-            if not editable(setup, control.field) or (value == "learned" and value not in offered(setup, control)):
+            lacking = control.field == "position" and not problem and value not in offered(setup, control)
+            if lacking or not editable(setup, control.field):
                 problem = f"would need other weights than {setup.weights}; choose weights=untrained to change it"
             if problem:
                 faults.append((f"{control.field}={text}", problem))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from viz_core.config import TransformerConfig
+from viz_core.position_schemes import SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.text import TokenizerKind
@@ -131,14 +132,17 @@ def with_view(setup: Setup, **values: Any) -> Setup:
 
 def editable(setup: Setup, name: str) -> bool:
     """Whether a config field may be changed: with trained weights, only a field that no parameter depends on."""
-    learned_table = name == "max_len" and setup.base.position == "learned"
-    return setup.card is None or (name in WEIGHTLESS and not learned_table)
+    scheme = setup.base.scheme
+    sizes_a_table = name == "max_len" and scheme.has_table and bool(scheme.parameter)
+    return setup.card is None or (name in WEIGHTLESS and not sizes_a_table)
 
 
 def offered(setup: Setup, control: Control) -> list[Any]:
-    """The values of a control that the weights allow: learned positions only if they contain a learned table."""
-    lacks_table = control.field == "position" and setup.card is not None and setup.base.position != "learned"
-    return [o for o in control.offered(setup.config) if not (lacks_table and o == "learned")]
+    """The values of a control that the weights allow: a position scheme with parameters only if they contain these."""
+    values = control.offered(setup.config)
+    if control.field != "position" or setup.card is None:
+        return values
+    return [p for p in values if p == setup.base.position or not SCHEMES[p].parameter]
 
 
 def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
@@ -164,7 +168,7 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
         follow("qk_dim", _multiple(values["qk_dim"], heads), f"it splits into {heads} equal heads")
-    if values["position"] == "rope" and (values["qk_dim"] or values["d_model"]) // heads % 2:
+    if SCHEMES[values["position"]].enters == "queries and keys" and (values["qk_dim"] or values["d_model"]) // heads % 2:
         width = (values["qk_dim"] or values["d_model"]) // heads
         follow("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, "RoPE rotates pairs of features")
     if values["norm"] == "none":

@@ -1,0 +1,66 @@
+"""The position schemes, one entry each: how the model learns where a token stands, and how pages name and draw it.
+
+A new scheme starts here. `tests/architecture/test_position_schemes.py` then names every other place that lacks it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+Position = Literal["sinusoidal", "learned", "rope", "alibi", "t5", "none"]
+Enters = Literal["embedding", "queries and keys", "scores", "nowhere"]  # the tensors that positions change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionScheme:
+    """How one scheme enters the model, and its name and look.
+
+    enters: the tensors that it changes; all but "embedding" act inside every self-attention, never in cross-attention.
+    parameter: the module of each stack that holds its learned table, or "".
+    has_table: positions are rows of a table with max_len rows, so a longer sentence is refused.
+    uses_base: its frequencies come from `position_base`.
+    """
+
+    title: str  # at the start of a line
+    name: str  # in the middle of a sentence
+    summary: str  # what it does, in one clause
+    source: str
+    enters: Enters
+    parameter: str = ""
+    has_table: bool = False
+    uses_base: bool = False
+    dash: str  # Plotly's line dash and marker symbol
+    symbol: str
+
+
+SCHEMES: Mapping[Position, PositionScheme] = MappingProxyType({
+    "sinusoidal": PositionScheme(
+        title="Sinusoidal", name="sinusoidal", summary="a fixed wave for each feature is added to the input",
+        source="Vaswani et al. 2017, section 3.5", enters="embedding", has_table=True, uses_base=True, dash="solid",
+        symbol="circle",
+    ),
+    "learned": PositionScheme(
+        title="Learned", name="learned", summary="a trained vector for each position is added to the input",
+        source="Gehring et al. 2017, section 3.1", enters="embedding", parameter="pos_embedding", has_table=True, dash="dash",
+        symbol="square",
+    ),
+    "rope": PositionScheme(
+        title="RoPE", name="RoPE", summary="queries and keys are rotated in each self-attention",
+        source="Su et al. 2021, section 3.2", enters="queries and keys", uses_base=True, dash="dot", symbol="diamond",
+    ),
+    "alibi": PositionScheme(
+        title="ALiBi", name="ALiBi", summary="−m · distance is added to the scores in each self-attention",
+        source="Press et al. 2022, section 3", enters="scores", dash="dashdot", symbol="triangle-up",
+    ),
+    "t5": PositionScheme(
+        title="T5 bias", name="T5's bias",
+        summary="a learned number for each head and range of distances is added to the scores",
+        source="Raffel et al. 2020, section 2.1", enters="scores", parameter="relative_bias", dash="longdashdot",
+        symbol="triangle-down",
+    ),
+    "none": PositionScheme(
+        title="None", name="no positions", summary="nothing is added", source="Haviv et al. 2022", enters="nowhere",
+        dash="longdash", symbol="x",
+    ),
+})
