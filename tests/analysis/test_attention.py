@@ -220,7 +220,7 @@ def test_tiles_are_the_captures_weights() -> None:
 
 
 @pytest.mark.parametrize(
-    "switches", [{}, {"position": "rope"}, {"position": "alibi"}, {"scale_scores": False}, {"mask_fill": -1e4}]
+    "switches", [{}, {"position": "rope"}, {"position": "alibi"}, {"position": "t5"}, {"scale_scores": False}, {"mask_fill": -1e4}]
 )
 def test_every_number_of_the_chain_is_the_captures(switches: dict) -> None:
     config, _, capture = both(**switches)

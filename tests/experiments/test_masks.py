@@ -33,7 +33,7 @@ SOURCE = [[5, 9, 7, 11, 6], [8, 3, 10], [4, 2, 9, 9]]
 ENCODER, DECODER, CROSS = "encoder.layers.0.self_attn", "decoder.layers.0.self_attn", "decoder.layers.0.cross_attn"
 CAUSAL: list[dict[str, Any]] = [
     {}, {"architecture": "decoder-only"}, {"architecture": "encoder-only", "causal": True}, {"norm": "pre"}, {"position": "rope"},
-    {"position": "alibi"}, {"mask_padded_queries": True},
+    {"position": "alibi"}, {"position": "t5"}, {"mask_padded_queries": True},
 ]
 
 
@@ -165,7 +165,10 @@ def path(request: pytest.FixtureRequest) -> str:
     return name
 
 
-@pytest.mark.parametrize("switches", [{}, {"norm": "pre"}, {"position": "alibi"}, {"attention_bias": False}], ids=str)
+ATTENTIONS = [{}, {"norm": "pre"}, {"position": "alibi"}, {"position": "t5"}, {"attention_bias": False}]
+
+
+@pytest.mark.parametrize("switches", ATTENTIONS, ids=str)
 def test_every_treatment_is_what_torch_says_here(path: str, switches: dict[str, Any]) -> None:
     model, batch = made(**switches)
     item = 2  # padded on both sides

@@ -39,7 +39,7 @@ EXPRESSIBLE: dict[str, dict[str, Any]] = {
     "post": {}, "post and a final norm": {"final_norm": True, "norm_eps": 1e-3},
     "pre": {"norm": "pre"}, "pre without a final norm": {"norm": "pre", "final_norm": False},
     "gelu": {"activation": "gelu"}, "gelu by tanh": {"activation": "gelu_tanh", "norm": "pre"},
-    "alibi": {"position": "alibi"}, "learned": {"position": "learned", "norm_embedding": True},
+    "alibi": {"position": "alibi"}, "t5": {"position": "t5"}, "learned": {"position": "learned", "norm_embedding": True},
     "no position": {"position": "none", "n_heads": 1},
     "not causal": {"causal": False}, "causal": {"causal": True},
     "no padding masks": {"mask_source_padding": False, "mask_target_padding": False},
@@ -140,7 +140,7 @@ def test_any_model_agrees(config: TransformerConfig, text: tuple[list[list[int]]
 
 
 @given(
-    st.tuples(st.sampled_from(["pre", "post"]), st.sampled_from(["sinusoidal", "learned", "alibi", "none"])).flatmap(
+    st.tuples(st.sampled_from(["pre", "post"]), st.sampled_from(["sinusoidal", "learned", "alibi", "t5", "none"])).flatmap(
         lambda drawn: configs(
             norm=drawn[0], position=drawn[1], qk_dim=None, residual=True, scale_scores=True, mask_fill="-inf",
             n_encoder_layers=2, n_decoder_layers=1,

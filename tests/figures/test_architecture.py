@@ -28,6 +28,7 @@ CONFIGS |= {f"preset {name}": preset.config for name, preset in PRESETS.items()}
 CONFIGS |= {
     "rope": make(position="rope", norm="pre"),
     "alibi": make(position="alibi", architecture="decoder-only"),
+    "t5": make(position="t5"), "t5 without layers": make(position="t5", n_encoder_layers=0, n_decoder_layers=0),
     "bert": make(architecture="encoder-only", n_encoder_layers=12, norm_embedding=True, n_segments=2, position="learned"),
     "headless": make(architecture="encoder-only", head=False, causal=True),
     "no layers": make(n_encoder_layers=0, n_decoder_layers=0),
@@ -52,6 +53,13 @@ def drawings(config: TransformerConfig) -> tuple[tuple[Stage | None, Diagram], .
 def layouts(config: TransformerConfig) -> Iterator[Diagram]:
     """The drawings whose boxes stand in different places."""
     return iter({tuple((b.id, b.x, b.y) for b in drawing.boxes): drawing for _, drawing in drawings(config)}.values())
+
+
+def test_only_a_norm_is_called_one() -> None:
+    for drawing in (d for config in CONFIGS.values() for _, d in drawings(config)):
+        for box in drawing.boxes:
+            assert (box.label == "LayerNorm") <= (box.kind == "norm"), box.id
+            assert box.kind == "layer" or box.label != box.id.rpartition(".")[2], f"{box.id} has no label in LABELS"
 
 
 def lit(drawing: Diagram) -> list[Box]:
@@ -165,7 +173,7 @@ def test_one_unbroken_way_leads_from_the_ids_to_the_output(config: TransformerCo
         for column in {b.column for b in drawing.boxes}:
             fed = {a.target for a in drawing.arrows if a.kind == "flow"}
             alone = [b for b in drawing.boxes if b.column == column and b.kind not in ("ids", "mask") and b.id not in fed]
-            beside = [b for b in alone if b.id.endswith(("pos_embed", "segment_embed"))]
+            beside = [b for b in alone if b.id.endswith(("pos_embed", "segment_embed", "score_bias"))]
             inner = [b for b in alone if b.kind == "layer"]  # fed by the slab above it or before it
             assert len(alone) == len(beside) + len(inner), alone
 

@@ -10,6 +10,7 @@ BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add
 LABELS = {
     "ids.source": "Source ids", "ids.target": "Target ids", "ids.labels": "Answers",
     "tok_embed": "Token embedding", "pos_embed": "Position", "segment_embed": "Segment", "embed": "Embedding",
+    "score_bias": "Distance bias",
     "resid_pre": "Layer input", "final_norm": "Final LayerNorm",
     "logits": "Logits", "probs": "Probabilities", "loss": "Loss",
 }
@@ -91,6 +92,8 @@ class Parts:
         hosts: list[str] = []
         if box.endswith(("pos_embed", "segment_embed")):
             hosts = [f"{column}.embed"]
+        elif box.endswith(".score_bias"):
+            hosts = [f"{column}.layers.{self.shown.get(column)}.self_attn", f"{column}.embed"]
         elif box == "ids.labels":
             hosts = [ids]
         elif self.kind[box] == "mask":
@@ -111,7 +114,7 @@ class Parts:
             return "Add" if len(stage.inputs) > 1 else "No residual"
         if kind in ("attention", "ffn"):
             return SUBLAYERS[leaf]
-        return LABELS.get(box) or LABELS.get(leaf) or "LayerNorm"
+        return LABELS.get(box) or LABELS.get(leaf) or ("LayerNorm" if kind == "norm" else leaf)
 
     def sub(self, box: str) -> str:
         """The short name of the stage whose shape is shown, unless the label says it already."""

@@ -136,10 +136,10 @@ def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) ->
                    showlegend=False, yaxis={"rangemode": "tozero"})
 
 
-def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, dark: bool = False) -> go.Figure:
+def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, shown: int, dark: bool = False) -> go.Figure:
     """T5: what each head adds to a score at each distance, numbers [N, H]; the selected head is drawn thick.
 
-    Distances that share a row of the table are one step of the line.
+    Distances that share a row of the table are one step of the line. shown: the farthest distance in view at first.
     """
     traces = [
         {
@@ -150,7 +150,7 @@ def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, d
         for h, column in enumerate(numbers.T)
     ]
     return scatter_figure(traces, "What each head adds at each distance", "query position − key position", "added to the score",
-                          dark, 340, showlegend=False)
+                          dark, 340, showlegend=False, xaxis={"range": [max(distance[0], -shown) - 0.5, shown + 0.5]})
 
 
 def rope_panel(scores: np.ndarray) -> Panel:

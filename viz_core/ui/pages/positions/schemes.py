@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 FEW_WORDS = 16  # three matrices fit beside each other
 ROPE_POSITIONS = 100  # positions on the slider of RoPE's planes
 ROPE_TABLE = 8  # positions of the table of scores
+IN_VIEW = 24  # distances of T5's bias in view at first; the axis can be dragged further
 MOST_ROWS = 200  # rows of a learned table that are compared
 LEARNED = "translator-learned"  # the shipped weights with a trained table
 
@@ -394,7 +395,7 @@ def _t5(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     distance, numbers = t5_by_distance(table.astype(float), causal)
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(distance_bias_figure(distance, numbers, head, dark()), "pos_by_distance")
+        chart(distance_bias_figure(distance, numbers, head, max(IN_VIEW, len(words.ids)), dark()), "pos_by_distance")
     with right:
         picking([bias_panel(s.bias[head], words.tokens, f"The bias of head {head}", _future(len(words.ids)) if causal else None)],
                 "pos_detail")
