@@ -9,8 +9,9 @@ import math
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
+from viz_core.activations import ACTIVATIONS
+
 Architecture = Literal["encoder-decoder", "encoder-only", "decoder-only"]
-Activation = Literal["relu", "gelu", "gelu_tanh"]
 Norm = Literal["post", "pre", "none"]
 Position = Literal["sinusoidal", "learned", "rope", "alibi", "none"]
 EmptyRow = Literal["zero", "as filled"]
@@ -19,7 +20,7 @@ DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "architecture": get_args(Architecture),
-    "activation": get_args(Activation),
+    "activation": tuple(ACTIVATIONS),
     "norm": get_args(Norm),
     "position": get_args(Position),
     "empty_row": get_args(EmptyRow),
@@ -50,7 +51,7 @@ class TransformerConfig:
     n_encoder_layers: int = 2
     n_decoder_layers: int = 2
     d_ff: int | None = None  # None: 4 · d_model
-    activation: Activation = "relu"
+    activation: str = "relu"  # a name in viz_core.activations
     # Norms and residual stream
     norm: Norm = "post"
     norm_eps: float = 1e-5

@@ -15,6 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
+from viz_core.activations import ACTIVATIONS
 from viz_core.config import TransformerConfig
 from viz_core.formats import latex
 from viz_core.presets import DOCUMENTS
@@ -421,8 +422,7 @@ def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | No
         if c.norm == "pre":
             x = yield from _norm(c, f"{path}.norm_{module}", x, side)
         if module == "ffn":
-            act = {"relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}_{\tanh}"}[c.activation]
-            fill = _layer_names(c, path) | _bias("12", c.ffn_bias) | {"@act": act, "@x": _symbol(x)}
+            fill = _layer_names(c, path) | _bias("12", c.ffn_bias) | {"@act": ACTIVATIONS[c.activation].latex, "@x": _symbol(x)}
             yield from _expand(c, FFN, f"{path}.ffn", {"x": x}, {"T": side}, "layers.FeedForward", fill)
         else:
             cross = memory if module == "cross_attn" else None

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from viz_core.activations import ACTIVATIONS
 from viz_core.analysis.arithmetic import (
     Arithmetic,
     Array,
@@ -306,7 +307,7 @@ def _pre_act(c: _Cell) -> tuple[Part, ...]:
 
 
 def _post_act(c: _Cell) -> tuple[Part, ...]:
-    return (Function(c.config.activation, c.number("x", c.stage.inputs[0], *c.index)),)
+    return (Function(ACTIVATIONS[c.config.activation], c.number("x", c.stage.inputs[0], *c.index)),)
 
 
 def _ffn_out(c: _Cell) -> tuple[Part, ...]:

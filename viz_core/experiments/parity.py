@@ -9,9 +9,7 @@ to a thread. It is not touched here: torch leaves that path by itself where a la
 comparing, and where attention masks are floats, which all of these are.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from torch.nn import functional as F
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.attention import Attention
-from viz_core.model.layers import FeedForward, LayerNorm
+from viz_core.model.layers import FeedForward, LayerNorm, activation_function
 from viz_core.model.transformer import Stack, Transformer
 from viz_core.run import Batch
 
@@ -31,9 +29,6 @@ FUSED = "scaled_dot_product_attention"
 # stay below 2e-6; scores in the hundreds (Chapter 3 (004) begins with some) are rounded by more, and softmax and norms pass
 # that on.
 ROUNDING = 1e-3
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"),
-}
 # A layer's parts: torch's module, ours with the same weights, and the stage that it computes.
 Part = tuple[str, str, str]
 ENCODER_PARTS: tuple[Part, ...] = (
@@ -211,7 +206,7 @@ def _twin(run: _Comparison, name: str) -> Any:
     ours: Any = run.model.get_submodule(name)
     cross = name == "decoder" and c.has_encoder
     layer = (nn.TransformerDecoderLayer if cross else nn.TransformerEncoderLayer)(
-        c.d_model, c.n_heads, c.ff_width, 0.0, ACTIVATIONS[c.activation], layer_norm_eps=c.norm_eps, batch_first=True,
+        c.d_model, c.n_heads, c.ff_width, 0.0, activation_function(c.activation), layer_norm_eps=c.norm_eps, batch_first=True,
         norm_first=c.norm == "pre", device="meta",
     )
     norm = nn.LayerNorm(c.d_model, eps=c.norm_eps, device="meta") if c.has_final_norm else None

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
-from viz_core.config import Activation, TransformerConfig
+from viz_core.activations import ACTIVATIONS
+from viz_core.config import TransformerConfig
 
 Settings = Mapping[str, Any]  # the contents of config.json
 
-ACTIVATIONS: dict[str, Activation] = {
-    "relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_fast": "gelu_tanh",
-    "gelu_accurate": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_python_tanh": "gelu_tanh",
-}
+OUR_ACTIVATION = {theirs: ours for ours, known in ACTIVATIONS.items() for theirs in known.huggingface}
 
 
 class Row(NamedTuple):
@@ -89,12 +87,12 @@ def _parts(row: Row, sizes: Mapping[str, int], stack: str) -> Iterator[tuple[str
         yield f"{stack}{row.ours}.bias", Part(f"{row.theirs}.bias", stored[:1], False, row.third)
 
 
-def activation(raw: Settings, field: str, default: str) -> Activation:
+def activation(raw: Settings, field: str, default: str) -> str:
     """Our name of their activation. `ValueError` for one that the model lacks."""
     name = raw.get(field, default)
-    if not isinstance(name, str) or name not in ACTIVATIONS:
-        raise ValueError(f"{field}={name!r} is not an activation of this model; it has {', '.join(ACTIVATIONS)}")
-    return ACTIVATIONS[name]
+    if not isinstance(name, str) or name not in OUR_ACTIVATION:
+        raise ValueError(f"{field}={name!r} is not an activation of this model; it has {', '.join(OUR_ACTIVATION)}")
+    return OUR_ACTIVATION[name]
 
 
 def size(raw: Settings, field: str) -> Any:

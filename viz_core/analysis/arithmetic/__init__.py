@@ -19,12 +19,9 @@ from viz_core.analysis.arithmetic.steps import (
     Rotation,
     Scale,
     Wave,
-    activation,
-    gate,
 )
 
 __all__ = [
     "TOLERANCE", "Arithmetic", "Array", "Choice", "Comparison", "Copy", "Distance", "Function", "Given", "Index", "Logic",
-    "Lookup", "Mean", "Norm", "Number", "Part", "Product", "Rotation", "Scale", "Softmax", "Sum", "Vector", "Wave", "activation",
-    "gate",
+    "Lookup", "Mean", "Norm", "Number", "Part", "Product", "Rotation", "Scale", "Softmax", "Sum", "Vector", "Wave",
 ]

@@ -123,8 +123,8 @@ def _event(cell: Arithmetic, names: Names) -> str:
         case Choice() as p:
             stays = f"the mask allows this cell, so the score {value} stays." if p.condition.value else ""
             return stays or f"this cell is masked, so {value} replaces the score {brief(p.when_true.value)}."
-        case Function(name, x):
-            if name == "relu":
+        case Function(of, x):
+            if of.zeroes_negatives:
                 return f"{brief(x.value)} {'passes unchanged' if x.value > 0 else 'is not positive'}, so the result is {value}."
             return f"{brief(x.value)} passes in part: the result is {value}."
         case Rotation() as p:
