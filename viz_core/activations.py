@@ -29,6 +29,11 @@ class Activation:
         return max(x, 0.0) if self.zeroes_negatives and not math.isnan(x) else x * self.gate(x)
 
 
+def _sigmoid(x: float) -> float:
+    """1 / (1 + e^(−x)), written so that no power of e overflows."""
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType({
     "relu": Activation(
         title="ReLU", latex=r"\mathrm{ReLU}", formula="max(0, x)",
@@ -45,6 +50,11 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType({
         gate=lambda x: 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), gate_words="the share that passes",
         zeroes_negatives=False, torch_function="gelu", torch_options=MappingProxyType({"approximate": "tanh"}),
         huggingface=("gelu_new", "gelu_fast", "gelu_accurate", "gelu_pytorch_tanh", "gelu_python_tanh"),
+    ),
+    "silu": Activation(
+        title="SiLU", latex=r"\mathrm{SiLU}", formula="x × σ(x)",
+        gate=_sigmoid, gate_words="σ(x) = 1 / (1 + e⁻ˣ), the share that passes", zeroes_negatives=False,
+        torch_function="silu", huggingface=("silu", "swish"),
     ),
 })
 """By the name that a config and a link use. The order is that of the sidebar."""

@@ -202,7 +202,7 @@ GOOD = {"preset": "002", "n_heads": "4", "norm": "pre", "position": "rope", "fin
     ("bad", "said"),
     [
         ({"nonsense": "1"}, "is not a setting"),
-        ({"activation": "tanh"}, "is not one of relu, gelu, gelu_tanh"),
+        ({"activation": "tanh"}, "is not one of relu, gelu, gelu_tanh, silu"),
         ({"residual": "maybe"}, "is not one of off, on"),
         ({"d_ff": "big"}, "is not a whole number"),
         ({"d_ff": "4.5"}, "is not a whole number"),
