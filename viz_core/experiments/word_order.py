@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_core.config import Position, TransformerConfig
+from viz_core.config import STACKS, Position, Side, TransformerConfig
 from viz_core.model.init import Embedding, draw_parameters
 from viz_core.model.masks import causal_mask
 from viz_core.model.transformer import Stack, Transformer
@@ -56,10 +56,10 @@ def drawn_table(config: TransformerConfig, seed: int, side: str, leaf: str, rows
     return holder.get_parameter(f"{side}.{leaf}.weight").detach()
 
 
-def embedding_rows(config: TransformerConfig, seed: int, side: str, ids: Sequence[int]) -> np.ndarray:
+def embedding_rows(config: TransformerConfig, seed: int, side: Side, ids: Sequence[int]) -> np.ndarray:
     """Rows of the untrained token embedding of a side ("source" or "target") for these ids, [T, D]."""
-    rows = config.target_vocab_size if side == "target" else config.source_vocab_size
-    table = drawn_table(config, seed, "decoder" if side == "target" else "encoder", "tok_embedding", rows)
+    rows = config.vocab_size(side)
+    table = drawn_table(config, seed, STACKS[side], "tok_embedding", rows)
     return table[torch.tensor(list(ids))].numpy()
 
 

@@ -246,7 +246,7 @@ def read_folder(
         raise ValueError(_sentence(name, error)) from None
     facts = {
         "architecture": layout.title,
-        "layers": config.n_decoder_layers if config.has_decoder else config.n_encoder_layers,
+        "layers": config.n_layers(layout.side),
         "heads": config.n_heads,
         "width": config.d_model,
         "parameters": sum(part.numbers for part in parts.values()),
@@ -456,10 +456,7 @@ def _tokenizers(files: tuple[File, ...], layout: Layout, config: TransformerConf
         text = files[2].still().read_text(encoding="utf-8")
     except (OSError, ValueError):
         raise ValueError(f"{TOKENIZER} is not text that can be read; fetch it again") from None
-    decoder = layout.side == "target"
-    vocabulary, pad_id = (
-        (config.target_vocab_size, config.target_pad_id) if decoder else (config.source_vocab_size, config.source_pad_id)
-    )
+    vocabulary, pad_id = config.vocab_size(layout.side), config.pad_id(layout.side)
     return MappingProxyType({layout.side: Subword(text, vocabulary, pad_id, layout.ends(_json(files[0].path)))})
 
 

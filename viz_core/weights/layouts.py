@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from viz_core.activations import ACTIVATIONS
-from viz_core.config import TransformerConfig
+from viz_core.config import STACKS, Side, TransformerConfig
 
 Settings = Mapping[str, Any]  # the contents of config.json
 
@@ -48,7 +48,7 @@ class Layout:
     """One model type of the Hugging Face layout."""
 
     title: str
-    side: str  # the one text that it reads: "source" of an encoder, "target" of a decoder
+    side: Side  # the one text that it reads: "source" of an encoder, "target" of a decoder
     config: Callable[[Settings], TransformerConfig]
     plain: Settings  # settings that our model lacks, with the value at which they have no effect
     prefix: str  # before the names of the body where the file also holds a head
@@ -62,13 +62,12 @@ class Layout:
 
     def parts(self, config: TransformerConfig) -> Iterator[tuple[str, Part]]:
         """Each of our parameters by its torch name, and its part in their file (body names without the prefix)."""
-        c, stack = config, "decoder" if config.has_decoder else "encoder"
-        vocabulary = c.target_vocab_size if c.has_decoder else c.source_vocab_size
-        sizes = {"W": vocabulary, "P": c.max_len, "G": c.n_segments, "D": c.d_model, "F": c.ff_width}
+        c, stack = config, STACKS[self.side]
+        sizes = {"W": c.vocab_size(self.side), "P": c.max_len, "G": c.n_segments, "D": c.d_model, "F": c.ff_width}
         for row in self.embedding:
             if "G" not in row.axes or c.n_segments:
                 yield from _parts(row, sizes, f"{stack}.")
-        for i in range(c.n_decoder_layers if c.has_decoder else c.n_encoder_layers):
+        for i in range(c.n_layers(self.side)):
             for row in self.layer:
                 ours, theirs = row.ours.replace("@", str(i)), row.theirs.replace("@", str(i))
                 yield from _parts(row._replace(ours=ours, theirs=theirs), sizes, f"{stack}.")

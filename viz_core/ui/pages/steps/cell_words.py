@@ -51,7 +51,7 @@ class Names:
     @property
     def output_side(self) -> str:
         """The side whose vocabulary the answers come from."""
-        return "target" if self.capture.config.has_decoder else "source"
+        return self.capture.config.output_side
 
     @cached_property
     def typed(self) -> dict[int, str]:
