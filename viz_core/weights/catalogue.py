@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from viz_core.text import AnyTokenizer, Vocabulary
 from viz_core.training.plans import PLANS
-from viz_core.weights import huggingface
+from viz_core.weights import local_models
 from viz_core.weights.card import Card
 from viz_core.weights.stored_card import StoredCard
 
@@ -24,7 +24,7 @@ def catalogue() -> Mapping[str, Card]:
 
     It is read once; call `catalogue.cache_clear()` after fetching a model.
     """
-    return MappingProxyType({card.name: card for card in (*shipped().values(), *huggingface.cards())})
+    return MappingProxyType({card.name: card for card in (*shipped().values(), *local_models.cards())})
 
 
 def first_with(**fields: Any) -> Card | None:
@@ -34,7 +34,7 @@ def first_with(**fields: Any) -> Card | None:
 
 def problems() -> list[str]:
     """One sentence for each choice that cannot be used."""
-    return [*(found for found in _found() if isinstance(found, str)), *huggingface.problems()]
+    return [*(found for found in _found() if isinstance(found, str)), *local_models.problems()]
 
 
 def shipped() -> Mapping[str, Card]:
