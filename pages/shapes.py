@@ -6,14 +6,17 @@ from viz_core.ui.shell import PAGES, open_page
 
 lab = open_page(PAGES["shapes"])
 
-from viz_core.ui.pages import shapes
+from viz_core.ui.pages.shapes.change import changing
+from viz_core.ui.pages.shapes.cost import block_charts, growth_charts, totals
+from viz_core.ui.pages.shapes.ledger import table
+from viz_core.ui.pages.shapes.size import remember, size_of
 
 dark = st.context.theme.type == "dark"
-size = shapes.size_of(lab)
+size = size_of(lab)
 if size is not None:
-    shapes.remember()
-    shapes.table()
-    shapes.changing(size)
-    shapes.totals(lab, size)
-shapes.block_charts(size, lab.config, dark)
-shapes.growth_charts(size, lab.config, dark)
+    remember()
+    table()
+    changing(size)
+    totals(lab, size)
+block_charts(size, lab.config, dark)
+growth_charts(size, lab.config, dark)

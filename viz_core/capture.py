@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from viz_core.config import TransformerConfig
+from viz_core.config import Side, TransformerConfig
 from viz_core.limits import megabytes
-from viz_core.stages import Side, Stage, stage_of
+from viz_core.stages import Stage, stage_of
 
 
 class Capture(Mapping[str, np.ndarray]):

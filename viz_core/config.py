@@ -6,13 +6,17 @@ F = d_ff, W words in the vocabulary.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Literal, get_args
 
+from viz_core.activations import ACTIVATIONS
 from viz_core.position_schemes import SCHEMES, Position, PositionScheme
 
+Side = Literal["source", "target"]
+StackName = Literal["encoder", "decoder"]
 Architecture = Literal["encoder-decoder", "encoder-only", "decoder-only"]
-Activation = Literal["relu", "gelu", "gelu_tanh"]
 Norm = Literal["post", "pre", "none"]
 EmptyRow = Literal["zero", "as filled"]
 Init = Literal["xavier_uniform", "xavier_normal", "torch"]
@@ -20,7 +24,7 @@ DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "architecture": get_args(Architecture),
-    "activation": get_args(Activation),
+    "activation": tuple(ACTIVATIONS),
     "norm": get_args(Norm),
     "position": tuple(SCHEMES),
     "empty_row": get_args(EmptyRow),
@@ -51,7 +55,7 @@ class TransformerConfig:
     n_encoder_layers: int = 2
     n_decoder_layers: int = 2
     d_ff: int | None = None  # None: 4 · d_model
-    activation: Activation = "relu"
+    activation: str = "relu"  # a name in viz_core.activations
     # Norms and residual stream
     norm: Norm = "post"
     norm_eps: float = 1e-5
@@ -102,6 +106,22 @@ class TransformerConfig:
         return self.architecture != "encoder-only"
 
     @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that the architecture reads, in the order in which their stacks run."""
+        there = {"source": self.has_encoder, "target": self.has_decoder}
+        return tuple(side for side in STACKS if there[side])
+
+    @property
+    def input_side(self) -> Side:
+        """The side that the first stack reads."""
+        return self.sides[0]
+
+    @property
+    def output_side(self) -> Side:
+        """The side that the last stack reads: logits and labels are in its vocabulary."""
+        return self.sides[-1]
+
+    @property
     def has_cross_attention(self) -> bool:
         return self.has_encoder and self.has_decoder
 
@@ -113,11 +133,6 @@ class TransformerConfig:
     @property
     def is_causal(self) -> bool:
         return self.has_decoder if self.causal is None else self.causal
-
-    @property
-    def causal_stack(self) -> Literal["encoder", "decoder"] | None:
-        """The stack whose self-attention has the causal mask: the decoder, or a causal encoder that stands alone."""
-        return None if not self.is_causal else "decoder" if self.has_decoder else "encoder"
 
     @property
     def has_final_norm(self) -> bool:
@@ -171,7 +186,32 @@ class TransformerConfig:
     @property
     def output_vocab_size(self) -> int:
         """Words that the logits range over, W."""
-        return self.target_vocab_size if self.has_decoder else self.source_vocab_size
+        return self.vocab_size(self.output_side)
+
+    def vocab_size(self, side: Side) -> int:
+        """Word ids of a side."""
+        return self.source_vocab_size if side == "source" else self.target_vocab_size
+
+    def pad_id(self, side: Side) -> int:
+        """The id that fills shorter sentences of a side."""
+        return self.source_pad_id if side == "source" else self.target_pad_id
+
+    def masks_padding(self, side: Side) -> bool:
+        """Whether the padding of a side is masked where it is a key."""
+        return self.mask_source_padding if side == "source" else self.mask_target_padding
+
+    def n_layers(self, side: Side) -> int:
+        """Layers of the stack that reads a side, also where the architecture lacks the side."""
+        return self.n_encoder_layers if side == "source" else self.n_decoder_layers
+
+
+STACKS: Mapping[Side, StackName] = MappingProxyType({"source": "encoder", "target": "decoder"})
+"""The stack that reads each side, in the order in which they run."""
+
+
+def side_of(stack: str) -> Side:
+    """The side that a stack reads: "target" of "decoder"."""
+    return next(side for side, name in STACKS.items() if name == stack)
 
 
 FIELDS = tuple(f.name for f in fields(TransformerConfig))
@@ -227,8 +267,8 @@ def _check_sizes(c: TransformerConfig) -> None:
     if c.qk_width % c.n_heads:
         above = (c.qk_width // c.n_heads + 1) * c.n_heads
         raise _bad("qk_dim", c.qk_dim, f"does not split into n_heads={c.n_heads} equal heads", f"use {above}")
-    for side in ("source", "target"):
-        pad, size = getattr(c, f"{side}_pad_id"), getattr(c, f"{side}_vocab_size")
+    for side in get_args(Side):
+        pad, size = c.pad_id(side), c.vocab_size(side)
         if not _is_int(pad) or not 0 <= pad < size:
             raise _bad(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}")
 
@@ -248,8 +288,7 @@ def _check_combinations(c: TransformerConfig) -> None:
         raise _bad("head", False, f"leaves architecture={c.architecture!r} without logits", "use head=True")
     if c.tie_output and not c.has_head:
         raise _bad("tie_output", True, "needs an output matrix to tie", "use head=True, or tie_output=False")
-    sides = [c.mask_source_padding] * c.has_encoder + [c.mask_target_padding] * c.has_decoder
-    if c.mask_padded_queries and not any(sides):
+    if c.mask_padded_queries and not any(map(c.masks_padding, c.sides)):
         raise _bad(
             "mask_padded_queries", True, "has no padding mask to use",
             "turn on mask_source_padding or mask_target_padding of a side that the architecture has",

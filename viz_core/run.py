@@ -98,12 +98,7 @@ def trace(
 
 def tokenizers(config: TransformerConfig, kind: TokenizerKind = "word") -> dict[str, Tokenizer]:
     """The untrained tokenizer of each side that the architecture has."""
-    sides = {}
-    if config.has_encoder:
-        sides["source"] = Tokenizer(kind, config.source_vocab_size, config.source_pad_id)
-    if config.has_decoder:
-        sides["target"] = Tokenizer(kind, config.target_vocab_size, config.target_pad_id)
-    return sides
+    return {side: Tokenizer(kind, config.vocab_size(side), config.pad_id(side)) for side in config.sides}
 
 
 def prepare(
@@ -207,12 +202,12 @@ def switched(model: Transformer, config: TransformerConfig, added: Mapping[str, 
     except RuntimeError as error:
         raise ValueError(f"{MISFIT} {error}") from None
     if other.head is not None and config.tie_output:
-        other.head.weight = (other.decoder or other.encoder).tok_embedding.weight  # type: ignore[union-attr]
+        other.head.weight = other.stack(config.output_side).tok_embedding.weight
     return other
 
 
 def _has_answers(config: TransformerConfig, batch: Batch) -> bool:
-    pad_id = config.target_pad_id if config.has_decoder else config.source_pad_id
+    pad_id = config.pad_id(config.output_side)
     return "labels" in batch.ids and bool((batch.ids["labels"] != pad_id).any())
 
 

@@ -15,11 +15,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-from viz_core.config import TransformerConfig
+from viz_core.activations import ACTIVATIONS
+from viz_core.config import STACKS, Side, TransformerConfig, side_of
 from viz_core.formats import latex
 from viz_core.presets import DOCUMENTS
 
-Side = Literal["source", "target"]
 Kind = Literal["signed", "probability", "mask", "ids"]
 LIBRARIES = ("documents", "torch", "Hugging Face", "TransformerLens")
 BYTES = {"float32": 4, "int64": 8, "bool": 1}
@@ -140,11 +140,11 @@ def plan(config: TransformerConfig, batch: int, source_len: int = 0, target_len:
 
 def tour(config: TransformerConfig) -> tuple[str, ...]:
     """Eight stops that take one token from its id to its logits (fewer where the model has no layer or no head)."""
-    side = "decoder" if config.has_decoder else "encoder"
+    side = STACKS[config.output_side]
     layer = f"{side}.layers.0"
     mixing = f"{layer}.cross_attn.weights" if config.has_cross_attention else f"{layer}.self_attn.z"
     stops = (
-        "ids.target" if config.has_decoder else "ids.source", f"{side}.tok_embed", f"{side}.embed",
+        f"ids.{config.output_side}", f"{side}.tok_embed", f"{side}.embed",
         f"{layer}.self_attn.raw_scores", f"{layer}.self_attn.weights", mixing, f"{layer}.ffn.post_act",
         "logits" if config.has_head else f"{layer}.resid_post",
     )
@@ -320,7 +320,7 @@ def _walk(c: TransformerConfig) -> Iterator[Stage]:
     if c.has_decoder:
         last = yield from _stack(c, "decoder", "target", last or None)
     if c.has_head:
-        sides: dict[str, Side] = {"T": "target" if c.has_decoder else "source"}
+        sides: dict[str, Side] = {"T": c.output_side}
         fill = {
             "@x": _symbol(last), "@W_out": "W^E_{wd}" if c.tie_output else r"W^\text{out}_{dw}",
             "@head_bias": r" + b^\text{out}_w" if c.head_bias else "",
@@ -351,9 +351,8 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
 
 def _masks(c: TransformerConfig) -> Iterator[Stage]:
     """The parts (padding, causal), then the masks that attention uses."""
-    padded = {"source": c.has_encoder and c.mask_source_padding, "target": c.has_decoder and c.mask_target_padding}
-    own: Side = "target" if c.has_decoder else "source"
-    both: tuple[Side, Side] = ("source", "target")
+    padded = {side: side in c.sides and c.masks_padding(side) for side in STACKS}
+    own = c.output_side
     cross = c.has_cross_attention
     padding_names = {
         "source": ("src_mask (000), k.ne(pad_idx_k) (002), ¬src_padding_mask (004)", "¬src_key_padding_mask", "attention_mask",
@@ -361,7 +360,7 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
         "target": ("k.ne(pad_idx_k) (002), ¬tgt_padding_mask (004)", f"¬{_torch_side(c, 'decoder')}_key_padding_mask",
                    "decoder_attention_mask" if cross else "attention_mask", "–" if cross else "attention_mask"),
     }
-    for side in both:
+    for side in STACKS:
         if padded[side]:
             part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,x_{bs} \neq \text{pad}\,]" % side, "ids",
                         f"Which {side} tokens are words, not padding.", padding_names[side], kind="mask")
@@ -413,7 +412,7 @@ def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> W
     if c.norm_embedding:
         x = yield from _norm(c, f"{path}.norm_embed", x, side)
     yield from _expand(c, SCORE_BIAS, path, {"ids": f"ids.{side}"}, {"T": side, "S": side}, "transformer.Stack", fill)
-    for i in range(c.n_encoder_layers if path == "encoder" else c.n_decoder_layers):
+    for i in range(c.n_layers(side)):
         x = yield from _layer(c, f"{path}.layers.{i}", x, side, memory)
     if c.has_final_norm:
         x = yield from _norm(c, f"{path}.final_norm", x, side)
@@ -431,8 +430,7 @@ def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | No
         if c.norm == "pre":
             x = yield from _norm(c, f"{path}.norm_{module}", x, side)
         if module == "ffn":
-            act = {"relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}_{\tanh}"}[c.activation]
-            fill = _layer_names(c, path) | _bias("12", c.ffn_bias) | {"@act": act, "@x": _symbol(x)}
+            fill = _layer_names(c, path) | _bias("12", c.ffn_bias) | {"@act": ACTIVATIONS[c.activation].latex, "@x": _symbol(x)}
             yield from _expand(c, FFN, f"{path}.ffn", {"x": x}, {"T": side}, "layers.FeedForward", fill)
         else:
             cross = memory if module == "cross_attn" else None
@@ -554,7 +552,7 @@ def _hidden(c: TransformerConfig, side: str) -> str:
 
 def _stack_names(c: TransformerConfig, side: str) -> dict[str, str]:
     both, bert = c.has_cross_attention, not c.has_decoder
-    starts = (c.n_encoder_layers if side == "encoder" else c.n_decoder_layers) > 0 and not c.norm_embedding
+    starts = c.n_layers(side_of(side)) > 0 and not c.norm_embedding
     first = f"{_block(c, side, 0)}.hook_resid_pre" if starts else "–"
     return {
         "@src": "src" if side == "encoder" else "tgt",
@@ -598,7 +596,7 @@ def _norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
     }[module]
     if module == "norm_ffn" and c.norm == "post":
         after = int(path.split(".")[2]) + 1
-        tied = c.has_final_norm and after == (c.n_encoder_layers if side == "encoder" else c.n_decoder_layers)
+        tied = c.has_final_norm and after == c.n_layers(side_of(side))
         hf = hf if tied else f"{_hidden(c, side)}[{after}], {hf}"  # the last entry is what the final norm returns
     # HookedEncoderDecoder has RMSNorm instead, HookedEncoder no final norm, HookedTransformer's embed.ln no positions.
     lacks = {"final_norm": not c.has_decoder, "norm_embed": c.has_decoder and c.has_position_table}

@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from torch.nn import functional as F
 from transformers.models.t5.modeling_t5 import T5Attention
 
+from tests.model.activations import DEFINITIONS
 from tests.model.small import SOURCE, TARGET, batches, configs, small, unlike_identity
 from tests.tolerances import DOUBLE, FLOAT
 from tests.tracing.test_recompute import GRID, described, slopes
+from viz_core.activations import ACTIVATIONS
 from viz_core.analysis.arithmetic import (
     Arithmetic,
     Bucket,
@@ -235,9 +237,9 @@ def oracle(part: Any, found: Arithmetic, capture: Capture) -> float:
         case Choice(condition, when_true, when_false):
             assert condition.value == found.parts[0].result and when_false.value == capture.config.fill
             return when_true.value if condition.value else capture.config.fill
-        case Function(name, x):
-            act = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": lambda v: F.gelu(v, approximate="tanh")}[name]
-            return float(act(torch.tensor(x.value, dtype=torch.float64)))
+        case Function(of, x):
+            assert of is ACTIVATIONS[capture.config.activation]
+            return DEFINITIONS[capture.config.activation](x.value)
         case Rotation(a, b, position, speed):
             k = found.index[-1] // 2
             assert position == found.index[-2]

@@ -14,7 +14,7 @@ from tests.browser.helpers import Line, go, idle, linked, open_page, until
 from viz_core.analysis.shapes import ledger
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.pages.shapes import COLUMNS
+from viz_core.ui.pages.shapes.columns import COLUMNS
 from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """Longer than trained, each share against plain runs of the same checkpoints, one sentence at a time."""
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -9,16 +10,17 @@ from safetensors.numpy import load_file
 
 from viz_core.config import Position
 from viz_core.experiments import length_extrapolation as L
-from viz_core.experiments.length_extrapolation import CHECKPOINTS, LengthResult, Score
+from viz_core.experiments.length_extrapolation import LengthResult, Score, checkpoints
 from viz_core.model.transformer import Transformer
 from viz_core.run import run
 from viz_core.training.grammar import examples, is_held_out
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
-MODELS: dict[Position, Transformer] = {p: catalogue()[name].load() for p, name in CHECKPOINTS.items()}
+CARDS = checkpoints()
+MODELS: dict[Position, Transformer] = {p: card.load() for p, card in CARDS.items()}
 VOCABULARY = catalogue()["translator"].tokenizers()
 STEPS = {"moved": (0, 3, 12), "row": (1, 2)}
-each_checkpoint = pytest.mark.parametrize("position", CHECKPOINTS)
+each_checkpoint = pytest.mark.parametrize("position", CARDS)
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +52,18 @@ def right_words(position: Position, source: list[str], target: list[str], places
         own = decoder if position == "learned" and name.startswith("decoder") else rows
         return torch.tensor(own[places : places + x.shape[1]])[None]
 
-    card, text = catalogue()[CHECKPOINTS[position]], ([" ".join(source)], [" ".join(target)])
+    card, text = CARDS[position], ([" ".join(source)], [" ".join(target)])
     capture = run(card.config, *text, weights=card, tap=later, device="cpu", keep=["logits", "ids.*"])
     return (capture["logits"][0].argmax(-1) == capture["ids.labels"][0]).tolist()
+
+
+def test_they_differ_in_nothing_but_their_positions() -> None:
+    assert {p: card.name for p, card in CARDS.items()} == {
+        "sinusoidal": "translator", "learned": "translator-learned", "none": "translator-nopos"
+    }
+    for position, card in CARDS.items():
+        assert replace(card.config, position="none", max_len=1) == replace(CARDS["none"].config, max_len=1)
+        assert card.config.position == position
 
 
 @each_checkpoint

@@ -18,6 +18,7 @@ from torch import nn
 
 from tests.model.small import batches, configs, small, unlike_identity
 from tests.tolerances import DOUBLE, FLOAT
+from viz_core.activations import ACTIVATIONS
 from viz_core.config import TransformerConfig
 from viz_core.experiments.parity import Parity, check_parity
 from viz_core.model.transformer import Transformer
@@ -38,7 +39,7 @@ TEXTS = [
 EXPRESSIBLE: dict[str, dict[str, Any]] = {
     "post": {}, "post and a final norm": {"final_norm": True, "norm_eps": 1e-3},
     "pre": {"norm": "pre"}, "pre without a final norm": {"norm": "pre", "final_norm": False},
-    "gelu": {"activation": "gelu"}, "gelu by tanh": {"activation": "gelu_tanh", "norm": "pre"},
+    **{name: {"activation": name} for name in ACTIVATIONS}, "gelu by tanh in pre": {"activation": "gelu_tanh", "norm": "pre"},
     "alibi": {"position": "alibi"}, "t5": {"position": "t5"}, "learned": {"position": "learned", "norm_embedding": True},
     "no position": {"position": "none", "n_heads": 1},
     "not causal": {"causal": False}, "causal": {"causal": True},

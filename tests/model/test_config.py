@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 
 from tests.model.small import SOURCE, TARGET, batches, configs, small
-from viz_core.config import CHOICES, FIELDS, SIZES, SWITCHES, TransformerConfig
+from viz_core.config import CHOICES, FIELDS, SIZES, STACKS, SWITCHES, Side, TransformerConfig, side_of
+from viz_core.model.transformer import Transformer
 from viz_core.run import pick_device, prepare, run
 
 NAN, INF = math.nan, math.inf
@@ -148,3 +149,27 @@ def test_ids_come_back(batch: tuple[list[list[int]], list[list[int]]]) -> None:
     for fed_row, typed in zip(fed, batch[1], strict=True):
         assert fed_row[1 : len(typed)].tolist() == typed[:-1] and not fed_row[len(typed) :].any()
     assert [len(tokens) for tokens in made.tokens["target"]] == [fed.shape[1]] * len(fed)
+
+
+@pytest.mark.parametrize(("architecture", "sides"), [
+    ("encoder-decoder", ("source", "target")), ("encoder-only", ("source",)), ("decoder-only", ("target",)),
+])
+def test_what_is_said_of_a_side(architecture: Any, sides: tuple[Side, ...]) -> None:
+    c = TransformerConfig(
+        architecture=architecture, d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=3, source_vocab_size=20,
+        target_vocab_size=30, source_pad_id=2, target_pad_id=4, mask_target_padding=False,
+    )
+    assert (c.sides, c.input_side, c.output_side) == (sides, sides[0], sides[-1])
+    said = {side: (c.vocab_size(side), c.pad_id(side), c.n_layers(side), c.masks_padding(side)) for side in STACKS}
+    assert said == {"source": (20, 2, 1, True), "target": (30, 4, 3, False)}
+    model = Transformer(c)
+    for side, name in STACKS.items():
+        assert side_of(name) == side
+        if side not in sides:
+            with pytest.raises(ValueError, match=f"'{architecture}' has no {name}, which would read the {side}"):
+                model.stack(side)
+            continue
+        stack = model.stack(side)
+        assert stack is model.get_submodule(name)
+        built = (len(stack.tok_embedding.weight), stack.pad_id, len(stack.layers))
+        assert built == said[side][:3]

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tests.model.activations import DEFINITIONS
 from tests.model.small import double, ids, record, small, unlike_identity
 from tests.tolerances import DOUBLE, EXACT, FLOAT
+from viz_core.activations import ACTIVATIONS
 from viz_core.model.attention import Attention
-from viz_core.model.layers import ACTIVATIONS, Layer, LayerNorm
+from viz_core.model.layers import Layer, LayerNorm, activation_function
 from viz_core.run import build
 
 LENGTHS = [(5, 5), (7, 3), (1, 6)]  # source, target
@@ -70,7 +72,7 @@ def torch_stack(side: str, ours: Any) -> Any:
         "encoder": (nn.TransformerEncoderLayer, nn.TransformerEncoder),
         "decoder": (nn.TransformerDecoderLayer, nn.TransformerDecoder),
     }[side]
-    activation = {"relu": "relu", "gelu": "gelu", "gelu_tanh": ACTIVATIONS["gelu_tanh"]}[c.activation]
+    activation = c.activation if c.activation in ("relu", "gelu") else activation_function(c.activation)  # torch names two
     made = layer(
         c.d_model, c.n_heads, c.ff_width, 0.1, activation, layer_norm_eps=c.norm_eps, batch_first=True,
         norm_first=c.norm == "pre", bias=c.attention_bias, dtype=torch.float64,
@@ -97,6 +99,7 @@ def padded(length: int, seed: int) -> Tensor:
 @pytest.mark.parametrize("switches", [
     {"norm": "post"}, {"norm": "pre"}, {"norm": "pre", "activation": "gelu", "norm_eps": 1e-10},
     {"norm": "post", "final_norm": True, "activation": "gelu_tanh"}, {"norm": "pre", "final_norm": False, "n_heads": 4},
+    *({"activation": name} for name in ACTIVATIONS),
 ], ids=str)
 def test_torch_transformer(switches: dict[str, Any], lengths: tuple[int, int], seed: int) -> None:
     model = unlike_identity(double(small(n_decoder_layers=3, **switches), seed))
@@ -204,12 +207,10 @@ def test_layer_norm_of_equal_features() -> None:
 
 def test_activations() -> None:
     x = torch.linspace(-6, 6, 241, dtype=torch.float64)
-    erf = torch.tensor([0.5 * v * (1 + math.erf(v / math.sqrt(2))) for v in x.tolist()], dtype=torch.float64)
-    tanh = torch.tensor([0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))) for v in x.tolist()])
-    assert torch.equal(ACTIVATIONS["relu"](x), torch.where(x > 0, x, 0.0))
-    close(ACTIVATIONS["gelu"](x), erf, EXACT)
-    close(ACTIVATIONS["gelu_tanh"](x), tanh.double(), FLOAT)
-    assert 4e-4 < (ACTIVATIONS["gelu"](x) - ACTIVATIONS["gelu_tanh"](x)).abs().max() < 5e-4  # they are two functions
+    computed = {name: activation_function(name)(x) for name in ACTIVATIONS}
+    for name, y in computed.items():
+        close(y, torch.tensor([DEFINITIONS[name](v) for v in x.tolist()], dtype=torch.float64), EXACT)
+    assert 4e-4 < (computed["gelu"] - computed["gelu_tanh"]).abs().max() < 5e-4  # they are two functions
 
 
 # ---------------------------------------------------------------- published architectures, tiny and random

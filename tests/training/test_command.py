@@ -3,18 +3,22 @@
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from viz_core.config import TransformerConfig
+from viz_core.config import STACKS, TransformerConfig
 from viz_core.text import Vocabulary
-from viz_core.training.__main__ import PLANS, SHIPPED, SHOWN, TRIAL, main
+from viz_core.training.__main__ import SHIPPED, TRIAL, main
 from viz_core.training.grammar import examples
 from viz_core.training.lexicon import CHINESE, ENGLISH
+from viz_core.training.plans import PLANS, SHOWN
 from viz_core.weights.checkpoint import load
+from viz_core.weights.stored_card import StoredCard
 
 QUICK = ["--steps", "2", "--sentences", "80", "--measured", "30", "--folder"]
 
@@ -44,6 +48,21 @@ def test_it_writes_tensors_and_a_card(tmp_path: Path) -> None:
         assert card["about"]["data"].startswith("80 sentences") and card["measures"]["sentences"] == 30
         assert 0 <= card["measures"]["next_word"] < 0.5 and card["measures"]["loss"] > 1  # two steps teach next to nothing
     assert card["vocabulary"] == {"target": list(ENGLISH)}
+
+
+@pytest.mark.parametrize("switches", [
+    {"architecture": "encoder-only", "causal": True}, {"position": "rope"}, {"norm": "pre", "activation": "silu"},
+], ids=str)
+def test_a_new_plan_is_trained_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switches: dict[str, Any]) -> None:
+    """An entry anywhere among the plans is all that it takes, and it changes no other plan."""
+    new = replace(PLANS["translator"], title="New", config=replace(PLANS["translator"].config, **switches))
+    monkeypatch.setattr("viz_core.training.__main__.PLANS", {"new": new, **PLANS})
+    main(["new", *QUICK, str(tmp_path)])
+    card = StoredCard.read(tmp_path / "new.json")
+    assert (card.title, card.config, set(card.vocabulary)) == ("New", new.config, set(new.config.sides))
+    assert ("aer" in card.measures) == new.translates and card.measures["loss"] > 1
+    assert all(bool(text) == (side in new.config.sides) for pair in card.examples for side, text in zip(STACKS, pair, strict=True))
+    load(tmp_path / "new.safetensors", new.config)
 
 
 def test_the_same_command_gives_the_same_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.run import build, prepare
 from viz_core.text import Vocabulary
-from viz_core.training.loop import Recipe, batches, encode, greedy, repeatable, train, trimmed
+from viz_core.training.loop import Recipe, batches, encode, greedy, pad_ids, repeatable, train, trimmed
 
 WORDS = Vocabulary(tuple("abcdef"))
 BOTH = {"source": WORDS, "target": WORDS}
@@ -115,28 +115,29 @@ def test_encoded_as_the_app_encodes_typed_text() -> None:
 def test_each_round_brings_every_sentence_once() -> None:
     pairs = [(["a"] * (1 + i % 7), ["b"] * (1 + i % 5)) for i in range(70)]
     data = encode(CONFIG, pairs, BOTH) | {"number": torch.arange(1, 71)[:, None]}
+    pads = pad_ids(CONFIG) | {"number": 0}
     for seed in (0, 1):
         seen: list[int] = []
-        for batch in batches(data, 8, seed):
+        for batch in batches(data, pads, 8, seed):
             if len(seen) == 140:
                 break
             seen += batch["number"].flatten().tolist()
             for side in ("source", "target", "labels"):
                 assert (batch[side][:, -1] != 0).any()  # no column is padding alone
-                assert torch.equal(batch[side], trimmed(data[side][batch["number"].flatten() - 1]))
+                assert torch.equal(batch[side], trimmed(data[side][batch["number"].flatten() - 1], 0))
         assert set(Counter(seen[:70]).values()) == set(Counter(seen[70:]).values()) == {1}
         assert seen[:70] != seen[70:]
 
 
 def test_like_lengths_come_together() -> None:
     pairs = [(["a"] * (1 + i % 12), ["b"]) for i in range(320)]
-    widths = [batch["source"].shape[1] for batch in islice(batches(encode(CONFIG, pairs, BOTH), 10, 0), 32)]
+    widths = [batch["source"].shape[1] for batch in islice(batches(encode(CONFIG, pairs, BOTH), pad_ids(CONFIG), 10, 0), 32)]
     assert sum(widths) / len(widths) < 9  # chance alone gives almost always 12
 
 
 def test_batches_follow_their_seed() -> None:
     data = encode(CONFIG, PAIRS, BOTH)
-    first = [[x["source"].tolist() for x in islice(batches(data, 6, seed), 4)] for seed in (0, 0, 1)]
+    first = [[x["source"].tolist() for x in islice(batches(data, pad_ids(CONFIG), 6, seed), 4)] for seed in (0, 0, 1)]
     assert first[0] == first[1] != first[2]
 
 
@@ -151,3 +152,23 @@ def test_greedy_takes_the_likeliest_word_each_time() -> None:
             said.append(int(model(alone, torch.tensor([said])).logits[0, -1].argmax()))
         by_hand = said[1:]
         assert row == (by_hand[: by_hand.index(WORDS.eos_id)] if WORDS.eos_id in by_hand else by_hand)
+
+
+def test_padding_may_have_any_id() -> None:
+    """The same rows with another id for padding: the same batches, row by row and cut at the same column."""
+    data = encode(CONFIG, [(["a"] * (1 + i % 7), ["b"] * (1 + i % 5)) for i in range(70)], BOTH)
+    others = replace(CONFIG, source_pad_id=9, target_pad_id=8)
+    assert pad_ids(others) == {"source": 9, "target": 8, "labels": 8}
+    renamed = {side: torch.where(x == 0, pad_ids(others)[side], x) for side, x in data.items()}
+    for one, other in islice(zip(batches(data, pad_ids(CONFIG), 8, 3), batches(renamed, pad_ids(others), 8, 3), strict=True), 12):
+        for side, x in one.items():
+            assert torch.equal(torch.where(x == 0, pad_ids(others)[side], x), other[side])
+
+
+def test_an_encoder_alone_learns_the_next_word() -> None:
+    config = replace(CONFIG, architecture="encoder-only", causal=True)
+    data = encode(config, [(list("abcde"), []), (list("bcd"), [])], {"source": WORDS})
+    assert data["labels"].tolist() == [[*WORDS.encode("bcde"), WORDS.eos_id], [*WORDS.encode("cd"), WORDS.eos_id, 0, 0]]
+    model = Transformer(config, 0)
+    train(model, data, replace(RECIPE, steps=60, batch=2))
+    assert model(data["source"]).logits[0].argmax(-1).tolist() == data["labels"][0].tolist()

@@ -13,7 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from tests.model.activations import DEFINITIONS
 from tests.model.small import SOURCE, TARGET, small, unlike_identity
+from viz_core.activations import ACTIVATIONS
 from viz_core.analysis.arithmetic import (
     Arithmetic,
     Given,
@@ -161,6 +163,19 @@ def test_a_product_shows_its_own_numbers() -> None:
     near(bias, float(parameter("encoder.layers.0.ffn.w_in.bias")[5]))
     near(value, float(capture[name][1, 2, 5]))
     assert found.stage.name in page.text and "encoder.layers.0.ffn.w_in.weight[5, :]" in page.text
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_an_activation_shows_its_input_its_gate_and_its_formula(activation: str) -> None:
+    capture, parameter = traced(small(activation=activation))
+    name, before = "encoder.layers.0.ffn.post_act", "encoder.layers.0.ffn.pre_act"
+    index = tuple(map(int, np.argwhere(capture[before] < 0)[0]))
+    found, page = inspected(capture, parameter, name, index)
+    x, of = float(capture[before][index]), ACTIVATIONS[activation]
+    assert f"{brief(x)}" in page.text and of.gate_words in page.text and of.formula in page.text
+    near(brief(found.rebuilt), DEFINITIONS[activation](x))
+    told = sentence(found, names(capture))
+    assert ("is not positive" in told) == of.zeroes_negatives and ("passes in part" in told) != of.zeroes_negatives
 
 
 @pytest.mark.parametrize("d_ff", [WHOLE, WHOLE + 1, LARGEST + LISTED, LARGEST + LISTED + 1, 1000])

@@ -14,13 +14,13 @@ from streamlit.testing.v1 import AppTest
 from tests.tolerances import EXACT, FLOAT, TABLE
 from tests.ui.helpers import by_name, components
 from viz_core.config import CHOICES
-from viz_core.experiments.length_extrapolation import CHECKPOINTS, longer, longer_verdict
+from viz_core.experiments.length_extrapolation import checkpoints, longer, longer_verdict
 from viz_core.experiments.word_order import reorder, swap
 from viz_core.model.positions import sinusoidal, t5_bias
 from viz_core.position_schemes import SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
-from viz_core.training.__main__ import SHOWN
+from viz_core.training.plans import SHOWN
 from viz_core.ui.pages.positions import sentence as reading
 from viz_core.ui.pages.positions.waves import SECTIONS
 from viz_core.ui.shell.setup import from_link
@@ -532,12 +532,12 @@ def test_longer_than_trained_says_what_is_measured(open_at: Open, weights: str) 
     at.query_params.update(start | {"pos_section": "experiments", "source": SHOWN[0][0], "pos_moved": "24"})
     sound(at.run().switch_page("pages/positions.py").run())
     sound(at.button(key="pos_do_longer").click().run())
-    cards = {p: catalogue()[name] for p, name in CHECKPOINTS.items()}
+    cards = checkpoints()
     expected = longer("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
     (verdict,) = [s.value for s in at.success]
     assert verdict == reading.as_markdown(longer_verdict(expected, 24))
     (figure,) = charts(at)
-    for trace, position in zip(figure["data"], CHECKPOINTS, strict=True):
+    for trace, position in zip(figure["data"], cards, strict=True):
         shares = [np.nan if s.share is None else s.share for s in expected.scores[position]]
         drawn = [np.nan if y is None else y for y in trace["y"]]
         np.testing.assert_allclose(drawn, shares)

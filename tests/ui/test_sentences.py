@@ -26,7 +26,7 @@ from viz_core.ui.pages.norms.depth import look_at
 from viz_core.ui.pages.norms.gradients import describe_ratios
 from viz_core.ui.pages.positions.schemes import compare_lengths, describe_similarity
 from viz_core.ui.pages.positions.waves import _turns
-from viz_core.ui.pages.shapes import LENGTHS, crossing_words
+from viz_core.ui.pages.shapes.cost import LENGTHS, crossing_words
 from viz_core.ui.pages.steps.walk import tour_words
 from viz_core.ui.shell.setup import Setup
 

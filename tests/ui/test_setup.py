@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from viz_core.activations import ACTIVATIONS
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_LINK_BYTES
 from viz_core.presets import PRESETS
@@ -202,7 +203,7 @@ GOOD = {"preset": "002", "n_heads": "4", "norm": "pre", "position": "rope", "fin
     ("bad", "said"),
     [
         ({"nonsense": "1"}, "is not a setting"),
-        ({"activation": "tanh"}, "is not one of relu, gelu, gelu_tanh"),
+        ({"activation": "tanh"}, f"is not one of {', '.join(ACTIVATIONS)}"),
         ({"residual": "maybe"}, "is not one of off, on"),
         ({"d_ff": "big"}, "is not a whole number"),
         ({"d_ff": "4.5"}, "is not a whole number"),

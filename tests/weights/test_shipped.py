@@ -10,10 +10,10 @@ import torch
 from viz_core.limits import megabytes
 from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
-from viz_core.training.__main__ import PLANS, SHOWN
 from viz_core.training.evaluate import attention_measures, best_head, next_word, translations
 from viz_core.training.grammar import examples
 from viz_core.training.loop import encode, greedy
+from viz_core.training.plans import PLANS, SHOWN
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 CARDS = {name: catalogue()[name] for name in PLANS}

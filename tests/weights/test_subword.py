@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from tests.weights.published import TEXTS, byte_level, transformers, wordpiece
-from tests.weights.test_huggingface import minilm_folder
+from tests.weights.published import TEXTS, byte_level, minilm_folder, transformers, wordpiece
 from viz_core.text import AnyTokenizer
 from viz_core.weights import subword
 from viz_core.weights.subword import Subword
@@ -251,7 +250,7 @@ def test_a_text_that_the_library_cannot_read() -> None:
 
 def test_a_card_names_its_tokenizers_fault(tmp_path: Path) -> None:
     from tests.weights.published import write
-    from viz_core.weights.huggingface import read_folder
+    from viz_core.weights.folder import read_folder
 
     write(tmp_path / "model", "BertModel")
     (tmp_path / "model" / "tokenizer.json").write_bytes(b"\xff")

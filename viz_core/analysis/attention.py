@@ -13,8 +13,7 @@ import numpy as np
 
 from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
-from viz_core.stages import Side
+from viz_core.config import STACKS, Side, TransformerConfig
 
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -34,13 +33,12 @@ def kinds(config: TransformerConfig) -> tuple[Kind, ...]:
 
 
 def n_layers(config: TransformerConfig, kind: Kind) -> int:
-    return config.n_encoder_layers if kind == "encoder" else config.n_decoder_layers
+    return config.n_layers(sides(kind)[0])
 
 
 def module(kind: Kind, layer: int) -> str:
     """Path of one attention: "decoder.layers.1.cross_attn"."""
-    side = "encoder" if kind == "encoder" else "decoder"
-    return f"{side}.layers.{layer}.{'cross_attn' if kind == 'cross' else 'self_attn'}"
+    return f"{STACKS[sides(kind)[0]]}.layers.{layer}.{'cross_attn' if kind == 'cross' else 'self_attn'}"
 
 
 def sides(kind: Kind) -> tuple[Side, Side]:
@@ -50,8 +48,7 @@ def sides(kind: Kind) -> tuple[Side, Side]:
 
 def real(capture: Capture, side: Side, item: int) -> np.ndarray:
     """bool [T]: which tokens of a sentence are not padding."""
-    pad = capture.config.source_pad_id if side == "source" else capture.config.target_pad_id
-    is_token: np.ndarray = capture[f"ids.{side}"][item] != pad
+    is_token: np.ndarray = capture[f"ids.{side}"][item] != capture.config.pad_id(side)
     return is_token
 
 
@@ -345,8 +342,7 @@ def contribution_norms(weights: np.ndarray, v: np.ndarray, w_o_head: np.ndarray)
 
 def hidden_stage(config: TransformerConfig) -> str:
     """The output of the last stack, before the output head."""
-    side = "decoder" if config.has_decoder else "encoder"
-    layers = config.n_decoder_layers if config.has_decoder else config.n_encoder_layers
+    side, layers = STACKS[config.output_side], config.n_layers(config.output_side)
     if config.has_final_norm:
         return f"{side}.final_norm.out"
     if not layers:

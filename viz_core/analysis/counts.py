@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from viz_core.analysis.positions import T5_BUCKETS
-from viz_core.config import TransformerConfig
+from viz_core.config import STACKS, TransformerConfig, side_of
 from viz_core.limits import CACHE_MB, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes, megabytes
 from viz_core.stages import Stage, plan, stages
 
@@ -32,8 +32,6 @@ class Parameter:
 def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, ...]:
     """The trainable arrays that a stage is computed with, beside its inputs: none, a matrix, a matrix and a bias, …"""
     c, own = config, f"{stage.prefix}." if stage.prefix else ""
-    side = stage.name.split(".")[0]
-    vocabulary = c.target_vocab_size if side == "decoder" else c.source_vocab_size
 
     def linear(module: str, symbol: str, width: int, inner: int, bias: bool) -> tuple[Parameter, ...]:
         """torch.nn.Linear: weight [width, inner] and an optional bias [width]."""
@@ -42,7 +40,7 @@ def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, .
 
     match stage.owner.rpartition(".")[2], stage.leaf:
         case "Stack", "tok_embed":
-            return (Parameter(f"{own}tok_embedding.weight", "W^E", (vocabulary, c.d_model)),)
+            return (Parameter(f"{own}tok_embedding.weight", "W^E", (c.vocab_size(side_of(stage.prefix)), c.d_model)),)
         case "Stack", "pos_embed" if c.position == "learned":
             return (Parameter(f"{own}pos_embedding.weight", "W^P", (c.max_len, c.d_model)),)
         case "Stack", "score_bias":
@@ -64,7 +62,7 @@ def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, .
         case "Transformer", "logits":
             matrix, *bias = linear("head", "out", c.output_vocab_size, c.d_model, c.head_bias)
             if c.tie_output:
-                table = f"{'decoder' if c.has_decoder else 'encoder'}.tok_embedding.weight"
+                table = f"{STACKS[c.output_side]}.tok_embedding.weight"
                 matrix = Parameter(table, "W^E", (c.output_vocab_size, c.d_model), tied=True)
             return (matrix, *bias)
     return ()

@@ -13,8 +13,8 @@ import numpy as np
 
 from viz_core.analysis.attention import real
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
-from viz_core.stages import Side, stage_of, stages
+from viz_core.config import STACKS, Side, TransformerConfig, side_of
+from viz_core.stages import stage_of, stages
 
 Which = Literal["self_attn", "cross_attn", "ffn", "embed", "final"]
 Norm = Literal["layer", "batch", "instance"]
@@ -48,13 +48,13 @@ def layer_norms(config: TransformerConfig) -> tuple[Place, ...]:
             layer = int(parts[2]) if parts[1] == "layers" else None
             name = parts[-1].removeprefix("norm_").removesuffix("_norm")
             which: Which = next(w for w in get_args(Which) if w == name)
-            found.append(Place(stage.prefix, stage.inputs[0], "source" if parts[0] == "encoder" else "target", layer, which))
+            found.append(Place(stage.prefix, stage.inputs[0], side_of(parts[0]), layer, which))
     return tuple(found)
 
 
 def stream(config: TransformerConfig, side: Side) -> tuple[str, ...]:
     """The stages of a side's residual stream [B, T, D], in order: the embedding, then each layer's resid_*."""
-    stack = "encoder" if side == "source" else "decoder"
+    stack = STACKS[side]
     return tuple(s.name for s in stages(config) if s.prefix.startswith(stack) and (s.leaf == "embed" or s.leaf.startswith("resid")))
 
 
@@ -283,7 +283,7 @@ class Spreads:
 
 def leaves(captures: Mapping[str, Capture], side: Side) -> tuple[str, ...]:
     """The stages [B, T, D] of a layer that any of the runs recorded, in order: "resid_pre", "norm_self_attn.out", …"""
-    stack = "encoder" if side == "source" else "decoder"
+    stack = STACKS[side]
     start = f"{stack}.layers.0."
     names = ((c.config, n) for c in captures.values() for n in c if n.startswith(start))
     return tuple(dict.fromkeys(n.removeprefix(start) for config, n in names if stage_of(config, n).axes == ("B", "T", "D")))
@@ -294,7 +294,7 @@ def spreads(captures: Mapping[str, Capture], side: Side, leaf: str, scale: Liter
 
     leaf: one of `leaves`. scale: "auto" is logarithmic if the widest layer is more than FAR_APART times as wide as the narrowest.
     """
-    stack = "encoder" if side == "source" else "decoder"
+    stack = STACKS[side]
     rows = {name: _rows(capture, side, f"{stack}.layers", leaf) for name, capture in captures.items()}
     sizes = [r for found in rows.values() for r in map(_size, found.values()) if r > 0]
     widest, narrowest = max(sizes, default=1.0), min(sizes, default=1.0)
@@ -316,7 +316,7 @@ def _rows(capture: Capture, side: Side, layers: str, leaf: str) -> dict[int, np.
     """Layer → the numbers of all real tokens, flat, in float64."""
     words = np.stack([real(capture, side, i) for i in range(capture.n_sentences)])  # [B, T]
     config, found = capture.config, {}
-    for i in range(config.n_encoder_layers if side == "source" else config.n_decoder_layers):
+    for i in range(config.n_layers(side)):
         if (name := f"{layers}.{i}.{leaf}") in capture:
             found[i] = capture[name][words].astype(np.float64).ravel()
     return found

@@ -33,11 +33,10 @@ class Parts(NamedTuple):
 def parts(config: TransformerConfig, kind: Kind) -> Parts:
     """The parts whose AND is the mask of a kind of attention."""
     query_side, key_side = sides(kind)
-    hides = {"source": config.mask_source_padding, "target": config.mask_target_padding}
-    own = "target" if config.has_decoder else "source"
+    own = config.output_side
     return Parts(
-        f"masks.{key_side}_padding" if hides[key_side] else None,
-        f"masks.{query_side}_padding" if hides[query_side] and config.mask_padded_queries else None,
+        f"masks.{key_side}_padding" if config.masks_padding(key_side) else None,
+        f"masks.{query_side}_padding" if config.masks_padding(query_side) and config.mask_padded_queries else None,
         "masks.causal" if config.is_causal and query_side == key_side == own else None,
     )
 
@@ -182,13 +181,12 @@ def in_use(capture: Capture) -> tuple[InUse, ...]:
 def recipe(config: TransformerConfig, kind: Kind) -> tuple[str, ...]:
     """The lines of torch that build the mask of a kind from ids, `query_ids` [B, T] and `key_ids` [B, S]."""
     query_side, key_side = sides(kind)
-    pads = {"source": config.source_pad_id, "target": config.target_pad_id}
     keys, queries, causal = parts(config, kind)
     lines = []
     if keys:
-        lines.append(f"keys = key_ids.ne({pads[key_side]})[:, None, None, :]  # [B, 1, 1, S]")
+        lines.append(f"keys = key_ids.ne({config.pad_id(key_side)})[:, None, None, :]  # [B, 1, 1, S]")
     if queries:
-        lines.append(f"queries = query_ids.ne({pads[query_side]})[:, None, :, None]  # [B, 1, T, 1]")
+        lines.append(f"queries = query_ids.ne({config.pad_id(query_side)})[:, None, :, None]  # [B, 1, T, 1]")
     if causal:
         lines.append("causal = torch.ones(T, T, dtype=torch.bool).tril()[None, None]  # [1, 1, T, S]")
     names = [line.split(" = ")[0] for line in lines]

@@ -13,6 +13,7 @@ import numpy as np
 
 from viz_core.analysis.attention import entropy
 from viz_core.capture import Capture
+from viz_core.config import STACKS
 
 Metric = Literal["power", "mean", "std", "largest", "inactive", "entropy", "cosine"]
 Kind = Literal["stream", "sum", "after", "final", "hidden", "attention"]
@@ -108,7 +109,7 @@ def mean_cosine(sentences: Sequence[np.ndarray]) -> float:
 def _stack(capture: Capture) -> tuple[str, int]:
     """The one stack of the run, and its number of layers."""
     c = capture.config
-    return ("decoder", c.n_decoder_layers) if c.has_decoder else ("encoder", c.n_encoder_layers)
+    return STACKS[c.output_side], c.n_layers(c.output_side)
 
 
 def _stream(capture: Capture) -> dict[Kind, list[tuple[float, str]]]:
@@ -134,9 +135,8 @@ def _rows(capture: Capture, name: str) -> list[np.ndarray]:
     """The rows of a stage that belong to real tokens, [T, …] for each sentence; attention: [T, H, S]."""
     x, stage = capture[name], capture.stage(name)
     side = stage.sides["T"]
-    pad = capture.config.target_pad_id if side == "target" else capture.config.source_pad_id
     rows = np.moveaxis(x, stage.axes.index("T"), 1)
-    real = capture[f"ids.{side}"] != pad
+    real = capture[f"ids.{side}"] != capture.config.pad_id(side)
     return [row[keep] for row, keep in zip(np.broadcast_to(rows, (len(real), *rows.shape[1:])), real, strict=True)]
 
 

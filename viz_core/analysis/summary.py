@@ -55,8 +55,8 @@ def predictions(capture: Capture, item: int = 0, k: int = 8) -> list[Prediction]
     probs = capture["probs"][item]  # [T, W]
     labels = capture["ids.labels"][item]  # [T]
     config = capture.config
-    pad = config.target_pad_id if config.has_decoder else config.source_pad_id
-    own = capture["ids.target" if config.has_decoder else "ids.source"][item]  # [T]
+    pad = config.pad_id(config.output_side)
+    own = capture[f"ids.{config.output_side}"][item]  # [T]
     n_real = int(np.max(np.nonzero(own != pad)[0], initial=0)) + 1
     ranked = []
     for t in range(n_real):

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from viz_core.activations import ACTIVATIONS
 from viz_core.analysis.arithmetic import (
     Arithmetic,
     Array,
@@ -33,7 +34,7 @@ from viz_core.analysis.arithmetic import (
 )
 from viz_core.analysis.positions import alibi_slopes
 from viz_core.capture import Capture
-from viz_core.config import Position, TransformerConfig
+from viz_core.config import STACKS, Position, Side, TransformerConfig
 from viz_core.stages import Stage
 
 Parameter = Callable[[str], Array]  # a parameter of the model by its torch name; nn.Linear's weight is [out, in]
@@ -138,15 +139,15 @@ def _shifted(c: _Cell) -> tuple[Part, ...]:
     return (Copy(c.number("the answer before it", "ids.labels", b, t - 1)),)
 
 
-def _is_word(c: _Cell, role: str, side: str, b: int, at: int, mask: Number | None = None) -> Comparison:
+def _is_word(c: _Cell, role: str, side: Side, b: int, at: int, mask: Number | None = None) -> Comparison:
     """The comparison of an id with the padding id."""
-    pad = c.config.source_pad_id if side == "source" else c.config.target_pad_id
+    pad = c.config.pad_id(side)
     return Comparison(c.number(role, f"ids.{side}", b, at), "≠", Number("pad id", pad), mask)
 
 
 def _padding(c: _Cell) -> tuple[Part, ...]:
     b, _, _, s = c.index
-    return (Logic((_is_word(c, "key’s id", c.stage.leaf.removesuffix("_padding"), b, s),)),)
+    return (Logic((_is_word(c, "key’s id", c.stage.sides["S"], b, s),)),)
 
 
 def _causal(c: _Cell) -> tuple[Part, ...]:
@@ -160,8 +161,8 @@ def _not_later(t: int, s: int, mask: Number | None = None) -> Comparison:
 
 def _may_attend(c: _Cell, name: str, b: int, t: int, s: int) -> Logic:
     """The conditions behind one cell of masks.source, masks.target or masks.cross."""
-    queries, keys = ("target", "source") if name == "masks.cross" else (name.rpartition(".")[2],) * 2
-    used = c.capture.stage(name).inputs
+    stage = c.capture.stage(name)
+    used, queries, keys = stage.inputs, stage.sides["T"], stage.sides["S"]
     factors = []
     if (part := f"masks.{keys}_padding") in used:
         factors.append(_is_word(c, "key’s id", keys, b, s, c.number("key is a word", part, b, 0, 0, s)))
@@ -208,7 +209,8 @@ def _tok_embed_scaled(c: _Cell) -> tuple[Part, ...]:
 
 def _score_bias(c: _Cell) -> tuple[Part, ...]:
     _, h, t, s = c.index
-    bucket = Bucket(t, s, c.config.causal_stack == c.stage.prefix)
+    causal = c.config.is_causal and c.stage.prefix == STACKS[c.config.output_side]
+    bucket = Bucket(t, s, causal)
     return bucket, *_looked_up(c, "learned number", "relative_bias", Number("bucket", bucket.result), h)
 
 
@@ -324,7 +326,7 @@ def _pre_act(c: _Cell) -> tuple[Part, ...]:
 
 
 def _post_act(c: _Cell) -> tuple[Part, ...]:
-    return (Function(c.config.activation, c.number("x", c.stage.inputs[0], *c.index)),)
+    return (Function(ACTIVATIONS[c.config.activation], c.number("x", c.stage.inputs[0], *c.index)),)
 
 
 def _ffn_out(c: _Cell) -> tuple[Part, ...]:
@@ -382,7 +384,7 @@ def _norm(c: _Cell) -> Norm:
 def _logits(c: _Cell) -> tuple[Part, ...]:
     b, t, w = c.index
     config = c.config
-    table = f"{'decoder' if config.has_decoder else 'encoder'}.tok_embedding.weight" if config.tie_output else ""
+    table = f"{STACKS[config.output_side]}.tok_embedding.weight" if config.tie_output else ""
     role = "embedding" if config.tie_output else "W_out"
     return (c.linear(c.row("x", c.stage.inputs[0], b, t, None), role, "head", w, config.head_bias, table),)
 
@@ -395,7 +397,7 @@ def _probs(c: _Cell) -> tuple[Part, ...]:
 def _loss(c: _Cell) -> tuple[Part, ...]:
     """−ln p of every answer that is not padding, p by the softmax of its logits."""
     logits, labels = (c.capture[i] for i in c.stage.inputs)
-    pad = c.config.target_pad_id if c.config.has_decoder else c.config.source_pad_id
+    pad = c.config.pad_id(c.config.output_side)
     places = np.argwhere(labels != pad)  # [n, 2]
     b, t = places.T
     rows = logits[b, t].astype(np.float64)  # [n, W]

@@ -43,10 +43,10 @@ def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch
 
     Each side is cut after half of its own tokens, so at least one stays. There are no labels.
     """
-    ids, tokens = {}, {}
-    for side, pad in (("source", config.source_pad_id), ("target", config.target_pad_id)):
-        if side not in batch.ids:
-            continue
+    ids: dict[str, np.ndarray] = {}
+    tokens: dict[str, list[list[str]]] = {}
+    for side in config.sides:
+        pad = config.pad_id(side)
         row = batch.ids[side][item]
         n = int(np.max(np.nonzero(row != pad)[0], initial=0)) + 1
         half = (n + 1) // 2

@@ -5,7 +5,7 @@ is known. There are two ways to go beyond the training: start the same sentences
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Literal
@@ -18,12 +18,13 @@ from viz_core.experiments.word_order import listed
 from viz_core.model.transformer import Transformer
 from viz_core.position_schemes import SCHEMES
 from viz_core.text import Vocabulary
-from viz_core.training.__main__ import DATA_SEED, HELD_OUT_SEED
 from viz_core.training.grammar import Example, examples
-from viz_core.training.loop import encode, greedy
+from viz_core.training.loop import encode, greedy, pad_ids
+from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED
+from viz_core.weights.card import Card
+from viz_core.weights.catalogue import shipped
 
 Way = Literal["moved", "row"]
-CHECKPOINTS: dict[Position, str] = {"sinusoidal": "translator", "learned": "translator-learned", "none": "translator-nopos"}
 STEPS: dict[Way, tuple[int, ...]] = {"moved": (0, 1, 2, 4, 8, 12, 16, 24, 40, 64), "row": (1, 2, 3, 4, 6, 8)}
 READ = 96  # sentences; every number of joined sentences divides it, so each step reads the same ones
 LEARNT = 5000  # the first training sentences, whose longest is reported
@@ -57,8 +58,18 @@ class LengthResult:
         return self.scores[position][self.steps.index(step)]
 
 
+def checkpoints() -> dict[Position, Card]:
+    """The shipped checkpoints that differ from the first one in nothing but their position scheme, by scheme."""
+    found: dict[Position, Card] = {}
+    for card in shipped().values():
+        first = next(iter(found.values()), card).config
+        if card.config == replace(first, position=card.config.position, max_len=card.config.max_len):
+            found.setdefault(card.config.position, card)
+    return found
+
+
 def longer(way: Way, models: Mapping[Position, Transformer], vocabulary: Mapping[str, Vocabulary]) -> LengthResult:
-    """Read the held-out sentences at every step; models: those of CHECKPOINTS, which share one vocabulary."""
+    """Read the held-out sentences at every step; models: those of `checkpoints()`, which share one vocabulary."""
     scores = {
         position: tuple(_score(model, _texts(way, step, model.config, vocabulary)) for step in STEPS[way])
         for position, model in models.items()
@@ -85,11 +96,8 @@ def _texts(way: Way, step: int, config: TransformerConfig, vocabulary: Mapping[s
     rows = [sentences[i : i + n] for i in range(0, READ, n)]
     pairs = [([w for e in row for w in e.source], [w for e in row for w in e.target]) for row in rows]
     ids = encode(config, pairs, vocabulary)
-    return ids if way == "row" else {side: moved(x, step, _pad_id(config, side)) for side, x in ids.items()}
-
-
-def _pad_id(config: TransformerConfig, side: str) -> int:
-    return config.source_pad_id if side == "source" else config.target_pad_id
+    pads = pad_ids(config)
+    return ids if way == "row" else {name: moved(x, step, pads[name]) for name, x in ids.items()}
 
 
 def moved(ids: Tensor, places: int, pad_id: int) -> Tensor:

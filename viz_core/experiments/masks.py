@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
+from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, switched, trace
-from viz_core.stages import Side, stage_of
+from viz_core.stages import stage_of
 
 KEPT = ("ids.*", "masks.*", "*.weights", "logits", "probs", "loss")
 SWITCHES = ("causal", "mask_source_padding", "mask_target_padding", "mask_padded_queries")
@@ -68,7 +68,7 @@ class Leak:
 
 def read_side(config: TransformerConfig) -> Side:
     """The side that a causal mask acts on and whose outputs are compared."""
-    return "target" if config.has_decoder else "source"
+    return config.output_side
 
 
 def leak(model: Transformer, batch: Batch, item: int, place: int, id: int) -> Leak:
@@ -304,13 +304,12 @@ class Spread:
     zero: np.ndarray
 
 
-def spread(model: Transformer, batch: Batch, side: str, item: int, seed: int = 0) -> Spread:
+def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 0) -> Spread:
     """How NaN from padded queries spreads through a stack: side "source" (encoder) or "target" (decoder)."""
-    config, stack = with_padded_queries_masked(model.config), "encoder" if side == "source" else "decoder"
-    layers = config.n_encoder_layers if side == "source" else config.n_decoder_layers
+    config, stack = with_padded_queries_masked(model.config), STACKS[side]
     end = "norm_ffn.out" if config.norm == "post" else "resid_post"
     names = {"embedding": f"{stack}.norm_embed.out" if config.norm_embedding else f"{stack}.embed"}
-    names |= {f"after layer {i}": f"{stack}.layers.{i}.{end}" for i in range(layers)}
+    names |= {f"after layer {i}": f"{stack}.layers.{i}.{end}" for i in range(config.n_layers(side))}
     lengths = []
     for rule in ("as filled", "zero"):
         run = trace(_under(model, replace(config, empty_row=rule)), batch, seed=seed, keep=tuple(names.values()))
@@ -342,7 +341,7 @@ class Unsqueezed:
 def unsqueezed(model: Transformer, batch: Batch, item: int, length: int | None = None, seed: int = 0) -> Unsqueezed:
     """The attention of Chapter 3 (004) in the first layer of the stack that a causal mask acts on, for `length` tokens."""
     side = read_side(model.config)
-    path = f"{'decoder' if side == 'target' else 'encoder'}.layers.0.self_attn"
+    path = f"{STACKS[side]}.layers.0.self_attn"
     cut = Batch(batch.ids | {side: batch.ids[side][:, :length]}, batch.tokens)
     cut.ids.pop("labels", None)
     a = _inputs(model, cut, model.config, path, seed)

@@ -9,9 +9,7 @@ to a thread. It is not touched here: torch leaves that path by itself where a la
 comparing, and where attention masks are floats, which all of these are.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
+from viz_core.config import STACKS, Side, side_of
 from viz_core.model.attention import Attention
-from viz_core.model.layers import FeedForward, LayerNorm
+from viz_core.model.layers import FeedForward, LayerNorm, activation_function
 from viz_core.model.transformer import Stack, Transformer
 from viz_core.run import Batch
 
@@ -31,9 +29,6 @@ FUSED = "scaled_dot_product_attention"
 # stay below 2e-6; scores in the hundreds (Chapter 3 (004) begins with some) are rounded by more, and softmax and norms pass
 # that on.
 ROUNDING = 1e-3
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"),
-}
 # A layer's parts: torch's module, ours with the same weights, and the stage that it computes.
 Part = tuple[str, str, str]
 ENCODER_PARTS: tuple[Part, ...] = (
@@ -138,9 +133,9 @@ class _Comparison:
     def __init__(self, model: Transformer, batch: Batch, capture: Capture) -> None:
         self.model, self.capture, self.config = model, capture, capture.config
         self.device, self.checks = next(model.parameters()).device, list[Check]()
-        self.ids = {side: torch.tensor(batch.ids[side], device=self.device) for side in _sides(self.config)}  # [B, T] each
-        self.words: dict[str, np.ndarray] = {  # [B, T] each
-            side: np.not_equal(batch.ids[side], pad) for side, pad in _sides(self.config).items()
+        self.ids = {side: torch.tensor(batch.ids[side], device=self.device) for side in self.config.sides}  # [B, T] each
+        self.words: dict[Side, np.ndarray] = {  # [B, T] each
+            side: np.not_equal(batch.ids[side], self.config.pad_id(side)) for side in self.config.sides
         }
 
     def tensor(self, name: str) -> Tensor:
@@ -183,8 +178,8 @@ def _layers(run: _Comparison) -> None:
     """Embedding, then torch's stacks from the recorded embedding on, then the head on what they return."""
     c = run.config
     memory: Tensor | None = None
-    for side in _sides(c):
-        name = "encoder" if side == "source" else "decoder"
+    for side in c.sides:
+        name = STACKS[side]
         theirs, x = _twin(run, name), _embed(run, name)  # x [B, T, D]
         mask = _mask(run, side, side, x.dtype)  # [B · H, T, T]
         if memory is None:
@@ -211,7 +206,7 @@ def _twin(run: _Comparison, name: str) -> Any:
     ours: Any = run.model.get_submodule(name)
     cross = name == "decoder" and c.has_encoder
     layer = (nn.TransformerDecoderLayer if cross else nn.TransformerEncoderLayer)(
-        c.d_model, c.n_heads, c.ff_width, 0.0, ACTIVATIONS[c.activation], layer_norm_eps=c.norm_eps, batch_first=True,
+        c.d_model, c.n_heads, c.ff_width, 0.0, activation_function(c.activation), layer_norm_eps=c.norm_eps, batch_first=True,
         norm_first=c.norm == "pre", device="meta",
     )
     norm = nn.LayerNorm(c.d_model, eps=c.norm_eps, device="meta") if c.has_final_norm else None
@@ -260,20 +255,20 @@ def _bias(module: Any) -> Tensor:
     return bias
 
 
-def _mask(run: _Comparison, queries: str, keys: str, dtype: torch.dtype) -> Tensor:
+def _mask(run: _Comparison, queries: Side, keys: Side, dtype: torch.dtype) -> Tensor:
     """The mask that torch adds to the scores, [B · H, T, S]: -∞ at padded and at later keys, the position bias, else 0.
 
     Made from the ids, not from the recorded masks. All in this one mask: torch's check of a `key_padding_mask` would
     import its compiler.
     """
     c, own = run.config, queries == keys
-    padded = (run.ids[keys] == _sides(c)[keys]) & _hides_padding(c, keys)  # [B, S]
+    padded = (run.ids[keys] == c.pad_id(keys)) & c.masks_padding(keys)  # [B, S]
     mask = torch.zeros(padded.shape, dtype=dtype, device=run.device).masked_fill(padded, -torch.inf)  # [B, S]
     mask = mask[:, None, None].expand(-1, c.n_heads, run.ids[queries].shape[1], -1)  # [B, H, T, S]
-    if own and c.is_causal and queries == _own(c):
+    if own and c.is_causal and queries == c.output_side:
         mask = mask + nn.Transformer.generate_square_subsequent_mask(mask.shape[-1], run.device, dtype)  # [B, H, T, T]
     if own and c.biases_scores:  # the same in every layer
-        stack = "encoder" if queries == "source" else "decoder"
+        stack = STACKS[queries]
         mask = mask + run.tensor(f"{stack}.layers.0.self_attn.bias").to(dtype)  # [B, H, T, T]
     return mask.flatten(0, 1)  # [B · H, T, S]
 
@@ -295,7 +290,7 @@ def _step(run: _Comparison, name: str) -> Tensor | None:
         return None
     module: Any = run.model.get_submodule(stage.prefix)
     if isinstance(module, Stack) and hasattr(module, TABLES.get(stage.leaf, "")):
-        side = "source" if stage.prefix == "encoder" else "target"
+        side = side_of(stage.prefix)
         ids = run.ids[side]  # [B, T]
         place = torch.arange(ids.shape[1], device=run.device)[None]  # [1, T]
         index = {"tok_embed": ids, "pos_embed": place, "segment_embed": torch.zeros_like(ids)}[stage.leaf]
@@ -356,8 +351,8 @@ def _blind(run: _Comparison) -> bool:
     """
     c = run.config
     for side, words in run.words.items():
-        sees = words[:, 0] if c.is_causal and side == _own(c) else words.any(axis=1)  # [B]: the first query sees a key
-        if _hides_padding(c, side) and not sees.all():
+        sees = words[:, 0] if c.is_causal and side == c.output_side else words.any(axis=1)  # [B]: the first query sees a key
+        if c.masks_padding(side) and not sees.all():
             return True
     masks = {run.mask_of(name.rpartition(".")[0]) for name in run.capture if name.endswith(".weights")}
     spreads = c.empty_row == "as filled" and c.mask_fill == "-inf"
@@ -374,17 +369,3 @@ def _leaks(run: _Comparison) -> bool:
             if (weights * (~sees & sees.any(axis=-1, keepdims=True))).any():
                 return True
     return False
-
-
-def _sides(c: TransformerConfig) -> dict[str, int]:
-    """The sides that the architecture has, each with its pad id."""
-    return dict([("source", c.source_pad_id)] * c.has_encoder + [("target", c.target_pad_id)] * c.has_decoder)
-
-
-def _hides_padding(c: TransformerConfig, side: str) -> bool:
-    return c.mask_source_padding if side == "source" else c.mask_target_padding
-
-
-def _own(c: TransformerConfig) -> str:
-    """The side that a causal mask acts on."""
-    return "target" if c.has_decoder else "source"

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_core.capture import Capture
-from viz_core.config import Init, TransformerConfig
+from viz_core.config import STACKS, Init, TransformerConfig
 from viz_core.memory import keep_freed_pages
 from viz_core.model.init import generator
 from viz_core.model.layers import LayerNorm
@@ -72,7 +72,7 @@ def placed(model: Transformer, name: str, depth: int | None = None) -> Transform
     config = deep(placed_config(model.config, name), depth or len(stack_of(model).layers))
     if config == model.config:
         return model
-    stack, side = stack_of(model), "decoder" if model.decoder is not None else "encoder"
+    stack, side = stack_of(model), STACKS[config.output_side]
     without = () if config.norm != "none" else ("norm_self_attn", "norm_ffn")
     layers = nn.ModuleList(_like(layer, config, without=without) for layer in stack.layers[: config_depth(config)])
     final = () if config.has_final_norm else ("final_norm",)
@@ -86,7 +86,7 @@ def deep(config: TransformerConfig, depth: int) -> TransformerConfig:
 
 def config_depth(config: TransformerConfig) -> int:
     """How many layers a comparison's one stack has."""
-    return config.n_decoder_layers if config.has_decoder else config.n_encoder_layers
+    return config.n_layers(config.output_side)
 
 
 def _like(module: M, config: TransformerConfig, instead: Mapping[str, nn.Module] | None = None, without: Sequence[str] = ()) -> M:
@@ -104,7 +104,7 @@ def first_layers(capture: Capture, model: Transformer, depth: int) -> Capture:
     model: any placement of the run's parameters.
     """
     config = deep(capture.config, depth)
-    side = "decoder" if config.has_decoder else "encoder"
+    side = STACKS[config.output_side]
     gone = (f"{side}.final_norm.", *(f"{side}.layers.{i}." for i in range(depth, config_depth(capture.config))))
     arrays = {name: x for name, x in capture.items() if not name.startswith(gone)}
     if config.has_final_norm:
@@ -131,14 +131,14 @@ def placements(
 
 def reading(capture: Capture) -> Batch:
     """The input of a run's first stack, cut to MOST_CELLS tokens in all, with each position's next token as the label."""
-    config, side = capture.config, "source" if capture.config.has_encoder else "target"
+    config, side = capture.config, capture.config.input_side
     tokens = min(capture[f"ids.{side}"].shape[1], MOST_TOKENS)
     rows = max(1, min(capture.n_sentences, MOST_CELLS // tokens))
     ids, words = capture[f"ids.{side}"][:rows, :tokens], [row[:tokens] for row in capture.tokens(side)[:rows]]
     if side == "target":
         answers, label_words = capture["ids.labels"][:rows, :tokens], [row[:tokens] for row in capture.tokens("labels")[:rows]]
     else:
-        answers, label_words = _shifted(ids, config.source_pad_id), [[*row[1:], "<pad>"] for row in words]
+        answers, label_words = _shifted(ids, config.pad_id(side)), [[*row[1:], "<pad>"] for row in words]
     return Batch({side: ids.copy(), "labels": answers.copy()}, {side: words, "labels": label_words})
 
 
@@ -179,7 +179,7 @@ def gradients(
     """∂L/∂W of some parameters, and the loss L: the mean over all answers of the batches. edit: an editing tap."""
     keep_freed_pages()
     device = next(model.parameters()).device
-    pad = model.config.target_pad_id if model.config.has_decoder else model.config.source_pad_id
+    pad = model.config.pad_id(model.config.output_side)
     answers = [int((batch.ids["labels"] != pad).sum()) for batch in batches]
     if not all(answers):
         raise ValueError("The text has no next token to predict; type a sentence of at least two words.")
@@ -205,9 +205,8 @@ def _joined(batches: Sequence[Batch]) -> list[Batch]:
 
 def with_random_batches(batch: Batch, config: TransformerConfig, n: int, seed: int) -> list[Batch]:
     """The batch, and n − 1 of the same shape and padding whose words are drawn evenly from the vocabulary."""
-    (side,) = [s for s in ("source", "target") if s in batch.ids]
-    source = side == "source"
-    pad, size = config.source_pad_id if source else config.target_pad_id, config.output_vocab_size
+    (side,) = config.sides
+    pad, size = config.pad_id(side), config.vocab_size(side)
     made = [batch]
     for i in range(1, n):
         g = generator(seed, f"random batch {i}")
@@ -216,7 +215,7 @@ def with_random_batches(batch: Batch, config: TransformerConfig, n: int, seed: i
             drawn = torch.randint(size - 1, held.shape, generator=g).numpy()
             drawn = drawn + (drawn >= pad)  # any id but padding
             ids[name] = np.where(held == pad, held, drawn)
-        if source:
+        if side == "source":
             ids["labels"] = _shifted(ids["source"], pad)
         made.append(Batch(ids, batch.tokens))
     return made
@@ -224,9 +223,7 @@ def with_random_batches(batch: Batch, config: TransformerConfig, n: int, seed: i
 
 def stack_of(model: Transformer) -> Stack:
     """The one stack of a comparison's model."""
-    stack = model.decoder if model.decoder is not None else model.encoder
-    assert stack is not None
-    return stack
+    return model.stack(model.config.output_side)
 
 
 def _matrices(module: nn.Module) -> list[nn.Parameter]:
@@ -309,12 +306,10 @@ def paper_runs(setting: Setting, typed: Capture | None = None) -> dict[str, Capt
         return placements(model, paper_batch(setting), ("post", "pre"), setting.seed, input_edit(setting))
     if typed is None:
         raise ValueError("There are no typed words to embed; type a sentence, or use the Gaussian input.")
-    side = "encoder" if typed.config.has_encoder else "decoder"
-    ids = typed["ids.source" if side == "encoder" else "ids.target"]
-    pad = typed.config.source_pad_id if side == "encoder" else typed.config.target_pad_id
-    words = np.where(ids == pad, 0, 1)  # marks the words; their content is in the embedding
-    batch = Batch({"source": words}, {"source": typed.tokens("source" if side == "encoder" else "target")})
-    return placements(model, batch, ("post", "pre"), setting.seed, input_edit(setting, typed[f"{side}.embed"]))
+    side = typed.config.input_side
+    words = np.where(typed[f"ids.{side}"] == typed.config.pad_id(side), 0, 1)  # marks the words; their content is in the embedding
+    batch = Batch({"source": words}, {"source": typed.tokens(side)})
+    return placements(model, batch, ("post", "pre"), setting.seed, input_edit(setting, typed[f"{STACKS[side]}.embed"]))
 
 
 @torch.no_grad()

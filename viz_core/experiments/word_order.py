@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from viz_core.config import TransformerConfig
+from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.model.init import Embedding, draw_parameters
 from viz_core.model.masks import causal_mask
 from viz_core.model.transformer import Stack, Transformer, position_parameter
@@ -59,10 +59,9 @@ def _drawn(config: TransformerConfig, seed: int, side: str, leaf: str, rows: int
     return holder.get_parameter(f"{side}.{leaf}.weight").detach()
 
 
-def embedding_rows(config: TransformerConfig, seed: int, side: str, ids: Sequence[int]) -> np.ndarray:
+def embedding_rows(config: TransformerConfig, seed: int, side: Side, ids: Sequence[int]) -> np.ndarray:
     """Rows of the untrained token embedding of a side ("source" or "target") for these ids, [T, D]."""
-    rows = config.target_vocab_size if side == "target" else config.source_vocab_size
-    table = _drawn(config, seed, "decoder" if side == "target" else "encoder", "tok_embedding", rows, config.d_model)
+    table = _drawn(config, seed, STACKS[side], "tok_embedding", config.vocab_size(side), config.d_model)
     return table[torch.tensor(list(ids))].numpy()
 
 

@@ -42,11 +42,11 @@ def building_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
     """The parts of a mask in their own shapes, then their AND."""
     query_side, key_side = sides(kind)
     axes, used = _axes(capture, kind, item), parts(capture.config, kind)
-    pads = {"source": capture.config.source_pad_id, "target": capture.config.target_pad_id}
     shown = []
     for name, side, column in ((used.keys, key_side, False), (used.queries, query_side, True)):
         if name:
-            words, tokens, title = capture[name][item, 0], labels(capture, side, item), f"ne: {side} id ≠ {pads[side]}"  # [1, S]
+            words, tokens = capture[name][item, 0], labels(capture, side, item)  # [1, S]
+            title = f"ne: {side} id ≠ {capture.config.pad_id(side)}"
             shown.append(
                 panel(f"{title}, transposed", words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="", kind="mask",
                       row_letter="T", role="input")

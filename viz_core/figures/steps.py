@@ -107,7 +107,7 @@ def _labels(
     if letter == "1":
         return ("",) * length
     if letter == "W" and tokenizers:
-        return vocabulary(tokenizers["target" if capture.config.has_decoder else "source"])
+        return vocabulary(tokenizers[capture.config.output_side])
     tokens = capture.axis_tokens(stage.name, letter, item)
     return None if tokens is None else tuple(map(visible, tokens))
 

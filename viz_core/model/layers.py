@@ -1,21 +1,24 @@
 """LayerNorm, the feed-forward network, and the layer that joins them with the residual stream."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from viz_core.activations import ACTIVATIONS
 from viz_core.config import TransformerConfig
 from viz_core.model.attention import Attention
 from viz_core.model.init import Linear, empty
 from viz_core.tracing import NO_TAP, Tap
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu,
-    "gelu": F.gelu,
-    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-}
+
+def activation_function(name: str) -> Callable[[Tensor], Tensor]:
+    """torch's own function for an activation of the config."""
+    known = ACTIVATIONS[name]
+    function: Callable[[Tensor], Tensor] = getattr(F, known.torch_function)
+    return partial(function, **known.torch_options) if known.torch_options else function
 
 
 class LayerNorm(nn.Module):
@@ -41,7 +44,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.w_in = Linear(config.d_model, config.ff_width, config.ffn_bias)
         self.w_out = Linear(config.ff_width, config.d_model, config.ffn_bias)
-        self.activation = ACTIVATIONS[config.activation]
+        self.activation = activation_function(config.activation)
         self.dropout = nn.Dropout(config.dropout if "ffn" in config.dropout_sites else 0.0)
 
     def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from viz_core.config import TransformerConfig
+from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.model.init import Embedding, Linear, draw_parameters
 from viz_core.model.layers import Layer, LayerNorm
 from viz_core.model.masks import make_masks
@@ -37,12 +37,11 @@ def position_parameter(config: TransformerConfig) -> Embedding | None:
 class Stack(nn.Module):
     """Embedding, layers and final norm of one side: an encoder, or a decoder that may read a memory."""
 
-    def __init__(self, config: TransformerConfig, side: str) -> None:
+    def __init__(self, config: TransformerConfig, side: Side) -> None:
         super().__init__()
-        decoder = side == "decoder"
-        self.config, self.causal = config, config.causal_stack == side
-        self.pad_id = config.target_pad_id if decoder else config.source_pad_id
-        self.tok_embedding = Embedding(config.target_vocab_size if decoder else config.source_vocab_size, config.d_model)
+        self.config, self.causal = config, config.is_causal and side == config.output_side
+        self.pad_id = config.pad_id(side)
+        self.tok_embedding = Embedding(config.vocab_size(side), config.d_model)
         if (learned := position_parameter(config)) is not None:
             self.add_module(config.scheme.parameter, learned)
         if config.position == "sinusoidal":  # a buffer, not a parameter: fixed, and made again from the config
@@ -52,8 +51,8 @@ class Stack(nn.Module):
             self.seg_embedding = Embedding(config.n_segments, config.d_model)
         if config.norm_embedding:
             self.norm_embed = LayerNorm(config.d_model, config.norm_eps)
-        n_layers = config.n_decoder_layers if decoder else config.n_encoder_layers
-        self.layers = nn.ModuleList(Layer(config, cross=decoder and config.has_encoder) for _ in range(n_layers))
+        cross = side == "target" and config.has_cross_attention
+        self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(config.n_layers(side)))
         if config.has_final_norm:
             self.final_norm = LayerNorm(config.d_model, config.norm_eps)
         self.dropouts = nn.ModuleList(nn.Dropout(config.dropout) for s in config.dropout_sites if s == "embedding")
@@ -118,16 +117,23 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig, seed: int | None = 0) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Stack(config, "encoder") if config.has_encoder else None
-        self.decoder = Stack(config, "decoder") if config.has_decoder else None
+        self.encoder = Stack(config, "source") if config.has_encoder else None
+        self.decoder = Stack(config, "target") if config.has_decoder else None
         self.head = Linear(config.d_model, config.output_vocab_size, config.head_bias) if config.has_head else None
         if seed is not None:
             draw_parameters(self, config, seed)
         if self.head is not None and config.tie_output:
-            self.head.weight = (self.decoder or self.encoder).tok_embedding.weight  # type: ignore[union-attr]
-        for stack in (self.encoder, self.decoder):
-            if stack is not None and config.zero_pad_embedding:
+            self.head.weight = self.stack(config.output_side).tok_embedding.weight
+        for stack in map(self.stack, config.sides):
+            if config.zero_pad_embedding:
                 stack.tok_embedding.weight.data[stack.pad_id] = 0.0
+
+    def stack(self, side: Side) -> Stack:
+        """The stack that reads a side. `ValueError` if the architecture lacks it."""
+        if side not in self.config.sides:
+            raise ValueError(f"architecture={self.config.architecture!r} has no {STACKS[side]}, which would read the {side}.")
+        found: Stack = self.get_submodule(STACKS[side])  # type: ignore[assignment]
+        return found
 
     def forward(
         self, source: Tensor | None = None, target: Tensor | None = None, labels: Tensor | None = None, tap: Tap = NO_TAP
@@ -154,12 +160,12 @@ class Transformer(nn.Module):
         if labels is None:
             return Output(x, logits, None)
         tap("probs", logits.softmax(dim=-1))  # [B, T, W]
-        pad = here.target_pad_id if here.has_decoder else here.source_pad_id
+        pad = here.pad_id(here.output_side)
         loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad))  # []
         return Output(x, logits, loss)
 
-    def _checked(self, side: str, tap: Tap, ids: Tensor | None) -> Tensor:
-        size = self.config.source_vocab_size if side == "source" else self.config.target_vocab_size
+    def _checked(self, side: Side, tap: Tap, ids: Tensor | None) -> Tensor:
+        size = self.config.vocab_size(side)
         if ids is None:
             raise ValueError(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.")
         if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < size:

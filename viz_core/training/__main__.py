@@ -8,98 +8,25 @@ a trial, which writes to a folder of its own.
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from viz_core.config import TransformerConfig
 from viz_core.limits import megabytes
 from viz_core.model.transformer import Transformer
-from viz_core.presets import DOCUMENTS
 from viz_core.text import Vocabulary
 from viz_core.training.evaluate import attention_measures, best_head, exact_match, next_word
 from viz_core.training.grammar import Example, examples, with_unknown_words
-from viz_core.training.lexicon import CHINESE, ENGLISH
-from viz_core.training.loop import Recipe, encode, greedy, train
+from viz_core.training.loop import encode, greedy, train
+from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED, MEASURED, PLANS, SENTENCES, STARTS, Plan, Recipe
 from viz_core.weights.catalogue import SHIPPED
 from viz_core.weights.checkpoint import save
+from viz_core.weights.stored_card import StoredCard
 
-SENTENCES, MEASURED = 100_000, 1_000
-DATA_SEED, HELD_OUT_SEED = 0, 1
 TRIAL = Path("trial-weights")  # the folder of a trial, inside the current folder
 THREADS = 2  # with another number torch adds in another order, and the last digits differ
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """One checkpoint: its config, its training, and a note about it."""
-
-    title: str
-    note: str
-    config: TransformerConfig
-    recipe: Recipe = field(default_factory=Recipe)
-
-    @property
-    def vocabulary(self) -> dict[str, Vocabulary]:
-        """A translator reads English and writes Chinese; a language model writes English."""
-        if self.config.has_encoder:
-            return {"source": Vocabulary(ENGLISH), "target": Vocabulary(CHINESE)}
-        return {"target": Vocabulary(ENGLISH)}
-
-
-# Dropout only on the attention weights makes the attention maps sharper.
-_TRANSLATOR = TransformerConfig(
-    source_vocab_size=len(ENGLISH) + 4, target_vocab_size=len(CHINESE) + 4, dropout=0.1, dropout_sites=("weights",)
-)
-_ENGLISH = replace(_TRANSLATOR, architecture="decoder-only", target_vocab_size=len(ENGLISH) + 4)
-PLANS: dict[str, Plan] = {
-    "translator": Plan(
-        title="Translator, English → Chinese",
-        note="The documents' architecture: Post-LN and sinusoidal positions.",
-        config=_TRANSLATOR,
-    ),
-    "translator-pre": Plan(
-        title="Translator, Pre-LN",
-        note="Each sub-layer reads a normalised input, and the residual stream itself is never normalised.",
-        config=replace(_TRANSLATOR, norm="pre"),
-    ),
-    "translator-learned": Plan(
-        title="Translator, learned positions",
-        note="A learned vector for each position instead of waves. Few training sentences have more than 18 tokens, so "
-        "the later vectors have hardly changed from their initial values.",
-        config=replace(_TRANSLATOR, position="learned", max_len=32),
-    ),
-    "translator-nopos": Plan(
-        title="Translator without positions",
-        note="To its encoder a sentence is a bag of words: it cannot know who chased whom.",
-        config=replace(_TRANSLATOR, position="none"),
-    ),
-    "english": Plan(
-        title="English, next word",
-        note="A decoder-only model with a causal mask: it predicts each word from the words before it.",
-        config=_ENGLISH,
-    ),
-    "english-open": Plan(
-        title="English without causal mask",
-        note=f"The default of {DOCUMENTS['003']}: every word may attend to the next one, which is the answer. So the loss is "
-        "near 0, and the model generates nonsense, since it then has no next word to copy.",
-        config=replace(_ENGLISH, causal=False),
-    ),
-}
-SHOWN = (
-    ("The animal didn't cross the street because it was too tired.", "动物 没有 穿过 街道 因为 动物 太 累 。"),
-    ("The animal didn't cross the street because it was too wide.", "动物 没有 穿过 街道 因为 街道 太 宽 。"),
-    ("the cat sat on the mat", "猫 坐在 垫子 上"),
-    ("The trophy did not fit in the suitcase because it was too big.", "奖杯 没有 装进 箱子 因为 奖杯 太 大 。"),
-    ("The trophy did not fit in the suitcase because it was too small.", "奖杯 没有 装进 箱子 因为 箱子 太 小 。"),
-    ("yesterday the man gave a book to her", "男人 昨天 把 一 本 书 给 了 她"),
-    ("where is my dog ?", "我 的 狗 在 哪里 ？"),
-    ("I love you", "我 爱 你"),
-)
-STARTS = ("the animal did not cross the", "there is a")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -143,36 +70,35 @@ def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
 def make(name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Example], n_measured: int, folder: Path) -> None:
     """Train and measure one checkpoint, and write its tensors and its card."""
     model = Transformer(plan.config, recipe.seed)
-    sentences = list(with_unknown_words(training_sentences, DATA_SEED)) if plan.config.has_encoder else training_sentences
-    train(model, encode(plan.config, sides(plan, sentences), plan.vocabulary), recipe, lambda step, loss: report(name, step, loss))
+    sentences = list(with_unknown_words(training_sentences, DATA_SEED)) if plan.translates else training_sentences
+    train(model, encode(plan.config, pairs(plan, sentences), plan.vocabulary), recipe, lambda step, loss: report(name, step, loss))
     save(model, folder / f"{name}.safetensors")
     measures = measure(model, plan, n_measured)
     size = (folder / f"{name}.safetensors").stat().st_size
     about = facts(plan, recipe, measures, len(training_sentences))
-    if not plan.config.has_encoder:
+    if plan.config.architecture == "decoder-only":
         about["continuations"] = continuations(model, plan.vocabulary["target"])
     about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": megabytes(size, 2)}
-    card = {
-        "title": plan.title, "place": list(PLANS).index(name), "config": asdict(plan.config), "about": about,
-        "examples": SHOWN if plan.config.has_encoder else [("", source) for source, _ in SHOWN], "measures": measures,
-        "vocabulary": {side: words.words for side, words in plan.vocabulary.items()},
-    }
-    (folder / f"{name}.json").write_text(json.dumps(card, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    vocabulary = {side: words.words for side, words in plan.vocabulary.items()}
+    card = StoredCard(
+        title=plan.title, config=plan.config, about=about, examples=plan.examples, measures=measures, vocabulary=vocabulary
+    )
+    card.write(folder / f"{name}.json")
     print(name, json.dumps(about, ensure_ascii=False), flush=True)
 
 
-def sides(plan: Plan, sentences: Sequence[Example]) -> list[tuple[list[str], list[str]]]:
-    """(source, target) of each example; a language model's target is the English."""
-    return [(e.source, e.target if plan.config.has_encoder else e.source) for e in sentences]
+def pairs(plan: Plan, sentences: Sequence[Example]) -> list[tuple[list[str], list[str]]]:
+    """(source, target) of each example; a language model reads the English on its own side."""
+    return [(e.source, e.target) if plan.translates else plan.own_sides(e.source) for e in sentences]
 
 
 def measure(model: Transformer, plan: Plan, n: int) -> dict[str, Any]:
     """Measurements on held-out sentences: translations and attention, or next words."""
     held_out = list(islice(examples(HELD_OUT_SEED, held_out=True), n))
-    loss, accuracy = next_word(model, encode(plan.config, sides(plan, held_out), plan.vocabulary))
+    loss, accuracy = next_word(model, encode(plan.config, pairs(plan, held_out), plan.vocabulary))
     measures: dict[str, Any] = {"sentences": n, "seed": HELD_OUT_SEED}
     measures |= {"loss": round(loss, 4), "next_word": round(accuracy, 4)}
-    if not plan.config.has_encoder:
+    if not plan.translates:
         return measures
     exact = exact_match(model, held_out, plan.vocabulary)
     return measures | {"exact_match": round(exact, 4), **attention_measures(model, held_out, plan.vocabulary)}
@@ -182,16 +108,16 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
     """The card's facts in display order."""
     sample = f"{measures['sentences']:,} held-out sentences"
     about = {
-        "task": "English of a small grammar " + ("→ Chinese" if plan.config.has_encoder else "→ the next word"),
+        "task": "English of a small grammar " + ("→ Chinese" if plan.translates else "→ the next word"),
         "note": plan.note,
         "data": f"{n_sentences:,} sentences generated by the grammar (seed {DATA_SEED}); a tenth of all combinations of "
         "content words is held out, and so are the examples shown here"
-        + ("; one sentence in twenty has unknown words" if plan.config.has_encoder else ""),
+        + ("; one sentence in twenty has unknown words" if plan.translates else ""),
         "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with Adam, learning rate up to {recipe.peak:g}, "
         f"dropout {plan.config.dropout:g}, seed {recipe.seed}",
         "next word": f"loss {measures['loss']:.4f}, right in {measures['next_word']:.1%}, on {sample}",
     }
-    if not plan.config.has_encoder:
+    if not plan.translates:
         return about
     aer, referent = measures["aer"]["predicts"], measures["referent"]["predicts"]
     (i, j), (k, m) = best_head(aer, largest=False), best_head(referent)

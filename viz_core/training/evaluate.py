@@ -98,9 +98,9 @@ def attention_measures(
 def next_word(model: Transformer, data: Mapping[str, Tensor]) -> tuple[float, float]:
     """Mean loss per token in nats, and the share of tokens whose true next token is the likeliest."""
     with torch.inference_mode():
-        out = model(data.get("source"), data["target"], data["labels"])
+        out = model(data.get("source"), data.get("target"), data["labels"])
     assert out.logits is not None and out.loss is not None
-    real = data["labels"] != model.config.target_pad_id  # [B, T]
+    real = data["labels"] != model.config.pad_id(model.config.output_side)  # [B, T]
     return float(out.loss), float((out.logits.argmax(dim=-1) == data["labels"])[real].float().mean())
 
 

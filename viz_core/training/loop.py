@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -11,27 +10,7 @@ from torch import Tensor, nn
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary, pad
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
-    """The training settings. The learning rate rises to `peak` during `warmup` steps, then falls linearly to 0."""
-
-    steps: int = 4000
-    batch: int = 64
-    peak: float = 2e-3
-    warmup: int = 400
-    betas: tuple[float, float] = (0.9, 0.98)
-    clip: float = 1.0  # maximum gradient norm
-    seed: int = 0
-
-    def rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 0."""
-        return self.peak * min((step + 1) / self.warmup, (self.steps - step) / max(1, self.steps - self.warmup))
-
-    def shortened(self, steps: int) -> "Recipe":
-        """The same with fewer steps, a tenth of them for the warm-up."""
-        return replace(self, steps=steps, warmup=max(1, steps // 10))
+from viz_core.training.plans import Recipe
 
 
 # --- Sentences as ids -------------------------------------------------------------------------------------------------
@@ -40,37 +19,47 @@ def encode(
 ) -> dict[str, Tensor]:
     """Tokens of (source, target) -> padded ids: source [N, S], the decoder's input target [N, T], and labels [N, T].
 
-    labels = target + <eos>; the decoder reads the same shifted right behind <bos>. A side that the architecture lacks
-    is left out.
+    labels = target + <eos>; the decoder reads the same shifted right behind <bos>. Without a decoder, the label of each
+    source word is the next one, and that of the last is <eos>. A side that the architecture lacks is left out.
     """
     rows: dict[str, list[list[int]]] = {}
     if config.has_encoder:
         rows["source"] = [vocabulary["source"].encode(source) for source, _ in pairs]
+    if not config.has_decoder:
+        rows["labels"] = [[*ids[1:], vocabulary["source"].eos_id] for ids in rows["source"]]
     if config.has_decoder:
         words = vocabulary["target"]
         targets = [words.encode(target) for _, target in pairs]
         rows["target"] = [[words.bos_id, *ids] for ids in targets]
         rows["labels"] = [[*ids, words.eos_id] for ids in targets]
-    pad_id = {"source": config.source_pad_id, "target": config.target_pad_id, "labels": config.target_pad_id}
-    return {side: torch.from_numpy(pad(ids, pad_id[side])) for side, ids in rows.items()}
+    pads = pad_ids(config)
+    return {name: torch.from_numpy(pad(ids, pads[name])) for name, ids in rows.items()}
 
 
-def batches(data: Mapping[str, Tensor], size: int, seed: int) -> Iterator[dict[str, Tensor]]:
-    """An endless sequence of batches, with every sentence once per epoch; similar lengths together, to save padding."""
+def pad_ids(config: TransformerConfig) -> dict[str, int]:
+    """The id that fills shorter rows of each side and of the labels."""
+    return {**{side: config.pad_id(side) for side in config.sides}, "labels": config.pad_id(config.output_side)}
+
+
+def batches(data: Mapping[str, Tensor], pads: Mapping[str, int], size: int, seed: int) -> Iterator[dict[str, Tensor]]:
+    """An endless sequence of batches, with every sentence once per epoch; similar lengths together, to save padding.
+
+    pads: the id of padding in each of the data.
+    """
     rng = np.random.default_rng(seed)
-    lengths = sum((x != 0).sum(dim=1) for x in data.values()).numpy()  # type: ignore[union-attr]  # [N]
+    lengths = sum((x != pads[name]).sum(dim=1) for name, x in data.items()).numpy()  # type: ignore[union-attr]  # [N]
     while True:
         order = rng.permutation(len(lengths))  # [N]
         pools = np.array_split(order, max(1, len(order) // (32 * size)))
         pools = [pool[np.argsort(lengths[pool], kind="stable")] for pool in pools]
         cuts = [cut for pool in pools for cut in np.array_split(pool, max(1, len(pool) // size))]
         for i in rng.permutation(len(cuts)):
-            yield {side: trimmed(x[torch.from_numpy(cuts[i])]) for side, x in data.items()}
+            yield {name: trimmed(x[torch.from_numpy(cuts[i])], pads[name]) for name, x in data.items()}
 
 
-def trimmed(ids: Tensor) -> Tensor:
-    """[B, T] without the columns that are padding in every row."""
-    return ids[:, : int((ids != 0).sum(dim=1).max())]
+def trimmed(ids: Tensor, pad_id: int) -> Tensor:
+    """[B, T] without the columns at the end that are padding in every row."""
+    return ids[:, : int((ids != pad_id).sum(dim=1).max())]
 
 
 # --- Learning ---------------------------------------------------------------------------------------------------------
@@ -86,7 +75,7 @@ def train(
     losses: list[float] = []
     with repeatable(recipe.seed):
         model.train()
-        for step, batch in zip(range(recipe.steps), batches(data, recipe.batch, recipe.seed), strict=False):
+        for step, batch in zip(range(recipe.steps), batches(data, pad_ids(model.config), recipe.batch, recipe.seed), strict=False):
             for group in optimizer.param_groups:
                 group["lr"] = recipe.rate(step)
             loss = model(batch.get("source"), batch.get("target"), batch.get("labels")).loss  # []

@@ -1,16 +1,16 @@
 """The available weights. This module reads only cards: it loads neither torch nor a tensor."""
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from viz_core.config import TransformerConfig
 from viz_core.text import AnyTokenizer, Vocabulary
+from viz_core.training.plans import PLANS
+from viz_core.weights import local_models
 from viz_core.weights.card import Card
-from viz_core.weights.huggingface import cards
+from viz_core.weights.stored_card import StoredCard
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
@@ -24,31 +24,51 @@ def catalogue() -> Mapping[str, Card]:
 
     It is read once; call `catalogue.cache_clear()` after fetching a model.
     """
-    return MappingProxyType({card.name: card for card in (*_shipped(), *cards())})
+    return MappingProxyType({card.name: card for card in (*shipped().values(), *local_models.cards())})
+
+
+def first_with(**fields: Any) -> Card | None:
+    """The first choice whose config has these values, such as position="learned"; None if there is none."""
+    return next((card for card in catalogue().values() if all(getattr(card.config, k) == v for k, v in fields.items())), None)
+
+
+def problems() -> list[str]:
+    """One sentence for each choice that cannot be used."""
+    return [*(found for found in _found() if isinstance(found, str)), *local_models.problems()]
+
+
+def shipped() -> Mapping[str, Card]:
+    """The shipped checkpoints by name, in the order of their plans."""
+    return MappingProxyType({found.name: found for found in _found() if isinstance(found, Card)})
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> tuple[Card, ...]:
-    read = {path: json.loads(path.read_text(encoding="utf-8")) for path in SHIPPED.glob("*.json")}
-    return tuple(_shipped_card(path, stored) for path, stored in sorted(read.items(), key=lambda item: item[1]["place"]))
+def _found() -> tuple[Card | str, ...]:
+    """The card of each shipped checkpoint, or the problem with it."""
+    place = {name: i for i, name in enumerate(PLANS)}
+    return tuple(map(_card_or_problem, sorted(SHIPPED.glob("*.json"), key=lambda path: (place.get(path.stem, len(place)), path))))
 
 
-def _shipped_card(path: Path, stored: dict[str, Any]) -> Card:
+def _card_or_problem(path: Path) -> Card | str:
+    try:
+        return _card(path, StoredCard.read(path))
+    except ValueError as error:
+        return str(error)
+
+
+def _card(path: Path, stored: StoredCard) -> Card:
     """The card of a shipped checkpoint, NAME.json, with its tensors in NAME.safetensors."""
-    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in stored["config"].items()}
-    config = TransformerConfig(**fields)
 
     @lru_cache(maxsize=1)
     def tokenizers() -> Mapping[str, AnyTokenizer]:
-        return {side: Vocabulary(tuple(words)) for side, words in stored["vocabulary"].items()}
+        return {side: Vocabulary(words) for side, words in stored.vocabulary.items()}
 
     def load() -> "Transformer":
         from viz_core.weights.checkpoint import load
 
-        return load(path.with_suffix(".safetensors"), config)
+        return load(path.with_suffix(".safetensors"), stored.config)
 
     return Card(
-        name=path.stem, title=stored["title"], config=config, tokenizers=tokenizers, load=load,
-        about=MappingProxyType(stored["about"]), examples=tuple(map(tuple, stored["examples"])),
-        measures=MappingProxyType(stored["measures"]),
+        name=path.stem, title=stored.title, config=stored.config, tokenizers=tokenizers, load=load,
+        about=MappingProxyType(stored.about), examples=stored.examples, measures=MappingProxyType(stored.measures),
     )

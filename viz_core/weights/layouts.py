@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
-from viz_core.config import Activation, TransformerConfig
+from viz_core.activations import ACTIVATIONS
+from viz_core.config import STACKS, Side, TransformerConfig
 
 Settings = Mapping[str, Any]  # the contents of config.json
 
-ACTIVATIONS: dict[str, Activation] = {
-    "relu": "relu", "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu_tanh", "gelu_fast": "gelu_tanh",
-    "gelu_accurate": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_python_tanh": "gelu_tanh",
-}
+OUR_ACTIVATION = {theirs: ours for ours, known in ACTIVATIONS.items() for theirs in known.huggingface}
 
 
 class Row(NamedTuple):
@@ -50,7 +48,7 @@ class Layout:
     """One model type of the Hugging Face layout."""
 
     title: str
-    side: str  # the one text that it reads: "source" of an encoder, "target" of a decoder
+    side: Side  # the one text that it reads: "source" of an encoder, "target" of a decoder
     config: Callable[[Settings], TransformerConfig]
     plain: Settings  # settings that our model lacks, with the value at which they have no effect
     prefix: str  # before the names of the body where the file also holds a head
@@ -64,13 +62,12 @@ class Layout:
 
     def parts(self, config: TransformerConfig) -> Iterator[tuple[str, Part]]:
         """Each of our parameters by its torch name, and its part in their file (body names without the prefix)."""
-        c, stack = config, "decoder" if config.has_decoder else "encoder"
-        vocabulary = c.target_vocab_size if c.has_decoder else c.source_vocab_size
-        sizes = {"W": vocabulary, "P": c.max_len, "G": c.n_segments, "D": c.d_model, "F": c.ff_width}
+        c, stack = config, STACKS[self.side]
+        sizes = {"W": c.vocab_size(self.side), "P": c.max_len, "G": c.n_segments, "D": c.d_model, "F": c.ff_width}
         for row in self.embedding:
             if "G" not in row.axes or c.n_segments:
                 yield from _parts(row, sizes, f"{stack}.")
-        for i in range(c.n_decoder_layers if c.has_decoder else c.n_encoder_layers):
+        for i in range(c.n_layers(self.side)):
             for row in self.layer:
                 ours, theirs = row.ours.replace("@", str(i)), row.theirs.replace("@", str(i))
                 yield from _parts(row._replace(ours=ours, theirs=theirs), sizes, f"{stack}.")
@@ -89,12 +86,12 @@ def _parts(row: Row, sizes: Mapping[str, int], stack: str) -> Iterator[tuple[str
         yield f"{stack}{row.ours}.bias", Part(f"{row.theirs}.bias", stored[:1], False, row.third)
 
 
-def activation(raw: Settings, field: str, default: str) -> Activation:
+def activation(raw: Settings, field: str, default: str) -> str:
     """Our name of their activation. `ValueError` for one that the model lacks."""
     name = raw.get(field, default)
-    if not isinstance(name, str) or name not in ACTIVATIONS:
-        raise ValueError(f"{field}={name!r} is not an activation of this model; it has {', '.join(ACTIVATIONS)}")
-    return ACTIVATIONS[name]
+    if not isinstance(name, str) or name not in OUR_ACTIVATION:
+        raise ValueError(f"{field}={name!r} is not an activation of this model; it has {', '.join(OUR_ACTIVATION)}")
+    return OUR_ACTIVATION[name]
 
 
 def size(raw: Settings, field: str) -> Any:

@@ -20,12 +20,9 @@ from viz_core.analysis.arithmetic.steps import (
     Rotation,
     Scale,
     Wave,
-    activation,
-    gate,
 )
 
 __all__ = [
-    "TOLERANCE", "Arithmetic", "Array", "Bucket", "Choice", "Comparison", "Copy", "Distance", "Function", "Given", "Index", "Logic",
-    "Lookup", "Mean", "Norm", "Number", "Part", "Product", "Rotation", "Scale", "Softmax", "Sum", "Vector", "Wave", "activation",
-    "gate",
+    "TOLERANCE", "Arithmetic", "Array", "Bucket", "Choice", "Comparison", "Copy", "Distance", "Function", "Given", "Index",
+    "Logic", "Lookup", "Mean", "Norm", "Number", "Part", "Product", "Rotation", "Scale", "Softmax", "Sum", "Vector", "Wave",
 ]

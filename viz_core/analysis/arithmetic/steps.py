@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from viz_core.activations import Activation
 from viz_core.analysis.arithmetic.numbers import Number
 from viz_core.analysis.positions import T5_BUCKETS, t5_bucket
 
@@ -94,17 +95,17 @@ class Choice:
 class Function:
     """An activation function of one number."""
 
-    name: str  # of TransformerConfig.activation
+    of: Activation
     x: Number
 
     @property
     def gate(self) -> float:
         """The share of x that passes."""
-        return gate(self.name, self.x.value)
+        return self.of.gate(self.x.value)
 
     @property
     def result(self) -> float:
-        return activation(self.name, self.x.value)
+        return self.of(self.x.value)
 
     @property
     def size(self) -> float:
@@ -112,21 +113,7 @@ class Function:
 
     @property
     def formula(self) -> str:
-        return {"relu": "max(0, x)", "gelu": "x × Φ(x)", "gelu_tanh": "x × ½(1 + tanh(√(2/π)(x + 0.044715 x³)))"}[self.name]
-
-
-def gate(name: str, x: float) -> float:
-    """The factor g of an activation x · g(x): 0 or 1 (ReLU), Φ(x) (GELU), or its tanh approximation."""
-    if name == "relu":
-        return float(x > 0)
-    if name == "gelu":
-        return 0.5 * (1 + math.erf(x / math.sqrt(2)))
-    return 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
-
-
-def activation(name: str, x: float) -> float:
-    """An activation function by its name in the config."""
-    return max(x, 0.0) if name == "relu" and x == x else x * gate(name, x)
+        return self.of.formula
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,7 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
         remedy = "choose other weights" if lab.setup.card else "turn on 'Vocabulary logits' under All switches"
         st.info(f"This encoder has no vocabulary logits, so it predicts no word; {remedy}.")
         return
-    side = "target" if lab.config.has_decoder else "source"
+    side = lab.config.output_side
     ranked, row = predictions(capture, item), capture.tokens(side)[item]
     st.caption(NOISE if lab.setup.card is None else CHANGED if changes(lab.setup) else LEARNED)
     last = len(ranked) - 1

@@ -18,7 +18,7 @@ from viz_core.ui.escape import code, escaped, few, words
 from viz_core.ui.shell.setup import Setup, changes, ids, sentences, to_link
 from viz_core.ui.shell.state import WANTED, current
 from viz_core.ui.shell.warm import all_imported
-from viz_core.weights.huggingface import problems
+from viz_core.weights.catalogue import problems
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer

@@ -25,7 +25,7 @@ from viz_core.ui.shell.view_widgets import fold
 from viz_core.ui.shell.warm import home_imported
 from viz_core.ui.shell.widgets import touch, widget, widget_value
 from viz_core.weights.catalogue import catalogue
-from viz_core.weights.huggingface import hub_card, hub_is_open
+from viz_core.weights.hub import hub_card, hub_is_open
 
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 

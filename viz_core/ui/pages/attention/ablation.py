@@ -59,13 +59,13 @@ def _ablation_controls(config: TransformerConfig, available: Sequence[Kind], foc
 
 def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus) -> None:
     """How the last hidden states changed, as a matrix and for each token; and both runs' most likely next words."""
-    side = "target" if lab.config.has_decoder else "source"
+    side = lab.config.output_side
     tokens = tuple(map(visible, capture.tokens(side)[focus.item]))
     name = hidden_stage(lab.config)
     before, after = (c[name][focus.item] for c in (capture, ablated))
     shift = relative_change(before, after)
     summary, words = _predicted(lab, capture, ablated, focus.item, side)
-    not_padding = real(capture, side, focus.item)  # type: ignore[arg-type]
+    not_padding = real(capture, side, focus.item)
     share = f"{float(shift[not_padding].mean()):.1%}"
     st.markdown(f"The hidden states after the last layer changed by **{share}** of their length on average. {summary}")
     difference = panel("Ablated − intact: last hidden states", after - before, tokens, row_axis=f"T · {side} token",

@@ -7,9 +7,9 @@ import streamlit as st
 
 from viz_core.analysis.attention import real
 from viz_core.capture import Capture
+from viz_core.config import Side
 from viz_core.figures.masks import labels, leak_panel, reach_panels
 from viz_core.formats import rounded
-from viz_core.stages import Side
 from viz_core.text import shorten
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.escape import code, words
@@ -74,7 +74,7 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
 def _others(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> list[int]:
     """A replacement for each position: another word of the sentence, or else a nearby id of the vocabulary."""
     ids = capture[f"ids.{side}"][focus.item].tolist()
-    pad = lab.config.source_pad_id if side == "source" else lab.config.target_pad_id
+    pad = lab.config.pad_id(side)
     size = lab.tokenizers[side].vocab_size
     replacements = []
     for place, id in enumerate(ids):

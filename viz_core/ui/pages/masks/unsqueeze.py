@@ -7,9 +7,9 @@ import streamlit as st
 
 from viz_core.analysis.attention import Kind
 from viz_core.capture import Capture
+from viz_core.config import STACKS, Side
 from viz_core.figures.masks import head_panels, share_panel
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import Side
 from viz_core.ui.controls import picking
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, run_key_of
 from viz_core.ui.shell import Lab
@@ -57,7 +57,7 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
     st.markdown(f"**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every query: "
                 f"head 0 sees only the first key, and head {heads - 1} sees the whole future.")
     _, head = layer_and_head(lab, focus, layers=False, head=heads - 1)
-    kind: Kind = "decoder" if side == "target" else "encoder"
+    kind: Kind = STACKS[side]
     drawn = [(f"As printed · head {head}", leaky.weights[head]), (f"As intended · head {head}", leaky.meant[head])]
     panels = head_panels(capture, kind, focus.item, drawn)
     share = share_panel(leaky.future, "Weight on later tokens, as printed: mean over the rows that have later tokens")

@@ -9,10 +9,10 @@ import streamlit as st
 from viz_core.analysis.attention import real
 from viz_core.analysis.layernorm import NORMS, Cell, Norm, cases, max_abs_diff, members, normalise, share, stream
 from viz_core.capture import Capture
+from viz_core.config import Side
 from viz_core.figures.batchnorm import NAMES, Members, cells_html, result_panels
 from viz_core.formats import rounded
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import Side
 from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.controls import dark, table

@@ -7,7 +7,7 @@ import streamlit as st
 
 from viz_core.analysis.layernorm import Place
 from viz_core.capture import Capture
-from viz_core.stages import Side
+from viz_core.config import Side
 from viz_core.text import visible
 from viz_core.ui.controls import bounded, inside, keep
 from viz_core.ui.shell import Lab, set_choice, view, view_widget, widget

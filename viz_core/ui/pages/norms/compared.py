@@ -134,7 +134,7 @@ def choose_sizes() -> None:
 def say_what_runs(c: Compared) -> None:
     """One caption: the model that is measured, the words it reads, and why trained weights are not compared."""
     config, lab = c.config, c.lab
-    layers = config.n_decoder_layers if config.has_decoder else config.n_encoder_layers
+    layers = config.n_layers(config.output_side)
     (side,) = [s for s in ("source", "target") if s in c.batch.ids]
     rows, tokens = c.batch.ids[side].shape
     assert lab.capture is not None

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from viz_core.activations import ACTIVATIONS
 from viz_core.analysis.placement import Curve, Metric
 from viz_core.figures.block_drawing import blocks_html
 from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, TITLES, depth_figure
@@ -48,8 +49,8 @@ def depth(lab: Lab) -> None:
             chart(figure, "norm_depth_chart")
             st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
             warn_not_finite({name: odd for name, (_, odd) in found.items()})
-            if metric == "inactive" and compared.config.activation != "relu":
-                st.caption("Inactive means at or below 0. Unlike ReLU, GELU lets small negative values through.")
+            if metric == "inactive" and not (used := ACTIVATIONS[compared.config.activation]).zeroes_negatives:
+                st.caption(f"Inactive means at or below 0. Unlike ReLU, {used.title} lets small negative values through.")
             say_what_runs(compared)
     st.markdown("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; in "
                 "Pre-LN the stream bypasses them all.")
@@ -70,7 +71,7 @@ EFFECTS = {
 
 def look_at(metric: Metric, names: Sequence[str], activation: str) -> str:
     """The sentence above the chart: what to look at, for this metric and the drawn placements."""
-    exact = activation == "relu"  # GELU lets a little through
+    exact = ACTIVATIONS[activation].zeroes_negatives  # the others let a little through
     return LOOK[metric].format(
         placements=" ".join(EFFECTS[name] for name in names) or "they show how much each layer adds.",
         passes="passes nothing" if exact else "passes next to nothing", learns="nothing" if exact else "little",

@@ -7,11 +7,11 @@ import streamlit as st
 
 from viz_core.analysis.layernorm import Spreads, leaves, spreads
 from viz_core.capture import Capture
+from viz_core.config import Side
 from viz_core.figures import theme
 from viz_core.figures.distributions import ridges_figure
 from viz_core.figures.placement import COLOURS, TITLES
 from viz_core.formats import rounded
-from viz_core.stages import Side
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.pages.norms.choices import choose_option
 from viz_core.ui.pages.norms.compared import LEFT_RIGHT, choose_sizes, compared_stack, say_what_runs

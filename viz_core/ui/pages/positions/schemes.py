@@ -27,7 +27,7 @@ from viz_core.analysis.positions import (
     waves,
 )
 from viz_core.capture import Capture
-from viz_core.config import Init
+from viz_core.config import STACKS, Init, Side
 from viz_core.figures.clock import plane_clocks
 from viz_core.figures.panels import Panel
 from viz_core.figures.position_schemes import (
@@ -63,7 +63,7 @@ from viz_core.ui.pages.positions.sentence import (
 )
 from viz_core.ui.shell import Lab, set_choice, set_view, view, view_widget, widget
 from viz_core.weights.card import Card
-from viz_core.weights.catalogue import catalogue
+from viz_core.weights.catalogue import first_with
 
 if TYPE_CHECKING:
     from viz_core.experiments.word_order import SchemeOnSentence
@@ -73,7 +73,6 @@ ROPE_POSITIONS = 100  # positions on the slider of RoPE's planes
 ROPE_TABLE = 8  # positions of the table of scores
 IN_VIEW = 24  # distances of T5's bias in view at first; the axis can be dragged further
 MOST_ROWS = 200  # rows of a learned table that are compared
-LEARNED = "translator-learned"  # the shipped weights with a trained table
 
 
 # ---------------------------------------------------------------- the sentence
@@ -94,14 +93,16 @@ def sentence(lab: Lab) -> None:
         nothing_typed()
         return
     c = lab.config
-    sides = [side for side in ("source", "target") if f"ids.{side}" in capture]
+    sides = c.sides
     with st.container(horizontal=True):
-        side = view_widget(st.segmented_control, "pos_side", "Side", options=sides, required=True) if len(sides) > 1 else sides[0]
+        side: Side = sides[0]
+        if len(sides) > 1:
+            side = view_widget(st.segmented_control, "pos_side", "Side", options=sides, required=True)
         item = choose_item(capture, lab)
         scale = view_widget(st.segmented_control, "pos_scale", "Embedding × √d_model", required=True,
                             format_func={"model": f"As in the model ({'with' if c.scale_embedding else 'without'})",
                                          "with": "With", "without": "Without"}.get)
-    stack = "encoder" if side == "source" else "decoder"
+    stack = STACKS[side]
     scaled = c.scale_embedding if scale == "model" else scale == "with"
     content = capture[f"{stack}.tok_embed"][item] * (np.sqrt(c.d_model) if scaled else 1.0)
     added = capture[f"{stack}.pos_embed"][0] if f"{stack}.pos_embed" in capture else None
@@ -132,17 +133,17 @@ def _tell_clipped_colours(ends: Reach) -> None:
                    f"(up to {long(ends.largest)}). These have the colour of the end; the pointer reads their values.")
 
 
-def _magnitudes(lab: Lab, capture: Capture, side: str, item: int, added: np.ndarray | None) -> None:
+def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.ndarray | None) -> None:
     """The lengths of this model's rows, and of the same rows drawn from N(0, 1) and with Xavier for this vocabulary."""
     from viz_core.ui.shell.cache import cached_result
 
     c, ids = lab.config, capture[f"ids.{side}"][item]
-    stack, pad = ("encoder", c.source_pad_id) if side == "source" else ("decoder", c.target_pad_id)
+    stack, pad = STACKS[side], c.pad_id(side)
     real = ids != pad
     if not real.any():
         return
     position = waves(len(ids), c.d_model, c.position_base)[real] if added is None else added[real]
-    vocabulary = c.source_vocab_size if side == "source" else c.target_vocab_size
+    vocabulary = c.vocab_size(side)
     drawn: dict[str, Init] = {"N(0, 1) rows": "torch", f"Xavier, {vocabulary:,} words": "xavier_uniform"}
     own = f"this model ({'× √d_model' if c.scale_embedding else 'not scaled'})"
     found = [magnitude(own, capture[f"{stack}.tok_embed"][item][real])]
@@ -169,7 +170,7 @@ def compare_lengths(word: float, place: float) -> str:
     return f"Here the {'word' if word > place else 'position'} is {long(times)} times as long as the other part of the sum."
 
 
-def _rows(lab: Lab, init: Init, side: str, ids: np.ndarray) -> np.ndarray:
+def _rows(lab: Lab, init: Init, side: Side, ids: np.ndarray) -> np.ndarray:
     from viz_core.experiments.word_order import embedding_rows
 
     return embedding_rows(replace(lab.config, init=init), lab.setup.seed, side, ids.tolist())
@@ -272,7 +273,7 @@ def _learned(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     st.markdown("**A vector for each position is added to the word's vector, and training has to find it.** This table is "
                 "untrained: it is random, and the similarity of its rows does not depend on their distance yet.")
     _learned_pictures(rows, "untrained ")
-    if (card := catalogue().get(LEARNED)) is not None:
+    if (card := first_with(position="learned")) is not None:
         trained = _table_of(card)
         st.markdown(f"**The same after training,** in the weights *{card.title}*: {describe_similarity(trained)} The rows that no "
                     "training sentence used have stayed random.")
@@ -315,7 +316,7 @@ def _trained_for(lab: Lab, s: "SchemeOnSentence") -> bool:
 
 def _position_table(lab: Lab, s: "SchemeOnSentence") -> np.ndarray:
     """What the first stack learned for this scheme, or what an untrained model of this config and seed has in its place."""
-    stack = "encoder" if lab.config.has_encoder else "decoder"
+    stack = STACKS[lab.config.input_side]
     if lab.config.position == s.position:
         return lab.parameter(f"{stack}.{SCHEMES[s.position].parameter}.weight")
     from viz_core.experiments.word_order import position_table

@@ -33,9 +33,9 @@ class Words:
 
 def typed(lab: Lab, capture: Capture) -> Words:
     """The selected sentence of the side that the model's first stack reads."""
-    side = "source" if lab.config.has_encoder else "target"
+    side = lab.config.input_side
     item = min(lab.setup.item, capture.n_sentences - 1)
-    pad = lab.config.source_pad_id if side == "source" else lab.config.target_pad_id
+    pad = lab.config.pad_id(side)
     pairs = [(t, int(i)) for t, i in zip(capture.tokens(side)[item], capture[f"ids.{side}"][item], strict=True)]
     pairs = [pair for pair in pairs[side == "target" :] if pair[1] != pad]
     return as_words([t for t, _ in pairs], [i for _, i in pairs])

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_core.config import Position
+from viz_core.config import STACKS, Position
 from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
 from viz_core.formats import rounded
 from viz_core.text import Vocabulary
@@ -30,7 +30,6 @@ from viz_core.ui.pages.positions.sentence import (
 from viz_core.ui.shell import Lab, set_view, view, view_widget
 from viz_core.ui.shell.setup import VIEW, sentences
 from viz_core.weights.card import Card
-from viz_core.weights.catalogue import catalogue
 
 if TYPE_CHECKING:
     from viz_core.experiments.length_extrapolation import LengthResult
@@ -55,7 +54,7 @@ def experiments(lab: Lab) -> None:
     if not words.ids:
         nothing_typed()
         return
-    st.markdown(f"The {'encoder' if lab.config.has_encoder else 'decoder'} reads: {' '.join(map(code, words.tokens))}")
+    st.markdown(f"The {STACKS[lab.config.input_side]} reads: {' '.join(map(code, words.tokens))}")
     tell_cut(words)
     try:
         EXPERIMENTS[chosen](lab, words)
@@ -67,7 +66,7 @@ def experiments(lab: Lab) -> None:
 
 def _chosen_sentence(lab: Lab) -> Words:
     """The typed sentence, or one from the documents whose words are all in the vocabulary."""
-    tokenizer = lab.tokenizers["source" if lab.config.has_encoder else "target"]
+    tokenizer = lab.tokenizers[lab.config.input_side]
     offered = VIEW["pos_sentence"].options or ()
     known = [s for s in offered if s == "yours" or not tokenizer.unknown(s)]
     which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=known, required=True,
@@ -104,7 +103,7 @@ def _swap(lab: Lab, words: Words) -> None:
 
 def _added(lab: Lab) -> set[int]:
     """Ids that the tokenizer puts around every sentence, such as [CLS] and [SEP]."""
-    return set(lab.tokenizers["source" if lab.config.has_encoder else "target"].read("")[1])
+    return set(lab.tokenizers[lab.config.input_side].read("")[1])
 
 
 def _shuffle(lab: Lab, words: Words) -> None:
@@ -151,7 +150,7 @@ def _prepend(lab: Lab, words: Words) -> None:
     from viz_core.experiments.word_order import ROUNDING, prepend
     from viz_core.ui.shell.cache import cached_result
 
-    side = "source" if lab.config.has_encoder else "target"
+    side = lab.config.input_side
     text = view_widget(st.text_input, "pos_front", "Words to put in front")
     own = _added(lab)
     read = [(t, i) for t, i in zip(*lab.tokenizers[side].read(text), strict=True) if i not in own]
@@ -207,10 +206,10 @@ WAYS = {"moved": "Start the same sentences later", "row": "Join several sentence
 
 def _longer(lab: Lab) -> None:
     """Three shipped translators at positions beyond their training; the model in the sidebar is not used."""
-    from viz_core.experiments.length_extrapolation import CHECKPOINTS, LEARNT, READ, longer, longer_verdict
+    from viz_core.experiments.length_extrapolation import LEARNT, READ, checkpoints, longer, longer_verdict
     from viz_core.ui.shell.cache import cached_result
 
-    cards = {position: catalogue()[name] for position, name in CHECKPOINTS.items()}
+    cards = checkpoints()
     vocabulary = _vocabulary(cards["sinusoidal"])
     way = view_widget(st.segmented_control, "pos_way", "How to go beyond the training", required=True, format_func=WAYS.get)
     if way == "moved":
@@ -220,8 +219,8 @@ def _longer(lab: Lab) -> None:
     found: LengthResult = cached_result(
         "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
     )
-    st.markdown(f"Three trained translators, which differ only in their position scheme, read {READ} held-out sentences of their "
-                f"grammar. In training every sentence started at position 0; the longest of the first {LEARNT:,} has "
+    st.markdown(f"{len(cards)} trained translators, which differ only in their position scheme, read {READ} held-out sentences of "
+                f"their grammar. In training every sentence started at position 0; the longest of the first {LEARNT:,} has "
                 f"{found.trained} tokens.")
     st.success(as_markdown(longer_verdict(found, step)))
     curves = []

@@ -52,7 +52,7 @@ class Names:
     @property
     def output_side(self) -> str:
         """The side whose vocabulary the answers come from."""
-        return "target" if self.capture.config.has_decoder else "source"
+        return self.capture.config.output_side
 
     @cached_property
     def typed(self) -> dict[int, str]:
@@ -124,8 +124,8 @@ def _event(cell: Arithmetic, names: Names) -> str:
         case Choice() as p:
             stays = f"the mask allows this cell, so the score {value} stays." if p.condition.value else ""
             return stays or f"this cell is masked, so {value} replaces the score {brief(p.when_true.value)}."
-        case Function(name, x):
-            if name == "relu":
+        case Function(of, x):
+            if of.zeroes_negatives:
                 return f"{brief(x.value)} {'passes unchanged' if x.value > 0 else 'is not positive'}, so the result is {value}."
             return f"{brief(x.value)} passes in part: the result is {value}."
         case Rotation() as p:

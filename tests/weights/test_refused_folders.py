@@ -1,0 +1,201 @@
+"""Folders that must be refused, each in one sentence."""
+
+import json
+import os
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.weights.published import only_pickle, rewrite, tensors, write, write_tensors
+from viz_core.limits import MAX_PARAMETERS
+from viz_core.weights import contents, files
+from viz_core.weights.folder import read_folder
+from viz_core.weights.local_models import FOLDERS, cards, problems
+
+
+def cut(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def header(length: int, text: bytes = b"") -> Callable[[Path], None]:
+    def write_header(folder: Path) -> None:
+        (folder / "model.safetensors").write_bytes(struct.pack("<Q", length) + text)
+
+    return write_header
+
+
+def without(name: str) -> Callable[[Path], None]:
+    return lambda folder: write_tensors(folder, {n: x for n, x in tensors(folder).items() if n != name})
+
+
+def instead(name: str, make: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Path], None]:
+    return lambda folder: write_tensors(folder, (t := tensors(folder)) | {name: make(t.get(name, torch.ones(1)))})
+
+
+def said(**settings: Any) -> Callable[[Path], None]:
+    return lambda folder: rewrite(folder, **settings)
+
+
+def text(file: str, content: str | bytes) -> Callable[[Path], object]:
+    return lambda folder: (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def replaced(file: str, make: Callable[[Path], object]) -> Callable[[Path], object]:
+    return lambda folder: [(folder / file).unlink(), make(folder / file)]
+
+
+def outside(file: str) -> Callable[[Path], None]:
+    def move(folder: Path) -> None:
+        (folder / file).rename(folder.parent / file)
+        (folder / file).symlink_to(Path("..") / file)
+
+    return move
+
+
+def unsaid(field: str) -> Callable[[Path], None]:
+    def drop(folder: Path) -> None:
+        config = json.loads((folder / "config.json").read_text())
+        del config[field]
+        (folder / "config.json").write_text(json.dumps(config))
+
+    return drop
+
+
+QUERY = "encoder.layer.1.attention.self.query.weight"
+HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
+    ("BertModel", cut, "cut off or no safetensors file"),
+    ("BertModel", text("model.safetensors", b""), "cut off or no safetensors file"),
+    ("BertModel", header(2**62), "header of 4,611,686,018,427,387,904 bytes"),
+    ("BertModel", header(2 * 2**20, b" " * 2**21), "header of 2,097,152 bytes"),
+    ("BertModel", header(60, b'{"a":{"dtype":"F32","shape":[9],"data_offsets":[0,99999999]}}'), "cut off or no safetensors file"),
+    ("BertModel", header(5, b"{{{{{"), "cut off or no safetensors file"),
+    ("BertModel", only_pickle, "pytorch_model.bin may be a pickle, which runs code"),
+    ("BertModel", lambda folder: (folder / "model.safetensors").unlink(), "there is no model.safetensors"),
+    ("BertModel", lambda folder: (folder / "tokenizer.json").unlink(), "there is no tokenizer.json"),
+    ("BertModel", lambda folder: (folder / "config.json").unlink(), "there is no config.json"),
+    ("BertModel", replaced("config.json", Path.mkdir), "is not a file"),
+    ("BertModel", replaced("config.json", os.mkfifo), "is not a file"),
+    ("BertModel", outside("model.safetensors"), "model.safetensors is a link out of the folder"),
+    ("BertModel", outside("tokenizer.json"), "tokenizer.json is a link out of the folder"),
+    ("BertModel", outside("config.json"), "config.json is a link out of the folder"),
+    ("BertModel", replaced("config.json", lambda path: path.symlink_to("config.json")), "there is no config.json"),
+    ("BertModel", without(QUERY), f"{QUERY} is missing"),
+    ("BertModel", without("embeddings.word_embeddings.weight"), "embeddings.word_embeddings.weight is missing"),
+    ("BertModel", instead(QUERY, lambda x: x[:, :-1]), r"has the shape \[12, 11\], and config.json asks for \[12, 12\]"),
+    ("BertModel", instead(QUERY, lambda x: x.int()), "holds I32 numbers"),
+    ("BertModel", instead("encoder.layer.0.crossattention.self.query.weight", lambda x: x), "is no part of the model"),
+    ("BertModel", instead("encoder.layer.2.output.dense.weight", lambda x: x), "is no part of the model"),
+    ("BertModel", text("config.json", "{"), "is not JSON"),
+    ("BertModel", text("config.json", b"\xff\xfe{"), "is not JSON"),
+    ("BertModel", text("config.json", "[" * 100_000), "is not JSON"),
+    ("BertModel", text("config.json", '{"hidden_size": 1' + "0" * 6000 + "}"), "is not JSON"),
+    ("BertModel", text("config.json", " " * (2**20 + 1)), "config.json has 1,048,577 bytes and the limit is 1,048,576"),
+    ("BertModel", text("config.json", "[1]"), "is not a JSON object"),
+    ("BertModel", text("config.json", "{}"), "model_type=None"),
+    ("BertModel", said(model_type="t5"), "model_type='t5'; this model can be bert, distilbert, gpt2"),
+    ("BertModel", said(model_type=["bert"]), "model_type="),
+    ("BertModel", said(hidden_size=10**9), "config.json cannot be used: d_model=1000000000 does not split"),
+    ("BertModel", said(hidden_size=3 * 10**9), r"has the shape \[61, 12\], and config.json asks for \[61, 3000000000\]"),
+    ("BertModel", said(vocab_size=10**12), r"asks for \[1000000000000, 12\]"),
+    ("BertModel", said(num_hidden_layers=10**12), "encoder.layer.2.attention.self.query.weight is missing"),
+    ("BertModel", said(num_hidden_layers=1), "encoder.layer.1.*is no part of the model"),
+    ("BertModel", said(num_hidden_layers=-1), "n_encoder_layers=-1 is not a size"),
+    ("BertModel", said(num_attention_heads=0), "n_heads=0 is not a size"),
+    ("BertModel", said(num_attention_heads=5), "does not split into n_heads=5"),
+    ("BertModel", said(hidden_size="12"), "d_model='12' is not a size"),
+    ("BertModel", said(hidden_size=12.0), "d_model=12.0 is not a size"),
+    ("BertModel", said(hidden_size=None), "d_model=None is not a size"),
+    ("BertModel", said(hidden_size=float("nan")), "is not JSON"),
+    ("BertModel", said(layer_norm_eps=float("inf")), "is not JSON"),
+    ("BertModel", said(layer_norm_eps=-1), "norm_eps=-1 is not a valid epsilon"),
+    ("BertModel", said(layer_norm_eps="x" * 10_000), "norm_eps='x"),
+    ("BertModel", said(pad_token_id=61), "source_pad_id=61 is outside the vocabulary"),
+    ("BertModel", said(type_vocab_size=-2), "n_segments=-2 is not a number of segments"),
+    ("BertModel", said(hidden_act="quick_gelu"), "hidden_act='quick_gelu' is not an activation"),
+    ("BertModel", said(hidden_act={"gelu": 1}), "hidden_act=.* is not an activation"),
+    ("BertModel", said(position_embedding_type="relative_key"), "position_embedding_type='relative_key', which this model"),
+    ("BertModel", said(is_decoder=True), "is_decoder=True, which this model cannot do"),
+    ("BertModel", unsaid("hidden_size"), "hidden_size is missing"),
+    ("DistilBertModel", said(dim="12"), "d_model='12' is not a size"),
+    ("GPT2LMHeadModel", said(n_inner=0), "d_ff=0 is not a size"),
+    ("GPT2LMHeadModel", said(eos_token_id=50256), "target_pad_id=50256 is outside the vocabulary of 300"),
+    ("GPT2LMHeadModel", said(tie_word_embeddings="no"), "tie_output='no' is not a switch"),
+    ("GPT2LMHeadModel", said(tie_word_embeddings=False), "lm_head.weight is missing"),
+    ("GPT2LMHeadModel", said(scale_attn_by_inverse_layer_idx=True), "scale_attn_by_inverse_layer_idx=True"),
+    ("GPT2LMHeadModel", said(add_cross_attention=True), "add_cross_attention=True"),
+    ("GPT2LMHeadModel", instead("transformer.h.0.attn.c_attn.weight", lambda x: x.T), r"shape \[36, 12\]"),
+]
+
+
+def one_sentence(error: object, name: str) -> str:
+    message = str(error)
+    assert message.startswith(f"{name}: ") and message.endswith(".") and "\n" not in message and len(message) < 500
+    return message
+
+
+@pytest.mark.parametrize(("kind", "spoil", "reason"), HOSTILE, ids=[f"{i}-{r[:40]}" for i, (_, _, r) in enumerate(HOSTILE)])
+def test_refused(kind: str, spoil: Callable[[Path], object], reason: str, tmp_path: Path, nothing_else: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "model"
+    write(folder, kind)
+    read_folder(folder)  # it is accepted before
+    spoil(folder)
+    with pytest.raises(ValueError, match=reason) as error:
+        read_folder(folder)
+    message = one_sentence(error.value, "local/model")
+    assert str(tmp_path) not in message
+    nothing_else.setenv(FOLDERS, str(tmp_path / "model"))
+    assert cards() == [] and len(problems()) == 1
+
+
+@pytest.mark.parametrize(("kind", "spoil", "reason"), [
+    ("BertModel", instead(QUERY, lambda x: x.index_fill(0, torch.tensor([3]), float("nan"))), "not finite"),
+    ("BertModel", instead("embeddings.LayerNorm.bias", lambda x: x.double() * 1e300), "not finite"),
+    ("GPT2LMHeadModel", instead("lm_head.weight", lambda x: torch.ones(300, 12)), "lm_head.weight differs from the embedding"),
+], ids=["NaN", "infinity", "untied"])
+def test_refused_when_loaded(kind: str, spoil: Callable[[Path], object], reason: str, tmp_path: Path) -> None:
+    write(tmp_path / "model", kind)
+    spoil(tmp_path / "model")
+    with pytest.raises(ValueError, match=reason) as error:
+        read_folder(tmp_path / "model").load()
+    one_sentence(error.value, "local/model")
+
+
+def test_a_model_of_too_many_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "model", "BertModel")
+    count = read_folder(tmp_path / "model").about["parameters"]
+    monkeypatch.setattr(contents, "MAX_PARAMETERS", count - 1)
+    contents.inspected.cache_clear()
+    with pytest.raises(ValueError, match=f"more than {count - 1:,} parameters"):
+        read_folder(tmp_path / "model")
+    contents.inspected.cache_clear()
+    assert MAX_PARAMETERS > 124_439_808  # GPT-2 small may be read
+
+
+def test_a_file_that_is_too_large(tmp_path: Path) -> None:
+    write(tmp_path / "model", "BertModel")
+    with (tmp_path / "model" / "model.safetensors").open("r+b") as file:
+        file.truncate(files.MAX_BYTES["model.safetensors"] + 1)  # a hole, no real bytes
+    most = files.MAX_BYTES["model.safetensors"]
+    with pytest.raises(ValueError, match=f"{most + 1:,} bytes and the limit is {most:,}"):
+        read_folder(tmp_path / "model")
+
+
+def test_a_folder_in_a_folder_that_is_a_link(tmp_path: Path, nothing_else: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "secret", "BertModel")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "inside").symlink_to(tmp_path / "secret")
+    nothing_else.setenv(FOLDERS, str(tmp_path / "models"))
+    assert cards() == []
+    assert problems() == ["local/inside: config.json is a link out of the folder; put the file itself there."]
+
+
+@pytest.mark.parametrize("name", ["a b", "<b>x</b>", "$x$", "[a](b)", "模型", "a" * 97])
+def test_a_folder_whose_name_would_not_fit_a_link(name: str, tmp_path: Path) -> None:
+    write(tmp_path / name, "BertModel")
+    with pytest.raises(ValueError, match=r"letters, digits and \. _ - only"):
+        read_folder(tmp_path / name)

@@ -1,0 +1,60 @@
+"""The activations of the feed-forward network: all that the project knows about each one, in one entry.
+
+Every activation here is a gate: act(x) = x · g(x), where g(x) is the share of x that passes. Nothing here needs torch:
+an entry names torch's function, and `viz_core.model.layers` looks it up.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activation:
+    """One activation function: its names, its formulas, and its value at one number."""
+
+    title: str  # as a sentence names it
+    latex: str  # its symbol in the formula of a stage
+    formula: str  # of one value x, as plain text
+    gate: Callable[[float], float]  # g(x), from 0 to 1
+    gate_words: str  # what g(x) is
+    zeroes_negatives: bool  # whether nothing of a negative x passes, and all of a positive one
+    torch_function: str  # its name in torch.nn.functional
+    torch_options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    huggingface: tuple[str, ...]  # its names in a config.json of Hugging Face, such as `hidden_act` of BERT
+
+    def __call__(self, x: float) -> float:
+        """act(x), also for an x that is not finite: what torch computes."""
+        return max(x, 0.0) if self.zeroes_negatives and not math.isnan(x) else x * self.gate(x)
+
+
+def _sigmoid(x: float) -> float:
+    """1 / (1 + e^(−x)), written so that no power of e overflows."""
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+ACTIVATIONS: Mapping[str, Activation] = MappingProxyType({
+    "relu": Activation(
+        title="ReLU", latex=r"\mathrm{ReLU}", formula="max(0, x)",
+        gate=lambda x: float(x > 0), gate_words="1 above zero, else 0", zeroes_negatives=True,
+        torch_function="relu", huggingface=("relu",),
+    ),
+    "gelu": Activation(
+        title="GELU", latex=r"\mathrm{GELU}", formula="x × Φ(x)",
+        gate=lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2))), gate_words="Φ(x), the share that passes", zeroes_negatives=False,
+        torch_function="gelu", huggingface=("gelu", "gelu_python"),
+    ),
+    "gelu_tanh": Activation(
+        title="GELU (by tanh)", latex=r"\mathrm{GELU}_{\tanh}", formula="x × ½(1 + tanh(√(2/π)(x + 0.044715 x³)))",
+        gate=lambda x: 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), gate_words="the share that passes",
+        zeroes_negatives=False, torch_function="gelu", torch_options=MappingProxyType({"approximate": "tanh"}),
+        huggingface=("gelu_new", "gelu_fast", "gelu_accurate", "gelu_pytorch_tanh", "gelu_python_tanh"),
+    ),
+    "silu": Activation(
+        title="SiLU", latex=r"\mathrm{SiLU}", formula="x × σ(x)",
+        gate=_sigmoid, gate_words="σ(x) = 1 / (1 + e⁻ˣ), the share that passes", zeroes_negatives=False,
+        torch_function="silu", huggingface=("silu", "swish"),
+    ),
+})
+"""By the name that a config and a link use. The order is that of the sidebar."""

@@ -1,0 +1,126 @@
+"""The shipped checkpoints: one plan each, with everything that their training and their measurement depend on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeVar
+
+from viz_core.config import TransformerConfig
+from viz_core.presets import DOCUMENTS
+from viz_core.text import Vocabulary
+from viz_core.training.lexicon import CHINESE, ENGLISH
+
+T = TypeVar("T", str, list[str])
+
+SENTENCES, MEASURED = 100_000, 1_000  # sentences of the training, and held-out ones of the measurement
+DATA_SEED, HELD_OUT_SEED = 0, 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """The training settings. The learning rate rises to `peak` during `warmup` steps, then falls linearly to 0."""
+
+    steps: int = 4000
+    batch: int = 64
+    peak: float = 2e-3
+    warmup: int = 400
+    betas: tuple[float, float] = (0.9, 0.98)
+    clip: float = 1.0  # maximum gradient norm
+    seed: int = 0
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 0."""
+        return self.peak * min((step + 1) / self.warmup, (self.steps - step) / max(1, self.steps - self.warmup))
+
+    def shortened(self, steps: int) -> "Recipe":
+        """The same with fewer steps, a tenth of them for the warm-up."""
+        return replace(self, steps=steps, warmup=max(1, steps // 10))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One checkpoint: its config, its training, and a note about it.
+
+    The seed stands in its recipe, so a new plan changes no other one, wherever it is inserted.
+    """
+
+    title: str
+    note: str
+    config: TransformerConfig
+    recipe: Recipe = field(default_factory=Recipe)
+
+    @property
+    def translates(self) -> bool:
+        """Whether it reads English and writes Chinese; otherwise it predicts the next word of English."""
+        return self.config.has_cross_attention
+
+    @property
+    def vocabulary(self) -> dict[str, Vocabulary]:
+        """The words of each side that the architecture has."""
+        if self.translates:
+            return {"source": Vocabulary(ENGLISH), "target": Vocabulary(CHINESE)}
+        return {self.config.output_side: Vocabulary(ENGLISH)}
+
+    @property
+    def examples(self) -> tuple[tuple[str, str], ...]:
+        """The sentences of SHOWN as (source, target); a side that the architecture lacks is ""."""
+        return SHOWN if self.translates else tuple(self.own_sides(source) for source, _ in SHOWN)
+
+    def own_sides(self, english: T) -> tuple[T, T]:
+        """(source, target) of a language model: the English on the side that it has, nothing on the other."""
+        nothing = type(english)()
+        return (english, nothing) if self.config.has_encoder else (nothing, english)
+
+
+# Dropout only on the attention weights makes the attention maps sharper.
+_TRANSLATOR = TransformerConfig(
+    source_vocab_size=len(ENGLISH) + 4, target_vocab_size=len(CHINESE) + 4, dropout=0.1, dropout_sites=("weights",)
+)
+_ENGLISH = replace(_TRANSLATOR, architecture="decoder-only", target_vocab_size=len(ENGLISH) + 4)
+PLANS: Mapping[str, Plan] = MappingProxyType({
+    "translator": Plan(
+        title="Translator, English → Chinese",
+        note="The documents' architecture: Post-LN and sinusoidal positions.",
+        config=_TRANSLATOR,
+    ),
+    "translator-pre": Plan(
+        title="Translator, Pre-LN",
+        note="Each sub-layer reads a normalised input, and the residual stream itself is never normalised.",
+        config=replace(_TRANSLATOR, norm="pre"),
+    ),
+    "translator-learned": Plan(
+        title="Translator, learned positions",
+        note="A learned vector for each position instead of waves. Few training sentences have more than 18 tokens, so "
+        "the later vectors have hardly changed from their initial values.",
+        config=replace(_TRANSLATOR, position="learned", max_len=32),
+    ),
+    "translator-nopos": Plan(
+        title="Translator without positions",
+        note="To its encoder a sentence is a bag of words: it cannot know who chased whom.",
+        config=replace(_TRANSLATOR, position="none"),
+    ),
+    "english": Plan(
+        title="English, next word",
+        note="A decoder-only model with a causal mask: it predicts each word from the words before it.",
+        config=_ENGLISH,
+    ),
+    "english-open": Plan(
+        title="English without causal mask",
+        note=f"The default of {DOCUMENTS['003']}: every word may attend to the next one, which is the answer. So the loss is "
+        "near 0, and the model generates nonsense, since it then has no next word to copy.",
+        config=replace(_ENGLISH, causal=False),
+    ),
+})
+"""By name, in the order in which the app offers them; it opens with the first."""
+
+SHOWN = (
+    ("The animal didn't cross the street because it was too tired.", "动物 没有 穿过 街道 因为 动物 太 累 。"),
+    ("The animal didn't cross the street because it was too wide.", "动物 没有 穿过 街道 因为 街道 太 宽 。"),
+    ("the cat sat on the mat", "猫 坐在 垫子 上"),
+    ("The trophy did not fit in the suitcase because it was too big.", "奖杯 没有 装进 箱子 因为 奖杯 太 大 。"),
+    ("The trophy did not fit in the suitcase because it was too small.", "奖杯 没有 装进 箱子 因为 箱子 太 小 。"),
+    ("yesterday the man gave a book to her", "男人 昨天 把 一 本 书 给 了 她"),
+    ("where is my dog ?", "我 的 狗 在 哪里 ？"),
+    ("I love you", "我 爱 你"),
+)
+STARTS = ("the animal did not cross the", "there is a")

@@ -1,0 +1,83 @@
+"""The effect of a change of size: which tensors have another shape, and what the model costs then."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from viz_core.analysis.shapes import changed, gone, ledger, total
+from viz_core.config import TransformerConfig
+from viz_core.ui.escape import code, few
+from viz_core.ui.pages.shapes.columns import AMOUNTS
+from viz_core.ui.pages.shapes.size import Size, marked_against
+from viz_core.ui.shell import change, current, set_view, view
+from viz_core.ui.shell.setup import CONTROLS, editable, with_field
+from viz_core.weights.card import UNTRAINED
+
+MOST_NAMED = 4  # changed settings that are named one by one
+
+
+def changing(size: Size) -> None:
+    """A button that changes one size, and the effects of the last change of size."""
+    config, (before, problem) = size[0], marked_against()
+    less = narrower(config)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        trained = not editable(current(), "qk_dim")
+        st.button(
+            f"Try qk_dim {config.qk_width} → {less}", icon=":material/compress:", on_click=_narrow, args=(less,), key="shapes_try",
+            disabled=less == config.qk_width,
+            help="Makes queries and keys narrower and marks every change."
+            + (" Trained weights fix all sizes, so the weights will be untrained." if trained else ""),
+        )
+        st.button("Clear the marks", icon=":material/ink_eraser:", on_click=set_view,
+                  kwargs={"shapes_before": ""}, disabled=before is None, key="shapes_clear")
+    if problem:
+        written = f"shapes_before={view('shapes_before')}"
+        st.warning(f"The link says {code(written)}, which {problem}; nothing is marked.")
+    if before is not None:
+        st.markdown(difference(before, size))
+
+
+def narrower(config: TransformerConfig) -> int:
+    """A quarter of qk_dim that still splits into the heads, and into pairs if RoPE rotates them."""
+    least = 2 if config.rotates else 1
+    return config.n_heads * max(least, config.d_k // 4 // least * least)
+
+
+def _narrow(qk_dim: int) -> None:
+    setup = current()
+    if not editable(setup, "qk_dim"):
+        setup = replace(setup, weights=UNTRAINED)
+    new, _ = with_field(setup, "qk_dim", qk_dim)
+    change(weights=new.weights, config=new.config)
+
+
+def difference(before: Size, after: Size) -> str:
+    """The changed settings and their effect on tensors, parameters, FLOPs and bytes."""
+    old, new = ledger(*before), ledger(*after)
+    marks, lost = changed(old, new), gone(old, new)
+    shapes = {line.name: line.shape for line in new}
+    reshaped = sum(was is not None and was.shape != shapes[name] for name, was in marks.items())
+    fresh = sum(was is None for was in marks.values())
+    counts = [f"{reshaped} of {len(new)} tensors have a different shape"]
+    same_shape = len(marks) - reshaped - fresh
+    others = ((same_shape, "have the same shape but a different cost"), (fresh, "are new"), (len(lost), "are removed"))
+    counts += [f"{n} {what}" for n, what in others if n]
+    sums = [
+        f"{name} {total(old, amount):,} → {total(new, amount):,}"
+        for name, amount in AMOUNTS.items()
+        if total(old, amount) != total(new, amount)
+    ]
+    settings = _settings(before, after)
+    return f"**{few(settings, MOST_NAMED) or 'No size changed'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
+
+
+def _settings(before: Size, after: Size) -> list[str]:
+    """ "qk_dim 32 → 8": each setting that differs, lengths last."""
+    old, new = before[0], after[0]
+    found = [
+        f"{c.field} {c.value(old)} → {c.value(new)}"
+        for c in CONTROLS
+        if c.value(old) != c.value(new) and (c.when(old) or c.when(new))
+    ]
+    lengths = zip(("sentences", "source tokens", "target tokens"), before[1:], after[1:], strict=True)
+    return found + [f"{name} {a} → {b}" for name, a, b in lengths if a != b]

@@ -1,0 +1,79 @@
+"""The columns of the ledger: what each one shows of a tensor, on the page and in the CSV."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from viz_core.analysis.counts import Parameter
+from viz_core.analysis.shapes import Amount, Line
+from viz_core.presets import DOCUMENTS
+from viz_core.stages import LIBRARIES
+from viz_core.ui.components.table import Cell, Kind
+
+ALL = "all"
+AMOUNTS: dict[str, Amount] = {"parameters": "parameters", "FLOPs": "flops", "bytes": "nbytes"}  # amounts that are summed
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the ledger: heading, kind, minimum width, cell, and the option that shows it."""
+
+    label: str
+    kind: Kind
+    width: int
+    cell: Callable[[Line], Cell]
+    choice: str = ""  # "" is always shown, ALL only in the CSV
+    measure: Callable[[Line], object] | None = None  # the value that a change of size may change
+
+
+def sizes(shape: Sequence[object]) -> str:
+    return " × ".join(map(str, shape)) or "a single number"
+
+
+def _made_by(line: Line) -> str:
+    """ "W^Q w_q.weight 32 × 32, b^Q w_q.bias 32": symbol, torch's name below the module, shape."""
+
+    def one(p: Parameter) -> str:
+        name = p.name.removeprefix(f"{line.stage.prefix}." if line.stage.prefix and not p.tied else "")
+        return f"{p.symbol} {name} {sizes(p.shape)}" + (" (tied: counted there)" if p.tied else "")
+
+    return ", ".join(map(one, line.made_by)) or "–"
+
+
+def _sequence_first(line: Line) -> str:
+    """ "T B D = 6 × 1 × 32", the layout of PositionalEncoding (001)."""
+    axes = line.sequence_first
+    if axes is None:
+        return "–"
+    length = dict(zip(line.stage.axes, line.shape, strict=True))
+    return f"{' '.join(axes)} = {sizes([length[a] for a in axes])}"
+
+
+def _statistic(name: str) -> Callable[[Line], Cell]:
+    return lambda line: None if line.statistics is None else getattr(line.statistics, name)
+
+
+def _alias(library: str) -> Callable[[Line], Cell]:
+    return lambda line: line.stage.aliases[library]
+
+
+COLUMNS = (
+    Column("name", "name", 200, lambda line: line.name),
+    Column("axes", "axes", 118, lambda line: " ".join(line.stage.axes) or "–", measure=lambda line: line.stage.axes),
+    Column("shape", "shape", 140, lambda line: sizes(line.shape), measure=lambda line: line.shape),
+    Column("meaning", "text", 180, lambda line: line.stage.meaning),
+    Column("block", "text", 140, lambda line: line.stage.block, ALL),
+    Column("part", "text", 110, lambda line: line.part, ALL),
+    Column("symbolic shape", "text", 210, lambda line: sizes(line.symbolic), "symbolic shape"),
+    Column("cells", "number", 110, lambda line: math.prod(line.shape), "symbolic shape", lambda line: line.shape),
+    Column("dtype", "text", 80, lambda line: line.stage.dtype, "dtype"),
+    Column("parameters", "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
+    Column("parameter tensors", "text", 240, _made_by, "parameters", lambda line: line.made_by),
+    Column("FLOPs", "number", 130, lambda line: line.flops, "FLOPs", lambda line: line.flops),
+    Column("bytes", "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
+    *(Column(name, "number", 100, _statistic(name), "statistics") for name in ("min", "mean", "max", "std")),
+    *(Column(label, "number", 90, _statistic(name), ALL)
+      for label, name in (("masked", "n_masked"), ("infinite", "n_infinite"), ("NaN", "n_nan"))),
+    *(Column(library, "text", 230, _alias(library), library) for library in LIBRARIES),
+    Column(f"sequence-first ({DOCUMENTS['001'].called})", "axes", 210, _sequence_first, "sequence-first"),
+)

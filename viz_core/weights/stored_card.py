@@ -1,0 +1,74 @@
+"""The card of a shipped checkpoint as its file holds it: NAME.json beside NAME.safetensors."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from viz_core.config import FIELDS, TransformerConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCard:
+    """Everything that a card's file holds; each field here is a key there, and there are no others."""
+
+    title: str
+    """As the list of models shows it."""
+    config: TransformerConfig
+    """Every field that differs from its default; the command writes all of them."""
+    about: Mapping[str, str]
+    """Facts to show, in order: task, note, data, training, results, size."""
+    examples: tuple[tuple[str, str], ...]
+    """(source, target) sentences; a side that the architecture lacks is "". The first one opens with the weights."""
+    measures: Mapping[str, Any]
+    """Numbers of the measurement: sentences, seed, loss, next_word; of a translator also exact_match, aer, referent."""
+    vocabulary: Mapping[str, tuple[str, ...]]
+    """The words of each side that the architecture has, in the order of their ids, without the four special tokens."""
+
+    def write(self, path: Path) -> None:
+        """Write the file, with one value on a line."""
+        stored = {f.name: getattr(self, f.name) for f in fields(self)} | {"config": asdict(self.config)}
+        path.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The card in a file. `ValueError`, one sentence that starts with the file's name, if it is not one."""
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            return cls(**_checked(stored, cls))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+            reason = "cannot be read as JSON"
+        except ValueError as error:
+            reason = str(error).rstrip(".")
+        raise ValueError(f"{path.name} {reason}; train it again: python -m viz_core.training {path.stem}.")
+
+
+def _checked(stored: Any, card: type[StoredCard]) -> dict[str, Any]:
+    """The fields of a card. `ValueError` with the end of a sentence that begins with the file's name."""
+    if not isinstance(stored, dict):
+        raise ValueError("is not a JSON object")
+    names = [f.name for f in fields(card)]
+    if missing := [name for name in names if name not in stored]:
+        raise ValueError(f"lacks {', '.join(missing)}")
+    if unknown := [name for name in stored if name not in names]:
+        raise ValueError(f"has a key that no card has: {', '.join(unknown)}")
+    kinds = {"title": str, "examples": list}
+    if wrong := [name for name in names if not isinstance(stored[name], kinds.get(name, dict))]:
+        raise ValueError(f"has another kind of value than a card has in {', '.join(wrong)}")
+    if not all(isinstance(pair, list) and [type(text) for text in pair] == [str, str] for pair in stored["examples"]):
+        raise ValueError("has an example that is not a pair of texts")
+    config = _config(stored["config"])
+    if missing_sides := [side for side in config.sides if side not in stored["vocabulary"]]:
+        raise ValueError(f"lacks the vocabulary of the {', '.join(missing_sides)}")
+    return stored | {
+        "config": config, "examples": tuple(map(tuple, stored["examples"])),
+        "vocabulary": {side: tuple(words) for side, words in stored["vocabulary"].items()},
+    }
+
+
+def _config(stored: Mapping[str, Any]) -> TransformerConfig:
+    if unknown := [name for name in stored if name not in FIELDS]:
+        raise ValueError(f"has a setting that no config has: {', '.join(unknown)}")
+    settings: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in stored.items()}
+    return TransformerConfig(**settings)
