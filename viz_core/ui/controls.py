@@ -1,4 +1,4 @@
-"""Small things that a page's sections share: a bounded number, a chart, a table."""
+"""Small things that a page's sections share: the sentence, a bounded number, a picked cell, a chart, a table."""
 
 import html
 from collections.abc import Callable, Sequence
@@ -6,9 +6,10 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
 from viz_core.ui.components.canvas import Pick, holds, matrices
-from viz_core.ui.shell import set_view, view, widget, widget_value
+from viz_core.ui.shell import Lab, set_choice, set_view, view, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
 
 
@@ -32,6 +33,15 @@ def bounded(make: Callable[..., Any], name: str, label: str, most: int, least: i
 def keep(name: str) -> None:
     """What a widget made with `widget` does to the view of its name; for callbacks."""
     set_view(**{name: widget_value(name)})
+
+
+def sentence_picker(lab: Lab, capture: Capture) -> int:
+    """The selected sentence of a run, counted from 0, with the control that selects it if there are several."""
+    item = lab.item(capture)
+    if capture.n_sentences > 1:
+        widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(capture.n_sentences), required=True,
+               format_func=lambda i: str(i + 1))
+    return item
 
 
 def picking(

@@ -15,10 +15,10 @@ from viz_core.figures.steps import original_index, stage_panel
 from viz_core.presets import PRESETS, Preset, Status
 from viz_core.text import SPECIALS, visible, words_of
 from viz_core.ui.components.diagram import diagram
-from viz_core.ui.controls import inside, keep, picking
+from viz_core.ui.controls import inside, keep, picking, sentence_picker
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
-from viz_core.ui.shell import PAGES, Lab, change, fold, open_stage, set_choice, view, widget
+from viz_core.ui.shell import PAGES, Lab, change, fold, open_stage, view, widget
 from viz_core.ui.shell.setup import changes
 from viz_core.weights.card import Card
 
@@ -42,11 +42,7 @@ def tokens(lab: Lab, capture: Capture) -> int:
     """The tokens with their ids, padding shown; returns the selected sentence."""
     st.subheader("Your words become numbers", anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
-    n_items = capture.n_sentences
-    item = min(lab.setup.item, n_items - 1)
-    if n_items > 1:
-        widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
-               format_func=lambda i: str(i + 1))
+    item = sentence_picker(lab, capture)
     names = [f"ids.{side}" for side in sides]
     pick = picking([stage_panel(capture, name, item) for name in names], "home_ids")
     if pick is not None:

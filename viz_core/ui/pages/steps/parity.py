@@ -26,18 +26,17 @@ def parity_line(lab: Lab) -> None:
 @st.fragment
 def _line() -> None:
     from viz_core.experiments.parity import check_parity
-    from viz_core.ui.shell.cache import cached_result, run_cost, run_key
+    from viz_core.ui.shell.cache import cached_result
 
     lab = present()
     if lab.capture is None or lab.batch is None:
         return
-    setup, capture, batch, model = lab.setup, lab.capture, lab.batch, lab.model()
-    key = run_key(setup.weights, lab.config, batch, setup.seed, setup.device)
+    capture, batch, model, key = lab.capture, lab.batch, lab.model(), lab.key()
     if sum(p.numel() for p in model.parameters()) > ON_REQUEST and st.session_state.get(REQUESTED) != key:
         st.button("Check this run against torch", icon=":material/rule:", key="proof_ask", on_click=_ask, args=(key,),
                   help="Computes the run once more with torch's own layers and the same weights.")
     else:
-        seconds, nbytes = run_cost(lab.config, batch)
+        seconds, nbytes = lab.cost()
         _show(cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + LATER, nbytes))
     write_link()
 
