@@ -6,6 +6,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from viz_core import presets
 from viz_core.config import FIELDS, TransformerConfig
 from viz_core.presets import PRESETS, TOPICS, Preset, Status
 from viz_core.run import run
@@ -154,3 +155,34 @@ def test_values_shown_are_those_of_the_config(number: int) -> None:
     assert f"{c.dropout}" in value["dropout"] and value["pad id; pad row zero"].startswith(str(c.source_pad_id))
     assert ("not zero" in value["pad id; pad row zero"]) != c.zero_pad_embedding
     assert f"{c.source_vocab_size:,}" in value["vocabularies"].replace("1000 ", "1,000 ")
+
+
+# ---------------------------------------------------------------- each row under its own topic
+
+# Keyword of a row → the first config field that its topic decides; layout and what a mask means decide none.
+DECIDES = {
+    "architecture": "architecture", "norm": "norm", "scale": "scale_embedding", "position": "position",
+    "source_mask": "mask_source_padding", "target_mask": "causal", "means": "", "fill": "mask_fill", "pad": "source_pad_id",
+    "eps": "norm_eps", "dropout": "dropout", "init": "init", "biases": "attention_bias", "vocabularies": "source_vocab_size",
+    "layout": "", "returns": "head", "activation": "activation", "sizes": "d_model",
+}
+
+
+def made(keywords: list[str]) -> Preset:
+    """A preset whose rows have these keywords, in this order; the value of each is its keyword."""
+    rows: dict[str, tuple[str, Status, str]] = {keyword: (keyword, "stated", "because") for keyword in keywords}
+    return presets._preset("000", "summary", PRESETS["000"].config, **rows)
+
+
+def test_each_row_is_under_the_topic_that_decides_its_fields() -> None:
+    found = {row.value: next(iter(TOPICS[row.topic]), "") for row in made(list(DECIDES)).rows}
+    assert found == DECIDES
+    assert {row.value: row.topic for row in made(list(DECIDES)).rows}["layout"] == "layout"
+
+
+def test_rows_in_another_order_are_refused() -> None:
+    swapped = list(DECIDES)
+    swapped[2], swapped[3] = swapped[3], swapped[2]
+    for wrong in (swapped, [*DECIDES][:-1], [*DECIDES, "more"]):
+        with pytest.raises(ValueError, match=r"preset '000' has the rows .*; give architecture, norm, scale, position, "):
+            made(wrong)
