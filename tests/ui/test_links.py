@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import ONE_LAYER, TINY, Open, canvas_headers, go, open_page, sound, start, widget
+from tests.ui.helpers import ONE_LAYER, TINY, Open, bodies, canvas_headers, go, open_page, sound, start, table, widget
 from tests.ui.helpers import link as whole_link
 from viz_core.limits import MAX_LINK_BYTES
 from viz_core.presets import PRESETS
@@ -166,9 +166,9 @@ def test_homes_token_is_the_links(open_at: Open) -> None:
 
 def test_what_opens_in_its_place_is_the_links(open_at: Open) -> None:
     at = open_at("home", open="home_choices,all_switches")
-    assert at.table and widget(at, "tokenizer")
+    assert table(at) and widget(at, "tokenizer")
     at = open_at("home")
-    assert not at.table
+    assert not [body for body in bodies(at) if "<table" in body]
 
 
 # ---------------------------------------------------------------- nothing is in the session alone

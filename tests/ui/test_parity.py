@@ -50,7 +50,7 @@ def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
     params = tiny(**TEXT, device="cpu")
     assert not [h for h in open_at("step_by_step", **params).get("html") if "Largest difference" in h.proto.body]
     at = sound(open_at("step_by_step", **params, open="proof_more"))
-    (table,) = [h.proto.body.replace("<wbr>", "") for h in at.get("html") if "Largest difference" in h.proto.body]
+    (table,) = [h.proto.body.replace("<wbr/>", "") for h in at.get("html") if "Largest difference" in h.proto.body]
     proof = expected(params)
     assert re.findall(r"<tr><td[^>]*><code>([^<]+)</code>", table) == [c.stage for c in proof.checks]
     assert f"{rounded(proof.difference, 2)}" in table and "nn.MultiheadAttention" in table
@@ -137,11 +137,11 @@ def test_what_it_means_claims_no_more_than_was_found() -> None:
 
 
 def test_the_table_escapes_and_marks_the_worst() -> None:
-    rows = line.table_html(made(1e-7, both_nan=2).checks).replace("<wbr>", "").split("<tr>")
+    rows = line.differences_html(made(1e-7, both_nan=2).checks).replace("<wbr/>", "").split("<tr>")
     (worst,) = [row for row in rows if "decoder.layers.0.&lt;b&gt;" in row]
-    assert "10<br>2 NaN on both sides" in worst
+    assert "10<br/>2 NaN on both sides" in worst
     assert [row for row in rows if "font-weight:700" in row] == [worst]
-    assert "font-weight:700" not in line.table_html(made(0.0).checks)
+    assert "font-weight:700" not in line.differences_html(made(0.0).checks)
 
 
 def test_the_page_loads_no_torch_before_it_draws() -> None:

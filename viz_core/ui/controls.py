@@ -1,6 +1,5 @@
 """Small things that a page's sections share: the sentence, a bounded number, a picked cell, a chart, a table."""
 
-import html
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import streamlit as st
 
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
+from viz_core.figures.tables import Cell, table_html
 from viz_core.ui.components.canvas import Pick, holds, matrices
 from viz_core.ui.shell import Lab, set_choice, set_view, view, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
@@ -83,12 +83,6 @@ def chart(figure: Any, key: str) -> None:
     st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False})
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of plain text, one element, which scrolls in its own box where the page is narrow."""
-    cell = "padding:6px 14px 6px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
-    cell += ";max-width:20em;overflow-wrap:break-word"  # a long word breaks, and leaves the other columns their room
-    head = "".join(f'<th style="{cell};font-weight:600">{html.escape(h)}</th>' for h in headings)
-    body = "".join("<tr>" + "".join(f'<td style="{cell}">{html.escape(x)}</td>' for x in row) + "</tr>" for row in rows)
-    style = "border-collapse:collapse;font-variant-numeric:tabular-nums"
-    st.html(f'<div style="overflow-x:auto;margin:4px 0 10px"><table style="{style}">'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:
+    """A table that is only read, as one element; look: the options of `table_html`, which says what other tables are for."""
+    st.html(table_html(headings, rows, **look))

@@ -15,7 +15,7 @@ from viz_core.figures.steps import original_index, stage_panel
 from viz_core.presets import PRESETS, Preset, Status
 from viz_core.text import SPECIALS, visible, words_of
 from viz_core.ui.components.diagram import diagram
-from viz_core.ui.controls import inside, keep, picking, sentence_picker
+from viz_core.ui.controls import inside, keep, picking, sentence_picker, table
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
 from viz_core.ui.shell import PAGES, Lab, change, fold, open_stage, view, widget
@@ -134,8 +134,8 @@ def _preset_rows(lab: Lab) -> None:
     st.markdown(f"Preset **{preset.title}**. {preset.summary} {_counted(preset)}")
     choices = fold("home_choices", "All settings and where they come from")
     if choices.open:
-        rows = [{"setting": r.topic, "value": r.value, "status": r.status, "why": r.why} for r in preset.rows]
-        choices.table(rows)
+        with choices:
+            table(("Setting", "Value", "Status", "Why"), [(r.topic, r.value, r.status, r.why) for r in preset.rows])
 
 
 def _counted(preset: Preset) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_core.figures.tables import Cell, table_html
 from viz_core.formats import rounded
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
@@ -54,7 +55,7 @@ def _show(parity: "Parity") -> None:
     say(sentence(parity))
     more = fold("proof_more", "Show differences per stage")
     if more.open:
-        more.html(f'<p style="max-width:70ch">{html.escape(meaning(parity))}</p>{table_html(parity.checks)}')
+        more.html(f'<p style="max-width:70ch">{html.escape(meaning(parity))}</p>{differences_html(parity.checks)}')
 
 
 def sentence(parity: "Parity") -> str:
@@ -88,23 +89,13 @@ def meaning(parity: "Parity") -> str:
     return " ".join(filter(None, [how, *reasons, "Padding is left out."]))
 
 
-def table_html(checks: Sequence["Check"]) -> str:
+def differences_html(checks: Sequence["Check"]) -> str:
     """One row per stage, in the order of the walk; the largest difference stands out. The table scrolls by itself."""
     worst = max((c.difference for c in checks), default=0.0)
-    left, right = (f"padding:3px 12px 3px 0;text-align:{side};font-variant-numeric:tabular-nums" for side in ("left", "right"))
-    styles = (left, right, right, right, f"{left};white-space:nowrap")
-    heads = ("Stage", "Largest difference", "Largest value", "Values compared", "Computed in torch by")
-    sticky = ";position:sticky;top:0;vertical-align:bottom;background:var(--st-background-color);font-weight:600"
-    rows = ["".join(f'<th style="{style}{sticky}">{head}</th>' for style, head in zip(styles, heads, strict=True))]
+    rows = []
     for c in checks:
-        bold = ";font-weight:700" if c.difference == worst > 0 else ""
-        nan = f"<br>{c.both_nan:,} NaN on both sides" if c.both_nan else ""
-        stage = html.escape(c.stage).replace(".", ".<wbr>")  # a long name breaks after a dot
-        values = (f"<code>{stage}</code>", _number(c.difference), f"{c.size:.3g}", f"{c.numbers:,}{nan}",
-                  f"<code>{html.escape(c.by)}</code>")
-        rows.append("".join(f'<td style="{style}{bold}">{value}</td>' for style, value in zip(styles, values, strict=True)))
-    table = "".join(f"<tr>{row}</tr>" for row in rows)
-    return (
-        '<div style="max-height:400px;overflow:auto;font-size:.875rem">'
-        f'<table style="border-collapse:collapse;width:100%">{table}</table></div>'
-    )
+        nan = f"\n{c.both_nan:,} NaN on both sides" if c.both_nan else ""
+        texts = (c.stage, _number(c.difference), f"{c.size:.3g}", f"{c.numbers:,}{nan}", c.by)
+        rows.append([Cell(text, code=i in (0, 4), strong=c.difference == worst > 0) for i, text in enumerate(texts)])
+    heads = ("Stage", "Largest difference", "Largest value", "Values compared", "Computed in torch by")
+    return table_html(heads, rows, right=(1, 2, 3), height=400)
