@@ -236,12 +236,12 @@ def _jumps(capture: Capture, stage: Stage) -> None:
     block = [s for s in everything if s.block == stage.block]
     section = [s for s in block if s.sublayer == stage.sublayer]
     levels = (
-        ("Chapter", stage.block, {s.block: s.name for s in reversed(everything)}),
-        ("Section", stage.sublayer, {s.sublayer: s.name for s in reversed(block)}),
-        ("Operation", stage.leaf, {s.leaf: s.name for s in reversed(section)}),
+        ("chapter", "Chapter", stage.block, {s.block: s.name for s in reversed(everything)}),
+        ("section", "Section", stage.sublayer, {s.sublayer: s.name for s in reversed(block)}),
+        ("operation", "Operation", stage.leaf, {s.leaf: s.name for s in reversed(section)}),
     )
-    for label, value, first in levels:
-        widget(st.selectbox, f"walk_{label}", label, value, partial(_jump, first), options=list(first)[::-1])
+    for level, label, value, first in levels:
+        widget(st.selectbox, f"walk_{level}", label, value, partial(_jump, first), options=list(first)[::-1])
 
 
 def _jump(first: dict[str, str], name: str) -> None:
