@@ -49,7 +49,6 @@ ELSEWHERE = {
     "ui.controls": "ui/test_links",
     "ui.pages.home": "ui/test_pages",
     "ui.pages.norms": "ui/test_placement ui/test_layernorm",
-    "ui.pages.steps.walk": "ui/test_pages",
     "ui.pages.steps.cell_words": "ui/test_inspector",
     "ui.shell.callbacks": "browser/test_order_of_runs",
     "ui.shell.link": "ui/test_links",

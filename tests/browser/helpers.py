@@ -143,8 +143,7 @@ def button(page: Page, name: str) -> Locator:
 
 def option(page: Page, name: str, value: object) -> Locator:
     """One of the choices of a view that stand side by side: that of a value, where the page offers all values."""
-    at = [v for v in VIEW[name].options if v != ""].index(value)
-    return keyed(page, name).locator("button").nth(at)
+    return keyed(page, name).locator("button").nth(list(VIEW[name].options).index(value))
 
 
 def at_page(page: Page, name: str) -> None:

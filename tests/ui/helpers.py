@@ -147,3 +147,29 @@ def status(at: AppTest) -> str:
     """The status line of the run: architecture, parameters, tokens, milliseconds."""
     (found,) = [c.value for c in at.caption if " parameters" in c.value and " ms on " in c.value]
     return found
+
+
+def said(at: AppTest) -> str:
+    """Every note and warning."""
+    return "\n".join(e.value for e in (*at.warning, *at.info))
+
+
+def own_link(at: AppTest) -> dict[str, str]:
+    """What the address says, the untrained default left out."""
+    return {k: v for k, v in link(at).items() if (k, v) != ("preset", "000")}
+
+
+def here(at: AppTest) -> str:
+    """The stage that the walk is at."""
+    return at.session_state["lab_setup"].stage
+
+
+def typed(at: AppTest, side: str) -> str:
+    """The text in the box of a side."""
+    return widget(at, side).value
+
+
+def formula(at: AppTest) -> str:
+    """What stands between $$ on the page."""
+    (found,) = [m.value.split("$$")[1].strip() for m in at.markdown if "$$" in m.value]
+    return found

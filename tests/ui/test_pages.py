@@ -1,6 +1,5 @@
 """Every page run as a visitor's browser would ask for it, without a browser: what is on it, and what bad input does."""
 
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,11 +9,9 @@ from xml.etree import ElementTree
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import APP, Open, components, go, sound, start, status, tiny, widget, widgets
-from viz_core.config import CHOICES
+from tests.ui.helpers import APP, Open, components, formula, go, own_link, said, sound, start, status, tiny, typed, widget, widgets
 from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
 from viz_core.presets import PRESETS
-from viz_core.stages import stages, tour
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import BY_FIELD, Setup, from_link, with_preset
 
@@ -22,25 +19,6 @@ from viz_core.ui.shell.setup import BY_FIELD, Setup, from_link, with_preset
 COMPONENTS = {"home": 2, "step_by_step": 3, "attention": 3, "masks": 1, "positions": 0, "norms": 0, "shapes": 1, "documents": 0}
 each_page = pytest.mark.parametrize("page", PAGES)
 each_preset = pytest.mark.parametrize("preset", PRESETS)
-
-
-def said(at: AppTest) -> str:
-    return "\n".join(e.value for e in (*at.warning, *at.info))
-
-
-def link(at: AppTest) -> dict[str, str]:
-    """What the address says, the untrained default left out."""
-    found = {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
-    return {k: v for k, v in found.items() if (k, v) != ("preset", "000")}
-
-
-def here(at: AppTest) -> str:
-    """The stage that the walk is at."""
-    return at.session_state["lab_setup"].stage
-
-
-def typed(at: AppTest, side: str) -> str:
-    return widget(at, side).value
 
 
 # ---------------------------------------------------------------- what is on the pages
@@ -122,60 +100,6 @@ def test_the_status_counts_the_models_parameters(open_at: Open, preset: str) -> 
     assert f"· {count:,} parameters, untrained ·" in status(open_at(**params))
 
 
-def corners(preset: str) -> list[str]:
-    """The first stage of every chapter, and the steps inside the first LayerNorm."""
-    table = stages(from_link(tiny(preset))[0].config)
-    first = {s.block: s.name for s in reversed(table)}
-    norm = next((s.prefix for s in table if s.inside_norm), None)
-    return [*first.values(), *(s.name for s in table if s.prefix == norm)]
-
-
-def formula(at: AppTest) -> str:
-    """What stands between $$ on the page."""
-    (found,) = [m.value.split("$$")[1].strip() for m in at.markdown if "$$" in m.value]
-    return found
-
-
-def scrubber(at: AppTest) -> dict[str, object]:
-    """What the scrubber was given."""
-    return next(data for c in at.get("bidi_component") if "most" in (data := json.loads(c.proto.json or "{}")))
-
-
-def jumps(at: AppTest) -> AppTest:
-    """The page with its select boxes open: they are drawn on demand."""
-    if "walk_jump" not in at.query_params:
-        at.query_params["walk_jump"] = "on"
-        sound(at.run())
-    return at
-
-
-@each_preset
-def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
-    at = open_at("step_by_step", **tiny(preset))
-    table = {s.name: s for s in stages(at.session_state["lab_setup"].config)}
-    for name in corners(preset):
-        at.query_params["stage"] = name
-        sound(at.run())
-        assert here(at) == name
-        assert formula(at) == table[name].formula
-        assert widget(jumps(at), "walk_chapter").value == table[name].block
-        assert widget(jumps(at), "walk_operation").value == table[name].leaf
-        assert widget(at, "walk_norms").value or not table[name].inside_norm
-        assert not at.warning and len(components(at)) == 3
-
-
-@pytest.mark.parametrize("position", CHOICES["position"])
-@pytest.mark.parametrize("norm", CHOICES["norm"])
-@pytest.mark.parametrize("architecture", CHOICES["architecture"])
-def test_every_kind_of_model(open_at: Open, architecture: str, norm: str, position: str) -> None:
-    side = "encoder" if architecture == "encoder-only" else "decoder"
-    stage = f"{side}.layers.0.self_attn.weights"
-    at = sound(open_at("step_by_step", **tiny(architecture=architecture, norm=norm, position=position, stage=stage)))
-    assert not at.warning
-    assert status(at).startswith(architecture)
-    assert here(at) == stage and len(components(at)) == 3
-
-
 def test_app_py_runs_first_in_every_run(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny(source="a b"))
     for _ in range(3):
@@ -189,76 +113,6 @@ def test_a_page_alone_goes_through_app_py(page: str) -> None:
     assert widget(at, "seed").value == 5
 
 
-# ---------------------------------------------------------------- moving
-
-
-def test_next_and_previous_walk(open_at: Open) -> None:
-    at = open_at("step_by_step", **tiny())
-    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
-    assert widget(at, "walk_previous").disabled
-    for name in order[1:5]:
-        sound(widget(at, "walk_next").click().run())
-        assert here(at) == name and link(at)["stage"] == name
-    for name in order[3::-1]:
-        sound(widget(at, "walk_previous").click().run())
-        assert here(at) == name
-    at.query_params["stage"] = "loss"
-    sound(at.run())
-    assert widget(at, "walk_next").disabled and not widget(at, "walk_previous").disabled
-    last = stages(at.session_state["lab_setup"].config)[-1]
-    shown = {"label": f"Step {len(order)} of {len(order)} · Output › loss", "title": last.meaning, "value": len(order)}
-    assert scrubber(at).items() >= (shown | {"most": len(order), "here": True}).items()
-
-
-def test_the_whole_walk_end_to_end(open_at: Open) -> None:
-    at = open_at("step_by_step", **tiny("003"))
-    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
-    for name in order[1:]:
-        sound(widget(at, "walk_next").click().run())
-        assert here(at) == name
-    assert widget(at, "walk_next").disabled
-
-
-@each_preset
-def test_the_tour_has_eight_stops(open_at: Open, preset: str) -> None:
-    at = open_at("step_by_step", **tiny(preset))
-    expected = tour(at.session_state["lab_setup"].config)
-    assert len(expected) == 8
-    widget(at, "walk_tour").click().run()
-    seen = [here(sound(at))]
-    while not widget(at, "walk_next").disabled and len(seen) < 20:
-        sound(widget(at, "walk_next").click().run())
-        seen.append(here(at))
-    assert tuple(seen) == expected
-    assert scrubber(at)["most"] == 8
-
-
-def test_the_boxes_jump(open_at: Open) -> None:
-    at = open_at("step_by_step", **tiny())
-    sound(widget(jumps(at), "walk_chapter").set_value("Decoder layer 0").run())
-    assert here(at) == "decoder.layers.0.resid_pre"
-    sound(widget(jumps(at), "walk_section").set_value("Cross-attention").run())
-    assert here(at) == "decoder.layers.0.cross_attn.q"
-    sound(widget(jumps(at), "walk_operation").set_value("weights").run())
-    assert here(at) == "decoder.layers.0.cross_attn.weights"
-
-
-@pytest.mark.parametrize("box", ["walk_chapter", "walk_section", "walk_operation"])
-def test_an_answer_to_an_older_page_breaks_nothing(open_at: Open, box: str) -> None:
-    """While keys are pressed in a hurry, a browser may still report a choice that the page no longer offers."""
-    at = jumps(open_at("step_by_step", **tiny(stage="encoder.layers.0.self_attn.q")))
-    widget(at, box).options.append("something else")
-    sound(widget(at, box).set_value("something else").run())
-    assert typed(at, "source") and here(at)
-
-
-def test_the_selected_sentence_and_head(open_at: Open) -> None:
-    at = sound(open_at("step_by_step", **tiny(source="a\nb c", target="x\ny", stage="encoder.layers.0.self_attn.weights")))
-    assert widget(at, "attn_head")
-    sound(widget(at, "item").set_value(1).run())
-    assert at.session_state["lab_setup"].item == 1 and link(at)["item"] == "1"
-
-
 # ---------------------------------------------------------------- switches
 
 
@@ -266,7 +120,7 @@ def test_changing_the_heads_says_what_follows(open_at: Open) -> None:
     at = open_at()
     sound(widget(at, "n_heads").set_value(3).run())
     assert "d_model is now 33: it splits into 3 equal heads." in said(at)
-    assert link(at)["n_heads"] == "3" and link(at)["d_model"] == "33"
+    assert own_link(at)["n_heads"] == "3" and own_link(at)["d_model"] == "33"
     sound(at.run())
     assert "is now" not in said(at)  # said once
 
@@ -280,7 +134,7 @@ def test_all_switches_are_there_and_work(open_at: Open, page: str) -> None:
     for toggle in ("set_residual", "set_causal", "set_scale_scores", "set_head"):
         before = widget(at, toggle).value
         sound(widget(at, toggle).set_value(not before).run())
-        assert link(at)[toggle.removeprefix("set_")] == ("off" if before else "on")
+        assert own_link(at)[toggle.removeprefix("set_")] == ("off" if before else "on")
     assert page != "home" or "predicts no word" in said(at)
 
 
@@ -288,7 +142,7 @@ def test_a_new_preset_keeps_the_text(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny(source="mine", stage="decoder.layers.0.cross_attn.weights"))
     sound(widget(at, "model").set_value("003").run())
     assert typed(at, "source") == "mine"
-    assert link(at)["preset"] == "003" and "stage" not in link(at)
+    assert own_link(at)["preset"] == "003" and "stage" not in own_link(at)
     assert not at.warning
 
 
@@ -297,15 +151,15 @@ def test_the_setup_follows_to_the_next_page_and_back(open_at: Open) -> None:
     for page in ("step_by_step", "home"):
         sound(go(at, page))
         assert typed(at, "source") == "mine" and widget(at, "seed").value == 5
-        assert link(at)["seed"] == "5"
+        assert own_link(at)["seed"] == "5"
 
 
 def test_the_same_link_is_the_same_state(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny("002", stage="logits", attn_head="1", source="a b", seed="3"))
-    address = link(at)
+    address = own_link(at)
     other = open_at("step_by_step", **address)
     assert other.session_state["lab_setup"] == at.session_state["lab_setup"]
-    assert link(other) == address
+    assert own_link(other) == address
 
 
 def test_typed_ids_are_read_as_numbers(open_at: Open) -> None:
@@ -321,7 +175,7 @@ def test_back_takes_the_links_state_and_keeps_what_is_too_long_for_it(open_at: O
     at = open_at("step_by_step", **tiny(position="none"))
     sound(widget(at, "source").set_value(long).run())
     assert "leaves the text out" in said(at) and "source" not in at.query_params
-    earlier = link(at)
+    earlier = own_link(at)
     at.query_params.clear()
     at.query_params.update(earlier | {"seed": "1"})  # as Back, or an edit of the address
     sound(at.run())
@@ -402,7 +256,7 @@ def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind
     sound(at.run())
     assert typed(at, side) == text
     if len(text) < 2000:  # and its own link brings it back
-        again = sound(open_at(page, **link(at)))
+        again = sound(open_at(page, **own_link(at)))
         assert typed(again, side) == text
 
 
@@ -445,7 +299,7 @@ def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, page: str, para
     assert sentence in said(at).replace("\\", "")
     assert typed(at, "source") == "keep me"
     assert at.session_state["lab_setup"].config.scale_embedding
-    kept = link(at)
+    kept = own_link(at)
     assert kept["source"] == "keep me" and kept["scale_embedding"] == "on"
     if "The link says" in said(at):  # the default took its place: the page works, and the address is mended
         assert len(components(at)) == COMPONENTS[page]

@@ -6,8 +6,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import Open, components, sound, tiny, widget
-from tests.ui.test_pages import link
+from tests.ui.helpers import Open, components, own_link, sound, tiny, widget
 from viz_core.experiments.parity import FUSED, Check, Parity, check_parity
 from viz_core.formats import rounded
 from viz_core.run import build, prepare, trace
@@ -62,7 +61,7 @@ def test_a_step_of_the_walk_leaves_it_alone(open_at: Open, monkeypatch: pytest.M
     before = said(at)
     monkeypatch.setattr("viz_core.experiments.parity.check_parity", lambda *a: pytest.fail("proved again"))
     sound(widget(at, "walk_next").click().run())
-    assert said(at) == before and "stage" in link(at)
+    assert said(at) == before and "stage" in own_link(at)
     assert len(components(at)) == 3
 
 
