@@ -143,7 +143,12 @@ def button(page: Page, name: str) -> Locator:
 
 def option(page: Page, name: str, value: object) -> Locator:
     """One of the choices of a view that stand side by side: that of a value, where the page offers all values."""
-    return keyed(page, name).locator("button").nth(list(VIEW[name].options).index(value))
+    return choices(page, name).nth(list(VIEW[name].options).index(value))
+
+
+def choices(page: Page, name: str) -> Locator:
+    """All choices that stand side by side, without the button that opens the help."""
+    return keyed(page, name).locator(":is([role=radiogroup], [role=toolbar]) button")
 
 
 def at_page(page: Page, name: str) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import box, button, idle, keyed, linked, open_page, option
+from tests.browser.helpers import box, button, choices, idle, keyed, linked, open_page, option
 from tests.browser.looks import look
 from viz_core.concepts import PADDED
 
@@ -74,7 +74,7 @@ def test_the_legend_names_what_is_there(open_at: Open) -> None:
     legend = mask_map(page).locator("xpath=..").locator(".legend")
     names = ["may attend", "blocked: padding", "blocked: future", "blocked: padding and future"]
     assert legend.locator("> span").all_text_contents() == names
-    keyed(page, "mask_kind").locator("button").first.click()
+    choices(page, "mask_kind").first.click()
     idle(page)
     assert mask_map(page).locator("xpath=..").locator(".legend").locator("> span").all_text_contents() == names[:2]
 

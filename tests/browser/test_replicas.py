@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.helpers import box, idle, keyed, linked, open_page, slider, until
+from tests.browser.helpers import box, choices, idle, linked, open_page, slider, until
 from tests.replicas.balancers import EXAMPLES, balanced, need
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
@@ -84,7 +84,7 @@ def learn(page: Page, text: str) -> None:
     slider(page, "n_heads").focus()
     page.keyboard.press("ArrowLeft")
     linked(page, "n_heads=3")
-    keyed(page, "attn_head").locator("button").nth(1).click()
+    choices(page, "attn_head").nth(1).click()
     linked(page, "attn_head=1")
     drawn = weights(page)
     left, top, wide, high = map(float, drawn.get_attribute("data-grid").split(","))
