@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from viz_core.ui.shell.page_list import PAGES
+from viz_core.ui.shell.setup import VIEW
+
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page, WebSocketRoute
+    from playwright.sync_api import BrowserContext, Locator, Page, WebSocketRoute
 
 # Streamlit's client does not say that it waits for an answer, so the page listens to what is sent and received:
 # `answered` turns false with each request to run the script and true when a run that began after it has ended.
@@ -116,6 +119,41 @@ def linked(page: Page, says: str | Callable[[str], bool]) -> None:
     """
     page.wait_for_url(re.compile(says) if isinstance(says, str) else says, timeout=60_000)
     idle(page)
+
+
+def keyed(page: Page, name: str) -> Locator:
+    """The widget of this key, or of this setting or view, whichever of its identities is on the page: "set_seed--1"."""
+    return page.locator(f'.st-key-{name}, .st-key-set_{name}, [class*="st-key-set_{name}--"]')
+
+
+def box(page: Page, side: str = "source") -> Locator:
+    """The text box of a side."""
+    return keyed(page, side).locator("textarea")
+
+
+def slider(page: Page, name: str) -> Locator:
+    """The handle of a slider, which takes the arrow keys."""
+    return keyed(page, name).get_by_role("slider")
+
+
+def button(page: Page, name: str) -> Locator:
+    """The button of this key."""
+    return keyed(page, name).get_by_role("button")
+
+
+def option(page: Page, name: str, value: object) -> Locator:
+    """One of the choices of a view that stand side by side: that of a value, where the page offers all values."""
+    return choices(page, name).nth(list(VIEW[name].options).index(value))
+
+
+def choices(page: Page, name: str) -> Locator:
+    """All choices that stand side by side, without the button that opens the help."""
+    return keyed(page, name).locator(":is([role=radiogroup], [role=toolbar]) button")
+
+
+def at_page(page: Page, name: str) -> None:
+    """Wait until the page with this name is the one that is shown."""
+    page.locator("h1").filter(has_text=PAGES[name].question).wait_for()
 
 
 def until(page: Page, true: Callable[[], bool], seconds: float = 60) -> None:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.browser.helpers import linked, open_page
-from tests.browser.test_app import address, box, query
+from tests.browser.helpers import box, button, linked, open_page, option, slider
+from tests.browser.test_app import address, query
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, WebSocketRoute
+    from playwright.sync_api import Locator, Page, WebSocketRoute
 
-# On each page something that answers only where the page's fragment is known: what to click, and what the link says then.
-CLICKS = {
-    "": ("slider", "After the token", "home_after"),
-    "step_by_step": ("button", "Next", "stage"),
-    "attention": ("radio", "0 to 1", "att_colour"),
-    "masks": ("radio", "Conventions", "mask_section"),
-    "positions": ("radio", "Matrix", "pos_section"),
-    "norms": ("radio", "Gradients", "norm_section"),
-    "shapes": ("button", "FLOPs", "shapes_columns"),
-    "documents": ("radio", re.compile("^Models differ"), "documents_rows"),
+# On each page something that answers only where the page's fragment is known, and the parameter that the link has then.
+CLICKS: dict[str, tuple[Callable[[Page], Locator], str]] = {
+    "": (lambda page: slider(page, "home_after"), "home_after"),
+    "step_by_step": (lambda page: button(page, "walk_next"), "stage"),
+    "attention": (lambda page: option(page, "att_colour", "one"), "att_colour"),
+    "masks": (lambda page: option(page, "mask_section", "conventions"), "mask_section"),
+    "positions": (lambda page: option(page, "pos_section", "matrix"), "pos_section"),
+    "norms": (lambda page: option(page, "norm_section", "gradients"), "norm_section"),
+    "shapes": (lambda page: option(page, "shapes_columns", "FLOPs"), "shapes_columns"),
+    "documents": (lambda page: option(page, "documents_rows", "differ"), "documents_rows"),
 }
 STATE = "document.querySelector('[data-testid=stApp]').getAttribute('data-test-connection-state')"
 
@@ -30,7 +30,7 @@ STATE = "document.querySelector('[data-testid=stApp]').getAttribute('data-test-c
 def opened_in_the_middle_of_work(url: str, path: str, page: Page) -> Page:
     """The page with a link of its own, a size changed, and a text in its box that was not sent yet."""
     open_page(page, address(url, path, source=f"a link to {path or 'home'}"))
-    page.get_by_role("slider", name="n_heads").press("ArrowLeft")
+    slider(page, "n_heads").press("ArrowLeft")
     linked(page, "n_heads=3")
     box(page).fill(f"typed on {path or 'home'}, not yet sent")
     return page
@@ -48,9 +48,9 @@ def back(page: Page) -> None:
 
 
 def works_at_the_next_click(page: Page, path: str) -> None:
-    role, name, says = CLICKS[path]
-    found = page.get_by_test_id("stMain").get_by_role(role, name=name).first
-    if role == "slider":  # a click waits by itself until the page takes clicks again
+    find, says = CLICKS[path]
+    found = find(page)
+    if not path:  # a click waits by itself until the page takes clicks again
         page.wait_for_function("!document.querySelector('[data-testid=stMain]').inert")
         found.focus()
         found.press("ArrowLeft")

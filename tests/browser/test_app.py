@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import Line, go, idle, linked, open_page, until
+from tests.browser.helpers import Line, box, go, idle, keyed, linked, open_page, slider, until
 from tests.browser.looks import look
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -76,13 +76,14 @@ def cell(drawn: Locator, row: int, col: int) -> dict[str, float]:
     return {"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high}
 
 
-def box(page: Page, side: str = "Source sentences") -> Locator:
-    return page.get_by_role("textbox", name=side, exact=True)
-
-
 def nav(page: Page, path: str) -> Locator:
     """The link to a page in the sidebar."""
     return page.locator(f'[data-testid="stSidebarNavLink"][href$="/{path}"]')
+
+
+def playing(page: Page, on: bool) -> Locator:
+    """The button of the walk that starts it, or, while it plays, that pauses it."""
+    return keyed(page, "walk_play").get_by_test_id("stIconMaterial").filter(has_text="pause" if on else "play_arrow")
 
 
 def title(page: Page) -> str:
@@ -106,7 +107,7 @@ def test_a_link_opens_the_same_state_on_a_fresh_server(
     box(page).fill("one two three")
     box(page).press("Control+Enter")
     linked(page, "source=one")
-    page.get_by_role("slider", name="n_heads").focus()
+    slider(page, "n_heads").focus()
     page.keyboard.press("ArrowLeft")
     linked(page, "n_heads=3")
     there = serve(fresh=True)  # another machine, which has seen nothing of it
@@ -126,7 +127,7 @@ def test_a_link_opens_the_same_state_on_a_fresh_server(
         assert title(other).startswith(PAGES[path])
         assert urlsplit(other.url).path == f"/{path}" and query(other) == params
         sound(other)
-        assert box(other, "Sentences").input_value() == "a b  c"
+        assert box(other).input_value() == "a b  c"
 
 
 def test_other_pages_and_back_keep_the_setup(open_at: Open) -> None:
@@ -170,7 +171,7 @@ def test_back_undoes_a_step_and_a_change(open_at: Open) -> None:
     box(page).press("Control+Enter")
     page.get_by_test_id("stAlert").filter(has_text="leaves the text out").wait_for()
     idle(page)
-    page.get_by_role("slider", name="n_heads").focus()
+    slider(page, "n_heads").focus()
     page.keyboard.press("ArrowLeft")
     linked(page, "n_heads=3")
     page.go_back()
@@ -189,7 +190,7 @@ def test_arrow_keys_and_the_scrubber_walk(open_at: Open) -> None:
     page.keyboard.press("ArrowLeft")  # the first stage holds
     idle(page)
     at_stage(page, ORDER[0])
-    scrubber = page.get_by_role("slider", name=re.compile("^Step "))
+    scrubber = slider(page, "walk_scrubber")
     scrubber.fill("7")
     at_stage(page, ORDER[6])
     scrubber.press("ArrowRight")  # its own key: one step, not two
@@ -221,7 +222,7 @@ def test_arrow_keys_that_belong_to_something_else_do_not_walk(open_at: Open) -> 
     press_keys()
     page.locator('canvas[data-pick="0,0"]').wait_for()
     walks_again("canvas")
-    page.get_by_role("slider", name="d_model").focus()
+    slider(page, "d_model").focus()
     press_keys()
     linked(page, "d_model=")
     walks_again("slider")
@@ -269,7 +270,7 @@ def test_a_slow_line_never_takes_a_step_back(far: Callable[..., tuple[Page, Line
     until(page, lambda: line.finished == 2)
     line.arrive()
     idle(page)
-    assert page.get_by_role("slider", name=re.compile("^Step 4 of")).count() == 1
+    assert slider(page, "walk_scrubber").input_value() == "4"
     assert query(page) == {"stage": ORDER[3]}
 
     line.slow = True
@@ -287,33 +288,33 @@ def test_a_slow_line_never_takes_a_step_back(far: Callable[..., tuple[Page, Line
 def test_a_jump_into_a_folded_norm_opens_it(open_at: Open) -> None:
     inside = next(s for s in stages(PRESETS["000"].config) if s.inside_norm)
     page = open_at("step_by_step", stage=f"{inside.prefix}.out")
-    page.get_by_text("Jump to a stage").click()
+    keyed(page, "walk_jump").locator("label").click()
     idle(page)
-    scrubber = page.get_by_role("slider", name=re.compile("^Step "))
+    scrubber = slider(page, "walk_scrubber")
     folded = int(scrubber.get_attribute("max"))
-    page.get_by_role("combobox", name=re.compile("Operation")).click()
+    keyed(page, "walk_operation").get_by_role("combobox").click()
     page.get_by_role("option", name=inside.leaf, exact=True).click()
     at_stage(page, inside.name)
-    assert page.get_by_role("switch", name="Open LayerNorms").is_checked()
+    assert keyed(page, "walk_norms").get_by_role("switch").is_checked()
     assert int(scrubber.get_attribute("max")) > folded
 
 
 def test_p_plays_until_it_pauses_or_the_end(open_at: Open) -> None:
     page = open_at("step_by_step")
     page.keyboard.press("p")
-    page.get_by_role("button", name="Pause").wait_for()
+    playing(page, True).wait_for()
     page.wait_for_url(re.compile(f"stage={re.escape(ORDER[2])}"), timeout=30_000)  # two steps on, by itself
     page.keyboard.press("p")
-    page.get_by_role("button", name="Play").wait_for()
+    playing(page, False).wait_for()
     idle(page)
     stopped = query(page)["stage"]
     page.keyboard.press("ArrowRight")
     at_stage(page, ORDER[ORDER.index(stopped) + 1])
-    assert page.get_by_role("button", name="Play").count() == 1
+    assert playing(page, False).count() == 1
     go(page, address(page.url.split("/step")[0], "step_by_step", stage=ORDER[-2]))
     page.keyboard.press("p")  # it ends at the last stage, by itself
     page.wait_for_url(re.compile(f"stage={ORDER[-1]}"), timeout=30_000)
-    page.get_by_role("button", name="Play").wait_for()
+    playing(page, False).wait_for()
 
 
 # ---------------------------------------------------------------- drawings

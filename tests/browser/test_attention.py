@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import idle, linked, open_page
+from tests.browser.helpers import box, button, idle, linked, open_page
 from tests.browser.lines_app import TOKENS, WEIGHTS
 from tests.browser.looks import look
 from viz_core.text import visible
@@ -192,15 +192,15 @@ def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], new_page: 
     page = open_page(new_page(), f"{serve()}/attention")  # in an open page an empty link brings back what was entered
     canvas = page.locator('canvas[data-kind="cross"]')
     has(canvas, "focus", re.compile(r"^\d,\d$"))
-    page.get_by_role("button", name="tired → wide").click()
+    button(page, "att_swap").click()
     idle(page)
     drawn = page.locator("canvas[data-title]").evaluate_all("found => found.map(c => c.dataset.title)")
     assert [t for t in drawn if "weights" in t] == ["A: weights", "B: weights"] and "B − A" in drawn
-    assert "wide" in page.get_by_role("textbox", name="Source sentences").input_value()
+    assert "wide" in box(page).input_value()
     said = page.get_by_test_id("stMarkdown").filter(has_text="attends most to").inner_text()
     a, b = said.split("\n")[:2]
     assert "animal" in a and "street" in b
-    page.get_by_role("button", name="wide → tired").click()
+    button(page, "att_swap").click()
     idle(page)
     assert page.locator('canvas[data-title="B − A"]').count() == 0
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import go, idle, linked, open_page
+from tests.browser.helpers import at_page, box, go, idle, linked, open_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -22,7 +22,6 @@ TYPED = {  # what is typed → its tokens
     "the the the": ["the", "the", "the"],
     "a\u200bb \u202ec": ["a", "U+200B", "b", "U+202E", "c"],
 }
-BOXES = {"source": "Source sentences", "target": "Target sentences"}
 STAGE = {"source": "encoder.tok_embed", "target": "decoder.tok_embed"}
 
 # What a canvas reads where the pointer is: the cell, the name and the whole of one part, and all that is said.
@@ -34,8 +33,8 @@ READ = """(canvas, nth) => {
 
 
 def type_into(page: Page, side: str, text: str) -> None:
-    box = page.get_by_role("textbox", name=BOXES[side], exact=True)
-    box.click()
+    typed = box(page, side)
+    typed.click()
     page.keyboard.press("Control+A")
     page.keyboard.insert_text(text)
     page.keyboard.press("Control+Enter")
@@ -61,12 +60,12 @@ def drawn_tokens(page: Page, title: str, along: str, count: int) -> list[tuple[s
     return seen
 
 
-@pytest.mark.parametrize("side", BOXES)
+@pytest.mark.parametrize("side", STAGE)
 def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Callable[..., Page], side: str) -> None:
     page, opened = new_page(), []
     page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
     open_page(page, f"{serve()}/?" + urlencode({"preset": "000", "stage": STAGE[side], "max_len": "50"}))
-    box = page.get_by_role("textbox", name=BOXES[side], exact=True)
+    typed = box(page, side)
     links = {}
     for text, tokens in TYPED.items():
         type_into(page, side, text)
@@ -80,7 +79,7 @@ def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Ca
 
     for text in TYPED if side == "source" else list(TYPED)[::3]:  # the link holds it, for another page and another axis
         go(page, links[text].replace("/?", "/step_by_step?"))
-        assert box.input_value() == text
+        assert typed.input_value() == text
         expected = numbered(side, TYPED[text])
         assert drawn_tokens(page, STAGE[side], "rows", len(expected)) == expected
     for text in list(TYPED)[::6]:
@@ -95,7 +94,7 @@ def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Ca
 def reload_keeps(page: Page, side: str, text: str) -> None:
     page.reload()
     idle(page)
-    assert page.get_by_role("textbox", name=BOXES[side], exact=True).input_value() == text
+    assert box(page, side).input_value() == text
     expected = numbered(side, TYPED[text])
     assert drawn_tokens(page, f"ids.{side}", "cols", len(expected)) == expected
     assert page.get_by_test_id("stException").count() == 0
@@ -108,21 +107,21 @@ def numbered(side: str, tokens: list[str]) -> list[tuple[str, str]]:
 
 def test_an_emptied_box_stays_empty_and_each_page_says_so(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     page = open_page(new_page(), f"{serve()}/?preset=000")
-    box, said = page.get_by_role("textbox", name=BOXES["source"], exact=True), page.get_by_test_id("stAlert")
-    box.fill("")
-    box.press("Control+Enter")
+    typed, said = box(page), page.get_by_test_id("stAlert")
+    typed.fill("")
+    typed.press("Control+Enter")
     said.filter(has_text="nothing to read yet").wait_for()
     idle(page)
     page.locator('[data-testid="stSidebarNavLink"][href$="/step_by_step"]').click()
-    page.locator("h1").filter(has_text="How does one token").wait_for()
+    at_page(page, "step_by_step")
     idle(page)
-    assert "nothing to read yet" in said.inner_text() and box.input_value() == ""
+    assert "nothing to read yet" in said.inner_text() and typed.input_value() == ""
     page.reload()
     said.filter(has_text="nothing to read yet").wait_for()
     idle(page)
-    assert box.input_value() == ""
-    box.fill("back again")
-    box.press("Control+Enter")
+    assert typed.input_value() == ""
+    typed.fill("back again")
+    typed.press("Control+Enter")
     page.locator("canvas[data-drawn]").first.wait_for()
     idle(page)
     assert said.count() == 0
@@ -136,7 +135,7 @@ def test_what_a_link_holds_is_quoted_as_it_was_written(serve: Callable[..., str]
         alert = page.get_by_test_id("stAlert")
         assert f"norm={written}" in alert.inner_text(), path
         assert alert.locator("code").count() == 1 and alert.locator("b, strong, .katex").count() == 0, path
-        assert page.get_by_role("textbox", name=BOXES["source"], exact=True).input_value() == "kept"
+        assert box(page).input_value() == "kept"
         go(page, f"{serve()}/{path}?" + urlencode({"source_vocab_size": "5", "source": shared}))
         quoted = alert.filter(has_text="share one id").locator("code").all_inner_texts()
         assert [word.strip() for word in quoted] == ["👨‍👩‍👧", "$", "x", "*", "b"], path

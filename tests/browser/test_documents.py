@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import expect
 
-from tests.browser.helpers import go, idle, open_page
+from tests.browser.helpers import at_page, box, button, go, idle, open_page, option
 from viz_core.analysis.counts import estimate
 from viz_core.concepts import Place, places
 from viz_core.presets import PRESETS
 from viz_core.stages import stage_of
 from viz_core.ui.pages.documents import address, setup_of
-from viz_core.ui.pages.positions.waves import SECTIONS
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import Setup, to_link
 
@@ -57,8 +57,8 @@ def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
     page.locator(".docs td summary", has_text=row.value).press("Enter")
     assert reason.is_visible()
 
-    page.get_by_role("button", name="Load Transformer_code (002)").click()
-    page.get_by_role("button", name="Transformer_code (002) is loaded").wait_for()
+    button(page, "documents_load_002").click()
+    expect(button(page, "documents_load_002")).to_be_disabled()
     idle(page)
     assert query(page) == {"preset": "002"}
     assert page.locator("th.loaded").inner_text().startswith("Transformer_code (002)")
@@ -74,11 +74,9 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
     alerts = page.get_by_test_id("stAlert").all_inner_texts()
     assert not [text for text in alerts if "The link says" in text]
     assert page.get_by_test_id("stException").count() == 0
-    both = setup.config.has_cross_attention
     for side, own in (("source", setup.config.has_encoder), ("target", setup.config.has_decoder)):
         if own:
-            box = page.get_by_role("textbox", name=f"{side.capitalize()} sentences" if both else "Sentences", exact=True)
-            assert box.input_value() == getattr(setup, side)
+            assert box(page, side).input_value() == getattr(setup, side)
     status = page.get_by_test_id("stCaptionContainer").filter(has_text=" parameters").filter(has_text=" ms on ")
     if place.problem:
         assert any(place.problem in text for text in alerts)
@@ -96,10 +94,9 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
         focus = re.compile(f"layer {place.state['att_layer']}, head {setup.attn_head}$")
         assert page.get_by_role("heading", name=focus).count() == 1
     if place.page == "positions":
-        section = SECTIONS[setup.view("pos_section")][0]
-        assert page.get_by_role("radio", name=section, exact=True, checked=True).count() == 1
+        assert option(page, "pos_section", setup.view("pos_section")).get_attribute("aria-checked") == "true"
     if "shapes_filter" in place.state:
-        assert page.get_by_role("searchbox", name="Filter").input_value() == place.state["shapes_filter"]
+        assert page.locator(".find input").input_value() == place.state["shapes_filter"]
 
 
 def problem_with(page: Page, document: str, place: Place, seconds: float = 20) -> str:
@@ -138,14 +135,14 @@ def test_links_open_what_their_rows_promise(serve: Callable[..., str], new_page:
 def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     page = open_page(new_page(), f"{serve()}/documents?preset=003&source=my+own")
     tabs = len(page.context.pages)
-    page.get_by_role("link", name=re.compile("^Open Step by step: The loss")).click()
-    page.locator("h5").filter(has_text="negative log-likelihood").wait_for()
+    page.locator('.docs a[href*="stage=loss"]').first.click()
+    at_page(page, "step_by_step")
     idle(page)
     assert len(page.context.pages) == tabs and query(page) == {"preset": "003", "stage": "loss"}
     page.go_back()
-    page.locator("h1").filter(has_text=QUESTION).wait_for()
+    at_page(page, "documents")
     idle(page)
-    assert page.get_by_role("textbox", name="Sentences", exact=True).input_value() == "my own"
+    assert box(page).input_value() == "my own"
 
 
 def test_the_table_is_read_on_a_wide_page_and_on_a_phone(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
-from tests.browser.helpers import go, idle, linked, open_page
+from tests.browser.helpers import button, go, idle, keyed, linked, open_page, slider
 from viz_core.figures.panels import MAX_ROWS
 from viz_core.text import visible
 
@@ -21,9 +21,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 ODD = {"source": "=1+1 <s> $x$ שלום 👩‍👩‍👧", "target": "=SUM(A1) </text> & 猫 \"quoted\""}  # a formula first
 
 
-def download(page: Page, button: str) -> bytes:
+def download(page: Page, key: str) -> bytes:
     with page.expect_download() as waiting:
-        page.get_by_role("button", name=button).click()
+        keyed(page, key).get_by_role("button").click()
     return waiting.value.path().read_bytes()
 
 
@@ -48,7 +48,7 @@ def value(drawn: Locator, row: int, col: int) -> float:
 def test_the_files_are_what_this_visitors_page_shows(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     link = f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "0,2", "attn_head": "2"} | ODD)
     page, visitor = open_page(new_page(), link), open_page(new_page(), link)
-    visitor.get_by_role("slider", name="n_heads").press("ArrowLeft")  # another visitor goes on to another model
+    slider(visitor, "n_heads").press("ArrowLeft")  # another visitor goes on to another model
     linked(visitor, "n_heads=3")
     a_heads_files(page)
     for each in (page, visitor):
@@ -61,20 +61,20 @@ def a_heads_files(page: Page) -> None:
     rows, cols, drawn = tokens(page, "left"), tokens(page, "right"), page.locator('canvas[data-title="weights"]')
     lines = int(page.locator(".view").get_attribute("data-drawn"))
     seen = {(r, c): value(drawn, r, c) for r, c in ((0, 0), (2, 5), (len(rows) - 1, len(cols) - 1))}
-    page.get_by_role("button", name="Save").click()
+    button(page, "att_save").click()
 
-    read = pd.read_csv(io.BytesIO(download(page, "Numbers (CSV)")), keep_default_na=False)
+    read = pd.read_csv(io.BytesIO(download(page, "att_save_numbers")), keep_default_na=False)
     assert list(read["row label"][:: len(cols)]) == rows and list(read["column label"][: len(cols)]) == cols
     assert cols[0] == "=" and "שלום" in cols and "👩‍👩‍👧" in cols and len(rows) <= MAX_ROWS
     table = read.set_index(["row", "column"])["value"]
     assert all(f"{table[at]:.6g}" == f"{x:.6g}" for at, x in seen.items())
 
-    matrix = download(page, "Matrix (SVG)")
+    matrix = download(page, "att_save_matrix")
     assert [t for t in texts(matrix) if t in rows] and set(rows) | set(cols) <= set(texts(matrix))
     titles = [e.text for e in ElementTree.fromstring(matrix).iter(f"{SVG}title")]
     assert titles == [f"{r} → {c}: {x:.6g}" for r, c, x in zip(read["row label"], read["column label"], read["value"], strict=True)]
 
-    picture = download(page, "Lines (SVG)")
+    picture = download(page, "att_save_lines")
     assert texts(picture)[-len(rows) - len(cols) :] == [visible(t) for t in rows + cols]
     assert {"head 0", "head 2"} <= set(texts(picture)) and "head 1" not in texts(picture)
     assert len(ElementTree.fromstring(picture).findall(f"{SVG}path")) == lines
@@ -82,7 +82,7 @@ def a_heads_files(page: Page) -> None:
 
 def the_ledger(page: Page, heads: int) -> None:
     shapes = page.locator(".body .row .cell.shape").all_text_contents()
-    read = pd.read_csv(io.BytesIO(download(page, "Download the full table (CSV)")))
+    read = pd.read_csv(io.BytesIO(download(page, "shapes_csv")))
     weights = read["shape"][read["name"] == "encoder.layers.0.self_attn.weights"].iloc[0]
     assert list(read["shape"]) == shapes and f" {heads} " in weights
     assert read["max"].notna().sum() > 100
@@ -90,12 +90,12 @@ def the_ledger(page: Page, heads: int) -> None:
 
 def test_lines_without_a_head_and_words_instead_of_tokens(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     page = open_page(new_page(), f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "none"}))
-    page.get_by_role("button", name="Save").click()
-    picture = download(page, "Lines (SVG)")
+    button(page, "att_save").click()
+    picture = download(page, "att_save_lines")
     assert not ElementTree.fromstring(picture).findall(f"{SVG}path") and tokens(page, "right")[1] in texts(picture)
     page.keyboard.press("Escape")
     page.locator(".swatches button").nth(1).click()
     linked(page, "att_heads=1")
     idle(page)
-    page.get_by_role("button", name="Save").click()
-    assert "head 1" in texts(download(page, "Lines (SVG)"))  # as shown now, not as when the page was opened
+    button(page, "att_save").click()
+    assert "head 1" in texts(download(page, "att_save_lines"))  # as shown now, not as when the page was opened

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import linked
+from tests.browser.helpers import linked, slider
 from tests.browser.looks import look
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def test_the_slider_of_epsilon_redraws_the_bars(open_at: Open) -> None:
     page = open_at("token")
     before = headings(page)
     assert len(before) == 5 and "0.9999" in before[2]
-    page.get_by_role("slider", name=re.compile("^ε, under the root")).focus()
+    slider(page, "norm_epsilon").focus()
     for _ in range(5):
         page.keyboard.press("ArrowRight")
     linked(page, "norm_epsilon=1($|&)")

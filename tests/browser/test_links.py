@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import watch
-from tests.browser.helpers import Line, idle, linked, listen, open_page, until
+from tests.browser.helpers import Line, button, idle, keyed, linked, listen, open_page, slider, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -178,25 +178,25 @@ def test_homes_cell_token_and_open_section(open_at: Open, same_elsewhere: Same) 
     page = open_at("")
     click(canvas(page, "ids.source"), 0, 2)
     linked(page, "cells=home_ids.0.0.2")
-    page.get_by_role("slider", name="After the token").press("ArrowLeft")
+    slider(page, "home_after").press("ArrowLeft")
     linked(page, "home_after=3")
-    page.get_by_text("All settings and where they come from").click()
+    page.locator(".st-key-home_choices summary").click()
     linked(page, "open=home_choices")
-    assert shown(page)["arithmetic"] and page.get_by_test_id("stTable").is_visible()
+    assert shown(page)["arithmetic"] and page.locator(".st-key-home_choices table").is_visible()
     says = {"cells": "home_ids.0.0.2", "home_after": "3", "open": "home_choices"}
     same_elsewhere(page, says)
     page.go_back()
     linked(page, lambda url: "open" not in url)
-    expect(page.get_by_test_id("stTable")).to_have_count(0)
+    expect(page.locator(".st-key-home_choices table")).to_have_count(0)
 
 
 def test_the_walks_switches_and_the_closer_look(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("step_by_step", stage="encoder.layers.0.norm_ffn.out")
-    page.get_by_text("Open LayerNorms").click()
+    keyed(page, "walk_norms").locator("label").click()
     linked(page, "walk_norms=on")
-    page.get_by_text("Jump to a stage").click()
+    keyed(page, "walk_jump").locator("label").click()
     linked(page, "walk_jump=on")
-    page.get_by_text("Show differences per stage").click()
+    page.locator(".st-key-proof_more summary").click()
     linked(page, "open=proof_more")
     says = {"stage": "encoder.layers.0.norm_ffn.out", "walk_norms": "on", "walk_jump": "on", "open": "proof_more"}
     same_elsewhere(page, says)
@@ -212,9 +212,9 @@ def test_lines_without_a_head(open_at: Open, same_elsewhere: Same) -> None:
 
 def test_shapes_marks(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("shapes", d_model="256", n_heads="8", qk_dim="256")
-    page.get_by_role("button", name="Try qk_dim 256 → 64").click()
+    button(page, "shapes_try").click()
     linked(page, "shapes_before=")
-    page.get_by_text("Show only changes").click()
+    keyed(page, "shapes_marked").locator("label").click()
     linked(page, "shapes_marked=on")
     expect(page.locator(".count")).to_have_text("18 of 143 stages")
     before = "1.6.5&weights=untrained&preset=000&n_heads=8&d_model=256&qk_dim=256"

@@ -5,7 +5,6 @@ Some pages of each; `python tests/benchmarks --only reconnect` takes all of them
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from subprocess import Popen
 from typing import TYPE_CHECKING
@@ -13,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.helpers import idle, linked, open_page
+from tests.browser.helpers import box, button, idle, linked, open_page
 from tests.browser.sessions import Cable, back, goes_on, lost, opened_in_the_middle_of_work, works_at_the_next_click
-from tests.browser.test_app import address, box, query
+from tests.browser.test_app import address, query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -59,14 +58,14 @@ def test_after_a_long_cut_a_long_text_and_a_kept_run_are_there(impatient: str, n
     box(page).fill(LONG)
     box(page).press("Control+Enter")
     linked(page, "left_out=")
-    page.get_by_role("button", name=re.compile("^Keep this run")).click()
+    button(page, "att_keep").click()
     linked(page, "left_out=")
     before = query(page)
     cable.cut([page], GIVEN_UP)
     works_at_the_next_click(page, "attention")
     assert box(page).input_value() == LONG
     assert query(page) == before | {"att_colour": "one"}
-    assert page.get_by_text("is the run that you kept").count() == 1
+    assert button(page, "att_drop").count() == 1
 
 
 def test_what_the_link_leaves_out_outlives_a_reload_and_is_missed_elsewhere(

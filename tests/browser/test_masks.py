@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import idle, linked, open_page
+from tests.browser.helpers import box, button, choices, idle, keyed, linked, open_page, option
 from tests.browser.looks import look
 from viz_core.concepts import PADDED
 
@@ -74,7 +74,7 @@ def test_the_legend_names_what_is_there(open_at: Open) -> None:
     legend = mask_map(page).locator("xpath=..").locator(".legend")
     names = ["may attend", "blocked: padding", "blocked: future", "blocked: padding and future"]
     assert legend.locator("> span").all_text_contents() == names
-    page.get_by_test_id("stButtonGroup").get_by_text("encoder self").click()
+    choices(page, "mask_kind").first.click()
     idle(page)
     assert mask_map(page).locator("xpath=..").locator(".legend").locator("> span").all_text_contents() == names[:2]
 
@@ -110,14 +110,14 @@ def test_closed_cells_differ_without_colour(open_at: Open) -> None:
 def test_the_example_brings_padding(open_at: Open) -> None:
     page = open_at(source="one two", target="three")
     assert mask_map(page).get_attribute("data-rows") == "2"
-    page.get_by_role("button", name="Two sentences of different lengths").click()
+    button(page, "mask_example").click()
     idle(page)
     from playwright.sync_api import expect
 
-    expect(page.get_by_role("textbox", name="Source sentences")).to_have_value(PADDED["source"])
+    expect(box(page)).to_have_value(PADDED["source"])
     idle(page)
     assert mask_map(page).get_attribute("data-rows") == "5"
-    assert page.get_by_role("button", name="Two sentences of different lengths").count() == 0
+    assert button(page, "mask_example").count() == 0
 
 
 # ---------------------------------------------------------------- sections
@@ -130,29 +130,29 @@ def drawn(page: Page) -> list[str]:
 def test_sections_are_chosen_and_in_the_link_and_a_phone_scrolls_down_only(open_at: Open) -> None:
     page = open_at(width=390)
     wanted = {
-        "Construction": "mask: their AND", "Conventions": "True (1) = blocked", "Effect": "Without − With",
-        "Leak test": "Change of each output", "Fully masked rows": "−∞, then softmax", "unsqueeze(1)": "As printed",
-        "Reasons": "Decoder self-attention: the mask",
+        "built": "mask: their AND", "conventions": "True (1) = blocked", "effect": "Without − With",
+        "leak": "Change of each output", "empty": "−∞, then softmax", "unsqueeze": "As printed",
+        "who": "Decoder self-attention: the mask",
     }
-    for label, title in wanted.items():
-        page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
+    for section, title in wanted.items():
+        option(page, "mask_section", section).click()
         page.locator(f'canvas[data-title^="{title}"][data-drawn]').first.wait_for()
         idle(page)
         assert any(t.startswith(title) for t in drawn(page))
-        assert page.get_by_test_id("stException").count() == 0, label
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, label
-        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, label
+        assert page.get_by_test_id("stException").count() == 0, section
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, section
+        assert page.get_by_test_id("stMain").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, section
     assert "mask_section" not in page.url  # back at the first
 
 
 def test_another_word_is_typed_and_another_place_chosen(open_at: Open) -> None:
     page = open_at(mask_section="leak")
-    page.get_by_role("textbox", name="with", exact=True).fill("<b>$x$")
+    keyed(page, "mask_word").locator("input").fill("<b>$x$")
     page.keyboard.press("Enter")
     page.get_by_test_id("stMarkdown").filter(has_text="became <").wait_for()
     linked(page, "mask_word=")
     assert page.get_by_test_id("stMarkdown").locator("b").count() == 0
-    page.get_by_test_id("stCheckbox").filter(has_text="Replace every token in turn").click()
+    keyed(page, "mask_turns").locator("label").click()
     page.locator('canvas[data-title="Causal mask off"][data-drawn]').wait_for()
     row = page.locator('canvas[data-title="Causal mask on"]')
     row.hover(position=cell(row, 2, 1))

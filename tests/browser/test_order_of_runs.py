@@ -1,4 +1,4 @@
-"""Requests of one session that come faster than its runs: one after the other, the last one last, each callback whole."""
+"""Requests of one session that come faster than its runs: one after the other, the last one last, and their callbacks whole."""
 
 from __future__ import annotations
 

@@ -8,10 +8,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import idle, linked
+from tests.browser.helpers import button, idle, linked, option, slider
 from tests.browser.looks import LOOKS, look
 from viz_core.figures.placement import METRIC_TITLES, TITLES
-from viz_core.ui.pages.norms.theory import ASSUMED
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -76,7 +75,7 @@ def test_the_pointer_reads_layer_stage_and_value(open_at: Open) -> None:
 def test_another_depth_is_another_run(open_at: Open) -> None:
     page = open_at("depth")
     before = drawn(page)[0]["last"]
-    page.get_by_test_id("stMain").get_by_role("slider", name="Depth").focus()
+    slider(page, "norm_depth").focus()
     page.keyboard.press("ArrowRight")
     linked(page, "norm_depth=5")
     assert "5 layers" in page.get_by_text("Untrained, xavier").inner_text() and drawn(page)[0]["last"] != before
@@ -84,8 +83,8 @@ def test_another_depth_is_another_run(open_at: Open) -> None:
 
 def test_other_placements_are_a_click_away(open_at: Open) -> None:
     page = open_at("depth", norm_depth="48")
-    for name in ("no norm", "no norm, no residual"):
-        page.get_by_role("button", name=name, exact=True).click()
+    for name in ("none", "bare"):
+        option(page, "norm_placements", name).click()
         idle(page)
     (chart,) = drawn(page)
     assert chart["y"] == "log"
@@ -95,31 +94,33 @@ def test_other_placements_are_a_click_away(open_at: Open) -> None:
 
 def test_the_lit_path_follows_a_click(open_at: Open) -> None:
     page = open_at("depth")
-    page.get_by_text("path to resid_mid").wait_for()
-    page.get_by_role("radio", name="ffn.out", exact=True).click()
-    page.get_by_text("path to ffn.out").wait_for()
+    assert page.get_by_text("path to resid_mid").is_visible()
+    option(page, "norm_lit", "ffn.out").click()
     linked(page, "norm_lit=ffn.out")
+    assert page.get_by_text("path to ffn.out").is_visible()
     assert query(page)["norm_lit"] == "ffn.out"
 
 
 def test_one_button_sets_the_papers_setting(open_at: Open) -> None:
     page = open_at("theory", norm_broken="normal,square")
-    page.get_by_text("The dropped assumptions").wait_for()
-    page.get_by_role("button", name="Reset to the paper's setting").click()
-    page.get_by_text("All assumptions hold").wait_for()
+    assert page.get_by_text("The dropped assumptions").is_visible()
+    button(page, "norm_paper").click()
     idle(page)
+    assert page.get_by_text("All assumptions hold").is_visible()
     assert not {"norm_broken", "norm_depth", "norm_width"} & query(page).keys()
-    page.get_by_role("button", name=ASSUMED["square"][0], exact=True).click()
-    page.get_by_text("The dropped assumptions").wait_for()
+    option(page, "norm_broken", "square").click()
+    idle(page)
+    assert page.get_by_text("The dropped assumptions").is_visible()
     assert [len(c["names"]) for c in drawn(page)] == [5, 4]
 
 
 def test_what_costs_much_is_asked_for(open_at: Open) -> None:
     page = open_at("gradients", norm_depth="48", norm_width="256", source=" ".join(["word"] * 32), max_len="40")
-    ask = page.get_by_role("button", name="Measure")
+    ask = page.locator('[class*="st-key-norm_ask_"] button')
     assert not drawn(page) and ask.count() == 2
     ask.first.click()
-    page.get_by_text("preliminary").wait_for(timeout=120_000)
+    idle(page, 120_000)
+    assert page.get_by_text("preliminary").is_visible()
     assert [c["title"] for c in drawn(page)] == ["Gradient of each layer's weights, 4 batches"] and ask.count() == 1
 
 
@@ -136,9 +137,9 @@ def test_every_section_fits(open_at: Open) -> None:
 
 def test_a_section_comes_back_with_its_link(open_at: Open) -> None:
     page = open_at("depth")
-    page.get_by_role("radio", name="Theory").click()
-    page.get_by_text("Compare the points with the lines").wait_for()
-    idle(page)
+    option(page, "norm_section", "theory").click()
+    linked(page, "norm_section=theory")
+    assert page.get_by_text("Compare the points with the lines").is_visible()
     assert query(page)["norm_section"] == "theory"
     page.reload()
     assert [c["title"] for c in drawn(page)] == ["Post-LN: theory predicts a flat line", "Pre-LN: theory predicts growth"]

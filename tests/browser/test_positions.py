@@ -10,8 +10,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.helpers import idle, linked
+from tests.browser.helpers import button, idle, linked, option, slider
 from tests.browser.looks import look
 from viz_core.analysis.positions import waves
 from viz_core.ui.pages.positions.waves import SECTIONS
@@ -63,7 +64,7 @@ def query(page: Page) -> dict[str, str]:
     return {k: v[-1] for k, v in parse_qs(urlsplit(page.url).query).items()}
 
 
-def slider(page: Page) -> Locator:
+def hands(page: Page) -> Locator:
     """The slider of the hands."""
     found = page.locator(".clocks input")
     found.wait_for()
@@ -88,7 +89,7 @@ def test_the_hands_follow_the_slider_without_the_server(open_at: Open) -> None:
     at(page, 0)
     table = waves(110, 20)
     positions = list(range(0, 100, 3))
-    stood, sent, rests = slider(page).evaluate(DRAG, positions)
+    stood, sent, rests = hands(page).evaluate(DRAG, positions)
     assert sent <= rests  # none where the page is never left waiting
     seen = np.array(stood)  # [steps, clocks, hands, (x, y)]
     for hand, shift in ((0, 0), (1, 4)):
@@ -111,18 +112,18 @@ def test_keys_turn_the_hands_and_stay_here(open_at: Open) -> None:
     page = open_at("clock", pos_at="10")
     at(page, 10)
     page.evaluate("window.pressed = []; document.addEventListener('keydown', (e) => window.pressed.push(e.key))")
-    slider(page).focus()
+    hands(page).focus()
     for key, position in (("ArrowRight", 11), ("ArrowRight", 12), ("ArrowLeft", 11), ("End", 99), ("ArrowRight", 99), ("Home", 0)):
         page.keyboard.press(key)
         at(page, position)
     assert not [key for key in page.evaluate("window.pressed") if key.startswith("Arrow")]
     linked(page, "pos_at=0")
-    assert slider(page).get_attribute("aria-valuetext") == "position 0"
+    assert hands(page).get_attribute("aria-valuetext") == "position 0"
 
 
 def test_a_rest_moves_nothing_and_a_move_meanwhile_is_kept(open_at: Open) -> None:
     page = open_at("clock", pos_at="10")
-    slider(page).focus()
+    hands(page).focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("pos_at=11"))
     for _ in range(5):
@@ -155,10 +156,12 @@ def test_playing_glides_pauses_and_ends(open_at: Open) -> None:
     at(page, 95)
     assert between(page.evaluate(STOOD), 100)  # it glides
     at(page, 99)
-    page.get_by_role("button", name="Play").wait_for()  # it has ended
+    play = page.locator(".clocks .play")
+    expect(play).to_have_text("Play")  # it has ended
     linked(page, "pos_at=99")
-    page.get_by_role("button", name="Play").click()  # and begins again
-    page.get_by_role("button", name="Pause").click()
+    play.click()  # and begins again
+    expect(play).to_have_text("Pause")
+    play.click()
     idle(page)
     standing = tips(page)
     page.wait_for_timeout(300)
@@ -179,7 +182,7 @@ def test_the_planes_of_rope_turn_and_their_score_stays(open_at: Open) -> None:
     total = page.locator(".clocks .foot").inner_text()
     products = page.locator(".faces .value").all_inner_texts()
     before = tips(page)
-    slider(page).focus()
+    hands(page).focus()
     for _ in range(7):
         page.keyboard.press("ArrowRight")
     at(page, 17)
@@ -330,12 +333,12 @@ def test_the_schemes_stand_in_their_order(open_at: Open) -> None:
 
 def test_longer_than_trained_by_hand(open_at: Open) -> None:
     page = open_at("experiments", source="the cat sat on the mat")
-    page.get_by_role("button", name="Length extrapolation").click()
+    button(page, "pos_do_longer").click()
     linked(page, "pos_experiment=longer")
     main = page.get_by_test_id("stMain")
     before = main.get_by_test_id("stAlert").inner_text()
     assert "start 8 positions later: sinusoidal" in before
-    main.get_by_role("slider", name="Positions later").focus()
+    slider(page, "pos_moved").focus()
     page.keyboard.press("ArrowRight")
     linked(page, "pos_moved=12")
     after = main.get_by_test_id("stAlert").inner_text()
@@ -345,7 +348,7 @@ def test_longer_than_trained_by_hand(open_at: Open) -> None:
 
 def test_a_section_is_chosen_by_hand_and_by_link(open_at: Open) -> None:
     page = open_at("waves")
-    page.get_by_role("radio", name="Similarity").or_(page.get_by_role("button", name="Similarity")).first.click()
+    option(page, "pos_section", "similarity").click()
     linked(page, "pos_section=similarity")
     drawn(page, "⟨PE(p), PE(q)⟩, 100 positions")
     page.go_back()

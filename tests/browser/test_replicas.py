@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.helpers import idle, linked, open_page, until
+from tests.browser.helpers import box, choices, idle, linked, open_page, slider, until
 from tests.replicas.balancers import EXAMPLES, balanced, need
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
@@ -55,10 +55,6 @@ def balancers(replicas: list[str], tmp_path: Path) -> Iterator[dict[str, str]]:
         yield urls
 
 
-def box(page: Page) -> Locator:
-    return page.get_by_role("textbox", name="Source sentences", exact=True)
-
-
 def weights(page: Page) -> Locator:
     found = page.locator('canvas[data-title^="cross_attn.weights · head"][data-drawn]')
     found.wait_for()
@@ -74,7 +70,7 @@ def seen(page: Page) -> dict[str, object]:
     return {
         "text": box(page).input_value(),
         "link": link(page),
-        "heads": page.get_by_role("slider", name="n_heads").input_value(),
+        "heads": slider(page, "n_heads").input_value(),
         "picture": [weights(page).get_attribute(f"data-{name}") for name in ("title", "drawn", "cols", "pick")],
         "cell": page.locator(".arithmetic").all_inner_texts(),
     }
@@ -85,10 +81,10 @@ def learn(page: Page, text: str) -> None:
     box(page).fill(text)
     box(page).press("Control+Enter")
     idle(page)
-    page.get_by_role("slider", name="n_heads").focus()
+    slider(page, "n_heads").focus()
     page.keyboard.press("ArrowLeft")
     linked(page, "n_heads=3")
-    page.get_by_role("radio", name="1", exact=True).click()
+    choices(page, "attn_head").nth(1).click()
     linked(page, "attn_head=1")
     drawn = weights(page)
     left, top, wide, high = map(float, drawn.get_attribute("data-grid").split(","))

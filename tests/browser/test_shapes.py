@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import Line, go, idle, linked, open_page, until
+from tests.browser.helpers import Line, at_page, button, go, idle, keyed, linked, open_page, option, until
 from viz_core.analysis.shapes import ledger
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -53,8 +53,9 @@ def row(page: Page, name: str) -> Locator:
     return page.locator(".body .row").filter(has=page.locator(f'button[data-stage="{name}"]'))
 
 
-def box(page: Page, label: str = "Filter") -> Locator:
-    return page.get_by_label(label, exact=True)
+def box(page: Page, field: str = "filter") -> Locator:
+    """A field of the filter."""
+    return page.locator(".find :is(input, select)").nth(("filter", "block", "part").index(field))
 
 
 def count(page: Page, text: str) -> None:
@@ -73,7 +74,7 @@ def test_the_table_and_its_csv_show_every_stage(open_shapes: Open) -> None:
     expect(cells.nth(1).locator(".letter")).to_have_text(["B", "H", "T", "S"])
     expect(row(page, "loss").locator(".cell").nth(2)).to_have_text("a single number")
     the_csv_reread_by_pandas_is_the_run(page)
-    page.get_by_role("button", name="FLOPs", exact=True).click()  # a further column
+    option(page, "shapes_columns", "FLOPs").click()  # a further column
     expect(page.locator(".head .cell")).to_have_count(5)
     expect(row(page, "logits").locator(".cell").last).to_have_text(f"{2 * 5 * 32 * 1000:,}")
     linked(page, "shapes_columns=FLOPs")
@@ -81,7 +82,7 @@ def test_the_table_and_its_csv_show_every_stage(open_shapes: Open) -> None:
 
 def the_csv_reread_by_pandas_is_the_run(page: Page) -> None:
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download the full table (CSV)").click()
+        button(page, "shapes_csv").click()
     assert waiting.value.suggested_filename == "shapes_000.csv"
     read = pd.read_csv(waiting.value.path())
     capture = run(PRESETS["000"].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
@@ -128,19 +129,19 @@ def test_what_is_typed_is_data(serve: Callable[..., str], open_shapes: Open) -> 
 
 def test_block_and_part_filter_back_undoes_and_a_name_opens_its_stage(open_shapes: Open) -> None:
     page = open_shapes()
-    box(page, "Block").select_option("Decoder layer 1")
+    box(page, "block").select_option("Decoder layer 1")
     count(page, f"{sum(x.stage.block == 'Decoder layer 1' for x in LINES)} of {len(LINES)} stages")
     linked(page, "shapes_block=Decoder")
-    box(page, "Part").select_option("feed-forward")
+    box(page, "part").select_option("feed-forward")
     linked(page, "shapes_part=feed")
     assert names(page) == [f"decoder.layers.1.ffn.{leaf}" for leaf in ("pre_act", "post_act", "out")]
     page.go_back()
-    expect(box(page, "Part")).to_have_value("all")
-    expect(box(page, "Block")).to_have_value("Decoder layer 1")
+    expect(box(page, "part")).to_have_value("all")
+    expect(box(page, "block")).to_have_value("Decoder layer 1")
     idle(page)
     assert query(page) == {"shapes_block": "Decoder layer 1"}
     row(page, "decoder.layers.1.ffn.out").locator("button").click()
-    page.locator("h1").filter(has_text="How does one token").wait_for()
+    at_page(page, "step_by_step")
     linked(page, "stage=decoder.layers.1.ffn.out")
     assert urlsplit(page.url).path == "/step_by_step"
 
@@ -162,16 +163,16 @@ def test_an_answer_takes_back_nothing_that_was_typed_meanwhile(open_shapes: Open
 
 def test_a_narrower_qk_dim_marks_what_changed(open_shapes: Open) -> None:
     page = open_shapes(d_model="256", n_heads="8", qk_dim="256")
-    page.get_by_role("button", name="Try qk_dim 256 → 64").click()
+    button(page, "shapes_try").click()
     changed = page.locator(".body .row.changed")
     expect(changed).to_have_count(12)  # q and k of six attentions
     shape = row(page, "encoder.layers.0.self_attn.q").locator(".shape")
     expect(shape).to_have_text("1 × 8 × 6 × 32 → 1 × 8 × 6 × 8")
     expect(shape.locator("del")).to_have_text("1 × 8 × 6 × 32")
     idle(page)
-    page.get_by_text("Show only changes").click()
+    keyed(page, "shapes_marked").locator("label").click()
     expect(page.locator(".count")).to_have_text("18 of 143 stages")  # and six raw_scores that cost less
-    page.get_by_role("button", name="Clear the marks").click()
+    button(page, "shapes_clear").click()
     expect(changed).to_have_count(0)
     idle(page)
     count(page, "143 stages")

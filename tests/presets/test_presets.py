@@ -1,4 +1,4 @@
-"""The five presets against what the five documents state, and the source lines shown beside their stages."""
+"""The five presets against what the five documents state."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -6,11 +6,11 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from viz_core import presets
 from viz_core.config import FIELDS, TransformerConfig
 from viz_core.presets import PRESETS, TOPICS, Preset, Status
 from viz_core.run import run
-from viz_core.sources import MODEL, source_of
-from viz_core.stages import Stage, stages
+from viz_core.stages import stages
 
 ROOT = Path(__file__).parents[2]
 SOURCE, TARGET = ["我 爱 你", "the cat sat on the mat"], ["I love you", "猫 坐在 垫子 上"]
@@ -157,38 +157,32 @@ def test_values_shown_are_those_of_the_config(number: int) -> None:
     assert f"{c.source_vocab_size:,}" in value["vocabularies"].replace("1000 ", "1,000 ")
 
 
-# ---------------------------------------------------------------- source lines
+# ---------------------------------------------------------------- each row under its own topic
 
-VARIANTS = [
-    TransformerConfig(position="rope"), TransformerConfig(position="learned", norm="pre"), TransformerConfig(position="alibi"),
-    TransformerConfig(architecture="encoder-only", n_segments=2, norm_embedding=True),
-    TransformerConfig(architecture="decoder-only"),
-]
-
-
-@pytest.mark.parametrize("config", [*(p.config for p in PRESETS.values()), *VARIANTS], ids=[*PRESETS, *"abcde"])
-def test_every_stage_has_its_line(config: TransformerConfig) -> None:
-    for stage in stages(config):
-        found = source_of(stage)
-        lines = (ROOT / found.file).read_text(encoding="utf-8").splitlines()[found.line - 1 :]
-        shown = found.text.splitlines()
-        assert [line.strip() for line in lines[: len(shown)]] == [line.strip() for line in shown]
-        assert not shown[0].startswith(" ") and found.file.endswith(stage.owner.partition(".")[0] + ".py")
-        assert taps(stage, found.text), stage.name
-        inside = "\n".join((ROOT / found.file).read_text(encoding="utf-8").splitlines()[: found.line])
-        owner = stage.owner.partition(".")[2]
-        assert not owner or inside.rpartition("\nclass ")[2].startswith(owner)
+# Keyword of a row → the first config field that its topic decides; layout and what a mask means decide none.
+DECIDES = {
+    "architecture": "architecture", "norm": "norm", "scale": "scale_embedding", "position": "position",
+    "source_mask": "mask_source_padding", "target_mask": "causal", "means": "", "fill": "mask_fill", "pad": "source_pad_id",
+    "eps": "norm_eps", "dropout": "dropout", "init": "init", "biases": "attention_bias", "vocabularies": "source_vocab_size",
+    "layout": "", "returns": "head", "activation": "activation", "sizes": "d_model",
+}
 
 
-def taps(stage: Stage, text: str) -> bool:
-    """The text names the leaf; the sum of the residual stream is one method for all three."""
-    if stage.leaf in ("resid_mid", "resid_cross", "resid_post"):
-        return text.startswith("def add(") and "x + y" in text
-    return f'("{stage.leaf}", ' in text
+def made(keywords: list[str]) -> Preset:
+    """A preset whose rows have these keywords, in this order; the value of each is its keyword."""
+    rows: dict[str, tuple[str, Status, str]] = {keyword: (keyword, "stated", "because") for keyword in keywords}
+    return presets._preset("000", "summary", PRESETS["000"].config, **rows)
 
 
-def test_an_unknown_stage_has_no_line() -> None:
-    stage = Stage(name="encoder.x", axes=(), symbol="", formula="", inputs=(), meaning="", owner="attention.Attention")
-    with pytest.raises(LookupError, match="taps 'x'"):
-        source_of(stage)
-    assert MODEL.is_dir()
+def test_each_row_is_under_the_topic_that_decides_its_fields() -> None:
+    found = {row.value: next(iter(TOPICS[row.topic]), "") for row in made(list(DECIDES)).rows}
+    assert found == DECIDES
+    assert {row.value: row.topic for row in made(list(DECIDES)).rows}["layout"] == "layout"
+
+
+def test_rows_in_another_order_are_refused() -> None:
+    swapped = list(DECIDES)
+    swapped[2], swapped[3] = swapped[3], swapped[2]
+    for wrong in (swapped, [*DECIDES][:-1], [*DECIDES, "more"]):
+        with pytest.raises(ValueError, match=r"preset '000' has the rows .*; give architecture, norm, scale, position, "):
+            made(wrong)

@@ -6,6 +6,8 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
+from tests.ui.helpers import Open, open_page
+
 
 @pytest.fixture(autouse=True, scope="session")
 def packages_are_scanned_once() -> Iterator[None]:
@@ -19,3 +21,9 @@ def packages_are_scanned_once() -> Iterator[None]:
 def another_link_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that writes another link into an open session means Back, which `AppTest` cannot say."""
     monkeypatch.setattr("viz_core.ui.shell.link.went_back", lambda: True)
+
+
+@pytest.fixture
+def open_at() -> Open:
+    """`open_at("step_by_step", preset="003")` → the page behind that link, run; untrained unless it says more."""
+    return lambda page="home", **params: open_page(page, **(params if "weights" in params else {"preset": "000"} | params))

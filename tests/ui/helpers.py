@@ -1,10 +1,123 @@
-"""What the tests of several pages read."""
+"""What the tests of several pages share: how a page is opened, found sound, and read; and how a widget is found."""
 
+import base64
 import json
+import re
 import struct
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
+
+from viz_core.presets import PRESETS
+from viz_core.ui.shell import PAGES
+
+APP = Path(__file__).parents[2] / "app.py"
+Open = Callable[..., AppTest]
+
+# ---------------------------------------------------------------- small models, as links say them
+
+SIZES = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "2", "n_decoder_layers": "2"}
+TINY = {"preset": "000", "qk_dim": "16"} | SIZES
+ONE_LAYER = {"n_encoder_layers": "1", "n_decoder_layers": "1"}
+FEW_WORDS = {"max_len": "100", "source_vocab_size": "50", "target_vocab_size": "50"}
+
+
+def tiny(preset: str = "000", **more: str) -> dict[str, str]:
+    """A link to a small model of a preset."""
+    narrow = {"qk_dim": "16"} if PRESETS[preset].config.qk_dim else {}
+    return {"preset": preset} | SIZES | ONE_LAYER | FEW_WORDS | narrow | more
+
+
+# ---------------------------------------------------------------- opening a page
+
+
+def start(**params: str) -> AppTest:
+    """A new session of the app at a link, not run yet. `sound` then knows that it is at Home."""
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.query_params.update(params)
+    at.page = "home"
+    return at
+
+
+def go(at: AppTest, page: str) -> AppTest:
+    """The session at another page, run."""
+    at.page = page
+    return at.switch_page(f"pages/{page}.py").run()
+
+
+def open_page(page: str, **params: str) -> AppTest:
+    """A page as its link opens it, run and sound: `open_page("masks", mask_section="leak")`."""
+    at = start(**params).run()
+    return sound(at if page == "home" else go(at, page))
+
+
+def sound(at: AppTest) -> AppTest:
+    """The run reached its end without an error, and the session is still at the page that was opened."""
+    assert not at.exception, [e.message for e in at.exception]
+    assert not at.error, [e.value for e in at.error]
+    assert [title.value for title in at.title] == [PAGES[at.page].question]
+    return at
+
+
+# ---------------------------------------------------------------- finding a widget
+
+
+def widget(at: Any, name: str) -> Any:
+    """The one widget of this key, or of this setting or view, whichever of its identities is on the page: "set_seed--1".
+
+    at: a session, or a part of its page.
+    """
+    found = widgets(at, name)
+    assert len(found) == 1, f"{len(found)} widgets are called {name}"
+    return found[0]
+
+
+def widgets(at: Any, name: str) -> list[Any]:
+    """As `widget`: all of them, which is none where the page has none."""
+    nodes = [*at.sidebar, *at.main] if isinstance(at, AppTest) else list(at)
+    pattern = re.compile(rf"{re.escape(name)}|set_{re.escape(name)}(--\d+)?")
+    return [node for node in nodes if hasattr(node, "proto") and pattern.fullmatch(str(getattr(node, "key", "")))]
+
+
+# ---------------------------------------------------------------- reading a page
+
+
+def words(at: AppTest) -> str:
+    """Everything that is written on the page, its tables and other HTML included."""
+    kinds = (at.markdown, at.caption, at.info, at.warning, at.success, at.text, at.code)
+    return "\n".join([*(e.value for kind in kinds for e in kind), *bodies(at)])
+
+
+def bodies(at: AppTest) -> list[str]:
+    """Each piece of HTML on the page."""
+    return [h.proto.body for h in at.get("html")]
+
+
+def table(at: AppTest) -> list[list[str]]:
+    """The rows of the page's one table, as HTML."""
+    (body,) = [body for body in bodies(at) if "<table" in body]
+    rows = re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2])
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+
+
+def charts(at: AppTest) -> list[dict[str, Any]]:
+    """The Plotly figures of the page."""
+    return [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
+
+
+def numbers(values: Any) -> np.ndarray:
+    """A Plotly array, sent as base64 or as a list."""
+    if isinstance(values, list):
+        return np.array(values)
+    return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+
+
+def components(at: AppTest) -> list[Any]:
+    """Canvases and drawings on the page; what the tab holds is not to be seen."""
+    return [e for e in at.get("bidi_component") if e.proto.component_name != "attention_lab_tab"]
 
 
 def canvas_headers(at: AppTest) -> list[dict[str, Any]]:
@@ -13,12 +126,50 @@ def canvas_headers(at: AppTest) -> list[dict[str, Any]]:
     return [json.loads(data[4 : 4 + struct.unpack("<I", data[:4])[0]]) for data in found if data[4:5] == b"{"]
 
 
-def components(at: AppTest) -> list[Any]:
-    """Canvases and drawings on the page; what the tab holds is not to be seen."""
-    return [e for e in at.get("bidi_component") if e.proto.component_name != "attention_lab_tab"]
+def panels(at: AppTest) -> dict[str, np.ndarray]:
+    """Title → the values that were sent, of every canvas on the page."""
+    found = {}
+    for data in filter(None, (component.proto.bytes for component in components(at))):
+        size = int.from_bytes(data[:4], "little")
+        for p in json.loads(data[4 : 4 + size]).get("panels", ()):
+            rows, cols = p["shape"]
+            found[p["title"]] = np.frombuffer(data, "<f4", rows * cols, 4 + size + p["values"]).reshape(rows, cols)
+    return found
 
 
-def by_name(widgets: Any, name: str) -> Any:
-    """The widget that shows a setting, whichever of its identities is on the page: "set_seed", "set_seed--1", ..."""
-    (found,) = (w for w in widgets if w.key == f"set_{name}" or str(w.key).startswith(f"set_{name}--"))
+def link(at: AppTest, *without: str) -> dict[str, str]:
+    """What the address says, some parameters left out."""
+    found = {name: value if isinstance(value, str) else value[-1] for name, value in at.query_params.items()}
+    return {name: value for name, value in found.items() if name not in without}
+
+
+def status(at: AppTest) -> str:
+    """The status line of the run: architecture, parameters, tokens, milliseconds."""
+    (found,) = [c.value for c in at.caption if " parameters" in c.value and " ms on " in c.value]
+    return found
+
+
+def said(at: AppTest) -> str:
+    """Every note and warning."""
+    return "\n".join(e.value for e in (*at.warning, *at.info))
+
+
+def own_link(at: AppTest) -> dict[str, str]:
+    """What the address says, the untrained default left out."""
+    return {k: v for k, v in link(at).items() if (k, v) != ("preset", "000")}
+
+
+def here(at: AppTest) -> str:
+    """The stage that the walk is at."""
+    return at.session_state["lab_setup"].stage
+
+
+def typed(at: AppTest, side: str) -> str:
+    """The text in the box of a side."""
+    return widget(at, side).value
+
+
+def formula(at: AppTest) -> str:
+    """What stands between $$ on the page."""
+    (found,) = [m.value.split("$$")[1].strip() for m in at.markdown if "$$" in m.value]
     return found

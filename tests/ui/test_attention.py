@@ -1,15 +1,13 @@
 """The Attention page without a browser: what is on it is the run's, and no setup breaks it."""
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name, canvas_headers, components
+from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, sound, widget, widgets, words
 from viz_core.analysis.attention import chain
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
@@ -20,35 +18,15 @@ from viz_core.ui.pages.attention.word_swap import find_swap
 from viz_core.ui.shell.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
 from viz_core.weights.catalogue import catalogue
 
-APP = Path(__file__).parents[2] / "app.py"
-TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "2", "n_decoder_layers": "2"}
-Open = Callable[..., AppTest]
-
 
 @pytest.fixture
-def open_at() -> Iterator[Open]:
-    def open_at(params: Mapping[str, str] = MappingProxyType({}), **more: str) -> AppTest:
-        at = AppTest.from_file(APP, default_timeout=120)
-        at.query_params.update({**params, **more})
-        at.run()
-        at.switch_page("pages/attention.py").run()
-        return sound(at)
-
-    yield open_at
-
-
-def sound(at: AppTest) -> AppTest:
-    assert not at.exception, [e.message for e in at.exception]
-    assert not at.error and len(at.title) == 1
-    return at
-
-
-def text(at: AppTest) -> str:
-    return "\n".join([*(m.value for m in at.markdown), *(c.value for c in at.caption), *(h.proto.body for h in at.get("html"))])
+def open_at() -> Open:
+    """`open_at(att_step="raw")` → the page behind that link, run."""
+    return lambda params=MappingProxyType({}), **more: open_page("attention", **{**params, **more})
 
 
 def shows_one_weight(at: AppTest) -> bool:
-    return "Contribution to the output" in text(at)
+    return "Contribution to the output" in words(at)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -85,12 +63,12 @@ def test_the_number_in_focus_is_the_captures(open_at: Open) -> None:
     setup = at.session_state["lab_setup"]
     capture = run(setup.config, [setup.source], [setup.target], seed=0, device="cpu")
     weight = float(capture["encoder.layers.1.self_attn.weights"][0, 1, 2, 4])
-    assert f"The model recorded {rounded(weight)}" in text(at)
+    assert f"The model recorded {rounded(weight)}" in words(at)
     c = chain(capture, "encoder", 1, 1, 0, 2, 4)
-    assert f"bars add up to {rounded(c.raw)}" in text(at)
+    assert f"bars add up to {rounded(c.raw)}" in words(at)
     w_o, v = at_parameter(setup, "encoder.layers.1.self_attn.w_o.weight"), capture["encoder.layers.1.self_attn.v"][0, 1]
     length = np.linalg.norm(weight * v[4].astype(float) @ w_o[:, 8:16].T)
-    assert f">{rounded(float(length), 4)}<" in text(at)
+    assert f">{rounded(float(length), 4)}<" in words(at)
 
 
 def at_parameter(setup: Setup, name: str) -> np.ndarray:
@@ -109,7 +87,7 @@ needs_translator = pytest.mark.skipif(OPENING not in catalogue(), reason="the tr
 def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     at = open_at()
     assert any(m.value.startswith("#### Cross-attention, layer 1, head ") for m in at.markdown)
-    at.button(key="att_swap").click().run()
+    widget(at, "att_swap").click().run()
     sound(at)
     comparison = next(m.value for m in at.markdown if "attends most to" in m.value and "**A**" in m.value)
     a, b = comparison.split("\n")[:2]
@@ -119,7 +97,7 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     assert not faults
     assert (kept.source, now.source) == (catalogue()[OPENING].examples[0][0], catalogue()[OPENING].examples[1][0])
     assert now.target == catalogue()[OPENING].examples[1][1]
-    at.button(key="att_swap").click().run()
+    widget(at, "att_swap").click().run()
     now = at.session_state["lab_setup"]
     assert not now.view("att_a") and now.source == kept.source
 
@@ -134,34 +112,34 @@ def test_a_swap_is_between_two_examples_that_differ_in_one_word() -> None:
 
 def test_a_kept_run_is_compared_and_shapes_that_differ_are_said(open_at: Open) -> None:
     at = open_at(TINY)
-    at.button(key="att_keep").click().run()
+    widget(at, "att_keep").click().run()
     sound(at)
-    assert "**A**" in text(at)
+    assert "**A**" in words(at)
     now = at.session_state["lab_setup"]
     assert unpacked(now.view("att_a"))[0] == replace(now, views=())
-    by_name(at.text_area, "source").set_value("a longer sentence than the one that was there").run()
+    widget(at, "source").set_value("a longer sentence than the one that was there").run()
     sound(at)
-    assert "so no difference is drawn" in text(at)
-    by_name(at.number_input, "seed").set_value(5).run()
+    assert "so no difference is drawn" in words(at)
+    widget(at, "seed").set_value(5).run()
     sound(at)
-    at.button(key="att_drop").click().run()
+    widget(at, "att_drop").click().run()
     sound(at)
-    assert "no difference" not in text(at) and not at.session_state["lab_setup"].view("att_a")
+    assert "no difference" not in words(at) and not at.session_state["lab_setup"].view("att_a")
 
 
 def test_a_link_holds_both_runs(open_at: Open) -> None:
     other = replace(with_preset(Setup(), "003"), source="<b> $x$ & 猫", seed=3)
     at = open_at(TINY, att_a=packed(other))
-    assert "**A**" in text(at) and "A has no cross-attention" in text(at)
+    assert "**A**" in words(at) and "A has no cross-attention" in words(at)
     at = open_at(TINY, att_kind="encoder", att_a=packed(replace(other, config=Setup().config)))
-    assert "**A**:" in text(at)
+    assert "**A**:" in words(at)
     params, _ = to_link(at.session_state["lab_setup"])
     assert from_link(params)[0] == at.session_state["lab_setup"]
 
 
 def test_a_broken_a_is_said_and_the_rest_stays(open_at: Open) -> None:
     at = open_at(TINY, att_a="seed=99999999999&nonsense=1")
-    assert "The link's A says ` seed=99999999999 `" in text(at) and shows_one_weight(at)
+    assert "The link's A says ` seed=99999999999 `" in words(at) and shows_one_weight(at)
     sound(at)
 
 
@@ -173,7 +151,7 @@ def test_tokens_are_grouped_by_word_on_request(open_at: Open) -> None:
     at = open_at(characters)
     (drawn,) = [p for p in canvas_headers(at) if "queries" in p]
     assert len(drawn["queries"]) == 7
-    by_name(at.toggle, "att_words").set_value(True).run()
+    widget(at, "att_words").set_value(True).run()
     sound(at)
     (drawn,) = [p for p in canvas_headers(at) if "queries" in p]
     (matrix,) = [p["panels"][0] for p in canvas_headers(at) if "panels" in p]
@@ -182,7 +160,7 @@ def test_tokens_are_grouped_by_word_on_request(open_at: Open) -> None:
 
 
 def test_where_words_are_tokens_there_is_no_switch(open_at: Open) -> None:
-    assert not [t for t in open_at(TINY).toggle if t.key == "set_att_words"]
+    assert not widgets(open_at(TINY), "att_words")
 
 
 def test_heads_overlaid_are_in_the_link(open_at: Open) -> None:
@@ -198,11 +176,11 @@ def test_an_ablation_says_what_changed_and_leaves_the_intact_run(open_at: Open) 
     at = open_at(TINY, att_more="break")
     assert any("Nothing is changed" in i.value for i in at.info)
     before = len(components(at))
-    at.button(key="att_off_here").click().run()
+    widget(at, "att_off_here").click().run()
     sound(at)
     assert at.session_state["lab_setup"].view("att_off") == ("cross.1.0",)
     assert len(components(at)) == before + 2
-    assert "changed by **" in text(at) and "most likely next word" in text(at)
+    assert "changed by **" in words(at) and "most likely next word" in words(at)
     assert shows_one_weight(at)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name, canvas_headers, components
+from tests.ui.helpers import canvas_headers, components, go, start, widget
 from viz_core.analysis.counts import estimate
 from viz_core.capture import Capture
 from viz_core.concepts import CONCEPTS, FAULTS, Place, places
@@ -99,14 +99,14 @@ def test_what_it_opens_runs_or_says_why_not(document: str, place: Place) -> None
 @pytest.mark.parametrize("page", sorted({place.page for _, place in OPEN}))
 def test_its_page_shows_the_state(page: str) -> None:
     """Every link of a page, one after the other in one session; what a browser makes of a few, tests/browser looks at."""
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
+    at = start()
     for document, place in [x for x in OPEN if x[1].page == page]:
         setup, _ = setup_of(document, place)
         at.query_params.clear()
         at.query_params.update(to_link(setup)[0])
         at.run()
         if page != "home" and at.title[0].value.startswith("Watch a Transformer"):
-            at.switch_page(f"pages/{page}.py").run()
+            go(at, page)
         promised(at, setup, place)
 
 
@@ -118,7 +118,7 @@ def promised(at: AppTest, setup: Setup, place: Place) -> None:
     assert {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()} == to_link(setup)[0], where  # not mended
     assert not [w for w in at.warning if "The link says" in w.value], where
     for side, own in (("source", setup.config.has_encoder), ("target", setup.config.has_decoder)):
-        assert not own or by_name(at.text_area, side).value == getattr(setup, side), where
+        assert not own or widget(at, side).value == getattr(setup, side), where
     status = [c.value for c in at.caption if " parameters" in c.value and " ms on " in c.value]
     if place.problem:
         assert any(place.problem in e.value.replace("\\", "") for e in (*at.warning, *at.info)) and not status, where
@@ -135,7 +135,7 @@ def promised(at: AppTest, setup: Setup, place: Place) -> None:
         focus = f"layer {place.state['att_layer']}, head {setup.attn_head}\n"
         assert len([m for m in at.markdown if m.value.startswith("#### ") and focus in m.value]) == 1, where
     if place.page == "positions":
-        assert [g.value for g in at.get("button_group") if g.label == "Section"] == [setup.view("pos_section")], where
+        assert widget(at, "pos_section").value == setup.view("pos_section"), where
     if "shapes_filter" in place.state:
         assert [x["text"] for x in sent if x and "table" in x] == [place.state["shapes_filter"]], where
 

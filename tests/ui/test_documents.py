@@ -3,14 +3,12 @@
 import html
 import re
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name
+from tests.ui.helpers import bodies, open_page, sound, widget
 from viz_core.concepts import CONCEPTS, FAULTS, Place, places
 from viz_core.presets import PRESETS, TOPICS
 from viz_core.run import build
@@ -26,28 +24,11 @@ from viz_core.ui.pages.documents import (
 from viz_core.ui.shell.setup import Setup, from_link, with_preset
 from viz_core.weights.catalogue import Card
 
-APP = Path(__file__).parents[2] / "app.py"
-
 
 @pytest.fixture
-def page() -> Iterator[AppTest]:
+def page() -> AppTest:
     """The page with document 003 loaded, whose model is small."""
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params["preset"] = "003"
-    at.run()
-    at.switch_page("pages/documents.py").run()
-    yield at
-
-
-def sound(at: AppTest) -> AppTest:
-    assert not at.exception, [e.message for e in at.exception]
-    assert not at.error and not at.warning
-    assert at.title[0].value == "Five documents, one model: where do they agree?"  # still here
-    return at
-
-
-def bodies(at: AppTest) -> list[str]:
-    return [h.proto.body for h in at.get("html")]
+    return open_page("documents", preset="003")
 
 
 def loaded(at: AppTest) -> str:
@@ -107,7 +88,7 @@ def test_bold_is_what_stands_against_most() -> None:
 
 
 def test_the_filter_is_a_view(page: AppTest) -> None:
-    (rows,) = page.get("button_group")
+    rows = widget(page, "documents_rows")
     assert len(cells(bodies(sound(page))[0])) == 18
     sound(rows.set_value("words").run())
     assert [row[0].strip().split("\n")[0] for row in cells(bodies(page)[0])] == ["position", "mask means", "layout", "returns"]
@@ -123,23 +104,23 @@ def test_a_button_loads_its_preset_and_stays(page: AppTest, name: str) -> None:
     if start != "003":
         page.query_params["preset"] = start
         sound(page.run())
-    by_name(page.text_area, "source").set_value("my own words").run()
-    button = page.button(key=f"documents_load_{name}")
+    widget(page, "source").set_value("my own words").run()
+    button = widget(page, f"documents_load_{name}")
     assert button.label == f"Load {PRESETS[name].title}" and not button.disabled
     sound(button.click().run())
     setup = page.session_state["lab_setup"]
     assert (setup.preset, setup.config, setup.source) == (name, PRESETS[name].config, "my own words")
     assert loaded(page) == f"Loaded now: **{PRESETS[name].title}**, as in its document."
-    assert page.button(key=f"documents_load_{name}").disabled
+    assert widget(page, f"documents_load_{name}").disabled
     assert [b.label for b in page.button if "is loaded" in b.label] == [f"{PRESETS[name].title} is loaded"]
     assert re.search(rf"\({name}\)<br><span[^>]*>(?:(?!</th>).)*<br><b>loaded now", bodies(page)[0])
     assert bodies(page)[0].count("loaded now") == 1
 
 
 def test_a_changed_preset_says_what_is_changed_and_can_be_loaded_afresh(page: AppTest) -> None:
-    sound(by_name(page.select_slider, "n_heads").set_value(8).run())
+    sound(widget(page, "n_heads").set_value(8).run())
     assert loaded(page) == f"Loaded now: **{PRESETS['003'].title}**, with `n_heads` changed."
-    button = page.button(key="documents_load_003")
+    button = widget(page, "documents_load_003")
     assert button.label == "Load SimpleGPT (003)" and not button.disabled
     sound(button.click().run())
     assert page.session_state["lab_setup"].config == PRESETS["003"].config

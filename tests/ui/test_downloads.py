@@ -13,14 +13,13 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
+from tests.ui.helpers import ONE_LAYER, TINY, open_page
 from viz_core.capture import Capture
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"attention": 3, "shapes": 1}  # the pages with files, and how many
-TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "d_ff": "8", "qk_dim": "16", "n_encoder_layers": "1",
-        "n_decoder_layers": "1"}
+SMALL = TINY | ONE_LAYER
 Files = dict[str, Callable[[], bytes]]
 
 
@@ -36,10 +35,7 @@ def files_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Files]]:
 
     def files_of(page: str, **params: str) -> Files:
         found.clear()
-        at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
-        at.query_params.update(TINY | params)
-        at.run().switch_page(f"pages/{page}.py").run()
-        assert not at.exception and not at.warning
+        assert not open_page(page, **SMALL | params).warning
         return dict(found)
 
     monkeypatch.setattr(st, "download_button", button)
@@ -123,12 +119,7 @@ def test_a_session_keeps_no_run(page: str, params: dict[str, str], monkeypatch: 
 
     monkeypatch.setattr(Capture, "__init__", noted)
     st.cache_resource.clear()
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
-    at.query_params.update(TINY | params)
-    at.run()
-    if page != "home":
-        at.switch_page(f"pages/{page}.py").run()
-    assert not at.exception
+    at = open_page(page, **SMALL | params)
     assert len(arrays) > 50
     st.cache_resource.clear()
     gc.collect()

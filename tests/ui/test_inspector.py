@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -15,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.model.activations import DEFINITIONS
 from tests.model.small import SOURCE, TARGET, small, unlike_identity
+from tests.ui.helpers import ONE_LAYER, bodies, open_page, widget
 from viz_core.activations import ACTIVATIONS
 from viz_core.analysis.arithmetic import (
     Arithmetic,
@@ -31,7 +31,6 @@ from viz_core.text import Vocabulary, shorten, visible
 from viz_core.ui.pages.steps.cell_words import Names, brief, sentence
 from viz_core.ui.pages.steps.inspector import LARGEST, LISTED, WHOLE, inspection
 
-APP = Path(__file__).parents[2] / "app.py"
 CONFIGS = [
     small(), small(norm="pre", position="rope", activation="gelu", final_norm=True),
     small(position="alibi", activation="gelu_tanh", mask_padded_queries=True, empty_row="as filled"),
@@ -360,20 +359,17 @@ def test_brief_is_near(x: float) -> None:
 
 
 def test_the_tour_always_shows_the_arithmetic() -> None:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update({"weights": "untrained", "preset": "000", "n_encoder_layers": "1", "n_decoder_layers": "1"})
-    at.run()
-    at.switch_page("pages/step_by_step.py").run()
-    assert not cards(at) and any("press an arrow key" in h.proto.body for h in at.get("html"))
-    at.button(key="walk_tour").click().run()
+    at = open_page("step_by_step", weights="untrained", preset="000", **ONE_LAYER)
+    assert not cards(at) and any("press an arrow key" in body for body in bodies(at))
+    widget(at, "walk_tour").click().run()
     stops = 1
     assert len(cards(at)) == 1
-    while not at.button(key="walk_next").disabled:
-        at.button(key="walk_next").click().run()
+    while not widget(at, "walk_next").disabled:
+        widget(at, "walk_next").click().run()
         assert not at.exception and len(cards(at)) == 1
         stops += 1
     assert stops == 8 and "logits[b=0, t=" in cards(at)[0]
 
 
 def cards(at: AppTest) -> list[str]:
-    return [h.proto.body for h in at.get("html") if 'class="arithmetic"' in h.proto.body]
+    return [body for body in bodies(at) if 'class="arithmetic"' in body]

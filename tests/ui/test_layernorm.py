@@ -1,10 +1,6 @@
 """One token, LayerNorm and BatchNorm, distributions and the drawing without a browser: on every model, with its numbers."""
 
-import base64
 import json
-import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,73 +10,26 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
 from tests.tolerances import FLOAT
-from tests.ui.helpers import components
+from tests.ui.helpers import TINY, Open, numbers, open_page, panels, sound, table, widget, words
 from viz_core.analysis.layernorm import layer_norms
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.ui.shell.setup import from_link
 
-APP = Path(__file__).parents[2] / "app.py"
-TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
-        "n_decoder_layers": "2"}
 TEXT = {"source": "the cat sat on the mat\nthe dog", "target": "猫 坐 了\n狗"}
-Open = Callable[..., AppTest]
 
 
 @pytest.fixture
-def open_at() -> Iterator[Open]:
-    """`open_at("token", norm_epsilon="1")` → that section of the page, already run."""
-
-    def open_at(section: str, **params: str) -> AppTest:
-        at = AppTest.from_file(APP, default_timeout=120)
-        at.query_params.update(TINY | {"norm_section": section} | params)
-        at.run()
-        return sound(at.switch_page("pages/norms.py").run())
-
-    yield open_at
-
-
-def sound(at: AppTest) -> AppTest:
-    assert not at.exception, [e.message for e in at.exception]
-    assert not at.error and len(at.title) == 1
-    return at
-
-
-def words(at: AppTest) -> str:
-    """Everything written on the page."""
-    kinds = (at.markdown, at.caption, at.info, at.warning, at.text)
-    return "\n".join([*(e.value for kind in kinds for e in kind), *(h.proto.body for h in at.get("html"))])
+def open_at() -> Open:
+    """`open_at("token", norm_epsilon="1")` → that section of the page, run."""
+    return lambda section, **params: open_page("norms", **TINY | {"norm_section": section} | params)
 
 
 def bars(at: AppTest) -> list[np.ndarray]:
     """The values of each row of bars."""
     (chart,) = at.get("plotly_chart")
     return [numbers(t["y"]) for t in json.loads(chart.proto.spec)["data"]]
-
-
-def numbers(values: Any) -> np.ndarray:
-    if isinstance(values, list):
-        return np.array(values)
-    return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
-
-
-def rows(at: AppTest) -> list[list[str]]:
-    """The rows of the page's table."""
-    (body,) = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
-    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2])]
-
-
-def panels(at: AppTest) -> dict[str, np.ndarray]:
-    """Title → the values that were sent, of every canvas on the page."""
-    found = {}
-    for component in components(at):
-        data = component.proto.bytes
-        size = int.from_bytes(data[:4], "little")
-        for p in json.loads(data[4 : 4 + size])["panels"]:
-            n, d = p["shape"]
-            found[p["title"]] = np.frombuffer(data, "<f4", n * d, 4 + size + p["values"]).reshape(n, d)
-    return found
 
 
 def config_of(**params: str) -> Any:
@@ -112,9 +61,7 @@ def test_every_kind_of_model(open_at: Open, more: dict[str, str], section: str) 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset(preset: str) -> None:
     for section in ("token", "batchnorm"):
-        at = AppTest.from_file(APP, default_timeout=120)
-        at.query_params.update({"preset": preset, "norm_section": section})
-        sound(at.run().switch_page("pages/norms.py").run())
+        at = open_page("norms", preset=preset, norm_section=section)
         assert not at.warning and "Transformer_code (002)" in words(at).replace("\\", "")
 
 
@@ -143,7 +90,7 @@ def test_epsilon_moves_the_picture_and_not_the_run(open_at: Open) -> None:
     expected = F.layer_norm(x, (16,), eps=1.0)  # untrained: γ = 1, β = 0
     np.testing.assert_allclose(bars(at)[4], expected, atol=FLOAT)
     assert "The model itself uses ε = 1e−5" in words(at)
-    by_hand, theirs, recorded, other = rows(at)
+    by_hand, theirs, recorded, other = table(at)
     assert by_hand[3] == "–" and float(theirs[3].replace("−", "-")) < FLOAT
     own = F.layer_norm(x, (16,), eps=1e-5)
     assert recorded[3] == rounded(float((own - expected).abs().max()), 3)
@@ -154,7 +101,7 @@ def test_epsilon_moves_the_picture_and_not_the_run(open_at: Open) -> None:
 def test_the_slider_keeps_epsilon_in_the_link(open_at: Open) -> None:
     at = open_at("token")
     assert "The model itself uses" not in words(at)
-    slider = next(s for s in at.select_slider if s.key == "set_norm_epsilon")
+    slider = widget(at, "norm_epsilon")
     assert slider.value == 1e-5
     sound(slider.set_value(0.01).run())
     assert at.query_params["norm_epsilon"] in ("0.01", ["0.01"])
@@ -163,10 +110,10 @@ def test_the_slider_keeps_epsilon_in_the_link(open_at: Open) -> None:
 
 def test_an_epsilon_of_the_models_own_stands_among_the_stops(open_at: Open) -> None:
     at = open_at("token", norm_eps="3e-07")
-    slider = next(s for s in at.select_slider if s.key == "set_norm_epsilon")
+    slider = widget(at, "norm_epsilon")
     assert slider.value == 3e-7
     sound(slider.set_value(1.0).run())
-    slider = next(s for s in at.select_slider if s.key == "set_norm_epsilon")
+    slider = widget(at, "norm_epsilon")
     sound(slider.set_value(3e-7).run())
     assert "norm_epsilon" not in at.query_params and "The model itself uses" not in words(at)
 
@@ -207,30 +154,30 @@ def test_the_typed_batch_is_normalised(open_at: Open) -> None:
     found = panels(at)
     np.testing.assert_allclose(found["After LayerNorm"], layer[0], atol=FLOAT)
     np.testing.assert_allclose(found["After BatchNorm"], whole[0], atol=FLOAT)
-    table = rows(at)
-    assert [r[0] for r in table] == [
+    rows = table(at)
+    assert [r[0] for r in rows] == [
         "the whole batch, with padding", "the whole batch, words only", "only this sentence", "only this token",
     ]
-    shown = np.array([[float(r[i].replace("−", "-")) for i in (1, 2)] for r in table])
+    shown = np.array([[float(r[i].replace("−", "-")) for i in (1, 2)] for r in rows])
     np.testing.assert_allclose(shown[:, 0], layer[0, 1, 4], rtol=1e-3)
     np.testing.assert_allclose(shown[:, 1], [whole[0, 1, 4], unpadded[1, 4], alone[1, 4], 0], rtol=1e-3)
     moved = [np.abs(y - whole[0]).max() for y in (unpadded[:6], alone)]
-    np.testing.assert_allclose([float(r[3].replace("−", "-")) for r in table[1:3]], moved, rtol=5e-3)
-    assert [r[4] for r in table] == ["12 cells", "8 cells", "6 cells", "1 cell"]
+    np.testing.assert_allclose([float(r[3].replace("−", "-")) for r in rows[1:3]], moved, rtol=5e-3)
+    assert [r[4] for r in rows] == ["12 cells", "8 cells", "6 cells", "1 cell"]
     assert "4 of the batch's 12 tokens are padding" in words(at)
 
 
 def test_one_sentence_runs_with_its_own_half(open_at: Open) -> None:
     at = open_at("batchnorm", source="the cat sat on the mat", target="猫 坐 了")
     assert "together with its own first half" in words(at)
-    assert [r[4] for r in rows(at)] == ["12 cells", "9 cells", "6 cells", "1 cell"]
+    assert [r[4] for r in table(at)] == ["12 cells", "9 cells", "6 cells", "1 cell"]
     assert "together with its own" not in words(open_at("batchnorm", **TEXT))
 
 
 def test_a_single_token_says_what_torch_refuses(open_at: Open) -> None:
     at = open_at("batchnorm", architecture="encoder-only", source="cat")
     assert "BatchNorm1d refuses a single token" in words(at) and "InstanceNorm1d refuses a single token" in words(at)
-    assert [r[4] for r in rows(at)] == ["1 cell"] and "first half" not in words(at)
+    assert [r[4] for r in table(at)] == ["1 cell"] and "first half" not in words(at)
 
 
 def test_a_batch_without_padding_says_so(open_at: Open) -> None:
@@ -248,7 +195,7 @@ def test_distributions_are_those_of_the_compared_runs(open_at: Open) -> None:
     assert [t["name"] for t in spec["data"]] == ["Post-LN", "Pre-LN"]
     assert "resid_post, layer by layer" in spec["layout"]["title"]["text"]
     assert all(np.isnan(numbers(t["x"]).astype(float)).sum() == 4 for t in spec["data"])  # a gap after each layer
-    assert len(rows(at)) == 2
+    assert len(table(at)) == 2
 
 
 def test_another_stage_and_scale_are_in_the_link(open_at: Open) -> None:

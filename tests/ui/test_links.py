@@ -2,14 +2,15 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import canvas_headers
+from tests.ui.helpers import ONE_LAYER, TINY, Open, bodies, canvas_headers, go, open_page, sound, start, table, widget
+from tests.ui.helpers import link as whole_link
 from viz_core.limits import MAX_LINK_BYTES
 from viz_core.presets import PRESETS
 from viz_core.ui.controls import with_cell
@@ -28,33 +29,18 @@ from viz_core.ui.shell.setup import (
 from viz_core.ui.shell.views import CANVASES, FOLDS, MAX_SIZE_CHARS
 
 ROOT = Path(__file__).parents[2]
-TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "d_ff": "8", "qk_dim": "16", "n_encoder_layers": "1",
-        "n_decoder_layers": "1"}
+SMALL = TINY | ONE_LAYER
 WEIGHTS = "encoder.layers.0.self_attn.weights"
-Open = Callable[..., AppTest]
 
 
 @pytest.fixture
-def open_at() -> Iterator[Open]:
-    """`open_at("step_by_step", cells="walk_canvas.0.1.2")` → that page, already run."""
-
-    def open_at(page: str, **params: str) -> AppTest:
-        at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
-        at.query_params.update(TINY | params)
-        at.run()
-        return sound(at if page == "home" else at.switch_page(f"pages/{page}.py").run())
-
-    yield open_at
-
-
-def sound(at: AppTest) -> AppTest:
-    assert not at.exception, [e.message for e in at.exception]
-    return at
+def open_at() -> Open:
+    """`open_at("step_by_step", cells="walk_canvas.0.1.2")` → that page, run."""
+    return lambda page, **params: open_page(page, **SMALL | params)
 
 
 def link(at: AppTest) -> dict[str, str]:
-    found = {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
-    return {k: v for k, v in found.items() if k not in TINY}
+    return whole_link(at, *SMALL)
 
 
 def pick(at: AppTest) -> object:
@@ -125,7 +111,7 @@ def test_a_link_to_a_cell_shows_its_arithmetic(open_at: Open) -> None:
     assert pick(at) == [2, 2, 3] and arithmetic(at)[0] == f"{WEIGHTS}[b=0, h=1, t=2, s=3]"
     assert link(at)["cells"] == "walk_canvas.2.2.3"
     at.query_params.clear()
-    at.query_params.update(TINY | {"stage": WEIGHTS, "attn_head": "1"})  # Back
+    at.query_params.update(SMALL | {"stage": WEIGHTS, "attn_head": "1"})  # Back
     sound(at.run())
     assert pick(at) is None and not arithmetic(at)
     at = open_at("home", cells="home_ids.1.0.2")
@@ -136,7 +122,7 @@ def test_a_cell_that_is_not_there_is_said_and_kept(open_at: Open) -> None:
     at = open_at("step_by_step", stage=WEIGHTS, cells="walk_canvas.2.2.12")
     said = "The picked cell, row 2 and column 12 of matrix 3, is out of range, so no cell is picked."
     assert pick(at) is None and not arithmetic(at) and [c.value for c in at.caption].count(said) == 1
-    sound(at.text_area(key="set_source").set_value("a " * 18).run())  # now it is
+    sound(widget(at, "source").set_value("a " * 18).run())  # now it is
     assert pick(at) == [2, 2, 12] and said not in [c.value for c in at.caption]
 
 
@@ -147,9 +133,9 @@ def test_the_tour_leads_until_a_cell_is_picked(open_at: Open) -> None:
     assert pick(open_at("step_by_step", **tour, cells="walk_canvas")) is None
     at = open_at("step_by_step", **tour, cells="walk_canvas.1.0.0")
     assert pick(at) == [1, 0, 0]
-    sound(at.selectbox(key="set_walk_follow").set_value(3).run())
+    sound(widget(at, "walk_follow").set_value(3).run())
     assert pick(at)[:2] == [2, 3] and link(at)["walk_follow"] == "3" and "cells" not in link(at)
-    sound(at.button(key="walk_tour").click().run())
+    sound(widget(at, "walk_tour").click().run())
     assert pick(at) is None and "walk_mode" not in link(at)
     at = open_at("step_by_step", **tour | {"walk_follow": "900"})
     assert any("Token 900 is out of range" in c.value for c in at.caption)
@@ -158,21 +144,21 @@ def test_the_tour_leads_until_a_cell_is_picked(open_at: Open) -> None:
 def test_norms_stay_open_once_the_walk_was_inside_one(open_at: Open) -> None:
     inside = "encoder.layers.0.norm_ffn.mean"
     at = open_at("step_by_step", stage=inside)
-    assert at.toggle(key="set_walk_norms").value and "walk_norms" not in link(at)
-    sound(at.button(key="walk_previous").click().run())
-    assert link(at)["walk_norms"] == "on" and at.toggle(key="set_walk_norms").value
-    sound(at.toggle(key="set_walk_norms").set_value(False).run())
+    assert widget(at, "walk_norms").value and "walk_norms" not in link(at)
+    sound(widget(at, "walk_previous").click().run())
+    assert link(at)["walk_norms"] == "on" and widget(at, "walk_norms").value
+    sound(widget(at, "walk_norms").set_value(False).run())
     assert "walk_norms" not in link(at)
 
 
 def test_homes_token_is_the_links(open_at: Open) -> None:
     def after(at: AppTest) -> object:
-        return at.select_slider(key="set_home_after").value
+        return widget(at, "home_after").value
 
     assert after(open_at("home", home_after="1")) == 1
     at = open_at("home")
     own = after(at)
-    sound(at.select_slider(key="set_home_after").set_value(2).run())
+    sound(widget(at, "home_after").set_value(2).run())
     assert own != 2 and link(at) == {"home_after": "2"}
     at = open_at("home", home_after="900")
     assert after(at) == own and any("Token 900 is out of range" in c.value for c in at.caption)
@@ -180,9 +166,9 @@ def test_homes_token_is_the_links(open_at: Open) -> None:
 
 def test_what_opens_in_its_place_is_the_links(open_at: Open) -> None:
     at = open_at("home", open="home_choices,all_switches")
-    assert at.table and at.selectbox(key="set_tokenizer")
+    assert table(at) and widget(at, "tokenizer")
     at = open_at("home")
-    assert not at.table
+    assert not [body for body in bodies(at) if "<table" in body]
 
 
 # ---------------------------------------------------------------- nothing is in the session alone
@@ -320,15 +306,15 @@ def test_a_click_that_leads_to_a_stage_gets_there_though_its_run_was_broken_off(
     at = open_at(page)
     at.session_state["lab_setup"] = replace(at.session_state["lab_setup"], stage="logits")
     at.session_state["lab_going"] = "pages/step_by_step.py"  # what its callback had done when a newer change came
-    sound(at.text_area(key="set_source").set_value("a cat").run())
+    at.page = "step_by_step"
+    sound(widget(at, "source").set_value("a cat").run())
     assert at.session_state["lab_page"] == "Step by step" and link(at) | {"stage": "logits", "source": "a cat"} == link(at)
-    sound(at.switch_page(f"pages/{page}.py").run())
+    sound(go(at, page))
     assert at.session_state["lab_page"] != "Step by step", "it leads there once"
 
 
 def test_a_tab_that_returns_to_a_new_session_has_its_link(open_at: Open) -> None:
     """The tab's own callback runs before the new session has read the link."""
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=60)
-    at.query_params.update(TINY)
+    at = start(**SMALL)
     at.session_state["lab_touched"] = True
     assert link(sound(at.run())) == {} and at.session_state["lab_setup"].config.n_heads == 2

@@ -1,16 +1,13 @@
 """The Masks page without a browser: what it says is what a run gives, and no setup breaks it."""
 
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name, components
+from tests.ui.helpers import SIZES, Open, components, open_page, sound, widget, widgets, words
 from viz_core.analysis import masks as numbers
 from viz_core.concepts import PADDED
 from viz_core.formats import rounded
@@ -21,33 +18,14 @@ from viz_core.ui.pages.masks.focus import example
 from viz_core.ui.shell.setup import OPENING, VIEW, Setup, with_weights
 from viz_core.weights.catalogue import catalogue
 
-APP = Path(__file__).parents[2] / "app.py"
-TINY = {"preset": "002", "n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "2", "n_decoder_layers": "2"}
+SMALL = {"preset": "002"} | SIZES
 SECTIONS = VIEW["mask_section"].options or ()
-Open = Callable[..., AppTest]
 
 
 @pytest.fixture
-def open_at() -> Iterator[Open]:
-    def open_at(params: Mapping[str, str] = MappingProxyType({}), **more: str) -> AppTest:
-        at = AppTest.from_file(APP, default_timeout=120)
-        at.query_params.update({**params, **more})
-        at.run()
-        at.switch_page("pages/masks.py").run()
-        return sound(at)
-
-    yield open_at
-
-
-def sound(at: AppTest) -> AppTest:
-    assert not at.exception, [e.message for e in at.exception]
-    assert not at.error and len(at.title) == 1
-    return at
-
-
-def text(at: AppTest) -> str:
-    html = [h.proto.body for h in at.get("html")]
-    return "\n".join([*(m.value for m in (*at.markdown, *at.caption, *at.code)), *html])
+def open_at() -> Open:
+    """`open_at(mask_section="leak")` → the page behind that link, run."""
+    return lambda params=MappingProxyType({}), **more: open_page("masks", **{**params, **more})
 
 
 # ---------------------------------------------------------------- every section
@@ -60,7 +38,7 @@ def test_a_section_for_every_choice() -> None:
 @pytest.mark.parametrize("section", SECTIONS)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_section_with_every_preset(open_at: Open, preset: str, section: str) -> None:
-    sizes = TINY | {"preset": preset} | ({"qk_dim": "16"} if PRESETS[preset].config.qk_dim else {})
+    sizes = SMALL | {"preset": preset} | ({"qk_dim": "16"} if PRESETS[preset].config.qk_dim else {})
     at = open_at(sizes, mask_section=section, **PADDED)
     assert not at.warning
     unmasked = preset == "003" and section == "empty"
@@ -82,39 +60,39 @@ def test_every_section_with_every_preset(open_at: Open, preset: str, section: st
     {"scale_scores": "off", "mask_fill": "-10000", "causal": "off"},
 ])
 def test_no_setup_breaks_it(open_at: Open, more: dict[str, str], section: str) -> None:
-    at = open_at({**TINY, **PADDED, **more}, mask_section=section)
+    at = open_at({**SMALL, **PADDED, **more}, mask_section=section)
     assert len(components(at)) or at.info
     assert not any("Traceback" in i.value for i in at.info)
 
 
 def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "kinds", lambda config: ())
-    assert "no layers" in open_at(TINY).info[0].value
+    assert "no layers" in open_at(SMALL).info[0].value
 
 
 # ---------------------------------------------------------------- what is said
 
 
 def test_the_picked_cell_is_told_as_typed(open_at: Open) -> None:
-    at = open_at({**TINY, **PADDED}, mask_kind="decoder", mask_query="1", mask_key="3")
+    at = open_at({**SMALL, **PADDED}, mask_kind="decoder", mask_query="1", mask_key="3")
     told = next(m.value for m in at.markdown if m.value.startswith("#### Why?"))
     assert "` 我 ` (1) may not attend to ` 你 ` (3): the key is 2 positions later" in told
     setup = at.session_state["lab_setup"]
     capture = run(setup.config, PADDED["source"].split("\n"), PADDED["target"].split("\n"), device="cpu")
     counts = numbers.tally(numbers.provenance(capture, "decoder", 0))
     assert [f"- {name}: **{n}**" in told for name, n in zip(numbers.WHY, counts, strict=True)] == [bool(n) for n in counts]
-    at = open_at(TINY, source="*a* <b> :red[x]", mask_kind="encoder", mask_query="0", mask_key="1")
-    assert "` * ` (0) may attend to" in text(at) and "\n<b>" not in text(at)
+    at = open_at(SMALL, source="*a* <b> :red[x]", mask_kind="encoder", mask_query="0", mask_key="1")
+    assert "` * ` (0) may attend to" in words(at) and "\n<b>" not in words(at)
 
 
 def test_the_example_is_one_click_away(open_at: Open) -> None:
-    at = open_at(TINY)
+    at = open_at(SMALL)
     assert at.session_state["lab_setup"].source != PADDED["source"]
-    at.button(key="mask_example").click().run()
+    widget(at, "mask_example").click().run()
     sound(at)
-    assert at.session_state["lab_setup"].source == PADDED["source"] and by_name(at.text_area, "source").value == PADDED["source"]
-    assert not [b for b in at.button if b.key == "mask_example"]
-    assert "blocked: padding" in text(at)
+    assert at.session_state["lab_setup"].source == PADDED["source"] and widget(at, "source").value == PADDED["source"]
+    assert not widgets(at, "mask_example")
+    assert "blocked: padding" in words(at)
 
 
 def test_the_example_knows_the_weights_words(open_at: Open) -> None:
@@ -132,7 +110,7 @@ def test_the_example_knows_the_weights_words(open_at: Open) -> None:
 
 
 def test_the_leak_test_tells_two_runs(open_at: Open) -> None:
-    at = open_at(TINY, mask_section="leak", source="a b c d", target="e f g h", mask_place="3", mask_word="z")
+    at = open_at(SMALL, mask_section="leak", source="a b c d", target="e f g h", mask_place="3", mask_word="z")
     config = at.session_state["lab_setup"].config
     told = next(m.value for m in at.markdown if "became" in m.value)
     assert told.startswith("` g ` (3) became ` z `. With the causal mask, as in this model, **0 of the 3** outputs before it ")
@@ -141,49 +119,49 @@ def test_the_leak_test_tells_two_runs(open_at: Open) -> None:
     before, after = (run(free, ["a b c d"], [t], device="cpu")["decoder.layers.1.norm_ffn.out"][0] for t in ("e f g h", "e f z h"))
     most = float(np.abs(after - before)[:3].max())
     assert f"Without the mask, **3 of 3** changed, by at most {rounded(most, 3)}." in told
-    at = open_at(TINY, mask_section="leak", source="a b", target="e f", mask_word="f", mask_place="2")
+    at = open_at(SMALL, mask_section="leak", source="a b", target="e f", mask_word="f", mask_place="2")
     assert "is already at this position" in at.info[0].value
 
 
 def test_turning_a_mask_off_tells_what_it_closed(open_at: Open) -> None:
-    params = {**TINY, "source": "a b c", "target": "e f g", "mask_section": "effect", "mask_kind": "decoder", "mask_head": "1"}
+    params = {**SMALL, "source": "a b c", "target": "e f g", "mask_section": "effect", "mask_kind": "decoder", "mask_head": "1"}
     at = open_at(params)
     config = at.session_state["lab_setup"].config
 
     off = run(replace(config, causal=False), ["a b c"], ["e f g"], device="cpu")
     on = run(config, ["a b c"], ["e f g"], device="cpu")
     later = [off["decoder.layers.0.self_attn.weights"][0, 1, t, t + 1 :].sum() for t in range(3)]
-    assert "In this model it is on. This mask blocks 6 of 16 cells." in text(at)
-    assert f"6 of 16 cells. Without it, these cells take **{np.mean(later):.1%}**" in text(at)
-    assert f"the loss is {rounded(float(on['loss']))} with and {rounded(float(off['loss']))} without" in text(at)
-    assert "Cross-attention has no causal mask" in text(open_at(params, mask_kind="cross", mask_switch="causal"))
-    assert "no padding" in text(open_at(params, mask_switch="mask_target_padding"))
-    assert "In this model it is off." in text(open_at(params, causal="off", mask_switch="causal"))
+    assert "In this model it is on. This mask blocks 6 of 16 cells." in words(at)
+    assert f"6 of 16 cells. Without it, these cells take **{np.mean(later):.1%}**" in words(at)
+    assert f"the loss is {rounded(float(on['loss']))} with and {rounded(float(off['loss']))} without" in words(at)
+    assert "Cross-attention has no causal mask" in words(open_at(params, mask_kind="cross", mask_switch="causal"))
+    assert "no padding" in words(open_at(params, mask_switch="mask_target_padding"))
+    assert "In this model it is off." in words(open_at(params, causal="off", mask_switch="causal"))
 
 
 def test_empty_rows_come_out_as_torch_has_them(open_at: Open) -> None:
-    at = open_at({**TINY, **PADDED}, mask_section="empty")
+    at = open_at({**SMALL, **PADDED}, mask_section="empty")
     rows = next(h.proto.body for h in at.get("html") if "need_weights" in h.proto.body)
     assert "NaN" in rows and "0.2 each" in rows and "not returned" in rows
-    assert "after layer 0 **2**, after layer 1 **5**" in text(at) and "0 × NaN" in text(at)
-    whole = open_at(TINY, mask_section="empty", source="a b", target="c d")
+    assert "after layer 0 **2**, after layer 1 **5**" in words(at) and "0 × NaN" in words(at)
+    whole = open_at(SMALL, mask_section="empty", source="a b", target="c d")
     assert "no padded source token" in whole.info[0].value and len(components(whole)) == 0
 
 
 def test_torch_is_quoted_and_the_leak_is_measured(open_at: Open) -> None:
-    at = open_at(TINY, mask_section="unsqueeze", source="a b c", target="e f g")
+    at = open_at(SMALL, mask_section="unsqueeze", source="a b c", target="e f g")
     with pytest.raises(RuntimeError) as error:
         torch.zeros(1, 2, 4, 4).masked_fill(torch.zeros(4, 1, 4, dtype=torch.bool), 0.0)
     assert at.code[1].value == str(error.value)
-    assert "For the first 2 tokens, T = H = 2" in text(at) and "Head 1 puts **" in text(at)
-    short = open_at(TINY, mask_section="unsqueeze", n_heads="8", source="a", target="b")
+    assert "For the first 2 tokens, T = H = 2" in words(at) and "Head 1 puts **" in words(at)
+    short = open_at(SMALL, mask_section="unsqueeze", n_heads="8", source="a", target="b")
     assert "at least 8 tokens, but it has 2" in short.info[0].value
-    fits = open_at(TINY, mask_section="unsqueeze", source="a", target="b")
-    assert "Your batch has T = H = 2" in text(fits) and len(fits.code) == 1
+    fits = open_at(SMALL, mask_section="unsqueeze", source="a", target="b")
+    assert "Your batch has T = H = 2" in words(fits) and len(fits.code) == 1
 
 
 def test_both_forms_are_told_apart_from_what_cannot_be_asked(open_at: Open) -> None:
-    at = open_at(TINY, mask_section="conventions")
-    assert "torch accepts both" in text(at) and "blocked = ~may" in at.code[0].value
-    assert "cannot rotate queries" in text(open_at(TINY, mask_section="conventions", position="rope"))
-    assert "ALiBi adds numbers" in text(open_at(TINY, mask_section="conventions", position="alibi"))
+    at = open_at(SMALL, mask_section="conventions")
+    assert "torch accepts both" in words(at) and "blocked = ~may" in at.code[0].value
+    assert "cannot rotate queries" in words(open_at(SMALL, mask_section="conventions", position="rope"))
+    assert "ALiBi adds numbers" in words(open_at(SMALL, mask_section="conventions", position="alibi"))

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
+from tests.ui.helpers import open_page
 from viz_core.ui.shell import PAGES, PageSpec
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +47,6 @@ def test_it_has_tests_of_its_own(page: PageSpec) -> None:
 
 
 def test_home_links_to_all_others() -> None:
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=60).run()
+    at = open_page("home")
     labels = {link.proto.label for link in at.get("page_link")}
     assert labels == {f"{p.title}: {p.card}" for p in PAGES.values() if p.name != "home"}

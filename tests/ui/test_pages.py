@@ -1,86 +1,24 @@
 """Every page run as a visitor's browser would ask for it, without a browser: what is on it, and what bad input does."""
 
-import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name, components
-from viz_core.config import CHOICES
+from tests.ui.helpers import APP, Open, components, formula, go, own_link, said, sound, start, status, tiny, typed, widget, widgets
 from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
 from viz_core.presets import PRESETS
-from viz_core.stages import stages, tour
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import BY_FIELD, Setup, from_link, with_preset
 
-APP = Path(__file__).parents[2] / "app.py"
 # Canvases, drawings and other components that each page shows; the walk has a scrubber.
 COMPONENTS = {"home": 2, "step_by_step": 3, "attention": 3, "masks": 1, "positions": 0, "norms": 0, "shapes": 1, "documents": 0}
-TINY = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "1", "n_decoder_layers": "1", "max_len": "100",
-        "source_vocab_size": "50", "target_vocab_size": "50"}
 each_page = pytest.mark.parametrize("page", PAGES)
 each_preset = pytest.mark.parametrize("preset", PRESETS)
-Open = Callable[..., AppTest]
-
-
-def tiny(preset: str = "000", **more: str) -> dict[str, str]:
-    """A link to a small model of a preset."""
-    sizes = TINY | ({"qk_dim": "16"} if PRESETS[preset].config.qk_dim else {})
-    return {"preset": preset} | sizes | more
-
-
-@pytest.fixture
-def open_at() -> Iterator[Open]:
-    """`open_at("step_by_step", preset="003")` → the page behind that link, already run; untrained unless it says more."""
-
-    def open_at(page: str = "home", **params: str) -> AppTest:
-        at = AppTest.from_file(APP, default_timeout=60)
-        at.query_params.update(params if "weights" in params else {"preset": "000"} | params)
-        at.run()
-        if page != "home":
-            at.switch_page(f"pages/{page}.py").run()
-        return at
-
-    yield open_at
-
-
-def sound(at: AppTest) -> AppTest:
-    """The run reached its end and shows no error."""
-    assert not at.exception, [e.message for e in at.exception]
-    assert not at.error
-    assert len(at.title) == 1
-    return at
-
-
-def status(at: AppTest) -> str:
-    (found,) = [c.value for c in at.caption if "parameters" in c.value]
-    return found
-
-
-def said(at: AppTest) -> str:
-    return "\n".join(e.value for e in (*at.warning, *at.info))
-
-
-def link(at: AppTest) -> dict[str, str]:
-    """What the address says, the untrained default left out."""
-    found = {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
-    return {k: v for k, v in found.items() if (k, v) != ("preset", "000")}
-
-
-def here(at: AppTest) -> str:
-    """The stage that the walk is at."""
-    return at.session_state["lab_setup"].stage
-
-
-def typed(at: AppTest, side: str) -> str:
-    return by_name(at.text_area, side).value
 
 
 # ---------------------------------------------------------------- what is on the pages
@@ -162,60 +100,6 @@ def test_the_status_counts_the_models_parameters(open_at: Open, preset: str) -> 
     assert f"· {count:,} parameters, untrained ·" in status(open_at(**params))
 
 
-def corners(preset: str) -> list[str]:
-    """The first stage of every chapter, and the steps inside the first LayerNorm."""
-    table = stages(from_link(tiny(preset))[0].config)
-    first = {s.block: s.name for s in reversed(table)}
-    norm = next((s.prefix for s in table if s.inside_norm), None)
-    return [*first.values(), *(s.name for s in table if s.prefix == norm)]
-
-
-def formula(at: AppTest) -> str:
-    """What stands between $$ on the page."""
-    (found,) = [m.value.split("$$")[1].strip() for m in at.markdown if "$$" in m.value]
-    return found
-
-
-def scrubber(at: AppTest) -> dict[str, object]:
-    """What the scrubber was given."""
-    return next(data for c in at.get("bidi_component") if "most" in (data := json.loads(c.proto.json or "{}")))
-
-
-def jumps(at: AppTest) -> AppTest:
-    """The page with its select boxes open: they are drawn on demand."""
-    if "walk_jump" not in at.query_params:
-        at.query_params["walk_jump"] = "on"
-        sound(at.run())
-    return at
-
-
-@each_preset
-def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
-    at = open_at("step_by_step", **tiny(preset))
-    table = {s.name: s for s in stages(at.session_state["lab_setup"].config)}
-    for name in corners(preset):
-        at.query_params["stage"] = name
-        sound(at.run())
-        assert here(at) == name
-        assert formula(at) == table[name].formula
-        assert by_name(jumps(at).selectbox, "walk_Chapter").value == table[name].block
-        assert by_name(jumps(at).selectbox, "walk_Operation").value == table[name].leaf
-        assert by_name(at.toggle, "walk_norms").value or not table[name].inside_norm
-        assert not at.warning and len(components(at)) == 3
-
-
-@pytest.mark.parametrize("position", CHOICES["position"])
-@pytest.mark.parametrize("norm", CHOICES["norm"])
-@pytest.mark.parametrize("architecture", CHOICES["architecture"])
-def test_every_kind_of_model(open_at: Open, architecture: str, norm: str, position: str) -> None:
-    side = "encoder" if architecture == "encoder-only" else "decoder"
-    stage = f"{side}.layers.0.self_attn.weights"
-    at = sound(open_at("step_by_step", **tiny(architecture=architecture, norm=norm, position=position, stage=stage)))
-    assert not at.warning
-    assert status(at).startswith(architecture)
-    assert here(at) == stage and len(components(at)) == 3
-
-
 def test_app_py_runs_first_in_every_run(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny(source="a b"))
     for _ in range(3):
@@ -225,83 +109,8 @@ def test_app_py_runs_first_in_every_run(open_at: Open) -> None:
 
 @pytest.mark.parametrize("page", list(PAGES)[1:])
 def test_a_page_alone_goes_through_app_py(page: str) -> None:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.switch_page(f"pages/{page}.py")
-    at.query_params["seed"] = "5"
-    sound(at.run())
-    assert at.title[0].value == PAGES[page].question
-    assert by_name(at.number_input, "seed").value == 5
-
-
-# ---------------------------------------------------------------- moving
-
-
-def test_next_and_previous_walk(open_at: Open) -> None:
-    at = open_at("step_by_step", **tiny())
-    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
-    assert at.button(key="walk_previous").disabled
-    for name in order[1:5]:
-        sound(at.button(key="walk_next").click().run())
-        assert here(at) == name and link(at)["stage"] == name
-    for name in order[3::-1]:
-        sound(at.button(key="walk_previous").click().run())
-        assert here(at) == name
-    at.query_params["stage"] = "loss"
-    sound(at.run())
-    assert at.button(key="walk_next").disabled and not at.button(key="walk_previous").disabled
-    last = stages(at.session_state["lab_setup"].config)[-1]
-    shown = {"label": f"Step {len(order)} of {len(order)} · Output › loss", "title": last.meaning, "value": len(order)}
-    assert scrubber(at).items() >= (shown | {"most": len(order), "here": True}).items()
-
-
-def test_the_whole_walk_end_to_end(open_at: Open) -> None:
-    at = open_at("step_by_step", **tiny("003"))
-    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
-    for name in order[1:]:
-        sound(at.button(key="walk_next").click().run())
-        assert here(at) == name
-    assert at.button(key="walk_next").disabled
-
-
-@each_preset
-def test_the_tour_has_eight_stops(open_at: Open, preset: str) -> None:
-    at = open_at("step_by_step", **tiny(preset))
-    expected = tour(at.session_state["lab_setup"].config)
-    assert len(expected) == 8
-    next(b for b in at.button if "tour" in b.label).click().run()
-    seen = [here(sound(at))]
-    while not at.button(key="walk_next").disabled and len(seen) < 20:
-        sound(at.button(key="walk_next").click().run())
-        seen.append(here(at))
-    assert tuple(seen) == expected
-    assert scrubber(at)["most"] == 8
-
-
-def test_the_boxes_jump(open_at: Open) -> None:
-    at = open_at("step_by_step", **tiny())
-    sound(by_name(jumps(at).selectbox, "walk_Chapter").set_value("Decoder layer 0").run())
-    assert here(at) == "decoder.layers.0.resid_pre"
-    sound(by_name(jumps(at).selectbox, "walk_Section").set_value("Cross-attention").run())
-    assert here(at) == "decoder.layers.0.cross_attn.q"
-    sound(by_name(jumps(at).selectbox, "walk_Operation").set_value("weights").run())
-    assert here(at) == "decoder.layers.0.cross_attn.weights"
-
-
-@pytest.mark.parametrize("box", ["walk_Chapter", "walk_Section", "walk_Operation"])
-def test_an_answer_to_an_older_page_breaks_nothing(open_at: Open, box: str) -> None:
-    """While keys are pressed in a hurry, a browser may still report a choice that the page no longer offers."""
-    at = jumps(open_at("step_by_step", **tiny(stage="encoder.layers.0.self_attn.q")))
-    by_name(at.selectbox, box).options.append("something else")
-    sound(by_name(at.selectbox, box).set_value("something else").run())
-    assert typed(at, "source") and here(at)
-
-
-def test_the_selected_sentence_and_head(open_at: Open) -> None:
-    at = sound(open_at("step_by_step", **tiny(source="a\nb c", target="x\ny", stage="encoder.layers.0.self_attn.weights")))
-    groups = {g.proto.label if hasattr(g.proto, "label") else "": g for g in at.get("button_group")}
-    assert {"Sentence", "Head"} <= set(groups)
-    sound(groups["Sentence"].set_value(1).run())
-    assert at.session_state["lab_setup"].item == 1 and link(at)["item"] == "1"
+    sound(at := go(start(seed="5"), page))
+    assert widget(at, "seed").value == 5
 
 
 # ---------------------------------------------------------------- switches
@@ -309,9 +118,9 @@ def test_the_selected_sentence_and_head(open_at: Open) -> None:
 
 def test_changing_the_heads_says_what_follows(open_at: Open) -> None:
     at = open_at()
-    sound(by_name(at.select_slider, "n_heads").set_value(3).run())
+    sound(widget(at, "n_heads").set_value(3).run())
     assert "d_model is now 33: it splits into 3 equal heads." in said(at)
-    assert link(at)["n_heads"] == "3" and link(at)["d_model"] == "33"
+    assert own_link(at)["n_heads"] == "3" and own_link(at)["d_model"] == "33"
     sound(at.run())
     assert "is now" not in said(at)  # said once
 
@@ -323,40 +132,40 @@ def test_all_switches_are_there_and_work(open_at: Open, page: str) -> None:
     widgets = {w.key for kind in ("toggle", "selectbox", "select_slider") for w in at.sidebar.get(kind)}
     assert {f"set_{name}" for name, control in BY_FIELD.items() if control.when(config)} <= widgets
     for toggle in ("set_residual", "set_causal", "set_scale_scores", "set_head"):
-        before = at.toggle(key=toggle).value
-        sound(at.toggle(key=toggle).set_value(not before).run())
-        assert link(at)[toggle.removeprefix("set_")] == ("off" if before else "on")
+        before = widget(at, toggle).value
+        sound(widget(at, toggle).set_value(not before).run())
+        assert own_link(at)[toggle.removeprefix("set_")] == ("off" if before else "on")
     assert page != "home" or "predicts no word" in said(at)
 
 
 def test_a_new_preset_keeps_the_text(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny(source="mine", stage="decoder.layers.0.cross_attn.weights"))
-    sound(by_name(at.selectbox, "model").set_value("003").run())
+    sound(widget(at, "model").set_value("003").run())
     assert typed(at, "source") == "mine"
-    assert link(at)["preset"] == "003" and "stage" not in link(at)
+    assert own_link(at)["preset"] == "003" and "stage" not in own_link(at)
     assert not at.warning
 
 
 def test_the_setup_follows_to_the_next_page_and_back(open_at: Open) -> None:
     at = open_at(**tiny(source="mine", seed="5"))
     for page in ("step_by_step", "home"):
-        sound(at.switch_page(f"pages/{page}.py").run())
-        assert typed(at, "source") == "mine" and by_name(at.number_input, "seed").value == 5
-        assert link(at)["seed"] == "5"
+        sound(go(at, page))
+        assert typed(at, "source") == "mine" and widget(at, "seed").value == 5
+        assert own_link(at)["seed"] == "5"
 
 
 def test_the_same_link_is_the_same_state(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny("002", stage="logits", attn_head="1", source="a b", seed="3"))
-    address = link(at)
+    address = own_link(at)
     other = open_at("step_by_step", **address)
     assert other.session_state["lab_setup"] == at.session_state["lab_setup"]
-    assert link(other) == address
+    assert own_link(other) == address
 
 
 def test_typed_ids_are_read_as_numbers(open_at: Open) -> None:
     at = sound(open_at(**tiny(tokenizer="ids", source="5 6, 7", target="8 9")))
     assert "source 3 tokens" in status(at) and not at.warning
-    sound(by_name(at.text_area, "source").set_value("5 cat").run())
+    sound(widget(at, "source").set_value("5 cat").run())
     assert "contains a word that is not an id" in said(at)
     assert typed(at, "source") == "5 cat"
 
@@ -364,13 +173,13 @@ def test_typed_ids_are_read_as_numbers(open_at: Open) -> None:
 def test_back_takes_the_links_state_and_keeps_what_is_too_long_for_it(open_at: Open) -> None:
     long = "word " * 2000
     at = open_at("step_by_step", **tiny(position="none"))
-    sound(by_name(at.text_area, "source").set_value(long).run())
+    sound(widget(at, "source").set_value(long).run())
     assert "leaves the text out" in said(at) and "source" not in at.query_params
-    earlier = link(at)
+    earlier = own_link(at)
     at.query_params.clear()
     at.query_params.update(earlier | {"seed": "1"})  # as Back, or an edit of the address
     sound(at.run())
-    assert by_name(at.number_input, "seed").value == 1
+    assert widget(at, "seed").value == 1
     assert typed(at, "source") == long
 
 
@@ -382,14 +191,11 @@ def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch:
     ran: list[Any] = []
     monkeypatch.setattr("viz_core.ui.shell.cache.cached_run", lambda *given: ran.append(given))
     text = "\n".join(["the cat " * 500] * 32)
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update(tiny(position="none"))
+    at = start(**tiny(position="none"))
     at.session_state["lab_setup"] = replace(from_link(tiny(position="none"))[0], source=text, target=text)
     at.session_state["lab_link"] = tiny(position="none")
     at.run()
-    if page != "home":
-        at.switch_page(f"pages/{page}.py").run()
-    sound(at)
+    sound(at if page == "home" else go(at, page))
     (problem,) = [w.value for w in at.warning]
     assert problem.startswith("This run would record ") and f"the limit is {megabytes(MAX_CAPTURE_BYTES)}: lower " in problem
     assert typed(at, "source") == text
@@ -402,7 +208,7 @@ def test_too_large_a_model_is_not_built(open_at: Open, page: str, monkeypatch: p
     monkeypatch.setattr("viz_core.ui.shell.cache.cached_run", lambda *given: ran.append(given))
     at = sound(open_at(page, n_heads="16", d_model="1024", d_ff="4096", n_encoder_layers="48"))
     assert f"parameters and the limit is {MAX_PARAMETERS:,}: lower d" in said(at).replace("\\", "")
-    assert by_name(at.select_slider, "n_encoder_layers").value == 48  # and it can be turned back
+    assert widget(at, "n_encoder_layers").value == 48  # and it can be turned back
     assert not ran and not any("parameters, untrained" in c.value for c in at.caption)
 
 
@@ -433,7 +239,7 @@ BAD: dict[str, tuple[str, str]] = {  # name → (what is typed, a part of what i
 def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind: str) -> None:
     text, sentence = BAD[kind]
     at = open_at(page, **tiny())
-    sound(by_name(at.text_area, side).set_value(text).run())
+    sound(widget(at, side).set_value(text).run())
     assert typed(at, side) == text  # nothing typed is lost
     ran = any("parameters, untrained" in c.value for c in at.caption)
     if side == "target" and not text.strip():
@@ -450,7 +256,7 @@ def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind
     sound(at.run())
     assert typed(at, side) == text
     if len(text) < 2000:  # and its own link brings it back
-        again = sound(open_at(page, **link(at)))
+        again = sound(open_at(page, **own_link(at)))
         assert typed(again, side) == text
 
 
@@ -461,8 +267,8 @@ def test_a_model_of_one_stack_has_one_box(open_at: Open, page: str, preset: str,
     more = {} if preset == "003" else {"architecture": "decoder-only"}
     at = open_at(page, **tiny(preset, **more))
     side, gone = ("source", "target") if preset == "003" else ("target", "source")
-    assert not [t for t in at.text_area if t.key == f"set_{gone}"]
-    sound(by_name(at.text_area, side).set_value(text).run())
+    assert not widgets(at, gone)
+    sound(widget(at, side).set_value(text).run())
     assert typed(at, side) == text
     assert bool(text) == any("parameters, untrained" in c.value for c in at.caption)
     assert bool(text) or "nothing to read yet" in said(at)
@@ -493,12 +299,12 @@ def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, page: str, para
     assert sentence in said(at).replace("\\", "")
     assert typed(at, "source") == "keep me"
     assert at.session_state["lab_setup"].config.scale_embedding
-    kept = link(at)
+    kept = own_link(at)
     assert kept["source"] == "keep me" and kept["scale_embedding"] == "on"
     if "The link says" in said(at):  # the default took its place: the page works, and the address is mended
         assert len(components(at)) == COMPONENTS[page]
         assert not set(params.items()) & set(kept.items()) - {("n_heads", "2")}
-        sound(by_name(at.text_area, "source").set_value("now this").run())
+        sound(widget(at, "source").set_value("now this").run())
         assert "The link says" not in said(at)
 
 
@@ -551,7 +357,7 @@ def test_twenty_weights_that_cannot_be_read_make_one_box(open_at: Open, monkeypa
 
 def test_two_visitors_do_not_see_each_other(open_at: Open) -> None:
     one, two = open_at(**tiny(source="one")), open_at(**tiny(source="two"))
-    sound(by_name(one.text_area, "source").set_value("one more").run())
+    sound(widget(one, "source").set_value("one more").run())
     sound(two.run())
     assert (typed(one, "source"), typed(two, "source")) == ("one more", "two")
 

@@ -1,23 +1,18 @@
 """the parity line on a page: one line of true numbers, a closer look, and no surprise for big models."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name, components
-from tests.ui.test_pages import link, open_at, sound, tiny
+from tests.ui.helpers import Open, components, own_link, sound, tiny, widget
 from viz_core.experiments.parity import FUSED, Check, Parity, check_parity
 from viz_core.formats import rounded
 from viz_core.run import build, prepare, trace
 from viz_core.ui.pages.steps import parity as line
 from viz_core.ui.shell.setup import from_link
 
-__all__ = ["open_at"]  # a fixture
-
-Open = Callable[..., AppTest]
 TEXT = {"source": "the cat sat\nno", "target": "a b\nc"}
 
 
@@ -54,7 +49,7 @@ def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
     params = tiny(**TEXT, device="cpu")
     assert not [h for h in open_at("step_by_step", **params).get("html") if "Largest difference" in h.proto.body]
     at = sound(open_at("step_by_step", **params, open="proof_more"))
-    (table,) = [h.proto.body.replace("<wbr>", "") for h in at.get("html") if "Largest difference" in h.proto.body]
+    (table,) = [h.proto.body.replace("<wbr/>", "") for h in at.get("html") if "Largest difference" in h.proto.body]
     proof = expected(params)
     assert re.findall(r"<tr><td[^>]*><code>([^<]+)</code>", table) == [c.stage for c in proof.checks]
     assert f"{rounded(proof.difference, 2)}" in table and "nn.MultiheadAttention" in table
@@ -65,14 +60,14 @@ def test_a_step_of_the_walk_leaves_it_alone(open_at: Open, monkeypatch: pytest.M
     at = sound(open_at("step_by_step", **tiny(**TEXT)))
     before = said(at)
     monkeypatch.setattr("viz_core.experiments.parity.check_parity", lambda *a: pytest.fail("proved again"))
-    sound(at.button(key="walk_next").click().run())
-    assert said(at) == before and "stage" in link(at)
+    sound(widget(at, "walk_next").click().run())
+    assert said(at) == before and "stage" in own_link(at)
     assert len(components(at)) == 3
 
 
 def test_a_change_of_the_model_is_proved_again(open_at: Open) -> None:
     at = sound(open_at("step_by_step", **tiny(**TEXT)))
-    sound(by_name(at.text_area, "target").set_value("a b c d\ne").run())
+    sound(widget(at, "target").set_value("a b c d\ne").run())
     params = tiny(source=TEXT["source"], target="a b c d\ne")
     assert f"({expected(params).numbers:,} numbers)" in said(at) and expected(params).numbers > expected(tiny(**TEXT)).numbers
 
@@ -81,12 +76,12 @@ def test_a_big_model_is_checked_when_asked(open_at: Open, monkeypatch: pytest.Mo
     monkeypatch.setattr(line, "ON_REQUEST", 1000)
     at = sound(open_at("step_by_step", **tiny(**TEXT)))
     assert not [c for c in at.caption if "largest difference" in c.value]
-    sound(at.button(key="proof_ask").click().run())
+    sound(widget(at, "proof_ask").click().run())
     assert "Checked on this machine" in said(at)
-    sound(at.button(key="walk_next").click().run())
+    sound(widget(at, "walk_next").click().run())
     assert "Checked on this machine" in said(at)  # the answer stays while the walk goes on
-    sound(by_name(at.number_input, "seed").set_value(5).run())
-    assert at.button(key="proof_ask") and not [c for c in at.caption if "largest difference" in c.value]
+    sound(widget(at, "seed").set_value(5).run())
+    assert widget(at, "proof_ask") and not [c for c in at.caption if "largest difference" in c.value]
 
 
 def test_a_run_that_is_not_torchs_is_a_warning(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,11 +136,11 @@ def test_what_it_means_claims_no_more_than_was_found() -> None:
 
 
 def test_the_table_escapes_and_marks_the_worst() -> None:
-    rows = line.table_html(made(1e-7, both_nan=2).checks).replace("<wbr>", "").split("<tr>")
+    rows = line.differences_html(made(1e-7, both_nan=2).checks).replace("<wbr/>", "").split("<tr>")
     (worst,) = [row for row in rows if "decoder.layers.0.&lt;b&gt;" in row]
-    assert "10<br>2 NaN on both sides" in worst
+    assert "10<br/>2 NaN on both sides" in worst
     assert [row for row in rows if "font-weight:700" in row] == [worst]
-    assert "font-weight:700" not in line.table_html(made(0.0).checks)
+    assert "font-weight:700" not in line.differences_html(made(0.0).checks)
 
 
 def test_the_page_loads_no_torch_before_it_draws() -> None:

@@ -3,8 +3,6 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.tolerances import FLOAT
-from tests.ui.test_positions import charts, link, numbers, table, words
+from tests.ui.helpers import (
+    FEW_WORDS,
+    ONE_LAYER,
+    TINY,
+    Open,
+    charts,
+    link,
+    numbers,
+    open_page,
+    sound,
+    table,
+    widget,
+    words,
+)
 from viz_core.analysis import counts
 from viz_core.config import CHOICES
 from viz_core.experiments import placement as experiments
@@ -24,33 +35,19 @@ from viz_core.ui.pages.norms.page import SECTIONS
 from viz_core.ui.pages.norms.theory import ASSUMED
 from viz_core.ui.shell.setup import from_link
 
-APP = Path(__file__).parents[2] / "app.py"
-QUESTION = "Why did Pre-LN replace Post-LN?"
-TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "1",
-        "n_decoder_layers": "1", "max_len": "100", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3",
-        "norm_width": "16"}
+SMALL = TINY | ONE_LAYER | FEW_WORDS | {"norm_depth": "3", "norm_width": "16"}
 OWN = ("depth", "theory", "gradients")
-Open = Callable[..., AppTest]
 
 
 @pytest.fixture
-def open_at() -> Iterator[Open]:
-    """`open_at("theory", norm_depth="5")` → that section, already run."""
+def open_at() -> Open:
+    """`open_at("theory", norm_depth="5")` → that section, run."""
 
     def open_at(section: str = "depth", **params: str) -> AppTest:
-        at = AppTest.from_file(APP, default_timeout=60)
-        at.query_params.update({k: v for k, v in (TINY | {"norm_section": section} | params).items() if v})
-        at.run()
-        return sound(at.switch_page("pages/norms.py").run())
+        said = SMALL | {"norm_section": section} | params
+        return open_page("norms", **{name: value for name, value in said.items() if value})
 
-    yield open_at
-
-
-def sound(at: AppTest) -> AppTest:
-    assert not at.exception, [e.message for e in at.exception]
-    assert not at.error
-    assert at.title[0].value == QUESTION
-    return at
+    return open_at
 
 
 def traces(at: AppTest, chart: int = 0) -> dict[str, dict[str, Any]]:
@@ -111,9 +108,7 @@ def test_what_is_typed_stays_text(open_at: Open, section: str) -> None:
 
 
 def test_trained_weights_are_not_compared_and_the_page_says_so() -> None:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update({"norm_depth": "2", "norm_width": "16"})
-    sound(at.run().switch_page("pages/norms.py").run())
+    at = open_page("norms", norm_depth="2", norm_width="16")
     assert at.session_state["lab_setup"].card is not None
     (said,) = [c.value for c in at.caption if "Untrained" in c.value]
     assert re.search(r"were trained as (Post|Pre)-LN and only work that way", said)
@@ -171,7 +166,7 @@ def test_where_numbers_end_is_said(open_at: Open, monkeypatch: pytest.MonkeyPatc
 
 def test_no_placement_is_a_sentence(open_at: Open) -> None:
     at = open_at()
-    at.get("button_group")[1].set_value([]).run()
+    widget(at, "norm_placements").set_value([]).run()
     assert "You have chosen no placement" in words(sound(at)) and not charts(at)
 
 
@@ -240,7 +235,7 @@ def test_what_fails_is_named_and_one_button_mends_it(open_at: Open, broken: str)
     assert "All assumptions hold" not in words(at)
     off = abs(percent(rows(at)["Post-LN, mean of all layers"][2]))
     assert off > 0.05 or broken not in ("normal", "square")
-    sound(at.button(key="norm_paper").click().run())
+    sound(widget(at, "norm_paper").click().run())
     assert "All assumptions hold" in words(at)
     assert not {"norm_broken", "norm_draws", "norm_depth", "norm_width"} & link(at).keys()
 
@@ -304,11 +299,11 @@ def test_what_costs_much_is_asked_for_first(open_at: Open, monkeypatch: pytest.M
     monkeypatch.setattr(on_request, "MOST_UNREQUESTED", 1e5)
     at = open_at("gradients", source="a heavy text that nobody has measured")
     assert not charts(at) and not calls
-    (button,) = [b for b in at.button if b.key == "norm_ask_gradients"]
+    button = widget(at, "norm_ask_gradients")
     assert re.fullmatch(r"Measure: about \d+ billion operations", button.label)
     sound(button.click().run())
     assert len(charts(at)) == 1 and len(calls) == 2
-    assert "norm_ask_last layer" in [b.key for b in at.button]
+    assert widget(at, "norm_ask_last layer")
     sound(at.run())
     assert len(charts(at)) == 1 and len(calls) == 2  # held
 
@@ -325,7 +320,7 @@ def test_a_change_of_view_computes_nothing(open_at: Open, monkeypatch: pytest.Mo
     for name in ("placement", "layer_gradients", "paper_runs"):
         monkeypatch.setattr(experiments, name, fail)
     monkeypatch.setattr("viz_core.run.build", fail)
-    sound(next(g for g in at.get("button_group") if g.proto.label == "Metric").set_value("cosine").run())
+    sound(widget(at, "norm_metric").set_value("cosine").run())
     assert charts(at)[0]["layout"]["title"]["text"] == METRIC_TITLES["cosine"][0]
     at.query_params["norm_section"] = "distributions"
     assert charts(sound(at.run()))  # the same runs
@@ -334,13 +329,13 @@ def test_a_change_of_view_computes_nothing(open_at: Open, monkeypatch: pytest.Mo
 def test_the_section_is_in_the_link(open_at: Open) -> None:
     at = open_at("", norm_depth="")
     assert not [name for name in link(at) if name.startswith("norm_") and name != "norm_width"]
-    at.get("button_group")[0].set_value("theory").run()
+    widget(at, "norm_section").set_value("theory").run()
     assert link(sound(at))["norm_section"] == "theory"
     at = open_at("nowhere")
     assert "norm\\_section" in words(at) or "norm_section=nowhere" in words(at)
 
 
 def test_the_same_setup_is_the_same_model(open_at: Open) -> None:
-    config = from_link(TINY)[0].config
+    config = from_link(SMALL)[0].config
     first, second = (experiments.comparable(config, 3, 16, "torch") for _ in range(2))
     assert first == second and hash(first) == hash(second)

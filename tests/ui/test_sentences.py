@@ -4,16 +4,14 @@ Each page is walked at every setting below; what its sentences say is computed o
 """
 
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.test_positions import words
+from tests.ui.helpers import TINY, Open, open_page, widgets, words
 from viz_core.analysis.shapes import growth
 from viz_core.capture import Capture
 from viz_core.experiments import placement as placements
@@ -30,10 +28,8 @@ from viz_core.ui.pages.shapes.cost import LENGTHS, crossing_words
 from viz_core.ui.pages.steps.walk import tour_words
 from viz_core.ui.shell.setup import Setup
 
-APP = Path(__file__).parents[2] / "app.py"
-TINY = {"preset": "000", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "8", "n_encoder_layers": "2",
-        "n_decoder_layers": "2", "max_len": "50", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3",
-        "norm_width": "16", "source": "the cat\nthe cat sat on the mat", "target": "x y\nx y z w v"}
+SMALL = TINY | {"max_len": "50", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3", "norm_width": "16",
+                "source": "the cat\nthe cat sat on the mat", "target": "x y\nx y z w v"}
 SETTINGS: dict[str, dict[str, str]] = {
     "as it is": {},
     "48 layers": {"n_encoder_layers": "48", "n_decoder_layers": "48", "norm_depth": "48", "qk_dim": "8"},
@@ -43,24 +39,13 @@ SETTINGS: dict[str, dict[str, str]] = {
     "encoder only": {"architecture": "encoder-only", "position": "rope", "norm": "pre"},
     "decoder only": {"architecture": "decoder-only", "position": "alibi", "residual": "off", "init": "torch"},
 }
-Open = Callable[..., AppTest]
 each_setting = pytest.mark.parametrize("setting", SETTINGS)
 
 
 @pytest.fixture
-def open_at() -> Iterator[Open]:
-    """`open_at("norms", "48 layers", norm_section="depth")` → that page, already run."""
-
-    def open_at(page: str, setting: str, **params: str) -> AppTest:
-        at = AppTest.from_file(APP, default_timeout=120)
-        at.query_params.update(TINY | SETTINGS[setting] | params)
-        at.run()
-        if page != "home":
-            at.switch_page(f"pages/{page}.py").run()
-        assert not at.exception, [e.message for e in at.exception]
-        return at
-
-    yield open_at
+def open_at() -> Open:
+    """`open_at("norms", "48 layers", norm_section="depth")` → that page, run."""
+    return lambda page, setting, **params: open_page(page, **SMALL | SETTINGS[setting] | params)
 
 
 def setup_of(at: AppTest) -> Setup:
@@ -150,10 +135,8 @@ def test_the_masks_page_tells_of_a_leak_where_there_is_one(open_at: Open, settin
 
 
 def test_nan_comes_from_the_encoder_only_where_it_is_nan() -> None:
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.query_params.update(TINY | {"source": "a b c\na b c", "target": "x\nx y z", "mask_section": "empty", "mask_kind": "decoder",
-                                   "mask_target_padding": "on"})
-    at.run().switch_page("pages/masks.py").run()
+    text = {"source": "a b c\na b c", "target": "x\nx y z"}
+    at = open_page("masks", **SMALL | text, mask_section="empty", mask_kind="decoder", mask_target_padding="on")
     assert "Tokens that are NaN" in told(at) and "The decoder attends to the encoder's output" not in told(at)
 
 
@@ -195,7 +178,7 @@ def test_gradients_differ_where_the_page_says_they_do(open_at: Open, setting: st
     at = open_at("norms", setting, norm_section="gradients", norm_batches=str(batches), norm_depth=depth)
     if setting == "one token" and any("no next token" in w.value for w in at.warning):
         return  # nothing to learn from
-    for button in [b for b in at.button if b.key == "norm_ask_gradients"]:
+    for button in widgets(at, "norm_ask_gradients"):
         button.click().run()
     setup, c = setup_of(at), setup_of(at).config
     config = placements.comparable(c, int(depth), 16, "xavier_uniform")

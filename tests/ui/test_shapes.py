@@ -3,9 +3,8 @@
 import io
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.model.small import SMALL
-from tests.ui.helpers import by_name, components
+from tests.ui.helpers import Open, components, go, open_page, sound, tiny, widget
 from viz_core.analysis.shapes import ledger, statistics, with_statistics
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.presets import PRESETS
@@ -29,31 +28,12 @@ from viz_core.ui.shell.setup import Setup, from_link
 from viz_core.ui.shell.views import LEDGER_COLUMNS
 from viz_core.weights.card import Card
 
-APP = Path(__file__).parents[2] / "app.py"
-TINY = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "1", "n_decoder_layers": "1", "max_len": "100",
-        "source_vocab_size": "50", "target_vocab_size": "50"}
 FIRST = ["name", "axes", "shape", "meaning"]
 
 
-def tiny(preset: str = "000", **more: str) -> dict[str, str]:
-    return {"preset": preset} | TINY | ({"qk_dim": "16"} if PRESETS[preset].config.qk_dim else {}) | more
-
-
 @pytest.fixture
-def open_shapes() -> Iterator[Any]:
-    def open_shapes(**params: str) -> AppTest:
-        at = AppTest.from_file(APP, default_timeout=60)
-        at.query_params.update(params)
-        at.run()
-        return sound(at.switch_page("pages/shapes.py").run())
-
-    yield open_shapes
-
-
-def sound(at: AppTest) -> AppTest:
-    assert not at.exception, [e.message for e in at.exception]
-    assert not at.error
-    return at
+def open_shapes() -> Open:
+    return partial(open_page, "shapes")
 
 
 def sent(at: AppTest) -> dict[str, Any]:
@@ -91,9 +71,8 @@ def size(at: AppTest) -> Size:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_at_its_own_size(open_shapes: Any, preset: str) -> None:
+def test_every_preset_at_its_own_size(open_shapes: Open, preset: str) -> None:
     at = open_shapes(preset=preset)
-    assert at.title[0].value == "What shape is every tensor, and what does it cost?"
     assert not at.warning and labels(at) == FIRST
     lines = ledger(*size(at))
     assert [row["cells"] for row in sent(at)["rows"]] == [
@@ -105,7 +84,7 @@ def test_every_preset_at_its_own_size(open_shapes: Any, preset: str) -> None:
 
 @pytest.mark.parametrize("position", CHOICES["position"])
 @pytest.mark.parametrize("architecture", CHOICES["architecture"])
-def test_every_kind_of_model(open_shapes: Any, architecture: str, position: str) -> None:
+def test_every_kind_of_model(open_shapes: Open, architecture: str, position: str) -> None:
     params = tiny(architecture=architecture, position=position, qk_dim="8")
     at = open_shapes(**params)
     config = from_link(params)[0].config
@@ -118,7 +97,7 @@ def test_every_kind_of_model(open_shapes: Any, architecture: str, position: str)
     assert f"**{len(capture)} tensors**" in prose(at) and f"**{capture.nbytes:,} bytes**" in prose(at)
 
 
-def test_each_choice_adds_its_columns(open_shapes: Any) -> None:
+def test_each_choice_adds_its_columns(open_shapes: Open) -> None:
     for choice in LEDGER_COLUMNS:
         at = open_shapes(**tiny(shapes_columns=choice))
         added = [c.label for c in COLUMNS if c.choice == choice]
@@ -126,15 +105,14 @@ def test_each_choice_adds_its_columns(open_shapes: Any) -> None:
         assert all(len(row["cells"]) == len(labels(at)) for row in sent(at)["rows"])
 
 
-def test_the_choice_of_columns_is_in_the_link(open_shapes: Any) -> None:
+def test_the_choice_of_columns_is_in_the_link(open_shapes: Open) -> None:
     at = open_shapes(**tiny())
-    (pills,) = [g for g in at.get("button_group") if g.proto.label == "More columns"]
-    sound(pills.set_value(["FLOPs", "bytes"]).run())
+    sound(widget(at, "shapes_columns").set_value(["FLOPs", "bytes"]).run())
     assert labels(at) == [*FIRST, "FLOPs", "bytes"]
     assert at.query_params["shapes_columns"] in ("FLOPs,bytes", ["FLOPs,bytes"])
 
 
-def test_statistics_are_the_runs(open_shapes: Any) -> None:
+def test_statistics_are_the_runs(open_shapes: Open) -> None:
     at = open_shapes(**tiny(shapes_columns="statistics"))
     capture = run(size(at)[0], ["the cat sat on the mat"], ["猫 坐在 垫子 上"], device="cpu")
     assert labels(at)[4:] == ["min", "mean", "max", "std"]
@@ -143,13 +121,13 @@ def test_statistics_are_the_runs(open_shapes: Any) -> None:
         assert rows(at)[name]["cells"][4:] == [f"{v:.6g}" for v in (x.min(), x.mean(), x.max(), x.std())]
 
 
-def test_the_filter_of_a_link_reaches_the_table(open_shapes: Any) -> None:
+def test_the_filter_of_a_link_reaches_the_table(open_shapes: Open) -> None:
     at = open_shapes(**tiny(shapes_filter="<b>$x$ scores", shapes_block="Decoder layer 0", shapes_part="attention"))
     assert told(at) == Filter("<b>$x$ scores", "Decoder layer 0", "attention")
     assert not at.warning and not at.info
 
 
-def test_a_block_or_part_that_is_not_there_is_named(open_shapes: Any) -> None:
+def test_a_block_or_part_that_is_not_there_is_named(open_shapes: Open) -> None:
     at = open_shapes(**tiny(shapes_block="Encoder layer 9", shapes_part="`*magic*`"))
     assert told(at) == Filter()
     assert [i.value for i in at.info] == [
@@ -165,16 +143,16 @@ def marked(at: AppTest, mark: str = "changed") -> set[str]:
     return {name for name, row in rows(at).items() if row["mark"] == mark}
 
 
-def test_nothing_is_marked_at_first(open_shapes: Any) -> None:
+def test_nothing_is_marked_at_first(open_shapes: Open) -> None:
     at = open_shapes(**tiny())
     assert not any(row["mark"] or row["was"] or row["note"] for row in sent(at)["rows"])
-    assert at.button(key="shapes_clear").disabled and at.toggle(key="set_shapes_marked").disabled
+    assert widget(at, "shapes_clear").disabled and widget(at, "shapes_marked").disabled
 
 
-def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Any) -> None:
+def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Open) -> None:
     at = open_shapes(preset="000", d_model="256", n_heads="8", qk_dim="256", shapes_columns="parameters")
-    assert at.button(key="shapes_try").label == "Try qk_dim 256 → 64"
-    sound(at.button(key="shapes_try").click().run())
+    assert widget(at, "shapes_try").label == "Try qk_dim 256 → 64"
+    sound(widget(at, "shapes_try").click().run())
     assert size(at)[0].qk_dim == 64 and at.query_params["qk_dim"] in ("64", ["64"])
     assert {name.rpartition(".")[2] for name in marked(at)} == {"q", "k"} and len(marked(at)) == 12
     assert {name.rpartition(".")[2] for name in marked(at, "cost")} == {"raw_scores"}
@@ -186,13 +164,13 @@ def test_trying_a_narrower_qk_dim_marks_what_changed(open_shapes: Any) -> None:
     assert f"**qk\\_dim 256 → 64**: {counts}" in prose(at)
     before, after = (sum(p.numel() for p in build(replace(size(at)[0], qk_dim=q)).parameters()) for q in (256, 64))
     assert f"parameters {before:,} → {after:,}" in prose(at)
-    sound(at.toggle(key="set_shapes_marked").set_value(True).run())
+    sound(widget(at, "shapes_marked").set_value(True).run())
     assert sent(at)["marked"]
-    sound(at.button(key="shapes_clear").click().run())
+    sound(widget(at, "shapes_clear").click().run())
     assert not marked(at) and not sent(at)["marked"] and size(at)[0].qk_dim == 64
 
 
-def test_trained_weights_give_way_to_another_size(open_shapes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trained_weights_give_way_to_another_size(open_shapes: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     words = {side: Tokenizer("word", 50) for side in ("source", "target")}
     config = replace(SMALL, source_vocab_size=50, target_vocab_size=50)
     card = Card(name="some", title="Some", config=config, tokenizers=lambda: words, load=lambda: build(config))
@@ -200,35 +178,35 @@ def test_trained_weights_give_way_to_another_size(open_shapes: Any, monkeypatch:
         monkeypatch.setattr(f"viz_core.ui.shell.{module}.catalogue", lambda: {"some": card})
     at = open_shapes(weights="some")
     assert at.session_state["lab_setup"].card is card and size(at)[0] == config
-    assert "the weights will be untrained" in at.button(key="shapes_try").help
-    sound(at.button(key="shapes_try").click().run())
+    assert "the weights will be untrained" in widget(at, "shapes_try").help
+    sound(widget(at, "shapes_try").click().run())
     assert at.session_state["lab_setup"].card is None and size(at)[0] == replace(config, qk_dim=2)
     assert marked(at) and not at.warning
 
 
-def test_a_change_in_the_sidebar_is_marked_too(open_shapes: Any) -> None:
+def test_a_change_in_the_sidebar_is_marked_too(open_shapes: Open) -> None:
     at = open_shapes(**tiny(position="none"))
-    sound(by_name(at.text_area, "target").set_value("one two three four five six").run())
+    sound(widget(at, "target").set_value("one two three four five six").run())
     assert "target tokens 5 → 7" in prose(at)
     assert rows(at)["logits"]["was"] == {"2": "1 × 5 × 50"} and not rows(at)["encoder.embed"]["mark"]
-    sound(by_name(at.selectbox, "position").set_value("alibi").run())
+    sound(widget(at, "position").set_value("alibi").run())
     assert "position none → alibi" in prose(at)
     assert {name.rpartition(".")[2] for name in marked(at, "new")} == {"bias"} and not marked(at)
 
 
-def test_another_page_does_not_forget_the_marks(open_shapes: Any) -> None:
+def test_another_page_does_not_forget_the_marks(open_shapes: Open) -> None:
     at = open_shapes(**tiny())
-    sound(at.button(key="shapes_try").click().run())
+    sound(widget(at, "shapes_try").click().run())
     before = marked(at)
-    sound(at.switch_page("pages/step_by_step.py").run())
-    sound(at.switch_page("pages/shapes.py").run())
+    sound(go(at, "step_by_step"))
+    sound(go(at, "shapes"))
     assert marked(at) == before != set()
 
 
-def test_back_over_a_change_takes_its_marks_back_and_makes_none(open_shapes: Any) -> None:
+def test_back_over_a_change_takes_its_marks_back_and_makes_none(open_shapes: Open) -> None:
     at = open_shapes(**tiny())
     before = dict(at.query_params)
-    sound(at.button(key="shapes_try").click().run())
+    sound(widget(at, "shapes_try").click().run())
     after, marks = dict(at.query_params), marked(at)
     at.query_params.clear()
     at.query_params.update(before)
@@ -301,7 +279,7 @@ def test_the_file_is_named_by_its_setup() -> None:
 # ---------------------------------------------------------------- without a run
 
 
-def test_gpt2_small_at_1024_tokens_has_a_ledger(open_shapes: Any) -> None:
+def test_gpt2_small_at_1024_tokens_has_a_ledger(open_shapes: Open) -> None:
     at = open_shapes(
         preset="000", architecture="decoder-only", n_heads="12", d_model="768", qk_dim="768", d_ff="3072", n_decoder_layers="12",
         norm="pre", position="learned", max_len="1024", target_vocab_size="30000", tie_output="on",
@@ -317,14 +295,14 @@ def test_gpt2_small_at_1024_tokens_has_a_ledger(open_shapes: Any) -> None:
     assert len(charts(at)) == 4
 
 
-def test_without_a_text_there_are_parameters_and_growth(open_shapes: Any) -> None:
+def test_without_a_text_there_are_parameters_and_growth(open_shapes: Open) -> None:
     at = open_shapes(**tiny(source=" "))
     assert "nothing to read yet" in at.warning[0].value
     assert not components(at) and not at.get("download_button")
     assert charts(at) == ["Parameters by block", "FLOPs against tokens", "Recorded bytes against tokens"]
 
 
-def test_the_totals_tell_a_wrong_estimate(open_shapes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_totals_tell_a_wrong_estimate(open_shapes: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viz_core.capture.Capture.nbytes", property(lambda self: 7))
     said = prose(open_shapes(**tiny()))
     assert "records **7 bytes**" in said and "were estimated" in said and "exactly" not in said

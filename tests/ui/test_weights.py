@@ -1,45 +1,25 @@
 """Every page with every choice of weights, and words that the weights have never seen."""
 
-from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import by_name, canvas_headers
+from tests.ui.helpers import canvas_headers, open_page, status, widget
 from viz_core.ui.shell import PAGES
 from viz_core.weights.catalogue import SHIPPED, catalogue
-
-ROOT = Path(__file__).parents[2]
-
-
-def opened(page: str, **params: str) -> AppTest:
-    at = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-    at.query_params.update(params)
-    at.run()
-    if page != "home":
-        at.switch_page(f"pages/{page}.py").run()
-    assert not at.exception, [e.message for e in at.exception]
-    assert not at.error and len(at.title) == 1
-    return at
-
-
-def status(at: AppTest) -> str:
-    (found,) = [c.value for c in at.caption if "parameters" in c.value]
-    return found
 
 
 @pytest.mark.parametrize("name", catalogue())
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_with_every_weights(page: str, name: str) -> None:
-    at = opened(page, weights=name)
+    at = open_page(page, weights=name)
     assert "parameters, trained" in status(at) and not at.warning
-    assert by_name(at.selectbox, "model").value == name
+    assert widget(at, "model").value == name
 
 
 def test_a_newcomer_sees_the_translator() -> None:
-    at = opened("home")
-    assert by_name(at.selectbox, "model").value == "translator" and dict(at.query_params) == {}
-    assert by_name(at.text_area, "source").value == catalogue()["translator"].examples[0][0]
+    at = open_page("home")
+    assert widget(at, "model").value == "translator" and dict(at.query_params) == {}
+    assert widget(at, "source").value == catalogue()["translator"].examples[0][0]
 
 
 def test_shipped_weights_come_with_the_app() -> None:
@@ -48,24 +28,24 @@ def test_shipped_weights_come_with_the_app() -> None:
 
 
 def test_unknown_words_are_named_with_their_neighbours_and_the_rest_runs() -> None:
-    at = opened("home", weights="translator", source="the *caat* sat on the mat", target="猫 坐在 垫子 上")
+    at = open_page("home", weights="translator", source="the *caat* sat on the mat", target="猫 坐在 垫子 上")
     (note,) = [i.value for i in at.info if "These weights do not know these" in i.value]
     assert "` caat `" in note and "` cat `" in note.partition("near:")[2] and "source" in note
     assert "source 8 tokens" in status(at)  # * c * are tokens of their own
 
 
 def test_a_switch_that_was_not_trained_is_marked() -> None:
-    at = opened("home", weights="translator", scale_scores="off")
+    at = open_page("home", weights="translator", scale_scores="off")
     (note,) = [i.value for i in at.info if i.value.startswith("Changed since training")]
     assert "scale_scores=False" in note
-    assert "Changed since training" not in str([i.value for i in opened("home", weights="translator").info])
+    assert "Changed since training" not in str([i.value for i in open_page("home", weights="translator").info])
 
 
 def test_only_switches_without_weights_are_offered() -> None:
-    at = opened("home", weights="translator")
+    at = open_page("home", weights="translator")
     keys = {s.key for s in (*at.select_slider, *at.selectbox, *at.number_input)}
     assert "set_position" in keys and not keys & {"set_d_model", "set_n_heads", "set_seed"}
-    assert by_name(at.selectbox, "position").options == ["sinusoidal", "rope", "alibi", "none"]
+    assert widget(at, "position").options == ["sinusoidal", "rope", "alibi", "none"]
 
 
 needs_minilm = pytest.mark.skipif("minilm" not in set(catalogue()), reason="the MiniLM package is not installed")
@@ -73,18 +53,18 @@ needs_minilm = pytest.mark.skipif("minilm" not in set(catalogue()), reason="the 
 
 @needs_minilm
 def test_a_sentence_longer_than_the_table_is_one_sentence() -> None:
-    at = opened("home", weights="minilm", source="word " * 600)
+    at = open_page("home", weights="minilm", source="word " * 600)
     assert any("positions and the longest sentence has 602" in w.value for w in at.warning)
 
 
 @needs_minilm
 def test_subwords_are_shown_as_such_and_grouped_on_request() -> None:
-    at = opened("home", weights="minilm", source="the embeddings of <b> and embeddings")
+    at = open_page("home", weights="minilm", source="the embeddings of <b> and embeddings")
     (said,) = [c.value for c in at.caption if "A word can be split into several tokens" in c.value]
     assert said.count("##bed") == 1 and "` embeddings ` becomes ` em ` ` ##bed ` ` ##ding ` ` ##s `" in said
-    at = opened("attention", weights="minilm", source="the embeddings", att_words="on")
+    at = open_page("attention", weights="minilm", source="the embeddings", att_words="on")
     (lines,) = [header for header in canvas_headers(at) if "queries" in header]
     assert lines["queries"] == ["[CLS]", "the", "embeddings", "[SEP]"]
-    by_name(at.toggle, "att_words").set_value(False).run()
+    widget(at, "att_words").set_value(False).run()
     (lines,) = [header for header in canvas_headers(at) if "queries" in header]
     assert lines["queries"] == ["[CLS]", "the", "em", "##bed", "##ding", "##s", "[SEP]"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from viz_core.figures import theme
+from viz_core.figures.tables import Cell, table_html
 
 ROW = "predicts"  # the decoder's row that predicts a word belongs to it
 
@@ -31,18 +31,9 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
 
 def _grid(title: str, values: Sequence[Sequence[float]], shares: Sequence[Sequence[float]], form: str) -> str:
     """A table [layer, head]; a bar under each number is as long as its share of the best possible."""
-    heads = "".join(f'<th style="font-weight:400;opacity:.7;padding:2px 8px">head {h}</th>' for h in range(len(values[0])))
-    rows = "".join(
-        f'<tr><th style="font-weight:400;opacity:.7;padding:2px 8px;text-align:left">layer {layer}</th>'
-        + "".join(_cell(form.format(v), s) for v, s in zip(row, good, strict=True))
-        + "</tr>"
+    rows: list[list[str | Cell]] = [
+        [f"layer {layer}", *(Cell(form.format(v), bar=s) for v, s in zip(row, good, strict=True))]
         for layer, (row, good) in enumerate(zip(values, shares, strict=True))
-    )
-    caption = f'<caption style="text-align:left">{title}</caption>'
-    return f'<table style="border-collapse:collapse">{caption}<tr><td></td>{heads}</tr>{rows}</table>'
-
-
-def _cell(text: str, share: float) -> str:
-    bar = f"height:4px;width:{min(max(share, 0), 1):.0%};background:{theme.HEAD_COLOURS[0]};border-radius:2px"
-    number = "padding:4px 8px;text-align:right;font-variant-numeric:tabular-nums"
-    return f'<td style="{number}">{text}<div style="{bar}"></div></td>'
+    ]
+    heads = [f"head {h}" for h in range(len(values[0]))]
+    return table_html(["", *heads], rows, caption=title, right=range(1, len(heads) + 1))

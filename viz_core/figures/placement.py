@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.placement import Curve, Kind, MeanField, Metric, layer_ends, layer_middles
 from viz_core.figures import theme
+from viz_core.figures.scatter import scatter_figure
 
 TITLES = {
     "post": "Post-LN", "pre": "Pre-LN", "open": "Pre-LN, no final norm", "none": "no norm", "cut": "Post-LN, no residual",
@@ -46,14 +47,12 @@ HEIGHT, ENTRY = 440, 24  # pixels of a figure with a short legend, and of each f
 
 
 def _figure(traces: Sequence[dict[str, Any]], title: str, x: dict[str, Any], y: dict[str, Any], dark: bool) -> go.Figure:
-    """Scatter traces in one piece: Plotly checks it once. x, y: the axes, "title" as text."""
-    axes = {name: axis | {"title": {"text": axis["title"]}} for name, axis in (("xaxis", x), ("yaxis", y))}
-    layout = {
-        "title": {"text": title}, "showlegend": True, "margin": {"t": 52, "b": 8},
-        "height": HEIGHT + ENTRY * max(0, len(traces) - 4),
-        "legend": {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}, **axes,
-    }
-    return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)
+    """A scatter chart with its legend along the lower edge, as high as its entries need. x, y: the axes, "title" as text."""
+    xaxis, yaxis = ({k: v for k, v in axis.items() if k != "title"} for axis in (x, y))
+    return scatter_figure(
+        traces, title, x["title"], y["title"], dark, HEIGHT + ENTRY * max(0, len(traces) - 4), xaxis=xaxis, yaxis=yaxis,
+        legend={"xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"},
+    )
 
 
 def _log(values: Sequence[np.ndarray], far: float = FAR) -> dict[str, Any]:

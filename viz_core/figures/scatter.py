@@ -1,4 +1,4 @@
-"""Scatter charts of the Positions page: titles, axes, a legend, guide lines and labels."""
+"""Scatter charts: titles, axes, a legend, guide lines and labels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,17 +16,18 @@ def scatter_figure(
     traces: Sequence[dict[str, Any]], title: str, x: str, y: str, dark: bool, height: int = HEIGHT, *,
     xaxis: dict[str, Any] | None = None, yaxis: dict[str, Any] | None = None, shapes: Sequence[dict[str, Any]] = (),
     annotations: Sequence[dict[str, Any]] = (), showlegend: bool = True, legend_columns: int = 0,
+    legend: dict[str, Any] | None = None,
 ) -> go.Figure:
     """Scatter traces with titles, in one piece: Plotly checks it once, which takes a tenth of the time of many updates.
 
-    legend_columns: the legend's, with margins known beforehand; without them Plotly lays a figure out several times to find
-    what it needs, which takes a third of the time to draw it.
+    legend: where it is, if not below the horizontal axis. legend_columns: the legend's, with margins known beforehand;
+    without them Plotly lays a figure out several times to find what it needs, which takes a third of the time to draw it.
     """
     layout: dict[str, Any] = {
         "title": {"text": title}, "height": height, "showlegend": showlegend,
         "xaxis": {"title": {"text": x}} | (xaxis or {}), "yaxis": {"title": {"text": y}} | (yaxis or {}),
         "shapes": list(shapes), "annotations": list(annotations), "margin": {"t": 76 if "<br>" in title else 52, "b": 8},
-        "legend": {"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0},
+        "legend": {"orientation": "h", "x": 0} | (legend or {"yanchor": "top", "y": -0.2}),
     }
     if legend_columns:
         entries = sum(trace.get("showlegend", True) for trace in traces)

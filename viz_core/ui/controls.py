@@ -1,14 +1,15 @@
-"""Small things that a page's sections share: a bounded number, a chart, a table."""
+"""Small things that a page's sections share: the sentence, a bounded number, a picked cell, a chart, a table."""
 
-import html
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
+from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
+from viz_core.figures.tables import Cell, table_html
 from viz_core.ui.components.canvas import Pick, holds, matrices
-from viz_core.ui.shell import set_view, view, widget, widget_value
+from viz_core.ui.shell import Lab, set_choice, set_view, view, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
 
 
@@ -32,6 +33,15 @@ def bounded(make: Callable[..., Any], name: str, label: str, most: int, least: i
 def keep(name: str) -> None:
     """What a widget made with `widget` does to the view of its name; for callbacks."""
     set_view(**{name: widget_value(name)})
+
+
+def sentence_picker(lab: Lab, capture: Capture) -> int:
+    """The selected sentence of a run, counted from 0, with the control that selects it if there are several."""
+    item = lab.item(capture)
+    if capture.n_sentences > 1:
+        widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(capture.n_sentences), required=True,
+               format_func=lambda i: str(i + 1))
+    return item
 
 
 def picking(
@@ -73,12 +83,6 @@ def chart(figure: Any, key: str) -> None:
     st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False})
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of plain text, one element, which scrolls in its own box where the page is narrow."""
-    cell = "padding:6px 14px 6px 0;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
-    cell += ";max-width:20em;overflow-wrap:break-word"  # a long word breaks, and leaves the other columns their room
-    head = "".join(f'<th style="{cell};font-weight:600">{html.escape(h)}</th>' for h in headings)
-    body = "".join("<tr>" + "".join(f'<td style="{cell}">{html.escape(x)}</td>' for x in row) + "</tr>" for row in rows)
-    style = "border-collapse:collapse;font-variant-numeric:tabular-nums"
-    st.html(f'<div style="overflow-x:auto;margin:4px 0 10px"><table style="{style}">'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:
+    """A table that is only read, as one element; look: the options of `table_html`, which says what other tables are for."""
+    st.html(table_html(headings, rows, **look))

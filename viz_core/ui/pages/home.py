@@ -15,10 +15,10 @@ from viz_core.figures.steps import original_index, stage_panel
 from viz_core.presets import PRESETS, Preset, Status
 from viz_core.text import SPECIALS, visible, words_of
 from viz_core.ui.components.diagram import diagram
-from viz_core.ui.controls import inside, keep, picking
+from viz_core.ui.controls import inside, keep, picking, sentence_picker, table
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
-from viz_core.ui.shell import PAGES, Lab, change, fold, open_stage, set_choice, view, widget
+from viz_core.ui.shell import PAGES, Lab, change, fold, open_stage, view, widget
 from viz_core.ui.shell.setup import changes
 from viz_core.weights.card import Card
 
@@ -42,11 +42,7 @@ def tokens(lab: Lab, capture: Capture) -> int:
     """The tokens with their ids, padding shown; returns the selected sentence."""
     st.subheader("Your words become numbers", anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
-    n_items = capture.n_sentences
-    item = min(lab.setup.item, n_items - 1)
-    if n_items > 1:
-        widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
-               format_func=lambda i: str(i + 1))
+    item = sentence_picker(lab, capture)
     names = [f"ids.{side}" for side in sides]
     pick = picking([stage_panel(capture, name, item) for name in names], "home_ids")
     if pick is not None:
@@ -138,8 +134,8 @@ def _preset_rows(lab: Lab) -> None:
     st.markdown(f"Preset **{preset.title}**. {preset.summary} {_counted(preset)}")
     choices = fold("home_choices", "All settings and where they come from")
     if choices.open:
-        rows = [{"setting": r.topic, "value": r.value, "status": r.status, "why": r.why} for r in preset.rows]
-        choices.table(rows)
+        with choices:
+            table(("Setting", "Value", "Status", "Why"), [(r.topic, r.value, r.status, r.why) for r in preset.rows])
 
 
 def _counted(preset: Preset) -> str:

@@ -1,6 +1,6 @@
 """The run that a page shows, made or taken from the shared store, or one sentence about why there is none; and its status line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -51,6 +51,24 @@ class Lab:
         from viz_core.ui.shell.cache import cached_model
 
         return cached_model(self.setup.weights, self.config, self.setup.seed, self.setup.device)
+
+    def key(self) -> Hashable:
+        """The key of this run in the store that all visitors share: equal keys mean the same run. Only where there is a run."""
+        from viz_core.ui.shell.cache import run_key
+
+        assert self.batch is not None
+        return run_key(self.setup.weights, self.config, self.batch, self.setup.seed, self.setup.device)
+
+    def cost(self) -> tuple[float, int]:
+        """The approximate seconds and bytes of one more run of these sentences. Only where there is a run."""
+        from viz_core.ui.shell.cache import run_cost
+
+        assert self.batch is not None
+        return run_cost(self.config, self.batch)
+
+    def item(self, capture: Capture) -> int:
+        """The selected sentence of a run, counted from 0: the last one where the run has fewer than the setup selects."""
+        return min(self.setup.item, capture.n_sentences - 1)
 
     def parameter(self, name: str) -> np.ndarray:
         """One parameter of the model by its torch name, read-only."""

@@ -13,7 +13,7 @@ from viz_core.figures.attention import compared, head_panel
 from viz_core.figures.panels import panel
 from viz_core.text import visible
 from viz_core.ui.controls import picking, table
-from viz_core.ui.pages.attention.focus import InFocus, run_key_of
+from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import Lab, set_view, view, view_widget
 from viz_core.ui.shell.setup import VIEW
 
@@ -21,7 +21,7 @@ from viz_core.ui.shell.setup import VIEW
 def ablation(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFocus) -> None:
     """Switch off heads or the scale, or change the temperature, and compare the ablated run with the intact run."""
     from viz_core.experiments.ablation import Ablation, ablated_run
-    from viz_core.ui.shell.cache import run_cost, runs
+    from viz_core.ui.shell.cache import runs
 
     off = _ablation_controls(lab.config, available, focus)
     change = Ablation(off, view("att_unscaled"), view("att_temperature"))
@@ -30,8 +30,7 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFoc
         return
     batch, model = lab.batch, lab.model()
     assert batch is not None
-    cost = run_cost(lab.config, batch)
-    ablated = runs().get(("ablated", run_key_of(lab), change), lambda: ablated_run(model, batch, change, lab.setup.seed), *cost)
+    ablated = runs().get(("ablated", lab.key(), change), lambda: ablated_run(model, batch, change, lab.setup.seed), *lab.cost())
     a, b = (head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in (capture, ablated))
     picking(compared(a, b, ("Intact", "Ablated")), "att_broken")
     if (focus.path, focus.head) in off:

@@ -8,7 +8,7 @@ from viz_core.analysis.attention import Kind, sides, tiles
 from viz_core.capture import Capture
 from viz_core.figures.attention import MAX_TILE, Grid, grid
 from viz_core.ui.components.heads import heads
-from viz_core.ui.pages.attention.focus import InFocus, choose_head, run_key_of, words_of_both_sides, words_shown
+from viz_core.ui.pages.attention.focus import InFocus, choose_head, words_of_both_sides, words_shown
 from viz_core.ui.shell import Lab, view_widget
 
 COLOURS = {"largest": "0 to largest", "one": "0 to 1", "uniform": "relative to uniform"}
@@ -48,4 +48,4 @@ def _grid(lab: Lab, capture: Capture, kind: Kind, focus: InFocus) -> Grid:
         n_queries, n_keys = (capture[f"ids.{side}"].shape[1] for side in sides(kind))
         return grid(kind, pooled, focus.colour, (len(words[0].texts), len(words[1].texts)) if words else (n_queries, n_keys))
 
-    return cached_result("attention tiles", (run_key_of(lab), kind, focus.item, focus.colour, focus.by_word), make)
+    return cached_result("attention tiles", (lab.key(), kind, focus.item, focus.colour, focus.by_word), make)

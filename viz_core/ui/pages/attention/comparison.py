@@ -8,11 +8,12 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, compared, head_panel
 from viz_core.formats import rounded
 from viz_core.text import visible
+from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import code
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.matrix import pickable
 from viz_core.ui.pages.attention.word_swap import Swap
-from viz_core.ui.shell import Lab, change, current, lab_of, set_choice, set_view, view, widget
+from viz_core.ui.shell import Lab, change, current, lab_of, set_view, view
 from viz_core.ui.shell.setup import Setup, packed, sentences, unpacked, with_view
 
 
@@ -26,9 +27,8 @@ def runs_to_compare(lab: Lab, focus: InFocus, swap: Swap | None) -> None:
         st.markdown("**A** is the run that you kept, and **B** is the current run. In B − A, orange cells are larger in B and "
                     "blue cells are smaller.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if (n_items := lab.capture.n_sentences if lab.capture else 1) > 1:
-            widget(st.segmented_control, "item", "Sentence", focus.item, set_choice, options=range(n_items), required=True,
-                   format_func=lambda i: str(i + 1))
+        if lab.capture is not None:
+            sentence_picker(lab, lab.capture)
         if swap is not None and st.button(
             f"{visible(swap.old)} → {visible(swap.new)}", type="primary", key="att_swap", on_click=_swap, args=(swap, focus),
             help="Keeps this run as A and replaces the word in the source. The target changes to match.",

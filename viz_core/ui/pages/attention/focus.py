@@ -1,6 +1,6 @@
 """The attention, layer, head, query and key in focus: read from the link, or an informative default."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,11 +119,3 @@ def words_of_both_sides(lab: Lab, capture: Capture, kind: Kind, item: int) -> tu
 def words_shown(lab: Lab, capture: Capture, kind: Kind, focus: InFocus) -> tuple[Words, Words] | None:
     """The words to show instead of tokens, or None to show tokens."""
     return words_of_both_sides(lab, capture, kind, focus.item) if focus.by_word else None
-
-
-def run_key_of(lab: Lab) -> Hashable:
-    """The key of this run in the store that all visitors share."""
-    from viz_core.ui.shell.cache import run_key
-
-    assert lab.batch is not None
-    return run_key(lab.setup.weights, lab.config, lab.batch, lab.setup.seed, lab.setup.device)

@@ -35,7 +35,7 @@ def attention() -> None:
         st.info("This model has no layers, so it computes no attention. Add a layer in the sidebar.")
         write_link()
         return
-    item = min(lab.setup.item, lab.capture.n_sentences - 1)
+    item = lab.item(lab.capture)
     swap = find_swap(lab.setup, item)
     focus = read_focus(lab, lab.capture, available, item, swap)
     runs_to_compare(lab, focus, swap)

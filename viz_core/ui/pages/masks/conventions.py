@@ -8,7 +8,7 @@ from viz_core.capture import Capture
 from viz_core.figures.masks import CONVENTION_TITLES, convention_panels
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
-from viz_core.ui.pages.masks.focus import InFocus, batch_of, run_cost_of, run_key_of
+from viz_core.ui.pages.masks.focus import InFocus, batch_of
 from viz_core.ui.shell import Lab
 
 WRITTEN_BY = {
@@ -31,8 +31,8 @@ def conventions(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
     path = module(focus.kind, 0)
     seed = lab.setup.seed
-    result = cached_result("mask forms", run_key_of(lab, path), lambda: agreement(lab.model(), batch_of(lab), path, seed),
-                           *run_cost_of(lab))
+    result = cached_result("mask forms", (lab.key(), path), lambda: agreement(lab.model(), batch_of(lab), path, seed),
+                           *lab.cost())
     sentences = []
     if result.mha is not None:
         sentences.append("The app has just run torch.nn.MultiheadAttention, with the parameters of this attention, on this mask as "

@@ -9,7 +9,7 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import compared, head_name, head_panel
 from viz_core.formats import rounded
 from viz_core.ui.controls import keep, picking
-from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, no_padding_here, run_key_of
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, no_padding_here
 from viz_core.ui.shell import Lab, view, widget
 
 SWITCHES = {
@@ -30,7 +30,7 @@ def effect(lab: Lab, capture: Capture, focus: InFocus) -> None:
     def run(on: bool) -> Capture:
         config = switch(lab.config, name, on)
         cost = run_cost(config, batch)
-        return runs().get(("masked", run_key_of(lab), config), lambda: masked_run(model, batch, config, lab.setup.seed), *cost)
+        return runs().get(("masked", lab.key(), config), lambda: masked_run(model, batch, config, lab.setup.seed), *cost)
 
     on, off = run(True), run(False)
     a, b = (head_panel(c, focus.kind, layer, head, focus.item) for c in (on, off))

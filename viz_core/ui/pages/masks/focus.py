@@ -1,6 +1,6 @@
 """The attention and the sentence that the Masks page shows, an example with padding, and what every section needs."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,8 @@ from viz_core.capture import Capture
 from viz_core.concepts import PADDED
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.text import split_words
-from viz_core.ui.controls import keep
-from viz_core.ui.shell import Lab, change, current, set_choice, set_view, view, widget, widget_value
+from viz_core.ui.controls import keep, sentence_picker
+from viz_core.ui.shell import Lab, change, current, set_view, view, widget, widget_value
 from viz_core.ui.shell.setup import Setup
 
 if TYPE_CHECKING:
@@ -37,15 +37,12 @@ def read_focus(lab: Lab, capture: Capture, available: Sequence[Kind], section: s
         kind = chosen
     elif chosen:
         st.caption(f"This model has no {KIND_TITLES[chosen].lower()}. The page shows {KIND_TITLES[kind].lower()} instead.")
-    item = min(lab.setup.item, capture.n_sentences - 1)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         causal_alone = section in ("leak", "unsqueeze")
         if len(available) > 1 and not causal_alone:
             widget(st.segmented_control, "mask_kind", "Attention", kind, _keep_kind, options=available, required=True,
                    format_func=lambda k: KIND_LABELS[k])
-        if capture.n_sentences > 1:
-            widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(capture.n_sentences), required=True,
-                   format_func=lambda i: str(i + 1))
+        item = sentence_picker(lab, capture)
         if not (causal_alone or _has_padding(capture)):
             st.button("Two sentences of different lengths", icon=":material/format_line_spacing:", key=EXAMPLE, on_click=_example,
                       type="primary" if section == "empty" else "secondary",
@@ -79,22 +76,6 @@ def example(setup: Setup) -> tuple[str, str]:
     by_length = sorted(setup.card.examples, key=lambda pair: len(split_words(pair[0] + " " + pair[1])))
     short, long = by_length[0], by_length[-1]
     return f"{short[0]}\n{long[0]}", f"{short[1]}\n{long[1]}"
-
-
-def run_key_of(lab: Lab, *more: Hashable) -> Hashable:
-    """The key of this run, and of more, in the store that all visitors share."""
-    from viz_core.ui.shell.cache import run_key
-
-    assert lab.batch is not None
-    return run_key(lab.setup.weights, lab.config, lab.batch, lab.setup.seed, lab.setup.device), *more
-
-
-def run_cost_of(lab: Lab) -> tuple[float, int]:
-    """The seconds and bytes that one more run of these sentences takes."""
-    from viz_core.ui.shell.cache import run_cost
-
-    assert lab.batch is not None
-    return run_cost(lab.config, lab.batch)
 
 
 def batch_of(lab: Lab) -> "Batch":

@@ -11,7 +11,7 @@ from viz_core.capture import Capture
 from viz_core.figures.masks import head_panels, labels, spread_panels
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
-from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, run_cost_of, run_key_of
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head
 from viz_core.ui.shell import Lab
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
         raise ValueError(f"Sentence {focus.item + 1} has no padded {side} token, so none of its rows is fully masked. Use two "
                          "sentences of different lengths, and choose the shorter one.")
     model, batch, path = lab.model(), batch_of(lab), module(focus.kind, 0)
-    seed, cost = lab.setup.seed, run_cost_of(lab)
-    result = cached_result("mask empty", run_key_of(lab, path, focus.item),
+    seed, cost = lab.setup.seed, lab.cost()
+    result = cached_result("mask empty", (lab.key(), path, focus.item),
                            lambda: empty_rows(model, batch, path, focus.item, seed), *cost)
     if not result.empty.any():
         raise ValueError(f"This model does not mask {side} padding, so none of its rows is fully masked. Turn on Mask {side} "
@@ -54,7 +54,7 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     _, head = layer_and_head(lab, focus, layers=False)
     row = int(np.nonzero(result.empty)[0][0])
     _treatments(capture, side, result, focus, row, head)
-    nan_spread = cached_result("mask spread", run_key_of(lab, side, focus.item),
+    nan_spread = cached_result("mask spread", (lab.key(), side, focus.item),
                                lambda: spread(model, batch, side, focus.item, seed), *cost)
     st.markdown("#### How NaN spreads\n\nEach cell is the length of a token's vector after a layer: first with the rows as −∞ "
                 "leaves them, then with this app's rule. "

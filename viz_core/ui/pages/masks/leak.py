@@ -13,7 +13,7 @@ from viz_core.formats import rounded
 from viz_core.text import shorten
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.escape import code, words
-from viz_core.ui.pages.masks.focus import InFocus, batch_of, run_cost_of, run_key_of
+from viz_core.ui.pages.masks.focus import InFocus, batch_of
 from viz_core.ui.shell import Lab, view, view_widget, widget
 
 MOST_TURNS = 32  # the most tokens that are replaced one after another
@@ -30,8 +30,8 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
                 "the future leaks, and a model in training can learn to copy the answers.")
     place, id = _replacement(lab, capture, focus, side)
     model, batch = lab.model(), batch_of(lab)
-    result = cached_result("mask leak", run_key_of(lab, focus.item, place, id), lambda: leak(model, batch, focus.item, place, id),
-                           *run_cost_of(lab))
+    result = cached_result("mask leak", (lab.key(), focus.item, place, id), lambda: leak(model, batch, focus.item, place, id),
+                           *lab.cost())
     if not (np.isfinite(result.moved).all() and np.isfinite(result.moved_free).all()):
         raise ValueError("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
                          "masked rows shows where NaN comes from.")
@@ -96,8 +96,8 @@ def _replace_in_turn(lab: Lab, capture: Capture, focus: InFocus, side: Side, tok
     model, batch = lab.model(), batch_of(lab)
 
     def changes(causal: bool) -> np.ndarray:
-        key = run_key_of(lab, focus.item, causal)
-        return cached_result("mask reach", key, lambda: reach(model, batch, focus.item, others, causal), *run_cost_of(lab))
+        key = (lab.key(), focus.item, causal)
+        return cached_result("mask reach", key, lambda: reach(model, batch, focus.item, others, causal), *lab.cost())
 
     on, off = changes(True), changes(False)
     st.markdown("**Each row is a replaced token, each column an output that may change.** With a causal mask, the cells left of "

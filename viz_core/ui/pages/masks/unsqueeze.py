@@ -11,7 +11,7 @@ from viz_core.config import STACKS, Side
 from viz_core.figures.masks import head_panels, share_panel
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking
-from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, run_key_of
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head
 from viz_core.ui.shell import Lab
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
     model, batch = lab.model(), batch_of(lab)
 
     def attempt(length: int) -> "Unsqueezed":
-        key = run_key_of(lab, focus.item, length)
+        key = (lab.key(), focus.item, length)
         return cached_result("mask unsqueeze", key, lambda: unsqueezed(model, batch, focus.item, length, lab.setup.seed))
 
     typed = attempt(n_tokens)

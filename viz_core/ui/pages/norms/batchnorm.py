@@ -15,8 +15,8 @@ from viz_core.formats import rounded
 from viz_core.presets import DOCUMENTS
 from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick, matrices
-from viz_core.ui.controls import dark, table
-from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_sentence, choose_side, choose_token
+from viz_core.ui.controls import dark, sentence_picker, table
+from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_side, choose_token
 from viz_core.ui.shell import Lab, set_view, touch
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
@@ -48,7 +48,7 @@ def layer_and_batch(lab: Lab) -> None:
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if note == "":
-            item = choose_sentence(lab, capture)
+            item = sentence_picker(lab, capture)
         side = choose_side(lab, sides)
         names = stream(lab.config, side)
         stage = choose_option("norm_stage", "Stage to normalise", names, {n: n for n in names})
@@ -70,7 +70,7 @@ def layer_and_batch(lab: Lab) -> None:
 def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
     """A run with more than one sentence: the typed batch, or one sentence together with its own first half."""
     if capture.n_sentences > 1 or max(ids.shape[1] for ids in batch.ids.values()) == 1:  # a single token has no half
-        return capture, min(lab.setup.item, capture.n_sentences - 1), ""
+        return capture, lab.item(capture), ""
     from viz_core.experiments.layernorm import with_first_half
     from viz_core.ui.shell.cache import cached_run
 

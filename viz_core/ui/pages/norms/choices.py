@@ -6,11 +6,10 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.layernorm import Place
-from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.text import visible
 from viz_core.ui.controls import bounded, inside, keep
-from viz_core.ui.shell import Lab, set_choice, view, view_widget, widget
+from viz_core.ui.shell import Lab, view, view_widget, widget
 
 NO_SENTENCE = "This section reads your sentence. The note above says why there is none."
 WHICH = {
@@ -25,15 +24,6 @@ def choose_side(lab: Lab, sides: Sequence[Side]) -> Side:
     names = {"source": "Encoder", "target": "Decoder"}
     side: Side = view_widget(st.segmented_control, "norm_side", "Stack", options=sides, required=True, format_func=names.get)
     return side
-
-
-def choose_sentence(lab: Lab, capture: Capture) -> int:
-    """The selected sentence, with a control if there are several."""
-    item = min(lab.setup.item, capture.n_sentences - 1)
-    if capture.n_sentences > 1:
-        widget(st.selectbox, "item", "Sentence", item, set_choice, options=range(capture.n_sentences),
-               format_func=lambda i: str(i + 1))
-    return item
 
 
 def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[str, str]) -> str:

@@ -8,8 +8,8 @@ from viz_core.analysis.layernorm import Steps, layer_norm, layer_norms, max_abs_
 from viz_core.figures.layernorm import feature_formula, steps_figure
 from viz_core.formats import rounded
 from viz_core.presets import DOCUMENTS
-from viz_core.ui.controls import chart, dark, table
-from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_place, choose_sentence, choose_token
+from viz_core.ui.controls import chart, dark, sentence_picker, table
+from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_place, choose_token
 from viz_core.ui.shell import Lab, set_view, view, widget, widget_value
 from viz_core.ui.shell.views import EPSILONS
 
@@ -27,7 +27,7 @@ def one_token(lab: Lab) -> None:
         return
     lead = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        item = choose_sentence(lab, capture)
+        item = sentence_picker(lab, capture)
         place = choose_place(lab, places)
         token = choose_token(capture.tokens(place.side)[item])
         x = capture[place.reads][item, token]  # [D]

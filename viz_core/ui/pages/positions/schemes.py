@@ -47,12 +47,11 @@ from viz_core.formats import long, minus, rounded
 from viz_core.position_schemes import SCHEMES, Position
 from viz_core.text import shorten, visible
 from viz_core.ui.components.clock import clock
-from viz_core.ui.controls import chart, dark, picking
+from viz_core.ui.controls import chart, dark, picking, sentence_picker
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
     Words,
     as_markdown,
-    choose_item,
     choose_word,
     key_of,
     loaded,
@@ -98,7 +97,7 @@ def sentence(lab: Lab) -> None:
         side: Side = sides[0]
         if len(sides) > 1:
             side = view_widget(st.segmented_control, "pos_side", "Side", options=sides, required=True)
-        item = choose_item(capture, lab)
+        item = sentence_picker(lab, capture)
         scale = view_widget(st.segmented_control, "pos_scale", "Embedding × √d_model", required=True,
                             format_func={"model": f"As in the model ({'with' if c.scale_embedding else 'without'})",
                                          "with": "With", "without": "Without"}.get)
@@ -191,7 +190,7 @@ def all_schemes(lab: Lab) -> None:
     if not words.ids:
         nothing_typed()
         return
-    choose_item(lab.capture, lab)
+    sentence_picker(lab, lab.capture)
     head = _head(lab)
     found = cached_result("schemes", key_of(lab, words.ids), lambda: schemes(lab.model(), words.ids, lab.setup.seed))
     masked = _future(len(words.ids)) if _causal(lab) else None

@@ -12,7 +12,7 @@ from viz_core.position_schemes import SCHEMES, Position
 from viz_core.text import visible
 from viz_core.ui.controls import inside, keep
 from viz_core.ui.escape import words as safe_words
-from viz_core.ui.shell import Lab, set_choice, view, widget
+from viz_core.ui.shell import Lab, view, widget
 from viz_core.weights.card import Card
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Words:
 def typed(lab: Lab, capture: Capture) -> Words:
     """The selected sentence of the side that the model's first stack reads."""
     side = lab.config.input_side
-    item = min(lab.setup.item, capture.n_sentences - 1)
+    item = lab.item(capture)
     pad = lab.config.pad_id(side)
     pairs = [(t, int(i)) for t, i in zip(capture.tokens(side)[item], capture[f"ids.{side}"][item], strict=True)]
     pairs = [pair for pair in pairs[side == "target" :] if pair[1] != pad]
@@ -43,15 +43,6 @@ def typed(lab: Lab, capture: Capture) -> Words:
 
 def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
     return Words(tuple(map(visible, tokens[:MOST_WORDS])), tuple(ids[:MOST_WORDS]), max(0, len(ids) - MOST_WORDS))
-
-
-def choose_item(capture: Capture, lab: Lab) -> int:
-    """The selected sentence, with a control if there are several."""
-    item = min(lab.setup.item, capture.n_sentences - 1)
-    if capture.n_sentences > 1:
-        widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(capture.n_sentences), required=True,
-               format_func=lambda i: str(i + 1))
-    return item
 
 
 def choose_word(name: str, label: str, words: Words, otherwise: int) -> int:

@@ -8,7 +8,7 @@ from viz_core.config import STACKS, Position
 from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
 from viz_core.formats import rounded
 from viz_core.text import Vocabulary
-from viz_core.ui.controls import chart, dark, picking, table
+from viz_core.ui.controls import chart, dark, picking, sentence_picker, table
 from viz_core.ui.escape import code
 from viz_core.ui.escape import words as safe_words
 from viz_core.ui.pages.positions.sentence import (
@@ -16,7 +16,6 @@ from viz_core.ui.pages.positions.sentence import (
     Words,
     as_markdown,
     as_words,
-    choose_item,
     choose_word,
     key_of,
     loaded,
@@ -78,7 +77,7 @@ def _chosen_sentence(lab: Lab) -> Words:
         return as_words(*tokenizer.read(which))
     if lab.capture is None:
         return Words((), ())
-    choose_item(lab.capture, lab)
+    sentence_picker(lab, lab.capture)
     return typed(lab, lab.capture)
 
 

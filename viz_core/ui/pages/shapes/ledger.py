@@ -107,11 +107,10 @@ def _measured(lab: Lab, lines: tuple[Line, ...]) -> tuple[Line, ...]:
     """The lines with the statistics of the run, if there is one."""
     if lab.capture is None or lab.batch is None:
         return lines
-    from viz_core.ui.shell.cache import cached_result, run_key
+    from viz_core.ui.shell.cache import cached_result
 
-    capture, s = lab.capture, lab.setup
-    key = run_key(s.weights, s.config, lab.batch, s.seed, s.device)
-    return with_statistics(lines, cached_result("ledger statistics", key, lambda: statistics(capture)))
+    capture = lab.capture
+    return with_statistics(lines, cached_result("ledger statistics", lab.key(), lambda: statistics(capture)))
 
 
 def csv_file(setup: Setup) -> bytes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_core.figures.tables import Cell, table_html
 from viz_core.formats import rounded
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
@@ -26,18 +27,17 @@ def parity_line(lab: Lab) -> None:
 @st.fragment
 def _line() -> None:
     from viz_core.experiments.parity import check_parity
-    from viz_core.ui.shell.cache import cached_result, run_cost, run_key
+    from viz_core.ui.shell.cache import cached_result
 
     lab = present()
     if lab.capture is None or lab.batch is None:
         return
-    setup, capture, batch, model = lab.setup, lab.capture, lab.batch, lab.model()
-    key = run_key(setup.weights, lab.config, batch, setup.seed, setup.device)
+    capture, batch, model, key = lab.capture, lab.batch, lab.model(), lab.key()
     if sum(p.numel() for p in model.parameters()) > ON_REQUEST and st.session_state.get(REQUESTED) != key:
         st.button("Check this run against torch", icon=":material/rule:", key="proof_ask", on_click=_ask, args=(key,),
                   help="Computes the run once more with torch's own layers and the same weights.")
     else:
-        seconds, nbytes = run_cost(lab.config, batch)
+        seconds, nbytes = lab.cost()
         _show(cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + LATER, nbytes))
     write_link()
 
@@ -55,7 +55,7 @@ def _show(parity: "Parity") -> None:
     say(sentence(parity))
     more = fold("proof_more", "Show differences per stage")
     if more.open:
-        more.html(f'<p style="max-width:70ch">{html.escape(meaning(parity))}</p>{table_html(parity.checks)}')
+        more.html(f'<p style="max-width:70ch">{html.escape(meaning(parity))}</p>{differences_html(parity.checks)}')
 
 
 def sentence(parity: "Parity") -> str:
@@ -89,23 +89,13 @@ def meaning(parity: "Parity") -> str:
     return " ".join(filter(None, [how, *reasons, "Padding is left out."]))
 
 
-def table_html(checks: Sequence["Check"]) -> str:
+def differences_html(checks: Sequence["Check"]) -> str:
     """One row per stage, in the order of the walk; the largest difference stands out. The table scrolls by itself."""
     worst = max((c.difference for c in checks), default=0.0)
-    left, right = (f"padding:3px 12px 3px 0;text-align:{side};font-variant-numeric:tabular-nums" for side in ("left", "right"))
-    styles = (left, right, right, right, f"{left};white-space:nowrap")
-    heads = ("Stage", "Largest difference", "Largest value", "Values compared", "Computed in torch by")
-    sticky = ";position:sticky;top:0;vertical-align:bottom;background:var(--st-background-color);font-weight:600"
-    rows = ["".join(f'<th style="{style}{sticky}">{head}</th>' for style, head in zip(styles, heads, strict=True))]
+    rows = []
     for c in checks:
-        bold = ";font-weight:700" if c.difference == worst > 0 else ""
-        nan = f"<br>{c.both_nan:,} NaN on both sides" if c.both_nan else ""
-        stage = html.escape(c.stage).replace(".", ".<wbr>")  # a long name breaks after a dot
-        values = (f"<code>{stage}</code>", _number(c.difference), f"{c.size:.3g}", f"{c.numbers:,}{nan}",
-                  f"<code>{html.escape(c.by)}</code>")
-        rows.append("".join(f'<td style="{style}{bold}">{value}</td>' for style, value in zip(styles, values, strict=True)))
-    table = "".join(f"<tr>{row}</tr>" for row in rows)
-    return (
-        '<div style="max-height:400px;overflow:auto;font-size:.875rem">'
-        f'<table style="border-collapse:collapse;width:100%">{table}</table></div>'
-    )
+        nan = f"\n{c.both_nan:,} NaN on both sides" if c.both_nan else ""
+        texts = (c.stage, _number(c.difference), f"{c.size:.3g}", f"{c.numbers:,}{nan}", c.by)
+        rows.append([Cell(text, code=i in (0, 4), strong=c.difference == worst > 0) for i, text in enumerate(texts)])
+    heads = ("Stage", "Largest difference", "Largest value", "Values compared", "Computed in torch by")
+    return table_html(heads, rows, right=(1, 2, 3), height=400)

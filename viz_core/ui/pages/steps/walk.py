@@ -19,7 +19,7 @@ from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.components.scrubber import At, counts, scrubber
-from viz_core.ui.controls import inside, keep, picking, with_cell
+from viz_core.ui.controls import inside, keep, picking, sentence_picker, with_cell
 from viz_core.ui.pages.steps.inspector import inspect_cell
 from viz_core.ui.shell import (
     Lab,
@@ -161,11 +161,7 @@ def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int
 
 def _selection(lab: Lab, capture: Capture, stage: Stage) -> tuple[int, int]:
     """The sentence and the head that the matrices show, with a control for each if there are several."""
-    n_items = capture.n_sentences
-    item, head, n_heads = min(lab.setup.item, n_items - 1), lab.setup.attn_head, capture.config.n_heads
-    if n_items > 1:
-        widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(n_items), required=True,
-               format_func=lambda i: str(i + 1))
+    item, head, n_heads = sentence_picker(lab, capture), lab.setup.attn_head, capture.config.n_heads
     shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
     if n_heads > 1 and any("H" in s.axes for s in shown):
         widget(st.segmented_control, "attn_head", "Head", head, set_choice, options=range(n_heads), required=True)
@@ -240,12 +236,12 @@ def _jumps(capture: Capture, stage: Stage) -> None:
     block = [s for s in everything if s.block == stage.block]
     section = [s for s in block if s.sublayer == stage.sublayer]
     levels = (
-        ("Chapter", stage.block, {s.block: s.name for s in reversed(everything)}),
-        ("Section", stage.sublayer, {s.sublayer: s.name for s in reversed(block)}),
-        ("Operation", stage.leaf, {s.leaf: s.name for s in reversed(section)}),
+        ("chapter", "Chapter", stage.block, {s.block: s.name for s in reversed(everything)}),
+        ("section", "Section", stage.sublayer, {s.sublayer: s.name for s in reversed(block)}),
+        ("operation", "Operation", stage.leaf, {s.leaf: s.name for s in reversed(section)}),
     )
-    for label, value, first in levels:
-        widget(st.selectbox, f"walk_{label}", label, value, partial(_jump, first), options=list(first)[::-1])
+    for level, label, value, first in levels:
+        widget(st.selectbox, f"walk_{level}", label, value, partial(_jump, first), options=list(first)[::-1])
 
 
 def _jump(first: dict[str, str], name: str) -> None:

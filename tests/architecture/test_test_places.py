@@ -1,0 +1,108 @@
+"""A test is found by the name of its module: viz_core/LAYER/NAME.py is tested by tests/LAYER/test_NAME.py.
+
+A module of viz_core itself has its test in any folder; what is drawn has it in tests/ui or tests/browser; and the modules
+of a package, such as a page, may share one that is named after the package. Tests that are elsewhere are in the table.
+"""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.test_imports import MODULES, ROOT, imports, module_name
+
+TESTS = ROOT / "tests"
+SHELVES = {"pages", "components", "shell"}  # packages that hold packages: no test is named after them
+FOLDERS = {"ui": ("ui", "browser")}  # of the layers whose tests are in several folders
+
+# Module or package → its tests, by path below tests/. Each of them names it, or imports what is built on it.
+ELSEWHERE = {
+    "activations": "architecture/test_registries",
+    "capture": "tracing/test_tracing",
+    "limits": "analysis/test_counts",
+    "run": "tracing/test_tracing",
+    "stages": "tracing/test_recompute",
+    "word_list": "text/test_text",
+    "analysis.arithmetic": "analysis/test_terms",
+    "model.attention": "model/test_parity",
+    "model.layers": "model/test_parity",
+    "model.transformer": "model/test_init",
+    "training.__main__": "training/test_command",
+    "training.lexicon": "training/test_grammar",
+    "training.phrases": "training/test_grammar",
+    "training.plans": "architecture/test_registries",
+    "weights.card": "weights/test_shipped",
+    "weights.catalogue": "weights/test_shipped",
+    "weights.contents": "weights/test_published",
+    "weights.files": "weights/test_folder",
+    "weights.layouts": "weights/test_published",
+    "figures.architecture_parts": "figures/test_architecture",
+    "figures.clock": "figures/test_positions",
+    "figures.position_schemes": "figures/test_positions",
+    "figures.scatter": "figures/test_positions",
+    "figures.theme": "figures/test_assets",
+    "figures.word_order": "figures/test_positions",
+    "ui.components.clock": "browser/test_positions",
+    "ui.components.curves": "browser/test_positions",
+    "ui.components.heads": "browser/test_attention",
+    "ui.components.lines": "browser/test_attention",
+    "ui.components.scrubber": "browser/test_app",
+    "ui.components.table": "browser/test_shapes",
+    "ui.controls": "ui/test_links",
+    "ui.pages.home": "ui/test_pages",
+    "ui.pages.norms": "ui/test_placement ui/test_layernorm",
+    "ui.pages.steps.cell_words": "ui/test_inspector",
+    "ui.shell.callbacks": "browser/test_order_of_runs",
+    "ui.shell.link": "ui/test_links",
+    "ui.shell.navigation": "browser/test_order_of_runs",
+    "ui.shell.run": "ui/test_pages",
+    "ui.shell.sidebar": "ui/test_pages",
+    "ui.shell.state": "ui/test_links",
+    "ui.shell.tab": "browser/test_lost_session",
+    "ui.shell.view_widgets": "ui/test_links",
+    "ui.shell.warm": "ui/test_cold",
+    "ui.shell.widgets": "ui/test_links",
+}
+NAMES = [name for module in MODULES if (name := module.removeprefix("viz_core.")) != module and not name.endswith("__init__")]
+
+
+def has_its_own(name: str) -> bool:
+    """Whether a test file has the name of this module, or of a package that it is in, in the folder of its layer."""
+    *packages, stem = name.split(".")
+    folders = FOLDERS.get(packages[0], (packages[0],)) if packages else ("*",)
+    names = {stem, *packages[1:]} - SHELVES
+    return any(list(TESTS.glob(f"{folder}/test_{own}.py")) for folder in folders for own in names)
+
+
+def entry(name: str) -> str:
+    """The tests of this module, or of a package that it is in, in the table; "" if none."""
+    parts = name.split(".")
+    return next((ELSEWHERE[own] for i in range(len(parts), 0, -1) if (own := ".".join(parts[:i])) in ELSEWHERE), "")
+
+
+@cache
+def imported(path: Path) -> set[str]:
+    """The modules that a file imports."""
+    return {module_name(name) for name in imports(ast.parse(path.read_text("utf-8")))}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_module_has_its_test_where_its_name_says(name: str) -> None:
+    layer, _, stem = name.rpartition(".")
+    place = f"tests/{layer.partition('.')[0] or 'FOLDER'}/test_{stem}.py"
+    assert has_its_own(name) or entry(name), f"write {place}, or name the test of viz_core.{name} in ELSEWHERE"
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_the_table_is_true(name: str) -> None:
+    within = [n for n in NAMES if n == name or n.startswith(f"{name}.")]
+    assert within, f"viz_core.{name} does not exist"
+    assert not all(map(has_its_own, within)), f"viz_core.{name} has its test where its name says: leave it out of the table"
+    own = {f"viz_core.{n}" for n in within}
+    users = {module for module, path in MODULES.items() if imported(path) & own}
+    for test in ELSEWHERE[name].split():
+        path = TESTS / f"{test}.py"
+        named = re.search(rf"\b{name.rpartition('.')[2]}\b", path.read_text("utf-8"))
+        assert named or imported(path) & (own | users), f"tests/{test}.py has nothing to do with viz_core.{name}"

@@ -1,0 +1,45 @@
+"""The source lines that are shown beside the stages: each is the line that computes its stage."""
+
+from pathlib import Path
+
+import pytest
+
+from viz_core.config import TransformerConfig
+from viz_core.presets import PRESETS
+from viz_core.sources import MODEL, source_of
+from viz_core.stages import Stage, stages
+
+ROOT = Path(__file__).parents[2]
+VARIANTS = [
+    TransformerConfig(position="rope"), TransformerConfig(position="learned", norm="pre"), TransformerConfig(position="alibi"),
+    TransformerConfig(architecture="encoder-only", n_segments=2, norm_embedding=True),
+    TransformerConfig(architecture="decoder-only"),
+]
+
+
+@pytest.mark.parametrize("config", [*(p.config for p in PRESETS.values()), *VARIANTS], ids=[*PRESETS, *"abcde"])
+def test_every_stage_has_its_line(config: TransformerConfig) -> None:
+    for stage in stages(config):
+        found = source_of(stage)
+        lines = (ROOT / found.file).read_text(encoding="utf-8").splitlines()[found.line - 1 :]
+        shown = found.text.splitlines()
+        assert [line.strip() for line in lines[: len(shown)]] == [line.strip() for line in shown]
+        assert not shown[0].startswith(" ") and found.file.endswith(stage.owner.partition(".")[0] + ".py")
+        assert taps(stage, found.text), stage.name
+        inside = "\n".join((ROOT / found.file).read_text(encoding="utf-8").splitlines()[: found.line])
+        owner = stage.owner.partition(".")[2]
+        assert not owner or inside.rpartition("\nclass ")[2].startswith(owner)
+
+
+def taps(stage: Stage, text: str) -> bool:
+    """The text names the leaf; the sum of the residual stream is one method for all three."""
+    if stage.leaf in ("resid_mid", "resid_cross", "resid_post"):
+        return text.startswith("def add(") and "x + y" in text
+    return f'("{stage.leaf}", ' in text
+
+
+def test_an_unknown_stage_has_no_line() -> None:
+    stage = Stage(name="encoder.x", axes=(), symbol="", formula="", inputs=(), meaning="", owner="attention.Attention")
+    with pytest.raises(LookupError, match="taps 'x'"):
+        source_of(stage)
+    assert MODEL.is_dir()

@@ -1,0 +1,132 @@
+"""The walk without a browser: its steps in order, the tour, the boxes that jump, and what it selects."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.helpers import Open, components, formula, here, own_link, sound, status, tiny, typed, widget
+from viz_core.config import CHOICES
+from viz_core.presets import PRESETS
+from viz_core.stages import stages, tour
+from viz_core.ui.shell.setup import from_link
+
+each_preset = pytest.mark.parametrize("preset", PRESETS)
+
+
+def corners(preset: str) -> list[str]:
+    """The first stage of every chapter, and the steps inside the first LayerNorm."""
+    table = stages(from_link(tiny(preset))[0].config)
+    first = {s.block: s.name for s in reversed(table)}
+    norm = next((s.prefix for s in table if s.inside_norm), None)
+    return [*first.values(), *(s.name for s in table if s.prefix == norm)]
+
+
+def scrubber(at: AppTest) -> dict[str, object]:
+    """What the scrubber was given."""
+    return next(data for c in at.get("bidi_component") if "most" in (data := json.loads(c.proto.json or "{}")))
+
+
+def jumps(at: AppTest) -> AppTest:
+    """The page with its select boxes open: they are drawn on demand."""
+    if "walk_jump" not in at.query_params:
+        at.query_params["walk_jump"] = "on"
+        sound(at.run())
+    return at
+
+
+@each_preset
+def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
+    at = open_at("step_by_step", **tiny(preset))
+    table = {s.name: s for s in stages(at.session_state["lab_setup"].config)}
+    for name in corners(preset):
+        at.query_params["stage"] = name
+        sound(at.run())
+        assert here(at) == name
+        assert formula(at) == table[name].formula
+        assert widget(jumps(at), "walk_chapter").value == table[name].block
+        assert widget(jumps(at), "walk_operation").value == table[name].leaf
+        assert widget(at, "walk_norms").value or not table[name].inside_norm
+        assert not at.warning and len(components(at)) == 3
+
+
+@pytest.mark.parametrize("position", CHOICES["position"])
+@pytest.mark.parametrize("norm", CHOICES["norm"])
+@pytest.mark.parametrize("architecture", CHOICES["architecture"])
+def test_every_kind_of_model(open_at: Open, architecture: str, norm: str, position: str) -> None:
+    side = "encoder" if architecture == "encoder-only" else "decoder"
+    stage = f"{side}.layers.0.self_attn.weights"
+    at = sound(open_at("step_by_step", **tiny(architecture=architecture, norm=norm, position=position, stage=stage)))
+    assert not at.warning
+    assert status(at).startswith(architecture)
+    assert here(at) == stage and len(components(at)) == 3
+
+
+# ---------------------------------------------------------------- moving
+
+
+def test_next_and_previous_walk(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny())
+    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
+    assert widget(at, "walk_previous").disabled
+    for name in order[1:5]:
+        sound(widget(at, "walk_next").click().run())
+        assert here(at) == name and own_link(at)["stage"] == name
+    for name in order[3::-1]:
+        sound(widget(at, "walk_previous").click().run())
+        assert here(at) == name
+    at.query_params["stage"] = "loss"
+    sound(at.run())
+    assert widget(at, "walk_next").disabled and not widget(at, "walk_previous").disabled
+    last = stages(at.session_state["lab_setup"].config)[-1]
+    shown = {"label": f"Step {len(order)} of {len(order)} · Output › loss", "title": last.meaning, "value": len(order)}
+    assert scrubber(at).items() >= (shown | {"most": len(order), "here": True}).items()
+
+
+def test_the_whole_walk_end_to_end(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny("003"))
+    order = [s.name for s in stages(at.session_state["lab_setup"].config) if not s.inside_norm]
+    for name in order[1:]:
+        sound(widget(at, "walk_next").click().run())
+        assert here(at) == name
+    assert widget(at, "walk_next").disabled
+
+
+@each_preset
+def test_the_tour_has_eight_stops(open_at: Open, preset: str) -> None:
+    at = open_at("step_by_step", **tiny(preset))
+    expected = tour(at.session_state["lab_setup"].config)
+    assert len(expected) == 8
+    widget(at, "walk_tour").click().run()
+    seen = [here(sound(at))]
+    while not widget(at, "walk_next").disabled and len(seen) < 20:
+        sound(widget(at, "walk_next").click().run())
+        seen.append(here(at))
+    assert tuple(seen) == expected
+    assert scrubber(at)["most"] == 8
+
+
+def test_the_boxes_jump(open_at: Open) -> None:
+    at = open_at("step_by_step", **tiny())
+    sound(widget(jumps(at), "walk_chapter").set_value("Decoder layer 0").run())
+    assert here(at) == "decoder.layers.0.resid_pre"
+    sound(widget(jumps(at), "walk_section").set_value("Cross-attention").run())
+    assert here(at) == "decoder.layers.0.cross_attn.q"
+    sound(widget(jumps(at), "walk_operation").set_value("weights").run())
+    assert here(at) == "decoder.layers.0.cross_attn.weights"
+
+
+@pytest.mark.parametrize("box", ["walk_chapter", "walk_section", "walk_operation"])
+def test_an_answer_to_an_older_page_breaks_nothing(open_at: Open, box: str) -> None:
+    """While keys are pressed in a hurry, a browser may still report a choice that the page no longer offers."""
+    at = jumps(open_at("step_by_step", **tiny(stage="encoder.layers.0.self_attn.q")))
+    widget(at, box).options.append("something else")
+    sound(widget(at, box).set_value("something else").run())
+    assert typed(at, "source") and here(at)
+
+
+def test_the_selected_sentence_and_head(open_at: Open) -> None:
+    at = sound(open_at("step_by_step", **tiny(source="a\nb c", target="x\ny", stage="encoder.layers.0.self_attn.weights")))
+    assert widget(at, "attn_head")
+    sound(widget(at, "item").set_value(1).run())
+    assert at.session_state["lab_setup"].item == 1 and own_link(at)["item"] == "1"

@@ -1,0 +1,61 @@
+"""A table as HTML, for rows that are only read: one way for every page.
+
+Four tables are not drawn here, since they do something else: `ui/components/table` filters, sorts and marks hundreds of
+stages; Attention's head statistics are sorted by a click on a heading (`st.dataframe`); the cells of the Documents page
+unfold; and the rows of the cell inspector are terms of a sum, with bars and a part that unfolds.
+"""
+
+import html
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from viz_core.figures import theme
+
+PADDED = "padding:6px 14px 6px 0;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
+BREAKS = "max-width:20em;overflow-wrap:break-word"  # a long word breaks, and leaves the other columns their room
+STAYS = "position:sticky;top:0;background:var(--st-background-color)"  # while the rows scroll
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Text with a look. code: a name in code, which may break after a dot; strong: bold; bar: a bar below, as long as this
+    share of 1."""
+
+    text: str
+    code: bool = False
+    strong: bool = False
+    bar: float | None = None
+
+
+def table_html(
+    headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], *,
+    caption: str = "", right: Collection[int] = (), height: int = 0,
+) -> str:
+    """A table that scrolls in its own box where the page is narrow, or, with a height in pixels, where it is longer than that.
+
+    right: the columns that are aligned on the right, as numbers are. Text is escaped; a line break in it stays one.
+    """
+    stays = f";{STAYS}" if height else ""
+    styles = [f"{PADDED};{BREAKS};text-align:{'right' if i in right else 'left'}" for i in range(len(headings))]
+    head = "".join(f'<th style="{s};font-weight:600{stays}">{html.escape(h)}</th>' for s, h in zip(styles, headings, strict=True))
+    body = "".join(f"<tr>{''.join(_cell(cell, s) for cell, s in zip(row, styles, strict=True))}</tr>" for row in rows)
+    above = f'<caption style="text-align:left">{html.escape(caption)}</caption>' if caption else ""
+    box = f"overflow:auto;max-height:{height}px" if height else "overflow-x:auto"
+    return (
+        f'<div style="{box};margin:4px 0 10px"><table style="border-collapse:collapse;font-variant-numeric:tabular-nums">'
+        f"{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _cell(cell: str | Cell, style: str) -> str:
+    if isinstance(cell, str):
+        cell = Cell(cell)
+    text = html.escape(cell.text).replace("\n", "<br/>")
+    if cell.code:
+        text = f"<code>{text.replace('.', '.<wbr/>')}</code>"
+    bold = ";font-weight:700" if cell.strong else ""
+    return f'<td style="{style}{bold}">{text}{"" if cell.bar is None else _bar(cell.bar)}</td>'
+
+
+def _bar(share: float) -> str:
+    return f'<div style="height:4px;width:{min(max(share, 0), 1):.0%};background:{theme.HEAD_COLOURS[0]};border-radius:2px"></div>'
