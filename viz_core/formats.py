@@ -50,6 +50,11 @@ def change(share: float) -> str:
     return special(share) or minus(f"{share:+.1%}")
 
 
+def count(n: int, one: str, many: str) -> str:
+    """A number of things, the noun in its whole form for one and for any other number: "1 token", "1,200 tokens"."""
+    return f"{n:,} {one if n == 1 else many}"
+
+
 def latex(x: float, digits: int = 5) -> str:
     """So many significant digits, as LaTeX writes them: 0.4312, 3.2\\cdot 10^{-5}, 10^{-5}, \\infty."""
     if special(x):
