@@ -16,7 +16,7 @@ Public, for notebooks and other programs:
 
 The layers, from the lowest to the highest (each imports only from those below it):
 
-    0  config, presets, stages, concepts, sources, limits, memory, word_list    the standard library only
+    0  config, presets, stages, concepts, sources, limits, memory, problems, word_list    the standard library only
     1  capture, text                                                            numpy
     2  tracing                                                                  torch
     3  model/                                                                   the Transformer

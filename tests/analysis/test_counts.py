@@ -54,14 +54,14 @@ def test_each_block_is_the_models(config: TransformerConfig) -> None:
     def held(path: str) -> int:
         return sum(p.numel() for name, p in model.named_parameters() if name.startswith(path))
 
-    for side in ("Encoder", "Decoder"):
-        path = f"{side.lower()}."
-        for name in [n for n in counts if n.startswith(f"{side} layer")]:
-            assert counts[name] == held(f"{path}layers.{name.split()[-1]}.")
-        assert counts.get(f"{side} final norm", 0) == held(f"{path}final_norm.")
-        rest = sum(n for name, n in counts.items() if name.startswith((f"{side} layer", f"{side} final")))
-        assert counts.get(f"{side} embedding", 0) == held(path) - rest
-    assert counts.get("Output", 0) == sum(counts.values()) - held("encoder.") - held("decoder.")
+    for side in ("encoder", "decoder"):
+        path = f"{side}."
+        for name in [n for n in counts if n.startswith(f"{side}_layer")]:
+            assert counts[name] == held(f"{path}layers.{name.rpartition('_')[2]}.")
+        assert counts.get(f"{side}_final_norm", 0) == held(f"{path}final_norm.")
+        rest = sum(n for name, n in counts.items() if name.startswith((f"{side}_layer", f"{side}_final")))
+        assert counts.get(f"{side}_embedding", 0) == held(path) - rest
+    assert counts.get("output", 0) == sum(counts.values()) - held("encoder.") - held("decoder.")
 
 
 @settings(max_examples=60)
@@ -104,7 +104,7 @@ def test_gpt2_small() -> None:
 def test_torchs_default_transformer() -> None:
     default = TransformerConfig(d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, final_norm=True)
     counts = parameters(default)
-    assert sum(n for name, n in counts.items() if "layer" in name or "final norm" in name) == 44_140_544
+    assert sum(n for name, n in counts.items() if "layer" in name or "final_norm" in name) == 44_140_544
 
 
 def test_torchs_default_transformer_itself() -> None:
@@ -112,10 +112,10 @@ def test_torchs_default_transformer_itself() -> None:
         theirs = torch.nn.Transformer()
     config = TransformerConfig(d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, final_norm=True)
     counts = parameters(config)
-    for side, stack in (("Encoder", theirs.encoder), ("Decoder", theirs.decoder)):
+    for side, stack in (("encoder", theirs.encoder), ("decoder", theirs.decoder)):
         for i, layer in enumerate(stack.layers):
-            assert counts[f"{side} layer {i}"] == sum(p.numel() for p in layer.parameters())
-        assert counts[f"{side} final norm"] == sum(p.numel() for p in stack.norm.parameters())
+            assert counts[f"{side}_layer_{i}"] == sum(p.numel() for p in layer.parameters())
+        assert counts[f"{side}_final_norm"] == sum(p.numel() for p in stack.norm.parameters())
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_other_placements_are_a_click_away(open_at: Open) -> None:
         idle(page)
     (chart,) = drawn(page)
     assert chart["y"] == "log"
-    assert {name.split(" · ")[0] for name in chart["names"]} == {TITLES[n] for n in ("post", "pre", "none", "bare")}
+    assert {name.split(" · ")[0] for name in chart["names"]} == {TITLES[n] for n in ("post", "pre", "none", "plain")}
     assert query(page)["norm_placements"] == "post,pre,none,bare"
 
 

@@ -32,7 +32,7 @@ from viz_core.ui.pages.steps.inspector import LARGEST, LISTED, WHOLE, inspection
 APP = Path(__file__).parents[2] / "app.py"
 CONFIGS = [
     small(), small(norm="pre", position="rope", activation="gelu", final_norm=True),
-    small(position="alibi", activation="gelu_tanh", mask_padded_queries=True, empty_row="as filled"),
+    small(position="alibi", activation="gelu_tanh", mask_padded_queries=True, empty_row="softmax"),
     small(architecture="encoder-only", position="learned", n_segments=2, norm_embedding=True, mask_source_padding=False),
     small(architecture="decoder-only", residual=False, scale_scores=False, attention_bias=False, mask_padded_queries=True),
 ]

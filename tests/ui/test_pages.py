@@ -198,8 +198,8 @@ def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
         sound(at.run())
         assert here(at) == name
         assert formula(at) == table[name].formula
-        assert by_name(jumps(at).selectbox, "walk_Chapter").value == table[name].block
-        assert by_name(jumps(at).selectbox, "walk_Operation").value == table[name].leaf
+        assert by_name(jumps(at).selectbox, "walk_chapter").value == table[name].block
+        assert by_name(jumps(at).selectbox, "walk_operation").value == table[name].leaf
         assert by_name(at.toggle, "walk_norms").value or not table[name].inside_norm
         assert not at.warning and len(components(at)) == 3
 
@@ -279,15 +279,15 @@ def test_the_tour_has_eight_stops(open_at: Open, preset: str) -> None:
 
 def test_the_boxes_jump(open_at: Open) -> None:
     at = open_at("step_by_step", **tiny())
-    sound(by_name(jumps(at).selectbox, "walk_Chapter").set_value("Decoder layer 0").run())
+    sound(by_name(jumps(at).selectbox, "walk_chapter").set_value("decoder_layer_0").run())
     assert here(at) == "decoder.layers.0.resid_pre"
-    sound(by_name(jumps(at).selectbox, "walk_Section").set_value("Cross-attention").run())
+    sound(by_name(jumps(at).selectbox, "walk_section").set_value("cross_attn").run())
     assert here(at) == "decoder.layers.0.cross_attn.q"
-    sound(by_name(jumps(at).selectbox, "walk_Operation").set_value("weights").run())
+    sound(by_name(jumps(at).selectbox, "walk_operation").set_value("weights").run())
     assert here(at) == "decoder.layers.0.cross_attn.weights"
 
 
-@pytest.mark.parametrize("box", ["walk_Chapter", "walk_Section", "walk_Operation"])
+@pytest.mark.parametrize("box", ["walk_chapter", "walk_section", "walk_operation"])
 def test_an_answer_to_an_older_page_breaks_nothing(open_at: Open, box: str) -> None:
     """While keys are pressed in a hurry, a browser may still report a choice that the page no longer offers."""
     at = jumps(open_at("step_by_step", **tiny(stage="encoder.layers.0.self_attn.q")))

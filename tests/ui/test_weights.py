@@ -57,7 +57,7 @@ def test_unknown_words_are_named_with_their_neighbours_and_the_rest_runs() -> No
 def test_a_switch_that_was_not_trained_is_marked() -> None:
     at = opened("home", weights="translator", scale_scores="off")
     (note,) = [i.value for i in at.info if i.value.startswith("Changed since training")]
-    assert "scale_scores=False" in note
+    assert "Scores ÷ √d\\_k: off" in note
     assert "Changed since training" not in str([i.value for i in opened("home", weights="translator").info])
 
 

@@ -68,7 +68,7 @@ def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, .
 
 
 def parameters(config: TransformerConfig) -> dict[str, int]:
-    """Trainable numbers by block ("Encoder embedding", "Encoder layer 0", … "Output"), in order. Their sum is the model's."""
+    """Trainable numbers by block (encoder_embedding, encoder_layer_0, … output), in order. Their sum is the model's."""
     counts: dict[str, int] = {}
     for stage in stages(config):
         if held := parameters_of(config, stage):

@@ -28,10 +28,10 @@ M = TypeVar("M", bound=nn.Module)
 PLACEMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "post": {"norm": "post"},
     "pre": {"norm": "pre"},
-    "open": {"norm": "pre", "final_norm": False},
+    "pre_no_final": {"norm": "pre", "final_norm": False},
     "none": {"norm": "none"},
-    "cut": {"norm": "post", "residual": False},
-    "bare": {"norm": "none", "residual": False},
+    "post_no_residual": {"norm": "post", "residual": False},
+    "plain": {"norm": "none", "residual": False},
 })
 KEPT = ("ids.*", "*.embed", "*.resid_*", "*.norm_*.out", "*.final_norm.out", "*.self_attn.weights", "*.ffn.pre_act")
 MOST_TOKENS = 64  # tokens of one sentence that the comparisons read

@@ -14,8 +14,8 @@ from viz_core.analysis.placement import Curve, Kind, MeanField, Metric, layer_en
 from viz_core.figures import theme
 
 TITLES = {
-    "post": "Post-LN", "pre": "Pre-LN", "open": "Pre-LN, no final norm", "none": "no norm", "cut": "Post-LN, no residual",
-    "bare": "no norm, no residual",
+    "post": "Post-LN", "pre": "Pre-LN", "pre_no_final": "Pre-LN, no final norm", "none": "no norm",
+    "post_no_residual": "Post-LN, no residual", "plain": "no norm, no residual",
 }
 COLOURS = {name: theme.head_colour(i) for i, name in enumerate(TITLES)}
 METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # the figure's title, the axis
@@ -79,7 +79,8 @@ def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: boo
             suffix, look = KIND_LOOK[curve.kind]
             if len(curve.depth) > MOST_MARKS and look["mode"] == "lines+markers":
                 look = look | {"mode": "lines"}
-            same = name == "open" and "pre" in found and curve.kind != "final"  # its stream equals Pre-LN's: drawn dashed on top
+            # Its stream equals Pre-LN's: drawn dashed on top.
+            same = name == "pre_no_final" and "pre" in found and curve.kind != "final"
             traces.append({
                 "x": curve.depth, "y": np.where(np.isfinite(curve.values), curve.values, np.nan),
                 "name": f"{TITLES[name]}{' · ' if suffix else ''}{suffix}", "customdata": curve.stages,

@@ -12,6 +12,7 @@ from viz_core.model.init import Embedding, Linear, draw_parameters
 from viz_core.model.layers import Layer, LayerNorm
 from viz_core.model.masks import make_masks
 from viz_core.model.positions import sinusoidal
+from viz_core.problems import Problem
 from viz_core.tracing import NO_TAP, Tap
 
 
@@ -77,9 +78,10 @@ class Stack(nn.Module):
         """The first rows of the position table, [1, T, D]."""
         c = self.config
         if length > c.max_len:
-            raise ValueError(
+            raise Problem(
                 f"max_len={c.max_len} is too short for {length} tokens: the {c.position} position table ends there; "
-                f"raise max_len to {length}, shorten the sentence, or use position 'rope', 'alibi' or 'none'."
+                f"raise max_len to {length}, shorten the sentence, or use position 'rope', 'alibi' or 'none'.",
+                "max_len", max_len=c.max_len, tokens=length,
             )
         table: Tensor = self.pos_embedding.weight if c.position == "learned" else self.pos_table  # type: ignore[assignment]
         return table[torch.arange(length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
@@ -137,8 +139,10 @@ class Transformer(nn.Module):
     def _checked(self, side: str, tap: Tap, ids: Tensor | None) -> Tensor:
         size = self.config.source_vocab_size if side == "source" else self.config.target_vocab_size
         if ids is None:
-            raise ValueError(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.")
+            raise Problem(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.",
+                          "no_sentences", side=side)
         if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < size:
             worst = int(ids.max()) if int(ids.max()) >= size else int(ids.min())
-            raise ValueError(f"{side} id {worst} is outside the vocabulary; {side}_vocab_size={size} has 0 to {size - 1}.")
+            raise Problem(f"{side} id {worst} is outside the vocabulary; {side}_vocab_size={size} has 0 to {size - 1}.",
+                          "id_outside", side=side, id=worst, last=size - 1)
         return tap(side, ids)  # [B, T]

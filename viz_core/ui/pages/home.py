@@ -12,7 +12,7 @@ from viz_core.figures.alignment import alignment_table
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
 from viz_core.figures.steps import original_index, stage_panel
-from viz_core.presets import PRESETS, Preset, Status
+from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
 from viz_core.text import SPECIALS, visible, words_of
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.controls import inside, keep, picking
@@ -138,7 +138,8 @@ def _preset_rows(lab: Lab) -> None:
     st.markdown(f"Preset **{preset.title}**. {preset.summary} {_counted(preset)}")
     choices = fold("home_choices", "All settings and where they come from")
     if choices.open:
-        rows = [{"setting": r.topic, "value": r.value, "status": r.status, "why": r.why} for r in preset.rows]
+        rows = [{"setting": TOPIC_TITLES[r.topic], "value": r.value, "status": STATUS_TITLES[r.status], "why": r.why}
+                for r in preset.rows]
         choices.table(rows)
 
 
@@ -148,5 +149,5 @@ def _counted(preset: Preset) -> str:
     if counts["stated"] == len(preset.rows):
         return f"The text states all {len(preset.rows)} settings."
     fewer = {status: n for status in STATUS_MEANINGS if (n := counts[status])}
-    others = [f"{n} {'is' if n == 1 else 'are'} {status} ({STATUS_MEANINGS[status]})" for status, n in fewer.items()]
+    others = [f"{n} {'is' if n == 1 else 'are'} {STATUS_TITLES[status]} ({STATUS_MEANINGS[status]})" for status, n in fewer.items()]
     return f"The text states {counts['stated']} of {len(preset.rows)} settings; {' and '.join(others)}."

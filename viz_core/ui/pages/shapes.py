@@ -27,10 +27,10 @@ from viz_core.analysis.shapes import (
     with_statistics,
 )
 from viz_core.config import TransformerConfig
-from viz_core.figures.shapes import block_chart, growth_chart
+from viz_core.figures.shapes import PART_TITLES, block_chart, growth_chart
 from viz_core.limits import megabytes
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import LIBRARIES
+from viz_core.stages import LIBRARIES, block_title
 from viz_core.ui.components.table import Cell, Filter, Head, Kind, Mark, Row, as_text, ledger_table
 from viz_core.ui.controls import chart
 from viz_core.ui.escape import code, few
@@ -54,7 +54,11 @@ Size = tuple[TransformerConfig, int, int, int]  # the input of a ledger: config,
 
 SEEN = "shapes_seen"  # in the session: the last size shown, its text in a link, and the size it was compared with
 ALL = "all"
-AMOUNTS: dict[str, Amount] = {"parameters": "parameters", "FLOPs": "flops", "bytes": "nbytes"}  # amounts that are summed
+AMOUNTS: dict[Amount, str] = {"parameters": "parameters", "flops": "FLOPs", "nbytes": "bytes"}  # amounts that are summed
+COLUMN_TITLES = {  # of the choices of columns
+    "symbolic_shape": "symbolic shape", "dtype": "dtype", "parameters": "parameters", "flops": "FLOPs", "bytes": "bytes",
+    "statistics": "statistics", **LIBRARIES, "sequence_first": "sequence-first",
+}
 LENGTHS = tuple(2**i for i in range(18))  # tokens: from one to 131,072, more than the context of any model here
 MOST_NAMED = 4  # changed settings that are named one by one
 
@@ -107,20 +111,20 @@ COLUMNS = (
     Column("axes", "axes", 118, lambda line: " ".join(line.stage.axes) or "–", measure=lambda line: line.stage.axes),
     Column("shape", "shape", 140, lambda line: _sizes(line.shape), measure=lambda line: line.shape),
     Column("meaning", "text", 180, lambda line: line.stage.meaning),
-    Column("block", "text", 140, lambda line: line.stage.block, ALL),
-    Column("part", "text", 110, lambda line: line.part, ALL),
-    Column("symbolic shape", "text", 210, lambda line: _sizes(line.symbolic), "symbolic shape"),
-    Column("cells", "number", 110, lambda line: math.prod(line.shape), "symbolic shape", lambda line: line.shape),
+    Column("block", "text", 140, lambda line: block_title(line.stage.block), ALL),
+    Column("part", "text", 110, lambda line: PART_TITLES[line.part], ALL),
+    Column("symbolic shape", "text", 210, lambda line: _sizes(line.symbolic), "symbolic_shape"),
+    Column("cells", "number", 110, lambda line: math.prod(line.shape), "symbolic_shape", lambda line: line.shape),
     Column("dtype", "text", 80, lambda line: line.stage.dtype, "dtype"),
     Column("parameters", "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
     Column("parameter tensors", "text", 240, _made_by, "parameters", lambda line: line.made_by),
-    Column("FLOPs", "number", 130, lambda line: line.flops, "FLOPs", lambda line: line.flops),
+    Column("FLOPs", "number", 130, lambda line: line.flops, "flops", lambda line: line.flops),
     Column("bytes", "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
     *(Column(name, "number", 100, _statistic(name), "statistics") for name in ("min", "mean", "max", "std")),
     *(Column(label, "number", 90, _statistic(name), ALL)
       for label, name in (("masked", "n_masked"), ("infinite", "n_infinite"), ("NaN", "n_nan"))),
-    *(Column(library, "text", 230, _alias(library), library) for library in LIBRARIES),
-    Column(f"sequence-first ({DOCUMENTS['001'].called})", "axes", 210, _sequence_first, "sequence-first"),
+    *(Column(title, "text", 230, _alias(library), library) for library, title in LIBRARIES.items()),
+    Column(f"sequence-first ({DOCUMENTS['001'].called})", "axes", 210, _sequence_first, "sequence_first"),
 )
 
 
@@ -180,10 +184,10 @@ def table() -> None:
             st.info("Statistics need a run, and this one is too large to run.")
     ledger_table(
         text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
-        on_filter=lambda f: set_view(shapes_filter=f.text, shapes_block=f.block, shapes_part=f.part),
+        on_filter=partial(_keep_filter, lines),
         on_open=open_stage,
     )
-    view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi")
+    view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi", format_func=COLUMN_TITLES.get)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             "Download the full table (CSV)", partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
@@ -194,14 +198,25 @@ def table() -> None:
 
 
 def _filter(lines: Sequence[Line]) -> Filter:
-    """The link's filter. If this model lacks its block or part, a note says so and all are shown."""
-    offered: dict[str, set[str]] = {"block": {line.stage.block for line in lines}, "part": {line.part for line in lines}}
-    found = {name: view(f"shapes_{name}") for name in offered}
-    for name, value in found.items():
-        if value not in {ALL, *offered[name]}:
-            st.info(f"This model has no {name} {code(value)}, so all are shown.")
-            found[name] = ALL
-    return Filter(view("shapes_filter"), **found)
+    """The link's filter, by titles. If this model lacks its block or part, a note says so and all are shown."""
+    blocks, parts = _titles(lines)
+    block, part = view("shapes_block"), view("shapes_part")
+    if block != ALL and block not in blocks:
+        st.info(f"This model has no block {code(block)}, so all are shown.")
+    if part != ALL and part not in parts:
+        st.info(f"This model has no part {code(part)}, so all are shown.")
+    return Filter(view("shapes_filter"), blocks.get(block, ALL), parts.get(part, ALL))
+
+
+def _keep_filter(lines: Sequence[Line], chosen: Filter) -> None:
+    """Keep the visitor's filter: the browser knows titles, the link holds identifiers."""
+    blocks, parts = ({title: name for name, title in titles.items()} for titles in _titles(lines))
+    set_view(shapes_filter=chosen.text, shapes_block=blocks.get(chosen.block, ALL), shapes_part=parts.get(chosen.part, ALL))
+
+
+def _titles(lines: Sequence[Line]) -> tuple[dict[str, str], dict[str, str]]:
+    """The blocks and the parts of these lines, each with its title."""
+    return {n.stage.block: block_title(n.stage.block) for n in lines}, {n.part: PART_TITLES[n.part] for n in lines}
 
 
 @lru_cache(maxsize=8)
@@ -228,7 +243,7 @@ def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None) 
     if was is not None:
         old = {i: _drawn(c.cell(was)) for i, c in enumerate(columns) if c.measure and c.measure(was) != c.measure(line)}
     mark: Mark = "" if not marked else "new" if was is None else "changed" if was.shape != line.shape else "cost"
-    return Row(cells, line.stage.block, line.part, mark, old, _note(line, was) if marked else "")
+    return Row(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old, _note(line, was) if marked else "")
 
 
 def _note(line: Line, was: Line | None) -> str:
@@ -237,7 +252,7 @@ def _note(line: Line, was: Line | None) -> str:
         return "This stage is new."
     amounts = (
         ("shape", _sizes(was.shape), _sizes(line.shape)),
-        *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for name, key in AMOUNTS.items()),
+        *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for key, name in AMOUNTS.items()),
     )
     return "\n".join(f"{name} {a} → {b}" for name, a, b in amounts if a != b)
 
@@ -337,7 +352,7 @@ def difference(before: Size, after: Size) -> str:
     counts += [f"{n} {what}" for n, what in others if n]
     sums = [
         f"{name} {total(old, amount):,} → {total(new, amount):,}"
-        for name, amount in AMOUNTS.items()
+        for amount, name in AMOUNTS.items()
         if total(old, amount) != total(new, amount)
     ]
     settings = _settings(before, after)
@@ -348,7 +363,7 @@ def _settings(before: Size, after: Size) -> list[str]:
     """ "qk_dim 32 → 8": each setting that differs, lengths last."""
     old, new = before[0], after[0]
     found = [
-        f"{c.field} {c.value(old)} → {c.value(new)}"
+        f"{c.label} {c.shown(c.value(old))} → {c.shown(c.value(new))}"
         for c in CONTROLS
         if c.value(old) != c.value(new) and (c.when(old) or c.when(new))
     ]
@@ -384,7 +399,7 @@ def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> No
         st.caption("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few.")
     if size is not None:
         with right:
-            chart(_by_block(sized, "FLOPs", "FLOPs by block", dark), "shapes_flops")
+            chart(_by_block(sized, "flops", "FLOPs by block", dark), "shapes_flops")
             st.caption(
                 "An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V."
             )
@@ -394,8 +409,8 @@ def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> No
 
 
 @lru_cache(maxsize=64)
-def _by_block(size: Size, unit: str, heading: str, dark: bool) -> Any:
-    return block_chart(by_block(ledger(*size), AMOUNTS[unit]), heading, unit, dark)
+def _by_block(size: Size, amount: Amount, heading: str, dark: bool) -> Any:
+    return block_chart(by_block(ledger(*size), amount), heading, AMOUNTS[amount], dark)
 
 
 @lru_cache(maxsize=16)
@@ -442,7 +457,7 @@ def against_rnn(n: int, d: int) -> str:
     one, other = layer_costs(n, d)
     return (
         f"One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| | "
-        f"{one.kind} | {other.kind} |\n|---|---|---|\n| operations | {one.formula} = {one.operations:,} | {other.formula} = "
+        f"self-attention | recurrent |\n|---|---|---|\n| operations | {one.formula} = {one.operations:,} | {other.formula} = "
         f"{other.operations:,} |\n| sequential steps | {one.sequential:,} | {other.sequential:,} |\n| longest path between two "
         f"tokens | {one.path:,} | {other.path:,} |"
     )

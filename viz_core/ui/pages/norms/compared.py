@@ -14,6 +14,7 @@ from viz_core.config import TransformerConfig
 from viz_core.figures.placement import TITLES
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import Lab, fold, view, view_widget
+from viz_core.ui.shell.setup import BY_FIELD
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
     from viz_core.model.transformer import Transformer
@@ -128,7 +129,7 @@ def choose_sizes() -> None:
     if more.open:
         with more:
             view_widget(st.select_slider, "norm_width", "Width (d_model)")
-            view_widget(st.selectbox, "norm_init", "Initialisation")
+            view_widget(st.selectbox, "norm_init", "Initialisation", format_func=BY_FIELD["init"].shown)
 
 
 def say_what_runs(c: Compared) -> None:

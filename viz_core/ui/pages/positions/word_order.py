@@ -28,7 +28,8 @@ from viz_core.ui.pages.positions.sentence import (
     typed,
 )
 from viz_core.ui.shell import Lab, set_view, view, view_widget
-from viz_core.ui.shell.setup import VIEW, sentences
+from viz_core.ui.shell.setup import sentences
+from viz_core.ui.shell.views import SENTENCES
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import catalogue
 
@@ -68,15 +69,14 @@ def experiments(lab: Lab) -> None:
 def _chosen_sentence(lab: Lab) -> Words:
     """The typed sentence, or one from the documents whose words are all in the vocabulary."""
     tokenizer = lab.tokenizers["source" if lab.config.has_encoder else "target"]
-    offered = VIEW["pos_sentence"].options or ()
-    known = [s for s in offered if s == "yours" or not tokenizer.unknown(s)]
-    which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=known, required=True,
-                        format_func=lambda s: "Your sentence" if s == "yours" else s)
-    if left_out := [s for s in offered if s not in known]:
+    known = [name for name, text in SENTENCES.items() if not tokenizer.unknown(text)]
+    which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=["yours", *known], required=True,
+                        format_func=lambda name: SENTENCES.get(name, "Your sentence"))
+    if left_out := [text for name, text in SENTENCES.items() if name not in known]:
         st.caption(f"Some words of {', '.join(left_out)} are not in this model's vocabulary. An untrained model reads any text: "
                    "choose one under Model.")
     if which != "yours":
-        return as_words(*tokenizer.read(which))
+        return as_words(*tokenizer.read(SENTENCES[which]))
     if lab.capture is None:
         return Words((), ())
     choose_item(lab.capture, lab)
