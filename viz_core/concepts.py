@@ -16,7 +16,7 @@ Verdict = Literal["cannot_run", "differs", "mistaken"]
 class Place:
     """A place in the app: a page by its file's name, and a sentence about what to look at.
 
-    `state` are the link's parameters; `problem` is a part of the sentence with which the app refuses to run that state.
+    `state` are the link's parameters; `problem` is the code of the `Problem` with which the app refuses to run that state.
     """
 
     page: str
@@ -77,11 +77,11 @@ CONCEPTS: tuple[Concept, ...] = (
                 source_vocab_size="100", max_len="10")),
     Concept("000", "A token id outside the vocabulary is an error",
             _at("home", "The ids are typed. With 1000 words the last id is 999, so 1000 is refused with a sentence that explains why.",
-                "source id 1000 is outside the vocabulary; source_vocab_size=1000 has 0 to 999",
+                "id_outside",
                 tokenizer="ids", source="2 45 1000", target="5 9 100")),
     Concept("000", "120 tokens do not fit max_length 100",
             _at("home", "The position table has 100 rows. Delete some words, or set Positions to rope, and the model runs.",
-                "max_len=100 is too short for 120 tokens", max_len="100", source=" ".join(["word"] * 120))),
+                "max_len", max_len="100", source=" ".join(["word"] * 120))),
     Concept("000", "Embedding lookup: ids [[2, 45, 78], [5, 9, 100]] become vectors (2, 3, 256)",
             _at("step_by_step", "Two sentences of three ids, a row of 256 numbers for each: the shape reads B = 2, T = 3, D = 256.",
                 stage="encoder.tok_embed", tokenizer="ids", source="2 45 78\n5 9 100", target="2 45 78\n5 9 100",

@@ -45,6 +45,11 @@ def percent(share: float) -> str:
     return "> 99.99%" if 0.99995 <= share < 1 else minus(f"{share:.2%}")
 
 
+def rounded_percent(share: float, digits: int = 0) -> str:
+    """With so many decimals, also where they round it to nothing or to all: 70%, 100%."""
+    return special(share) or minus(f"{share:.{digits}%}")
+
+
 def change(share: float) -> str:
     """A relative change with its sign: +2.5%, −0.3%."""
     return special(share) or minus(f"{share:+.1%}")

@@ -4,6 +4,8 @@ In a notebook it is a `ValueError` whose text says what is wrong. A page reads i
 problem in its own words (`viz_core.ui.shell.setup.problem_sentences`).
 """
 
+from typing import Self
+
 
 class Problem(ValueError):
     """What is wrong: one English sentence, a code that names the kind of problem, and the values that the sentence is about."""
@@ -12,6 +14,11 @@ class Problem(ValueError):
         super().__init__(message)
         self.code = code
         self.values = values
+
+    def kept(self) -> Self:
+        """The same without the frames that it was raised in, which hold models and arrays: for a result that is kept."""
+        self.__traceback__ = self.__context__ = self.__cause__ = None
+        return self
 
 
 class SettingError(Problem):

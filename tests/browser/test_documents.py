@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from playwright.sync_api import Error as PlaywrightError
 
 from tests.browser.helpers import go, idle, open_page
+from tests.ui.test_concepts import refusal
 from viz_core.analysis.counts import estimate
 from viz_core.concepts import Place, places
 from viz_core.presets import PRESETS
@@ -22,7 +23,7 @@ from viz_core.stages import stage_of
 from viz_core.ui.pages.documents import address, setup_of
 from viz_core.ui.pages.positions.waves import SECTIONS
 from viz_core.ui.shell import PAGES
-from viz_core.ui.shell.setup import Setup, to_link
+from viz_core.ui.shell.setup import Setup, problem_words, to_link
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -81,7 +82,7 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
             assert box.input_value() == getattr(setup, side)
     status = page.get_by_test_id("stCaptionContainer").filter(has_text=" parameters").filter(has_text=" ms on ")
     if place.problem:
-        assert any(place.problem in text for text in alerts)
+        assert any(problem_words(refusal(setup)) in text for text in alerts)
         assert status.count() == 0
         return
     assert status.count() == 1

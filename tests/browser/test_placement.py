@@ -79,7 +79,7 @@ def test_another_depth_is_another_run(open_at: Open) -> None:
     page.get_by_test_id("stMain").get_by_role("slider", name="Depth").focus()
     page.keyboard.press("ArrowRight")
     linked(page, "norm_depth=5")
-    assert "5 layers" in page.get_by_text("Untrained, xavier").inner_text() and drawn(page)[0]["last"] != before
+    assert "5 layers" in page.get_by_text("Untrained weights (Xavier").inner_text() and drawn(page)[0]["last"] != before
 
 
 def test_other_placements_are_a_click_away(open_at: Open) -> None:

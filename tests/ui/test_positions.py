@@ -473,7 +473,7 @@ def test_every_experiment_has_its_button(open_at: Open) -> None:
     sound(by_name(at.text_input, "pos_front").set_value("  ").run())
     assert "Type at least one word to put in front." in words(at)
     sound(at.button(key="pos_do_past").click().run())
-    assert table(at)[0][2].startswith("max_len=20 is too short for 21 tokens")
+    assert table(at)[0][2].startswith("max_len 20 is too short for 21 tokens")
     assert "all outputs are finite" in table(at)[4][2]
     assert first != shuffled and link(at)["pos_experiment"] == "past"
 
@@ -525,9 +525,9 @@ def test_longer_than_trained_says_what_is_measured(open_at: Open, weights: str) 
         np.testing.assert_allclose(drawn, shares)
     bodies = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
     shares, written = (re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2]) for body in bodies)
-    assert f"{expected.at('sinusoidal', 24).share:.1%}" in shares[0] and "max_len=32 is too short for" in shares[1]
+    assert f"{expected.at('sinusoidal', 24).share:.1%}" in shares[0] and "max_len 32 is too short for" in shares[1]
     assert "no trained weights here" in shares[2] and "no trained weights here" in shares[3]
-    assert written[0].count(SHOWN[0][1]) == 1 and "max_len=32 is too short for 36 tokens" in written[1]
+    assert written[0].count(SHOWN[0][1]) == 1 and "max_len 32 is too short for 36 tokens" in written[1]
     assert written[2].count(SHOWN[0][1]) == 2  # without positions no place is new
 
 

@@ -7,9 +7,11 @@ from string import Formatter
 import pytest
 
 import viz_core
+from viz_core.analysis.counts import REMEDIES, estimate
 from viz_core.config import TransformerConfig
+from viz_core.limits import MAX_PARAMETERS, megabytes
 from viz_core.problems import Problem
-from viz_core.ui.shell.setup import problem_words
+from viz_core.ui.shell.setup import problem_sentences, problem_words
 from viz_core.ui.shell.setup.problem_sentences import SENTENCES
 
 PACKAGE = Path(viz_core.__file__).parent
@@ -64,6 +66,20 @@ def test_a_notebook_reads_a_sentence_and_a_page_the_values() -> None:
     assert str(raised.value) == "d_model=65 does not split into n_heads=4 equal heads; use 64 or 68."
     assert raised.value.code == "heads_split"
     assert raised.value.values == {"field": "d_model", "value": 65, "heads": 4, "fits": [64, 68]}
+
+
+def test_a_run_that_is_too_large_names_what_to_lower() -> None:
+    config = TransformerConfig(d_model=1024, n_heads=8, n_encoder_layers=12, n_decoder_layers=12)
+    size = estimate(config, 1, 5, 5)
+    assert size.problem and problem_words(size.problem) == (
+        f"This model would have {size.parameters:,} parameters and the limit is {MAX_PARAMETERS:,}: lower d_model, d_ff, the "
+        "number of layers or the vocabulary size."
+    )
+    size = estimate(TransformerConfig(), 32, 1000, 1000)
+    assert size.problem and problem_words(size.problem).startswith(
+        f"This run would record {megabytes(size.capture_bytes)} and the limit is 536.9 MB: lower the number of words"
+    )
+    assert {*REMEDIES.values(), "layers"} == set(problem_sentences.REMEDIES)
 
 
 def test_a_page_s_own_error_keeps_its_words() -> None:

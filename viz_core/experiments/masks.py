@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
 from viz_core.run import Batch, switched, trace
 from viz_core.stages import Side, stage_of
 
@@ -78,7 +79,7 @@ def leak(model: Transformer, batch: Batch, item: int, place: int, id: int) -> Le
     side = read_side(model.config)
     was = int(batch.ids[side][item, place])
     if was == id:
-        raise ValueError(f"{side} id {id} is already at this position; choose another word.")
+        raise Problem(f"{side} id {id} is already at this position; choose another word.", "same_word", side=side)
     on, off = (_moves(model, batch, item, place, id, causal) for causal in (True, False))
     return Leak(place, was, id, *on, *off)
 

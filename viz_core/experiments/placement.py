@@ -21,6 +21,7 @@ from viz_core.memory import keep_freed_pages
 from viz_core.model.init import generator
 from viz_core.model.layers import LayerNorm
 from viz_core.model.transformer import Stack, Transformer
+from viz_core.problems import Problem
 from viz_core.run import Batch, build, trace
 from viz_core.tracing import NO_TAP, Edit, Tracer
 
@@ -182,7 +183,7 @@ def gradients(
     pad = model.config.target_pad_id if model.config.has_decoder else model.config.source_pad_id
     answers = [int((batch.ids["labels"] != pad).sum()) for batch in batches]
     if not all(answers):
-        raise ValueError("The text has no next token to predict; type a sentence of at least two words.")
+        raise Problem("The text has no next token to predict; type a sentence of at least two words.", "no_next_token")
     tap = NO_TAP if edit is None else Tracer(keep=(), edit=edit)
     sums: list[Tensor] = []
     mean = 0.0

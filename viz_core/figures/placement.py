@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.placement import Curve, Kind, MeanField, Metric, layer_ends, layer_middles
 from viz_core.figures import theme
+from viz_core.formats import count
 
 TITLES = {
     "post": "Post-LN", "pre": "Pre-LN", "pre_no_final": "Pre-LN, no final norm", "none": "no norm",
@@ -161,7 +162,7 @@ def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], batches: int
     ]
     log = _log([t["y"] for t in traces], 30)
     y = {"title": "‖∂L/∂W‖" + (" (log scale)" if log else "")} | (log or {"rangemode": "tozero", "tickformat": ".3~g"})
-    title = f"Gradient of each layer's weights, {batches} batch{'es' * (batches > 1)}"
+    title = f"Gradient of each layer's weights, {count(batches, 'batch', 'batches')}"
     return _figure(traces, title, {"title": "layer"}, y, dark)
 
 

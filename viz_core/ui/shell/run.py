@@ -115,7 +115,7 @@ def _attempt(setup: Setup) -> Attempt:
             return Attempt(problem=f"These weights have {setup.config.max_len:,} positions and {longest}: shorten it.", notes=notes)
         size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
-            return Attempt(batch=batch, problem=size.problem, notes=notes)
+            return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes)
         notes = [*notes, *_unknown(setup, {"source": source, "target": target})]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
         return Attempt(capture, batch, size, notes=notes)
