@@ -442,7 +442,7 @@ def test_trained_weights_are_offered_what_they_can_read(open_at: Open) -> None:
     sound(by_name(at.text_input, "pos_front").set_value("zebra$x$").run())
     assert "not in the model" in words(at)
     at.query_params["pos_sentence"] = "狗咬人"
-    assert "Sentence ` 狗咬人 ` is not available here; ` yours ` is shown." in words(sound(at.run()))
+    assert "Sentence ` 狗咬人 ` is not available here; ` Your sentence ` is shown." in words(sound(at.run()))
 
 
 @each_section
