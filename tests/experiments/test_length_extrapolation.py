@@ -117,6 +117,6 @@ def test_what_fell_and_who_refuses() -> None:
     refused = Score(9, None, Problem("The table ends.", "max_len", max_len=8, tokens=9))
     scores = {"sinusoidal": (Score(9, 1.0), Score(9, 0.7)), "learned": (Score(9, 0.99), refused), "none": (Score(9, 0.95),) * 2}
     found = LengthResult("moved", 17, STEPS["moved"][:2], scores)
-    assert found.shares(1) == {"sinusoidal": (1.0, 0.7), "none": (0.95, 0.95)}
-    assert found.refusing(1) == ("learned",) and found.fallen(1) == {"sinusoidal"}
+    assert found.shares(3) == {"sinusoidal": (1.0, 0.7), "none": (0.95, 0.95)}
+    assert found.refusing(3) == ("learned",) and found.fallen(3) == {"sinusoidal"}
     assert found.refusing(0) == () and found.fallen(0) == frozenset()

@@ -14,13 +14,14 @@ from streamlit.testing.v1 import AppTest
 from tests.tolerances import EXACT, TABLE
 from tests.ui.helpers import by_name, components
 from viz_core.config import CHOICES
-from viz_core.experiments.length_extrapolation import CHECKPOINTS, longer, longer_verdict
+from viz_core.experiments.length_extrapolation import CHECKPOINTS, longer
 from viz_core.experiments.word_order import reorder, swap
 from viz_core.model.positions import sinusoidal
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.training.__main__ import SHOWN
 from viz_core.ui.pages.positions import sentence as reading
+from viz_core.ui.pages.positions.experiment_words import length_words, order_words
 from viz_core.ui.pages.positions.waves import SECTIONS
 from viz_core.ui.shell.setup import from_link
 from viz_core.weights.catalogue import SHIPPED, catalogue
@@ -403,7 +404,7 @@ def test_the_verdict_is_the_experiments(open_at: Open) -> None:
     ids = run(setup.config, ["the cat sat on"], ["x"])["ids.source"][0].tolist()
     expected = reorder(build(setup.config), ids, swap(4, 1, 3))
     (verdict,) = [s.value for s in at.success]
-    assert verdict == reading.as_markdown(expected.verdict)
+    assert verdict == reading.as_markdown(order_words(expected.rows))
     rows = {row[0]: row for row in table(at)}
     assert real(rows["None"][1].removesuffix(" · permutation-equivariant")) == pytest.approx(expected.rows[-1].free, rel=0.06)
     assert rows["None"][2].endswith(" · order-sensitive")
@@ -517,7 +518,7 @@ def test_longer_than_trained_says_what_is_measured(open_at: Open, weights: str) 
     cards = {p: catalogue()[name] for p, name in CHECKPOINTS.items()}
     expected = longer("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
     (verdict,) = [s.value for s in at.success]
-    assert verdict == reading.as_markdown(longer_verdict(expected, 24))
+    assert verdict == reading.as_markdown(length_words(expected, 24))
     (figure,) = charts(at)
     for trace, position in zip(figure["data"], CHECKPOINTS, strict=True):
         shares = [np.nan if s.share is None else s.share for s in expected.scores[position]]

@@ -131,7 +131,7 @@ def _scheme(model: Transformer, position: Position, ids: Sequence[int], seed: in
     if "layers.0.self_attn.weights" not in stages:
         no_layers = Problem("This model has no layers, so it has no attention; give it at least one layer.", "no_attention")
         return Scheme(position, no_layers)
-    return Scheme(position, **{name.rpartition(".")[2]: _frozen(x[0]) for name, x in stages.items()})
+    return Scheme(position, None, **{name.rpartition(".")[2]: _frozen(x[0]) for name, x in stages.items()})
 
 
 def _frozen(x: np.ndarray) -> np.ndarray:
