@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.helpers import by_name, components
 from viz_core.analysis import masks as numbers
 from viz_core.concepts import PADDED
+from viz_core.figures.masks import WHY_TITLES
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -102,7 +103,7 @@ def test_the_picked_cell_is_told_as_typed(open_at: Open) -> None:
     setup = at.session_state["lab_setup"]
     capture = run(setup.config, PADDED["source"].split("\n"), PADDED["target"].split("\n"), device="cpu")
     counts = numbers.tally(numbers.provenance(capture, "decoder", 0))
-    assert [f"- {name}: **{n}**" in told for name, n in zip(numbers.WHY, counts, strict=True)] == [bool(n) for n in counts]
+    assert [f"- {name}: **{n}**" in told for name, n in zip(WHY_TITLES.values(), counts, strict=True)] == [bool(n) for n in counts]
     at = open_at(TINY, source="*a* <b> :red[x]", mask_kind="encoder", mask_query="0", mask_key="1")
     assert "` * ` (0) may attend to" in text(at) and "\n<b>" not in text(at)
 
