@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from viz_core.config import Side, TransformerConfig
+from viz_core.formats import count
 from viz_core.limits import megabytes
 from viz_core.stages import Stage, stage_of
 
@@ -30,7 +31,7 @@ class Capture(Mapping[str, np.ndarray]):
     def __repr__(self) -> str:
         """ "Capture(encoder-decoder, 1 sentence, source 12 and target 10 tokens, 155 stages, 0.4 MB)" """
         lengths = " and ".join(f"{side} {len(rows[0])}" for side, rows in self._tokens.items() if side != "labels" and rows)
-        many = f"{self.n_sentences} sentence{'s' * (self.n_sentences != 1)}"
+        many = count(self.n_sentences, "sentence", "sentences")
         return f"Capture({self.config.architecture}, {many}, {lengths} tokens, {len(self)} stages, {megabytes(self.nbytes, 1)})"
 
     def __getitem__(self, name: str) -> np.ndarray:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-Verdict = Literal["cannot run", "does something else", "text is mistaken"]
+Verdict = Literal["cannot_run", "differs", "mistaken"]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """A place in the app: a page by its file's name, and a sentence about what to look at.
 
-    `state` are the link's parameters; `problem` is a part of the sentence with which the app refuses to run that state.
+    `state` are the link's parameters; `problem` is the code of the `Problem` with which the app refuses to run that state.
     """
 
     page: str
@@ -65,7 +65,7 @@ CONCEPTS: tuple[Concept, ...] = (
                 shapes_filter="pos_embed", shapes_columns="parameters")),
     Concept("000", "Why order matters: 我爱你 / 你爱我",
             _at("positions", "我 and 你 swap positions. Without positions the outputs only swap as well. ALiBi depends on distances only, so a mirrored sentence looks the same to it.",
-                pos_section="experiments", pos_experiment="swap", pos_sentence="我爱你")),
+                pos_section="experiments", pos_experiment="swap", pos_sentence="i_love_you_chinese")),
     Concept("000", "qk_dim may be smaller than d_model; values keep the full width",
             _at("shapes", "The class defaults: q and k are 64 / 8 = 8 wide in each head, v is 256 / 8 = 32 wide, and the output is d_model again.",
                 shapes_filter="encoder.layers.0.self_attn", **CLASS_000)),
@@ -77,11 +77,11 @@ CONCEPTS: tuple[Concept, ...] = (
                 source_vocab_size="100", max_len="10")),
     Concept("000", "A token id outside the vocabulary is an error",
             _at("home", "The ids are typed. With 1000 words the last id is 999, so 1000 is refused with a sentence that explains why.",
-                "source id 1000 is outside the vocabulary; source_vocab_size=1000 has 0 to 999",
+                "id_outside",
                 tokenizer="ids", source="2 45 1000", target="5 9 100")),
     Concept("000", "120 tokens do not fit max_length 100",
             _at("home", "The position table has 100 rows. Delete some words, or set Positions to rope, and the model runs.",
-                "max_len=100 is too short for 120 tokens", max_len="100", source=" ".join(["word"] * 120))),
+                "max_len", max_len="100", source=" ".join(["word"] * 120))),
     Concept("000", "Embedding lookup: ids [[2, 45, 78], [5, 9, 100]] become vectors (2, 3, 256)",
             _at("step_by_step", "Two sentences of three ids, a row of 256 numbers for each: the shape reads B = 2, T = 3, D = 256.",
                 stage="encoder.tok_embed", tokenizer="ids", source="2 45 78\n5 9 100", target="2 45 78\n5 9 100",
@@ -101,7 +101,7 @@ CONCEPTS: tuple[Concept, ...] = (
     # ---- 001: Pre-LN, sequence-first
     Concept("001", "Positions shaped (S, 1, D) are broadcast over the batch",
             _at("shapes", "The last column gives the axes in this text's order: the words T B D = 5 × 2 × 512, and the positions T 1 D, which are added to both sentences.",
-                shapes_filter="encoder.", shapes_block="Encoder embedding", shapes_columns="sequence-first", **PADDED)),
+                shapes_filter="encoder.", shapes_block="encoder_embedding", shapes_columns="sequence_first", **PADDED)),
     Concept("001", "Its plot: d_model 20, 100 positions, dimensions 4 to 7",
             _at("positions", "The page opens with this plot: four waves, two wavelengths.")),
     Concept("001", "Fixed positions against learned ones",
@@ -219,54 +219,54 @@ CONCEPTS: tuple[Concept, ...] = (
 )
 
 FAULTS: tuple[Fault, ...] = (
-    Fault("001", "The position buffer is “saved with the model”, but is registered with persistent=False.", "text is mistaken",
+    Fault("001", "The position buffer is “saved with the model”, but is registered with persistent=False.", "mistaken",
           "The state_dict of such a module is empty. The table can be computed from its size, so nothing is lost."),
-    Fault("001", "“Dimension 7 changes slower than dimension 6.”", "text is mistaken", "They are the cosine and the sine of one wave.",
+    Fault("001", "“Dimension 7 changes slower than dimension 6.”", "mistaken", "They are the cosine and the sine of one wave.",
           _at("positions", "Both have the same wavelength, shifted by a quarter of it.", pos_dims="6,7")),
-    Fault("001", "Attention is called permutation-invariant.", "text is mistaken",
+    Fault("001", "Attention is called permutation-invariant.", "mistaken",
           "It is equivariant: reorder the tokens and the outputs are reordered with them, not unchanged.",
           _at("positions", "Without positions and masks the shuffled sentence gives the shuffled outputs, up to rounding.",
               pos_section="experiments", pos_experiment="shuffle")),
-    Fault("002", "The forward of the embeddings, LayerNorm, FFN, decoder layer, encoder and decoder is nested in the constructor.", "cannot run",
+    Fault("002", "The forward of the embeddings, LayerNorm, FFN, decoder layer, encoder and decoder is nested in the constructor.", "cannot_run",
           "Here each is a method of its class."),
-    Fault("002", "The FFN's constructor does not call super().__init__().", "cannot run", "Here it does."),
-    Fault("002", "torch.zeros(maxlen, d_model, device) passes the device as a size.", "cannot run", "The usual table of sines and cosines.",
+    Fault("002", "The FFN's constructor does not call super().__init__().", "cannot_run", "Here it does."),
+    Fault("002", "torch.zeros(maxlen, d_model, device) passes the device as a size.", "cannot_run", "The usual table of sines and cosines.",
           _at("step_by_step", "The table that the text describes.", stage="encoder.pos_embed")),
-    Fault("002", "torch.functional is imported as F, and it has no relu.", "cannot run", "ReLU, as intended.",
+    Fault("002", "torch.functional is imported as F, and it has no relu.", "cannot_run", "ReLU, as intended.",
           _at("step_by_step", "The hidden units before and after: negative values become 0.", stage="encoder.layers.0.ffn.post_act")),
-    Fault("002", "The layers call MultiHeadAttention with a mask; the class is named multi_head_attention and takes none.", "cannot run",
+    Fault("002", "The layers call MultiHeadAttention with a mask; the class is named multi_head_attention and takes none.", "cannot_run",
           "One attention module, which takes a mask.",
           _at("step_by_step", "The inputs are the scores and the mask.", stage="encoder.layers.0.self_attn.masked_scores", **PADDED)),
-    Fault("002", "self.norm1(x+_x) is computed and dropped, and so is self.drop2(x).", "does something else",
+    Fault("002", "self.norm1(x+_x) is computed and dropped, and so is self.drop2(x).", "differs",
           "The results of sum and norm are kept, as the text says.",
           _at("step_by_step", "The norm of the sum, which the feed-forward network reads.", stage="encoder.layers.0.norm_self_attn.out")),
-    Fault("002", "The result of cross-attention is assigned to the variable of the residual: dropout2 is applied to the stream.", "does something else",
+    Fault("002", "The result of cross-attention is assigned to the variable of the residual: dropout2 is applied to the stream.", "differs",
           "Dropout belongs to the sub-layer's output; here it is always off.",
           _at("step_by_step", "The stream plus the output of cross-attention.", stage="decoder.layers.0.resid_cross")),
-    Fault("002", "The decoder is built from encoder layers, then called with four arguments.", "cannot run", "Decoder layers, with cross-attention.",
+    Fault("002", "The decoder is built from encoder layers, then called with four arguments.", "cannot_run", "Decoder layers, with cross-attention.",
           _at("step_by_step", "An encoder layer would lack this attention.", stage="decoder.layers.0.cross_attn.weights")),
-    Fault("002", "TransformerEmbedding is given d_model, max_len and vocabulary where it expects vocabulary, d_model and max_len: the widths do not fit.", "cannot run",
+    Fault("002", "TransformerEmbedding is given d_model, max_len and vocabulary where it expects vocabulary, d_model and max_len: the widths do not fit.", "cannot_run",
           "Here the sizes are passed in the right order."),
-    Fault("002", "The causal mask is called “upper triangular, zeros above”.", "text is mistaken", "The lower triangle is kept, as in the code.",
+    Fault("002", "The causal mask is called “upper triangular, zeros above”.", "mistaken", "The lower triangle is kept, as in the code.",
           _at("step_by_step", "The mask is on along and below the diagonal.", stage="masks.causal")),
-    Fault("002", "Padded queries are filled with −∞ throughout: 0 / 0 in the softmax.", "does something else",
-          "Such a row is zeros. For the printed behaviour set Fully masked rows to as filled.",
-          _at("step_by_step", "Fully masked rows are as filled here. The padded rows are NaN in layer 0; at the end of layer 1 the whole first sentence is NaN.",
-              stage="encoder.layers.1.resid_post", empty_row="as filled", **PADDED)),
-    Fault("002", "“Residuals make training 2 to 3 times faster.”", "text is mistaken", "The text gives no source and no measurement; this app does not repeat the claim."),
-    Fault("003", "Post-LN code, norm1(x + …), is labelled Pre-LN.", "text is mistaken", "Post-LN, as in the code.",
+    Fault("002", "Padded queries are filled with −∞ throughout: 0 / 0 in the softmax.", "differs",
+          "Such a row is zeros. For the printed behaviour set Fully masked rows to softmax of the filled scores.",
+          _at("step_by_step", "Fully masked rows keep the softmax of their filled scores here. The padded rows are NaN in layer 0; at the end of layer 1 the whole first sentence is NaN.",
+              stage="encoder.layers.1.resid_post", empty_row="softmax", **PADDED)),
+    Fault("002", "“Residuals make training 2 to 3 times faster.”", "mistaken", "The text gives no source and no measurement; this app does not repeat the claim."),
+    Fault("003", "Post-LN code, norm1(x + …), is labelled Pre-LN.", "mistaken", "Post-LN, as in the code.",
           _at("step_by_step", "The norm follows the sum: this is Post-LN.", stage="encoder.layers.0.norm_self_attn.out")),
-    Fault("004", "A (T, T) look-ahead mask is given unsqueeze(1) in attention: (T, 1, T) does not fit (B, 8, T, T).", "cannot run",
+    Fault("004", "A (T, T) look-ahead mask is given unsqueeze(1) in attention: (T, 1, T) does not fit (B, 8, T, T).", "cannot_run",
           "The mask is (1, 1, T, T).",
           _at("step_by_step", "The shape of the mask, and its one triangle for all heads.", stage="masks.causal")),
-    Fault("004", "If T equals the number of heads, the same code runs, and the last head attends to all later tokens.", "does something else",
+    Fault("004", "If T equals the number of heads, the same code runs, and the last head attends to all later tokens.", "differs",
           "No head attends to later tokens.",
           _at("masks", "Eight tokens, eight heads: the weights of each head beside the intended ones, and its share on later tokens. The last head attends to all of them.",
               mask_section="unsqueeze", source="I like to read in the park", target="我 喜欢 在 公园 里 看 书")),
-    Fault("004", "torch's layers are said to want float masks only.", "text is mistaken", "Boolean masks are accepted too.",
+    Fault("004", "torch's layers are said to want float masks only.", "mistaken", "Boolean masks are accepted too.",
           _at("masks", "One mask in three conventions, with the lines that convert it; torch's own layers give identical results for bool and float masks.",
               mask_section="conventions", **PADDED)),
-    Fault("004", "nn.TransformerEncoder clones one layer, so all layers start identical.", "does something else", "Each layer draws its own weights."),
+    Fault("004", "nn.TransformerEncoder clones one layer, so all layers start identical.", "differs", "Each layer draws its own weights."),
 )
 
 

@@ -13,12 +13,13 @@ from typing import Literal, get_args
 
 from viz_core.activations import ACTIVATIONS
 from viz_core.position_schemes import SCHEMES, Position, PositionScheme
+from viz_core.problems import SettingError
 
 Side = Literal["source", "target"]
 StackName = Literal["encoder", "decoder"]
 Architecture = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 Norm = Literal["post", "pre", "none"]
-EmptyRow = Literal["zero", "as filled"]
+EmptyRow = Literal["zero", "softmax"]
 Init = Literal["xavier_uniform", "xavier_normal", "torch"]
 DropoutSite = Literal["embedding", "weights", "ffn", "sublayer"]
 
@@ -30,6 +31,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "empty_row": get_args(EmptyRow),
     "init": get_args(Init),
 }
+# Values that had another name in November 2026, by field: links, cards and notebooks that hold the old name still open.
+RENAMED: dict[str, dict[str, str]] = {"empty_row": {"as filled": "softmax"}}
 SIZES = ("d_model", "n_heads", "n_encoder_layers", "n_decoder_layers", "max_len", "source_vocab_size", "target_vocab_size")
 OPTIONAL_SIZES = ("qk_dim", "d_ff")
 SWITCHES = (
@@ -44,7 +47,7 @@ class TransformerConfig:
     """All settings of the model. Unset derived values stay None and are resolved by properties, so `replace` is safe.
 
     A size of a missing side (decoder layers of an encoder-only model) is kept and has no effect.
-    `ValueError` names the field, the value and the remedy.
+    `SettingError`, a `ValueError`, names the field, the value and the remedy.
     """
 
     architecture: Architecture = "encoder-decoder"
@@ -74,7 +77,7 @@ class TransformerConfig:
     mask_target_padding: bool = True
     mask_padded_queries: bool = False
     mask_fill: float | Literal["-inf"] = "-inf"
-    empty_row: EmptyRow = "zero"  # weights of a query that may attend to no key
+    empty_row: EmptyRow = "zero"  # weights of a query that may attend to no key: zero, or the softmax of its filled scores
     # Vocabularies
     source_vocab_size: int = 1000
     target_vocab_size: int = 1000
@@ -93,6 +96,9 @@ class TransformerConfig:
     init: Init = "xavier_uniform"
 
     def __post_init__(self) -> None:
+        for name, old in RENAMED.items():
+            if isinstance(value := getattr(self, name), str) and value in old:
+                object.__setattr__(self, name, old[value])
         _check_types(self)
         _check_sizes(self)
         _check_combinations(self)
@@ -217,8 +223,8 @@ def side_of(stack: str) -> Side:
 FIELDS = tuple(f.name for f in fields(TransformerConfig))
 
 
-def _bad(field: str, value: object, problem: str, remedy: str) -> ValueError:
-    return ValueError(f"{field}={value!r} {problem}; {remedy}.")
+def _bad(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:
+    return SettingError(f"{field}={value!r} {problem}; {remedy}.", code, field=field, value=value, **values)
 
 
 def _is_int(value: object) -> bool:
@@ -262,15 +268,18 @@ def _check_types(c: TransformerConfig) -> None:
 def _check_sizes(c: TransformerConfig) -> None:
     if c.d_model % c.n_heads:
         below, above = c.d_model // c.n_heads * c.n_heads, (c.d_model // c.n_heads + 1) * c.n_heads
-        fits = above if below == 0 else f"{below} or {above}"
-        raise _bad("d_model", c.d_model, f"does not split into n_heads={c.n_heads} equal heads", f"use {fits}")
+        fits = [n for n in (below, above) if n]
+        raise _bad("d_model", c.d_model, f"does not split into n_heads={c.n_heads} equal heads",
+                   f"use {' or '.join(map(str, fits))}", "heads_split", heads=c.n_heads, fits=fits)
     if c.qk_width % c.n_heads:
         above = (c.qk_width // c.n_heads + 1) * c.n_heads
-        raise _bad("qk_dim", c.qk_dim, f"does not split into n_heads={c.n_heads} equal heads", f"use {above}")
+        raise _bad("qk_dim", c.qk_dim, f"does not split into n_heads={c.n_heads} equal heads", f"use {above}",
+                   "heads_split", heads=c.n_heads, fits=[above])
     for side in get_args(Side):
         pad, size = c.pad_id(side), c.vocab_size(side)
         if not _is_int(pad) or not 0 <= pad < size:
-            raise _bad(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}")
+            raise _bad(f"{side}_pad_id", pad, f"is outside the vocabulary of {size}", f"use 0 to {size - 1}",
+                       "pad_outside", size=size, last=size - 1)
 
 
 def _check_combinations(c: TransformerConfig) -> None:
@@ -279,17 +288,22 @@ def _check_combinations(c: TransformerConfig) -> None:
         raise _bad(
             "position", c.position, f"rotates pairs of features, and a head's query is {c.d_k} wide",
             f"use an even head width, such as qk_dim={c.n_heads * (c.d_k + 1)}",
+            "odd_width", width=c.d_k, fits=c.n_heads * (c.d_k + 1),
         )
     if c.norm == "none" and c.final_norm:
-        raise _bad("final_norm", True, "has no effect with norm='none'", "use norm='pre', or final_norm=False")
+        raise _bad("final_norm", True, "has no effect with norm='none'", "use norm='pre', or final_norm=False",
+                   "norm_missing")
     if not c.has_encoder and c.n_segments:
-        raise _bad("n_segments", c.n_segments, "belongs to an encoder", "use 0 with architecture='decoder-only'")
+        raise _bad("n_segments", c.n_segments, "belongs to an encoder", "use 0 with architecture='decoder-only'",
+                   "segments_without_encoder")
     if c.has_decoder and not c.head:
-        raise _bad("head", False, f"leaves architecture={c.architecture!r} without logits", "use head=True")
+        raise _bad("head", False, f"leaves architecture={c.architecture!r} without logits", "use head=True",
+                   "logits_needed")
     if c.tie_output and not c.has_head:
-        raise _bad("tie_output", True, "needs an output matrix to tie", "use head=True, or tie_output=False")
+        raise _bad("tie_output", True, "needs an output matrix to tie", "use head=True, or tie_output=False",
+                   "logits_missing")
     if c.mask_padded_queries and not any(map(c.masks_padding, c.sides)):
         raise _bad(
             "mask_padded_queries", True, "has no padding mask to use",
-            "turn on mask_source_padding or mask_target_padding of a side that the architecture has",
+            "turn on mask_source_padding or mask_target_padding of a side that the architecture has", "padding_shown",
         )

@@ -45,9 +45,19 @@ def percent(share: float) -> str:
     return "> 99.99%" if 0.99995 <= share < 1 else minus(f"{share:.2%}")
 
 
+def rounded_percent(share: float, digits: int = 0) -> str:
+    """With so many decimals, also where they round it to nothing or to all: 70%, 100%."""
+    return special(share) or minus(f"{share:.{digits}%}")
+
+
 def change(share: float) -> str:
     """A relative change with its sign: +2.5%, −0.3%."""
     return special(share) or minus(f"{share:+.1%}")
+
+
+def count(n: int, one: str, many: str) -> str:
+    """A number of things, the noun in its whole form for one and for any other number: "1 token", "1,200 tokens"."""
+    return f"{n:,} {one if n == 1 else many}"
 
 
 def latex(x: float, digits: int = 5) -> str:

@@ -10,27 +10,49 @@ from typing import Literal
 from viz_core.config import TransformerConfig
 
 Status = Literal["stated", "repaired", "assumed"]
+STATUS_TITLES: dict[Status, str] = {"stated": "stated", "repaired": "repaired", "assumed": "assumed"}
 
 # The rows of the comparison: topic -> the config fields that it decides.
 TOPICS: dict[str, tuple[str, ...]] = {
     "architecture": ("architecture",),
-    "norm / final norm": ("norm", "final_norm"),
-    "embedding × √d_model": ("scale_embedding",),
+    "norm": ("norm", "final_norm"),
+    "scale": ("scale_embedding",),
     "position": ("position", "position_base"),
-    "source padding mask": ("mask_source_padding", "mask_padded_queries"),
-    "target mask": ("causal", "mask_target_padding", "mask_padded_queries"),
-    "mask means": (),
+    "source_mask": ("mask_source_padding", "mask_padded_queries"),
+    "target_mask": ("causal", "mask_target_padding", "mask_padded_queries"),
+    "means": (),
     "fill": ("mask_fill", "empty_row"),
-    "pad id; pad row zero": ("source_pad_id", "target_pad_id", "zero_pad_embedding"),
-    "LayerNorm ε": ("norm_eps",),
+    "pad": ("source_pad_id", "target_pad_id", "zero_pad_embedding"),
+    "eps": ("norm_eps",),
     "dropout": ("dropout", "dropout_sites"),
-    "initialisation": ("init",),
+    "init": ("init",),
     "biases": ("attention_bias", "ffn_bias", "head_bias"),
     "vocabularies": ("source_vocab_size", "target_vocab_size"),
     "layout": (),
     "returns": ("head",),
     "activation": ("activation",),
     "sizes": ("d_model", "n_heads", "qk_dim", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_len"),
+}
+# The topics as a page writes them.
+TOPIC_TITLES: dict[str, str] = {
+    "architecture": "architecture",
+    "norm": "norm / final norm",
+    "scale": "embedding × √d_model",
+    "position": "position",
+    "source_mask": "source padding mask",
+    "target_mask": "target mask",
+    "means": "mask means",
+    "fill": "fill",
+    "pad": "pad id; pad row zero",
+    "eps": "LayerNorm ε",
+    "dropout": "dropout",
+    "init": "initialisation",
+    "biases": "biases",
+    "vocabularies": "vocabularies",
+    "layout": "layout",
+    "returns": "returns",
+    "activation": "activation",
+    "sizes": "sizes",
 }
 
 
@@ -92,18 +114,11 @@ class Preset:
         return str(self.document)
 
 
-# The keywords of `_preset`, in the order of TOPICS.
-ROWS = (
-    "architecture", "norm", "scale", "position", "source_mask", "target_mask", "means", "fill", "pad", "eps", "dropout", "init",
-    "biases", "vocabularies", "layout", "returns", "activation", "sizes",
-)
-
-
 def _preset(number: str, summary: str, config: TransformerConfig, **rows: tuple[str, Status, str]) -> Preset:
-    """`rows` by keyword, all of ROWS in their order."""
-    if tuple(rows) != ROWS:
-        raise ValueError(f"preset {number!r} has the rows {', '.join(rows)}; give {', '.join(ROWS)}.")
-    return Preset(DOCUMENTS[number], summary, config, tuple(Row(t, *row) for t, row in zip(TOPICS, rows.values(), strict=True)))
+    """`rows` by topic, all of TOPICS in their order."""
+    if tuple(rows) != tuple(TOPICS):
+        raise ValueError(f"preset {number!r} has the rows {', '.join(rows)}; give {', '.join(TOPICS)}.")
+    return Preset(DOCUMENTS[number], summary, config, tuple(Row(topic, *row) for topic, row in rows.items()))
 
 
 _000 = _preset(
@@ -112,7 +127,7 @@ _000 = _preset(
     TransformerConfig(
         d_model=32, n_heads=4, qk_dim=32, d_ff=64, n_encoder_layers=2, n_decoder_layers=2, max_len=20,
         source_vocab_size=1000, target_vocab_size=1000, scale_embedding=False, mask_target_padding=False,
-        mask_fill=-1e20, empty_row="as filled", init="torch",
+        mask_fill=-1e20, empty_row="softmax", init="torch",
     ),
     architecture=("encoder-decoder", "stated", "The Transformer class joins an encoder and a decoder."),
     norm=("post, no final norm", "stated", "self.norm1(x + self.dropout(attn_out)); no norm follows the last layer."),
@@ -180,7 +195,7 @@ _002 = _preset(
     target_mask=("causal ∧ padded keys ∧ padded queries", "repaired", "The prose says upper triangle, the code keeps the lower one; the mask that is passed in replaces attention's own tril."),
     means=("True = may attend", "stated", "q.ne(pad_idx_q) and torch.tril are True where attention is allowed; scores are filled where mask==0."),
     fill=("−inf; fully masked rows start as zeros", "repaired",
-          "As filled, they are NaN in layer 0 and spread to every token of the sentence in layer 1: set 'Fully masked rows' to 'as filled' to see it."),
+          "The softmax makes them NaN in layer 0, and they spread to every token of the sentence in layer 1: set 'Fully masked rows' to 'softmax of the filled scores' to see it."),
     pad=("1 on both sides; row zero", "stated", "padding_idx=1; source and target pad ids are separate arguments (1 each is assumed)."),
     eps=("1e-10, biased variance", "stated", "LayerNorm is written by hand."),
     dropout=("embedding, inside FFN, sub-layer; 0.1", "repaired", "self.drop2(x) is computed and dropped, and cross-attention's dropout2 falls on the residual; 0.1 is the feed-forward's default."),

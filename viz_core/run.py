@@ -17,6 +17,7 @@ from viz_core.limits import MAX_SENTENCES, MAX_TOKENS
 from viz_core.memory import keep_freed_pages
 from viz_core.model.transformer import Transformer
 from viz_core.position_schemes import SCHEMES
+from viz_core.problems import Problem
 from viz_core.text import AnyTokenizer, Tokenizer, TokenizerKind, pad
 from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
@@ -47,7 +48,7 @@ def pick_device(device: str = "auto") -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" or (device == "cuda" and torch.cuda.is_available()):
         return device
-    raise ValueError(f"device={device!r} is not on this machine; use 'cpu' or 'auto'.")
+    raise Problem(f"device={device!r} is not on this machine; use 'cpu' or 'auto'.", "device", device=device)
 
 
 def run(
@@ -128,9 +129,9 @@ def prepare(
             _ids("target", i, s, tok, end=[tok.eos_id]) for i, s in enumerate(_sentences("target", given, config))
         ]
         if config.has_encoder and len(rows) != len(batch.ids["source"]):
-            raise ValueError(
-                f"target has {len(rows)} sentences and source has {len(batch.ids['source'])}; give one target for each source."
-            )
+            sources = len(batch.ids["source"])
+            raise Problem(f"target has {len(rows)} sentences and source has {sources}; give one target for each source.",
+                          "sides_differ", targets=len(rows), sources=sources)
         _add(batch, "labels", rows, tok, given)
         batch.ids["target"] = pad([[tok.bos_id, *row[:-1]] for row in rows], tok.pad_id)
         begin, answers = tok.decode(tok.bos_id), batch.tokens["labels"]
@@ -142,9 +143,11 @@ def prepare(
 
 def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerConfig) -> Sequence[Sentence]:
     if given is None or isinstance(given, str) or len(given) == 0:
-        raise ValueError(f"{side}={given!r}, but architecture={config.architecture!r} needs a list of sentences there.")
+        raise Problem(f"{side}={given!r}, but architecture={config.architecture!r} needs a list of sentences there.",
+                      "no_sentences", side=side)
     if len(given) > MAX_SENTENCES:
-        raise ValueError(f"{side} has {len(given)} sentences; give at most {MAX_SENTENCES}.")
+        raise Problem(f"{side} has {len(given)} sentences; give at most {MAX_SENTENCES}.",
+                      "sentences", side=side, count=len(given), limit=MAX_SENTENCES)
     return given
 
 
@@ -157,15 +160,19 @@ def _ids(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int
             ids = [operator.index(x) for x in sentence]
         except TypeError:
             problem = f"{side} sentence {i + 1} is {sentence!r}"
-            raise ValueError(f"{problem}, neither text nor a list of ids; give a string or whole numbers.") from None
+            raise Problem(f"{problem}, neither text nor a list of ids; give a string or whole numbers.",
+                          "not_a_sentence", side=side, number=i + 1) from None
     if not ids:
-        raise ValueError(f"{side} sentence {i + 1} is {sentence!r}, which has no tokens; type at least one word.")
+        raise Problem(f"{side} sentence {i + 1} is {sentence!r}, which has no tokens; type at least one word.",
+                      "no_tokens", side=side, number=i + 1)
     if len(ids) > MAX_TOKENS:
-        raise ValueError(f"{side} sentence {i + 1} has {len(ids):,} tokens; shorten it to at most {MAX_TOKENS:,}.")
+        raise Problem(f"{side} sentence {i + 1} has {len(ids):,} tokens; shorten it to at most {MAX_TOKENS:,}.",
+                      "tokens", side=side, number=i + 1, count=len(ids), limit=MAX_TOKENS)
     for x in ids:
         if not 0 <= x < tok.vocab_size:
             ids_are = f"{side}_vocab_size={tok.vocab_size} has 0 to {tok.vocab_size - 1}"
-            raise ValueError(f"{side} id {x} is outside the vocabulary; {ids_are}.")
+            raise Problem(f"{side} id {x} is outside the vocabulary; {ids_are}.",
+                          "id_outside", side=side, id=x, last=tok.vocab_size - 1)
     return ids
 
 
@@ -200,7 +207,7 @@ def switched(model: Transformer, config: TransformerConfig, added: Mapping[str, 
     try:
         other.load_state_dict(kept | dict(added), assign=True)
     except RuntimeError as error:
-        raise ValueError(f"{MISFIT} {error}") from None
+        raise Problem(f"{MISFIT} {error}", "weights") from None
     if other.head is not None and config.tie_output:
         other.head.weight = other.stack(config.output_side).tok_embedding.weight
     return other
@@ -219,10 +226,11 @@ def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, d
         here = next(weights.parameters()).device.type == device and not weights.training
         return weights if here else copy.deepcopy(weights).eval().to(device)
     if weights.config.tie_output != config.tie_output:
-        raise ValueError(f"tie_output={config.tie_output} does not fit these weights; use tie_output={weights.config.tie_output}.")
+        raise Problem(f"tie_output={config.tie_output} does not fit these weights; use tie_output={weights.config.tie_output}.",
+                      "tied")
     model = build(config, seed)
     try:
         model.load_state_dict(weights.state_dict())
     except RuntimeError as error:
-        raise ValueError(f"{MISFIT} {error}") from None
+        raise Problem(f"{MISFIT} {error}", "weights") from None
     return model.to(device)

@@ -9,6 +9,7 @@ Step by step, Shapes, tooltips, exports, size estimates and tests all read this 
 """
 
 import math
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -21,7 +22,8 @@ from viz_core.formats import latex
 from viz_core.presets import DOCUMENTS
 
 Kind = Literal["signed", "probability", "mask", "ids"]
-LIBRARIES = ("documents", "torch", "Hugging Face", "TransformerLens")
+# The keys of `Stage.aliases`, each with its title.
+LIBRARIES = {"documents": "documents", "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
 BYTES = {"float32": 4, "int64": 8, "bool": 1}
 DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; everything else is float32
 AXES = {
@@ -36,6 +38,21 @@ AXES = {
     "W": "word of the vocabulary",
     "1": "broadcast",
 }
+# The titles of `Stage.block`, without the numbers that an identifier ends in; and of several layers taken together.
+BLOCKS = {
+    "inputs": "Inputs",
+    "masks": "Masks",
+    "encoder_embedding": "Encoder embedding",
+    "encoder_layer": "Encoder layer {}",
+    "encoder_layers": "Encoder layers {}–{}",
+    "encoder_final_norm": "Encoder final norm",
+    "decoder_embedding": "Decoder embedding",
+    "decoder_layer": "Decoder layer {}",
+    "decoder_layers": "Decoder layers {}–{}",
+    "decoder_final_norm": "Decoder final norm",
+    "output": "Output",
+}
+# The titles of `Stage.sublayer`, where it is not the block itself.
 SUBLAYERS = {
     "self_attn": "Self-attention",
     "cross_attn": "Cross-attention",
@@ -45,6 +62,7 @@ SUBLAYERS = {
     "norm_ffn": "LayerNorm · feed-forward",
     "norm_embed": "LayerNorm · embedding",
     "final_norm": "LayerNorm · final",
+    "resid": "Residual stream",
 }
 
 
@@ -85,18 +103,19 @@ class Stage:
 
     @property
     def block(self) -> str:
-        """The chapter of the walk: "Inputs", "Masks", "Encoder embedding", "Encoder layer 0", … "Output"."""
+        """The chapter of the walk: inputs, masks, encoder_embedding, encoder_layer_0, … output; see `block_title`."""
         first, *rest = self.name.split(".")
         if first not in ("encoder", "decoder"):
-            return {"ids": "Inputs", "masks": "Masks"}.get(first, "Output")
-        part = {"layers": f"layer {rest[1]}"} if rest[0] == "layers" else {"final_norm": "final norm"}
-        return f"{first.capitalize()} {part.get(rest[0], 'embedding')}"
+            return {"ids": "inputs", "masks": "masks"}.get(first, "output")
+        if rest[0] == "layers":
+            return f"{first}_layer_{rest[1]}"
+        return f"{first}_final_norm" if rest[0] == "final_norm" else f"{first}_embedding"
 
     @property
     def sublayer(self) -> str:
-        """The section of the chapter: "Self-attention", "Residual stream", "LayerNorm · feed-forward", …"""
+        """The section of the chapter: self_attn, resid, norm_ffn, … or the block where it has one section; see `sublayer_title`."""
         module = self.prefix.rpartition(".")[2]
-        return SUBLAYERS.get(module, "Residual stream" if self.leaf.startswith("resid") else self.block)
+        return module if module in SUBLAYERS else "resid" if self.leaf.startswith("resid") else self.block
 
     @property
     def inside_norm(self) -> bool:
@@ -109,6 +128,17 @@ class Stage:
         if self.shape is None:
             raise ValueError(f"stage {self.name!r} has no shape yet; take it from plan(...) or from a Capture.")
         return math.prod(self.shape) * BYTES[self.dtype]
+
+
+def block_title(block: str) -> str:
+    """A block as a page writes it: encoder_layer_0 → "Encoder layer 0", encoder_layers_0_5 → "Encoder layers 0–5"."""
+    kind, *numbers = re.split(r"_(?=\d)", block)
+    return BLOCKS[kind].format(*numbers)
+
+
+def sublayer_title(sublayer: str) -> str:
+    """A section as a page writes it: norm_ffn → "LayerNorm · feed-forward"."""
+    return SUBLAYERS[sublayer] if sublayer in SUBLAYERS else block_title(sublayer)
 
 
 @lru_cache(maxsize=32)  # a class uses many depths at once, and the table of a deep model takes longer than its page

@@ -151,7 +151,7 @@ def test_profiles_are_means_over_words_alone() -> None:
 def test_profiles_without_a_place_and_with_nan() -> None:
     _, _, capture = both()
     assert all(math.isnan(p.distance) and math.isnan(p.itself) for p in profiles(capture, "cross", 0))
-    _, _, broken = both(mask_padded_queries=True, empty_row="as filled", n_encoder_layers=3)
+    _, _, broken = both(mask_padded_queries=True, empty_row="softmax", n_encoder_layers=3)
     lines = profiles(broken, "encoder", 1)
     assert all(p.queries == 2 and not p.odd and math.isfinite(p.entropy) for p in lines[:6])
     # The padded rows' NaN is in every value of layer 1, times a weight of 0, and so in every score of layer 2.
@@ -245,7 +245,7 @@ def test_every_number_of_the_chain_is_the_captures(switches: dict) -> None:
                 assert c.biased == pytest.approx(at_step(capture, kind, 1, 2, 1, "biased")[query, key], abs=FLOAT)
 
 
-@pytest.mark.parametrize(("rule", "weight"), [("zero", 0.0), ("as filled", math.nan)])
+@pytest.mark.parametrize(("rule", "weight"), [("zero", 0.0), ("softmax", math.nan)])
 def test_the_chain_of_a_row_that_sees_nothing(rule: str, weight: float) -> None:
     _, _, capture = both(mask_padded_queries=True, empty_row=rule)
     c = chain(capture, "encoder", 0, 0, 1, 4, 0)

@@ -54,14 +54,14 @@ def test_each_block_is_the_models(config: TransformerConfig) -> None:
     def held(path: str) -> int:
         return sum(p.numel() for name, p in model.named_parameters() if name.startswith(path))
 
-    for side in ("Encoder", "Decoder"):
-        path = f"{side.lower()}."
-        for name in [n for n in counts if n.startswith(f"{side} layer")]:
-            assert counts[name] == held(f"{path}layers.{name.split()[-1]}.")
-        assert counts.get(f"{side} final norm", 0) == held(f"{path}final_norm.")
-        rest = sum(n for name, n in counts.items() if name.startswith((f"{side} layer", f"{side} final")))
-        assert counts.get(f"{side} embedding", 0) == held(path) - rest
-    assert counts.get("Output", 0) == sum(counts.values()) - held("encoder.") - held("decoder.")
+    for side in ("encoder", "decoder"):
+        path = f"{side}."
+        for name in [n for n in counts if n.startswith(f"{side}_layer")]:
+            assert counts[name] == held(f"{path}layers.{name.rpartition('_')[2]}.")
+        assert counts.get(f"{side}_final_norm", 0) == held(f"{path}final_norm.")
+        rest = sum(n for name, n in counts.items() if name.startswith((f"{side}_layer", f"{side}_final")))
+        assert counts.get(f"{side}_embedding", 0) == held(path) - rest
+    assert counts.get("output", 0) == sum(counts.values()) - held("encoder.") - held("decoder.")
 
 
 @settings(max_examples=60)
@@ -104,7 +104,7 @@ def test_gpt2_small() -> None:
 def test_torchs_default_transformer() -> None:
     default = TransformerConfig(d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, final_norm=True)
     counts = parameters(default)
-    assert sum(n for name, n in counts.items() if "layer" in name or "final norm" in name) == 44_140_544
+    assert sum(n for name, n in counts.items() if "layer" in name or "final_norm" in name) == 44_140_544
 
 
 def test_torchs_default_transformer_itself() -> None:
@@ -112,10 +112,10 @@ def test_torchs_default_transformer_itself() -> None:
         theirs = torch.nn.Transformer()
     config = TransformerConfig(d_model=512, n_heads=8, d_ff=2048, n_encoder_layers=6, n_decoder_layers=6, final_norm=True)
     counts = parameters(config)
-    for side, stack in (("Encoder", theirs.encoder), ("Decoder", theirs.decoder)):
+    for side, stack in (("encoder", theirs.encoder), ("decoder", theirs.decoder)):
         for i, layer in enumerate(stack.layers):
-            assert counts[f"{side} layer {i}"] == sum(p.numel() for p in layer.parameters())
-        assert counts[f"{side} final norm"] == sum(p.numel() for p in stack.norm.parameters())
+            assert counts[f"{side}_layer_{i}"] == sum(p.numel() for p in layer.parameters())
+        assert counts[f"{side}_final_norm"] == sum(p.numel() for p in stack.norm.parameters())
 
 
 @pytest.mark.parametrize(
@@ -215,19 +215,18 @@ def test_too_many_parameters_say_so() -> None:
     config = TransformerConfig(d_model=1024, n_heads=8, n_encoder_layers=12, n_decoder_layers=12)
     size = estimate(config, 1, 5, 5)
     assert size.parameters > limits.MAX_PARAMETERS
-    assert size.problem == (
-        f"This model would have {size.parameters:,} parameters and the limit is {limits.MAX_PARAMETERS:,}: "
-        "lower d_model, d_ff, the number of layers or the vocabulary size."
-    )
+    assert size.problem is not None and size.problem.code == "too_many_parameters"
+    assert (size.problem.values["count"], size.problem.values["limit"]) == (size.parameters, limits.MAX_PARAMETERS)
+    assert size.problem.values["remedies"] == ("d_model", "d_ff", "layers", "vocab_size")
 
 
 @pytest.mark.parametrize(
     ("change", "batch", "words", "remedies"),
     [
-        ({}, 32, 1000, ["the number of words in a sentence", "the number of sentences", "n_heads", "the number of layers"]),
+        ({}, 32, 1000, ["words", "sentences", "n_heads", "layers"]),
         ({"source_vocab_size": 30000, "target_vocab_size": 30000, "n_encoder_layers": 1, "n_decoder_layers": 1}, 32, 300,
-         ["the vocabulary size"]),
-        ({"d_ff": 4096}, 32, 120, ["d_ff", "the number of layers"]),
+         ["vocab_size"]),
+        ({"d_ff": 4096}, 32, 120, ["d_ff", "layers"]),
         ({"d_model": 512, "n_heads": 2, "d_ff": 4}, 32, 250, ["d_model"]),
     ],
 )
@@ -235,10 +234,9 @@ def test_too_large_a_run_names_its_size_and_a_remedy(change: dict[str, Any], bat
     config = replace(TransformerConfig(), **change)
     size = estimate(config, batch, words, words)
     assert size.capture_bytes > limits.MAX_CAPTURE_BYTES
-    assert size.problem is not None and size.problem.endswith(".") and size.problem.count(". ") == 0
-    assert size.problem.startswith(f"This run would record {megabytes(size.capture_bytes)} and the limit is 536.9 MB: lower ")
-    for remedy in remedies:
-        assert remedy in size.problem.partition("lower ")[2]
+    assert size.problem is not None and size.problem.code == "run_too_large"
+    assert size.problem.values["size_bytes"] == size.capture_bytes
+    assert set(remedies) <= set(size.problem.values["remedies"])
 
 
 @pytest.mark.parametrize("words", [200, 1000])

@@ -18,7 +18,6 @@ from viz_core.analysis.masks import (
     WHY,
     Convention,
     in_use,
-    in_words,
     informative_cell,
     open_cells,
     parts,
@@ -26,8 +25,8 @@ from viz_core.analysis.masks import (
     read,
     reason,
     recipe,
-    sentence,
     tally,
+    values,
     weight_there,
     written,
 )
@@ -88,29 +87,6 @@ def test_every_cell_has_its_reason(switches: dict[str, Any]) -> None:
                 r = reason(capture, kind, item, t, s)
                 assert (r.hides_key, r.hides_query, r.hides_future) == (key, query, future)
                 assert r.allowed == used[item, 0, t, s] and r.empty == (not used[item, 0, t].any())
-                said = sentence(r, lambda token: f"<{token}>")
-                assert said.startswith(f"<{r.query}> ({t}) may {'' if r.allowed else 'not '}attend to <{r.key}> ({s}): ")
-                named = "key is padding" in said, "query is padding" in said, "causal mask blocks" in said
-                assert named == (key, query, future) or r.allowed
-
-
-def test_reasons_of_a_few_cells_in_full() -> None:
-    capture = captured(mask_padded_queries=True)
-    words = capture.tokens("target")[0]
-    itself, earlier = (sentence(reason(capture, "decoder", 0, *cell)) for cell in ((1, 1), (2, 0)))
-    assert itself == f"{words[1]} (1) may attend to {words[1]} (1): a token may attend to itself."
-    assert earlier == f"{words[2]} (2) may attend to <bos> (0): the key is 2 positions earlier."
-    fully_masked = sentence(reason(capture, "decoder", 0, 3, 3))
-    assert fully_masked == (
-        "<pad> (3) may not attend to <pad> (3): the key is padding; and the query is padding, and padded queries are masked. "
-        "<pad> (3) may attend to no key at all."
-    )
-    later = sentence(reason(capture, "decoder", 0, 0, 1))
-    assert later.endswith("the key is 1 position later, and the causal mask blocks later tokens.")
-    seen = sentence(reason(captured(mask_source_padding=False, architecture="encoder-only"), "encoder", 1, 0, 2))
-    assert "the key is 2 positions later, and this attention has no causal mask." in seen
-    assert seen.endswith("The key is padding, but this attention does not mask padding.")
-    assert "whole source is known" in sentence(reason(capture, "cross", 1, 0, 0))
 
 
 def test_a_tally_counts_every_cell_and_a_telling_cell_is_blocked_the_most() -> None:
@@ -206,12 +182,15 @@ def test_a_bias_is_no_mask() -> None:
 # ---------------------------------------------------------------- what a mask does
 
 
-@pytest.mark.parametrize(("x", "said"), [
-    ([np.nan, np.nan], "NaN"), ([0.0, np.nan, 1.0], "NaN in 1 of 3"), ([0.0, 0.0], "0"), ([0.2, 0.2], "0.2 each"),
-    ([-1.25, 0.5], "from −1.25 to 0.5"),
+@pytest.mark.parametrize(("x", "found"), [
+    ([np.nan, np.nan], (2, 2, False)), ([0.0, np.nan, 1.0], (3, 1, False)), ([0.2, 0.2], (2, 0, True)),
+    ([-1.25, 0.5], (2, 0, False)),
 ])
-def test_what_came_out_in_words(x: list[float], said: str) -> None:
-    assert in_words(np.array(x, np.float32)) == said
+def test_numbers_in_brief(x: list[float], found: tuple[int, int, bool]) -> None:
+    brief = values(np.array(x, np.float32))
+    assert (brief.size, brief.n_nan, brief.all_equal) == found
+    if not brief.n_nan:
+        assert (brief.low, brief.high) == (np.float32(min(x)), np.float32(max(x)))
 
 
 def test_weight_on_closed_cells() -> None:

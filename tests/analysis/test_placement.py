@@ -123,7 +123,7 @@ def test_the_page_can_say_where_it_began(stage: str, value: float, what: str) ->
 
 def test_finite_numbers_and_padding_are_left_alone() -> None:
     assert norms.first_non_finite(captured("encoder-only", norm="post")) is None  # masked scores are -inf on purpose
-    config = small(architecture="encoder-only", mask_padded_queries=True, empty_row="as filled")
+    config = small(architecture="encoder-only", mask_padded_queries=True, empty_row="softmax")
     capture = run(config, SOURCE, device="cpu", keep=["ids.*", "encoder.layers.0.self_attn.weights"])
     assert np.isnan(capture["encoder.layers.0.self_attn.weights"]).any() and norms.first_non_finite(capture) is None
 

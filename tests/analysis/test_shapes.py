@@ -107,7 +107,7 @@ def test_a_stage_that_was_not_kept_has_no_statistics() -> None:
 def test_every_stage_has_a_part_and_a_block(preset: str) -> None:
     lines = ledger(PRESETS[preset].config, 1, 6, 5)
     parts = {x.part: {y.stage.owner for y in lines if y.part == x.part} for x in lines}
-    assert parts["attention"] == {"attention.Attention"} and parts["feed-forward"] == {"layers.FeedForward"}
+    assert parts["attention"] == {"attention.Attention"} and parts["feed_forward"] == {"layers.FeedForward"}
     assert {x.name for x in lines if x.part == "input"} == {x.name for x in lines if x.name.startswith("ids.")}
     assert {x.name for x in lines if x.part == "output"} == {"logits", "probs", "loss"}
 
@@ -181,21 +181,21 @@ def test_blocks_of_the_first_preset_by_hand() -> None:
     lines = ledger(PRESETS["000"].config, 1, 6, 5)
     attention, ffn, norm = 4 * (d * d + d), 2 * d * ff + ff + d, 2 * d
     assert by_block(lines, "parameters") == {
-        "Encoder embedding": {"embedding": words * d},
-        "Encoder layers 0–1": {"attention": layers * attention, "LayerNorm": layers * 2 * norm, "feed-forward": layers * ffn},
-        "Decoder embedding": {"embedding": words * d},
-        "Decoder layers 0–1": {"attention": layers * 2 * attention, "LayerNorm": layers * 3 * norm, "feed-forward": layers * ffn},
-        "Output": {"output": d * words + words},
+        "encoder_embedding": {"embedding": words * d},
+        "encoder_layers_0_1": {"attention": layers * attention, "layer_norm": layers * 2 * norm, "feed_forward": layers * ffn},
+        "decoder_embedding": {"embedding": words * d},
+        "decoder_layers_0_1": {"attention": layers * 2 * attention, "layer_norm": layers * 3 * norm, "feed_forward": layers * ffn},
+        "output": {"output": d * words + words},
     }
     pairs = by_block(lines, "flops")
-    assert pairs["Encoder layers 0–1"][PAIRS] == layers * 4 * 6 * 6 * d
-    assert pairs["Decoder layers 0–1"][PAIRS] == layers * 4 * (5 * 5 + 5 * 6) * d
-    assert pairs["Output"] == {"output": 2 * 5 * d * words}
+    assert pairs["encoder_layers_0_1"][PAIRS] == layers * 4 * 6 * 6 * d
+    assert pairs["decoder_layers_0_1"][PAIRS] == layers * 4 * (5 * 5 + 5 * 6) * d
+    assert pairs["output"] == {"output": 2 * 5 * d * words}
 
 
 def test_a_single_layer_keeps_its_name() -> None:
     lines = ledger(replace(SMALL, n_encoder_layers=1), 1, 5, 3)
-    assert "Encoder layer 0" in by_block(lines, "parameters") and "Decoder layers 0–1" in by_block(lines, "parameters")
+    assert "encoder_layer_0" in by_block(lines, "parameters") and "decoder_layers_0_1" in by_block(lines, "parameters")
 
 
 # ---------------------------------------------------------------- what changed

@@ -50,7 +50,7 @@ from viz_core.stages import stages
 
 Array = np.ndarray
 WORDS = (["the cat sat on the mat", "a dog"], ["猫 坐在 垫子 上", "狗"])
-EMPTY_ROWS = {"mask_padded_queries": True, "mask_fill": "-inf", "empty_row": "as filled"}
+EMPTY_ROWS = {"mask_padded_queries": True, "mask_fill": "-inf", "empty_row": "softmax"}
 
 
 def parameters(model: Transformer) -> Any:

@@ -22,6 +22,7 @@ ELSEWHERE = {
     "activations": "architecture/test_registries",
     "capture": "tracing/test_tracing",
     "limits": "analysis/test_counts",
+    "problems": "ui/test_problem_sentences",
     "run": "tracing/test_tracing",
     "stages": "tracing/test_recompute",
     "word_list": "text/test_text",

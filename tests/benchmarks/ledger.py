@@ -14,6 +14,8 @@ from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import idle
 from viz_core.analysis.shapes import Line, ledger
+from viz_core.figures.shapes import PART_TITLES
+from viz_core.stages import block_title
 from viz_core.ui.shell.setup import from_link
 
 BAR = 2.0
@@ -45,7 +47,7 @@ def measure(small: bool) -> Iterator[Result]:
     layers = SMALL if small else LAYERS
     link = {"preset": "000", "n_encoder_layers": str(layers), "n_decoder_layers": str(layers)}
     lines = ledger(from_link(link)[0].config, 1, 6, 5)
-    parts = [*dict.fromkeys(line.part for line in lines), "all"]
+    parts = [*dict.fromkeys(PART_TITLES[line.part] for line in lines), "all"]
     texts = WORDS[:2] if small else WORDS * 2
     choices = parts[:2] if small else parts * 2
     with pages() as new_page, served(APP) as url, served(SHELL) as shell_url:
@@ -66,7 +68,7 @@ def measure(small: bool) -> Iterator[Result]:
             bare("typed, shell")
         page.get_by_label("Filter", exact=True).fill("")
         for part in choices:
-            shown = {"shown": sum(part in ("all", line.part) for line in lines)}
+            shown = {"shown": sum(part in ("all", PART_TITLES[line.part]) for line in lines)}
             choose = page.get_by_label("Part", exact=True).select_option
             idle(page)
             times["chosen"].append(timed(page, "input", SHOWS, shown, partial(choose, part)))
@@ -97,7 +99,8 @@ def fitting(lines: Sequence[Line], text: str) -> int:
 
     def told(x: Line) -> str:
         shape = " × ".join(map(str, x.shape)) or "a single number"
-        return "\n".join((x.name, " ".join(x.stage.axes), shape, x.stage.meaning, x.stage.block, x.part)).lower()
+        titles = block_title(x.stage.block), PART_TITLES[x.part]
+        return "\n".join((x.name, " ".join(x.stage.axes), shape, x.stage.meaning, *titles)).lower()
 
     return sum(all(word in told(x) for word in text.split()) for x in lines)
 

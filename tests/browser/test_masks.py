@@ -54,12 +54,12 @@ def test_a_click_and_the_arrow_keys_tell_why(open_at: Open) -> None:
     page = open_at()
     canvas = mask_map(page)
     canvas.click(position=cell(canvas, 0, 2))
-    says(page, "(0) may not attend to 爱 (2): the key is 2 positions later")
+    says(page, "(0) may not attend to 爱 (2). The key is 2 positions later")
     assert "blocked: future" in canvas.get_attribute("aria-label")
     for key, told in (
         ("ArrowDown", "我 (1) may not attend to 爱 (2)"),
-        ("ArrowDown", "爱 (2) may attend to 爱 (2): a token may attend to itself"),
-        ("End", "the key is padding"), ("ArrowDown", "the key is 1 position later"),
+        ("ArrowDown", "爱 (2) may attend to 爱 (2). A token may attend to itself"),
+        ("End", "The key is padding"), ("ArrowDown", "The key is 1 position later"),
     ):
         canvas.press(key)
         says(page, told)

@@ -78,7 +78,7 @@ def test_another_depth_is_another_run(open_at: Open) -> None:
     slider(page, "norm_depth").focus()
     page.keyboard.press("ArrowRight")
     linked(page, "norm_depth=5")
-    assert "5 layers" in page.get_by_text("Untrained, xavier").inner_text() and drawn(page)[0]["last"] != before
+    assert "5 layers" in page.get_by_text("Untrained weights (Xavier").inner_text() and drawn(page)[0]["last"] != before
 
 
 def test_other_placements_are_a_click_away(open_at: Open) -> None:
@@ -88,7 +88,7 @@ def test_other_placements_are_a_click_away(open_at: Open) -> None:
         idle(page)
     (chart,) = drawn(page)
     assert chart["y"] == "log"
-    assert {name.split(" · ")[0] for name in chart["names"]} == {TITLES[n] for n in ("post", "pre", "none", "bare")}
+    assert {name.split(" · ")[0] for name in chart["names"]} == {TITLES[n] for n in ("post", "pre", "none", "plain")}
     assert query(page)["norm_placements"] == "post,pre,none,bare"
 
 

@@ -130,8 +130,8 @@ def test_what_is_typed_is_data(serve: Callable[..., str], open_shapes: Open) -> 
 def test_block_and_part_filter_back_undoes_and_a_name_opens_its_stage(open_shapes: Open) -> None:
     page = open_shapes()
     box(page, "block").select_option("Decoder layer 1")
-    count(page, f"{sum(x.stage.block == 'Decoder layer 1' for x in LINES)} of {len(LINES)} stages")
-    linked(page, "shapes_block=Decoder")
+    count(page, f"{sum(x.stage.block == 'decoder_layer_1' for x in LINES)} of {len(LINES)} stages")
+    linked(page, "shapes_block=decoder")
     box(page, "part").select_option("feed-forward")
     linked(page, "shapes_part=feed")
     assert names(page) == [f"decoder.layers.1.ffn.{leaf}" for leaf in ("pre_act", "post_act", "out")]
@@ -139,7 +139,7 @@ def test_block_and_part_filter_back_undoes_and_a_name_opens_its_stage(open_shape
     expect(box(page, "part")).to_have_value("all")
     expect(box(page, "block")).to_have_value("Decoder layer 1")
     idle(page)
-    assert query(page) == {"shapes_block": "Decoder layer 1"}
+    assert query(page) == {"shapes_block": "decoder_layer_1"}
     row(page, "decoder.layers.1.ffn.out").locator("button").click()
     at_page(page, "step_by_step")
     linked(page, "stage=decoder.layers.1.ffn.out")

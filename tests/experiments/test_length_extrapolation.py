@@ -12,6 +12,7 @@ from viz_core.config import Position
 from viz_core.experiments import length_extrapolation as L
 from viz_core.experiments.length_extrapolation import LengthResult, Score, checkpoints
 from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
 from viz_core.run import run
 from viz_core.training.grammar import examples, is_held_out
 from viz_core.weights.catalogue import SHIPPED, catalogue
@@ -89,7 +90,7 @@ def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(L, "STEPS", {"moved": (0, 24)})
     found = L.longer("moved", MODELS, VOCABULARY)
     refused = found.at("learned", 24)
-    assert refused.share is None and f"max_len=32 is too short for {refused.tokens} tokens" in refused.problem
+    assert refused.share is None and f"max_len=32 is too short for {refused.tokens} tokens" in str(refused.problem)
     assert found.at("sinusoidal", 24).share is not None
     assert found.at("none", 24).share == found.at("none", 0).share  # without positions no place is new
 
@@ -123,17 +124,10 @@ def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it()
         L.translated(MODELS["learned"], VOCABULARY, ids, 30)
 
 
-def test_the_verdict_says_what_the_scores_say() -> None:
-    def found(way: str, **shares: tuple[float | None, ...]) -> LengthResult:
-        scores = {p: tuple(Score(9, s, "" if s is not None else "the table ends") for s in of) for p, of in shares.items()}
-        return LengthResult(way, 17, STEPS[way][:2], scores)
-
-    moved = L.longer_verdict(found("moved", sinusoidal=(1.0, 0.7), learned=(0.99, None), none=(0.95, 0.95)), 3)
-    start = "Next-word accuracy on sentences that start 3 positions later: "
-    assert moved.startswith(start + "sinusoidal 70% (100% before), no positions 95% (as before).")
-    assert "Learned: the texts exceed the position table." in moved and "Without positions no position is new" in moved
-    row = L.longer_verdict(found("row", sinusoidal=(1.0, 0.7), none=(0.95, 0.6)), 2)
-    assert row.startswith("Next-word accuracy on texts of 2 joined sentences: sinusoidal 70% (100% before)")
-    assert "The accuracy falls even without positions" in row and "no position is new" not in row and "exceed" not in row
-    held = L.longer_verdict(found("moved", sinusoidal=(1.0, 0.99), none=(0.95, 0.95)), 3)
-    assert held == start + "sinusoidal 99% (100% before), no positions 95% (as before)."
+def test_what_fell_and_who_refuses() -> None:
+    refused = Score(9, None, Problem("The table ends.", "max_len", max_len=8, tokens=9))
+    scores = {"sinusoidal": (Score(9, 1.0), Score(9, 0.7)), "learned": (Score(9, 0.99), refused), "none": (Score(9, 0.95),) * 2}
+    found = LengthResult("moved", 17, STEPS["moved"][:2], scores)
+    assert found.shares(3) == {"sinusoidal": (1.0, 0.7), "none": (0.95, 0.95)}
+    assert found.refusing(3) == ("learned",) and found.fallen(3) == {"sinusoidal"}
+    assert found.refusing(0) == () and found.fallen(0) == frozenset()

@@ -81,8 +81,9 @@ def test_theory_at_a_depth_is_cut_from_a_deeper_measurement() -> None:
 
 def test_what_the_placements_are() -> None:
     assert {name: (c.norm, c.has_final_norm, c.residual) for name in PLACEMENTS for c in [placed_config(CONFIG, name)]} == {
-        "post": ("post", False, True), "pre": ("pre", True, True), "open": ("pre", False, True), "none": ("none", False, True),
-        "cut": ("post", False, False), "bare": ("none", False, False),
+        "post": ("post", False, True), "pre": ("pre", True, True), "pre_no_final": ("pre", False, True),
+        "none": ("none", False, True),
+        "post_no_residual": ("post", False, False), "plain": ("none", False, False),
     }
 
 
@@ -219,9 +220,9 @@ def test_one_token_has_nothing_to_learn_from() -> None:
 
 def test_without_norm_it_explodes_and_without_residual_too_it_vanishes() -> None:
     base = build(comparable(small(), 48, 64, "xavier_uniform"))
-    runs = norms.placements(base, BATCH, ("none", "bare"))
+    runs = norms.placements(base, BATCH, ("none", "plain"))
     last = {name: curves(c)["power"][0].values[-1] for name, c in runs.items()}
-    assert 1e12 < last["none"] < math.inf and 0 < last["bare"] < 1e-12
+    assert 1e12 < last["none"] < math.inf and 0 < last["plain"] < 1e-12
     assert all(first_non_finite(c) is None for c in runs.values())
 
 

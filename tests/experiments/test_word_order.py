@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from tests.model.small import small, unlike_identity
-from tests.tolerances import EXACT, FLOAT
+from tests.tolerances import FLOAT
 from viz_core.config import TransformerConfig
 from viz_core.experiments import word_order as order
-from viz_core.experiments.word_order import SCHEMES, Prepended, Reordered
+from viz_core.experiments.word_order import SCHEMES
 from viz_core.model.transformer import Transformer
 from viz_core.run import build, run
 
@@ -110,12 +110,14 @@ def test_a_scheme_that_does_not_fit_says_why() -> None:
     found = order.schemes(build(encoder(qk_dim=6)), IDS)
     assert [s.position for s in found if s.problem] == ["rope"]
     (rope,) = [s for s in found if s.position == "rope"]
-    assert rope.weights is None and "a head's query is 3 wide" in rope.problem
-    assert {s.problem for s in order.schemes(build(encoder(n_encoder_layers=0)), IDS)} == {
-        "This model has no layers, so it has no attention; give it at least one layer."
-    }
+    assert rope.weights is None and (rope.problem.code, rope.problem.values["width"]) == ("odd_width", 3)
+    assert {s.problem.code for s in order.schemes(build(encoder(n_encoder_layers=0)), IDS)} == {"no_attention"}
     longer = order.schemes(build(encoder(max_len=4)), IDS)
-    assert [s.position for s in longer if "max_len=4 is too short for 5 tokens" in s.problem] == ["sinusoidal", "learned"]
+    assert [s.position for s in longer if s.problem] == ["sinusoidal", "learned"]
+    assert {(s.problem.code, s.problem.values["max_len"], s.problem.values["tokens"]) for s in longer if s.problem} == {
+        ("max_len", 4, 5)
+    }
+    assert all(s.problem.__traceback__ is None for s in longer if s.problem)  # it would keep the model
 
 
 # ---------------------------------------------------------------- another order
@@ -148,17 +150,11 @@ def test_without_positions_and_mask_outputs_are_permuted_and_a_causal_mask_break
     assert rows["none"].free <= 2e-6 * rows["none"].size
     assert not any(r.causal_equivariant for r in result.rows)
     assert rows["none"].causal > 1e-3 * rows["none"].size
-    close = f"to within {rows['none'].free:.1e}" if rows["none"].free else "bit for bit"
-    assert result.verdict.startswith(f"No positions, no mask: the outputs are the same vectors in another order, {close}.")
-    assert f"A causal mask alone changes that: the outputs then differ by {rows['none'].causal:.2g}" in result.verdict
-    assert "Sinusoidal, learned, RoPE, ALiBi and T5's bias: the outputs differ by" in result.verdict
 
 
 def test_a_two_way_penalty_cannot_tell_a_sentence_from_its_mirror_image() -> None:
     result = order.reorder(model_of(), IDS, [4, 3, 2, 1, 0], seed=3)
     assert [r.position for r in result.rows if r.equivariant] == ["alibi", "none"]
-    assert "it cannot tell a sentence from its mirror image" in result.verdict
-    assert "mirror" not in order.reorder(model_of(), IDS, [1, 0, 2, 3, 4], seed=3).verdict
 
 
 @pytest.mark.parametrize("architecture", ["encoder-decoder", "decoder-only"])
@@ -189,7 +185,7 @@ def test_outputs_that_are_no_numbers_are_not_compared() -> None:
     with torch.no_grad():
         model.encoder.layers[0].ffn.w_out.bias[0] = float("inf")
     result = order.reorder(model, IDS, [1, 0, 2, 3, 4])
-    assert {r.problem for r in result.rows} == {order.NOT_NUMBERS} and result.verdict == ""
+    assert {r.problem for r in result.rows} == {order.NOT_NUMBERS}
 
 
 @pytest.mark.parametrize("n", [2, 3, 6, 40])
@@ -242,15 +238,13 @@ def test_only_schemes_of_distance_keep_layer_0s_scores(n_heads: int, causal: boo
     assert [p for p in SCHEMES if rows[p].unchanged] == ["rope", "alibi", "t5", "none"]
     assert min(rows["sinusoidal"].changes[0], rows["learned"].changes[0]) > 1e-2
     assert all(r.changes[1] > 1e-3 for r in result.rows)
-    assert result.verdict.startswith("RoPE, ALiBi, T5's bias and no positions: in layer 0 the same two words have the same score")
-    assert "Sinusoidal and learned: the scores change" in result.verdict and "In deeper layers the scores change" in result.verdict
 
 
 def test_nothing_in_front_and_too_much_in_front() -> None:
     with pytest.raises(ValueError, match="at least one word to put in front"):
         order.prepend(model_of(), IDS, [])
     rows = {r.position: r for r in order.prepend(model_of(max_len=5), IDS, [8]).rows}
-    assert "max_len=5 is too short for 6 tokens" in rows["sinusoidal"].problem and not rows["learned"].changes
+    assert "max_len=5 is too short for 6 tokens" in str(rows["sinusoidal"].problem) and not rows["learned"].changes
     assert rows["rope"].unchanged
 
 
@@ -265,14 +259,13 @@ def test_past_the_table_is_a_sentence_or_numbers() -> None:
     for scheme in ("sinusoidal", "learned"):
         with pytest.raises(ValueError) as refused:
             run(replace(model.config, position=scheme), [[5] * 8])
-        assert rows[scheme].answer == str(refused.value) and rows[scheme].finite is None
-    assert all(rows[s].finite and not rows[s].answer for s in ("rope", "alibi", "t5", "none"))
-    assert result.verdict.startswith("Sinusoidal and learned: the model refuses the sentence with an error message. RoPE")
+        assert str(rows[scheme].problem) == str(refused.value) and rows[scheme].finite is None
+    assert all(rows[s].finite and not rows[s].problem for s in ("rope", "alibi", "t5", "none"))
 
 
 def test_a_long_table_is_passed_by_the_schemes_that_have_one() -> None:
     rows = {r.position: r for r in order.past_the_table(model_of(max_len=900), IDS).rows}
-    assert rows["sinusoidal"].tokens == 901 and "max_len=900 is too short for 901 tokens" in rows["sinusoidal"].answer
+    assert rows["sinusoidal"].tokens == 901 and "max_len=900 is too short for 901 tokens" in str(rows["sinusoidal"].problem)
     assert rows["none"].tokens == order.ENOUGH and rows["none"].finite
 
 
@@ -285,14 +278,3 @@ def test_results_are_frozen() -> None:
         result.rows[0].free = 0.0
     with pytest.raises(ValueError, match="read-only"):
         result.rows[0].moved[0] = 0.0
-
-
-def test_verdicts_say_what_the_rows_say() -> None:
-    seen = Reordered("rope", "", 0.5, 0.5, 1.0)
-    blind = Reordered("none", "", 1e-8, 1e-8, 1.0)
-    assert order.order_verdict([seen]) == "RoPE: the outputs differ by 0.5 or more, so the model notices the order."
-    assert "causal" not in order.order_verdict([blind, seen])  # a causal mask that breaks nothing is not said to
-    assert order.prepend_verdict([Prepended("rope", "", (EXACT,))]).startswith("RoPE: in layer 0")
-    assert "have the same score, to within 2.0e-07 of the largest score." in order.prepend_verdict([Prepended("rope", "", (2e-7,))])
-    assert "have the same score, bit for bit." in order.prepend_verdict([Prepended("none", "", (0.0,))])
-    assert order.prepend_verdict([Prepended("rope", "why not")]) == ""

@@ -6,11 +6,12 @@ import struct
 import numpy as np
 import pytest
 
-from viz_core.analysis.masks import WHY, provenance
+from viz_core.analysis.masks import provenance
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures import theme
 from viz_core.figures.masks import (
+    WHY_TITLES,
     building_panels,
     convention_panels,
     head_panels,
@@ -35,7 +36,7 @@ def test_every_cell_is_drawn_with_its_reason(capture: Capture) -> None:
     drawn = provenance_panel(capture, "decoder", 0, "Mask")
     np.testing.assert_array_equal(drawn.values, provenance(capture, "decoder", 0))
     assert drawn.rows == drawn.cols == ("<bos>", "猫", "<pad>", "<pad>")
-    assert (drawn.kind, drawn.names, drawn.low, drawn.high) == ("classes", WHY, 0, 3)
+    assert (drawn.kind, drawn.names, drawn.low, drawn.high) == ("classes", tuple(WHY_TITLES.values()), 0, 3)
     assert drawn.row_axis == "T · target query token" and drawn.col_axis == "S · target key token"
     cross = provenance_panel(capture, "cross", 0, "Mask")
     assert cross.cols == tuple(capture.tokens("source")[0]) and cross.cols[0] == "<" and "$" in cross.cols  # as typed
@@ -46,9 +47,9 @@ def test_the_browser_gets_the_names_and_a_look_for_each(capture: Capture) -> Non
     data = pack([provenance_panel(capture, "encoder", 0, "Mask"), panel("x", [[1.0]], row_axis="", col_axis="")])
     (size,) = struct.unpack_from("<I", data)
     first, second = json.loads(data[4 : 4 + size])["panels"]
-    assert first["names"] == list(WHY) and second["names"] == []
+    assert first["names"] == list(WHY_TITLES.values()) and second["names"] == []
     for looks in (theme.CLASSES, theme.CLASSES_DARK):
-        assert len(looks) == len(WHY) and len({look["mark"] for look in looks}) == len(looks)
+        assert len(looks) == len(WHY_TITLES) and len({look["mark"] for look in looks}) == len(looks)
         assert [bool(look["line"]) for look in looks] == [False, True, True, True]
 
 

@@ -62,7 +62,7 @@ def test_a_curve_is_drawn_as_it_is(metric: str, dark: bool) -> None:
 
 
 def test_the_explosion_is_drawn_on_a_log_axis() -> None:
-    figure = depth_figure({"none": (curve("stream", [1.0, 1e22]),), "bare": (curve("stream", [1.0, 1e-20]),)}, "power")
+    figure = depth_figure({"none": (curve("stream", [1.0, 1e22]),), "plain": (curve("stream", [1.0, 1e-20]),)}, "power")
     assert figure.layout.yaxis.type == "log" and figure.layout.yaxis.title.text == "‖x‖² / d (log scale)"
     assert depth_figure({"none": (curve("stream", [-1e6, 1e6]),)}, "mean").layout.yaxis.type is None  # a mean has a sign
     assert depth_figure({"pre": (curve("stream", [1, 30]),)}, "power").layout.yaxis.type is None
@@ -78,7 +78,7 @@ def test_what_is_no_number_is_a_gap_and_the_input_stays() -> None:
 
 
 def test_equal_streams_are_seen_through_each_other() -> None:
-    figure = depth_figure({"pre": (curve("stream", [1, 2]),), "open": (curve("stream", [1, 2]),)}, "power")
+    figure = depth_figure({"pre": (curve("stream", [1, 2]),), "pre_no_final": (curve("stream", [1, 2]),)}, "power")
     assert [t.line.dash for t in figure.data] == [None, "dash"]
 
 

@@ -224,7 +224,7 @@ def test_rows_sum_to_one_or_nothing_and_nothing_leaks(
 
 
 @pytest.mark.parametrize(("fill", "empty_row", "expected"), [
-    ("-inf", "zero", 0.0), ("-inf", "as filled", math.nan), (-1e9, "zero", 0.0), (-1e9, "as filled", 0.25),
+    ("-inf", "zero", 0.0), ("-inf", "softmax", math.nan), (-1e9, "zero", 0.0), (-1e9, "softmax", 0.25),
 ])
 def test_a_row_that_sees_nothing(fill: Any, empty_row: Any, expected: float) -> None:
     config = small(architecture="encoder-only", mask_padded_queries=True, mask_fill=fill, empty_row=empty_row)

@@ -59,20 +59,20 @@ STATED: dict[str, tuple[Any, ...]] = {
 # Topics whose value the documents print, as far as they can run: neither repaired nor assumed.
 PRINTED = {
     "000": set(TOPICS),
-    "001": {"architecture", "norm / final norm", "embedding × √d_model", "position", "LayerNorm ε", "dropout", "initialisation"},
-    "002": {"embedding × √d_model", "source padding mask", "mask means", "pad id; pad row zero", "LayerNorm ε", "layout", "biases"},
-    "003": {"architecture", "embedding × √d_model", "position", "source padding mask", "target mask", "pad id; pad row zero",
-            "LayerNorm ε", "layout", "returns", "activation"},
-    "004": {"architecture", "norm / final norm", "embedding × √d_model", "fill", "pad id; pad row zero", "LayerNorm ε", "dropout",
+    "001": {"architecture", "norm", "scale", "position", "eps", "dropout", "init"},
+    "002": {"scale", "source_mask", "means", "pad", "eps", "layout", "biases"},
+    "003": {"architecture", "scale", "position", "source_mask", "target_mask", "pad",
+            "eps", "layout", "returns", "activation"},
+    "004": {"architecture", "norm", "scale", "fill", "pad", "eps", "dropout",
             "biases", "layout", "activation"},
 }
 UNSEEN = {
-    "001": {"source padding mask", "target mask", "mask means", "fill", "activation"},
-    "003": {"fill", "initialisation", "mask means"},
+    "001": {"source_mask", "target_mask", "means", "fill", "activation"},
+    "003": {"fill", "init", "means"},
 }
 REPAIRED = {
-    "001": {"layout"}, "002": {"architecture", "norm / final norm", "position", "target mask", "fill", "dropout", "activation"},
-    "003": {"norm / final norm"}, "004": {"target mask", "mask means", "initialisation"},
+    "001": {"layout"}, "002": {"architecture", "norm", "position", "target_mask", "fill", "dropout", "activation"},
+    "003": {"norm"}, "004": {"target_mask", "means", "init"},
 }
 each_preset = pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 
@@ -149,11 +149,11 @@ def test_values_shown_are_those_of_the_config(number: int) -> None:
     preset = list(PRESETS.values())[number]
     value = {row.topic: row.value for row in preset.rows}
     c = preset.config
-    assert str(c.d_model) in value["sizes"] and ("1e-10" if c.norm_eps == 1e-10 else "1e-5") in value["LayerNorm ε"]
-    assert value["norm / final norm"].startswith(c.norm) and ("no final" in value["norm / final norm"]) != c.has_final_norm
-    assert value["embedding × √d_model"] == ("yes" if c.scale_embedding else "no")
-    assert f"{c.dropout}" in value["dropout"] and value["pad id; pad row zero"].startswith(str(c.source_pad_id))
-    assert ("not zero" in value["pad id; pad row zero"]) != c.zero_pad_embedding
+    assert str(c.d_model) in value["sizes"] and ("1e-10" if c.norm_eps == 1e-10 else "1e-5") in value["eps"]
+    assert value["norm"].startswith(c.norm) and ("no final" in value["norm"]) != c.has_final_norm
+    assert value["scale"] == ("yes" if c.scale_embedding else "no")
+    assert f"{c.dropout}" in value["dropout"] and value["pad"].startswith(str(c.source_pad_id))
+    assert ("not zero" in value["pad"]) != c.zero_pad_embedding
     assert f"{c.source_vocab_size:,}" in value["vocabularies"].replace("1000 ", "1,000 ")
 
 

@@ -40,8 +40,8 @@ SWITCHES: list[dict[str, Any]] = [
     {"scale_embedding": False}, {"scale_embedding": False, "position": "none"}, {"scale_scores": False},
     {"position_base": 10.0}, {"position_base": 10.0, "position": "rope"}, {"causal": True}, {"causal": False},
     {"mask_source_padding": False}, {"mask_target_padding": False}, {"mask_source_padding": False, "mask_target_padding": False},
-    EMPTY_ROWS, EMPTY_ROWS | {"mask_fill": -1e4}, EMPTY_ROWS | {"empty_row": "as filled", "mask_fill": -1e9},
-    EMPTY_ROWS | {"empty_row": "as filled"}, {"mask_fill": 0.5}, {"mask_fill": -1e20, "empty_row": "as filled"},
+    EMPTY_ROWS, EMPTY_ROWS | {"mask_fill": -1e4}, EMPTY_ROWS | {"empty_row": "softmax", "mask_fill": -1e9},
+    EMPTY_ROWS | {"empty_row": "softmax"}, {"mask_fill": 0.5}, {"mask_fill": -1e20, "empty_row": "softmax"},
     {"source_pad_id": 2, "target_pad_id": 1}, {"zero_pad_embedding": True}, {"tie_output": True, "head_bias": False},
     {"attention_bias": False, "ffn_bias": False}, {"dropout_sites": ("embedding", "embedding", "weights", "ffn", "sublayer")},
     {"init": "torch"}, {"init": "xavier_normal"}, {"n_encoder_layers": 0, "n_decoder_layers": 1},
@@ -123,7 +123,7 @@ def waves(c: TransformerConfig, ids: Array) -> Array:
 
 
 def weights(c: TransformerConfig, masked_scores: Array, mask: Array) -> Array:
-    seen = np.ones(()) if c.empty_row == "as filled" else mask.any(axis=-1, keepdims=True)
+    seen = np.ones(()) if c.empty_row == "softmax" else mask.any(axis=-1, keepdims=True)
     return np.where(seen, softmax(masked_scores), 0.0)
 
 

@@ -40,7 +40,7 @@ def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
     {"architecture": "decoder-only", "position": "alibi", "att_step": "biased", "att_colour": "uniform"},
     {"architecture": "encoder-only", "head": "off", "att_more": "break", "att_off": "encoder.1.0", "n_heads": "1", "d_model": "8"},
     {"source": "x", "target": "", "position": "rope", "att_more": "rollout"},
-    {"source": "a b c\nd", "target": "e f\ng", "mask_padded_queries": "on", "empty_row": "as filled", "item": "1",
+    {"source": "a b c\nd", "target": "e f\ng", "mask_padded_queries": "on", "empty_row": "softmax", "item": "1",
      "att_more": "table"},
     {"source": "<s> $x$ <b> the the the", "att_more": "break", "att_temperature": "0.25", "att_unscaled": "on"},
     {"att_show": "cross", "att_kind": "encoder", "att_layer": "9", "att_query": "800", "att_key": "700", "att_off": "cross.9.9"},

@@ -36,7 +36,7 @@ def test_a_run_that_the_server_could_not_keep_is_refused_before_it_runs(monkeypa
         problem = estimate(config, 1, 900, 900).problem
     finally:
         estimate.cache_clear()
-    assert problem and limits.CACHE_MB in problem and "the number of words" in problem
+    assert problem and problem.values["variable"] == limits.CACHE_MB and "words" in problem.values["remedies"]
 
 
 def test_a_run_is_known_by_its_words_as_well_as_its_ids() -> None:

@@ -33,7 +33,7 @@ from viz_core.ui.pages.steps.inspector import LARGEST, LISTED, WHOLE, inspection
 
 CONFIGS = [
     small(), small(norm="pre", position="rope", activation="gelu", final_norm=True),
-    small(position="alibi", activation="gelu_tanh", mask_padded_queries=True, empty_row="as filled"),
+    small(position="alibi", activation="gelu_tanh", mask_padded_queries=True, empty_row="softmax"),
     small(architecture="encoder-only", position="learned", n_segments=2, norm_embedding=True, mask_source_padding=False),
     small(architecture="encoder-only", position="t5"),
     small(architecture="decoder-only", residual=False, scale_scores=False, attention_bias=False, mask_padded_queries=True),

@@ -10,6 +10,7 @@ import torch
 from tests.ui.helpers import SIZES, Open, components, open_page, sound, widget, widgets, words
 from viz_core.analysis import masks as numbers
 from viz_core.concepts import PADDED
+from viz_core.figures.masks import WHY_TITLES
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -51,10 +52,10 @@ def test_every_section_with_every_preset(open_at: Open, preset: str, section: st
     {"architecture": "decoder-only", "position": "alibi", "n_heads": "1", "d_model": "8"},
     {"architecture": "encoder-only", "head": "off", "mask_padded_queries": "off", "mask_kind": "cross", "mask_query": "800"},
     {"position": "rope", "source": "x", "target": "", "mask_layer": "9", "mask_head": "200", "mask_place": "700"},
-    {"empty_row": "as filled", "item": "1", "mask_kind": "cross", "mask_switch": "mask_padded_queries"},
+    {"empty_row": "softmax", "item": "1", "mask_kind": "cross", "mask_switch": "mask_padded_queries"},
     {"mask_source_padding": "off", "mask_target_padding": "off", "mask_padded_queries": "off", "mask_switch": "mask_target_padding",
      "mask_kind": "decoder"},
-    {"empty_row": "as filled", "mask_turns": "on", "mask_layer": "1"},
+    {"empty_row": "softmax", "mask_turns": "on", "mask_layer": "1"},
     {"source": "<s> $x$ <b> the the the\n*a*", "target": "`x` :red[y]\n<pad> 猫", "mask_word": "<b> $x$", "mask_turns": "on"},
     {"source": "1 1\n2 3 4", "target": "1\n1 2", "tokenizer": "ids", "mask_kind": "encoder"},
     {"scale_scores": "off", "mask_fill": "-10000", "causal": "off"},
@@ -76,11 +77,11 @@ def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPat
 def test_the_picked_cell_is_told_as_typed(open_at: Open) -> None:
     at = open_at({**SMALL, **PADDED}, mask_kind="decoder", mask_query="1", mask_key="3")
     told = next(m.value for m in at.markdown if m.value.startswith("#### Why?"))
-    assert "` 我 ` (1) may not attend to ` 你 ` (3): the key is 2 positions later" in told
+    assert "` 我 ` (1) may not attend to ` 你 ` (3). The key is 2 positions later" in told
     setup = at.session_state["lab_setup"]
     capture = run(setup.config, PADDED["source"].split("\n"), PADDED["target"].split("\n"), device="cpu")
     counts = numbers.tally(numbers.provenance(capture, "decoder", 0))
-    assert [f"- {name}: **{n}**" in told for name, n in zip(numbers.WHY, counts, strict=True)] == [bool(n) for n in counts]
+    assert [f"- {name}: **{n}**" in told for name, n in zip(WHY_TITLES.values(), counts, strict=True)] == [bool(n) for n in counts]
     at = open_at(SMALL, source="*a* <b> :red[x]", mask_kind="encoder", mask_query="0", mask_key="1")
     assert "` * ` (0) may attend to" in words(at) and "\n<b>" not in words(at)
 

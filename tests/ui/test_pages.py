@@ -219,7 +219,7 @@ TEN_THOUSAND = " ".join(["word"] * 10_000)
 BAD: dict[str, tuple[str, str]] = {  # name → (what is typed, a part of what is said where it cannot be run)
     "empty": ("", "nothing to read yet"),
     "blank": (" \t \n \n", "nothing to read yet"),
-    "ten thousand words": (TEN_THOUSAND, "tokens; shorten it to at most 1,024."),
+    "ten thousand words": (TEN_THOUSAND, "tokens, and the limit is 1,024; shorten it."),
     "past max_len": (" ".join(["the"] * 120), "is too short for 12"),
     "forty lines": ("\n".join(["the cat"] * 40), "There are 40 sentences and the limit is 32"),
     "emoji": ("👨‍👩‍👧 👍🏽 🇨🇳 1️⃣", ""),
@@ -311,7 +311,7 @@ def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, page: str, para
 def test_a_link_for_a_gpu_on_a_machine_without_one(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     at = sound(open_at(device="cuda"))
-    assert "device='cuda' is not on this machine; use 'cpu' or 'auto'." in said(at)
+    assert "The device cuda is not on this machine; choose another device." in said(at)
     assert typed(at, "source")
 
 

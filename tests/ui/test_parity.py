@@ -1,13 +1,15 @@
 """the parity line on a page: one line of true numbers, a closer look, and no surprise for big models."""
 
 import re
+from typing import get_args
 
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import Open, components, own_link, sound, tiny, widget
-from viz_core.experiments.parity import FUSED, Check, Parity, check_parity
+from viz_core.config import TransformerConfig
+from viz_core.experiments.parity import FUSED, Check, Inexpressible, Parity, check_parity
 from viz_core.formats import rounded
 from viz_core.run import build, prepare, trace
 from viz_core.ui.pages.steps import parity as line
@@ -110,10 +112,11 @@ def test_without_a_run_there_is_no_line(open_at: Open) -> None:
 # ---------------------------------------------------------------- words
 
 
-def made(difference: float, why_not: str = "", both_nan: int = 0) -> Parity:
+def made(difference: float, why_not: tuple[Inexpressible, ...] = (), both_nan: int = 0) -> Parity:
     check = Check("decoder.layers.0.<b>", "nn.Linear", difference, 2.0, 10, both_nan)
-    against = FUSED if why_not else "torch.nn.TransformerEncoder"
-    return Parity(against, why_not, (check, Check("logits", "F.linear", 0.0, 1.0, 5, 0)))
+    against = (FUSED,) if why_not else ("torch.nn.TransformerEncoder",)
+    config = TransformerConfig(qk_dim=32, mask_fill=-1e4)
+    return Parity(config, against, why_not, (check, Check("logits", "F.linear", 0.0, 1.0, 5, 0)))
 
 
 def test_the_sentence() -> None:
@@ -122,17 +125,24 @@ def test_the_sentence() -> None:
         "over 2 stages (15 numbers)."
     )
     assert " is 0, over" in line.sentence(made(0.0))
-    told = line.sentence(made(0.0, "torch's layers cannot.", both_nan=3))
-    assert told.endswith("(15 numbers, 3 of them NaN on both sides). torch's layers cannot.")
+    told = line.sentence(made(0.0, ("qk_width", "weak_fill"), both_nan=3))
+    assert told.endswith(
+        "(15 numbers, 3 of them NaN on both sides). torch's layers make queries d_model=64 wide, and here they are 32 wide. "
+        "torch's layers give masked cells no weight at all, and here the fill −10000 leaves them some."
+    )
     assert line.sentence(made(float("inf"))).startswith("This run and torch disagree: ")
     assert " is NaN on one side only, first at `decoder.layers.0.<b>`, over" in line.sentence(made(float("inf")))
+
+
+def test_every_reason_has_a_sentence() -> None:
+    assert set(line.WHY_NOT) == set(get_args(Inexpressible))
 
 
 def test_what_it_means_claims_no_more_than_was_found() -> None:
     assert "rounding" in line.meaning(made(1e-7)) and "numbers on these pages agree" in line.meaning(made(1e-7))
     assert "rounding" not in line.meaning(made(0.0))
     assert "So " not in line.meaning(made(0.5)) and "rounding" not in line.meaning(made(0.5))
-    assert "each step" in line.meaning(made(1e-7, "torch's layers cannot."))
+    assert "each step" in line.meaning(made(1e-7, ("rotated",)))
 
 
 def test_the_table_escapes_and_marks_the_worst() -> None:

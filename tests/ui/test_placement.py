@@ -176,8 +176,8 @@ def test_gelu_is_said_where_it_matters(open_at: Open) -> None:
 
 
 def test_a_long_text_is_cut_and_said(open_at: Open) -> None:
-    assert "reading the first 64 tokens of your source text" in words(open_at(source="word " * 70))
-    assert "reading 3 tokens of your source text" in words(open_at(source="a b c"))
+    assert "reads the first 64 tokens of your source text" in words(open_at(source="word " * 70))
+    assert "reads 3 tokens of your source text" in words(open_at(source="a b c"))
 
 
 def test_a_model_beyond_the_limit_is_refused(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.config import CHOICES
-from viz_core.experiments.length_extrapolation import checkpoints, longer, longer_verdict
+from viz_core.experiments.length_extrapolation import checkpoints, longer
 from viz_core.experiments.word_order import reorder, swap
 from viz_core.model.positions import sinusoidal, t5_bias
 from viz_core.position_schemes import SCHEMES
@@ -34,6 +34,7 @@ from viz_core.presets import PRESETS
 from viz_core.run import build, run
 from viz_core.training.plans import SHOWN
 from viz_core.ui.pages.positions import sentence as reading
+from viz_core.ui.pages.positions.experiment_words import length_words, order_words
 from viz_core.ui.pages.positions.waves import SECTIONS
 from viz_core.ui.shell.setup import from_link
 from viz_core.weights.catalogue import SHIPPED, catalogue
@@ -365,7 +366,7 @@ def test_the_verdict_is_the_experiments(open_at: Open) -> None:
     ids = run(setup.config, ["the cat sat on"], ["x"])["ids.source"][0].tolist()
     expected = reorder(build(setup.config), ids, swap(4, 1, 3))
     (verdict,) = [s.value for s in at.success]
-    assert verdict == reading.as_markdown(expected.verdict)
+    assert verdict == reading.as_markdown(order_words(expected.rows))
     rows = {row[0]: row for row in table(at)}
     assert real(rows["None"][1].removesuffix(" · permutation-equivariant")) == pytest.approx(expected.rows[-1].free, rel=0.06)
     assert rows["None"][2].endswith(" · order-sensitive")
@@ -383,12 +384,13 @@ def test_two_words_of_your_choice(open_at: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "then"),
-    [("我爱你", "` 你 ` ` 爱 ` ` 我 `"), ("狗咬人", "` 人 ` ` 咬 ` ` 狗 `"), ("I love you", "` you ` ` love ` ` I `")],
+    ("name", "then"),
+    [("i_love_you_chinese", "` 你 ` ` 爱 ` ` 我 `"), ("dog_bites_man_chinese", "` 人 ` ` 咬 ` ` 狗 `"),
+     ("i_love_you", "` you ` ` love ` ` I `")],
 )
-def test_the_documents_sentences_are_one_click_away(open_at: Open, typed: str, then: str) -> None:
+def test_the_documents_sentences_are_one_click_away(open_at: Open, name: str, then: str) -> None:
     at = open_at("experiments")
-    widget(at, "pos_sentence").set_value(typed).run()
+    widget(at, "pos_sentence").set_value(name).run()
     assert f"Changed to: {then}" in words(sound(at)) and at.success
     assert "mirror image" in at.success[0].value
 
@@ -402,7 +404,7 @@ def test_trained_weights_are_offered_what_they_can_read(open_at: Open) -> None:
     sound(widget(at, "pos_front").set_value("zebra$x$").run())
     assert "not in the model" in words(at)
     at.query_params["pos_sentence"] = "狗咬人"
-    assert "Sentence ` 狗咬人 ` is not available here; ` yours ` is shown." in words(sound(at.run()))
+    assert "Sentence ` 狗咬人 ` is not available here; ` Your sentence ` is shown." in words(sound(at.run()))
 
 
 @each_section
@@ -431,7 +433,7 @@ def test_every_experiment_has_its_button(open_at: Open) -> None:
     sound(widget(at, "pos_front").set_value("  ").run())
     assert "Type at least one word to put in front." in words(at)
     sound(widget(at, "pos_do_past").click().run())
-    assert table(at)[0][2].startswith("max_len=20 is too short for 21 tokens")
+    assert table(at)[0][2].startswith("max_len 20 is too short for 21 tokens")
     assert "all outputs are finite" in table(at)[4][2]
     assert first != shuffled and link(at)["pos_experiment"] == "past"
 
@@ -439,7 +441,7 @@ def test_every_experiment_has_its_button(open_at: Open) -> None:
 def test_one_token_is_refused_where_order_is_asked_for(open_at: Open) -> None:
     for experiment in ("swap", "shuffle"):
         at = open_at("experiments", source="one", pos_experiment=experiment)
-        assert "One token has only one order: type a second word." in words(at) and not at.success
+        assert "One token has only one order; type a second word." in words(at) and not at.success
 
 
 def test_a_long_sentence_is_cut_and_said(open_at: Open) -> None:
@@ -471,7 +473,7 @@ def test_longer_than_trained_says_what_is_measured(open_at: Open, weights: str) 
     cards = checkpoints()
     expected = longer("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
     (verdict,) = [s.value for s in at.success]
-    assert verdict == reading.as_markdown(longer_verdict(expected, 24))
+    assert verdict == reading.as_markdown(length_words(expected, 24))
     (figure,) = charts(at)
     for trace, position in zip(figure["data"], cards, strict=True):
         shares = [np.nan if s.share is None else s.share for s in expected.scores[position]]
@@ -479,9 +481,9 @@ def test_longer_than_trained_says_what_is_measured(open_at: Open, weights: str) 
         np.testing.assert_allclose(drawn, shares)
     bodies = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
     shares, written = (re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2]) for body in bodies)
-    assert f"{expected.at('sinusoidal', 24).share:.1%}" in shares[0] and "max_len=32 is too short for" in shares[1]
+    assert f"{expected.at('sinusoidal', 24).share:.1%}" in shares[0] and "max_len 32 is too short for" in shares[1]
     assert "no trained weights here" in shares[2] and "no trained weights here" in shares[3]
-    assert written[0].count(SHOWN[0][1]) == 1 and "max_len=32 is too short for 36 tokens" in written[1]
+    assert written[0].count(SHOWN[0][1]) == 1 and "max_len 32 is too short for 36 tokens" in written[1]
     assert written[2].count(SHOWN[0][1]) == 2  # without positions no place is new
 
 

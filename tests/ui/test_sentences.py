@@ -162,7 +162,7 @@ def test_the_positions_page_tells_how_fast_columns_turn_and_which_part_is_longer
 @each_setting
 @pytest.mark.parametrize("metric", ["power", "inactive"])
 def test_the_norms_page_says_of_depth_only_what_holds_for_what_is_drawn(open_at: Open, setting: str, metric: str) -> None:
-    drawn = ("pre", "bare") if setting == "1 head" else ("post", "pre")
+    drawn = ("pre", "plain") if setting == "1 head" else ("post", "pre")
     at = open_at("norms", setting, norm_section="depth", norm_metric=metric, norm_placements=",".join(drawn))
     activation = setup_of(at).config.activation
     assert look_at(metric, drawn, activation) in "\n".join(m.value for m in at.markdown)
@@ -243,11 +243,12 @@ def test_pairs_of_tokens_cost_more_from_where_the_page_says(open_at: Open, setti
 
 def test_documents_count_layers_from_zero() -> None:
     why = next(row.why for row in PRESETS["002"].rows if row.topic == "fill")
-    config = replace(PRESETS["002"].config, d_model=16, n_heads=2, d_ff=8, empty_row="as filled")
+    config = replace(PRESETS["002"].config, d_model=16, n_heads=2, d_ff=8, empty_row="softmax")
     capture = run(config, source=["I love you", "you love the cat too"], target=["a b c", "a b c d e"], device="cpu")
     nan = [bool(np.isnan(capture[f"encoder.layers.{i}.resid_post"][0]).all(axis=-1).all()) for i in (0, 1)]
     some = bool(np.isnan(capture["encoder.layers.0.resid_post"][0]).any())
-    assert (some, nan) == (True, [False, True]) and "NaN in layer 0 and spread to every token of the sentence in layer 1" in why
+    assert (some, nan) == (True, [False, True])
+    assert "NaN in layer 0, and they spread to every token of the sentence in layer 1" in why
 
 
 # ---------------------------------------------------------------- the sentences themselves

@@ -213,10 +213,10 @@ GOOD = {"preset": "002", "n_heads": "4", "norm": "pre", "position": "rope", "fin
         ({"position_base": "nan"}, "is outside 10 to"),
         ({"position_base": "1"}, "is outside 10 to"),
         ({"mask_fill": "-5"}, "is not one of -inf"),
-        ({"d_model": "510"}, "does not fit (d_model=510 does not split into n_heads=4"),
-        ({"qk_dim": "6"}, "does not fit (qk_dim=6 does not split"),
+        ({"d_model": "510"}, "does not fit (d_model 510 does not split into 4 equal heads; choose 508 or 512)"),
+        ({"qk_dim": "6"}, "does not fit (qk_dim 6 does not split into 4 equal heads; choose 8)"),
         ({"source_vocab_size": "1"}, "is outside 5 to 30000"),
-        ({"head": "off"}, "does not fit (head=False leaves"),
+        ({"head": "off"}, "does not fit (Vocabulary logits cannot be off in a model with a decoder"),
         ({"tokenizer": "bpe"}, "is not one of word, character"),
         ({"device": "tpu"}, "is not one of auto, cpu, cuda"),
         ({"seed": "-1"}, f"is not a whole number from 0 to {MAX_SEED}"),
@@ -309,7 +309,7 @@ def test_what_is_offered_is_valid(control: Any, preset: str) -> None:
         for name in ("d_model", "qk_dim", "mask_padded_queries"):  # what follows says so
             was, now = getattr(begin.config, name), getattr(setup.config, name)
             if name != control.field and now != was:
-                assert any(note.startswith(f"{name} is now {now}: ") for note in notes)
+                assert any(note.startswith(f"{BY_FIELD[name].label} is now {BY_FIELD[name].shown(now)}: ") for note in notes)
         for other in CONTROLS:  # and the next choice starts from a valid one
             assert other.value(setup.config) in other.offered(setup.config)
 

@@ -4,6 +4,7 @@
 import pytest
 
 from tests.ui.helpers import canvas_headers, open_page, status, widget
+from viz_core.position_schemes import SCHEMES
 from viz_core.ui.shell import PAGES
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
@@ -37,7 +38,7 @@ def test_unknown_words_are_named_with_their_neighbours_and_the_rest_runs() -> No
 def test_a_switch_that_was_not_trained_is_marked() -> None:
     at = open_page("home", weights="translator", scale_scores="off")
     (note,) = [i.value for i in at.info if i.value.startswith("Changed since training")]
-    assert "scale_scores=False" in note
+    assert "Scores ÷ √d\\_k: off" in note
     assert "Changed since training" not in str([i.value for i in open_page("home", weights="translator").info])
 
 
@@ -45,7 +46,7 @@ def test_only_switches_without_weights_are_offered() -> None:
     at = open_page("home", weights="translator")
     keys = {s.key for s in (*at.select_slider, *at.selectbox, *at.number_input)}
     assert "set_position" in keys and not keys & {"set_d_model", "set_n_heads", "set_seed"}
-    assert widget(at, "position").options == ["sinusoidal", "rope", "alibi", "none"]
+    assert widget(at, "position").options == [SCHEMES[p].title for p in ("sinusoidal", "rope", "alibi", "none")]
 
 
 needs_minilm = pytest.mark.skipif("minilm" not in set(catalogue()), reason="the MiniLM package is not installed")

@@ -31,7 +31,7 @@ def agree(folder: Path, theirs: Any, rows: list[list[int]] = ROWS) -> Any:
     seen = set()
     for name in capture:
         stage = capture.stage(name)
-        alias = re.match(r"(hidden_states|attentions)\[(-?\d+)]", stage.aliases["Hugging Face"])
+        alias = re.match(r"(hidden_states|attentions)\[(-?\d+)]", stage.aliases["hugging_face"])
         if alias is None:
             continue
         kind, i = alias[1], int(alias[2])

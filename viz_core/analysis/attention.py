@@ -259,7 +259,7 @@ class Chain:
     """How one weight is computed, in float64 from the recorded q and k: products → sum → ÷ √d_k → + bias → mask → softmax.
 
     `root` is 1 where the model does not scale. `exponential` is e^(masked - top), `total` the same over the whole row.
-    A row without a visible key is `empty`: its weights are 0 unless the config says empty_row="as filled".
+    A row without a visible key is `empty`: its weights are 0 unless the config says empty_row="softmax".
     `recorded` is the weight that the model itself computed, in float32.
     """
 
@@ -294,7 +294,7 @@ def chain(capture: Capture, kind: Kind, layer: int, head: int, item: int, query:
     biased = raw / root + (0.0 if biases is None else biases)
     masked = np.where(visible, biased, config.fill)
     empty = not visible.any()
-    with np.errstate(invalid="ignore"):  # -∞ - -∞ where a row is left as filled
+    with np.errstate(invalid="ignore"):  # -∞ - -∞ where the softmax of a fully masked row is kept
         top = float(masked.max())
         powers = np.exp(masked - top)
         total = float(powers.sum())

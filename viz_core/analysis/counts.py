@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from viz_core.analysis.positions import T5_BUCKETS
 from viz_core.config import STACKS, TransformerConfig, side_of
-from viz_core.limits import CACHE_MB, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes, megabytes
+from viz_core.limits import CACHE_MB, MAX_CAPTURE_BYTES, MAX_PARAMETERS, cache_bytes
+from viz_core.problems import Problem
 from viz_core.stages import Stage, plan, stages
 
 
@@ -69,7 +70,7 @@ def parameters_of(config: TransformerConfig, stage: Stage) -> tuple[Parameter, .
 
 
 def parameters(config: TransformerConfig) -> dict[str, int]:
-    """Trainable numbers by block ("Encoder embedding", "Encoder layer 0", … "Output"), in order. Their sum is the model's."""
+    """Trainable numbers by block (encoder_embedding, encoder_layer_0, … output), in order. Their sum is the model's."""
     counts: dict[str, int] = {}
     for stage in stages(config):
         if held := parameters_of(config, stage):
@@ -100,11 +101,11 @@ def flops(table: Sequence[Stage]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The size of a run before it happens. `problem` is None within the budget, else one sentence with the remedy."""
+    """The size of a run before it happens. `problem` is None within the budget, else it names the remedies."""
 
     parameters: int
     capture_bytes: int
-    problem: str | None
+    problem: Problem | None
 
 
 @lru_cache(maxsize=256)
@@ -128,9 +129,10 @@ def by_depth(config: TransformerConfig, size: Callable[[TransformerConfig], int]
     return one + sum((n - 1) * (two - one) for n, two in twos)
 
 
+# What to lower so that an axis gets shorter; "words" of a sentence, "sentences", "layers".
 REMEDIES = {
-    "W": "the vocabulary size", "F": "d_ff", "H": "n_heads", "K": "qk_dim", "V": "d_model", "D": "d_model",
-    "T": "the number of words in a sentence", "S": "the number of words in a sentence", "B": "the number of sentences",
+    "W": "vocab_size", "F": "d_ff", "H": "n_heads", "K": "qk_dim", "V": "d_model", "D": "d_model", "T": "words", "S": "words",
+    "B": "sentences",
 }
 
 
@@ -141,31 +143,25 @@ def estimate(config: TransformerConfig, batch: int, source_len: int, target_len:
     size = by_depth(config, lambda few: _recorded(few, batch, source_len, target_len))
     problem = None
     if count > MAX_PARAMETERS:
-        problem = (
-            f"This model would have {count:,} parameters and the limit is {MAX_PARAMETERS:,}: "
-            "lower d_model, d_ff, the number of layers or the vocabulary size."
-        )
+        problem = Problem(f"parameters={count} is more than {MAX_PARAMETERS}.", "too_many_parameters", count=count,
+                          limit=MAX_PARAMETERS, remedies=("d_model", "d_ff", "layers", "vocab_size"))
     elif size > MAX_CAPTURE_BYTES:
-        problem = (
-            f"This run would record {megabytes(size)} and the limit is {megabytes(MAX_CAPTURE_BYTES)}: "
-            f"lower {_remedy(plan(config, batch, source_len, target_len))}."
-        )
+        problem = Problem(f"the capture's {size} bytes are more than {MAX_CAPTURE_BYTES}.", "run_too_large", size_bytes=size,
+                          limit_bytes=MAX_CAPTURE_BYTES, remedies=_remedies(plan(config, batch, source_len, target_len)))
     elif (both := 4 * count + size) > cache_bytes():
-        problem = (
-            f"This model and its recorded run would take {megabytes(both)} together, and this server keeps at most "
-            f"{megabytes(cache_bytes())} ({CACHE_MB}): lower {_remedy(plan(config, batch, source_len, target_len))}, "
-            "or choose a smaller model."
-        )
+        problem = Problem(f"{both} bytes are more than {CACHE_MB} lets a server keep.", "server_too_small", size_bytes=both,
+                          limit_bytes=cache_bytes(), variable=CACHE_MB,
+                          remedies=_remedies(plan(config, batch, source_len, target_len)))
     return Estimate(count, size, problem)
 
 
-def _remedy(table: tuple[Stage, ...]) -> str:
-    """The settings that the size of the heaviest kind of stage grows with."""
+def _remedies(table: tuple[Stage, ...]) -> tuple[str, ...]:
+    """What the size of the heaviest kind of stage grows with: values of REMEDIES, and "layers"."""
     weight: dict[tuple[str, ...], int] = {}
     for s in table:
         weight[s.axes] = weight.get(s.axes, 0) + s.nbytes
     heaviest = max(weight, key=lambda axes: weight[axes])
     causes = list(dict.fromkeys(REMEDIES[a] for a in reversed(heaviest) if a in REMEDIES))
     if "layers" in max(table, key=lambda s: s.nbytes).name:
-        causes.append("the number of layers")
-    return ", ".join(causes[:-1]) + " or " + causes[-1]
+        causes.append("layers")
+    return tuple(causes)

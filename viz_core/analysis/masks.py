@@ -4,7 +4,6 @@ A mask is bool, and True means may attend. Parts are recorded as `masks.source_p
 [B, 1, 1, S] and `masks.causal` [1, 1, T, S]; what attention uses is their AND, [B, 1, T, S].
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -16,7 +15,7 @@ from viz_core.config import TransformerConfig
 
 Convention = Literal["may", "blocked", "additive"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
-WHY = ("may attend", "blocked: padding", "blocked: future", "blocked: padding and future")  # by the number of `provenance`
+WHY = ("allowed", "padding", "future", "padding_and_future")  # the reason for a cell, by the number of `provenance`
 
 
 # ---------------------------------------------------------------- which part blocks a cell
@@ -98,37 +97,6 @@ def reason(capture: Capture, kind: Kind, item: int, row: int, col: int) -> Reaso
         not real(capture, key_side, item)[col], bool(by.keys[0, col]), bool(by.queries[row, 0]), bool(by.future[row, col]),
         parts(capture.config, kind).causal is not None, not allowed(capture, kind, item)[row].any(),
     )
-
-
-def sentence(r: Reason, name: Callable[[str], str] = str) -> str:
-    """The reason in words, with both tokens and their positions. name: how to write a token, for example escaped."""
-    query, key = f"{name(r.query)} ({r.row})", f"{name(r.key)} ({r.col})"
-    if r.allowed:
-        odd = " The key is padding, but this attention does not mask padding." if r.key_is_padding else ""
-        return f"{query} may attend to {key}: {_why_allowed(r)}.{odd}"
-    why = []
-    if r.hides_key:
-        why.append("the key is padding")
-    if r.hides_query:
-        why.append("the query is padding, and padded queries are masked")
-    if r.hides_future:
-        why.append(f"the key is {_positions(r.apart)} later, and the causal mask blocks later tokens")
-    nothing = f" {query} may attend to no key at all." if r.empty else ""
-    return f"{query} may not attend to {key}: {'; and '.join(why)}.{nothing}"
-
-
-def _why_allowed(r: Reason) -> str:
-    if r.apart is None:
-        return "the whole source is known before the decoder starts"
-    if r.apart == 0:
-        return "a token may attend to itself"
-    side = f"the key is {_positions(r.apart)} {'later' if r.apart > 0 else 'earlier'}"
-    return side if r.causal else f"{side}, and this attention has no causal mask"
-
-
-def _positions(apart: int | None) -> str:
-    n = abs(apart or 0)
-    return f"{n} position{'s' * (n != 1)}"
 
 
 def tally(why: np.ndarray) -> tuple[int, ...]:
@@ -226,15 +194,23 @@ def read(mask: np.ndarray, convention: Convention) -> np.ndarray:
 # ---------------------------------------------------------------- the effect of a mask
 
 
-def in_words(x: np.ndarray) -> str:
-    """A short summary of numbers: "NaN", "0", "0.2 each", "from −1.1 to 0.9", or how many of them are NaN."""
-    n_nan = int(np.isnan(x).sum())
-    if n_nan:
-        return "NaN" if n_nan == x.size else f"NaN in {n_nan} of {x.size}"
-    low, high = float(x.min()), float(x.max())
-    if np.allclose(x, low, rtol=1e-5, atol=0):
-        return "0" if low == 0 else f"{low:.4g} each"
-    return f"from {low:.3g} to {high:.3g}".replace("-", "−")
+class Values(NamedTuple):
+    """Some numbers in brief. low, high: the least and the largest; NaN where any is NaN."""
+
+    size: int
+    n_nan: int
+    low: float
+    high: float
+
+    @property
+    def all_equal(self) -> bool:
+        """Whether all are the same up to the rounding of float32."""
+        return bool(np.isclose(self.high, self.low, rtol=1e-5, atol=0))
+
+
+def values(x: np.ndarray) -> Values:
+    """How many numbers there are, how many are NaN, and the range of them."""
+    return Values(x.size, int(np.isnan(x).sum()), float(x.min()), float(x.max()))
 
 
 def open_cells(on: Capture, off: Capture, kind: Kind, item: int) -> np.ndarray:

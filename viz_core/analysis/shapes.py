@@ -19,15 +19,15 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.stages import BYTES, Stage, plan
 
-Part = Literal["input", "mask", "embedding", "attention", "feed-forward", "LayerNorm", "residual stream", "output"]
+Part = Literal["input", "mask", "embedding", "attention", "feed_forward", "layer_norm", "residual_stream", "output"]
 Amount = Literal["parameters", "flops", "nbytes"]
 
 # The part of the model that a stage belongs to, by the class that computes it.
 PARTS: dict[str, Part] = {
-    "masks": "mask", "Stack": "embedding", "Attention": "attention", "FeedForward": "feed-forward", "LayerNorm": "LayerNorm",
-    "Layer": "residual stream", "Transformer": "output",
+    "masks": "mask", "Stack": "embedding", "Attention": "attention", "FeedForward": "feed_forward", "LayerNorm": "layer_norm",
+    "Layer": "residual_stream", "Transformer": "output",
 }
-PAIRS = "pairs of tokens"  # attention's two products over all pairs of tokens: QKᵀ, and weights times V
+PAIRS = "token_pairs"  # attention's two products over all pairs of tokens: QKᵀ, and weights times V
 # The size of each axis in the config's words.
 SIZES = {"D": "d_model", "H": "n_heads", "K": "d_k", "V": "d_v", "F": "d_ff", "W": "vocabulary"}
 FLOAT = BYTES["float32"]
@@ -91,7 +91,7 @@ def ledger(config: TransformerConfig, batch: int, source_len: int = 0, target_le
 
 def part_of(stage: Stage) -> Part:
     """The part of the model that a stage belongs to."""
-    return "input" if stage.block == "Inputs" else PARTS[stage.owner.rpartition(".")[2]]
+    return "input" if stage.block == "inputs" else PARTS[stage.owner.rpartition(".")[2]]
 
 
 def statistics(capture: Capture) -> dict[str, Summary]:
@@ -137,7 +137,7 @@ def _measures(line: Line | None) -> tuple[object, ...]:
 
 
 def by_block(lines: Sequence[Line], amount: Amount) -> dict[str, dict[str, int]]:
-    """Block → part → amount, in execution order; the equal layers of a stack together ("Encoder layers 0–5").
+    """Block → part → amount, in execution order; the equal layers of a stack together (encoder_layers_0_5).
 
     Among the FLOPs, the two products over all pairs of tokens (`PAIRS`) are separate from attention's projections.
     """
@@ -158,13 +158,13 @@ def _degree(line: Line, amount: Amount) -> int:
 
 
 def _merged(lines: Sequence[Line]) -> dict[str, str]:
-    """Block → its name in a chart: "Encoder layer 3" → "Encoder layers 0–5"."""
+    """Block → the block that a chart draws it in: encoder_layer_3 → encoder_layers_0_5."""
     blocks = dict.fromkeys(line.stage.block for line in lines)
-    stacks = {side: [b for b in blocks if b.startswith(f"{side} layer")] for side in ("Encoder", "Decoder")}
+    stacks = {side: [b for b in blocks if b.startswith(f"{side}_layer_")] for side in ("encoder", "decoder")}
     names = {b: b for b in blocks}
     for side, layers in stacks.items():
         if len(layers) > 1:
-            names.update(dict.fromkeys(layers, f"{side} layers 0–{len(layers) - 1}"))
+            names.update(dict.fromkeys(layers, f"{side}_layers_0_{len(layers) - 1}"))
     return names
 
 
@@ -218,6 +218,6 @@ class LayerCost:
 def layer_costs(n: int, d: int) -> tuple[LayerCost, LayerCost]:
     """A self-attention layer beside a recurrent one."""
     return (
-        LayerCost("self-attention", n * n * d, "N²·d", 1, 1),
+        LayerCost("self_attention", n * n * d, "N²·d", 1, 1),
         LayerCost("recurrent", n * d * d, "N·d²", n, n),
     )

@@ -270,7 +270,7 @@ def _penalty(c: _Cell) -> tuple[Part, ...]:
 
 
 def _stack_bias(c: _Cell) -> tuple[Part, ...]:
-    return (Copy(c.number("the number that the stack learned for this distance", c.input("score_bias"), *c.index)),)
+    return (Copy(c.number("the stack’s learned number", c.input("score_bias"), *c.index)),)
 
 
 BIASES: MappingProxyType[Position, Callable[[_Cell], tuple[Part, ...]]] = MappingProxyType({"alibi": _penalty, "t5": _stack_bias})

@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 
 from viz_core.config import Position, TransformerConfig
-from viz_core.experiments.word_order import listed
 from viz_core.model.transformer import Transformer
-from viz_core.position_schemes import SCHEMES
+from viz_core.problems import Problem
 from viz_core.text import Vocabulary
 from viz_core.training.grammar import Example, examples
 from viz_core.training.loop import encode, greedy, pad_ids
@@ -34,14 +33,14 @@ LONGEST = 30  # words after which a translation is cut off
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One checkpoint on one set of texts: its next-word accuracy, or its error message.
+    """One checkpoint on one set of texts: its next-word accuracy, or why it refuses them.
 
     tokens: where the longest text of either side ends, counted from position 0.
     """
 
     tokens: int
     share: float | None
-    problem: str = ""
+    problem: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,19 @@ class LengthResult:
     def at(self, position: Position, step: int) -> Score:
         """The score of one checkpoint at one step."""
         return self.scores[position][self.steps.index(step)]
+
+    def shares(self, step: int) -> dict[Position, tuple[float, float]]:
+        """The accuracy at the first step and at this one, of each checkpoint that reads the texts of this one."""
+        pairs = {p: (self.at(p, self.steps[0]).share, self.at(p, step).share) for p in self.scores}
+        return {p: (before, now) for p, (before, now) in pairs.items() if before is not None and now is not None}
+
+    def refusing(self, step: int) -> tuple[Position, ...]:
+        """The checkpoints whose position table is too short for the texts of this step."""
+        return tuple(p for p in self.scores if self.at(p, step).share is None)
+
+    def fallen(self, step: int) -> frozenset[Position]:
+        """The checkpoints whose accuracy is lower than at the first step by more than chance."""
+        return frozenset(p for p, (before, now) in self.shares(step).items() if now < before - FALL)
 
 
 def checkpoints() -> dict[Position, Card]:
@@ -110,8 +122,8 @@ def _score(model: Transformer, ids: Mapping[str, Tensor]) -> Score:
     try:
         with torch.inference_mode():
             logits = model(ids["source"], ids["target"], ids["labels"]).logits  # [B, T, W]
-    except ValueError as error:
-        return Score(tokens, None, str(error))
+    except Problem as error:
+        return Score(tokens, None, error.kept())
     assert logits is not None
     real = ids["labels"] != model.config.target_pad_id  # [B, T]
     return Score(tokens, float((logits.argmax(dim=-1) == ids["labels"])[real].double().mean()))
@@ -128,29 +140,3 @@ def translated(model: Transformer, vocabulary: Mapping[str, Vocabulary], ids: Se
     room = LONGEST if c.position == "none" else min(LONGEST, c.max_len - places)
     (row,) = greedy(model, start, words.eos_id, source, max(1, room))
     return [*map(words.decode, row), *(["…"] if len(row) >= room else [])]
-
-
-# ---------------------------------------------------------------- the result in words
-
-
-def longer_verdict(found: LengthResult, step: int) -> str:
-    """One step compared with the first one, in a few sentences."""
-    first, scores = found.steps[0], []
-    read = [p for p in found.scores if found.at(p, step).share is not None]
-    for position in read:
-        before, now = found.at(position, first).share, found.at(position, step).share
-        assert before is not None and now is not None
-        was = "as before" if now == before else f"{before:.0%} before"
-        scores.append(f"{SCHEMES[position].name} {now:.0%} ({was})")
-    texts = f"sentences that start {step} positions later" if found.way == "moved" else f"texts of {step} joined sentences"
-    verdict = [f"Next-word accuracy on {texts}: {', '.join(scores)}."] if scores else []
-    if refusing := [SCHEMES[p].name for p in found.scores if p not in read]:
-        verdict.append(f"{listed(refusing)}: the texts exceed the position table.")
-    fallen = {p for p in read if (found.at(p, step).share or 0) < (found.at(p, first).share or 0) - FALL}
-    if "none" in fallen:
-        verdict.append("The accuracy falls even without positions: several sentences in one text are new to the model.")
-    elif fallen:
-        verdict.append("Even if the table has a row for each position, the layers learned to read only the positions that "
-                       "training used.")
-        verdict.append("Without positions no position is new, so nothing changes; but such a model knows no word order anywhere.")
-    return " ".join(verdict)

@@ -5,7 +5,7 @@ model recorded. Masks are bool, True = may attend, unless a name says otherwise.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -15,10 +15,13 @@ from torch.nn import functional as F
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
 from viz_core.run import Batch, switched, trace
 from viz_core.stages import stage_of
 
 KEPT = ("ids.*", "masks.*", "*.weights", "logits", "probs", "loss")
+Implementation = Literal["infinite_fill", "finite_fill", "module_with_weights", "module_without_weights", "fused", "app"]
+NoTwin = Literal["qk_width", "rotated", "unscaled"]  # what torch.nn.MultiheadAttention cannot do
 SWITCHES = ("causal", "mask_source_padding", "mask_target_padding", "mask_padded_queries")
 
 
@@ -76,7 +79,7 @@ def leak(model: Transformer, batch: Batch, item: int, place: int, id: int) -> Le
     side = read_side(model.config)
     was = int(batch.ids[side][item, place])
     if was == id:
-        raise ValueError(f"{side} id {id} is already at this position; choose another word.")
+        raise Problem(f"{side} id {id} is already at this position; choose another word.", "same_word", side=side)
     on, off = (_moves(model, batch, item, place, id, causal) for causal in (True, False))
     return Leak(place, was, id, *on, *off)
 
@@ -159,15 +162,13 @@ def _inputs(model: Transformer, batch: Batch, config: TransformerConfig, path: s
     )
 
 
-def why_no_twin(config: TransformerConfig, cross: bool) -> str:
-    """Why torch.nn.MultiheadAttention cannot hold this attention's parameters, in one sentence, or ""."""
-    reasons = (
-        (config.qk_width != config.d_model, f"makes queries d_model={config.d_model} wide, and here they are {config.qk_width}"),
-        (config.rotates and not cross, "cannot rotate queries and keys, as RoPE does"),
-        (not config.scale_scores, "always divides by √d_k, which is switched off here"),
-    )
-    why = [reason for holds, reason in reasons if holds]
-    return f"It {'; it '.join(why)}." if why else ""
+def why_no_twin(config: TransformerConfig, cross: bool) -> tuple[NoTwin, ...]:
+    """Why torch.nn.MultiheadAttention cannot hold this attention's parameters; () if it can."""
+    reasons: dict[NoTwin, bool] = {
+        "qk_width": config.qk_width != config.d_model, "rotated": config.rotates and not cross,
+        "unscaled": not config.scale_scores,
+    }
+    return tuple(reason for reason, holds in reasons.items() if holds)
 
 
 def twin(attention: Any) -> nn.MultiheadAttention:
@@ -200,11 +201,15 @@ def _additive(a: Inputs) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The largest difference between the outputs for a bool mask and for the same mask as floats, or why there is none."""
+    """The largest difference between the outputs for a bool mask and for the same mask as floats; None if there is none.
+
+    no_bool: ALiBi adds numbers to the scores, so torch needs a float mask. no_twin: why `mha` is None otherwise.
+    """
 
     mha: float | None
     sdpa: float | None
-    problem: str = ""
+    no_bool: bool = False
+    no_twin: tuple[NoTwin, ...] = ()
 
 
 @torch.inference_mode()
@@ -212,12 +217,12 @@ def agreement(model: Transformer, batch: Batch, path: str, seed: int = 0) -> Agr
     """Run torch's module and its fused function on one mask in both forms. With a position bias there is no bool form."""
     config, cross = model.config, path.endswith("cross_attn")
     if config.biases_scores and not cross:
-        return Agreement(None, None, f"{config.scheme.title} adds numbers to the scores, so torch needs a float mask here.")
+        return Agreement(None, None, no_bool=True)
     a = _inputs(model, batch, config, path, seed)
     added, may = _additive(a), a.mask.expand_as(a.scores)  # [B, H, T, S] both
     sdpa = _gap(a.fused(may, a.v), a.fused(added, a.v))
-    if problem := why_no_twin(config, cross):
-        return Agreement(None, sdpa, problem)
+    if no_twin := why_no_twin(config, cross):
+        return Agreement(None, sdpa, no_twin=no_twin)
     theirs = twin(a.module)
     return Agreement(_gap(_call(theirs, a, ~may, False)[0], _call(theirs, a, added, False)[0]), sdpa)
 
@@ -235,14 +240,14 @@ def _gap(a: Tensor, b: Tensor) -> float:
 class Treatment:
     """The result of one implementation of masking for one sentence and attention. Arrays are None if not available.
 
-    `name` is an identifier: "infinite fill", "finite fill", "module with weights", "module without weights" (torch's
-    nn.MultiheadAttention), "fused" (F.scaled_dot_product_attention), or "app".
+    "module_…" is torch's nn.MultiheadAttention, with and without need_weights, and no_twin says why it is not available;
+    "fused" is F.scaled_dot_product_attention.
     """
 
-    name: str
+    name: Implementation
     weights: np.ndarray | None  # [H, T, S]
     out: np.ndarray | None  # [T, D] after W_O
-    problem: str = ""
+    no_twin: tuple[NoTwin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,17 +266,17 @@ def with_padded_queries_masked(config: TransformerConfig) -> TransformerConfig:
     return replace(config, mask_padded_queries=True, mask_fill="-inf", empty_row="zero")
 
 
-_MHA = {True: "module with weights", False: "module without weights"}  # by need_weights
+_MHA: dict[bool, Implementation] = {True: "module_with_weights", False: "module_without_weights"}  # by need_weights
 
 
 @torch.inference_mode()
 def empty_rows(model: Transformer, batch: Batch, path: str, item: int, seed: int = 0) -> EmptyRows:
     """Mask padded queries as in Transformer_code (002), and return what six implementations give for the same scores."""
     a = _inputs(model, batch, with_padded_queries_masked(model.config), path, seed)
-    treatments = [_treated("infinite fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
-    treatments.append(_treated("finite fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
-    if problem := why_no_twin(model.config, path.endswith("cross_attn")):
-        treatments += [Treatment(_MHA[need], None, None, problem) for need in (True, False)]
+    treatments = [_treated("infinite_fill", a, item, a.scores.masked_fill(~a.mask, -torch.inf).softmax(dim=-1))]
+    treatments.append(_treated("finite_fill", a, item, a.scores.masked_fill(~a.mask, -1e20).softmax(dim=-1)))
+    if no_twin := why_no_twin(model.config, path.endswith("cross_attn")):
+        treatments += [Treatment(_MHA[need], None, None, no_twin) for need in (True, False)]
     else:
         theirs = twin(a.module)
         for need in (True, False):
@@ -287,19 +292,22 @@ def empty_rows(model: Transformer, batch: Batch, path: str, item: int, seed: int
     return EmptyRows(~a.mask[item, 0].any(dim=-1).cpu().numpy(), tuple(treatments))
 
 
-def _treated(name: str, a: Inputs, item: int, weights: Tensor) -> Treatment:
+def _treated(name: Implementation, a: Inputs, item: int, weights: Tensor) -> Treatment:
     return _treatment(name, item, weights, a.finish(weights))
 
 
-def _treatment(name: str, item: int, weights: Tensor | None, out: Tensor) -> Treatment:
+def _treatment(name: Implementation, item: int, weights: Tensor | None, out: Tensor) -> Treatment:
     return Treatment(name, None if weights is None else weights[item].cpu().numpy(), out[item].cpu().numpy())
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The length of every token's vector after each layer, [stop, T]: rows as −∞ leaves them, and rows set to zero."""
+    """The length of every token's vector after each layer, [stop, T]: rows as −∞ leaves them, and rows set to zero.
 
-    stops: tuple[str, ...]
+    stops: the layer, None for the embedding.
+    """
+
+    stops: tuple[int | None, ...]
     filled: np.ndarray
     zero: np.ndarray
 
@@ -308,10 +316,10 @@ def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 
     """How NaN from padded queries spreads through a stack: side "source" (encoder) or "target" (decoder)."""
     config, stack = with_padded_queries_masked(model.config), STACKS[side]
     end = "norm_ffn.out" if config.norm == "post" else "resid_post"
-    names = {"embedding": f"{stack}.norm_embed.out" if config.norm_embedding else f"{stack}.embed"}
-    names |= {f"after layer {i}": f"{stack}.layers.{i}.{end}" for i in range(config.n_layers(side))}
+    names: dict[int | None, str] = {None: f"{stack}.norm_embed.out" if config.norm_embedding else f"{stack}.embed"}
+    names |= {i: f"{stack}.layers.{i}.{end}" for i in range(config.n_layers(side))}
     lengths = []
-    for rule in ("as filled", "zero"):
+    for rule in ("softmax", "zero"):
         run = trace(_under(model, replace(config, empty_row=rule)), batch, seed=seed, keep=tuple(names.values()))
         lengths.append(np.stack([np.linalg.norm(run[name][item], axis=-1) for name in names.values()]))  # [stop, T]
     return Spread(tuple(names), *lengths)

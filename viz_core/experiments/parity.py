@@ -10,7 +10,7 @@ comparing, and where attention masks are floats, which all of these are.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -18,13 +18,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from viz_core.capture import Capture
-from viz_core.config import STACKS, Side, side_of
+from viz_core.config import STACKS, Side, TransformerConfig, side_of
 from viz_core.model.attention import Attention
 from viz_core.model.layers import FeedForward, LayerNorm, activation_function
 from viz_core.model.transformer import Stack, Transformer
 from viz_core.run import Batch
 
-FUSED = "scaled_dot_product_attention"
+FUSED, ENCODER_ALONE = "scaled_dot_product_attention", ("torch.nn.TransformerEncoder",)
+# What torch's layers cannot express: queries of another width than d_model, RoPE, scores without ÷ √d_k, layers without a
+# residual connection or a norm, a stack without layers, a query that may attend to no key, a fill that leaves masked cells weight.
+Inexpressible = Literal["qk_width", "rotated", "unscaled", "no_residual", "no_norm", "no_layer", "empty_row", "weak_fill"]
 # The largest rounding error of float32 for another order of summing, relative to a stage's largest number. Ordinary stages
 # stay below 2e-6; scores in the hundreds (Chapter 3 (004) begins with some) are rounded by more, and softmax and norms pass
 # that on.
@@ -64,10 +67,15 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """All checks of one run, in execution order. why_not: one sentence why torch's layers cannot express it, or ""."""
+    """All checks of one run, in execution order.
 
-    against: str
-    why_not: str
+    against: what computed it in torch, by torch's names. why_not: why torch's layers cannot express the run of this config;
+    () if they can.
+    """
+
+    config: TransformerConfig
+    against: tuple[str, ...]
+    why_not: tuple[Inexpressible, ...]
     checks: tuple[Check, ...]
 
     @property
@@ -103,12 +111,6 @@ class Parity:
     def both_nan(self) -> int:
         return sum(c.both_nan for c in self.checks)
 
-    @property
-    def compared(self) -> str:
-        """ "12 stages (41,216 numbers)" """
-        nan = f", {self.both_nan:,} of them NaN on both sides" if self.both_nan else ""
-        return f"{len(self.checks)} stages ({self.numbers:,} numbers{nan})"
-
 
 @torch.inference_mode()
 def check_parity(model: Transformer, batch: Batch, capture: Capture) -> Parity:
@@ -121,10 +123,10 @@ def check_parity(model: Transformer, batch: Batch, capture: Capture) -> Parity:
     if why_not := _why_not(run):
         for name in capture:
             _step(run, name)
-        return Parity(FUSED, why_not, tuple(run.checks))
+        return Parity(run.config, (FUSED,), why_not, tuple(run.checks))
     _layers(run)
-    against = "torch.nn.TransformerEncoder" + " and TransformerDecoder" * capture.config.has_cross_attention
-    return Parity(against, "", tuple(run.checks))
+    against = ("torch.nn.TransformerEncoder", "TransformerDecoder") if run.config.has_cross_attention else ENCODER_ALONE
+    return Parity(run.config, against, (), tuple(run.checks))
 
 
 class _Comparison:
@@ -325,22 +327,21 @@ def _fused(run: _Comparison, path: str) -> Tensor:
 # ---------------------------------------------------------------- runs that torch's layers cannot express
 
 
-def _why_not(run: _Comparison) -> str:
-    """One sentence, or "" where torch's layers can compute this run."""
+def _why_not(run: _Comparison) -> tuple[Inexpressible, ...]:
+    """Why torch's layers cannot compute this run; () where they can."""
     c = run.config
     depths = [c.n_encoder_layers] * c.has_encoder + [c.n_decoder_layers] * c.has_decoder
-    reasons = (
-        (c.qk_width != c.d_model, f"make queries d_model={c.d_model} wide, and here they are {c.qk_width} wide"),
-        (c.rotates, "cannot rotate queries and keys, as RoPE does"),
-        (not c.scale_scores, "always divide the scores by √d_k, which is switched off here"),
-        (not c.residual, "always have residual connections, which are switched off here"),
-        (c.norm == "none", "always have LayerNorms, and this model has none"),
-        (not all(depths), "need at least one layer in each stack, and here a stack has none"),
-        (_blind(run), "do not define the result of a query that may attend to no key, and this run has one"),
-        (_leaks(run), f"give masked cells no weight at all, and here the fill {c.mask_fill} leaves them some"),
-    )
-    why = [reason for holds, reason in reasons if holds]
-    return f"torch's layers {'; they '.join(why)}." if why else ""
+    reasons: dict[Inexpressible, bool] = {
+        "qk_width": c.qk_width != c.d_model,
+        "rotated": c.rotates,
+        "unscaled": not c.scale_scores,
+        "no_residual": not c.residual,
+        "no_norm": c.norm == "none",
+        "no_layer": not all(depths),
+        "empty_row": _blind(run),
+        "weak_fill": _leaks(run),
+    }
+    return tuple(reason for reason, holds in reasons.items() if holds)
 
 
 def _blind(run: _Comparison) -> bool:
@@ -355,7 +356,7 @@ def _blind(run: _Comparison) -> bool:
         if c.masks_padding(side) and not sees.all():
             return True
     masks = {run.mask_of(name.rpartition(".")[0]) for name in run.capture if name.endswith(".weights")}
-    spreads = c.empty_row == "as filled" and c.mask_fill == "-inf"
+    spreads = c.empty_row == "softmax" and c.mask_fill == "-inf"
     return spreads and any(not run.capture[mask].any(axis=-1).all() for mask in masks)
 
 

@@ -21,6 +21,7 @@ from viz_core.memory import keep_freed_pages
 from viz_core.model.init import generator
 from viz_core.model.layers import LayerNorm
 from viz_core.model.transformer import Stack, Transformer
+from viz_core.problems import Problem
 from viz_core.run import Batch, build, trace
 from viz_core.tracing import NO_TAP, Edit, Tracer
 
@@ -28,10 +29,10 @@ M = TypeVar("M", bound=nn.Module)
 PLACEMENTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "post": {"norm": "post"},
     "pre": {"norm": "pre"},
-    "open": {"norm": "pre", "final_norm": False},
+    "pre_no_final": {"norm": "pre", "final_norm": False},
     "none": {"norm": "none"},
-    "cut": {"norm": "post", "residual": False},
-    "bare": {"norm": "none", "residual": False},
+    "post_no_residual": {"norm": "post", "residual": False},
+    "plain": {"norm": "none", "residual": False},
 })
 KEPT = ("ids.*", "*.embed", "*.resid_*", "*.norm_*.out", "*.final_norm.out", "*.self_attn.weights", "*.ffn.pre_act")
 MOST_TOKENS = 64  # tokens of one sentence that the comparisons read
@@ -182,7 +183,7 @@ def gradients(
     pad = model.config.pad_id(model.config.output_side)
     answers = [int((batch.ids["labels"] != pad).sum()) for batch in batches]
     if not all(answers):
-        raise ValueError("The text has no next token to predict; type a sentence of at least two words.")
+        raise Problem("The text has no next token to predict; type a sentence of at least two words.", "no_next_token")
     tap = NO_TAP if edit is None else Tracer(keep=(), edit=edit)
     sums: list[Tensor] = []
     mean = 0.0

@@ -17,12 +17,13 @@ from viz_core.model.init import Embedding, draw_parameters
 from viz_core.model.masks import causal_mask
 from viz_core.model.transformer import Stack, Transformer, position_parameter
 from viz_core.position_schemes import SCHEMES, Position
+from viz_core.problems import Problem
 from viz_core.run import switched
 from viz_core.tracing import Tracer
 
 ROUNDING = 1e-5  # the error of float32 sums in another order, relative to the largest number
 ENOUGH = 257  # tokens that are enough to show that a scheme has no limit
-NOT_NUMBERS = "Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale."
+NOT_NUMBERS = Problem("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale.", "not_finite")
 
 
 # ---------------------------------------------------------------- one model, another scheme
@@ -102,11 +103,11 @@ def read(
 class SchemeOnSentence:
     """What one scheme adds to a sentence, and layer 0's attention. An array is None where the scheme has no such thing.
 
-    `problem` is one sentence on why the scheme does not fit this model; then all arrays are None.
+    `problem` is why the scheme does not fit this model; then all arrays are None.
     """
 
     position: Position
-    problem: str = ""
+    problem: Problem | None = None
     pos_embed: np.ndarray | None = None  # [T, D] added to the embedding
     q: np.ndarray | None = None  # [H, T, K]
     k: np.ndarray | None = None  # [H, T, K]
@@ -127,11 +128,12 @@ def _scheme(model: Transformer, position: Position, ids: Sequence[int], seed: in
     try:
         other = with_scheme(model, position, seed)
         _, stages = read(other, ids, sees_only_back(model.config), keep)
-    except ValueError as error:
-        return SchemeOnSentence(position, str(error))
+    except Problem as error:
+        return SchemeOnSentence(position, error.kept())
     if "layers.0.self_attn.weights" not in stages:
-        return SchemeOnSentence(position, "This model has no layers, so it has no attention; give it at least one layer.")
-    return SchemeOnSentence(position, "", **{name.rpartition(".")[2]: _frozen(x[0]) for name, x in stages.items()})
+        no_layers = Problem("This model has no layers, so it has no attention; give it at least one layer.", "no_attention")
+        return SchemeOnSentence(position, no_layers)
+    return SchemeOnSentence(position, None, **{name.rpartition(".")[2]: _frozen(x[0]) for name, x in stages.items()})
 
 
 def _frozen(x: np.ndarray) -> np.ndarray:
@@ -152,7 +154,7 @@ class Reordered:
     """
 
     position: Position
-    problem: str = ""
+    problem: Problem | None = None
     free: float = math.nan
     causal: float = math.nan
     size: float = math.nan
@@ -176,7 +178,6 @@ class Reordering:
 
     order: tuple[int, ...]
     rows: tuple[Reordered, ...]
-    verdict: str
 
 
 def swap(length: int, a: int, b: int) -> tuple[int, ...]:
@@ -197,11 +198,11 @@ def reorder(model: Transformer, ids: Sequence[int], order: Sequence[int], seed: 
     if sorted(order) != list(range(len(ids))):
         raise ValueError(f"order={tuple(order)} is not an order of {len(ids)} words; name each position from 0 once.")
     if len(ids) < 2:
-        raise ValueError("One token has only one order: type a second word.")
+        raise Problem("One token has only one order: type a second word.", "one_order")
     if [ids[i] for i in order] == list(ids):
-        raise ValueError("Both orders give the model the same ids: choose words with different ids.")
+        raise Problem("Both orders give the model the same ids: choose words with different ids.", "same_ids")
     rows = tuple(_reordered(model, position, ids, order, seed) for position in SCHEMES)
-    return Reordering(tuple(order), rows, order_verdict(rows))
+    return Reordering(tuple(order), rows)
 
 
 def _reordered(model: Transformer, position: Position, ids: Sequence[int], order: Sequence[int], seed: int) -> Reordered:
@@ -218,9 +219,9 @@ def _reordered(model: Transformer, position: Position, ids: Sequence[int], order
             back[list(order)] = after  # each word's output, where the word stood before
             differences[causal] = float(np.abs(back - before).max())
             moved[causal] = _frozen(_share(back - before, before))
-    except ValueError as error:
-        return Reordered(position, str(error))
-    return Reordered(position, "", differences[False], differences[True], size, moved[False], moved[True])
+    except Problem as error:
+        return Reordered(position, error.kept())
+    return Reordered(position, None, differences[False], differences[True], size, moved[False], moved[True])
 
 
 def _share(change: np.ndarray, of: np.ndarray) -> np.ndarray:
@@ -228,27 +229,6 @@ def _share(change: np.ndarray, of: np.ndarray) -> np.ndarray:
     changed, whole = np.linalg.norm(change, axis=1), np.linalg.norm(of, axis=1)
     share: np.ndarray = np.divide(changed, whole, out=np.zeros_like(changed), where=changed > 0)
     return share
-
-
-def order_verdict(rows: Sequence[Reordered]) -> str:
-    """The result in a few sentences."""
-    tried = [r for r in rows if not r.problem]
-    equivariant, sensitive = [r for r in tried if r.equivariant], [r for r in tried if not r.equivariant]
-    sentences = []
-    if equivariant:
-        most = max(r.free for r in equivariant)
-        sentences.append(f"{_names(equivariant)}, no mask: the outputs are the same vectors in another order, "
-                         f"{f'to within {most:.1e}' if most else 'bit for bit'}. They hold no information about the order.")
-        if broken := [r for r in equivariant if not r.causal_equivariant]:
-            sentences.append(f"A causal mask alone changes that: the outputs then differ by {min(r.causal for r in broken):.2g}, "
-                             "because each word attends only to itself and to earlier words.")
-    if any(r.position == "alibi" for r in equivariant):
-        sentences.append("ALiBi's penalty is the same on the left and on the right: without a mask, it cannot tell a sentence "
-                         "from its mirror image.")
-    if sensitive:
-        sentences.append(f"{_names(sensitive)}: the outputs differ by {min(r.free for r in sensitive):.2g} or more, so the model "
-                         "notices the order.")
-    return " ".join(sentences)
 
 
 # ---------------------------------------------------------------- a word in front
@@ -263,7 +243,7 @@ class Prepended:
     """
 
     position: Position
-    problem: str = ""
+    problem: Problem | None = None
     changes: tuple[float, ...] = ()
 
     @property
@@ -278,15 +258,14 @@ class Prepending:
 
     tokens: int  # number of tokens put in front
     rows: tuple[Prepended, ...]
-    verdict: str
 
 
 def prepend(model: Transformer, ids: Sequence[int], front: Sequence[int], seed: int = 0) -> Prepending:
     """Read the sentence alone and behind `front`, under each scheme and the first stack's own mask."""
     if not front:
-        raise ValueError("Type at least one word to put in front.")
+        raise Problem("Type at least one word to put in front.", "nothing_in_front")
     rows = tuple(_prepended(model, position, ids, front, seed) for position in SCHEMES)
-    return Prepending(len(front), rows, prepend_verdict(rows))
+    return Prepending(len(front), rows)
 
 
 def _prepended(model: Transformer, position: Position, ids: Sequence[int], front: Sequence[int], seed: int) -> Prepended:
@@ -294,9 +273,9 @@ def _prepended(model: Transformer, position: Position, ids: Sequence[int], front
     try:
         other = with_scheme(model, position, seed)
         alone, behind = (_scores(other, x, causal) for x in (ids, [*front, *ids]))  # a list of [H, T, T] each
-    except ValueError as error:
-        return Prepended(position, str(error))
-    return Prepended(position, "", tuple(_move(b[:, m:, m:], a) for a, b in zip(alone, behind, strict=True)))
+    except Problem as error:
+        return Prepended(position, error.kept())
+    return Prepended(position, None, tuple(_move(b[:, m:, m:], a) for a, b in zip(alone, behind, strict=True)))
 
 
 def _move(after: np.ndarray, before: np.ndarray) -> float:
@@ -316,36 +295,16 @@ def _scores(model: Transformer, ids: Sequence[int], causal: bool) -> list[np.nda
     return found
 
 
-def prepend_verdict(rows: Sequence[Prepended]) -> str:
-    """The result in a few sentences."""
-    tried = [r for r in rows if r.changes]
-    kept, changed = [r for r in tried if r.unchanged], [r for r in tried if not r.unchanged]
-    sentences = []
-    if kept:
-        most = max(r.changes[0] for r in kept)
-        how = f"to within {most:.1e} of the largest score" if most else "bit for bit"
-        sentences.append(f"{_names(kept)}: in layer 0 the same two words have the same score, {how}. The score depends at most on "
-                         "their distance.")
-    if changed:
-        sentences.append(f"{_names(changed)}: the scores change by {min(r.changes[0] for r in changed):.2g} or more. The score "
-                         "depends on the position itself.")
-    deeper = [c for r in tried for c in r.changes[1:]]
-    if deeper and min(deeper) > ROUNDING:
-        sentences.append(f"In deeper layers the scores change under every scheme (by {min(deeper):.2g} to {max(deeper):.2g}): "
-                         "there the new word is mixed into the others.")
-    return " ".join(sentences)
-
-
 # ---------------------------------------------------------------- past the table
 
 
 @dataclass(frozen=True, slots=True)
 class PastMaxLen:
-    """A scheme's result on a sentence longer than the table. answer: its error message, or "" if it reads the sentence."""
+    """A scheme's result on a sentence longer than the table. problem: why it refuses the sentence; None if it reads it."""
 
     position: Position
     tokens: int
-    answer: str
+    problem: Problem | None
     finite: bool | None = None  # whether all outputs are finite; None if there are none
 
 
@@ -355,7 +314,6 @@ class MaxLenResult:
 
     max_len: int
     rows: tuple[PastMaxLen, ...]
-    verdict: str
 
 
 def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> MaxLenResult:
@@ -365,7 +323,7 @@ def past_the_table(model: Transformer, ids: Sequence[int], seed: int = 0) -> Max
     """
     n = model.config.max_len + 1
     rows = tuple(_beyond(model, position, ids, n, seed) for position in SCHEMES)
-    return MaxLenResult(model.config.max_len, rows, past_verdict(rows))
+    return MaxLenResult(model.config.max_len, rows)
 
 
 def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, seed: int) -> PastMaxLen:
@@ -373,31 +331,6 @@ def _beyond(model: Transformer, position: Position, ids: Sequence[int], n: int, 
     long = [ids[i % len(ids)] for i in range(n)]
     try:
         hidden, _ = read(with_scheme(model, position, seed), long, sees_only_back(model.config))
-    except ValueError as error:
-        return PastMaxLen(position, n, str(error))
-    return PastMaxLen(position, n, "", bool(np.isfinite(hidden).all()))
-
-
-def past_verdict(rows: Sequence[PastMaxLen]) -> str:
-    """The result in a few sentences."""
-    refused, read_on = [r for r in rows if r.answer], [r for r in rows if not r.answer]
-    sentences = []
-    if refused:
-        sentences.append(f"{_names(refused)}: the model refuses the sentence with an error message.")
-    if read_on:
-        finite = ", and all outputs are finite." if all(r.finite for r in read_on) else "."
-        sentences.append(f"{_names(read_on)}: the model reads all tokens{finite}")
-    if refused and read_on:
-        sentences.append("That does not mean that it reads them well: max_len is the size of a table, not a trained length.")
-    return " ".join(sentences)
-
-
-def _names(rows: Sequence[Reordered | Prepended | PastMaxLen]) -> str:
-    """ "Sinusoidal, learned and RoPE" """
-    return listed([SCHEMES[r.position].name for r in rows])
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names at the start of a sentence: "Sinusoidal, learned and RoPE"."""
-    joined = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-    return joined[0].upper() + joined[1:]
+    except Problem as error:
+        return PastMaxLen(position, n, error.kept())
+    return PastMaxLen(position, n, None, bool(np.isfinite(hidden).all()))

@@ -104,7 +104,7 @@ def _piece(p: Drawn, lit: bool, dark: bool) -> str:
             f'<path d="M{x - 6},{y:.0f}h12M{x},{y - 6:.0f}v12" stroke="{stroke}" stroke-width="2.5"/>'
             f'<text x="{x - SUM - 4}" y="{y + 5:.0f}" fill="{text}" text-anchor="end" font-size="13">{p.label}</text>'
         )
-    part = p.label if p.label == "LayerNorm" else "feed-forward" if p.label == "Feed-forward" else "attention"
+    part = "layer_norm" if p.stage.startswith("norm_") else "feed_forward" if p.stage == "ffn.out" else "attention"
     where = f'x="{x - BOX / 2}" y="{y - TALL / 2:.0f}" width="{BOX}" height="{TALL}" rx="5"'
     edge = f'stroke="{light if lit else text}" stroke-width="{3 if lit else 1.2}"'
     return (

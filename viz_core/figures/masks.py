@@ -17,6 +17,7 @@ from viz_core.text import visible
 CONVENTION_TITLES: dict[Convention, str] = {
     "may": "True (1) = may attend", "blocked": "True (1) = blocked", "additive": "added to the scores: 0 or −∞",
 }
+WHY_TITLES = dict(zip(WHY, ("may attend", "blocked: padding", "blocked: future", "blocked: padding and future"), strict=True))
 PAIRS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
 
 
@@ -35,7 +36,8 @@ def _axes(capture: Capture, kind: Kind, item: int) -> dict[str, Any]:
 
 def provenance_panel(capture: Capture, kind: Kind, item: int, title: str) -> Panel:
     """[T, S]: each cell allowed, or blocked as padding, as future, or as both."""
-    return panel(title, provenance(capture, kind, item), **_axes(capture, kind, item), kind="classes", names=WHY)
+    return panel(title, provenance(capture, kind, item), **_axes(capture, kind, item), kind="classes",
+                 names=tuple(WHY_TITLES.values()))
 
 
 def building_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:

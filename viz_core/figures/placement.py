@@ -13,10 +13,11 @@ import plotly.graph_objects as go
 from viz_core.analysis.placement import Curve, Kind, MeanField, Metric, layer_ends, layer_middles
 from viz_core.figures import theme
 from viz_core.figures.scatter import scatter_figure
+from viz_core.formats import count
 
 TITLES = {
-    "post": "Post-LN", "pre": "Pre-LN", "open": "Pre-LN, no final norm", "none": "no norm", "cut": "Post-LN, no residual",
-    "bare": "no norm, no residual",
+    "post": "Post-LN", "pre": "Pre-LN", "pre_no_final": "Pre-LN, no final norm", "none": "no norm",
+    "post_no_residual": "Post-LN, no residual", "plain": "no norm, no residual",
 }
 COLOURS = {name: theme.head_colour(i) for i, name in enumerate(TITLES)}
 METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # the figure's title, the axis
@@ -78,7 +79,8 @@ def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: boo
             suffix, look = KIND_LOOK[curve.kind]
             if len(curve.depth) > MOST_MARKS and look["mode"] == "lines+markers":
                 look = look | {"mode": "lines"}
-            same = name == "open" and "pre" in found and curve.kind != "final"  # its stream equals Pre-LN's: drawn dashed on top
+            # Its stream equals Pre-LN's: drawn dashed on top.
+            same = name == "pre_no_final" and "pre" in found and curve.kind != "final"
             traces.append({
                 "x": curve.depth, "y": np.where(np.isfinite(curve.values), curve.values, np.nan),
                 "name": f"{TITLES[name]}{' · ' if suffix else ''}{suffix}", "customdata": curve.stages,
@@ -159,7 +161,7 @@ def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], batches: int
     ]
     log = _log([t["y"] for t in traces], 30)
     y = {"title": "‖∂L/∂W‖" + (" (log scale)" if log else "")} | (log or {"rangemode": "tozero", "tickformat": ".3~g"})
-    title = f"Gradient of each layer's weights, {batches} batch{'es' * (batches > 1)}"
+    title = f"Gradient of each layer's weights, {count(batches, 'batch', 'batches')}"
     return _figure(traces, title, {"title": "layer"}, y, dark)
 
 

@@ -15,7 +15,7 @@ from viz_core.figures import theme
 from viz_core.figures.curves import Curves, Level, Mark, Series, padded
 from viz_core.figures.panels import Panel, Role, panel
 from viz_core.figures.scatter import GUIDE, guide_line, scatter_figure
-from viz_core.formats import latex
+from viz_core.formats import count, latex
 
 WINDOW = (24, 10)  # rows and columns of a window in which every number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -51,7 +51,7 @@ def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term],
             "hoverinfo": "skip",
             "marker": {"color": [pair_colour(dims, t.dim) for t in terms], "size": 11, "line": {"width": 2, "color": GUIDE}},
         })
-    title = f"One curve per dimension, {len(curves):,} position{'s' * (len(curves) > 1)}"
+    title = f"One curve per dimension, {count(len(curves), 'position', 'positions')}"
     title += f",<br>drawn at the extremes of every {2 * every}" if every > 1 else ""
     marked = [guide_line("x", terms[0].position)] if terms else []
     return scatter_figure(traces, title, "position", "PE(position, dimension)", dark, 360, yaxis={"range": [-1.1, 1.1]},
@@ -114,7 +114,7 @@ def table_panel(
     most: the end of the colour range.
     """
     n, d = table.shape
-    whole = f"The whole table: {n:,} position{'s' * (n != 1)} × {d} dimension{'s' * (d != 1)}"
+    whole = f"The whole table: {count(n, 'position', 'positions')} × {count(d, 'dimension', 'dimensions')}"
     return panel(
         title or whole, table, None, _dimension_names(range(d), wavelength),
         row_axis="T · position", col_axis="D · dimension" + (", with its wavelength λ" if wavelength is not None else ""),
@@ -160,7 +160,7 @@ def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) 
     levels = [Level(least, "2π", GUIDE, "left", above=0 < span < least), Level(most, f"2π · {base:g}, never reached", GUIDE)]
     if span > 0:
         crowded = span < least or base * least / 4 < span < base * least
-        levels.append(Level(span, f"{of}: {span:,} step{'s' * (span > 1)}", theme.HEAD_COLOURS[4], above=not crowded, dotted=False))
+        levels.append(Level(span, f"{of}: {count(span, 'step', 'steps')}", theme.HEAD_COLOURS[4], above=not crowded, dotted=False))
     reach = min(least, span or least) / ROOM, max(most, span) * ROOM
     n = int(fast.sum())  # wavelengths grow with the dimension: the fast ones come first
     which = "" if n == 0 else " (0)" if n == 1 else f" (0 to {n - 1})"

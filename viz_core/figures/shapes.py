@@ -8,7 +8,12 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.shapes import PAIRS, Growth
 from viz_core.figures import theme
+from viz_core.stages import block_title
 
+PART_TITLES: dict[str, str] = {  # Part, and PAIRS
+    "embedding": "embedding", "attention": "attention", PAIRS: "pairs of tokens", "feed_forward": "feed-forward",
+    "layer_norm": "LayerNorm", "residual_stream": "residual stream", "output": "output", "input": "input", "mask": "mask",
+}
 ROW, FRAME = 36, 190  # pixels of a bar, and of the space around the bars
 LEGEND = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below everything
 PAIRS_COLOUR, SINGLE_COLOUR, RNN_COLOUR = theme.PART_COLOURS[PAIRS], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[2]
@@ -19,17 +24,19 @@ def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str
 
     blocks: block → part → amount, as from `viz_core.analysis.shapes.by_block`.
     """
-    names = list(blocks)
+    names = [block_title(b) for b in blocks]
     totals = [sum(parts.values()) for parts in blocks.values()]
     everything = sum(totals)
     parts = [p for p in theme.PART_COLOURS if any(p in held for held in blocks.values())]
     amounts = {part: [held.get(part, 0) for held in blocks.values()] for part in parts}
     bars = [
         {
-            "type": "bar", "name": part, "orientation": "h", "y": list(range(len(names))), "x": amounts[part],
+            "type": "bar", "name": PART_TITLES[part], "orientation": "h", "y": list(range(len(names))), "x": amounts[part],
             "marker": {"color": theme.PART_COLOURS[part]},
             "customdata": [[name, n / everything] for name, n in zip(names, amounts[part], strict=True)],
-            "hovertemplate": f"%{{customdata[0]}} · {part}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of the total)<extra></extra>",
+            "hovertemplate": (
+                f"%{{customdata[0]}} · {PART_TITLES[part]}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of the total)<extra></extra>"
+            ),
         }
         for part in parts
     ]

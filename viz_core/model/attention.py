@@ -52,7 +52,7 @@ class Attention(nn.Module):
 
     def softmax(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Rows sum to 1; a query that may see nothing gets zeros, or whatever the fill makes of it (`empty_row`)."""
-        if self.config.empty_row == "as filled":
+        if self.config.empty_row == "softmax":
             return scores.softmax(dim=-1)  # [B, H, T, S]
         empty = ~mask.any(dim=-1, keepdim=True)  # [B, 1, T, 1]
         # Filled before the softmax too: its gradient at a row of -inf would be NaN.

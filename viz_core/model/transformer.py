@@ -13,6 +13,7 @@ from viz_core.model.layers import Layer, LayerNorm
 from viz_core.model.masks import make_masks
 from viz_core.model.positions import T5_BUCKETS, alibi_bias, sinusoidal, t5_bias
 from viz_core.position_schemes import SCHEMES
+from viz_core.problems import Problem
 from viz_core.tracing import NO_TAP, Tap
 
 
@@ -99,9 +100,10 @@ class Stack(nn.Module):
         if length > c.max_len:
             *names, last = (repr(name) for name, scheme in SCHEMES.items() if not scheme.has_table)
             without = f"{', '.join(names)} or {last}"
-            raise ValueError(
+            raise Problem(
                 f"max_len={c.max_len} is too short for {length} tokens: the {c.position} position table ends there; "
-                f"raise max_len to {length}, shorten the sentence, or use position {without}."
+                f"raise max_len to {length}, shorten the sentence, or use position {without}.",
+                "max_len", max_len=c.max_len, tokens=length,
             )
         name = f"{c.scheme.parameter}.weight"
         table: Tensor = self.get_parameter(name) if c.scheme.parameter else self.pos_table  # type: ignore[assignment]
@@ -167,8 +169,10 @@ class Transformer(nn.Module):
     def _checked(self, side: Side, tap: Tap, ids: Tensor | None) -> Tensor:
         size = self.config.vocab_size(side)
         if ids is None:
-            raise ValueError(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.")
+            raise Problem(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.",
+                          "no_sentences", side=side)
         if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < size:
             worst = int(ids.max()) if int(ids.max()) >= size else int(ids.min())
-            raise ValueError(f"{side} id {worst} is outside the vocabulary; {side}_vocab_size={size} has 0 to {size - 1}.")
+            raise Problem(f"{side} id {worst} is outside the vocabulary; {side}_vocab_size={size} has 0 to {size - 1}.",
+                          "id_outside", side=side, id=worst, last=size - 1)
         return tap(side, ids)  # [B, T]

@@ -11,15 +11,17 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from viz_core.concepts import CONCEPTS, FAULTS, Concept, Fault, Place, Verdict, places
-from viz_core.presets import PRESETS, TOPICS, Preset, Row, Status
+from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Preset, Row, Status
+from viz_core.ui.escape import escaped
 from viz_core.ui.shell import PAGES, change, current, view_widget, write_link
-from viz_core.ui.shell.setup import RESOLVED, Setup, changes, from_link, to_link, with_preset
+from viz_core.ui.shell.setup import BY_FIELD, RESOLVED, Setup, changes, from_link, to_link, with_preset
 
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 # The tags differ in shape, not only in colour, and each contains its word.
 STATUS_LOOK: dict[Status, tuple[str, str]] = {"stated": ("plain", ""), "repaired": ("strong", "◆ "), "assumed": ("dashed", "○ ")}
-VERDICT_LOOK: dict[Verdict, tuple[str, str]] = {
-    "cannot run": ("strong", "✕ "), "does something else": ("dashed", "≠ "), "text is mistaken": ("plain", "¶ "),
+VERDICT_LOOK: dict[Verdict, tuple[str, str, str]] = {
+    "cannot_run": ("strong", "✕ ", "cannot run"), "differs": ("dashed", "≠ ", "does something else"),
+    "mistaken": ("plain", "¶ ", "text is mistaken"),
 }
 DIFFERENCES = {"all": "All", "differ": "Models differ", "words": "Only the wording differs", "agree": "All agree"}
 MARKS = {"differ": "≠ models differ", "words": "≈ only the wording differs", "agree": "= all agree"}
@@ -49,7 +51,7 @@ def loaded_words(setup: Setup) -> str:
     """A sentence about the loaded model and the changes to it."""
     if setup.card is not None:
         return f"Loaded now are trained weights, **{setup.card.title}**, which belong to none of the five documents."
-    changed = ", ".join(f"`{name}`" for name in changes(setup))
+    changed = ", ".join(escaped(BY_FIELD[name].label) for name in changes(setup))
     how = f"with {changed} changed" if changed else "as in its document"
     return f"Loaded now: **{PRESETS[setup.preset].title}**, {how}."
 
@@ -89,7 +91,8 @@ def comparison_html(chosen: str = "all", loaded: str | None = None) -> str:
     """Eighteen topics × five documents; a click on a cell opens its reason."""
     titles = "".join(_title(preset, preset.name == loaded) for preset in PRESETS.values())
     lines = "".join(
-        f'<tr><th scope="row">{html.escape(topic)}<br><span class="tag plain">{MARKS[kind]}</span></th>{_cells(at)}</tr>'
+        f'<tr><th scope="row">{html.escape(TOPIC_TITLES[topic])}<br>'
+        f'<span class="tag plain">{MARKS[kind]}</span></th>{_cells(at)}</tr>'
         for at, topic in enumerate(TOPICS)
         if chosen in ("all", kind := difference(topic))
     )
@@ -126,7 +129,7 @@ def _cells(at: int) -> str:
 
 def status_tag(status: Status) -> str:
     """The tag of a status: stated, repaired or assumed."""
-    return _tag(*STATUS_LOOK[status], status)
+    return _tag(*STATUS_LOOK[status], STATUS_TITLES[status])
 
 
 def _tag(look: str, sign: str, word: str) -> str:
@@ -172,7 +175,7 @@ def _group(document: str, rows: Sequence[str], unfolded: bool) -> str:
 
 
 def _fault(fault: Fault) -> str:
-    verdict = _tag(*VERDICT_LOOK[fault.verdict], fault.verdict)
+    verdict = _tag(*VERDICT_LOOK[fault.verdict])
     where = f" {_link(fault.document, fault.place)}: {html.escape(fault.place.look)}" if fault.place else ""
     return (
         f'<div class="row fault"><div>{html.escape(fault.printed)}</div><div>{verdict}</div>'

@@ -12,7 +12,7 @@ from viz_core.figures.alignment import alignment_table
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
 from viz_core.figures.steps import original_index, stage_panel
-from viz_core.presets import PRESETS, Preset, Status
+from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
 from viz_core.text import SPECIALS, visible, words_of
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.controls import inside, keep, picking, sentence_picker, table
@@ -135,7 +135,8 @@ def _preset_rows(lab: Lab) -> None:
     choices = fold("home_choices", "All settings and where they come from")
     if choices.open:
         with choices:
-            table(("Setting", "Value", "Status", "Why"), [(r.topic, r.value, r.status, r.why) for r in preset.rows])
+            table(("Setting", "Value", "Status", "Why"),
+                  [(TOPIC_TITLES[r.topic], r.value, STATUS_TITLES[r.status], r.why) for r in preset.rows])
 
 
 def _counted(preset: Preset) -> str:
@@ -144,5 +145,5 @@ def _counted(preset: Preset) -> str:
     if counts["stated"] == len(preset.rows):
         return f"The text states all {len(preset.rows)} settings."
     fewer = {status: n for status in STATUS_MEANINGS if (n := counts[status])}
-    others = [f"{n} {'is' if n == 1 else 'are'} {status} ({STATUS_MEANINGS[status]})" for status, n in fewer.items()]
+    others = [f"{n} {'is' if n == 1 else 'are'} {STATUS_TITLES[status]} ({STATUS_MEANINGS[status]})" for status, n in fewer.items()]
     return f"The text states {counts['stated']} of {len(preset.rows)} settings; {' and '.join(others)}."

@@ -14,8 +14,8 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
 from viz_core.text import AnyTokenizer, TokenizerKind
-from viz_core.ui.escape import code, escaped, few, words
-from viz_core.ui.shell.setup import Setup, changes, ids, sentences, to_link
+from viz_core.ui.escape import escaped, few, words
+from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
 from viz_core.ui.shell.state import WANTED, current
 from viz_core.ui.shell.warm import all_imported
 from viz_core.weights.catalogue import problems
@@ -133,12 +133,12 @@ def _attempt(setup: Setup) -> Attempt:
             return Attempt(problem=f"These weights have {setup.config.max_len:,} positions and {longest}: shorten it.", notes=notes)
         size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
-            return Attempt(batch=batch, problem=size.problem, notes=notes)
+            return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes)
         notes = [*notes, *_unknown(setup, {"source": source, "target": target})]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
         return Attempt(capture, batch, size, notes=notes)
     except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
-        return Attempt(problem=str(error), notes=notes)
+        return Attempt(problem=problem_words(error), notes=notes)
 
 
 def run_with_status(setup: Setup) -> Attempt:
@@ -203,7 +203,7 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     )
     st.caption(" · ".join(parts))
     if setup.card and (changed := changes(setup)):
-        named = ", ".join(code(f"{n}={v}") for n, v in changed.items())
+        named = "; ".join(escaped(f"{BY_FIELD[n].label}: {BY_FIELD[n].shown(v)}") for n, v in changed.items())
         st.info(f"Changed since training: {named}. The weights were trained without this change.")
     if setup.card is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
         _collisions(setup, capture)

@@ -16,6 +16,7 @@ from viz_core.ui.shell.setup import (
     Control,
     editable,
     offered,
+    problem_words,
     with_field,
     with_preset,
     with_weights,
@@ -27,6 +28,8 @@ from viz_core.ui.shell.widgets import touch, widget, widget_value
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.hub import hub_card, hub_is_open
 
+TOKENIZER_LABELS = {"word": "words", "character": "characters", "ids": "ids"}
+DEVICE_LABELS = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)"}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 
 
@@ -56,14 +59,14 @@ def sidebar() -> None:
 
 def _all_switches() -> None:
     setup = current()
-    own = "the weights' own" if setup.card else "word"
+    labels = TOKENIZER_LABELS | ({"word": "the weights' own"} if setup.card else {})
     kinds = [t for t in TOKENS if not (setup.card and t == "character")]
     widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=kinds,
-            format_func=lambda t: own if t == "word" else t,
-            help="Word splits at spaces and punctuation. Character makes each character a token. Ids lets you type the numbers. "
-            "Trained weights have their own tokenizer.")
-    widget(st.selectbox, "device", "Device", setup.device, set_choice, options=_devices(),
-            help="auto uses a GPU if this machine has one.")
+            format_func=labels.get,
+            help="Words are split at spaces and punctuation. Characters makes each character a token. Ids lets you type the "
+            "numbers. Trained weights have their own tokenizer.")
+    widget(st.selectbox, "device", "Device", setup.device, set_choice, options=_devices(), format_func=DEVICE_LABELS.get,
+            help="Automatic uses a GPU if this machine has one.")
     for group in GROUPS:
         shown = [c for c in CONTROLS if c.group == group and c.when(setup.config) and editable(setup, c.field)]
         if shown:
@@ -100,7 +103,7 @@ def _control(control: Control) -> None:
     else:
         make, kwargs = st.select_slider, kwargs | {"options": options}
     if make is not st.toggle:
-        kwargs["format_func"] = lambda o: f"{o:g}" if isinstance(o, float) else str(o)
+        kwargs["format_func"] = control.shown
     widget(make, control.field, control.label, value, _set_field, **kwargs)
 
 
@@ -128,7 +131,7 @@ def _open_from_hub() -> None:
         catalogue.cache_clear()
         st.session_state[SETUP], st.session_state[FAULTS] = with_weights(current(), name), []
     except ValueError as error:
-        st.session_state[NOTES] = [escaped(str(error))]
+        st.session_state[NOTES] = [escaped(problem_words(error))]
 
 
 def _model_title(name: str) -> str:

@@ -22,7 +22,8 @@ def view_widget(make: Callable[..., Any], name: str, label: str, **kwargs: Any) 
     allowed = kwargs.get("options", spec.options)
     if allowed is not None and not spec.many and value not in allowed:
         instead = spec.default if spec.default in allowed else next(iter(allowed))
-        st.warning(f"{label} {code(spec.write(value))} is not available here; {code(spec.write(instead))} is shown.")
+        title = kwargs.get("format_func", spec.write)
+        st.warning(f"{label} {code(title(value))} is not available here; {code(title(instead))} is shown.")
         value = instead
     if spec.many and allowed is not None:
         value = tuple(v for v in value if v in allowed)

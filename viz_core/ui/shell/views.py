@@ -4,8 +4,8 @@ A view has a name (the link's parameter, which begins with the page's name), a d
 holds only the views that differ from their default, and every value in a link is checked when it is read.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from viz_core.config import CHOICES
@@ -14,13 +14,17 @@ from viz_core.limits import MAX_KEPT_CHARS, MAX_VIEW_CHARS
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One selection. options: its allowed values (None: text of at most `most` characters); many: a tuple of some of them."""
+    """One selection. options: its allowed values (None: text of at most `most` characters); many: a tuple of some of them.
+
+    renamed: values that links once held, each with the present name of the same thing.
+    """
 
     name: str
     default: Any
     options: Sequence[Any] | None = None
     many: bool = False
     most: int = MAX_VIEW_CHARS
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, value: Any) -> str:
         """The value as text in a link."""
@@ -31,13 +35,14 @@ class View:
         if self.options is None:
             if len(text) > self.most:
                 raise ValueError(f"is longer than {self.most:,} characters")
-            return text
+            return self.renamed.get(text, text)
         if self.many:
             return tuple(dict.fromkeys(self._one(part) for part in text.split(",") if part))
         return self._one(text)
 
     def _one(self, text: str) -> Any:
         assert self.options is not None
+        text = self.renamed.get(text, text)
         if isinstance(self.options, range):
             low, high = max(self.options[0], 0), self.options[-1]  # lower values, like "", leave the choice to the page
             digits = text.removeprefix("-")
@@ -80,9 +85,26 @@ def _plain(value: Any) -> str:
 
 
 LEDGER_COLUMNS = (
-    "symbolic shape", "dtype", "parameters", "FLOPs", "bytes", "statistics", "documents", "torch", "Hugging Face",
-    "TransformerLens", "sequence-first",
+    "symbolic_shape", "dtype", "parameters", "flops", "bytes", "statistics", "documents", "torch", "hugging_face",
+    "transformer_lens", "sequence_first",
 )
+RENAMED_COLUMNS = {
+    "symbolic shape": "symbolic_shape", "FLOPs": "flops", "Hugging Face": "hugging_face", "TransformerLens": "transformer_lens",
+    "sequence-first": "sequence_first",
+}
+RENAMED_PARTS = {"feed-forward": "feed_forward", "LayerNorm": "layer_norm", "residual stream": "residual_stream"}
+RENAMED_BLOCKS = {
+    "Inputs": "inputs", "Masks": "masks", "Output": "output",
+    **{f"{side.capitalize()} {part}": f"{side}_{part.replace(' ', '_')}" for side in ("encoder", "decoder")
+       for part in ("embedding", "final norm", *(f"layer {i}" for i in range(48)))},
+}
+
+PLACEMENTS = ("post", "pre", "pre_no_final", "none", "post_no_residual", "plain")  # of the LayerNorm
+RENAMED_PLACEMENTS = {"open": "pre_no_final", "cut": "post_no_residual", "bare": "plain"}
+SENTENCES = {  # the documents' sentences that Positions reads
+    "i_love_you_chinese": "我爱你", "dog_bites_man_chinese": "狗咬人", "i_love_you": "I love you",
+    "dog_bites_man": "the dog bites the man",
+}
 
 ATTENTION_KINDS = ("encoder", "decoder", "cross")
 ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for layer in range(48) for head in range(16))
@@ -114,9 +136,9 @@ VIEWS: tuple[View, ...] = (
     View("walk_follow", -1, range(-1, 1024)),  # the tour's token; -1: the last
     # Shapes
     View("shapes_filter", ""),
-    View("shapes_block", "all"),
-    View("shapes_part", "all"),
-    View("shapes_columns", (), LEDGER_COLUMNS, many=True),
+    View("shapes_block", "all", renamed=RENAMED_BLOCKS),
+    View("shapes_part", "all", renamed=RENAMED_PARTS),
+    View("shapes_columns", (), LEDGER_COLUMNS, many=True, renamed=RENAMED_COLUMNS),
     View("shapes_before", "", most=MAX_SIZE_CHARS),  # the size that changes are marked against; none: nothing is marked
     View("shapes_marked", False, (False, True)),
     # Documents
@@ -136,7 +158,7 @@ VIEWS: tuple[View, ...] = (
     View("pos_scheme", "sinusoidal", CHOICES["position"]),
     View("pos_query", -1, range(-1, 1024)),  # -1: the page chooses
     View("pos_key", -1, range(-1, 1024)),
-    View("pos_sentence", "yours", ("yours", "我爱你", "狗咬人", "I love you", "the dog bites the man")),
+    View("pos_sentence", "yours", ("yours", *SENTENCES), renamed={text: name for name, text in SENTENCES.items()}),
     View("pos_experiment", "swap", ("swap", "shuffle", "prepend", "past", "longer")),
     View("pos_way", "moved", ("moved", "row")),  # longer than trained: moved on, or several sentences in a row
     View("pos_moved", 8, (1, 2, 4, 8, 12, 16, 24, 40, 64)),
@@ -178,7 +200,7 @@ VIEWS: tuple[View, ...] = (
     View("norm_depth", 24, range(1, 49)),
     View("norm_width", 128, (16, 32, 64, 128, 256)),
     View("norm_init", "xavier_uniform", CHOICES["init"]),
-    View("norm_placements", ("post", "pre"), ("post", "pre", "open", "none", "cut", "bare"), many=True),
+    View("norm_placements", ("post", "pre"), PLACEMENTS, many=True, renamed=RENAMED_PLACEMENTS),
     View("norm_metric", "power", ("power", "mean", "std", "largest", "cosine", "inactive", "entropy")),
     View("norm_lit", "", ("", "self_attn.out", "resid_mid", "norm_self_attn.out", "ffn.out", "resid_post", "norm_ffn.out")),
     View("norm_broken", (), ("gaussian", "uniform", "unbiased", "single", "square", "normal"), many=True),

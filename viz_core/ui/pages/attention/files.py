@@ -25,14 +25,14 @@ def save(setup: Setup, focus: InFocus) -> None:
     """
     named = f"{focus.kind}_layer{focus.layer}_head{focus.head}_{focus.step}"
     files = (
-        ("numbers", "Numbers", "CSV", numbers_file, f"{named}.csv", "text/csv"),
-        ("matrix", "Matrix", "SVG", matrix_file, f"{named}.svg", "image/svg+xml"),
-        ("lines", "Lines", "SVG", lines_file, f"{focus.kind}_layer{focus.layer}_lines.svg", "image/svg+xml"),
+        ("numbers", "Numbers (CSV)", numbers_file, f"{named}.csv", "text/csv"),
+        ("matrix", "Matrix (SVG)", matrix_file, f"{named}.svg", "image/svg+xml"),
+        ("lines", "Lines (SVG)", lines_file, f"{focus.kind}_layer{focus.layer}_lines.svg", "image/svg+xml"),
     )
     with st.popover("Save", icon=":material/download:", key="att_save"):
-        for what, label, kind, make, name, mime in files:
+        for key, label, make, name, mime in files:
             data = partial(make, setup, focus)
-            st.download_button(f"{label} ({kind})", data, name, mime, key=f"att_save_{what}", on_click="ignore")
+            st.download_button(label, data, name, mime, key=f"att_save_{key}", on_click="ignore")
 
 
 def numbers_file(setup: Setup, focus: InFocus) -> bytes:

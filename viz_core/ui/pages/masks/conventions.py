@@ -6,9 +6,11 @@ from viz_core.analysis.attention import module
 from viz_core.analysis.masks import BACK, CONVENTIONS, TO
 from viz_core.capture import Capture
 from viz_core.figures.masks import CONVENTION_TITLES, convention_panels
+from viz_core.formats import rounded
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.masks.focus import InFocus, batch_of
+from viz_core.ui.pages.masks.words import no_twin_words
 from viz_core.ui.shell import Lab
 
 WRITTEN_BY = {
@@ -36,11 +38,13 @@ def conventions(lab: Lab, capture: Capture, focus: InFocus) -> None:
     sentences = []
     if result.mha is not None:
         sentences.append("The app has just run torch.nn.MultiheadAttention, with the parameters of this attention, on this mask as "
-                         f"bool and as float. The largest difference between its outputs is **{result.mha:.2g}**.")
+                         f"bool and as float. The largest difference between its outputs is **{rounded(result.mha, 2)}**.")
     if result.sdpa is not None:
-        sentences.append(f"For F.scaled_dot_product_attention it is **{result.sdpa:.2g}**. So torch accepts both bool and float "
-                         f"masks, although {DOCUMENTS['004']} says that it needs floats.")
-    if result.problem:
-        sentences.append(("torch.nn.MultiheadAttention cannot be compared here. " if result.mha is None and result.sdpa is not None
-                          else "") + result.problem)
+        sentences.append(f"For F.scaled_dot_product_attention it is **{rounded(result.sdpa, 2)}**. So torch accepts both bool and "
+                         f"float masks, although {DOCUMENTS['004']} says that it needs floats.")
+    if result.no_bool:
+        sentences.append(f"{lab.config.scheme.title} adds numbers to the scores, so torch needs a float mask here.")
+    if result.no_twin:
+        sentences.append("torch.nn.MultiheadAttention cannot be compared here.")
+        sentences.append(no_twin_words(result.no_twin, lab.config))
     st.markdown(" ".join(sentences))

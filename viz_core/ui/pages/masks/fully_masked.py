@@ -6,28 +6,29 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import module, real, sides
-from viz_core.analysis.masks import in_words
+from viz_core.analysis.masks import values
 from viz_core.capture import Capture
 from viz_core.figures.masks import head_panels, labels, spread_panels
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head
+from viz_core.ui.pages.masks.words import no_twin_words, stop_words, values_words
 from viz_core.ui.shell import Lab
 
 if TYPE_CHECKING:
     from viz_core.experiments.masks import EmptyRows, Spread
 
 TITLES = {
-    "infinite fill": "−∞, then softmax",
-    "finite fill": "−1e20, then softmax",
-    "module with weights": "nn.MultiheadAttention, need_weights=True",
-    "module without weights": "nn.MultiheadAttention, need_weights=False",
+    "infinite_fill": "−∞, then softmax",
+    "finite_fill": "−1e20, then softmax",
+    "module_with_weights": "nn.MultiheadAttention, need_weights=True",
+    "module_without_weights": "nn.MultiheadAttention, need_weights=False",
     "fused": "F.scaled_dot_product_attention",
     "app": "this app",
 }
 IN_FULL = {
-    "infinite fill": "scores.masked_fill(~mask, −∞), then softmax",
-    "finite fill": "scores.masked_fill(~mask, −1e20), then softmax",
+    "infinite_fill": "scores.masked_fill(~mask, −∞), then softmax",
+    "finite_fill": "scores.masked_fill(~mask, −1e20), then softmax",
     "app": "this app's default: the row is set to zeros",
 }
 
@@ -61,7 +62,7 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
                 f"{_spread_words(nan_spread, lab.config.has_cross_attention and side == 'target')}")
     tokens = labels(capture, side, focus.item)
     both = [("Rows as −∞ leaves them", nan_spread.filled), ("This app: the rows are zeros", nan_spread.zero)]
-    picking(spread_panels(nan_spread.stops, both, tokens), "mask_spread")
+    picking(spread_panels([stop_words(s) for s in nan_spread.stops], both, tokens), "mask_spread")
     st.markdown(f"#### The weights of head {head} from each implementation")
     drawn = [(TITLES[t.name], t.weights[head]) for t in result.treatments if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
@@ -75,10 +76,10 @@ def _treatments(capture: Capture, side: str, result: "EmptyRows", focus: InFocus
     for t in result.treatments:
         name = IN_FULL.get(t.name, TITLES[t.name])
         if t.out is None:
-            lines.append([name, t.problem, ""])
+            lines.append([name, no_twin_words(t.no_twin, capture.config), ""])
             continue
-        weights = "not returned" if t.weights is None else in_words(t.weights[head, row])
-        lines.append([name, weights, in_words(t.out[row])])
+        weights = "not returned" if t.weights is None else values_words(values(t.weights[head, row]))
+        lines.append([name, weights, values_words(values(t.out[row]))])
     token = labels(capture, side, focus.item)[row]
     table(["Masked by", f"Weights of “{token}” ({row}), head {head}", "Output at that token"], lines)
     st.caption("The fused function returns no weights, so the app reads them off with V = 1: its output is then its weights. If "
@@ -89,7 +90,7 @@ def _spread_words(nan_spread: "Spread", reads_memory: bool) -> str:
     """How many tokens are NaN after each layer, and why, computed from the vectors' lengths."""
     counts = [int(np.isnan(x).sum()) for x in nan_spread.filled]
     n_tokens = nan_spread.filled.shape[1]
-    by_stop = ", ".join(f"{stop} **{n}**" for stop, n in zip(nan_spread.stops, counts, strict=True))
+    by_stop = ", ".join(f"{stop_words(stop)} **{n}**" for stop, n in zip(nan_spread.stops, counts, strict=True))
     why = ""
     if reads_memory and n_tokens in counts[:2]:  # its own padded keys are NaN only from the next layer on
         why = " The decoder attends to the encoder's output, which is NaN already for this sentence."

@@ -19,6 +19,7 @@ from viz_core.ui.pages.masks.leak import leak_test
 from viz_core.ui.pages.masks.reasons import reasons
 from viz_core.ui.pages.masks.unsqueeze import unsqueeze
 from viz_core.ui.shell import Lab, present, view_widget, write_link
+from viz_core.ui.shell.setup import problem_words
 
 # torch takes over a second to import: the sections import the experiments, which need it, only when they run them.
 
@@ -42,7 +43,7 @@ def masks() -> None:
     try:
         SECTIONS[section][1](lab, lab.capture, focus)
     except ValueError as error:  # its text says what is wrong and what to do
-        st.info(escaped(str(error)))
+        st.info(escaped(problem_words(error)))
     write_link()
 
 

@@ -3,13 +3,14 @@
 import streamlit as st
 
 from viz_core.analysis.attention import real, sides
-from viz_core.analysis.masks import WHY, informative_cell, parts, provenance, reason, sentence, tally
+from viz_core.analysis.masks import informative_cell, parts, provenance, reason, tally
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
-from viz_core.figures.masks import provenance_panel
+from viz_core.figures.masks import WHY_TITLES, provenance_panel
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import code
 from viz_core.ui.pages.masks.focus import InFocus
+from viz_core.ui.pages.masks.words import reason_words
 from viz_core.ui.shell import Lab, set_view, touch, view
 
 
@@ -27,9 +28,9 @@ def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
         matrices([provenance_panel(capture, focus.kind, focus.item, title)], key="mask_map", pick=Pick(0, row, col),
                  on_pick=_choose_cell)
     with right:
-        explanation = sentence(reason(capture, focus.kind, focus.item, row, col), code)
+        explanation = reason_words(reason(capture, focus.kind, focus.item, row, col), code)
         counts = tally(why)
-        lines = [f"- {name}: **{n:,}**" for name, n in zip(WHY, counts, strict=True) if n]
+        lines = [f"- {name}: **{n:,}**" for name, n in zip(WHY_TITLES.values(), counts, strict=True) if n]
         note = _unused(lab, capture, focus)
         st.markdown(f"#### Why?\n\n{explanation}\n\nOf {why.size:,} cells:\n\n" + "\n".join(lines) + f"\n\n{note}")
 

@@ -12,8 +12,10 @@ from viz_core.analysis.placement import Curve, FirstNonFinite, Metric, curves, f
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.placement import TITLES
+from viz_core.formats import count
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import Lab, fold, view, view_widget
+from viz_core.ui.shell.setup import BY_FIELD, problem_words
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
     from viz_core.model.transformer import Transformer
@@ -116,7 +118,7 @@ def compared_stack(lab: Lab) -> Compared | None:
         return None
     config = comparable(lab.config, view("norm_depth"), view("norm_width"), view("norm_init"))
     if problem := estimate(config, 1, 1, 1).problem:
-        st.warning(f"{escaped(problem)} Here the slider Width sets d\\_model.")
+        st.warning(f"{escaped(problem_words(problem))} Here the slider Width sets d\\_model.")
         return None
     return Compared(lab, config, reading(lab.capture))
 
@@ -128,7 +130,7 @@ def choose_sizes() -> None:
     if more.open:
         with more:
             view_widget(st.select_slider, "norm_width", "Width (d_model)")
-            view_widget(st.selectbox, "norm_init", "Initialisation")
+            view_widget(st.selectbox, "norm_init", "Initialisation", format_func=BY_FIELD["init"].shown)
 
 
 def say_what_runs(c: Compared) -> None:
@@ -139,12 +141,12 @@ def say_what_runs(c: Compared) -> None:
     rows, tokens = c.batch.ids[side].shape
     assert lab.capture is not None
     cut = c.batch.ids[side].size < lab.capture[f"ids.{side}"].size
-    read = f"{rows} × {tokens} tokens" if rows > 1 else f"{tokens} token{'s' * (tokens > 1)}"
+    read = f"{rows} × {tokens} tokens" if rows > 1 else count(tokens, "token", "tokens")
+    init, stack = BY_FIELD["init"].shown(config.init), "decoder" if config.has_decoder else "encoder"
     caption = (
-        f"Untrained, {config.init}, seed {lab.setup.seed}: {'a decoder' if config.has_decoder else 'an encoder'} of {layers} "
-        f"layer{'s' * (layers > 1)}, d_model {config.d_model}, {config.n_heads} head{'s' * (config.n_heads > 1)}, d_ff "
-        f"{config.ff_width}, no biases, reading {'the first ' * cut}{read} of your {side} text. All placements have the same "
-        "weights."
+        f"Untrained weights ({init}, seed {lab.setup.seed}). The {stack} has {count(layers, 'layer', 'layers')}, d_model "
+        f"{config.d_model}, {count(config.n_heads, 'head', 'heads')}, d_ff {config.ff_width} and no biases. It reads "
+        f"{'the first ' * cut}{read} of your {side} text. All placements have the same weights."
     )
     if lab.setup.card:
         trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base.norm, "no norm")

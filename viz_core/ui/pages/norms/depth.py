@@ -62,10 +62,10 @@ def depth(lab: Lab) -> None:
 EFFECTS = {
     "post": "Post-LN returns to 1 after every sum.",
     "pre": "Pre-LN's stream is never rescaled, so each layer's contribution stays in it.",
-    "open": "Without a final norm, Pre-LN's stream leaves the stack unscaled.",
+    "pre_no_final": "Without a final norm, Pre-LN's stream leaves the stack unscaled.",
     "none": "Without any norm, nothing limits the stream.",
-    "cut": "Without residual connections, Post-LN's norm reads only the output of the sub-layer.",
-    "bare": "Without norms and residual connections, each sub-layer reads only the output of the previous one.",
+    "post_no_residual": "Without residual connections, Post-LN's norm reads only the output of the sub-layer.",
+    "plain": "Without norms and residual connections, each sub-layer reads only the output of the previous one.",
 }  # the effect of each placement on the stream, for any weights
 
 

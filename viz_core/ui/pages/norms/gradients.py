@@ -15,6 +15,7 @@ from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms.compared import LEFT_RIGHT, Compared, choose_sizes, compared_stack, say_what_runs
 from viz_core.ui.pages.norms.on_request import byte_count, flop_count, when_requested
 from viz_core.ui.shell import Lab, view, view_widget
+from viz_core.ui.shell.setup import problem_words
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
     from viz_core.experiments.placement import LayerGradients
@@ -50,7 +51,7 @@ def _by_layer(c: Compared, batches: int) -> None:
     try:
         found = when_requested("gradients", (c.key, batches), cost, 2 * c.cost[1], lambda: _layer_gradients(c, batches))
     except ValueError as error:  # one sentence on the problem and its remedy
-        st.warning(escaped(str(error)))
+        st.warning(escaped(problem_words(error)))
         return
     if found is None:
         return

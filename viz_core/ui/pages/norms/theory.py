@@ -27,7 +27,7 @@ from viz_core.analysis.placement import (
     up_to,
 )
 from viz_core.figures.placement import TITLES, post_figure, pre_figure
-from viz_core.formats import change, rounded
+from viz_core.formats import change, count, rounded
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms.compared import Compared, compared_stack, warn_not_finite, whole_steps
@@ -165,7 +165,7 @@ def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, 
     if not broken:
         alike = ", ".join(f"{rounded(float(fields[name].cosine[-1]), 3)} in {TITLES[name]}" for name in ("post", "pre"))
         st.markdown("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights and "
-                    f"about wide models; this is {draws} draw{'s' * (draws > 1)} at width {view('norm_width')}. In the mean field "
+                    f"about wide models; this is {count(draws, 'draw', 'draws')} at width {view('norm_width')}. In the mean field "
                     f"two tokens have a cosine of {alike} at the end: the more similar they are, the less attention changes by "
                     "averaging them.")
         return

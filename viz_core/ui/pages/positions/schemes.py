@@ -43,7 +43,7 @@ from viz_core.figures.position_schemes import (
     slopes_figure,
 )
 from viz_core.figures.positions import matrix_panel, table_panel
-from viz_core.formats import long, minus, rounded
+from viz_core.formats import count, long, minus, rounded
 from viz_core.position_schemes import SCHEMES, Position
 from viz_core.text import shorten, visible
 from viz_core.ui.components.clock import clock
@@ -61,6 +61,7 @@ from viz_core.ui.pages.positions.sentence import (
     typed,
 )
 from viz_core.ui.shell import Lab, set_choice, set_view, view, view_widget, widget
+from viz_core.ui.shell.setup import problem_words
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import first_with
 
@@ -156,7 +157,7 @@ def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.nda
     expected = "; ".join(f"{name} {long(x)}, times √d_model {long(x * c.d_model**0.5)}" for name, x in lengths.items())
     whose = "" if added is not None else " The positions are the sinusoidal ones that this model could add."
     n = int(real.sum())
-    st.caption(f"Measured on your {n} token{'s' * (n > 1)}. Expected lengths: {expected}. {comparison}{whose}")
+    st.caption(f"Measured on your {count(n, 'token', 'tokens')}. Expected lengths: {expected}. {comparison}{whose}")
 
 
 def compare_lengths(word: float, place: float) -> str:
@@ -202,7 +203,7 @@ def all_schemes(lab: Lab) -> None:
     scheme = view_widget(st.segmented_control, "pos_scheme", "One scheme in detail", required=True, format_func=TITLES.get)
     chosen = next(s for s in found if s.position == scheme)
     if chosen.problem:
-        st.info(as_markdown(chosen.problem))
+        st.info(as_markdown(problem_words(chosen.problem)))
     else:
         DETAILS[scheme](lab, chosen, words, head)
 
@@ -225,7 +226,7 @@ def _side_by_side(lab: Lab, found: Sequence["SchemeOnSentence"], words: Words, h
 def _effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
     """One sentence on what the scheme changes in this head, or why it does not fit."""
     if s.weights is None or none.weights is None:
-        return as_markdown(s.problem)
+        return as_markdown(problem_words(s.problem)) if s.problem else ""
     if s is none:
         return "The changes of the other schemes are measured against this one."
     return f"Largest change of an attention weight: **{rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2)}**."

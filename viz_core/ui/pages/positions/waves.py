@@ -29,7 +29,7 @@ from viz_core.figures.positions import (
     waves_figure,
     window_panel,
 )
-from viz_core.formats import long, rounded
+from viz_core.formats import count, long, rounded
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.clock import clock
@@ -156,7 +156,7 @@ def _matrix(lab: Lab) -> None:
         if windowed:
             _window(t)
         n = _tokens(lab)
-        span, of = (n - 1, f"your {n} token{'s' * (n > 1)}") if n else (t.length - 1, f"{t.length:,} positions")
+        span, of = (n - 1, f"your {count(n, 'token', 'tokens')}") if n else (t.length - 1, f"{t.length:,} positions")
         curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
         st.caption("A pair whose wavelength is longer than the sentence points in a different direction at every word; "
                    "the fast pairs tell neighbours apart.")
@@ -272,7 +272,7 @@ def _similarity(lab: Lab) -> None:
                         "row.")
         else:
             st.markdown(f"{formula}\n\nThe term of dimension {t.d_model - 1} depends on the two positions themselves. The points "
-                        f"differ from the closed form of the {pairs} whole pair{'s' * (pairs != 1)} by up to **{worst}**.")
+                        f"differ from the closed form of the {count(pairs, 'whole pair', 'whole pairs')} by up to **{worst}**.")
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {

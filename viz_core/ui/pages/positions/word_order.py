@@ -6,11 +6,12 @@ import streamlit as st
 
 from viz_core.config import STACKS, Position
 from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
-from viz_core.formats import rounded
+from viz_core.formats import rounded, rounded_percent
 from viz_core.text import Vocabulary
 from viz_core.ui.controls import chart, dark, picking, sentence_picker, table
 from viz_core.ui.escape import code
 from viz_core.ui.escape import words as safe_words
+from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
     Words,
@@ -27,11 +28,12 @@ from viz_core.ui.pages.positions.sentence import (
     typed,
 )
 from viz_core.ui.shell import Lab, set_view, view, view_widget
-from viz_core.ui.shell.setup import VIEW, sentences
+from viz_core.ui.shell.setup import problem_words, sentences
+from viz_core.ui.shell.views import SENTENCES
 from viz_core.weights.card import Card
 
 if TYPE_CHECKING:
-    from viz_core.experiments.length_extrapolation import LengthResult
+    from viz_core.experiments.length_extrapolation import LengthResult, Score
     from viz_core.experiments.word_order import Reordering
 
 BUTTONS = {"swap": "Swap two words", "shuffle": "Shuffle", "prepend": "Prepend a word", "past": "Exceed max_len",
@@ -58,7 +60,7 @@ def experiments(lab: Lab) -> None:
     try:
         EXPERIMENTS[chosen](lab, words)
     except ValueError as error:
-        st.info(as_markdown(str(error)))
+        st.info(as_markdown(problem_words(error)))
         return
     not_as_trained(lab)
 
@@ -66,15 +68,14 @@ def experiments(lab: Lab) -> None:
 def _chosen_sentence(lab: Lab) -> Words:
     """The typed sentence, or one from the documents whose words are all in the vocabulary."""
     tokenizer = lab.tokenizers[lab.config.input_side]
-    offered = VIEW["pos_sentence"].options or ()
-    known = [s for s in offered if s == "yours" or not tokenizer.unknown(s)]
-    which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=known, required=True,
-                        format_func=lambda s: "Your sentence" if s == "yours" else s)
-    if left_out := [s for s in offered if s not in known]:
+    known = [name for name, text in SENTENCES.items() if not tokenizer.unknown(text)]
+    which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=["yours", *known], required=True,
+                        format_func=lambda name: SENTENCES.get(name, "Your sentence"))
+    if left_out := [text for name, text in SENTENCES.items() if name not in known]:
         st.caption(f"Some words of {', '.join(left_out)} are not in this model's vocabulary. An untrained model reads any text: "
                    "choose one under Model.")
     if which != "yours":
-        return as_words(*tokenizer.read(which))
+        return as_words(*tokenizer.read(SENTENCES[which]))
     if lab.capture is None:
         return Words((), ())
     sentence_picker(lab, lab.capture)
@@ -86,7 +87,7 @@ def _swap(lab: Lab, words: Words) -> None:
 
     n = len(words.ids)
     if n < 2:
-        raise ValueError("One token has only one order: type a second word.")
+        raise Problem("One token has only one order; type a second word.", "one_order")
     own = _added(lab)
     spelt = [i for i in range(n) if any(map(str.isalnum, words.tokens[i])) and words.ids[i] not in own]  # no full stop, no [CLS]
     places = spelt if len(spelt) > 1 else list(range(n))
@@ -121,11 +122,11 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
         "reorder", key_of(lab, words.ids, order), lambda: reorder(lab.model(), words.ids, order, lab.setup.seed)
     )
     st.markdown(f"Changed to: {' '.join(code(words.tokens[i]) for i in order)}")
-    st.success(as_markdown(result.verdict))
+    st.success(as_markdown(order_words(result.rows)))
     rows = []
     for r in result.rows:
         if r.problem:
-            rows.append([TITLES[r.position], r.problem, ""])
+            rows.append([TITLES[r.position], problem_words(r.problem), ""])
             continue
         rows.append([TITLES[r.position], _with_verdict(r.free, r.equivariant), _with_verdict(r.causal, r.causal_equivariant)])
     table(["Scheme", "Largest difference, no mask", "Largest difference, causal mask only"], rows)
@@ -161,11 +162,11 @@ def _prepend(lab: Lab, words: Words) -> None:
         "prepend", key_of(lab, words.ids, front.ids), lambda: prepend(lab.model(), words.ids, front.ids, lab.setup.seed)
     )
     st.markdown(f"Changed to: {' '.join(map(code, (*front.tokens, *words.tokens)))}")
-    st.success(as_markdown(result.verdict))
+    st.success(as_markdown(prepend_words(result.rows)))
     rows = []
     for r in result.rows:
         if r.problem or not r.changes:
-            rows.append([TITLES[r.position], r.problem or "this model has no layer", ""])
+            rows.append([TITLES[r.position], problem_words(r.problem) if r.problem else "this model has no layer", ""])
             continue
         deeper = ", ".join(rounded(x, 2) for x in r.changes[1:]) or "–"
         rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {'unchanged' if r.unchanged else 'changed'}", deeper])
@@ -184,11 +185,16 @@ def _past(lab: Lab, words: Words) -> None:
     result = cached_result("past", key_of(lab, words.ids), lambda: past_the_table(lab.model(), words.ids, lab.setup.seed))
     st.markdown(f"The position table has **{result.max_len:,}** rows (max\\_len). The sentence is repeated until it is one token "
                 "longer.")
-    st.success(as_markdown(result.verdict))
+    st.success(as_markdown(past_words(result.rows)))
     rows = []
     for r in result.rows:
-        answer = r.answer or "reads all tokens; " + ("all outputs are finite" if r.finite else "some outputs are not finite")
-        rows.append([TITLES[r.position], f"{r.tokens:,}", answer])
+        if r.problem:
+            result_words = problem_words(r.problem)
+        elif r.finite:
+            result_words = "reads all tokens; all outputs are finite"
+        else:
+            result_words = "reads all tokens; some outputs are not finite"
+        rows.append([TITLES[r.position], f"{r.tokens:,}", result_words])
     table(["Scheme", "Tokens", "Result"], rows)
     if len({r.tokens for r in result.rows}) > 1:
         st.caption("The schemes without a table have no limit, so fewer tokens are enough to show it.")
@@ -205,7 +211,7 @@ WAYS = {"moved": "Start the same sentences later", "row": "Join several sentence
 
 def _longer(lab: Lab) -> None:
     """Three shipped translators at positions beyond their training; the model in the sidebar is not used."""
-    from viz_core.experiments.length_extrapolation import LEARNT, READ, checkpoints, longer, longer_verdict
+    from viz_core.experiments.length_extrapolation import LEARNT, READ, checkpoints, longer
     from viz_core.ui.shell.cache import cached_result
 
     cards = checkpoints()
@@ -221,7 +227,7 @@ def _longer(lab: Lab) -> None:
     st.markdown(f"{len(cards)} trained translators, which differ only in their position scheme, read {READ} held-out sentences of "
                 f"their grammar. In training every sentence started at position 0; the longest of the first {LEARNT:,} has "
                 f"{found.trained} tokens.")
-    st.success(as_markdown(longer_verdict(found, step)))
+    st.success(as_markdown(length_words(found, step)))
     curves = []
     for position, scores in found.scores.items():
         refused = " (exceeds its table)" if any(score.problem for score in scores) else ""
@@ -249,10 +255,16 @@ def _longer_table(found: "LengthResult", cards: dict[Position, Card], step: int)
         if position not in cards:
             rows.append([title, "no trained weights here; see Prepend a word", "–", "–"])
             continue
-        score = found.at(position, step)
-        shown = f"{found.at(position, first).share:.1%}", score.problem or f"{score.share:.1%}"
-        rows.append([title, cards[position].title, *shown])
+        rows.append([title, cards[position].title, *(_score_words(found.at(position, s)) for s in (first, step))])
     table(["Scheme", "Weights", before, now], rows)
+
+
+def _score_words(score: "Score") -> str:
+    """An accuracy, or why the checkpoint refuses the texts."""
+    if score.problem:
+        return problem_words(score.problem)
+    assert score.share is not None
+    return rounded_percent(score.share, 1)
 
 
 def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str, Vocabulary], step: int) -> None:
@@ -276,7 +288,7 @@ def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str
             try:
                 return " ".join(translated(loaded(cards[position]), vocabulary, words.ids, places))
             except ValueError as error:
-                return str(error)
+                return problem_words(error)
 
         return cached_result("translated", (cards[position].name, words.ids, places), make)
 

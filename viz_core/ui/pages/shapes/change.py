@@ -64,7 +64,7 @@ def difference(before: Size, after: Size) -> str:
     counts += [f"{n} {what}" for n, what in others if n]
     sums = [
         f"{name} {total(old, amount):,} → {total(new, amount):,}"
-        for name, amount in AMOUNTS.items()
+        for amount, name in AMOUNTS.items()
         if total(old, amount) != total(new, amount)
     ]
     settings = _settings(before, after)
@@ -75,7 +75,7 @@ def _settings(before: Size, after: Size) -> list[str]:
     """ "qk_dim 32 → 8": each setting that differs, lengths last."""
     old, new = before[0], after[0]
     found = [
-        f"{c.field} {c.value(old)} → {c.value(new)}"
+        f"{c.label} {c.shown(c.value(old))} → {c.shown(c.value(new))}"
         for c in CONTROLS
         if c.value(old) != c.value(new) and (c.when(old) or c.when(new))
     ]

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 
 from viz_core.analysis.counts import Parameter
 from viz_core.analysis.shapes import Amount, Line
+from viz_core.figures.shapes import PART_TITLES
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import LIBRARIES
+from viz_core.stages import LIBRARIES, block_title
 from viz_core.ui.components.table import Cell, Kind
 
 ALL = "all"
-AMOUNTS: dict[str, Amount] = {"parameters": "parameters", "FLOPs": "flops", "bytes": "nbytes"}  # amounts that are summed
+AMOUNTS: dict[Amount, str] = {"parameters": "parameters", "flops": "FLOPs", "nbytes": "bytes"}  # amounts that are summed
+COLUMN_TITLES = {  # of the choices of columns
+    "symbolic_shape": "symbolic shape", "dtype": "dtype", "parameters": "parameters", "flops": "FLOPs", "bytes": "bytes",
+    "statistics": "statistics", **LIBRARIES, "sequence_first": "sequence-first",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +67,18 @@ COLUMNS = (
     Column("axes", "axes", 118, lambda line: " ".join(line.stage.axes) or "–", measure=lambda line: line.stage.axes),
     Column("shape", "shape", 140, lambda line: sizes(line.shape), measure=lambda line: line.shape),
     Column("meaning", "text", 180, lambda line: line.stage.meaning),
-    Column("block", "text", 140, lambda line: line.stage.block, ALL),
-    Column("part", "text", 110, lambda line: line.part, ALL),
-    Column("symbolic shape", "text", 210, lambda line: sizes(line.symbolic), "symbolic shape"),
-    Column("cells", "number", 110, lambda line: math.prod(line.shape), "symbolic shape", lambda line: line.shape),
+    Column("block", "text", 140, lambda line: block_title(line.stage.block), ALL),
+    Column("part", "text", 110, lambda line: PART_TITLES[line.part], ALL),
+    Column("symbolic shape", "text", 210, lambda line: sizes(line.symbolic), "symbolic_shape"),
+    Column("cells", "number", 110, lambda line: math.prod(line.shape), "symbolic_shape", lambda line: line.shape),
     Column("dtype", "text", 80, lambda line: line.stage.dtype, "dtype"),
     Column("parameters", "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
     Column("parameter tensors", "text", 240, _made_by, "parameters", lambda line: line.made_by),
-    Column("FLOPs", "number", 130, lambda line: line.flops, "FLOPs", lambda line: line.flops),
+    Column("FLOPs", "number", 130, lambda line: line.flops, "flops", lambda line: line.flops),
     Column("bytes", "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
     *(Column(name, "number", 100, _statistic(name), "statistics") for name in ("min", "mean", "max", "std")),
     *(Column(label, "number", 90, _statistic(name), ALL)
       for label, name in (("masked", "n_masked"), ("infinite", "n_infinite"), ("NaN", "n_nan"))),
-    *(Column(library, "text", 230, _alias(library), library) for library in LIBRARIES),
-    Column(f"sequence-first ({DOCUMENTS['001'].called})", "axes", 210, _sequence_first, "sequence-first"),
+    *(Column(title, "text", 230, _alias(library), library) for library, title in LIBRARIES.items()),
+    Column(f"sequence-first ({DOCUMENTS['001'].called})", "axes", 210, _sequence_first, "sequence_first"),
 )

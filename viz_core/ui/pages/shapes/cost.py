@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from viz_core.analysis.shapes import Growth, by_block, growth, layer_costs, ledger, total
+from viz_core.analysis.shapes import Amount, Growth, by_block, growth, layer_costs, ledger, total
 from viz_core.config import TransformerConfig
 from viz_core.figures.shapes import block_chart, growth_chart
 from viz_core.limits import megabytes
@@ -43,7 +43,7 @@ def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> No
         st.caption("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few.")
     if size is not None:
         with right:
-            chart(_by_block(sized, "FLOPs", "FLOPs by block", dark), "shapes_flops")
+            chart(_by_block(sized, "flops", "FLOPs by block", dark), "shapes_flops")
             st.caption(
                 "An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V."
             )
@@ -53,8 +53,8 @@ def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> No
 
 
 @lru_cache(maxsize=64)
-def _by_block(size: Size, unit: str, heading: str, dark: bool) -> Any:
-    return block_chart(by_block(ledger(*size), AMOUNTS[unit]), heading, unit, dark)
+def _by_block(size: Size, amount: Amount, heading: str, dark: bool) -> Any:
+    return block_chart(by_block(ledger(*size), amount), heading, AMOUNTS[amount], dark)
 
 
 @lru_cache(maxsize=16)
@@ -101,7 +101,7 @@ def against_rnn(n: int, d: int) -> str:
     one, other = layer_costs(n, d)
     return (
         f"One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| | "
-        f"{one.kind} | {other.kind} |\n|---|---|---|\n| operations | {one.formula} = {one.operations:,} | {other.formula} = "
+        f"self-attention | recurrent |\n|---|---|---|\n| operations | {one.formula} = {one.operations:,} | {other.formula} = "
         f"{other.operations:,} |\n| sequential steps | {one.sequential:,} | {other.sequential:,} |\n| longest path between two "
         f"tokens | {one.path:,} | {other.path:,} |"
     )

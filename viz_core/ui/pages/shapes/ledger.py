@@ -10,9 +10,11 @@ from functools import lru_cache, partial
 import streamlit as st
 
 from viz_core.analysis.shapes import Line, changed, ledger, statistics, with_statistics
+from viz_core.figures.shapes import PART_TITLES
+from viz_core.stages import block_title
 from viz_core.ui.components.table import Cell, Filter, Head, Mark, Row, as_text, ledger_table
 from viz_core.ui.escape import code
-from viz_core.ui.pages.shapes.columns import ALL, AMOUNTS, COLUMNS, Column, sizes
+from viz_core.ui.pages.shapes.columns import ALL, AMOUNTS, COLUMN_TITLES, COLUMNS, Column, sizes
 from viz_core.ui.pages.shapes.size import Size, marked_against, size_of
 from viz_core.ui.shell import Lab, lab_of, open_stage, present, set_view, view, view_widget, write_link
 from viz_core.ui.shell.setup import Setup, changes
@@ -34,10 +36,10 @@ def table() -> None:
             st.info("Statistics need a run, and this one is too large to run.")
     ledger_table(
         text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
-        on_filter=lambda f: set_view(shapes_filter=f.text, shapes_block=f.block, shapes_part=f.part),
+        on_filter=partial(_keep_filter, lines),
         on_open=open_stage,
     )
-    view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi")
+    view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi", format_func=COLUMN_TITLES.get)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             "Download the full table (CSV)", partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
@@ -48,14 +50,25 @@ def table() -> None:
 
 
 def _filter(lines: Sequence[Line]) -> Filter:
-    """The link's filter. If this model lacks its block or part, a note says so and all are shown."""
-    offered: dict[str, set[str]] = {"block": {line.stage.block for line in lines}, "part": {line.part for line in lines}}
-    found = {name: view(f"shapes_{name}") for name in offered}
-    for name, value in found.items():
-        if value not in {ALL, *offered[name]}:
-            st.info(f"This model has no {name} {code(value)}, so all are shown.")
-            found[name] = ALL
-    return Filter(view("shapes_filter"), **found)
+    """The link's filter, by titles. If this model lacks its block or part, a note says so and all are shown."""
+    blocks, parts = _titles(lines)
+    block, part = view("shapes_block"), view("shapes_part")
+    if block != ALL and block not in blocks:
+        st.info(f"This model has no block {code(block)}, so all are shown.")
+    if part != ALL and part not in parts:
+        st.info(f"This model has no part {code(part)}, so all are shown.")
+    return Filter(view("shapes_filter"), blocks.get(block, ALL), parts.get(part, ALL))
+
+
+def _keep_filter(lines: Sequence[Line], chosen: Filter) -> None:
+    """Keep the visitor's filter: the browser knows titles, the link holds identifiers."""
+    blocks, parts = ({title: name for name, title in titles.items()} for titles in _titles(lines))
+    set_view(shapes_filter=chosen.text, shapes_block=blocks.get(chosen.block, ALL), shapes_part=parts.get(chosen.part, ALL))
+
+
+def _titles(lines: Sequence[Line]) -> tuple[dict[str, str], dict[str, str]]:
+    """The blocks and the parts of these lines, each with its title."""
+    return {n.stage.block: block_title(n.stage.block) for n in lines}, {n.part: PART_TITLES[n.part] for n in lines}
 
 
 @lru_cache(maxsize=8)
@@ -82,7 +95,7 @@ def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None) 
     if was is not None:
         old = {i: _drawn(c.cell(was)) for i, c in enumerate(columns) if c.measure and c.measure(was) != c.measure(line)}
     mark: Mark = "" if not marked else "new" if was is None else "changed" if was.shape != line.shape else "cost"
-    return Row(cells, line.stage.block, line.part, mark, old, _note(line, was) if marked else "")
+    return Row(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old, _note(line, was) if marked else "")
 
 
 def _note(line: Line, was: Line | None) -> str:
@@ -91,7 +104,7 @@ def _note(line: Line, was: Line | None) -> str:
         return "This stage is new."
     amounts = (
         ("shape", sizes(was.shape), sizes(line.shape)),
-        *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for name, key in AMOUNTS.items()),
+        *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for key, name in AMOUNTS.items()),
     )
     return "\n".join(f"{name} {a} → {b}" for name, a, b in amounts if a != b)
 

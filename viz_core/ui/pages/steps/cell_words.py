@@ -31,7 +31,7 @@ from viz_core.analysis.arithmetic import (
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.figures.attention import token as as_html
-from viz_core.formats import brief
+from viz_core.formats import brief, count
 from viz_core.stages import Stage
 from viz_core.text import AnyTokenizer
 
@@ -91,11 +91,6 @@ def quoted(token: str) -> str:
     return f"“{as_html(token)}”"
 
 
-def count(n: int, what: str) -> str:
-    """ "1 product", "16 products" """
-    return f"{n:,} {what}{'s' * (n != 1)}"
-
-
 def sentence(cell: Arithmetic, names: Names) -> str:
     """The computation of this cell in one sentence, with its result."""
     where = names.place(cell.stage, cell.index)
@@ -106,7 +101,7 @@ def _event(cell: Arithmetic, names: Names) -> str:
     value = brief(cell.value)
     match cell.parts[-1]:
         case Product() as p:
-            products = f"{count(len(p.products), 'product')} add up to"
+            products = f"{count(len(p.products), 'product', 'products')} add up to"
             return f"{products} {value}." if p.bias is None else f"{products} {brief(p.total)}; adding the bias gives {value}."
         case Sum(each):
             return f"{' + '.join(f'{t.role} {brief(t.value)}' for t in each)} = {value}."
@@ -134,9 +129,9 @@ def _event(cell: Arithmetic, names: Names) -> str:
         case Wave() as p:
             return f"the {'cosine' if p.cosine else 'sine'} of {p.position} ÷ {brief(p.divisor)} is {value}."
         case Distance() as p:
-            return f"the distance is {count(p.steps, 'position')}, at {brief(p.slope)} each: {value}."
+            return f"the distance is {count(p.steps, 'position', 'positions')}, at {brief(p.slope)} each: {value}."
         case Bucket() as p:
-            return f"the distance is {count(p.steps, 'position')}, and its bucket is {value}."
+            return f"the distance is {count(p.steps, 'position', 'positions')}, and its bucket is {value}."
         case Scale(x, by, divide):
             return f"{brief(x.value)} {'divided' if divide else 'multiplied'} by {by.role} is {value}."
         case Copy(of):
@@ -160,8 +155,8 @@ def _share(p: Softmax, cell: Arithmetic, value: str) -> str:
 
 def _mean(p: Mean, cell: Arithmetic, value: str) -> str:
     if cell.stage.leaf == "loss":
-        left = f"; {count(p.skipped, 'padded position')} left out" if p.skipped else ""
-        return f"The mean negative log-likelihood of {count(p.count, 'right answer')} is {value}{left}."
+        left = f"; {count(p.skipped, 'padded position', 'padded positions')} left out" if p.skipped else ""
+        return f"The mean negative log-likelihood of {count(p.count, 'right answer', 'right answers')} is {value}{left}."
     what = "features" if cell.stage.leaf == "mean" else "squared distances from the mean"
     return f"the mean of its {p.count:,} {what} is {value}."
 

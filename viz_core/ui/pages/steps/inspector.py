@@ -40,8 +40,8 @@ from viz_core.analysis.arithmetic import (
 )
 from viz_core.analysis.terms import terms
 from viz_core.figures import mini_plots, theme
-from viz_core.formats import minus
-from viz_core.ui.pages.steps.cell_words import Names, brief, count, quoted, reason, sentence
+from viz_core.formats import count, minus
+from viz_core.ui.pages.steps.cell_words import Names, brief, quoted, reason, sentence
 from viz_core.ui.shell import Lab
 
 WHOLE = 16  # a sum of at most so many terms is shown in full and in order
@@ -153,7 +153,7 @@ def _part(part: Part, names: Names) -> str:
 def _product(p: Product, names: Names) -> str:
     """Both vectors side by side, their products as bars, the sum as it grows, and the bias."""
     label = _labels(p.a, names)
-    feet = [(f"sum of {count(len(p.products), 'product')}", p.total)]
+    feet = [(f"sum of {count(len(p.products), 'product', 'products')}", p.total)]
     feet += [("+ bias", p.bias.value), ("=", p.result)] if p.bias else []
     size = _largest(p.size, *(value for _, value in feet))  # one scale, so that bars compare
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_core.figures.tables import Cell, table_html
-from viz_core.formats import rounded
+from viz_core.formats import count, rounded
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
-    from viz_core.experiments.parity import Check, Parity
+    from viz_core.experiments.parity import Check, Inexpressible, Parity
 
 ON_REQUEST = 50_000_000  # a model with more parameters is checked only on request: the check takes a second or more
 LATER = 1.0  # seconds by which a comparison lets other jobs go first; it is dropped if its visitor has moved on
@@ -60,10 +60,40 @@ def _show(parity: "Parity") -> None:
 
 def sentence(parity: "Parity") -> str:
     """The parity line, in Markdown."""
-    start = "Checked on this machine" if parity.agrees else "This run and torch disagree"
-    where = "" if parity.agrees else f", first at `{parity.first}`"
-    largest = f"the largest difference from {parity.against} with the same weights is {_number(parity.difference)}{where}"
-    return f"{start}: {largest}, over {parity.compared}. {parity.why_not}".strip()
+    against, difference, stages = " and ".join(parity.against), _number(parity.difference), _stages(parity)
+    if parity.agrees:
+        checked = (f"Checked on this machine: the largest difference from {against} with the same weights is {difference}, over "
+                   f"{stages}.")
+    else:
+        checked = (f"This run and torch disagree: the largest difference from {against} with the same weights is {difference}, "
+                   f"first at `{parity.first}`, over {stages}.")
+    return " ".join([checked, *_why_not(parity)])
+
+
+def _stages(parity: "Parity") -> str:
+    """ "12 stages (41,216 numbers)" """
+    stages = count(len(parity.checks), "stage", "stages")
+    if parity.both_nan:
+        return f"{stages} ({parity.numbers:,} numbers, {parity.both_nan:,} of them NaN on both sides)"
+    return f"{stages} ({parity.numbers:,} numbers)"
+
+
+WHY_NOT: "dict[Inexpressible, str]" = {
+    "qk_width": "torch's layers make queries d_model={d_model} wide, and here they are {qk_width} wide.",
+    "rotated": "torch's layers cannot rotate queries and keys, as RoPE does.",
+    "unscaled": "torch's layers always divide the scores by √d_k, which is switched off here.",
+    "no_residual": "torch's layers always have residual connections, which are switched off here.",
+    "no_norm": "torch's layers always have LayerNorms, and this model has none.",
+    "no_layer": "torch's layers need at least one layer in each stack, and here a stack has none.",
+    "empty_row": "torch's layers do not define the result of a query that may attend to no key, and this run has one.",
+    "weak_fill": "torch's layers give masked cells no weight at all, and here the fill {fill} leaves them some.",
+}
+
+
+def _why_not(parity: "Parity") -> list[str]:
+    """Why torch's layers cannot compute this run, a sentence for each reason."""
+    c = parity.config
+    return [WHY_NOT[reason].format(d_model=c.d_model, qk_width=c.qk_width, fill=rounded(c.fill)) for reason in parity.why_not]
 
 
 def _number(x: float) -> str:
@@ -95,7 +125,7 @@ def differences_html(checks: Sequence["Check"]) -> str:
     rows = []
     for c in checks:
         nan = f"\n{c.both_nan:,} NaN on both sides" if c.both_nan else ""
-        texts = (c.stage, _number(c.difference), f"{c.size:.3g}", f"{c.numbers:,}{nan}", c.by)
+        texts = (c.stage, _number(c.difference), rounded(c.size, 3), f"{c.numbers:,}{nan}", c.by)
         rows.append([Cell(text, code=i in (0, 4), strong=c.difference == worst > 0) for i, text in enumerate(texts)])
     heads = ("Stage", "Largest difference", "Largest value", "Values compared", "Computed in torch by")
     return table_html(heads, rows, right=(1, 2, 3), height=400)

@@ -14,7 +14,7 @@ from viz_core.figures.architecture import architecture
 from viz_core.figures.panels import Panel
 from viz_core.figures.steps import original_index, stage_panels, strongest
 from viz_core.sources import source_of
-from viz_core.stages import Stage, stages, tour
+from viz_core.stages import LIBRARIES, Stage, block_title, stages, sublayer_title, tour
 from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.diagram import diagram
@@ -170,7 +170,7 @@ def _selection(lab: Lab, capture: Capture, stage: Stage) -> tuple[int, int]:
 
 def path(stage: Stage) -> str:
     """ "Encoder layer 0 › Self-attention › weights" """
-    return " › ".join(dict.fromkeys((stage.block, stage.sublayer, stage.leaf)))
+    return " › ".join(dict.fromkeys((block_title(stage.block), sublayer_title(stage.sublayer), stage.leaf)))
 
 
 def _nearest(order: Sequence[str], stops: Sequence[str], name: str) -> int:
@@ -236,12 +236,12 @@ def _jumps(capture: Capture, stage: Stage) -> None:
     block = [s for s in everything if s.block == stage.block]
     section = [s for s in block if s.sublayer == stage.sublayer]
     levels = (
-        ("chapter", "Chapter", stage.block, {s.block: s.name for s in reversed(everything)}),
-        ("section", "Section", stage.sublayer, {s.sublayer: s.name for s in reversed(block)}),
-        ("operation", "Operation", stage.leaf, {s.leaf: s.name for s in reversed(section)}),
+        ("walk_chapter", "Chapter", stage.block, {s.block: s.name for s in reversed(everything)}, block_title),
+        ("walk_section", "Section", stage.sublayer, {s.sublayer: s.name for s in reversed(block)}, sublayer_title),
+        ("walk_operation", "Operation", stage.leaf, {s.leaf: s.name for s in reversed(section)}, str),
     )
-    for level, label, value, first in levels:
-        widget(st.selectbox, f"walk_{level}", label, value, partial(_jump, first), options=list(first)[::-1])
+    for key, label, value, first, title in levels:
+        widget(st.selectbox, key, label, value, partial(_jump, first), options=list(first)[::-1], format_func=title)
 
 
 def _jump(first: dict[str, str], name: str) -> None:
@@ -255,7 +255,7 @@ def _formula(capture: Capture, stage: Stage, *, on_tour: bool, at_stop: bool, tr
     words = []
     if on_tour:
         words.append(tour_words(capture, stage) if at_stop else "This stage lies between two stops of the tour.")
-    if stage.block == "Output" and not trained:
+    if stage.block == "output" and not trained:
         words.append("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")
     st.markdown("\n\n".join([*words, f"$$\n{stage.formula}\n$$"]))
 
@@ -348,7 +348,7 @@ def shape_html(stage: Stage) -> str:
 def names_html(stage: Stage) -> str:
     """The names of the stage in the documents and the libraries, one per line."""
     lines = "".join(
-        f'<div><span style="opacity:.7">{html.escape(who)}</span> '
+        f'<div><span style="opacity:.7">{html.escape(LIBRARIES[who])}</span> '
         f'<code style="overflow-wrap:anywhere">{html.escape(name)}</code></div>'
         for who, name in stage.aliases.items()
     )

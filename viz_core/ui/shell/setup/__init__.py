@@ -22,6 +22,7 @@ from viz_core.ui.shell.setup.link_format import (
     unpacked_size,
     with_left_out,
 )
+from viz_core.ui.shell.setup.problem_sentences import problem_words
 from viz_core.ui.shell.setup.typed_text import ids, sentences
 from viz_core.ui.shell.setup.value import (
     DEFAULT_PRESET,
@@ -48,6 +49,6 @@ from viz_core.ui.shell.setup.value import (
 __all__ = [
     "BY_FIELD", "CONTROLS", "DEFAULT_PRESET", "DEFAULT_SOURCE", "DEFAULT_TARGET", "DEVICES", "LEFT_OUT", "LONG", "MAX_D_MODEL",
     "MAX_SEED", "NO_SIZE", "OPENING", "RESOLVED", "SIZES", "TEXTS", "TOKENS", "VIEW", "WEIGHTLESS", "Control", "LeftOut", "Setup",
-    "Tokens", "changes", "editable", "from_link", "ids", "offered", "opening", "packed", "packed_size", "sentences", "to_link",
-    "unpacked", "unpacked_size", "with_field", "with_left_out", "with_preset", "with_view", "with_weights",
+    "Tokens", "changes", "editable", "from_link", "ids", "offered", "opening", "packed", "packed_size", "problem_words",
+    "sentences", "to_link", "unpacked", "unpacked_size", "with_field", "with_left_out", "with_preset", "with_view", "with_weights",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from viz_core.activations import ACTIVATIONS
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.position_schemes import SCHEMES
 from viz_core.presets import DOCUMENTS
@@ -20,6 +21,12 @@ class Control:
     options: Callable[[TransformerConfig], Sequence[Any]]
     group: str = ""  # "" for the few that matter first
     when: Callable[[TransformerConfig], bool] = always  # whether it has an effect
+
+    def shown(self, value: Any) -> str:
+        """A value as a visitor reads it: a choice by its label in LABELS, a switch as on or off, a number as it is."""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        return f"{value:g}" if isinstance(value, float) else LABELS.get(self.field, {}).get(value, str(value))
 
     def value(self, config: TransformerConfig) -> Any:
         """The present value, with derived values resolved."""
@@ -43,6 +50,18 @@ SIZES = ("d_model", "qk_dim")  # they follow n_heads, since they split into equa
 NO_SIZE = "auto"  # how a link says that qk_dim follows d_model
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 MAX_D_MODEL = 1024
+
+
+# The label of each choice that is a word. Links and code hold the choice itself.
+LABELS: dict[str, dict[str, str]] = {
+    "architecture": {"encoder-decoder": "encoder and decoder", "encoder-only": "encoder only", "decoder-only": "decoder only"},
+    "norm": {"post": "after each sum (Post-LN)", "pre": "before each sub-layer (Pre-LN)", "none": "none"},
+    "position": {name: scheme.title for name, scheme in SCHEMES.items()},
+    "activation": {name: activation.title for name, activation in ACTIVATIONS.items()},
+    "mask_fill": {"-inf": "−∞"},
+    "empty_row": {"zero": "zero", "softmax": "softmax of the filled scores"},
+    "init": {"xavier_uniform": "Xavier, uniform", "xavier_normal": "Xavier, normal", "torch": "torch's defaults"},
+}
 
 
 def _of(*values: Any) -> Callable[[TransformerConfig], Sequence[Any]]:
@@ -69,11 +88,11 @@ VOCABULARIES = _of(20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000)
 SWITCH = _of(False, True)
 PAD_IDS = _of(0, 1, 2, 3)
 
-POSITION_HELP = "How word order reaches the model. " + " ".join(f"{name}: {scheme.summary}." for name, scheme in SCHEMES.items())
+POSITION_HELP = "How word order reaches the model. " + " ".join(f"{scheme.title}: {scheme.summary}." for scheme in SCHEMES.values())
 
 CONTROLS: tuple[Control, ...] = (
     Control("architecture", "Architecture", "An encoder that reads and a decoder that writes, or only one of the two.", _choices("architecture")),
-    Control("norm", "LayerNorm", "After each residual sum (post), before each sub-layer (pre), or nowhere (none).", _choices("norm")),
+    Control("norm", "LayerNorm", "Where a LayerNorm stands: after each residual sum, before each sub-layer, or nowhere.", _choices("norm")),
     Control("position", "Positions", POSITION_HELP, _choices("position")),
     Control("n_heads", "n_heads", "The number of attention heads in each layer.", _of(*range(1, 17))),
     Control("d_model", "d_model", "The number of features in each token's vector; they are split evenly among the heads.", _widths),
@@ -109,13 +128,13 @@ CONTROLS: tuple[Control, ...] = (
             "Attention and masks",
             lambda c: (c.has_encoder and c.mask_source_padding) or (c.has_decoder and c.mask_target_padding)),
     Control("mask_fill", "Mask fill", "The number that replaces a masked score before the softmax.", _of("-inf", -1e20, -1e9, -1e4), "Attention and masks"),
-    Control("empty_row", "Fully masked rows", "The weights of a query that may attend to no key: zero, or as filled, which the softmax turns into NaN under −inf and into equal weights under a finite fill.",
+    Control("empty_row", "Fully masked rows", "The weights of a query that may attend to no key: zero, or the softmax of its filled scores, which is NaN under −∞ and gives equal weights under a finite fill.",
             _choices("empty_row"), "Attention and masks"),
     Control("head", "Vocabulary logits", "Whether the encoder ends in a score for every word of the vocabulary.", SWITCH, "Output", lambda c: not c.has_decoder),
     Control("tie_output", "Tied output", "The output matrix reuses the token embedding.", SWITCH, "Output", lambda c: c.has_head),
     Control("head_bias", "Output bias", "A learned number for each word, added to its score.", SWITCH, "Output", lambda c: c.has_head),
     Control("attention_bias", "Attention biases", "Whether the four projections (queries, keys, values, output) add a bias.", SWITCH, "Weights"),
     Control("ffn_bias", "Feed-forward biases", "Whether both linear layers add a bias.", SWITCH, "Weights"),
-    Control("init", "Initialisation", "The distribution that the untrained matrices are drawn from; torch means the defaults of nn.Linear and nn.Embedding.", _choices("init"), "Weights"),
+    Control("init", "Initialisation", "The distribution that the untrained matrices are drawn from; torch's defaults are those of nn.Linear and nn.Embedding.", _choices("init"), "Weights"),
 )
 BY_FIELD = {c.field: c for c in CONTROLS}

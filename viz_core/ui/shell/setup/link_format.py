@@ -12,11 +12,13 @@ from hashlib import blake2s
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from viz_core.config import TransformerConfig
+from viz_core.config import RENAMED, TransformerConfig
 from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_TOKENS, MAX_VIEW_CHARS
 from viz_core.presets import PRESETS
+from viz_core.problems import SettingError
 from viz_core.stages import stages
 from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, NO_SIZE, SIZES, WEIGHTLESS, Control
+from viz_core.ui.shell.setup.problem_sentences import problem_words
 from viz_core.ui.shell.setup.value import (
     DEFAULT_PRESET,
     DEVICES,
@@ -201,6 +203,7 @@ def _to_text(value: Any) -> str:
 def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[Any, str]:
     """A value and "", or None and what is wrong with the text. Sizes are bounded by the largest that is offered."""
     options = list(control.options(config))
+    text = RENAMED.get(control.field, {}).get(text, text)
     by_text = {_to_text(o): o for o in options}
     if text in by_text:
         return by_text[text], ""
@@ -226,14 +229,13 @@ def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[Transform
     while True:
         try:
             return replace(base, **fields), faults
-        except ValueError as error:
-            reason = str(error)
-            guilty = reason.split("=")[0]
+        except SettingError as error:
+            guilty = error.field
             if guilty not in fields:  # the reason names a field of the preset: find one that can be left out
                 helps = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
-                guilty = next(helps, next((f for f in fields if f in reason), next(iter(fields))))
+                guilty = next(helps, next((f for f in fields if f in str(error)), next(iter(fields))))
             faults.append(
-                (f"{guilty}={_to_text(fields.pop(guilty))}", f"does not fit ({reason.rstrip('.')}); the preset's is used")
+                (f"{guilty}={_to_text(fields.pop(guilty))}", f"does not fit ({problem_words(error)[:-1]}); the preset's is used")
             )
 
 

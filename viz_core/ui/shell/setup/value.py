@@ -10,7 +10,7 @@ from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.text import TokenizerKind
 from viz_core.training.plans import PLANS
-from viz_core.ui.shell.setup.controls import CONTROLS, MAX_D_MODEL, SIZES, WEIGHTLESS, Control
+from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, SIZES, WEIGHTLESS, Control
 from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED, Card
 from viz_core.weights.catalogue import catalogue
@@ -24,6 +24,11 @@ TOKENS = ("word", "character", "ids")
 DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
 TEXTS = ("source", "target")
+# Notes about a setting that follows another one.
+SPLITS = "{setting} is now {value}: it splits into {heads} equal heads."
+SPLITS_AGAIN = "{setting} is now {value}: this was chosen last, and it splits into equal heads again."
+PAIRED = "{setting} is now {value}: RoPE rotates pairs of features."
+NOTHING_MASKED = "{setting} is now {value}: no padding is masked."
 VIEW = {v.name: v for v in VIEWS}
 
 
@@ -156,22 +161,22 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     values |= chosen
     notes: list[str] = []
 
-    def follow(follower: str, new: Any, why: str) -> None:
+    def follow(follower: str, new: Any, says: str) -> None:
         values[follower] = new
         if new != getattr(setup.config, follower):
-            notes.append(f"{follower} is now {new}: {why}.")
+            notes.append(says.format(setting=BY_FIELD[follower].label, value=BY_FIELD[follower].shown(new), heads=heads))
 
     heads = values["n_heads"]
     if values["d_model"] % heads:
-        follow("d_model", _multiple(values["d_model"], heads), f"it splits into {heads} equal heads")
+        follow("d_model", _multiple(values["d_model"], heads), SPLITS)
     elif name != "d_model" and values["d_model"] != setup.config.d_model:
-        follow("d_model", values["d_model"], "this was chosen last, and it splits into equal heads again")
+        follow("d_model", values["d_model"], SPLITS_AGAIN)
     width = (values["qk_dim"] or values["d_model"]) / heads
     if width % 1:
-        follow("qk_dim", _multiple(values["qk_dim"], heads), f"it splits into {heads} equal heads")
+        follow("qk_dim", _multiple(values["qk_dim"], heads), SPLITS)
     if SCHEMES[values["position"]].enters == "queries and keys" and (values["qk_dim"] or values["d_model"]) // heads % 2:
         width = (values["qk_dim"] or values["d_model"]) // heads
-        follow("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, "RoPE rotates pairs of features")
+        follow("qk_dim", (width + 1 if (width + 1) * heads <= MAX_D_MODEL else width - 1) * heads, PAIRED)
     if values["norm"] == "none":
         values["final_norm"] = None
     if values["architecture"] != "encoder-only":
@@ -186,10 +191,12 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
         values["architecture"] != "encoder-only" and values["mask_target_padding"]
     )
     if values["mask_padded_queries"] and not padded:
-        follow("mask_padded_queries", False, "no padding is masked")
+        follow("mask_padded_queries", False, NOTHING_MASKED)
     bound = [f for f, v in values.items() if v != getattr(setup.config, f) and not editable(setup, f)]
     if bound:
-        return setup, [f"{name} stays as it is: {value} would change {', '.join(bound)}, which the trained weights fix."]
+        control, changed = BY_FIELD[name], ", ".join(BY_FIELD[f].label if f in BY_FIELD else f for f in bound)
+        return setup, [f"{control.label} stays as it is: {control.shown(value)} would change {changed}, which the trained weights "
+                       "fix."]
     config = TransformerConfig(**values)
     rounded = tuple((f, v) for f, v in chosen.items() if v != values[f])
     head = min(setup.attn_head, config.n_heads - 1)

@@ -1,0 +1,113 @@
+"""The results of the experiments with word order and length, in a few sentences each."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from viz_core.config import Position
+from viz_core.formats import rounded, rounded_percent
+from viz_core.position_schemes import SCHEMES
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+    from viz_core.experiments.length_extrapolation import LengthResult
+    from viz_core.experiments.word_order import PastMaxLen, Prepended, Reordered
+
+
+def order_words(rows: "Sequence[Reordered]") -> str:
+    """Which schemes notice another order of the words, with a mask and without."""
+    tried = [r for r in rows if not r.problem]
+    equivariant, sensitive = [r for r in tried if r.equivariant], [r for r in tried if not r.equivariant]
+    sentences = []
+    if equivariant:
+        names, most = _names(r.position for r in equivariant), max(r.free for r in equivariant)
+        if most:
+            sentences.append(f"{names}, no mask: the outputs are the same vectors in another order, to within {rounded(most, 2)}. "
+                             "They hold no information about the order.")
+        else:
+            sentences.append(f"{names}, no mask: the outputs are the same vectors in another order, bit for bit. They hold no "
+                             "information about the order.")
+        if broken := [r for r in equivariant if not r.causal_equivariant]:
+            least = rounded(min(r.causal for r in broken), 2)
+            sentences.append(f"A causal mask alone changes that: the outputs then differ by {least}, because each word attends "
+                             "only to itself and to earlier words.")
+    if any(r.position == "alibi" for r in equivariant):
+        sentences.append("ALiBi's penalty is the same on the left and on the right: without a mask, it cannot tell a sentence "
+                         "from its mirror image.")
+    if sensitive:
+        least = rounded(min(r.free for r in sensitive), 2)
+        sentences.append(f"{_names(r.position for r in sensitive)}: the outputs differ by {least} or more, so the model notices "
+                         "the order.")
+    return " ".join(sentences)
+
+
+def prepend_words(rows: "Sequence[Prepended]") -> str:
+    """Which schemes' scores change when words are put in front."""
+    from viz_core.experiments.word_order import ROUNDING
+
+    tried = [r for r in rows if r.changes]
+    kept, changed = [r for r in tried if r.unchanged], [r for r in tried if not r.unchanged]
+    sentences = []
+    if kept:
+        names, most = _names(r.position for r in kept), max(r.changes[0] for r in kept)
+        if most:
+            sentences.append(f"{names}: in layer 0 the same two words have the same score, to within {rounded(most, 2)} of the "
+                             "largest score. The score depends at most on their distance.")
+        else:
+            sentences.append(f"{names}: in layer 0 the same two words have the same score, bit for bit. The score depends at most "
+                             "on their distance.")
+    if changed:
+        least = rounded(min(r.changes[0] for r in changed), 2)
+        sentences.append(f"{_names(r.position for r in changed)}: the scores change by {least} or more. The score depends on the "
+                         "position itself.")
+    deeper = [c for r in tried for c in r.changes[1:]]
+    if deeper and min(deeper) > ROUNDING:
+        least, most_deep = rounded(min(deeper), 2), rounded(max(deeper), 2)
+        sentences.append(f"In deeper layers the scores change under every scheme (by {least} to {most_deep}): there the new word "
+                         "is mixed into the others.")
+    return " ".join(sentences)
+
+
+def past_words(rows: "Sequence[PastMaxLen]") -> str:
+    """Which schemes refuse a sentence that is longer than the table."""
+    refused, read_on = [r for r in rows if r.problem], [r for r in rows if not r.problem]
+    sentences = []
+    if refused:
+        sentences.append(f"{_names(r.position for r in refused)}: the model refuses the sentence with an error message.")
+    if read_on and all(r.finite for r in read_on):
+        sentences.append(f"{_names(r.position for r in read_on)}: the model reads all tokens, and all outputs are finite.")
+    elif read_on:
+        sentences.append(f"{_names(r.position for r in read_on)}: the model reads all tokens.")
+    if refused and read_on:
+        sentences.append("That does not mean that it reads them well: max_len is the size of a table, not a trained length.")
+    return " ".join(sentences)
+
+
+def length_words(found: "LengthResult", step: int) -> str:
+    """The accuracies at one step compared with the first one."""
+    scores = []
+    for position, (before, now) in found.shares(step).items():
+        if now == before:
+            scores.append(f"{SCHEMES[position].name} {rounded_percent(now)} (as before)")
+        else:
+            scores.append(f"{SCHEMES[position].name} {rounded_percent(now)} ({rounded_percent(before)} before)")
+    listed, sentences = ", ".join(scores), []
+    if scores and found.way == "moved":
+        sentences.append(f"Next-word accuracy on sentences that start {step} positions later: {listed}.")
+    elif scores:
+        sentences.append(f"Next-word accuracy on texts of {step} joined sentences: {listed}.")
+    if refusing := found.refusing(step):
+        sentences.append(f"{_names(refusing)}: the texts exceed the position table.")
+    fallen = found.fallen(step)
+    if "none" in fallen:
+        sentences.append("The accuracy falls even without positions: several sentences in one text are new to the model.")
+    elif fallen:
+        sentences.append("Even if the table has a row for each position, the layers learned to read only the positions that "
+                         "training used.")
+        sentences.append("Without positions no position is new, so nothing changes; but such a model knows no word order anywhere.")
+    return " ".join(sentences)
+
+
+def _names(positions: Iterable[Position]) -> str:
+    """The schemes at the start of a sentence: "Sinusoidal, learned and RoPE"."""
+    *first, last = [SCHEMES[p].name for p in positions]
+    joined = f"{', '.join(first)} and {last}" if first else last
+    return joined[0].upper() + joined[1:]
