@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viz_core.config import TransformerConfig
+from viz_core.language import Message, translating
 
 Status = Literal["stated", "repaired", "assumed"]
 
@@ -35,24 +36,26 @@ TOPICS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Row:
     """One row of the comparison: the value, its status, and the reason."""
 
     topic: str
-    value: str
+    value: Message
     status: Status
-    why: str
+    why: Message
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Document:
     """One of the five texts: its number, its name here, its own heading ("" for none), that heading in English, its source."""
 
     number: str
     called: str
     heading: str
-    in_english: str
-    source: str = ""
+    in_english: Message
+    source: Message = ""
 
     def __str__(self) -> str:
         """ "Transformer_code (002)": its name in a sentence."""
@@ -73,11 +76,12 @@ DOCUMENTS: dict[str, Document] = {
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Preset:
     """A document's model. `rows` has one row per topic of TOPICS, in that order."""
 
     document: Document
-    summary: str
+    summary: Message
     config: TransformerConfig
     rows: tuple[Row, ...]
 
@@ -99,7 +103,7 @@ ROWS = (
 )
 
 
-def _preset(number: str, summary: str, config: TransformerConfig, **rows: tuple[str, Status, str]) -> Preset:
+def _preset(number: str, summary: Message, config: TransformerConfig, **rows: tuple[Message, Status, Message]) -> Preset:
     """`rows` by keyword, all of ROWS in their order."""
     if tuple(rows) != ROWS:
         raise ValueError(f"preset {number!r} has the rows {', '.join(rows)}; give {', '.join(ROWS)}.")

@@ -20,7 +20,7 @@ TOP_LEVEL = {
 # standard library, itself and layer 0.
 LAYER_0 = {
     f"viz_core.{name}"
-    for name in ("concepts", "config", "formats", "limits", "memory", "presets", "sources", "stages", "word_list")
+    for name in ("concepts", "config", "formats", "language", "limits", "memory", "presets", "sources", "stages", "word_list")
 }
 CAPTURES = {"numpy", "viz_core.capture", "viz_core.text"}
 MODEL = {"torch", "viz_core.tracing", "viz_core.model"}
