@@ -5,11 +5,12 @@
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from viz_core.language import FOLDER
 from viz_core.language.collect import collect, faults
-from viz_core.language.po import HEADER, RULE, catalogue_of, read_po, write_po
+from viz_core.language.po import HEADER, RULE, Entry, catalogue_of, read_po, write_po
 
 
 def update(file: Path) -> str:
@@ -17,17 +18,17 @@ def update(file: Path) -> str:
 
     Translations of messages that are gone stay in it as comments.
     """
-    old = list(read_po(file.read_text("utf-8"))) if file.exists() else []
+    text = file.read_text("utf-8") if file.exists() else ""
+    old = list(read_po(text))
     header = next((e.forms[0] for e in old if not e.message), HEADER % RULE)
     kept = {e.message: e for e in old if e.message}
     new = []
     for entry in collect():
         known = kept.pop(entry.message, None)
         same = known is not None and known.plural == entry.plural
-        new.append(type(entry)(entry.message, entry.plural, known.forms if known and same else (), entry.places,
-                               entry.is_format, known.live if known and same else True))
-    file.write_text(write_po(new, header, [e for e in kept.values() if any(e.forms)]), "utf-8")
-    translated, problems = catalogue_of(file.stem, new)
+        new.append(replace(entry, forms=known.forms, live=known.live) if known and same else entry)
+    file.write_text(write_po(new, header, [e for e in kept.values() if any(e.forms)], text), "utf-8")
+    translated, problems = catalogue_of(file.stem, [Entry("", forms=(header,)), *new])
     return "\n".join([f"{file}: {len(translated.forms)} of {len(new)} messages are translated.", *problems])
 
 

@@ -9,7 +9,7 @@ import gettext
 import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 RULE = "(n != 1)"  # English: one form for 1, one for every other number
@@ -58,7 +58,7 @@ def catalogue_of(code: str, entries: Iterable[Entry]) -> tuple[Catalogue, list[s
     for entry in entries:
         if not entry.message:
             rule, count = plural_rule(entry.forms[0])
-        elif entry.live and all(entry.forms):
+        elif entry.live and entry.forms and all(entry.forms):
             if fault := wrong(entry, count):
                 faults.append(f"the translation of {entry.message!r} {fault}, so it is shown in English")
             else:
@@ -134,10 +134,11 @@ def _entry(block: Sequence[tuple[int, str]]) -> Iterator[Entry]:
         yield Entry(parts["msgid"], parts.get("msgid_plural"), forms, tuple(places), "brace-format" in flags, live)
 
 
-def write_po(entries: Iterable[Entry], header: str = HEADER % RULE, left_over: Iterable[Entry] = ()) -> str:
-    """A file with these entries; those left over are kept as comments, which gettext calls obsolete."""
-    obsolete = ["\n".join(f"#~ {line}" for line in _written(e).splitlines()) for e in left_over]
-    return "\n\n".join([_written(Entry("", forms=(header,))), *map(_written, entries), *obsolete]) + "\n"
+def write_po(entries: Iterable[Entry], header: str = HEADER % RULE, left_over: Iterable[Entry] = (), before: str = "") -> str:
+    """A file with these entries; those left over are kept as comments, which gettext calls obsolete, as those in `before` are."""
+    obsolete = ["\n".join(f"#~ {line}" for line in _written(replace(e, places=())).splitlines()) for e in left_over]
+    obsolete = [block for block in before.split("\n\n") if block.startswith("#~")] + obsolete
+    return "\n\n".join(block.strip() for block in [_written(Entry("", forms=(header,))), *map(_written, entries), *obsolete]) + "\n"
 
 
 def _written(entry: Entry) -> str:
