@@ -87,12 +87,13 @@ def test_each_kind_of_call() -> None:
     ("_('layer {layer}', **values)", r"come as \*\*"),
 ])
 def test_what_cannot_be_collected_is_named(call: str, said: str) -> None:
-    entries, wrong = read(f"x = 1\n{call}\n")
+    __, wrong = read(f"x = 1\n{call}\n")
     assert len(wrong) == 1 and wrong[0].startswith("a.py:2: ") and re.search(said, wrong[0])
 
 
 def test_scripts_are_collected() -> None:
-    found = from_script('a(_("Play"));\nb = plural("{n} stage", "{n} stages", all); $_("no"); (_, i) => i;\n_("a \\"b\\"", {x})', "a.js")
+    source = 'a(_("Play"));\nb = plural("{n} stage", "{n} stages", all); $_("no"); (_, i) => i;\n_("a \\"b\\"", {x})'
+    found = from_script(source, "a.js")
     assert [(e.message, e.plural, e.places) for e in found.entries] == [
         ("Play", None, ("a.js:1",)), ("{n} stage", "{n} stages", ("a.js:2",)), ('a "b"', None, ("a.js:3",)),
     ]

@@ -83,9 +83,11 @@ def test_without_a_translation_english_counts() -> None:
     assert [Catalogue("en").counted("one", "many", n) for n in (0, 1, 2)] == ["many", "one", "many"]
 
 
-@pytest.mark.parametrize("text", ['msgid "a"\nmsgstr "b', 'msgid "a"\nsomething else', '"a text of nothing"', 'msgid "a"\nmsgstr "\\x"'])
+@pytest.mark.parametrize(
+    "text", ['msgid "a"\nmsgstr "b', 'msgid "a"\nsomething else', '"a text of nothing"', 'msgid "a"\nmsgstr "\\x"']
+)
 def test_a_line_that_is_none_of_the_format_is_named(text: str) -> None:
-    with pytest.raises(ValueError, match="line [12] of the catalogue"):
+    with pytest.raises(ValueError, match=r"line [12] of the catalogue"):
         list(read_po(text))
 
 
