@@ -27,7 +27,8 @@ NAMES |= {"bos", "eos", "pad", "unk", "CSV", "SVG"}
 
 # How many different plain words a page still shows. It may only become smaller; 0 is the aim.
 LEFT = {
-    "home": 450, "step_by_step": 380, "attention": 300, "masks": 360, "positions": 450, "norms": 430, "shapes": 350, "documents": 210,
+    "home": 450, "step_by_step": 380, "attention": 300, "masks": 360, "positions": 450, "norms": 430, "shapes": 350,
+    "documents": 210,
 }
 
 
