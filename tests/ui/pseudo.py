@@ -150,12 +150,11 @@ DATA = re.compile(
 def data() -> list[str]:
     """What the app shows as it is, the longest first: names of documents and libraries, example sentences, cards of weights."""
     from viz_core.presets import DOCUMENTS
-    from viz_core.stages import LIBRARIES
     from viz_core.ui.shell.setup import VIEW
     from viz_core.weights.catalogue import catalogue
 
     cards = catalogue().values()
-    texts = [*(d.called for d in DOCUMENTS.values()), *LIBRARIES[1:], *(VIEW["pos_sentence"].options or ())[1:]]
+    texts = [*(d.called for d in DOCUMENTS.values()), "Hugging Face", "TransformerLens", *(VIEW["pos_sentence"].options or ())[1:]]
     texts += [text for card in cards for example in card.examples for text in example]
     texts += [str(text) for card in cards for text in (card.title, *card.about, *card.about.values())]
     return sorted({text for text in texts if text}, key=len, reverse=True)
