@@ -9,7 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from viz_core.language import Message, translating
 
+
+@translating
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activation:
     """One activation function: its names, its formulas, and its value at one number."""
@@ -18,7 +21,7 @@ class Activation:
     latex: str  # its symbol in the formula of a stage
     formula: str  # of one value x, as plain text
     gate: Callable[[float], float]  # g(x), from 0 to 1
-    gate_words: str  # what g(x) is
+    gate_words: Message  # what g(x) is
     zeroes_negatives: bool  # whether nothing of a negative x passes, and all of a positive one
     torch_function: str  # its name in torch.nn.functional
     torch_options: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from viz_core.language import Message, translating
+
 Verdict = Literal["cannot_run", "differs", "mistaken"]
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Place:
     """A place in the app: a page by its file's name, and a sentence about what to look at.
 
@@ -20,32 +23,34 @@ class Place:
     """
 
     page: str
-    look: str
+    look: Message
     state: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Concept:
     """One concept or example of a document."""
 
     document: str
-    text: str
+    text: Message
     place: Place
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Fault:
     """An error in a document: the printed text, its kind, what this app does instead, and where to see it."""
 
     document: str
-    printed: str
+    printed: Message
     verdict: Verdict
-    instead: str
+    instead: Message
     place: Place | None = None
 
 
-def _at(page: str, look: str, problem: str = "", **state: str) -> Place:
+def _at(page: str, look: Message, problem: str = "", **state: str) -> Place:
     return Place(page, look, MappingProxyType(state), problem)
 
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from viz_core.language import Message, translating
+
 Position = Literal["sinusoidal", "learned", "rope", "alibi", "t5", "none"]
 Enters = Literal["embedding", "queries and keys", "scores", "nowhere"]  # the tensors that positions change
 
 
+@translating
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionScheme:
     """How one scheme enters the model, and its name and look.
@@ -22,9 +25,9 @@ class PositionScheme:
     uses_base: its frequencies come from `position_base`.
     """
 
-    title: str  # at the start of a line
-    name: str  # in the middle of a sentence
-    summary: str  # what it does, in one clause
+    title: Message  # at the start of a line
+    name: Message  # in the middle of a sentence
+    summary: Message  # what it does, in one clause
     source: str
     enters: Enters
     parameter: str = ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viz_core.config import TransformerConfig
+from viz_core.language import Message, translating
 
 Status = Literal["stated", "repaired", "assumed"]
 STATUS_TITLES: dict[Status, str] = {"stated": "stated", "repaired": "repaired", "assumed": "assumed"}
@@ -57,24 +58,26 @@ TOPIC_TITLES: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Row:
     """One row of the comparison: the value, its status, and the reason."""
 
     topic: str
-    value: str
+    value: Message
     status: Status
-    why: str
+    why: Message
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Document:
     """One of the five texts: its number, its name here, its own heading ("" for none), that heading in English, its source."""
 
     number: str
     called: str
     heading: str
-    in_english: str
-    source: str = ""
+    in_english: Message
+    source: Message = ""
 
     def __str__(self) -> str:
         """ "Transformer_code (002)": its name in a sentence."""
@@ -95,11 +98,12 @@ DOCUMENTS: dict[str, Document] = {
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Preset:
     """A document's model. `rows` has one row per topic of TOPICS, in that order."""
 
     document: Document
-    summary: str
+    summary: Message
     config: TransformerConfig
     rows: tuple[Row, ...]
 
@@ -114,7 +118,7 @@ class Preset:
         return str(self.document)
 
 
-def _preset(number: str, summary: str, config: TransformerConfig, **rows: tuple[str, Status, str]) -> Preset:
+def _preset(number: str, summary: Message, config: TransformerConfig, **rows: tuple[Message, Status, Message]) -> Preset:
     """`rows` by topic, all of TOPICS in their order."""
     if tuple(rows) != tuple(TOPICS):
         raise ValueError(f"preset {number!r} has the rows {', '.join(rows)}; give {', '.join(TOPICS)}.")

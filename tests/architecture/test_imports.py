@@ -21,8 +21,8 @@ TOP_LEVEL = {
 LAYER_0 = {
     f"viz_core.{name}"
     for name in (
-        "activations", "concepts", "config", "formats", "limits", "memory", "position_schemes", "presets", "problems", "sources",
-        "stages", "word_list",
+        "activations", "concepts", "config", "formats", "language", "limits", "memory", "position_schemes", "presets", "problems",
+        "sources", "stages", "word_list",
     )
 }
 CAPTURES = {"numpy", "viz_core.capture", "viz_core.text"}

@@ -12,6 +12,8 @@ from importlib.resources import files
 from typing import Any, TypedDict
 
 from viz_core.figures import theme
+from viz_core.language import language, translations
+from viz_core.language.collect import from_script
 
 FOLDER = files("viz_core") / "ui" / "components"
 # Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in.
@@ -36,9 +38,15 @@ def style(name: str) -> str:
 
 @lru_cache(maxsize=16)
 def script(*names: str) -> str:
-    """A component's JavaScript module, of one or several files; the theme's colours and what all share are in front."""
+    """A component's JavaScript module, of one or several files; the theme's colours, the translations of its messages and what
+    all components share are in front.
+    """
     parts = [(FOLDER / f"{name}.js").read_text("utf-8") for name in ("common", *names)]
-    return "\n".join([f"const THEME = {json.dumps(theme.palette())};", *parts])
+    messages = [entry.message for part in parts for entry in from_script(part, "").entries]
+    forms, rule = translations(messages)
+    words = json.dumps(forms, ensure_ascii=False).replace("<", "\\u003c")  # a file's text may hold "</script>"
+    front = [f"const THEME = {json.dumps(theme.palette())};", f"const WORDS = {{ forms: {words}, form: (n) => Number({rule}) }};"]
+    return "\n".join([*front, *parts])
 
 
 def component(name: str) -> Component:
@@ -62,7 +70,7 @@ def document(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
         "".join(f"--st-{name.replace('_', '-')}:{colour};" for name, colour in theme.page(dark).items()) for dark in (False, True)
     )
     return f"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>
+<html lang="{language()}"><meta charset="utf-8"><title>{html.escape(title)}</title>
 <style>
 :root {{ {light} --st-font: {theme.FONT}; color-scheme: light dark }}
 @media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}

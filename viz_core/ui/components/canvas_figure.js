@@ -335,7 +335,7 @@ class Figure {
   say() {
     const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
     const read = (x) => (panel.kind === "classes" ? panel.names[x] : minus(precise(x)));
-    const value = (of) => read(panel.values[of]) + (this.masked(of) ? " (masked)" : "");
+    const value = (of) => read(panel.values[of]) + (this.masked(of) ? ` (${_("masked")})` : "");
     const named = (letter, axis, name, number, labels) => {
       const part = make("span");
       const text = make("bdi", "", labels ? `“${name}”` : name);
@@ -345,18 +345,20 @@ class Figure {
     readout.replaceChildren();
     if (cell !== null) {
       const [row, col] = this.origin(cell);
-      if (this.rowName(row)) readout.append(named(panel.rowLetter, "row", this.rowName(row), row, panel.rows), " ");
+      if (this.rowName(row)) readout.append(named(panel.rowLetter, _("row"), this.rowName(row), row, panel.rows), " ");
       readout.append(
-        named(panel.colLetter, "column", this.colName(col), col, panel.cols), " ", make("b", "", value(cell)));
+        named(panel.colLetter, _("column"), this.colName(col), col, panel.cols), " ", make("b", "", value(cell)));
     }
     canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
     canvas.dataset.pick = picked === null ? "" : this.view.pick.slice(1).join();
-    let state = "no cell is picked";
+    const about = { title: panel.title, rows: panel.full[0], columns: panel.full[1] };
+    let said = _("{title}, {rows} rows by {columns} columns, no cell is picked", about);
     if (picked !== null) {
       const [row, col] = this.origin(picked);
-      state = `picked row ${this.rowName(row) || row}, column ${this.colName(col)}: ${value(picked)}`;
+      Object.assign(about, { row: this.rowName(row) || row, column: this.colName(col), value: value(picked) });
+      said = _("{title}, {rows} rows by {columns} columns, picked row {row}, column {column}: {value}", about);
     }
-    canvas.setAttribute("aria-label", `${panel.title}, ${panel.full[0]} rows by ${panel.full[1]} columns, ${state}`);
+    canvas.setAttribute("aria-label", said);
   }
 
   /* The axis titles above the canvas and the legend below it. */
@@ -378,7 +380,7 @@ class Figure {
       this.legend.append(part);
     };
     const { fill, line } = view.colours.masked, number = (x) => minus(precise(x, Math.abs(x) < 1000 ? 3 : 6));
-    this.legend.replaceChildren(this.shown.length ? "" : make("span", "note", "no values"));
+    this.legend.replaceChildren(this.shown.length ? "" : make("span", "note", _("no values")));
     if (!this.shown.length) return;
     if (panel.kind === "mask") view.colours.mask.forEach((colour, i) => entry("swatch", colour, "", String(i)));
     else if (panel.kind === "classes") panel.names.forEach((name, i) => {
@@ -390,9 +392,10 @@ class Figure {
       entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, number(panel.low), number(panel.high));
     }
     const looks = { masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, ...THEME.special };
-    for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look);
+    for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look === "masked" ? _("masked") : look);
     if (pooled[0] * pooled[1] > 1)
-      this.legend.append(make("span", "note", `pooled ${pooled.join("×")}: ` +
-        (panel.kind === "classes" ? "blocked before allowed" : "largest absolute value, sign kept")));
+      this.legend.append(make("span", "note", panel.kind === "classes"
+        ? _("pooled {size}: blocked before allowed", { size: pooled.join("×") })
+        : _("pooled {size}: largest absolute value, sign kept", { size: pooled.join("×") })));
   }
 }

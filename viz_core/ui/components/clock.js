@@ -25,7 +25,7 @@ class View {
   constructor(root) {
     Object.assign(this, { root, faces: [], number: 0, playing: false, time: 0 }); // time: a position, whole but in flight
     const bar = root.appendChild(make("div", "bar"));
-    this.play = bar.appendChild(make("button", "play", "Play"));
+    this.play = bar.appendChild(make("button", "play", _("Play")));
     this.label = bar.appendChild(make("label"));
     this.slider = bar.appendChild(make("input"));
     Object.assign(this.play, { type: "button" });
@@ -82,8 +82,8 @@ class View {
       return entry;
     });
     this.legend.replaceChildren(...this.names);
-    if (kind === "wave") this.legend.append(make("span", "", "height of the tip: sin"), make("span", "", "horizontal: cos"));
-    this.legend.append(make("span", "", "λ: positions per turn"));
+    if (kind === "wave") this.legend.append(make("span", "", _("height of the tip: sin")), make("span", "", _("horizontal: cos")));
+    this.legend.append(make("span", "", _("λ: positions per turn")));
     this.total = make("b");
     this.foot.replaceChildren(kind === "plane" && !leftOut ? this.total : "", leftOut);
     this.shown = null;
@@ -100,7 +100,7 @@ class View {
 
   running(playing) {
     this.playing = playing;
-    this.play.textContent = playing ? "Pause" : "Play";
+    this.play.textContent = playing ? _("Pause") : _("Play");
   }
 
   pause() {
@@ -148,13 +148,13 @@ class View {
     if (at === this.shown) return;
     this.shown = at; // numbers are those of whole positions
     this.slider.value = at;
-    this.label.textContent = `position ${at}`;
-    this.slider.setAttribute("aria-valuetext", `position ${at}`);
+    this.label.textContent = _("position {at}", { at });
+    this.slider.setAttribute("aria-valuetext", this.label.textContent);
     const shift = this.data.faces[0]?.hands[1]?.[2] ?? 0;
     this.names.forEach((entry, i) =>
       (entry.lastChild.textContent = this.data.names[i].replace("{p}", at).replace("{s}", at + shift)));
     const sum = this.faces.reduce((total, face) => total + face.say(at), 0);
-    this.total.textContent = `Sum over the planes: ${typeset(sum)}`;
+    this.total.textContent = _("Sum over the planes: {sum}", { sum: typeset(sum) });
     this.root.dataset.position = at;
   }
 }
@@ -164,7 +164,7 @@ class View {
 class Face {
   constructor(face, kind) {
     Object.assign(this, { face, kind, node: make("figure"), value: make("div", "value") });
-    this.node.append(make("figcaption", "", `dims ${face.title}`));
+    this.node.append(make("figcaption", "", _("dims {dimensions}", { dimensions: face.title })));
     const svg = draw(this.node, "svg", { viewBox: "-1.12 -1.12 2.24 2.24", "aria-hidden": "true" });
     this.node.append(this.value, make("div", "note", face.note));
     draw(svg, "circle", { r: 1, class: "rim" });

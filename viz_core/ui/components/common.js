@@ -17,6 +17,15 @@ function set(node, attributes) {
 
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); // "#rrggbb" → red, green, blue
+/* A literal message in the language of the page, its fields filled in; without values, braces are text. Its English stands in
+ * the script, from which `viz_core.language` collects it; WORDS, which assets.py puts in front, has the translations. */
+const _ = (message, values) => filled(WORDS.forms[message]?.[0] ?? message, values);
+const plural = (one, many, n, values) => filled(WORDS.forms[one]?.[WORDS.form(n)] ?? (n === 1 ? one : many), { n, ...values });
+const filled = (text, values) => (values ? text.replace(/\{(\w+)\}/g, (field, name) => values[name] ?? field) : text);
+
+/* A message whose fields are nodes, or lists of nodes and texts: what to append to a line. */
+const nodes = (message, values) => message.split(/(\{\w+\})/).flatMap((part) => values[part.match(/^\{(\w+)\}$/)?.[1]] ?? part);
+
 const minus = (number) => number.replaceAll("-", "−");
 
 /* What Python packed: a header, and the buffer in which numbers begin at `start`. */

@@ -85,7 +85,7 @@ class View {
       entry.append(s.name);
       return entry;
     }));
-    this.svg.setAttribute("aria-label", `${chart.title}: ${chart.yTitle} over ${chart.xTitle}. Use the arrow keys to read its points.`);
+    this.svg.setAttribute("aria-label", _("{title}: {y} over {x}. Use the arrow keys to read its points.", { title: chart.title, y: chart.yTitle, x: chart.xTitle }));
     this.at = null;
     this.draw();
     Object.assign(this.root.dataset, { title: chart.title, drawn: chart.drawn,
@@ -160,11 +160,11 @@ class View {
     this.at = at;
     const series = at && this.chart.series[at[0]];
     this.ring?.setAttribute("visibility", at ? "visible" : "hidden");
-    if (!at) return this.readout.replaceChildren(make("span", "hint", "Point at a mark to read its values."));
+    if (!at) return this.readout.replaceChildren(make("span", "hint", _("Point at a mark to read its values.")));
     const [x, y] = this.points[at[0]][at[1]];
     this.ring.setAttribute("cx", x);
     this.ring.setAttribute("cy", y);
     const told = { x: exact(series.x[at[1]]), y: exact(series.y[at[1]]) };
-    this.readout.textContent = series.said.replace(/\{(x|y)\}/g, (_, name) => told[name]);
+    this.readout.textContent = series.said.replace(/\{(x|y)\}/g, (field, name) => told[name]);
   }
 }

@@ -237,9 +237,9 @@ class Figure {
     legend.replaceChildren();
     entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, plain(grid.low), plain(grid.high));
     const { fill, line } = view.colours.masked;
-    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", "masked");
+    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", _("masked"));
     if (grid.shades.includes(255)) entry("swatch", THEME.special.NaN, "", "NaN");
-    if (block[0] * block[1] > 1) legend.append(make("span", "note", `pooled ${block.join("×")}: the largest of each block`));
+    if (block[0] * block[1] > 1) legend.append(make("span", "note", _("pooled {size}: the largest of each block", { size: block.join("×") })));
   }
 
   paint() {
@@ -256,9 +256,15 @@ class Figure {
     if (this.hover) box(this.hover, 1, view.ink, 1.5);
     if (focus) { box(focus, 1.5, view.accent, 3); }
     const at = this.hover ?? focus;
-    this.readout.textContent = at ? `layer ${at[0]}, head ${at[1]}${String(at) === String(focus) ? ": in focus" : ": click to focus"}` : "rows: layers, columns: heads";
+    const place = at && { layer: at[0], head: at[1] };
+    this.readout.textContent = !at ? _("rows: layers, columns: heads")
+      : String(at) === String(focus) ? _("layer {layer}, head {head}: in focus", place)
+      : _("layer {layer}, head {head}: click to focus", place);
     canvas.dataset.focus = focus ? focus.join() : "";
-    canvas.setAttribute("aria-label", `${grid.title}, ${grid.shape[0]} layers by ${grid.shape[1]} heads, ` +
-      `${grid.tokens[0]} by ${grid.tokens[1]} tokens each, ${focus ? `layer ${focus[0]}, head ${focus[1]} in focus` : "none in focus"}`);
+    const about = { title: grid.title, layers: grid.shape[0], heads: grid.shape[1], queries: grid.tokens[0], keys: grid.tokens[1] };
+    canvas.setAttribute("aria-label", focus
+      ? _("{title}, {layers} layers by {heads} heads, {queries} by {keys} tokens each, layer {layer}, head {head} in focus",
+          { ...about, layer: focus[0], head: focus[1] })
+      : _("{title}, {layers} layers by {heads} heads, {queries} by {keys} tokens each, none in focus", about));
   }
 }

@@ -37,7 +37,7 @@ class View {
     const part = (name) => root.appendChild(make("div", name));
     [this.title, this.swatches, this.names, this.box, this.readout] =
       ["title", "swatches", "names", "box", "readout"].map(part);
-    this.names.append(make("span", "", "queries"), make("span", "", "keys"));
+    this.names.append(make("span", "", _("queries")), make("span", "", _("keys")));
     this.lanes = this.box.appendChild(make("div", "lanes"));
     [this.left, this.middle, this.right] =
       ["column left", "middle", "column right"].map((name) => this.lanes.appendChild(make("div", name)));
@@ -102,11 +102,11 @@ class View {
 
   drawSwatches() {
     const { colours } = this.data;
-    this.swatches.replaceChildren(make("span", "", "heads"), ...colours.map((colour, head) => {
+    this.swatches.replaceChildren(make("span", "", _("heads")), ...colours.map((colour, head) => {
       const button = make("button", "", String(head));
       button.dataset.head = head;
       button.style.setProperty("--head", colour);
-      button.title = "Click: show or hide this head. Double click (or Shift and Enter): show only this head; again: go back.";
+      button.title = _("Click: show or hide this head. Double click (or Shift and Enter): show only this head; again: go back.");
       return button;
     }));
   }
@@ -215,8 +215,9 @@ class View {
   tell(active, heads, largest, drawn) {
     const { data, readout, root } = this;
     readout.replaceChildren();
-    if (!heads.length) readout.append("No head is shown. Click a number above.");
-    else if (!active) readout.append(`Point at a token to show only its lines; click to keep them. The largest weight is ${written(largest)}.`);
+    if (!heads.length) readout.append(_("No head is shown. Click a number above."));
+    else if (!active) readout.append(_("Point at a token to show only its lines; click to keep them. The largest weight is {weight}.",
+                                       { weight: written(largest) }));
     for (const head of active ? heads.slice(0, 4) : []) {
       const found = [];
       this.each(head, active, (t, s, w) => found.push([active[0] === "query" ? s : t, w]));
@@ -224,16 +225,19 @@ class View {
       const line = readout.appendChild(make("div")), chip = line.appendChild(make("span", "chip"));
       chip.style.background = data.colours[head];
       const name = (active[0] === "query" ? data.queries : data.keys)[active[1]];
-      line.append(`head ${head}: `, bdi(name), active[0] === "query" ? " attends to " : " gets attention from ");
-      found.slice(0, heads.length > 1 ? 3 : NAMED).forEach(([place, w], i) =>
-        line.append(i ? ", " : "", bdi((active[0] === "query" ? data.keys : data.queries)[place]), ` ${written(w)}`));
+      const others = found.slice(0, heads.length > 1 ? 3 : NAMED).flatMap(([place, w], i) =>
+        [i ? ", " : "", bdi((active[0] === "query" ? data.keys : data.queries)[place]), ` ${written(w)}`]);
+      const said = active[0] === "query" ? _("head {head}: {token} attends to {tokens}") : _("head {head}: {token} gets attention from {tokens}");
+      line.append(...nodes(said, { head, token: bdi(name), tokens: others }));
     }
-    if (active && heads.length > 4) readout.append(make("div", "hint", `and ${heads.length - 4} more heads`));
-    if (data.count < data.keys.length) readout.append(make("div", "hint", `Only the ${data.count} strongest keys of each query are drawn.`));
+    if (active && heads.length > 4) readout.append(make("div", "hint", plural("and {n} more head", "and {n} more heads", heads.length - 4)));
+    if (data.count < data.keys.length) readout.append(make("div", "hint",
+      plural("Only the strongest key of each query is drawn.", "Only the {n} strongest keys of each query are drawn.", data.count)));
     Object.assign(root.dataset, {
       heads: heads.join(), drawn, count: data.count, lock: this.lock ? this.lock.join() : "", hover: this.hover ? this.hover.join() : "",
       identity: data.identity });
-    this.canvas.setAttribute("aria-label", `${data.title}: lines from ${data.queries.length} queries to ${data.keys.length} keys, ` +
-      `heads ${heads.join(", ") || "none"}`);
+    const about = { title: data.title, queries: data.queries.length, keys: data.keys.length, heads: heads.join(", ") };
+    this.canvas.setAttribute("aria-label", heads.length ? _("{title}: lines from {queries} queries to {keys} keys, heads {heads}", about)
+      : _("{title}: lines from {queries} queries to {keys} keys, heads none", about));
   }
 }

@@ -63,7 +63,7 @@ class Scrubber {
   }
 
   name(step) {
-    this.label.textContent = `Step ${step} of ${this.data.most}`;
+    this.label.textContent = _("Step {step} of {steps}", { step, steps: this.data.most });
   }
 
   /* One step back or forward; between two stops, back means the previous one. */

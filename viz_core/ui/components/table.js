@@ -87,8 +87,8 @@ class View {
   }
 
   draw({ columns, rows }) {
-    this.offer(this.block, "all blocks", rows.map((row) => row.block));
-    this.offer(this.part, "all parts", rows.map((row) => row.part));
+    this.offer(this.block, _("all blocks"), rows.map((row) => row.block));
+    this.offer(this.part, _("all parts"), rows.map((row) => row.part));
     const made = document.createElement("div"); // added to the page when it is complete
     const table = add(made, "div", columns.length > FIRST ? "table wide" : "table");
     table.setAttribute("role", "table");
@@ -100,7 +100,7 @@ class View {
     const body = add(table, "div", "body");
     body.setAttribute("role", "rowgroup");
     this.rows = rows.map((row) => this.drawRow(body, columns, row));
-    this.nothing = add(made, "div", "nothing", "No stage matches. Shorten the filter, or choose all blocks and all parts.");
+    this.nothing = add(made, "div", "nothing", _("No stage matches. Shorten the filter, or choose all blocks and all parts."));
     this.box.replaceChildren(...made.children);
   }
 
@@ -134,7 +134,7 @@ class View {
     if (kind === "name") {
       const button = add(node, "button");
       button.dataset.stage = value;
-      button.title = "Open in Step by step";
+      button.title = _("Open in Step by step");
       writeName(button, value);
     } else if (kind === "axes") writeAxes(node, value);
     else if (kind === "shape") writeShape(node, value, axes);
@@ -155,7 +155,9 @@ class View {
     }
     this.nothing.hidden = left > 0;
     const all = this.rows.length;
-    this.count.textContent = left === all ? `${all} stages` : `${left} of ${all} stages`;
+    this.count.textContent = left === all
+      ? plural("{n} stage", "{n} stages", all)
+      : plural("{left} of {n} stage", "{left} of {n} stages", all, { left });
     this.root.dataset.shown = left;
   }
 }

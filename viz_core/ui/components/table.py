@@ -8,11 +8,13 @@ The rows are sent as one text; the browser builds them again only if it has chan
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from html import escape
 from typing import Any, Literal
 
 import streamlit as st
 
 from viz_core.figures.assets import script, style
+from viz_core.language import translate as _
 from viz_core.limits import MAX_VIEW_CHARS
 
 Kind = Literal["name", "axes", "shape", "text", "number"]
@@ -43,8 +45,10 @@ class Row:
 
 _HTML = f"""<div class="ledger">
 <div class="find">
-  <input type="search" aria-label="Filter" placeholder="Filter by name, axis or word" maxlength="{MAX_VIEW_CHARS}">
-  <select aria-label="Block"></select><select aria-label="Part"></select><span class="count" role="status"></span>
+  <input type="search" aria-label="{escape(_("Filter"))}" placeholder="{escape(_("Filter by name, axis or word"))}"
+   maxlength="{MAX_VIEW_CHARS}">
+  <select aria-label="{escape(_("Block"))}"></select><select aria-label="{escape(_("Part"))}"></select>
+  <span class="count" role="status"></span>
 </div>
 <div class="box" tabindex="0"></div>
 </div>"""

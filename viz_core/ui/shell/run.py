@@ -12,6 +12,7 @@ from viz_core.analysis.counts import Estimate, estimate
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
+from viz_core.language import language_problem
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
 from viz_core.text import AnyTokenizer, TokenizerKind
 from viz_core.ui.escape import escaped, few, words
@@ -153,7 +154,7 @@ def run_with_status(setup: Setup) -> Attempt:
         st.info(f"The link would be longer than {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text {stays}.")
     if attempt.problem:
         st.warning(escaped(attempt.problem))
-    if problem := cache_problem():
+    for problem in filter(None, (cache_problem(), language_problem())):
         st.info(escaped(problem))
     if broken := _broken():
         st.info(paragraphs([escaped(f"Weights that cannot be read: {one}") for one in broken]))

@@ -7,6 +7,7 @@ import streamlit as st
 from viz_core.config import STACKS, Position
 from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
 from viz_core.formats import rounded, rounded_percent
+from viz_core.problems import Problem
 from viz_core.text import Vocabulary
 from viz_core.ui.controls import chart, dark, picking, sentence_picker, table
 from viz_core.ui.escape import code

@@ -1,0 +1,52 @@
+"""The scripts' own texts in another language: fields, nodes within a sentence, and plurals, as a browser draws them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.figures.test_assets import ROOT
+from viz_core.language import LANGUAGE
+from viz_core.language.po import Entry, write_po
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+LINES = """
+import numpy as np
+from viz_core.figures.assets import document
+from viz_core.figures.attention import pack_lines
+weights = np.full((6, 2, 2), 0.5, np.float32)
+print(document("lines", pack_lines(weights, ["I", "you"], ["a", "b"], range(6), ("query", 1), "Lines", "id", (0, 0)), "Lines"))
+"""
+ATTENDS, MORE = "head {head}: {token} attends to {tokens}", ("and {n} more head", "and {n} more heads")
+GERMAN = [
+    Entry(ATTENDS, forms=("{token} schaut auf {tokens} (Kopf {head})",)), Entry("queries", forms=("Anfragen",)),
+    Entry(*MORE, ("und ein weiterer", "und {n} weitere Köpfe")),
+]
+
+
+@pytest.mark.parametrize(("entries", "said", "more", "names"), [
+    ([], "head 0: “you” attends to “a” 0.500, “b” 0.500", "and 2 more heads", ["queries", "keys"]),
+    (GERMAN, "“you” schaut auf “a” 0.500, “b” 0.500 (Kopf 0)", "und 2 weitere Köpfe", ["Anfragen", "keys"]),
+])
+def test_lines_speak_the_language(
+    new_page: Callable[..., Page], tmp_path: Path, entries: list[Entry], said: str, more: str, names: list[str]
+) -> None:
+    catalogue, file, page = tmp_path / "de.po", tmp_path / "lines.html", new_page()
+    catalogue.write_text(write_po(entries), encoding="utf-8")
+    made = subprocess.run([sys.executable, "-c", LINES], cwd=ROOT, capture_output=True, text=True, check=True,
+                          env=os.environ | {LANGUAGE: str(catalogue)})
+    file.write_text(made.stdout, encoding="utf-8")
+    page.goto(file.as_uri())
+    readout = page.locator(".readout > div")
+    assert readout.first.inner_text().strip() == said
+    assert readout.last.inner_text() == more
+    assert page.locator(".names span").all_inner_texts() == names
+    assert page.locator("html").get_attribute("lang") == "de"

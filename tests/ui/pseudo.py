@@ -1,0 +1,191 @@
+"""A language that nobody speaks: every message with accents on its letters, so that a text which is not a message shows.
+
+Run as a script in that language, it opens the app's pages and writes every text that they show:
+
+    python -m tests.ui.pseudo FILE PAGE…    # one line of JSON a text: [state, where, text]
+"""
+
+import html
+import json
+import re
+import struct
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from viz_core.language.collect import collect
+from viz_core.language.po import Entry, write_po
+
+ROOT = Path(__file__).parents[2]
+PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+ACCENTED = "áḅćḍéḟǵḥíĵḱĺṁńóṕɋŕśťúṽẃẋýžÁḄĆḌÉḞǴḤÍĴḰĹṀŃÓṔɊŔŚŤÚṼẂẊÝŽ"
+# What a translator would leave as it is: fields, formulas, code, markup, addresses, an icon, an entity, LaTeX outside of $.
+KEPT = re.compile(r"%?\{\{?[^{}]*\}?\}|\$[^$]+\$|`[^`]+`|<[^<>]+>|\]\([^)]*\)|:material/\w+:|&\w+;|\\[a-zA-Z]+")
+
+
+def pseudo(message: str) -> str:
+    """The message in the pseudo language, in brackets that show where one ends and the next begins."""
+    kept, words = KEPT.findall(message), KEPT.split(message)
+    accented = [part.translate(str.maketrans(PLAIN, ACCENTED)) for part in words]
+    body = "".join(a + k for a, k in zip(accented, [*kept, ""], strict=True))
+    lead, text, trail = re.match(r"^((?:#+ |\s)*)(.*?)(\s*)$", body, re.S).groups()  # type: ignore[union-attr]
+    return f"{lead}⟦{text}⟧{trail}"
+
+
+def catalogue(file: Path) -> None:
+    """Write the catalogue of the pseudo language."""
+    entries = [
+        Entry(e.message, e.plural, tuple(pseudo(text) for text in (e.message, e.plural) if text is not None)) for e in collect()
+    ]
+    file.write_text(write_po(entries), "utf-8")
+
+
+# ---------------------------------------------------------------- what is opened
+
+TINY = {
+    "preset": "000", "weights": "untrained", "tokenizer": "character", "source": "我爱你\n我也爱你们",
+    "target": "你爱我\n你们也爱我", "d_model": "16", "n_heads": "2", "qk_dim": "16", "d_ff": "16",
+}
+LAYER = "encoder.layers.0"
+STAGES = (
+    "ids.source", "masks.cross", "encoder.tok_embed", "encoder.pos_embed", "encoder.embed", f"{LAYER}.self_attn.raw_scores",
+    f"{LAYER}.self_attn.masked_scores", f"{LAYER}.self_attn.weights", f"{LAYER}.self_attn.z", f"{LAYER}.resid_mid",
+    f"{LAYER}.norm_ffn.mean", f"{LAYER}.norm_ffn.normalized", f"{LAYER}.ffn.post_act", "logits", "loss",
+)
+STATES: dict[str, list[dict[str, str]]] = {
+    "home": [{}, {"open": "all_switches,home_choices"}, {"weights": "translator"}, {"architecture": "encoder-only", "head": "off"}],
+    "step_by_step": [
+        *({"stage": stage, "walk_norms": "on", "cells": "walk_canvas.0.0.0"} for stage in STAGES),
+        {"walk_mode": "tour"}, {"walk_jump": "on", "open": "proof_more"},
+    ],
+    "attention": [{"att_more": more} for more in ("none", "table", "rollout", "break")],
+    "masks": [{"mask_section": s} for s in ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")],
+    "positions": [
+        *({"pos_section": s} for s in ("waves", "matrix", "clock", "similarity", "sentence")),
+        *({"pos_section": "schemes", "pos_scheme": s} for s in ("none", "sinusoidal", "learned", "rope", "alibi")),
+        *({"pos_section": "experiments", "pos_experiment": e, "pos_front": "你"} for e in ("swap", "shuffle", "prepend", "past")),
+    ],
+    "norms": [{"norm_section": s} for s in ("depth", "theory", "gradients", "token", "batchnorm", "distributions")],
+    "shapes": [{}, {"shapes_columns": "symbolic shape,dtype,parameters,FLOPs,bytes,statistics,sequence-first"}],
+    "documents": [{}],
+}
+
+# ---------------------------------------------------------------- what is shown
+
+# Fields of Streamlit's elements, and of what components are sent, that nobody reads.
+TECHNICAL = {
+    "id", "form_id", "user_key", "key", "icon", "element_id", "js_content", "css_content", "component_name", "page_script_hash",
+    "url", "config", "theme", "language", "format", "query_string", "identity", "colours", "colour", "kind", "column", "stage",
+    "source", "target", "path", "mark", "look", "axes", "symbol", "dash", "mode", "xanchor", "yanchor", "xref", "yref", "type",
+    "template", "align", "file_name", "shortcut", "color", "fillcolor", "drawn", "rowLetter", "colLetter", "rowKind", "colKind",
+    "ref", "side", "sub", "family", "role", "exponentformat", "rangemode", "end", "value_type", "html_tag", "textposition",
+    "tickformat", "hovermode", "barmode", "orientation", "layer", "fill", "line", "marker", "font", "dtype", "bdata", "group",
+    "legendgroup", "page", "script", "host", "proto", "lock", "echo", "registered_handler_names", "html_content",
+}
+
+
+def strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Every string in plain data, with the names on the way to it."""
+    if isinstance(value, str):
+        if value[:1] in "{[" and value[-1:] in "}]":
+            try:
+                yield from strings(json.loads(value), where)
+                return
+            except ValueError:
+                pass
+        yield where, value
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            if name not in TECHNICAL:
+                yield from strings(part, f"{where}.{name}")
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from strings(part, where)
+
+
+def fields_of(proto: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Every string in an element as Streamlit sends it."""
+    for field, value in proto.ListFields():
+        name = field.name
+        if name in TECHNICAL:
+            continue
+        for part in value if field.is_repeated else [value]:
+            if hasattr(part, "ListFields"):
+                yield from fields_of(part, f"{where}.{name}")
+            elif isinstance(part, bytes) and part[4:5] == b"{":
+                yield from strings(json.loads(part[4 : 4 + struct.unpack("<I", part[:4])[0]]), f"{where}.{name}")
+            elif isinstance(part, str):
+                yield from strings(part, f"{where}.{name}")
+
+
+def shown(at: Any) -> Iterator[tuple[str, str]]:
+    """Every text on a page, once: (where it stands, the text)."""
+    seen = set()
+    for block in (at.sidebar, at.main):
+        for node in block:
+            proto = getattr(node, "proto", None)
+            if proto is None or not hasattr(proto, "ListFields") or getattr(proto, "component_name", "") == "attention_lab_tab":
+                continue
+            if hasattr(proto, "vertical") or type(proto).__name__ == "Block":
+                found = fields_of(proto.expandable, "expander") if hasattr(proto, "expandable") else iter(())
+            else:
+                found = fields_of(proto, type(proto).__name__)
+            for entry in found:
+                if entry not in seen:
+                    seen.add(entry)
+                    yield entry
+
+
+# Shown, but not said by the app: a tag (its shown attributes stay), code, formulas, names of files and of settings and stages.
+SHOWN_ATTRIBUTE = re.compile(r'(?:title|aria-label|alt|placeholder)="([^"]*)"')
+DATA = re.compile(
+    r"<style.*?</style>|<svg.*?</svg>|<pre.*?</pre>|<code.*?</code>|data:[\w/+;,=.%-]+|https?://\S+|%\{[^{}]*\}|\$\$?[^$]+\$\$?|"
+    r"`+[^`]+`+|:material/\w+:|\\text\{[^}]*\}|\\[a-zA-Z]+|(?:<|&lt;)(?:bos|eos|pad|unk)(?:>|&gt;)|&(?:nbsp|amp);|"
+    r"[\w/-]*(?:[_/]|\.(?=\w))[\w./\[\]{}-]*",
+    re.S,
+)
+
+
+def data() -> list[str]:
+    """What the app shows as it is, the longest first: names of documents and libraries, example sentences, cards of weights."""
+    from viz_core.presets import DOCUMENTS
+    from viz_core.ui.shell.setup import VIEW
+    from viz_core.weights.catalogue import catalogue
+
+    cards = catalogue().values()
+    texts = [*(d.called for d in DOCUMENTS.values()), "Hugging Face", "TransformerLens", *(VIEW["pos_sentence"].options or ())[1:]]
+    texts += [text for card in cards for example in card.examples for text in example]
+    texts += [str(text) for card in cards for text in (card.title, *card.about, *card.about.values())]
+    return sorted({text for text in texts if text}, key=len, reverse=True)
+
+
+def plain_words(text: str, known: list[str]) -> list[str]:
+    """The words of a shown text that are not in the pseudo language and are no data: runs of two plain letters or more."""
+    text = DATA.sub(" ", text)
+    attributes = " ".join(SHOWN_ATTRIBUTE.findall(text))
+    text = html.unescape(re.sub(r"<[^<>]+>", " ", text) + " " + attributes)
+    for data in known:
+        text = text.replace(data, " ")
+    return re.findall(r"(?<![\w^{\\])[A-Za-z][A-Za-z’'-]*[A-Za-z](?!\w)", text)
+
+
+def main(file: str, pages: list[str]) -> None:
+    from streamlit.testing.v1 import AppTest
+
+    out = open(file, "w", encoding="utf-8")  # noqa: SIM115 (errors print to stdout)
+    for page in pages or STATES:
+        for state in STATES[page]:
+            at = AppTest.from_file(ROOT / "app.py", default_timeout=120)
+            at.query_params.update({"weights": "translator"} if "weights" in state else TINY | state)
+            at.run()
+            at.switch_page(f"pages/{page}.py").run()
+            where = f"{page} {' '.join(f'{k}={v}' for k, v in state.items())}".strip()
+            for error in at.exception:
+                raise AssertionError(f"{where}: {error.message}")
+            for place, text in shown(at):
+                print(json.dumps([where, place, text], ensure_ascii=False), file=out, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

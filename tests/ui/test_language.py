@@ -1,0 +1,76 @@
+"""Every text that the app shows is a message: in a language that nobody speaks, no plain word is left."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ui.pseudo import STATES, catalogue, data, plain_words, pseudo
+from viz_core.concepts import CONCEPTS, FAULTS
+from viz_core.language import LANGUAGE
+from viz_core.ui.shell import PAGES
+
+ROOT = Path(__file__).parents[2]
+
+# Words that are the same in every language. Names of methods, layers and people:
+NAMES = {"LayerNorm", "BatchNorm", "InstanceNorm", "GroupNorm", "Pre-LN", "Post-LN", "LN", "RoPE", "ALiBi", "ReLU", "GELU", "SiLU"}
+NAMES |= {"Xavier", "Adam"}
+# torch and its classes, and devices:
+NAMES |= {"torch", "TransformerEncoder", "TransformerDecoder", "MultiheadAttention", "unsqueeze", "cpu", "cuda"}
+# symbols of formulas and of numbers:
+NAMES |= {"sin", "cos", "exp", "max", "min", "std", "log", "ln", "PE", "NaN", "inf", "FLOPs", "MB", "KB", "ms", "dtype"}
+# special tokens, and formats of files:
+NAMES |= {"bos", "eos", "pad", "unk", "CSV", "SVG"}
+
+# How many different plain words a page still shows. It may only become smaller; 0 is the aim.
+LEFT = {
+    "home": 450, "step_by_step": 380, "attention": 300, "masks": 360, "positions": 450, "norms": 430, "shapes": 350,
+    "documents": 210,
+}
+
+
+def test_every_page_is_walked() -> None:
+    assert set(STATES) == set(LEFT) == set(PAGES)
+
+
+def test_pseudo_keeps_what_is_no_text() -> None:
+    message = "## The {layer:,} of `x_y` is $\\frac{a}{b}$ <b>now</b>"
+    assert pseudo(message) == "## ⟦Ťḥé {layer:,} óḟ `x_y` íś $\\frac{a}{b}$ <b>ńóẃ</b>⟧"
+    assert plain_words(pseudo("The heads of layer {layer}").format(layer=3), []) == []
+
+
+def test_plain_words_are_noticed() -> None:
+    assert plain_words("⟦Ťḥé⟧ heads of `x` in <b class='no'>bold</b> and d_model", []) == ["heads", "of", "in", "bold", "and"]
+    assert plain_words('<th title="a reason">Encoder blocks</th> &lt;bos&gt;', ["Encoder blocks"]) == ["reason"]
+
+
+@pytest.fixture(scope="module")
+def language(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("language") / "pseudo.po"
+    catalogue(file)
+    return file
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", STATES)
+def test_only_messages_are_shown(page: str, language: Path, tmp_path: Path) -> None:
+    """The page opens in the pseudo language in every state of `STATES`, without an exception, and shows no more plain words."""
+    file = tmp_path / "shown.jsonl"
+    walk = subprocess.run([sys.executable, "-m", "tests.ui.pseudo", str(file), page], cwd=ROOT, capture_output=True, text=True,
+                          env=os.environ | {LANGUAGE: str(language)}, check=False)
+    assert walk.returncode == 0, walk.stdout[-3000:] + walk.stderr[-3000:]
+    shown = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert len({state for state, _, _ in shown}) == len(STATES[page]) and len(shown) > 50
+    if page == "documents":
+        everything = "".join(text for _, _, text in shown)
+        for text in (*(c.text for c in CONCEPTS), *(f.instead for f in FAULTS)):
+            assert text not in everything
+    known, found = data(), dict[str, str]()
+    for state, where, text in shown:
+        for word in plain_words(text, known):
+            if word not in NAMES:
+                found.setdefault(word, f"{state} | {where} | {text[:100]!r}")
+    assert len(found) <= LEFT[page], "\n".join(f"{word}: {place}" for word, place in found.items())

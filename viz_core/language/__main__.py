@@ -1,0 +1,47 @@
+"""The template, or a language's catalogue brought up to date.
+
+    python -m viz_core.language > messages.pot    # every message, for an editor of translations
+    python -m viz_core.language de                # viz_core/language/de.po: new messages added, its translations kept
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from viz_core.language import FOLDER
+from viz_core.language.collect import collect, faults
+from viz_core.language.po import HEADER, RULE, Entry, catalogue_of, read_po, write_po
+
+
+def update(file: Path) -> str:
+    """Write a catalogue with every message and the translations that it has; returns a sentence about it.
+
+    Translations of messages that are gone stay in it as comments.
+    """
+    text = file.read_text("utf-8") if file.exists() else ""
+    old = list(read_po(text))
+    header = next((e.forms[0] for e in old if not e.message), HEADER % RULE)
+    kept = {e.message: e for e in old if e.message}
+    new = []
+    for entry in collect():
+        known = kept.pop(entry.message, None)
+        same = known is not None and known.plural == entry.plural
+        new.append(replace(entry, forms=known.forms, live=known.live) if known and same else entry)
+    file.write_text(write_po(new, header, [e for e in kept.values() if any(e.forms)], text), "utf-8")
+    translated, problems = catalogue_of(file.stem, [Entry("", forms=(header,)), *new])
+    return "\n".join([f"{file}: {len(translated.forms)} of {len(new)} messages are translated.", *problems])
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 1 if a message cannot be collected, which is then named."""
+    for fault in faults():
+        print(fault, file=sys.stderr)
+    if arguments:
+        print(update(FOLDER / f"{arguments[0]}.po"))
+    else:
+        sys.stdout.write(write_po(collect()))
+    return 1 if faults() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,167 @@
+"""Every message of the app, collected from its source.
+
+A message is a literal in a call of `_` or `plural`, in Python or in a component's script; a literal that a record takes in a
+field of type `Message`; and one that a function takes in such a parameter.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from viz_core.language.po import Entry, fields
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ("app.py", "pages/**/*.py", "viz_core/**/*.py", "viz_core/**/*.js")
+SCRIPT_CALL = re.compile(r"(?<![\w.$])(_|plural)\(\s*(?:(\"(?:[^\"\\]|\\.)*\")(?:\s*,\s*(\"(?:[^\"\\]|\\.)*\"))?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """What takes messages: the names of its parameters in order, and for each that takes messages where in a tuple (-1: whole)."""
+
+    parameters: tuple[str, ...]
+    messages: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    others: tuple[int, ...] = ()  # what the value of any further keyword (**rows) has at which places of a tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one file has: its messages, and a sentence about each call whose message cannot be collected."""
+
+    entries: tuple[Entry, ...]
+    faults: tuple[str, ...]
+
+
+def collect(root: Path = ROOT) -> list[Entry]:
+    """All messages, in the order of files and lines; a message that is used twice has two places."""
+    merged: dict[str, Entry] = {}
+    for entry in (e for found in _found(root) for e in found.entries):
+        old = merged.get(entry.message, entry)
+        places = entry.places if old is entry else (*old.places, *entry.places)
+        merged[entry.message] = replace(
+            old, places=places, plural=old.plural or entry.plural, is_format=old.is_format or entry.is_format
+        )
+    return list(merged.values())
+
+
+def faults(root: Path = ROOT) -> list[str]:
+    """Every call whose message is no literal, or whose fields are not the values that it passes."""
+    return [fault for found in _found(root) for fault in found.faults]
+
+
+@cache
+def _found(root: Path) -> list[Found]:
+    files = sorted({path for pattern in SOURCES for path in root.glob(pattern)})
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in files if path.suffix == ".py"}
+    takers = {name: taker for tree in trees.values() for name, taker in takers_of(tree)}
+    return [
+        from_python(trees[path], str(path.relative_to(root)), takers) if path in trees
+        else from_script(path.read_text("utf-8"), str(path.relative_to(root))) for path in files
+    ]
+
+
+# ---------------------------------------------------------------- Python
+
+
+def takers_of(tree: ast.AST) -> Iterator[tuple[str, Taker]]:
+    """The records and functions of a module that take messages, by name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            own = [s for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+            names = {s.target.id: _places(s.annotation) for s in own if isinstance(s.target, ast.Name)}
+            others: tuple[int, ...] = ()
+        elif isinstance(node, ast.FunctionDef):
+            names = {a.arg: _places(a.annotation) for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+            others = _places(node.args.kwarg.annotation) if node.args.kwarg else ()
+        else:
+            continue
+        if any(names.values()) or others:
+            yield node.name, Taker(tuple(names), {n: p for n, p in names.items() if p}, others)
+
+
+def _places(annotation: ast.AST | None) -> tuple[int, ...]:
+    """Where a parameter of this type has messages: (-1,) it is one, (0, 2) it is a tuple with two; () nowhere."""
+    if isinstance(annotation, ast.Name) and annotation.id == "Message":
+        return (-1,)
+    if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple):
+        return tuple(i for i, part in enumerate(annotation.slice.elts) if _places(part) == (-1,))
+    return ()
+
+
+def from_python(tree: ast.AST, file: str, takers: Mapping[str, Taker]) -> Found:
+    """The messages of a module."""
+    entries: list[Entry] = []
+    wrong: list[str] = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name, place = getattr(node.func, "attr", getattr(node.func, "id", "")), f"{file}:{node.lineno}"
+        if isinstance(node.func, ast.Name) and name in ("_", "plural"):
+            texts = [_text(a) for a in node.args[: 1 if name == "_" else 2]]
+            literals = [t for t in texts if t is not None]
+            if len(literals) < (1 if name == "_" else 2):
+                wrong.append(f"{place}: the message of {name}(…) is not a literal")
+                continue
+            fault = _fault(node, name, literals)
+            wrong += [f"{place}: {fault}"] if fault else []
+            entries.append(Entry(literals[0], literals[1] if name == "plural" else None, (), (place,), bool(node.keywords)))
+        elif name in takers:
+            for value in _taken(node, takers[name]):
+                text = _text(value)
+                if text:
+                    entries.append(Entry(text, places=(f"{file}:{value.lineno}",)))
+                elif isinstance(value, ast.JoinedStr):
+                    wrong.append(f"{file}:{value.lineno}: a message of {name}(…) is an f-string")
+    entries.sort(key=lambda e: int(e.places[0].rpartition(":")[2]))
+    return Found(tuple(entries), tuple(wrong))
+
+
+def _text(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _fault(node: ast.Call, name: str, literals: Iterable[str]) -> str:
+    """What is wrong with the values of a call, "" if nothing."""
+    if any(k.arg is None for k in node.keywords):
+        return "values come as **, which cannot be checked"
+    given = {k.arg for k in node.keywords if k.arg is not None} | ({"n"} if name == "plural" else set())
+    if not given:
+        return ""
+    for text in literals:
+        needed = {re.split(r"[.\[!:]", f[1:-1])[0] for f in fields(text)}
+        if needed != given and not (name == "plural" and needed | {"n"} == given):
+            return f"{text!r} has the fields {sorted(needed)}, and the call gives {sorted(given)}"
+    return ""
+
+
+def _taken(node: ast.Call, taker: Taker) -> Iterator[ast.expr]:
+    """What a call passes where messages are taken."""
+    named = [(taker.parameters[i], a) for i, a in enumerate(node.args) if i < len(taker.parameters)]
+    for parameter, value in [*named, *((k.arg, k.value) for k in node.keywords)]:
+        known = parameter in taker.parameters
+        places = taker.messages.get(parameter or "", ()) if known else taker.others if parameter else ()
+        for place in places:
+            if place < 0:
+                yield from (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+            elif isinstance(value, ast.Tuple) and place < len(value.elts):
+                yield value.elts[place]
+
+
+# ---------------------------------------------------------------- scripts
+
+
+def from_script(text: str, file: str) -> Found:
+    """The messages of a component's script: `_("…", values)` and `plural("…", "…", n, values)`."""
+    entries, wrong = [], []
+    for call in SCRIPT_CALL.finditer(text):
+        place = f"{file}:{text.count(chr(10), 0, call.start()) + 1}"
+        if call[2] is None or (call[1] == "plural" and call[3] is None):
+            wrong.append(f"{place}: the message of {call[1]}(…) is not a literal")
+            continue
+        one = ast.literal_eval(call[2])
+        many = ast.literal_eval(call[3]) if call[1] == "plural" else None
+        entries.append(Entry(one, many, (), (place,), bool(fields(one) or many)))
+    return Found(tuple(entries), tuple(wrong))

@@ -1,0 +1,159 @@
+"""Catalogues as files, in the format of GNU gettext (.po), which translators' editors read and write.
+
+Only what this app uses is here: messages, plurals, places, comments and "fuzzy". An entry with a context (msgctxt), a fuzzy
+one and an obsolete one are no translations.
+"""
+
+import ast
+import gettext
+import re
+import string
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+RULE = "(n != 1)"  # English: one form for 1, one for every other number
+HEADER = "Content-Type: text/plain; charset=UTF-8\nPlural-Forms: nplurals=2; plural=%s;\n"
+KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)?\s*(".*")$')
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message: its English, the English for other numbers than 1 (None: it counts nothing), and the translation's forms.
+
+    places: "file:line" of each use. is_format: whether fields are filled in. live: false for one that is not used (fuzzy).
+    """
+
+    message: str
+    plural: str | None = None
+    forms: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    is_format: bool = False
+    live: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The translations of one language. forms: {English: forms}; rule: gettext's expression for the form of a number n."""
+
+    code: str
+    forms: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    rule: str = RULE
+
+    def one(self, message: str) -> str:
+        """A message in this language."""
+        return self.forms[message][0] if message in self.forms else message
+
+    def counted(self, one: str, many: str, n: int) -> str:
+        """The form of a message for a number."""
+        if one not in self.forms:
+            return one if n == 1 else many
+        form: int = gettext.c2py(self.rule)(n)
+        return self.forms[one][form]
+
+
+def catalogue_of(code: str, entries: Iterable[Entry]) -> tuple[Catalogue, list[str]]:
+    """The catalogue of a file's entries, and a sentence about each that cannot be used: it stays English."""
+    forms, faults, rule, count = {}, [], RULE, 2
+    for entry in entries:
+        if not entry.message:
+            rule, count = plural_rule(entry.forms[0])
+        elif entry.live and entry.forms and all(entry.forms):
+            if fault := wrong(entry, count):
+                faults.append(f"the translation of {entry.message!r} {fault}, so it is shown in English")
+            else:
+                forms[entry.message] = entry.forms
+    return Catalogue(code, forms, rule), faults
+
+
+def wrong(entry: Entry, count: int) -> str:
+    """What makes a translation unusable, "" if nothing: its fields, or how many forms it has."""
+    if entry.plural is not None and len(entry.forms) != count:
+        return f"has {len(entry.forms)} forms, not {count}"
+    allowed = fields(entry.message) | fields(entry.plural or "")
+    for form in entry.forms:
+        has = fields(form)
+        if has != allowed and not (entry.plural is not None and has <= allowed):  # "one token" needs no number
+            return f"has the fields {' '.join(sorted(has)) or 'none'}, not {' '.join(sorted(allowed)) or 'none'}"
+    return ""
+
+
+def fields(template: str) -> frozenset[str]:
+    """The fields of a template as they are written: {"{layer}", "{n:,}"}. Braces that are no fields, as in LaTeX, are none."""
+    try:
+        parts = list(string.Formatter().parse(template))
+    except ValueError:
+        return frozenset()
+    named = [(name, f"!{how}" if how else "", f":{spec}" if spec else "") for _, name, spec, how in parts if name is not None]
+    return frozenset(f"{{{name}{how}{spec}}}" for name, how, spec in named)
+
+
+def plural_rule(header: str) -> tuple[str, int]:
+    """The rule for plurals and how many forms there are. `ValueError` if gettext could not read the rule."""
+    found = re.search(r"nplurals\s*=\s*(\d+)\s*;\s*plural\s*=\s*([^;\n]+)", header)
+    if found is None:
+        return RULE, 2
+    gettext.c2py(found[2])
+    return found[2].strip(), int(found[1])
+
+
+# ---------------------------------------------------------------- reading and writing
+
+
+def read_po(text: str) -> Iterator[Entry]:
+    """The entries of a file, its header first (the message ""). `ValueError` names a line that cannot be read."""
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate([*text.removeprefix("\ufeff").splitlines(), ""], 1):
+        starts = line.startswith("#") and any(not kept.startswith("#") for _, kept in block)
+        if block and (starts or not line.strip()):
+            yield from _entry(block)
+            block = []
+        if line.strip() and not line.startswith("#~"):
+            block.append((number, line.strip()))
+
+
+def _entry(block: Sequence[tuple[int, str]]) -> Iterator[Entry]:
+    parts: dict[str, str] = {}
+    flags, places, keyword = "", [], ""
+    for number, line in block:
+        if line.startswith("#"):
+            flags += line if line.startswith("#,") else ""
+            places += line[2:].split() if line.startswith("#:") else []
+            continue
+        found = KEYWORD.match(line)
+        if found is None or not (found[1] or keyword):
+            raise ValueError(f"line {number} of the catalogue is not one of gettext's: {line[:80]}")
+        keyword = found[1] or keyword
+        try:
+            parts[keyword] = parts.get(keyword, "") + ast.literal_eval(found[2])
+        except SyntaxError as error:
+            raise ValueError(f"line {number} of the catalogue is not a quoted text: {line[:80]}") from error
+    if "msgid" in parts:
+        forms = tuple(parts[name] for name in sorted(parts) if name.startswith("msgstr"))
+        live = "fuzzy" not in flags and "msgctxt" not in parts
+        yield Entry(parts["msgid"], parts.get("msgid_plural"), forms, tuple(places), "brace-format" in flags, live)
+
+
+def write_po(entries: Iterable[Entry], header: str = HEADER % RULE, left_over: Iterable[Entry] = (), before: str = "") -> str:
+    """A file with these entries; those left over are kept as comments, which gettext calls obsolete, as those in `before` are."""
+    obsolete = ["\n".join(f"#~ {line}" for line in _written(replace(e, places=())).splitlines()) for e in left_over]
+    obsolete = [block for block in before.split("\n\n") if block.startswith("#~")] + obsolete
+    return "\n\n".join(block.strip() for block in [_written(Entry("", forms=(header,))), *map(_written, entries), *obsolete]) + "\n"
+
+
+def _written(entry: Entry) -> str:
+    lines = [f"#: {place}" for place in entry.places]
+    flags = [name for name, on in (("fuzzy", not entry.live), ("python-brace-format", entry.is_format)) if on]
+    lines += [f"#, {', '.join(flags)}"] if flags else []
+    lines.append(f"msgid {_quoted(entry.message)}")
+    if entry.plural is None:
+        lines.append(f"msgstr {_quoted((*entry.forms, '')[0])}")
+    else:
+        lines.append(f"msgid_plural {_quoted(entry.plural)}")
+        lines += [f"msgstr[{i}] {_quoted(form)}" for i, form in enumerate(entry.forms or ("", ""))]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    marks: dict[str, Any] = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return '"' + "".join(marks.get(c, c) for c in text) + '"'
