@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from viz_core.language import Message, translating
+from viz_core.language import translate as _
 
 
 @translating
@@ -49,7 +50,7 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType({
         torch_function="gelu", huggingface=("gelu", "gelu_python"),
     ),
     "gelu_tanh": Activation(
-        title="GELU (by tanh)", latex=r"\mathrm{GELU}_{\tanh}", formula="x × ½(1 + tanh(√(2/π)(x + 0.044715 x³)))",
+        title=_("GELU (by tanh)"), latex=r"\mathrm{GELU}_{\tanh}", formula="x × ½(1 + tanh(√(2/π)(x + 0.044715 x³)))",
         gate=lambda x: 0.5 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), gate_words="the share that passes",
         zeroes_negatives=False, torch_function="gelu", torch_options=MappingProxyType({"approximate": "tanh"}),
         huggingface=("gelu_new", "gelu_fast", "gelu_accurate", "gelu_pytorch_tanh", "gelu_python_tanh"),

@@ -6,6 +6,8 @@ A message about a limit names the constant's value and what to shorten.
 
 import os
 
+from viz_core.language import translate as _
+
 MAX_SENTENCES = 32
 """Sentences in one batch. Attention costs grow with the batch, and a list of more rows no longer fits a screen."""
 
@@ -37,7 +39,8 @@ def cache_problem() -> str | None:
     said = os.environ.get(CACHE_MB, "").strip()
     if not said or (said.isascii() and said.isdigit() and len(said) < 10 and int(said) >= LEAST_CACHE_MB):
         return None
-    return f"{CACHE_MB} is {said[:40]!r}; give a whole number of MB from {LEAST_CACHE_MB}. Until then it is {DEFAULT_CACHE_MB}."
+    return _("{cache_mb} is {said!r}; give a whole number of MB from {least_cache_mb}. Until then it is {default_cache_mb}.",
+             cache_mb=CACHE_MB, said=said[:40], least_cache_mb=LEAST_CACHE_MB, default_cache_mb=DEFAULT_CACHE_MB)
 
 
 MAX_PARAMETERS = 130_000_000

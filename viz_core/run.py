@@ -13,6 +13,7 @@ from torch import Tensor
 
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
+from viz_core.language import translate as _
 from viz_core.limits import MAX_SENTENCES, MAX_TOKENS
 from viz_core.memory import keep_freed_pages
 from viz_core.model.transformer import Transformer
@@ -23,7 +24,7 @@ from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
 
 Sentence = str | Sequence[int]
-MISFIT = "these weights are of another model and do not fit this config; build(config) makes weights that fit."
+MISFIT = _("these weights are of another model and do not fit this config; build(config) makes weights that fit.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def pick_device(device: str = "auto") -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" or (device == "cuda" and torch.cuda.is_available()):
         return device
-    raise Problem(f"device={device!r} is not on this machine; use 'cpu' or 'auto'.", "device", device=device)
+    raise Problem(_("device={device!r} is not on this machine; use 'cpu' or 'auto'.", device=device), "device", device=device)
 
 
 def run(
@@ -73,7 +74,7 @@ def run(
         batch = prepare(config, source, target, tokenizer)
         model = _placed(config, seed, weights, pick_device(device))
     if grads and not _has_answers(config, batch):
-        raise ValueError("grads=True needs a loss, and there is no next token to predict; give a head and at least two tokens.")
+        raise ValueError(_("grads=True needs a loss, and there is no next token to predict; give a head and at least two tokens."))
     return trace(model, batch, seed=seed, keep=keep, tap=tap, grads=grads)
 
 
@@ -130,7 +131,8 @@ def prepare(
         ]
         if config.has_encoder and len(rows) != len(batch.ids["source"]):
             sources = len(batch.ids["source"])
-            raise Problem(f"target has {len(rows)} sentences and source has {sources}; give one target for each source.",
+            raise Problem(_("target has {n_rows} sentences and source has {sources}; give one target for each source.",
+                            n_rows=len(rows), sources=sources),
                           "sides_differ", targets=len(rows), sources=sources)
         _add(batch, "labels", rows, tok, given)
         batch.ids["target"] = pad([[tok.bos_id, *row[:-1]] for row in rows], tok.pad_id)
@@ -143,10 +145,12 @@ def prepare(
 
 def _sentences(side: str, given: Sequence[Sentence] | None, config: TransformerConfig) -> Sequence[Sentence]:
     if given is None or isinstance(given, str) or len(given) == 0:
-        raise Problem(f"{side}={given!r}, but architecture={config.architecture!r} needs a list of sentences there.",
+        raise Problem(_("{side}={given!r}, but architecture={architecture!r} needs a list of sentences there.",
+                        side=side, given=given, architecture=config.architecture),
                       "no_sentences", side=side)
     if len(given) > MAX_SENTENCES:
-        raise Problem(f"{side} has {len(given)} sentences; give at most {MAX_SENTENCES}.",
+        raise Problem(_("{side} has {n_given} sentences; give at most {max_sentences}.",
+                        side=side, n_given=len(given), max_sentences=MAX_SENTENCES),
                       "sentences", side=side, count=len(given), limit=MAX_SENTENCES)
     return given
 
@@ -159,19 +163,22 @@ def _ids(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int
         try:
             ids = [operator.index(x) for x in sentence]
         except TypeError:
-            problem = f"{side} sentence {i + 1} is {sentence!r}"
-            raise Problem(f"{problem}, neither text nor a list of ids; give a string or whole numbers.",
+            problem = _("{side} sentence {i} is {sentence!r}", side=side, i=i + 1, sentence=sentence)
+            raise Problem(_("{problem}, neither text nor a list of ids; give a string or whole numbers.", problem=problem),
                           "not_a_sentence", side=side, number=i + 1) from None
     if not ids:
-        raise Problem(f"{side} sentence {i + 1} is {sentence!r}, which has no tokens; type at least one word.",
+        raise Problem(_("{side} sentence {i} is {sentence!r}, which has no tokens; type at least one word.",
+                        side=side, i=i + 1, sentence=sentence),
                       "no_tokens", side=side, number=i + 1)
     if len(ids) > MAX_TOKENS:
-        raise Problem(f"{side} sentence {i + 1} has {len(ids):,} tokens; shorten it to at most {MAX_TOKENS:,}.",
+        raise Problem(_("{side} sentence {i} has {n_ids:,} tokens; shorten it to at most {max_tokens:,}.",
+                        side=side, i=i + 1, n_ids=len(ids), max_tokens=MAX_TOKENS),
                       "tokens", side=side, number=i + 1, count=len(ids), limit=MAX_TOKENS)
     for x in ids:
         if not 0 <= x < tok.vocab_size:
-            ids_are = f"{side}_vocab_size={tok.vocab_size} has 0 to {tok.vocab_size - 1}"
-            raise Problem(f"{side} id {x} is outside the vocabulary; {ids_are}.",
+            ids_are = _("{side}_vocab_size={vocab_size} has 0 to {vocab_size_2}",
+                        side=side, vocab_size=tok.vocab_size, vocab_size_2=tok.vocab_size - 1)
+            raise Problem(_("{side} id {x} is outside the vocabulary; {ids_are}.", side=side, x=x, ids_are=ids_are),
                           "id_outside", side=side, id=x, last=tok.vocab_size - 1)
     return ids
 
@@ -226,7 +233,8 @@ def _placed(config: TransformerConfig, seed: int, weights: Transformer | None, d
         here = next(weights.parameters()).device.type == device and not weights.training
         return weights if here else copy.deepcopy(weights).eval().to(device)
     if weights.config.tie_output != config.tie_output:
-        raise Problem(f"tie_output={config.tie_output} does not fit these weights; use tie_output={weights.config.tie_output}.",
+        raise Problem(_("tie_output={tie_output} does not fit these weights; use tie_output={tie_output_2}.",
+                        tie_output=config.tie_output, tie_output_2=weights.config.tie_output),
                       "tied")
     model = build(config, seed)
     try:

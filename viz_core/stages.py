@@ -19,6 +19,8 @@ from typing import Literal
 from viz_core.activations import ACTIVATIONS
 from viz_core.config import STACKS, Side, TransformerConfig, side_of
 from viz_core.formats import latex
+from viz_core.language import Message, translating
+from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 
 Kind = Literal["signed", "probability", "mask", "ids"]
@@ -27,16 +29,16 @@ LIBRARIES = {"documents": "documents", "torch": "torch", "hugging_face": "Huggin
 BYTES = {"float32": 4, "int64": 8, "bool": 1}
 DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; everything else is float32
 AXES = {
-    "B": "sentence",
-    "T": "query token",
-    "S": "key token",
-    "D": "feature of the residual stream (d_model)",
-    "H": "head",
-    "K": "query/key feature of one head (d_k)",
-    "V": "value feature of one head (d_v)",
-    "F": "hidden feature of the feed-forward network (d_ff)",
-    "W": "word of the vocabulary",
-    "1": "broadcast",
+    "B": _("sentence"),
+    "T": _("query token"),
+    "S": _("key token"),
+    "D": _("feature of the residual stream (d_model)"),
+    "H": _("head"),
+    "K": _("query/key feature of one head (d_k)"),
+    "V": _("value feature of one head (d_v)"),
+    "F": _("hidden feature of the feed-forward network (d_ff)"),
+    "W": _("word of the vocabulary"),
+    "1": _("broadcast"),
 }
 # The titles of `Stage.block`, without the numbers that an identifier ends in; and of several layers taken together.
 BLOCKS = {
@@ -54,15 +56,15 @@ BLOCKS = {
 }
 # The titles of `Stage.sublayer`, where it is not the block itself.
 SUBLAYERS = {
-    "self_attn": "Self-attention",
-    "cross_attn": "Cross-attention",
-    "ffn": "Feed-forward",
-    "norm_self_attn": "LayerNorm · self-attention",
-    "norm_cross_attn": "LayerNorm · cross-attention",
-    "norm_ffn": "LayerNorm · feed-forward",
-    "norm_embed": "LayerNorm · embedding",
-    "final_norm": "LayerNorm · final",
-    "resid": "Residual stream",
+    "self_attn": _("Self-attention"),
+    "cross_attn": _("Cross-attention"),
+    "ffn": _("Feed-forward"),
+    "norm_self_attn": _("LayerNorm · self-attention"),
+    "norm_cross_attn": _("LayerNorm · cross-attention"),
+    "norm_ffn": _("LayerNorm · feed-forward"),
+    "norm_embed": _("LayerNorm · embedding"),
+    "final_norm": _("LayerNorm · final"),
+    "resid": _("Residual stream"),
 }
 
 
@@ -190,6 +192,7 @@ def always(config: TransformerConfig) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Leaf:
     """One row of the table. `inputs` are local short names, or the module's inputs x, memory, mask, ids.
 
@@ -201,7 +204,7 @@ class Leaf:
     symbol: str
     formula: str
     inputs: str
-    meaning: str
+    meaning: Message
     names: tuple[str, str, str, str] = ("–", "–", "–", "–")  # documents, torch, Hugging Face, TransformerLens
     when: Callable[[TransformerConfig], bool] = always
     kind: Kind = "signed"
@@ -316,7 +319,7 @@ NORM = (
     Leaf("mean", "B T 1", r"\mu", r"\mu_{bt} = \tfrac{1}{d_\text{model}} \sum_d @x_{btd}",
          "x", "The mean of one token's features.", ("mean (002)", "–", "–", "–")),
     Leaf("var", "B T 1", r"\sigma^2", r"\sigma^2_{bt} = \tfrac{1}{d_\text{model}} \sum_d (@x_{btd} - \mu_{bt})^2",
-         "x mean", f"The variance of one token's features, divided by d_model (biased), as in {DOCUMENTS['002']}.", ("var (002)", "–", "–", "@tl_var")),
+         "x mean", _("The variance of one token's features, divided by d_model (biased), as in {value}.", value=DOCUMENTS["002"]), ("var (002)", "–", "–", "@tl_var")),
     Leaf("normalized", "B T D", r"\hat x", r"\hat x_{btd} = (@x_{btd} - \mu_{bt}) \,/\, \sqrt{\sigma^2_{bt} + \varepsilon}, \quad \varepsilon = @eps",
          "x mean var", "The features of each token, with mean 0 and, apart from ε, variance 1.", ("output (002)", "–", "–", "@tl_normalized")),
     Leaf("out", "B T D", "N", r"N_{btd} = \gamma_d\,\hat x_{btd} + \beta_d",
@@ -393,7 +396,7 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
     for side in STACKS:
         if padded[side]:
             part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,x_{bs} \neq \text{pad}\,]" % side, "ids",
-                        f"Which {side} tokens are words, not padding.", padding_names[side], kind="mask")
+                        _("Which {side} tokens are words, not padding.", side=side), padding_names[side], kind="mask")
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
         part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
@@ -403,16 +406,17 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
 
     used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
     if c.has_encoder:
-        used.append(("source", "source", "source", "Which tokens may attend to which in the encoder. True = may attend.",
+        used.append(("source", "source", "source", _("Which tokens may attend to which in the encoder. True = may attend."),
                      ("src_mask (000, 001, 002), mask (003), ¬src_padding_mask (004)", "¬(mask ∨ src_key_padding_mask)",
                       "causal_mask" if c.is_causal and not cross else "attention_mask of create_bidirectional_mask", "–")))
     if c.has_decoder:
-        used.append(("target", "target", "target", "Which tokens may attend to which in the decoder's self-attention. True = may attend.",
+        used.append(("target", "target", "target", _("Which tokens may attend to which in the decoder's self-attention. True = "
+                                                     "may attend."),
                      ("tgt_mask (000, 001), trg_mask (002), ¬tgt_mask (004)",
                       "¬(tgt_mask ∨ tgt_key_padding_mask)" if cross else "¬(mask ∨ src_key_padding_mask)",
                       "attention_mask of create_causal_mask" if cross else "causal_mask (GPT-2, Llama)", "–")))
     if c.has_cross_attention:
-        used.append(("cross", "target", "source", "Which source tokens each target token may attend to. True = may attend.",
+        used.append(("cross", "target", "source", _("Which source tokens each target token may attend to. True = may attend."),
                      ("src_mask (000, 001), src_trg_mask (002), ¬src_mask (004)", "¬memory_key_padding_mask",
                       "encoder_attention_mask", "–")))
     for name, queries, keys, meaning, names in used:
@@ -476,16 +480,16 @@ def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | No
 def _residual(c: TransformerConfig, module: str, resid: str, before: str) -> Leaf:
     name = {"self_attn": "O", "cross_attn": "O", "ffn": "Y"}[module]
     symbol = _symbol(resid)
-    note = ", before the norm" if c.norm == "post" else ""
+    note = _(", before the norm") if c.norm == "post" else ""
     if c.residual:
         names = ("x + self.dropout (000, 001), x+_x (002), x + sublayer(x) (003), x + Sublayer(x) (004)",
                  f"x + self._{'ff' if module == 'ffn' else 'sa' if module == 'self_attn' else 'mha'}_block(…)",
                  "hidden_states + input_tensor (BERT), residual + hidden_states (BART, Llama)",
                  f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")
         return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {_symbol(before)}_{{btd}} + {name}_{{btd}}", "before f",
-                    f"The residual stream plus the sub-layer's output{note}.", names)
+                    _("The residual stream plus the sub-layer's output{note}.", note=note), names)
     return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {name}_{{btd}}", "f",
-                f"The sub-layer's output alone{note}: the residual connection is switched off.")
+                _("The sub-layer's output alone{note}: the residual connection is switched off.", note=note))
 
 
 def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:
@@ -597,7 +601,7 @@ def _stack_names(c: TransformerConfig, side: str) -> dict[str, str]:
 
 def _layer_names(c: TransformerConfig, path: str) -> dict[str, str]:
     """Placeholders of the names in the layer that `path` lies in."""
-    side, _, n, *rest = path.split(".")
+    side, __, n, *rest = path.split(".")
     cross, both = rest == ["cross_attn"], c.has_cross_attention
     block = _block(c, side, n)
     return {

@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple, Protocol, get_args
 import numpy as np
 import regex
 
+from viz_core.language import translate as _
 from viz_core.limits import MAX_LABEL
 from viz_core.word_list import WORDS
 
@@ -136,7 +137,7 @@ def words_of(tokenizer: AnyTokenizer, tokens: Sequence[str]) -> Words:
     """The words of a sentence, as its tokenizer cuts words; specials and padding are words by themselves."""
     of = tokenizer.groups(tokens)
     pieces = groupby(zip(of, tokens, strict=True), key=lambda pair: pair[0])
-    return Words(tuple(tokenizer.word([token for _, token in pair]) for _, pair in pieces), tuple(of))
+    return Words(tuple(tokenizer.word([token for __, token in pair]) for __, pair in pieces), tuple(of))
 
 
 # --- Ids of an untrained model ----------------------------------------------------------------------------------------
@@ -169,13 +170,15 @@ class Tokenizer:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(TokenizerKind):
-            raise ValueError(f"kind is {self.kind!r}; choose one of {', '.join(get_args(TokenizerKind))}.")
+            raise ValueError(_("kind is {kind!r}; choose one of {get_args}.",
+                               kind=self.kind, get_args=", ".join(get_args(TokenizerKind))))
         if self.vocab_size < 5:
-            raise ValueError(f"vocab_size is {self.vocab_size}; choose at least 5: four special tokens and one for what is typed.")
+            raise ValueError(_("vocab_size is {vocab_size}; choose at least 5: four special tokens and one for what is typed.",
+                               vocab_size=self.vocab_size))
         if not 0 <= self.pad_id < self.vocab_size:
             raise ValueError(
-                f"pad_id is {self.pad_id}, outside the vocabulary; choose 0 to {self.vocab_size - 1}, "
-                f"or a vocab_size of more than {self.vocab_size}."
+                _("pad_id is {pad_id}, outside the vocabulary; choose 0 to {vocab_size}, or a vocab_size of more than "
+                  "{vocab_size_2}.", pad_id=self.pad_id, vocab_size=self.vocab_size - 1, vocab_size_2=self.vocab_size)
             )
 
     @property
@@ -222,7 +225,8 @@ class Tokenizer:
     def decode(self, id: int) -> str:
         """The token with this id: a special, a listed token, or "⟨#123⟩" for the bucket with id 123."""
         if not 0 <= id < self.vocab_size:
-            raise ValueError(f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}.")
+            raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
+                               id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
         for special, name in zip((self.pad_id, self.bos_id, self.eos_id, self.unk_id), SPECIALS, strict=True):
             if id == special:
                 return name
@@ -273,10 +277,11 @@ class Vocabulary:
         seen: set[str] = set(SPECIALS)
         for word in self.words:
             if not isinstance(word, str) or not word or word in seen:
-                raise ValueError(f"words holds {word!r} where a new word belongs; list each word once, and no special.")
+                raise ValueError(_("words holds {word!r} where a new word belongs; list each word once, and no special.",
+                                   word=word))
             seen.add(word)
         if not self.words:
-            raise ValueError("words is empty; a vocabulary needs at least one word.")
+            raise ValueError(_("words is empty; a vocabulary needs at least one word."))
 
     @property
     def vocab_size(self) -> int:
@@ -338,7 +343,8 @@ class Vocabulary:
     def decode(self, id: int) -> str:
         """The token with this id: a special or a word."""
         if not 0 <= id < self.vocab_size:
-            raise ValueError(f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}.")
+            raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
+                               id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
         return (SPECIALS + self.words)[id]
 
     def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
@@ -437,7 +443,7 @@ def shorten(label: str) -> str:
 def pad(rows: Sequence[Sequence[int]], pad_id: int) -> np.ndarray:
     """[B, T] int64: rows of ids, the shorter ones filled on the right with pad_id. ValueError for an empty batch."""
     if len(rows) == 0:
-        raise ValueError("the batch has 0 sentences; type at least one.")
+        raise ValueError(_("the batch has 0 sentences; type at least one."))
     ids = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)  # [B, T]
     for row, typed in zip(ids, rows, strict=True):
         row[: len(typed)] = typed

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from viz_core.figures.tables import Cell, table_html
+from viz_core.language import translate as _
 
 ROW = "predicts"  # the decoder's row that predicts a word belongs to it
 
@@ -18,13 +19,14 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
         return ""
     errors, referents = measures["aer"][ROW], measures["referent"][ROW]
     return (
-        '<figure style="margin:12px 0;line-height:1.4">'
-        '<figcaption style="font-weight:600">Cross-attention against the true alignment</figcaption>'
-        f'<div style="opacity:.7;margin-bottom:8px">Measured on {measures["sentences"]:,} held-out sentences whose alignment is '
-        "known from the grammar. A longer bar means a better head: look for the layer that aligns the words.</div>"
-        '<div style="display:flex;flex-wrap:wrap;gap:24px">'
-        + _grid("Alignment error rate (0 is best)", errors, [[1 - x for x in row] for row in errors], "{:.3f}")
-        + _grid("The word for a pronoun attends most to its referent", referents, referents, "{:.0%}")
+        ('<figure style="margin:12px 0;line-height:1.4"><figcaption style="font-weight:600">'
+         + _("Cross-attention against the true alignment")
+         + '</figcaption><div style="opacity:.7;margin-bottom:8px">'
+         + _("Measured on {sentences:,} held-out sentences whose alignment is known from the grammar. A longer bar means a "
+             "better head: look for the layer that aligns the words.", sentences=measures["sentences"])
+         + '</div><div style="display:flex;flex-wrap:wrap;gap:24px">')
+        + _grid(_("Alignment error rate (0 is best)"), errors, [[1 - x for x in row] for row in errors], "{:.3f}")
+        + _grid(_("The word for a pronoun attends most to its referent"), referents, referents, "{:.0%}")
         + "</div></figure>"
     )
 
@@ -32,8 +34,8 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
 def _grid(title: str, values: Sequence[Sequence[float]], shares: Sequence[Sequence[float]], form: str) -> str:
     """A table [layer, head]; a bar under each number is as long as its share of the best possible."""
     rows: list[list[str | Cell]] = [
-        [f"layer {layer}", *(Cell(form.format(v), bar=s) for v, s in zip(row, good, strict=True))]
+        [_("layer {layer}", layer=layer), *(Cell(form.format(v), bar=s) for v, s in zip(row, good, strict=True))]
         for layer, (row, good) in enumerate(zip(values, shares, strict=True))
     ]
-    heads = [f"head {h}" for h in range(len(values[0]))]
+    heads = [_("head {h}", h=h) for h in range(len(values[0]))]
     return table_html(["", *heads], rows, caption=title, right=range(1, len(heads) + 1))

@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 from typing import Literal
 
 from viz_core.figures.architecture_parts import STACKS, BoxKind, Parts, shape_text
+from viz_core.language import translate as _
 from viz_core.stages import Stage
 
 ArrowKind = Literal["flow", "residual", "side", "memory"]
@@ -120,12 +121,12 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
     corners = [point for arrow in arrows for point in arrow.points]
     corners += [(f.x + f.w, f.y + f.h) for f in frames] + [(b.right, b.bottom) for b in boxes]
     return Diagram(
-        width=max((x for x, _ in corners), default=0) + MARGIN,
-        height=max((y for _, y in corners), default=0) + MARGIN,
+        width=max((x for x, __ in corners), default=0) + MARGIN,
+        height=max((y for __, y in corners), default=0) + MARGIN,
         frames=tuple(frames),
         arrows=arrows,
         boxes=tuple(boxes),
-        title="Transformer: " + " and ".join(parts.columns),
+        title=_("Transformer:") + " " + _(" and ").join(parts.columns),
         description=_describe(parts, boxes),
     )
 
@@ -135,10 +136,10 @@ def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
     stacks = []
     for column in parts.columns:
         layers = parts.layers.get(column, [])
-        shown = f", {parts.place(column, parts.shown[column])} in full" if layers else " without layers"
-        stacks.append(f"the {column}{shown}")
-    lit = next((f" You are at {box.label}." for box in boxes if box.current), "")
-    return f"From token ids at the top to the output at the bottom: {' and '.join(stacks)}.{lit}"
+        shown = _(", {place} in full", place=parts.place(column, parts.shown[column])) if layers else " " + _("without layers")
+        stacks.append(_("the {column}{shown}", column=column, shown=shown))
+    lit = next((" " + _("You are at {label}.", label=box.label) for box in boxes if box.current), "")
+    return _("From token ids at the top to the output at the bottom: {stacks}.{lit}", stacks=_(" and ").join(stacks), lit=lit)
 
 
 # ---------------------------------------------------------------- the layout
@@ -146,7 +147,7 @@ def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
 
 def _zone(parts: Parts, column: str, box: str) -> str:
     """The run of boxes of a column that one is in: inputs, start, before, layer, after, end, output."""
-    first, _, module = box.partition(".")
+    first, __, module = box.partition(".")
     if first not in STACKS:
         return "inputs" if first in ("ids", "masks") else "output"
     if parts.kind[box] == "layer":
@@ -194,7 +195,7 @@ def _lay_out(parts: Parts, column: str, left: float, boxes: list[Box], frames: l
     mine = [b for b in parts.members if parts.column_of[b] == column and b not in parts.host]
     beside = {host: [b for b, h in parts.host.items() if h == host] for host in mine}
     zones = [(zone, list(run)) for zone, run in groupby(mine, lambda box: _zone(parts, column, box))]
-    inside = [zone for zone, _ in zones if zone not in ("inputs", "output")]  # the stack's frame
+    inside = [zone for zone, __ in zones if zone not in ("inputs", "output")]  # the stack's frame
     main = left + PAD + LANE
     y = stack_top = MARGIN
     for zone, run in zones:
@@ -281,7 +282,7 @@ def _arrows(parts: Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Ite
             yield Arrow(source, target, ((a.x, leave), (lane, leave), (lane, arrive), (b.x, arrive)), "residual")
         elif b.kind == "attention" and a.column != b.column and a.kind != "mask":
             below = max((f.y + f.h for f in frames if f.x < a.right), default=a.bottom) + GAP
-            yield Arrow(source, target, _memory(a, b, below), "memory", "encoder output: keys and values")
+            yield Arrow(source, target, _memory(a, b, below), "memory", _("encoder output: keys and values"))
         elif b.id == "loss":
             yield Arrow(source, target, _around(a, b), "side")
 
@@ -289,7 +290,7 @@ def _arrows(parts: Parts, boxes: dict[str, Box], frames: Sequence[Frame]) -> Ite
 def _standing(parts: Parts, boxes: dict[str, Box], column: str) -> list[list[Box]]:
     """The boxes of a column from the top down, those at one height together, those beside it left out."""
     standing = [b for b in boxes.values() if b.column == column and b.id not in parts.host]
-    return [list(row) for _, row in groupby(sorted(standing, key=lambda b: b.y), key=lambda b: b.y)]
+    return [list(row) for __, row in groupby(sorted(standing, key=lambda b: b.y), key=lambda b: b.y)]
 
 
 def _across(a: Box, b: Box) -> tuple[Point, ...]:

@@ -3,22 +3,23 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from viz_core.language import translate as _
 from viz_core.stages import SUBLAYERS, Stage
 
 BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]
 
 LABELS = {
-    "ids.source": "Source ids", "ids.target": "Target ids", "ids.labels": "Answers",
-    "tok_embed": "Token embedding", "pos_embed": "Position", "segment_embed": "Segment", "embed": "Embedding",
-    "score_bias": "Distance bias",
-    "resid_pre": "Layer input", "final_norm": "Final LayerNorm",
-    "logits": "Logits", "probs": "Probabilities", "loss": "Loss",
+    "ids.source": _("Source ids"), "ids.target": _("Target ids"), "ids.labels": _("Answers"),
+    "tok_embed": _("Token embedding"), "pos_embed": _("Position"), "segment_embed": _("Segment"), "embed": _("Embedding"),
+    "score_bias": _("Distance bias"),
+    "resid_pre": _("Layer input"), "final_norm": _("Final LayerNorm"),
+    "logits": _("Logits"), "probs": _("Probabilities"), "loss": _("Loss"),
 }
 KINDS: dict[str, BoxKind] = {
     "ids": "ids", "masks": "mask", "logits": "output", "probs": "output", "loss": "output",
     "resid_pre": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
 }
-STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
+STACKS = {"encoder": _("Encoder"), "decoder": _("Decoder")}
 SIDES = {"source": "encoder", "target": "decoder"}  # side -> the stack that reads it
 
 
@@ -32,7 +33,7 @@ class Parts:
         self.shown: dict[str, int] = {}  # stack -> the layer that is drawn in full
         passed = current is None
         for name in self.table:
-            stack, _, path = name.partition(".layers.")
+            stack, __, path = name.partition(".layers.")
             if path:
                 index = int(path.partition(".")[0])
                 if index not in self.layers.setdefault(stack, []):
@@ -102,16 +103,16 @@ class Parts:
 
     def place(self, column: str, index: int) -> str:
         """ "layer 1 (of 6)": counted from zero, as the names of the stages are."""
-        return f"layer {index} (of {len(self.layers[column])})"
+        return _("layer {index} (of {n_layer})", index=index, n_layer=len(self.layers[column]))
 
     def label(self, box: str) -> str:
         leaf, kind, stage = box.rpartition(".")[2], self.kind[box], self.stage[box]
         if kind == "layer":
-            return f"layer {leaf}"
+            return _("layer {leaf}", leaf=leaf)
         if kind == "mask":
-            return "Mask"
+            return _("Mask")
         if kind == "add":
-            return "Add" if len(stage.inputs) > 1 else "No residual"
+            return _("Add") if len(stage.inputs) > 1 else _("No residual")
         if kind in ("attention", "ffn"):
             return SUBLAYERS[leaf]
         return LABELS.get(box) or LABELS.get(leaf) or ("LayerNorm" if kind == "norm" else leaf)
@@ -128,7 +129,8 @@ class Parts:
     def hint(self, box: str) -> str:
         column, stage = self.column_of[box], self.seen[box]
         if self.kind[box] == "layer":
-            return f"{STACKS[column]} {self.place(column, int(box.rpartition('.')[2]))}. Opens {stage.name}."
+            return _("{stacks} {place}. Opens {name}.",
+                     stacks=STACKS[column], place=self.place(column, int(box.rpartition(".")[2])), name=stage.name)
         inside = ".layers." in box
         where = f", {column} {self.place(column, self.shown[column])}" if inside else ""
         return f"{self.label(box)}{where}: {shape_text(stage)}. {stage.meaning}"
@@ -149,4 +151,4 @@ def shape_text(stage: Stage) -> str:
     """ "B 2 · T 7 · D 32"; "B · T · D" where the table has no shapes; a broadcast axis is "1" alone."""
     sizes: Sequence[int | str] = stage.shape if stage.shape is not None else [""] * len(stage.axes)
     parts = ["1" if a == "1" else f"{a} {n}".strip() for a, n in zip(stage.axes, sizes, strict=True)]
-    return " · ".join(parts) or "one number"
+    return " · ".join(parts) or _("one number")

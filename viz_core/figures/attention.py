@@ -17,12 +17,14 @@ from viz_core.capture import Capture
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel, with_header
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.text import Words, shorten, visible
 
 Colour = Literal["largest", "one", "uniform"]
-KIND_TITLES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention"}
+KIND_TITLES = {"encoder": _("Encoder self-attention"), "decoder": _("Decoder self-attention"), "cross": _("Cross-attention")}
 STEP_TITLES: dict[Step, str] = {
-    "raw": "raw scores", "scaled": "scaled scores", "biased": "scores with bias", "masked": "masked scores", "weights": "weights",
+    "raw": _("raw scores"), "scaled": _("scaled scores"), "biased": _("scores with bias"), "masked": _("masked scores"),
+    "weights": _("weights"),
 }
 SHADES = 254  # a tile's byte: 0 … 254 from low to high, 255 for NaN
 MAX_TILE = 64  # cells of a tile along each side
@@ -88,7 +90,7 @@ def pack_grids(grids: Sequence[Grid], focus: tuple[Kind, int, int] | None, echo:
 
 
 def head_name(kind: Kind, layer: int, head: int) -> str:
-    return f"{KIND_TITLES[kind]}, layer {layer}, head {head}"
+    return _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
 
 
 def head_panel(
@@ -106,10 +108,10 @@ def head_panel(
         return _tokens_panel(capture, kind, item, named, values, masked=~seen if step == "masked" else None)
     if words is not None:
         values, seen = between_words(values, words[0].of, words[1].of), seen_words(seen, words[0].of, words[1].of)
-        named += " between words"
+        named += " " + _("between words")
     values = relative(values, seen) if colour == "uniform" else values
     low, high = colour_range(values, colour)
-    named += " × visible keys" if colour == "uniform" else ""
+    named += " " + _("× visible keys") if colour == "uniform" else ""
     look: Literal["probability", "signed"] = "signed" if colour == "uniform" else "probability"
     return _tokens_panel(capture, kind, item, named, values, look, low, high, ~seen, words)
 
@@ -123,7 +125,10 @@ def _tokens_panel(
     texts = [w.texts for w in words] if words is not None else [capture.tokens(side)[item] for side in (query_side, key_side)]
     rows, cols = (tuple(map(visible, named)) for named in texts)
     unit = "token" if words is None else "word"
-    return panel(title, values, rows, cols, row_axis=f"T · {query_side} query {unit}", col_axis=f"S · {key_side} key {unit}",
+    return panel(title, values, rows, cols, row_axis=_("T · {query_side} query {unit}", query_side=query_side, unit=unit),
+                 col_axis=_("S · {key_side} key {unit}",
+                                                                                                                                      key_side=key_side,
+                                                                                                                                      unit=unit),
                  kind=look, low=low, high=high, masked=masked, row_letter="T", col_letter="S")
 
 
@@ -198,7 +203,8 @@ def token(text: str) -> str:
 
 def product_bars(c: Chain) -> str:
     """HTML: the products q_i · k_i as bars around zero; their sum is the score."""
-    return _signed_bars(c.products, f"q × k, feature by feature: the {len(c.products)} bars add up to {rounded(c.raw)}", "q·k")
+    return _signed_bars(c.products, _("q × k, feature by feature: the {n_products} bars add up to {raw}",
+                                      n_products=len(c.products), raw=rounded(c.raw)), "q·k")
 
 
 def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
@@ -209,29 +215,34 @@ def _signed_bars(x: np.ndarray, title: str, symbol: str) -> str:
         high = abs(p) / most * 50 if math.isfinite(p) else 0.0  # per cent of the picture's height
         way, colour = ("top", theme.HEAD_COLOURS[4]) if p >= 0 else ("bottom", theme.HEAD_COLOURS[0])
         paint = f"linear-gradient(to {way},transparent 50%,{colour} 50%,{colour} {50 + high:.1f}%,transparent {50 + high:.1f}%)"
-        bars.append(f'<div title="feature {i}: {symbol} = {rounded(p)}" style="flex:1 1 0;min-width:0;background:{paint}"></div>')
-    extent = f"from {rounded(float(np.min(x)))} to {rounded(float(np.max(x)))}"
+        bars.append('<div title="'
+                     + _("feature {i}: {symbol} = {p}", i=i, symbol=symbol, p=rounded(p))
+                     + f'" style="flex:1 1 0;min-width:0;background:{paint}"></div>')
+    extent = _("from {x} to {x_2}", x=rounded(float(np.min(x))), x_2=rounded(float(np.max(x))))
     line = "linear-gradient(rgba(128,128,128,.7),rgba(128,128,128,.7)) 0 50%/100% 1px no-repeat"
     return (
         f'<figure style="margin:0 0 8px"><figcaption style="font-weight:600">{title}</figcaption>'
-        f'<div role="img" aria-label="{len(x)} bars {extent}" style="display:flex;gap:1px;width:100%;max-width:760px;height:90px;'
-        f'background:{line}">{"".join(bars)}</div>'
-        f'<div style="{QUIET}">features 0 to {len(x) - 1} of this head, {extent}; orange above zero, blue below</div></figure>'
+         + '<div role="img" aria-label="'
+         + _("{n_x} bars {extent}", n_x=len(x), extent=extent)
+         + f'" style="display:flex;gap:1px;width:100%;max-width:760px;height:90px;background:{line}">{"".join(bars)}</div>'
+         + f'<div style="{QUIET}">'
+         + _("features 0 to {n_x} of this head, {extent}; orange above zero, blue below", n_x=len(x) - 1, extent=extent)
+         + "</div></figure>"
     )
 
 
 def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
     """(operation, value, explanation) of each step from the sum to the weight."""
     steps = [("Σ", rounded(c.raw), "q · k")]
-    steps.append((f"÷ {rounded(c.root)}", rounded(c.scaled), "scaled by √d_k" if c.root != 1 else "not scaled"))
+    steps.append((f"÷ {rounded(c.root)}", rounded(c.scaled), _("scaled by √d_k") if c.root != 1 else _("not scaled")))
     if c.bias is not None:
-        steps.append((f"{'+' if c.bias >= 0 else '−'} {rounded(abs(c.bias))}", rounded(c.biased), "with position bias"))
-    steps.append(("mask", rounded(c.masked), "allowed: kept" if c.visible else "blocked: overwritten"))
+        steps.append((f"{'+' if c.bias >= 0 else '−'} {rounded(abs(c.bias))}", rounded(c.biased), _("with position bias")))
+    steps.append(("mask", rounded(c.masked), _("allowed: kept") if c.visible else _("blocked: overwritten")))
     if c.empty and c.weight == 0:
-        return [*steps, ("rule", "0", "every key is masked, so all weights of the row are 0")]
+        return [*steps, ("rule", "0", _("every key is masked, so all weights of the row are 0"))]
     exp = f"exp(· − {rounded(c.top)})".replace("− −", "+ ")
-    steps.append((exp, rounded(c.exponential), "minus the row's largest, against overflow"))
-    steps.append((f"÷ {rounded(c.total)}", rounded(c.weight), "divided by the sum of the row: the weight"))
+    steps.append((exp, rounded(c.exponential), _("minus the row's largest, against overflow")))
+    steps.append((f"÷ {rounded(c.total)}", rounded(c.weight), _("divided by the sum of the row: the weight")))
     return steps
 
 
@@ -245,7 +256,7 @@ def chain_html(c: Chain) -> str:
         f'<div style="opacity:.75;font-size:.85em">{html.escape(explanation)}</div></div></div>'
         for op, value, explanation in chain_steps(c)
     ]
-    recorded = f"The model recorded {rounded(c.recorded)}, computed in float32."
+    recorded = _("The model recorded {recorded}, computed in float32.", recorded=rounded(c.recorded))
     return (f'<div style="display:flex;flex-wrap:wrap;gap:8px 10px;margin:6px 0">{"".join(boxes)}</div>'
             f'<div style="{QUIET};margin-bottom:8px">{recorded}</div>')
 
@@ -254,7 +265,8 @@ def value_bars(v: np.ndarray, weight: float) -> str:
     """HTML: weight × value, feature by feature, as bars around zero."""
     weighted = v.astype(np.float64) * weight
     length = float(np.linalg.norm(weighted))
-    title = f"weight × value: the {len(v)} numbers that this key contributes to the query (length {rounded(length)})"
+    title = _("weight × value: the {n_v} numbers that this key contributes to the query (length {length})",
+              n_v=len(v), length=rounded(length))
     return _signed_bars(weighted, title, "α·v")
 
 
@@ -273,7 +285,9 @@ def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndar
         bars = _bar(float(weights[s]), tops[0], theme.HEAD_COLOURS[2]) + _bar(float(lengths[s]), tops[1], theme.HEAD_COLOURS[3])
         rows.append(f'<div style="{bold};overflow-wrap:anywhere">{token(keys[s])} <span style="opacity:.6">{s}</span></div>{bars}')
     n_left = len(keys) - len(chosen)
-    left = f'<div style="{QUIET}">{n_left} keys with smaller values are not shown.</div>' if n_left else ""
+    left = (f'<div style="{QUIET}">'
+            + _("{n_left} keys with smaller values are not shown.", n_left=n_left)
+            + "</div>") if n_left else ""
     columns = "grid-template-columns:fit-content(30%) minmax(0,1fr) minmax(0,1fr)"
     return f'<div style="display:grid;{columns};gap:3px 14px;align-items:center;max-width:760px">{head}{"".join(rows)}</div>{left}'
 
@@ -291,8 +305,10 @@ def _bar(x: float, top: float, colour: str) -> str:
 
 
 COLUMNS = {
-    "entropy": "entropy", "least": "least possible", "most": "most possible", "distance": "mean distance", "itself": "on itself",
-    "previous": "on previous", "next": "on next", "first": "on first token", "padding": "on padding", "largest": "largest weight",
+    "entropy": "entropy", "least": _("least possible"), "most": _("most possible"), "distance": _("mean distance"),
+    "itself": _("on itself"),
+    "previous": _("on previous"), "next": _("on next"), "first": _("on first token"), "padding": _("on padding"),
+    "largest": _("largest weight"),
 }
 
 

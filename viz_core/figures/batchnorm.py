@@ -9,6 +9,7 @@ from viz_core.analysis.layernorm import Cell, Norm
 from viz_core.figures import theme
 from viz_core.figures.attention import token
 from viz_core.figures.panels import Panel, panel
+from viz_core.language import translate as _
 
 ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as wherever bars stand around it
 
@@ -63,10 +64,12 @@ def _block(m: Members, b: int, words: np.ndarray, tokens: Sequence[str], spans: 
         )
         rows.append(name + cells)
     grid = f"display:grid;grid-template-columns:4.6em repeat({len(spans[2])},{CELL}px);gap:2px;align-items:center"
-    label = f"sentence {b + 1}: {int(m.cells[b].sum()):,} of its {m.cells[b].size:,} cells share the mean"
+    label = _("sentence {b}: {sum:,} of its {size:,} cells share the mean",
+              b=b + 1, sum=int(m.cells[b].sum()), size=m.cells[b].size)
     return (
-        f'<div role="img" aria-label="{label}"><div style="{QUIET}">sentence {b + 1}</div>'
-        f'<div style="{grid};font-size:.8rem;line-height:1.25">{"".join(rows)}</div></div>'
+        f'<div role="img" aria-label="{label}"><div style="{QUIET}">'
+         + _("sentence {b}", b=b + 1)
+         + f'</div><div style="{grid};font-size:.8rem;line-height:1.25">{"".join(rows)}</div></div>'
     )
 
 
@@ -83,7 +86,8 @@ def _look(member: bool, word: bool, picked: bool, dark: bool) -> str:
 def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
     """A legend, and the part of the tensor that is drawn."""
     looks: list[tuple[str, bool, bool, bool]] = [
-        ("the picked cell", True, True, True), ("shares its mean", True, True, False), ("does not share it", False, True, False),
+        (_("the picked cell"), True, True, True), (_("shares its mean"), True, True, False),
+        (_("does not share it"), False, True, False),
         ("padding", False, False, False),
     ]
     entries = "".join(
@@ -92,16 +96,19 @@ def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
         for name, member, word, picked in looks
     )
     axes = zip(("sentences", "tokens", "features"), spans, shape, (1, 0, 0), strict=True)
-    drawn = [f"{name} {span[0] + first} to {span[-1] + first} of {n:,}" for name, span, n, first in axes if len(span) < n]
-    part = f'<span style="{QUIET}">Drawn: {", ".join(drawn)}; the rest continues in the same way.</span>' if drawn else ""
+    drawn = [_("{name} {span} to {span_2} of {n:,}", name=name, span=span[0] + first, span_2=span[-1] + first, n=n) for name, span,
+             n, first in axes if len(span) < n]
+    part = (f'<span style="{QUIET}">'
+            + _("Drawn: {drawn}; the rest continues in the same way.", drawn=", ".join(drawn))
+            + "</span>") if drawn else ""
     return f'<div style="display:flex;flex-wrap:wrap;gap:4px 18px;line-height:1.4">{entries}{part}</div>'
 
 
 def result_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
     """The input (title, [T, D]) and each norm's result; the results share one colour range. Padding is shown, because it counts."""
-    most = max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for _, x in parts[1:]), default=0.0) or 1.0
+    most = max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for __, x in parts[1:]), default=0.0) or 1.0
     return [
-        panel(title, x, tokens, row_axis="T · token", col_axis="D · feature", row_letter="T", col_letter="D",
+        panel(title, x, tokens, row_axis=_("T · token"), col_axis=_("D · feature"), row_letter="T", col_letter="D",
               low=-most if i else None, high=most if i else None)
         for i, (title, x) in enumerate(parts)
     ]

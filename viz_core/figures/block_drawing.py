@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from viz_core.figures import theme
+from viz_core.language import translate as _
 
 ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as wherever bars stand around it
 
 
 QUIET = "opacity:.75;font-size:.9em"  # explanations
 SUBLAYERS = {
-    "self_attn": ("Self-attention", "resid_mid"),
-    "cross_attn": ("Cross-attention", "resid_cross"),
-    "ffn": ("Feed-forward", "resid_post"),
+    "self_attn": (_("Self-attention"), "resid_mid"),
+    "cross_attn": (_("Cross-attention"), "resid_cross"),
+    "ffn": (_("Feed-forward"), "resid_post"),
 }
 SPINE, BRANCH, WIDTH = 84, 238, 316  # the residual stream, the sub-layers, the drawing's width
 BOX, TALL, SUM, STEP = 132, 34, 13, 52  # a box's width and height; the radius of a sum; the vertical distance between pieces
@@ -64,7 +65,7 @@ def block(pre: bool, cross: bool = False) -> tuple[list[Drawn], list[str], float
             order.append(norm)
             y, last = middle + TALL / 2, norm
     pieces.append(Drawn("line", ((SPINE, y), (SPINE, y + 30)), last, True))
-    pieces.append(Drawn("text", ((SPINE, y + 48),), last, True, "x of the next layer"))
+    pieces.append(Drawn("text", ((SPINE, y + 48),), last, True, _("x of the next layer")))
     return pieces, order, y + 58
 
 
@@ -130,22 +131,25 @@ def path_colours(dark: bool) -> tuple[str, str]:
 def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
     """HTML: both blocks side by side, or below each other on a narrow page."""
     sides = (
-        (False, "Post-LN", "Every LayerNorm is on the residual stream: all later norms rescale each layer's contribution."),
-        (True, "Pre-LN", "The residual stream has only additions, from the embedding to the last layer; the norms are beside it."),
+        (False, "Post-LN", _("Every LayerNorm is on the residual stream: all later norms rescale each layer's contribution.")),
+        (True, "Pre-LN", _("The residual stream has only additions, from the embedding to the last layer; the norms are beside "
+                           "it.")),
     )
     reached = {"post": "Post-LN’s residual stream", "pre": "Pre-LN’s residual stream"}.get(lit, f"path to {html.escape(lit)}")
     known = lit in ("post", "pre") or _drawn_stage(lit) in block(False, cross)[1]
-    names = ["residual stream", reached] if known else ["residual stream"]
+    names = [_("residual stream"), reached] if known else [_("residual stream")]
     key = "".join(
         '<span style="display:flex;align-items:center;gap:8px">'
         f'<span style="width:26px;height:5px;background:{colour}"></span><span style="{QUIET}">{name}</span></span>'
         for name, colour in zip(names, path_colours(dark), strict=False)
     )
     figures = "".join(
-        '<figure style="margin:0;flex:0 1 340px"><figcaption style="font-weight:600">'
-        f'{name}: {"x + f(LayerNorm(x))" if pre else "LayerNorm(x + f(x))"}</figcaption>'
-        f'<img alt="One layer of {name}: {told}" style="display:block;max-width:100%;height:auto;margin:6px 0" '
-        f'src="data:image/svg+xml,{quote(block_svg(pre, lit, cross, dark))}"><div style="{QUIET}">{told}</div></figure>'
+        ('<figure style="margin:0;flex:0 1 340px"><figcaption style="font-weight:600">'
+         + f'{name}: {"x + f(LayerNorm(x))" if pre else "LayerNorm(x + f(x))"}</figcaption><img alt="'
+         + _("One layer of {name}: {told}", name=name, told=told)
+         + '" style="display:block;max-width:100%;height:auto;margin:6px 0" '
+         + f'src="data:image/svg+xml,{quote(block_svg(pre, lit, cross, dark))}">'
+         + f'<div style="{QUIET}">{told}</div></figure>')
         for pre, name, told in sides
     )
     row = "display:flex;flex-wrap:wrap;line-height:1.4"
@@ -154,5 +158,5 @@ def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
 
 def _drawn_stage(lit: str) -> str:
     """The drawn stage for a stage: a stage inside a box belongs to the box's output."""
-    module, _, leaf = lit.rpartition(".")
+    module, __, leaf = lit.rpartition(".")
     return f"{module}.out" if module else leaf

@@ -13,6 +13,7 @@ import numpy as np
 
 from viz_core.analysis.positions import frequencies, wavelengths
 from viz_core.formats import long
+from viz_core.language import translate as _
 
 MOST = 10  # clocks: two rows on a laptop
 
@@ -88,4 +89,4 @@ def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, ba
 
 
 def _left_out(n_pairs: int) -> str:
-    return f"{MOST} of {n_pairs} pairs are drawn, evenly spaced." if n_pairs > MOST else ""
+    return _("{most} of {n_pairs} pairs are drawn, evenly spaced.", most=MOST, n_pairs=n_pairs) if n_pairs > MOST else ""

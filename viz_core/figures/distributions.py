@@ -11,6 +11,7 @@ from viz_core.analysis.layernorm import Spread, Spreads
 from viz_core.figures import theme
 from viz_core.figures.shapes import LEGEND
 from viz_core.formats import minus, rounded
+from viz_core.language import translate as _
 
 ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as wherever bars stand around it
 
@@ -30,13 +31,14 @@ def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False
     layers = max((len(s.layers) for s in found.by.values()), default=0)
     traces = [_ridges(name, s, found.edges, edges, highest, colours[name]) for name, s in found.by.items()]
     reach = float(edges[-1])
-    away = " (log away from 0)" if found.scale == "log" else ""
+    away = " " + _("(log away from 0)") if found.scale == "log" else ""
     every = max(1, -(-layers // 16))
     layout: dict[str, Any] = {
         "height": 190 + RIDGE * max(4, layers), "title": {"text": _leaf_title(found.stage)},
         "legend": LEGEND, "margin": {"t": 48, "b": 8}, "showlegend": True,
-        "xaxis": {"title": {"text": f"value of an activation{away}"}, "range": [-reach, reach], "tickangle": 0} | _ticks(found),
-        "yaxis": {"title": {"text": "layer"}, "range": [layers - 0.5, -OVERLAP], "tickvals": list(range(0, layers, every)),
+        "xaxis": {"title": {"text": _("value of an activation{away}", away=away)}, "range": [-reach, reach],
+                  "tickangle": 0} | _ticks(found),
+        "yaxis": {"title": {"text": _("layer")}, "range": [layers - 0.5, -OVERLAP], "tickvals": list(range(0, layers, every)),
                   "showgrid": False, "zeroline": False},
     }
     return theme.Figure(traces, layout, dark=dark)
@@ -48,17 +50,17 @@ def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: flo
     x: the places of the edges. A ridge ends where its layer has no more numbers.
     """
     xs, ys, hover = [np.empty(0)], [np.empty(0)], list[str]()
-    bins = [f"{rounded(a, 3)} to {rounded(b, 3)}" for a, b in zip(edges.tolist(), edges[1:].tolist(), strict=False)]
+    bins = [_("{a} to {b}", a=rounded(a, 3), b=rounded(b, 3)) for a, b in zip(edges.tolist(), edges[1:].tolist(), strict=False)]
     for layer, shares in zip(s.layers, s.shares, strict=True):
         held = np.flatnonzero(shares)
         if not held.size:
             continue
         start, end = int(held[0]), int(held[-1]) + 1
         up = np.concatenate([[0.0], np.repeat(shares[start:end], 2), [0.0]]) / highest * OVERLAP
-        says = [f"layer {layer}, {bins[i]}: {shares[i]:.2%}" for i in range(start, end)]
+        says = [_("layer {layer}, {bin}: {share:.2%}", layer=layer, bin=bins[i], share=shares[i]) for i in range(start, end)]
         xs += [np.repeat(x[start : end + 1], 2), np.array([np.nan])]
         ys += [layer - up, np.array([np.nan])]
-        hover += [says[0], *(h for h in says for _ in range(2)), says[-1], ""]
+        hover += [says[0], *(h for h in says for __ in range(2)), says[-1], ""]
     fill = ",".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))
     return {
         "type": "scatter", "x": np.concatenate(xs).astype(np.float32), "y": np.concatenate(ys).astype(np.float32),
@@ -83,9 +85,9 @@ def _ticks(found: Spreads) -> dict[str, Any]:
             powers, room = [*powers, power], at
     right = [(10.0**p, f"10<sup>{minus(str(p))}</sup>") for p in powers]
     every = [*((-x, f"−{name}") for x, name in right), (0.0, "0"), *right]
-    return {"tickvals": found.place(np.array([x for x, _ in every])).tolist(), "ticktext": [name for _, name in every]}
+    return {"tickvals": found.place(np.array([x for x, __ in every])).tolist(), "ticktext": [name for __, name in every]}
 
 
 def _leaf_title(stage: str) -> str:
-    side, _, leaf = stage.partition(".layers.*.")
-    return f"{side.capitalize()}: {leaf}, layer by layer"
+    side, __, leaf = stage.partition(".layers.*.")
+    return _("{side}: {leaf}, layer by layer", side=side.capitalize(), leaf=leaf)

@@ -13,6 +13,7 @@ import numpy as np
 
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, pool
+from viz_core.language import translate as _
 from viz_core.text import shorten, visible
 
 INK, QUIET = "#31333F", "#6B6F7B"
@@ -27,7 +28,7 @@ def panel_csv(shown: Panel) -> str:
     """One line for each cell: row, its label, column, its label, the value, and whether it is masked."""
     out = io.StringIO()
     write = csv.writer(out)
-    write.writerow(["row", "row label", "column", "column label", "value", "masked"])
+    write.writerow(["row", _("row label"), "column", _("column label"), "value", "masked"])
     masked = np.zeros(shown.values.shape, bool) if shown.masked is None else shown.masked
     for (i, j), x in np.ndenumerate(shown.values):
         write.writerow([i, shown.rows[i], j, shown.cols[j], repr(float(x)), int(masked[i, j])])
@@ -58,7 +59,8 @@ def panel_svg(shown: Panel, title: str) -> str:
         tooltip = _text(f"{rows[i]} → {cols[j]}: {float(x):.6g}")
         place = f'x="{left + j * CELL}" y="{top + i * CELL}" width="{CELL}" height="{CELL}"'
         parts.append(f'<rect {place} fill="{fill}"><title>{tooltip}</title></rect>')
-    parts.append(_scale(shown, left, top + n_rows * CELL + 16, f"pooled {high}×{wide}, " if high * wide > 1 else ""))
+    parts.append(_scale(shown, left, top + n_rows * CELL + 16,
+                        _("pooled {high}×{wide},", high=high, wide=wide) + " " if high * wide > 1 else ""))
     width = left + max(n_cols * CELL, 240, LETTER * 1.3 * len(title) - left) + GAP
     return _svg(width, top + n_rows * CELL + 62, "".join(parts))
 
@@ -78,13 +80,15 @@ def lines_svg(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], 
     for place, head in enumerate(heads):
         at = GAP + 84 * place
         parts.append(f'<rect x="{at}" y="38" width="12" height="12" fill="{theme.head_colour(head)}"/>')
-        parts.append(f'<text x="{at + 17}" y="49">head {head}</text>')
+        parts.append(f'<text x="{at + 17}" y="49">' + _("head {head}", head=head) + "</text>")
     parts.append(f'<text x="{left - 8}" y="{top - 8}" text-anchor="end" fill="{QUIET}">{query_heading}</text>')
     parts.append(f'<text x="{right + 8}" y="{top - 8}" fill="{QUIET}">{key_heading}</text>')
     drawn = np.argwhere(shown > 0.004 * largest)  # rows of (head, query, key)
     if len(drawn) > MOST_LINES:
         drawn = drawn[np.argsort(-shown[tuple(drawn.T)], kind="stable")[:MOST_LINES]]
-        parts.append(f'<text x="{left}" y="{top - 8}" fill="{QUIET}" font-size="11">the {MOST_LINES:,} strongest lines</text>')
+        parts.append(f'<text x="{left}" y="{top - 8}" fill="{QUIET}" font-size="11">'
+                      + _("the {most_lines:,} strongest lines", most_lines=MOST_LINES)
+                      + "</text>")
     for at, t, s in drawn:
         strength = float(shown[at, t, s]) / largest
         y, v = top + (t + 0.5) * ROW, top + (s + 0.5) * ROW
@@ -115,8 +119,10 @@ def _scale(shown: Panel, x: float, y: float, note: str) -> str:
     palette = theme.sequential() if shown.kind == "probability" else theme.diverging()
     stops = "".join(f'<stop offset="{at}" stop-color="{colour}"/>' for at, colour in theme.colorscale(palette))
     return (
-        f'<defs><linearGradient id="scale">{stops}</linearGradient></defs><rect x="{x}" y="{y}" width="160" height="12" '
-        f'fill="url(#scale)"/><text x="{x}" y="{y + 28}" fill="{QUIET}">{note}{shown.low:.3g} to {shown.high:.3g}</text>'
+        f'<defs><linearGradient id="scale">{stops}</linearGradient></defs>'
+         + f'<rect x="{x}" y="{y}" width="160" height="12" fill="url(#scale)"/><text x="{x}" y="{y + 28}" fill="{QUIET}">'
+         + _("{note}{low:.3g} to {high:.3g}", note=note, low=shown.low, high=shown.high)
+         + "</text>"
     )
 
 

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from viz_core.analysis.layernorm import Steps
 from viz_core.figures import theme
 from viz_core.formats import latex, rounded
+from viz_core.language import translate as _
 
 ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # above and below zero, as in all bar charts
 GUIDE = "#888888"  # lines that are not data
@@ -24,16 +25,17 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
     x and x - μ share one scale, so that the shift is visible; the other rows share another.
     """
     rows = step_rows(steps)
-    before, after = (_reach([values for _, values in part]) for part in (rows[:2], rows[2:]))
+    before, after = (_reach([values for __, values in part]) for part in (rows[:2], rows[2:]))
     n, d = len(rows), len(steps.x)
     height = FRAME + ROW * n
     plot, gap = height - FRAME, 0.3  # of a row: room for its heading
     half = max(0.5, d / 300)  # of the marked column, which stays wide enough to see
     layout: dict[str, Any] = {
         "height": height, "showlegend": False, "bargap": 0.12,
-        "title": {"text": f"One token’s {d} features, step by step" if d > 1 else "One token’s only feature, step by step"},
+        "title": {"text": _("One token’s {d} features, step by step", d=d) if d > 1
+                  else _("One token’s only feature, step by step")},
         "margin": {"t": 44, "b": 52}, "annotations": [],
-        "xaxis": {"title": {"text": "D · feature"}, "anchor": f"y{n}", "range": [-0.6, d - 0.4], "showgrid": False},
+        "xaxis": {"title": {"text": _("D · feature")}, "anchor": f"y{n}", "range": [-0.6, d - 0.4], "showgrid": False},
         "shapes": [{"type": "rect", "xref": "x", "x0": feature - half, "x1": feature + half, "yref": "paper", "y0": 0, "y1": 1,
                     "fillcolor": GUIDE, "opacity": 0.28, "line": {"width": 0}, "layer": "below"},
                    {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": steps.mean, "y1": steps.mean,
@@ -52,7 +54,8 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
         traces.append({
             "type": "bar", "x": np.arange(d, dtype=np.int32), "y": values.astype(np.float32), "yaxis": f"y{name}",
             "marker": {"color": np.where(values < 0, BELOW, ABOVE).tolist(), "line": {"width": 0}},
-            "customdata": [rounded(v, 6) for v in values.tolist()], "hovertemplate": "feature %{x}: %{customdata}<extra></extra>",
+            "customdata": [rounded(v, 6) for v in values.tolist()], "hovertemplate": _("feature %{x}: "
+                                                                                       "%{customdata}<extra></extra>"),
         })
     return theme.Figure(traces, layout, dark=dark)
 
@@ -61,17 +64,19 @@ def step_rows(steps: Steps) -> list[tuple[str, np.ndarray]]:
     """(heading with its numbers, values [D]) of each step, from the input to the output."""
     gamma, beta = (_span(x) for x in (steps.gamma, steps.beta))
     return [
-        (f"x: mean μ = {rounded(steps.mean, 4)} (dashed), variance σ² = {rounded(steps.var, 4)}", steps.x),
-        ("− μ: the mean is now 0", steps.centred),
-        (f"÷ √(σ² + ε) = {rounded(steps.root, 4)}: the variance is now {rounded(steps.kept, 6)}", steps.normalized),
+        (_("x: mean μ = {mean} (dashed), variance σ² = {var}", mean=rounded(steps.mean, 4), var=rounded(steps.var, 4)), steps.x),
+        (_("− μ: the mean is now 0"), steps.centred),
+        (_("÷ √(σ² + ε) = {root}: the variance is now {kept}", root=rounded(steps.root, 4), kept=rounded(steps.kept, 6)),
+         steps.normalized),
         (f"× γ ({gamma})", steps.scaled),
-        (f"+ β ({beta}): the output", steps.out),
+        (_("+ β ({beta}): the output", beta=beta), steps.out),
     ]
 
 
 def _span(x: np.ndarray) -> str:
     low, high = float(np.min(x)), float(np.max(x))
-    return f"{rounded(low, 3)} everywhere" if low == high else f"{rounded(low, 3)} to {rounded(high, 3)}"
+    return _("{low} everywhere", low=rounded(low, 3)) if low == high else _("{low} to {high}",
+                                                                            low=rounded(low, 3), high=rounded(high, 3))
 
 
 def _reach(values: Sequence[np.ndarray]) -> tuple[float, float]:

@@ -12,12 +12,14 @@ from viz_core.analysis.attention import MASK, Kind, sides
 from viz_core.analysis.masks import CONVENTIONS, WHY, Convention, parts, provenance, written
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel, panel
+from viz_core.language import translate as _
 from viz_core.text import visible
 
 CONVENTION_TITLES: dict[Convention, str] = {
-    "may": "True (1) = may attend", "blocked": "True (1) = blocked", "additive": "added to the scores: 0 or −∞",
+    "may": _("True (1) = may attend"), "blocked": _("True (1) = blocked"), "additive": _("added to the scores: 0 or −∞"),
 }
-WHY_TITLES = dict(zip(WHY, ("may attend", "blocked: padding", "blocked: future", "blocked: padding and future"), strict=True))
+WHY_TITLES = dict(zip(WHY, (_("may attend"), _("blocked: padding"), _("blocked: future"), _("blocked: padding and future")),
+                      strict=True))
 PAIRS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
 
 
@@ -30,7 +32,8 @@ def _axes(capture: Capture, kind: Kind, item: int) -> dict[str, Any]:
     query_side, key_side = sides(kind)
     return PAIRS | {
         "rows": labels(capture, query_side, item), "cols": labels(capture, key_side, item),
-        "row_axis": f"T · {query_side} query token", "col_axis": f"S · {key_side} key token",
+        "row_axis": _("T · {query_side} query token", query_side=query_side), "col_axis": _("S · {key_side} key token",
+                                                                                            key_side=key_side),
     }
 
 
@@ -48,17 +51,18 @@ def building_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
     for name, side, column in ((used.keys, key_side, False), (used.queries, query_side, True)):
         if name:
             words, tokens = capture[name][item, 0], labels(capture, side, item)  # [1, S]
-            title = f"ne: {side} id ≠ {capture.config.pad_id(side)}"
+            title = _("ne: {side} id ≠ {pad_id}", side=side, pad_id=capture.config.pad_id(side))
             shown.append(
-                panel(f"{title}, transposed", words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="", kind="mask",
+                panel(_("{title}, transposed", title=title), words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="",
+                      kind="mask",
                       row_letter="T", role="input")
                 if column else
                 panel(title, words, ("",), tokens, row_axis="", col_axis=axes["col_axis"], kind="mask", col_letter="S",
                       role="input")
             )
     if used.causal:
-        shown.append(panel("tril: key not later than query", capture[used.causal][0, 0], **axes, kind="mask", role="input"))
-    title = "mask: their AND" if shown else "mask: every cell is allowed"
+        shown.append(panel(_("tril: key not later than query"), capture[used.causal][0, 0], **axes, kind="mask", role="input"))
+    title = _("mask: their AND") if shown else _("mask: every cell is allowed")
     return [*shown, panel(title, capture[MASK[kind]][item, 0], **axes, kind="mask")]
 
 
@@ -75,9 +79,10 @@ def convention_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
 
 def leak_panel(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str], changed: str) -> Panel:
     """How much each output changed when one token was replaced, with the causal mask on and off: [T] each."""
-    rows = ("causal mask on", "causal mask off")
-    return panel(f"Change of each output when {changed} is replaced", np.stack([moved, moved_free]), rows, tokens, row_axis="",
-                 col_axis="T · output at token", kind="probability", col_letter="T")
+    rows = (_("causal mask on"), _("causal mask off"))
+    return panel(_("Change of each output when {changed} is replaced", changed=changed), np.stack([moved, moved_free]), rows,
+                 tokens, row_axis="",
+                 col_axis=_("T · output at token"), kind="probability", col_letter="T")
 
 
 def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
@@ -85,7 +90,8 @@ def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str
     finite = [x[np.isfinite(x)] for x in (moved, moved_free)]
     high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
     return [
-        panel(f"Causal mask {name}", x, tokens, tokens, row_axis="replaced token", col_axis="T · output at token",
+        panel(_("Causal mask {name}", name=name), x, tokens, tokens, row_axis=_("replaced token"),
+              col_axis=_("T · output at token"),
               kind="probability", high=high, col_letter="T")
         for name, x in (("on", moved), ("off", moved_free))
     ]
@@ -102,14 +108,14 @@ def head_panels(
 
 def spread_panels(stops: Sequence[str], drawn: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
     """The length of each token's vector after each layer, [stop, T] each, on one scale; NaN has its own colour."""
-    finite = [x[np.isfinite(x)] for _, x in drawn]
+    finite = [x[np.isfinite(x)] for __, x in drawn]
     high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
     return [
-        panel(title, x, stops, tokens, row_axis="", col_axis="T · token", kind="probability", high=high, col_letter="T")
+        panel(title, x, stops, tokens, row_axis="", col_axis=_("T · token"), kind="probability", high=high, col_letter="T")
         for title, x in drawn
     ]
 
 
 def share_panel(future: np.ndarray, title: str) -> Panel:
     """The share of each head's weight on later tokens, [H], as one row."""
-    return panel(title, future[None], ("",), row_axis="", col_axis="H · head", kind="probability", low=0, high=1, col_letter="H")
+    return panel(title, future[None], ("",), row_axis="", col_axis=_("H · head"), kind="probability", low=0, high=1, col_letter="H")

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from viz_core.figures import theme
+from viz_core.language import translate as _
 
 Kind = Literal["probability", "signed", "mask", "ids", "classes"]
 Role = Literal["input", "output"]
@@ -48,7 +49,7 @@ class Panel:
     def note(self) -> str:
         """How the panel will be pooled when it is sent, or an empty string."""
         rows, cols = _block(self.values.shape, MAX_ROWS, MAX_COLS)
-        return "" if rows == cols == 1 else f"pooled {rows}×{cols}"
+        return "" if rows == cols == 1 else _("pooled {rows}×{cols}", rows=rows, cols=cols)
 
 
 class Pooled(NamedTuple):

@@ -13,31 +13,34 @@ import plotly.graph_objects as go
 from viz_core.analysis.placement import Curve, Kind, MeanField, Metric, layer_ends, layer_middles
 from viz_core.figures import theme
 from viz_core.figures.scatter import scatter_figure
-from viz_core.formats import count
+from viz_core.language import plural
+from viz_core.language import translate as _
 
 TITLES = {
-    "post": "Post-LN", "pre": "Pre-LN", "pre_no_final": "Pre-LN, no final norm", "none": "no norm",
-    "post_no_residual": "Post-LN, no residual", "plain": "no norm, no residual",
+    "post": "Post-LN", "pre": "Pre-LN", "pre_no_final": _("Pre-LN, no final norm"), "none": _("no norm"),
+    "post_no_residual": _("Post-LN, no residual"), "plain": _("no norm, no residual"),
 }
 COLOURS = {name: theme.head_colour(i) for i, name in enumerate(TITLES)}
 METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # the figure's title, the axis
-    "power": ("Power of the residual stream, ‖x‖²/d", "‖x‖² / d"),
-    "mean": ("Mean of the residual stream's features", "mean"),
-    "std": ("Standard deviation of the residual stream's features", "standard deviation"),
-    "largest": ("Largest value in the residual stream", "largest |x|"),
-    "cosine": ("How similar are two tokens of one sentence?", "mean cosine of two tokens"),
-    "inactive": ("Hidden units that no token activates", "share of the hidden units"),
-    "entropy": ("How widely is attention spread?", "mean entropy (nats)"),
+    "power": (_("Power of the residual stream, ‖x‖²/d"), "‖x‖² / d"),
+    "mean": (_("Mean of the residual stream's features"), _("mean")),
+    "std": (_("Standard deviation of the residual stream's features"), _("standard deviation")),
+    "largest": (_("Largest value in the residual stream"), _("largest |x|")),
+    "cosine": (_("How similar are two tokens of one sentence?"), _("mean cosine of two tokens")),
+    "inactive": (_("Hidden units that no token activates"), _("share of the hidden units")),
+    "entropy": (_("How widely is attention spread?"), _("mean entropy (nats)")),
 }
 METRIC_NAMES: dict[Metric, str] = {
-    "power": "‖x‖²/d", "mean": "mean", "std": "std", "largest": "largest |x|", "cosine": "cosine", "inactive": "inactive units",
-    "entropy": "entropy",
+    "power": "‖x‖²/d", "mean": _("mean"), "std": _("std"), "largest": _("largest |x|"), "cosine": _("cosine"),
+    "inactive": _("inactive units"),
+    "entropy": _("entropy"),
 }
 KIND_LOOK: dict[Kind, tuple[str, dict[str, Any]]] = {  # suffix of the placement's name in the legend, and the style
     "stream": ("", {"mode": "lines+markers", "line": {"width": 3}}),
-    "sum": ("before the norm", {"mode": "lines+markers", "line": {"width": 3}}),
-    "after": ("after the norm", {"mode": "lines", "line": {"width": 3, "dash": "dot"}}),
-    "final": ("after the final norm", {"mode": "markers", "marker": {"size": 13, "symbol": "diamond-open", "line": {"width": 3}}}),
+    "sum": (_("before the norm"), {"mode": "lines+markers", "line": {"width": 3}}),
+    "after": (_("after the norm"), {"mode": "lines", "line": {"width": 3, "dash": "dot"}}),
+    "final": (_("after the final norm"), {"mode": "markers",
+                                          "marker": {"size": 13, "symbol": "diamond-open", "line": {"width": 3}}}),
     "hidden": ("", {"mode": "lines+markers", "line": {"width": 3}}),
     "attention": ("", {"mode": "lines+markers", "line": {"width": 3}}),
 }
@@ -84,15 +87,16 @@ def depth_figure(found: Mapping[str, Sequence[Curve]], metric: Metric, dark: boo
             traces.append({
                 "x": curve.depth, "y": np.where(np.isfinite(curve.values), curve.values, np.nan),
                 "name": f"{TITLES[name]}{' · ' if suffix else ''}{suffix}", "customdata": curve.stages,
-                "hovertemplate": f"{TITLES[name]}<br>%{{customdata}}<br>after %{{x}} layers: %{{y:.5g}}<extra></extra>",
+                "hovertemplate": _("{titles}<br>%{{customdata}}<br>after %{{x}} layers: %{{y:.5g}}<extra></extra>",
+                                   titles=TITLES[name]),
                 **look, "line": look.get("line", {}) | {"color": COLOURS[name]} | ({"dash": "dash"} if same else {}),
                 "marker": {"size": 6} | look.get("marker", {}) | {"color": COLOURS[name]},
             })
     title, axis = METRIC_TITLES[metric]
     log = _log([t["y"] for t in traces]) if metric in AMOUNTS else {}
     layers = max((float(t["x"].max()) for t in traces if len(t["x"])), default=1.0)
-    x = {"title": "layers passed (attention, then feed-forward)", "range": [-0.02 * layers, 1.02 * layers]}
-    y = {"title": axis + (" (log scale)" if log else "")} | (log or {"tickformat": ".3~g"})
+    x = {"title": _("layers passed (attention, then feed-forward)"), "range": [-0.02 * layers, 1.02 * layers]}
+    y = {"title": axis + (" " + _("(log scale)") if log else "")} | (log or {"tickformat": ".3~g"})
     return _figure(traces, title, x, y | ({"rangemode": "tozero"} if metric in ("inactive", "entropy", "cosine") else {}), dark)
 
 
@@ -106,15 +110,16 @@ def post_figure(measured: Curve, line: float, general: float, field: MeanField, 
     whole = field.depth % 1 == 0
     ends = [0, float(depth[-1]) if len(depth) else 1.0]
     traces = [
-        _line(ends, [line, line], "Lemma 2: 3d/2", "post", "solid"),
-        *([_line(ends, [general, general], f"1 + f at this d_ff: {general:.3g}", "post", "dash")] if general != line else []),
-        _line(field.depth[~whole], field.power[~whole], "before the first norm: mean field", "post", "dot"),
-        _points(depth, second, "measured before the second norm", "post", "circle"),
-        _points(middle, first, "measured before the first norm", "post", "square-open"),
+        _line(ends, [line, line], _("Lemma 2: 3d/2"), "post", "solid"),
+        *([_line(ends, [general, general], _("1 + f at this d_ff: {general:.3g}", general=general), "post", "dash")]
+          if general != line else []),
+        _line(field.depth[~whole], field.power[~whole], _("before the first norm: mean field"), "post", "dot"),
+        _points(depth, second, _("measured before the second norm"), "post", "circle"),
+        _points(middle, first, _("measured before the first norm"), "post", "square-open"),
     ]
-    return _figure(traces, "Post-LN: theory predicts a flat line",
-                   {"title": "layers passed", "range": [-0.02 * ends[1], 1.03 * ends[1]]},
-                   {"title": "‖x‖² / d of the sum", "rangemode": "tozero"}, dark)
+    return _figure(traces, _("Post-LN: theory predicts a flat line"),
+                   {"title": _("layers passed"), "range": [-0.02 * ends[1], 1.03 * ends[1]]},
+                   {"title": _("‖x‖² / d of the sum"), "rangemode": "tozero"}, dark)
 
 
 def pre_figure(measured: Curve, low: np.ndarray, high: np.ndarray, field: MeanField, dark: bool = False) -> go.Figure:
@@ -123,13 +128,13 @@ def pre_figure(measured: Curve, low: np.ndarray, high: np.ndarray, field: MeanFi
     whole, layers = field.depth % 1 == 0, np.arange(len(low))
     filled = {"fill": "tonexty", "fillcolor": "rgba(230,159,0,0.16)"}
     traces = [
-        _line(layers, high, "band's upper edge: (1 + 3l/2) d", "pre", "dot"),
-        _line(layers, low, "Lemma 2's band, from (1 + l/2) d", "pre", "dot") | filled,
-        _line(np.append(0, field.depth[whole]), np.append(1, field.power[whole]), "mean field", "pre", "dash"),
-        _points(depth, values, "measured after each layer", "pre", "circle"),
+        _line(layers, high, _("band's upper edge: (1 + 3l/2) d"), "pre", "dot"),
+        _line(layers, low, _("Lemma 2's band, from (1 + l/2) d"), "pre", "dot") | filled,
+        _line(np.append(0, field.depth[whole]), np.append(1, field.power[whole]), _("mean field"), "pre", "dash"),
+        _points(depth, values, _("measured after each layer"), "pre", "circle"),
     ]
-    return _figure(traces, "Pre-LN: theory predicts growth", {"title": "layers passed", "range": [0, 1.03 * layers[-1]]},
-                   {"title": "‖x‖² / d of the stream", "rangemode": "tozero"}, dark)
+    return _figure(traces, _("Pre-LN: theory predicts growth"), {"title": _("layers passed"), "range": [0, 1.03 * layers[-1]]},
+                   {"title": _("‖x‖² / d of the stream"), "rangemode": "tozero"}, dark)
 
 
 def _line(x: Any, y: Any, name: str, colour: str, dash: str) -> dict[str, Any]:
@@ -140,7 +145,7 @@ def _line(x: Any, y: Any, name: str, colour: str, dash: str) -> dict[str, Any]:
 def _points(x: Any, y: Any, name: str, colour: str, symbol: str) -> dict[str, Any]:
     return {"x": x, "y": y, "name": name, "mode": "markers",
             "marker": {"color": COLOURS[colour], "symbol": symbol, "size": 10, "line": {"width": 2, "color": COLOURS[colour]}},
-            "hovertemplate": f"{name}, layer %{{x}}: %{{y:.4g}}<extra></extra>"}
+            "hovertemplate": _("{name}, layer %{{x}}: %{{y:.4g}}<extra></extra>", name=name)}
 
 
 # ---------------------------------------------------------------- gradients
@@ -155,14 +160,14 @@ def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], batches: int
             "line": {"color": COLOURS[name], "width": 3, "dash": "dot" if part == "attention" else "solid"},
             "marker": {"size": 8, "symbol": "square-open" if part == "attention" else "circle",
                        "line": {"width": 2, "color": COLOURS[name]}},
-            "hovertemplate": f"{TITLES[name]}, layer %{{x}}, {part}: %{{y:.4g}}<extra></extra>",
+            "hovertemplate": _("{titles}, layer %{{x}}, {part}: %{{y:.4g}}<extra></extra>", titles=TITLES[name], part=part),
         }
         for name, parts in found.items() for part, norms in parts.items()
     ]
     log = _log([t["y"] for t in traces], 30)
-    y = {"title": "‖∂L/∂W‖" + (" (log scale)" if log else "")} | (log or {"rangemode": "tozero", "tickformat": ".3~g"})
-    title = f"Gradient of each layer's weights, {count(batches, 'batch', 'batches')}"
-    return _figure(traces, title, {"title": "layer"}, y, dark)
+    y = {"title": "‖∂L/∂W‖" + (" " + _("(log scale)") if log else "")} | (log or {"rangemode": "tozero", "tickformat": ".3~g"})
+    title = _("Gradient of each layer's weights, {batches}", batches=plural("{n:,} batch", "{n:,} batches", batches))
+    return _figure(traces, title, {"title": _("layer")}, y, dark)
 
 
 def last_layer_figure(
@@ -172,9 +177,11 @@ def last_layer_figure(
     scaling = {"post": "flat", "pre": "∝ 1/√L"}
     traces: list[dict[str, Any]] = []
     for name, norms in found.items():
-        traces.append(_line(depths, laws[name], f"{TITLES[name]}, law: {scaling[name]}", name, "dash"))
-        traces.append(_points(depths, norms, f"{TITLES[name]}, measured", name, "circle" if name == "post" else "square"))
+        traces.append(_line(depths, laws[name], _("{titles}, law: {scaling}", titles=TITLES[name], scaling=scaling[name]), name,
+                            "dash"))
+        traces.append(_points(depths, norms, _("{titles}, measured", titles=TITLES[name]), name,
+                              "circle" if name == "post" else "square"))
     reach = [math.log10(depths[0]) - 0.08, math.log10(depths[-1]) + 0.08]
-    x = {"title": "L, layers of the model (log scale)", "type": "log", "tickvals": list(depths), "range": reach}
-    y = {"title": "‖∂L/∂W²‖ (log scale)", "type": "log", "nticks": 6, "tickformat": ".2~g"}
-    return _figure(traces, "Gradient of the last layer's W²", x, y, dark)
+    x = {"title": _("L, layers of the model (log scale)"), "type": "log", "tickvals": list(depths), "range": reach}
+    y = {"title": _("‖∂L/∂W²‖ (log scale)"), "type": "log", "nticks": 6, "tickformat": ".2~g"}
+    return _figure(traces, _("Gradient of the last layer's W²"), x, y, dark)

@@ -15,12 +15,14 @@ from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.scatter import guide_line, log_axis, scatter_figure
 from viz_core.formats import long
+from viz_core.language import translate as _
 
 
 def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], most: float) -> list[Panel]:
     """The rows of the typed tokens, one matrix per part (title, [T, D]), with one cell size and one colour range up to most."""
     return [
-        panel(title, x, tokens, row_axis="T · token", col_axis="D · feature of the residual stream", row_letter="T", col_letter="D",
+        panel(title, x, tokens, row_axis=_("T · token"), col_axis=_("D · feature of the residual stream"), row_letter="T",
+              col_letter="D",
               low=-most, high=most)
         for title, x in parts
     ]
@@ -30,7 +32,7 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
     """Lengths of the embedding rows, as drawn and times √d_model, on a log axis; the position rows' length as a line."""
     series = (
         ("embedding", [m.plain for m in found], "circle-open", "bottom"),
-        (f"embedding × √{d_model}", [m.scaled for m in found], "circle", "top"),
+        (_("embedding × √{d_model}", d_model=d_model), [m.scaled for m in found], "circle", "top"),
     )
     names = [m.name for m in found]
     traces: list[dict[str, Any]] = [
@@ -42,14 +44,16 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
         }
         for name, lengths, symbol, place in series
     ]
-    above = {"text": f"position: {long(position)}", "x": math.log10(position), "y": 1, "yref": "paper", "yanchor": "bottom",
+    above = {"text": _("position: {position}", position=long(position)), "x": math.log10(position), "y": 1, "yref": "paper",
+             "yanchor": "bottom",
              "showarrow": False}
-    drawn = [x for x in (position, *(x for _, lengths, *_ in series for x in lengths)) if x > 0]
+    drawn = [x for x in (position, *(x for __, lengths, *__rest in series for x in lengths)) if x > 0]
     # A row's name stands above its marks, so that the marks can use the full width.
     above_row = {"x": 0, "xref": "paper", "yshift": 38, "xanchor": "left", "showarrow": False}
     rows = [above_row | {"text": name, "y": name} for name in names]
     return scatter_figure(
-        traces, "How long is each part of the sum?<br> ", "length of one row (log scale)", "", dark, 175 + 90 * len(found),
+        traces, _("How long is each part of the sum?<br>") + " ", _("length of one row (log scale)"), "", dark,
+        175 + 90 * len(found),
         xaxis={"type": "log", "range": _with_room(drawn, traces)},
         yaxis={"categoryarray": names[::-1], "range": [-0.65, len(found) - 0.35], "showticklabels": False},
         shapes=[guide_line("x", position, colour=theme.HEAD_COLOURS[1], dash="solid", width=3)], annotations=[above, *rows],
@@ -76,9 +80,10 @@ def _with_room(drawn: Sequence[float], traces: Sequence[Mapping[str, Any]]) -> l
 
 def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], masked: np.ndarray | None) -> list[Panel]:
     """One head's weights [T, T] under several schemes (name, weights), in one colour range."""
-    most = max((float(w.max(initial=0.0)) for _, w in weights), default=1.0) or 1.0
+    most = max((float(w.max(initial=0.0)) for __, w in weights), default=1.0) or 1.0
     return [
-        panel(f"{name}: weights", w, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T", col_letter="S",
+        panel(_("{name}: weights", name=name), w, tokens, tokens, row_axis=_("T · query"), col_axis=_("S · key"), row_letter="T",
+              col_letter="S",
               kind="probability", high=most, masked=masked)
         for name, w in weights
     ]
@@ -86,20 +91,22 @@ def attention_panels(weights: Sequence[tuple[str, np.ndarray]], tokens: Sequence
 
 def added_panel(name: str, rows: np.ndarray, tokens: Sequence[str], most: float) -> Panel:
     """The position rows [T, D] that a scheme adds to the words, in colours up to most."""
-    return panel(f"{name}: rows added", rows, tokens, row_axis="T · token", col_axis="D · feature", row_letter="T", col_letter="D",
+    return panel(_("{name}: rows added", name=name), rows, tokens, row_axis=_("T · token"), col_axis=_("D · feature"),
+                 row_letter="T", col_letter="D",
                  low=-most, high=most)
 
 
 def rotation_panel(name: str, angle: np.ndarray, tokens: Sequence[str]) -> Panel:
     """RoPE: the rotation of the pairs of each token's query and key, [T, P] in radians, whole turns included."""
     pairs = [f"{2 * i}, {2 * i + 1}" for i in range(angle.shape[1])]
-    return panel(f"{name}: rotation in radians", angle, tokens, pairs, row_axis="T · token", col_axis="K · pair of features",
+    return panel(_("{name}: rotation in radians", name=name), angle, tokens, pairs, row_axis=_("T · token"),
+                 col_axis=_("K · pair of features"),
                  row_letter="T", col_letter="K", kind="probability")
 
 
 def bias_panel(bias: np.ndarray, tokens: Sequence[str], title: str, masked: np.ndarray | None) -> Panel:
     """What a scheme adds to the scores of one head, [T, T]."""
-    return panel(title, bias, tokens, tokens, row_axis="T · query", col_axis="S · key", row_letter="T",
+    return panel(title, bias, tokens, tokens, row_axis=_("T · query"), col_axis=_("S · key"), row_letter="T",
                  col_letter="S", masked=masked)
 
 
@@ -111,10 +118,10 @@ def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figur
         "text": [f"2<sup>{math.log2(m):g}</sup>" if few else "" for m in slopes],
         "marker": {"color": [theme.head_colour(h) for h in heads], "size": 13,
                    "symbol": ["circle" if h == head else "circle-open" for h in heads], "line": {"width": 2.5}},
-        "hovertemplate": "head %{x}: m = %{y:.6g}<extra></extra>",
+        "hovertemplate": _("head %{x}: m = %{y:.6g}<extra></extra>"),
     }
     reach = [math.log10(slopes.min()) - 0.3, math.log10(slopes.max()) + 0.5]
-    return scatter_figure([trace], "The slope m of each head", "head", "slope m", dark, 340, showlegend=False,
+    return scatter_figure([trace], _("The slope m of each head"), _("head"), _("slope m"), dark, 340, showlegend=False,
                           yaxis=log_axis(reach),
                    xaxis={"dtick": 1 if len(slopes) <= 16 else None, "range": [-0.6, len(slopes) - 0.4]})
 
@@ -126,13 +133,15 @@ def decay_figure(decays: Sequence[np.ndarray], head: int, dark: bool = False) ->
     """
     traces = [
         {
-            "x": np.arange(len(decay)), "y": decay, "mode": "lines+markers" if len(decay) < 40 else "lines", "name": f"head {h}",
+            "x": np.arange(len(decay)), "y": decay, "mode": "lines+markers" if len(decay) < 40 else "lines", "name": _("head {h}",
+                                                                                                                       h=h),
             "line": {"color": theme.head_colour(h), "width": 4 if h == head else 1.8}, "marker": {"size": 6},
-            "hovertemplate": f"head {h}, %{{x}} back: %{{y:.6f}}<extra></extra>",
+            "hovertemplate": _("head {h}, %{{x}} back: %{{y:.6f}}<extra></extra>", h=h),
         }
         for h, decay in enumerate(decays)
     ]
-    return scatter_figure(traces, "How fast attention decays with distance", "positions back", "weight, all q·k equal", dark, 340,
+    return scatter_figure(traces, _("How fast attention decays with distance"), _("positions back"), _("weight, all q·k equal"),
+                          dark, 340,
                    showlegend=False, yaxis={"rangemode": "tozero"})
 
 
@@ -143,17 +152,19 @@ def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, s
     """
     traces = [
         {
-            "x": distance, "y": column, "mode": "lines", "name": f"head {h}",
+            "x": distance, "y": column, "mode": "lines", "name": _("head {h}", h=h),
             "line": {"color": theme.head_colour(h), "width": 4 if h == head else 1.8, "shape": "hvh"},
-            "hovertemplate": f"head {h}, distance %{{x}}: %{{y:.6f}}<extra></extra>",
+            "hovertemplate": _("head {h}, distance %{{x}}: %{{y:.6f}}<extra></extra>", h=h),
         }
         for h, column in enumerate(numbers.T)
     ]
-    return scatter_figure(traces, "What each head adds at each distance", "query position − key position", "added to the score",
+    return scatter_figure(traces, _("What each head adds at each distance"), _("query position − key position"),
+                          _("added to the score"),
                           dark, 340, showlegend=False, xaxis={"range": [max(distance[0], -shown) - 0.5, shown + 0.5]})
 
 
 def rope_panel(scores: np.ndarray) -> Panel:
     """The score of one query and one key at every pair of positions: each diagonal holds one number."""
-    return panel("The score ⟨Rₘ q, Rₙ k⟩", scores, row_axis="T · position m of the query", col_axis="S · position n of the key",
+    return panel(_("The score ⟨Rₘ q, Rₙ k⟩"), scores, row_axis=_("T · position m of the query"),
+                 col_axis=_("S · position n of the key"),
                  row_letter="T", col_letter="S")

@@ -16,6 +16,8 @@ from viz_core.figures.curves import Curves, Level, Mark, Series, padded
 from viz_core.figures.panels import Panel, Role, panel
 from viz_core.figures.scatter import GUIDE, guide_line, scatter_figure
 from viz_core.formats import count, latex
+from viz_core.language import plural
+from viz_core.language import translate as _
 
 WINDOW = (24, 10)  # rows and columns of a window in which every number is written
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -39,7 +41,7 @@ def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term],
     traces: list[dict[str, Any]] = [
         {
             **_places(curve, every), "mode": "lines" if len(curves) > 1 else "markers",
-            "name": f"dim {dim} · {'cos' if dim % 2 else 'sin'}",
+            "name": _("dim {dim} · {which}", dim=dim, which="cos" if dim % 2 else "sin"),
             "line": {"color": pair_colour(dims, dim)} | _stroke(dim, curve),
             "hovertemplate": f"PE(%{{x}}, {dim}) = %{{y:.6f}}<extra></extra>",
         }
@@ -51,10 +53,10 @@ def waves_figure(curves: np.ndarray, dims: Sequence[int], terms: Sequence[Term],
             "hoverinfo": "skip",
             "marker": {"color": [pair_colour(dims, t.dim) for t in terms], "size": 11, "line": {"width": 2, "color": GUIDE}},
         })
-    title = f"One curve per dimension, {count(len(curves), 'position', 'positions')}"
-    title += f",<br>drawn at the extremes of every {2 * every}" if every > 1 else ""
+    title = _("One curve per dimension, {positions}", positions=plural("{n:,} position", "{n:,} positions", len(curves)))
+    title += _(",<br>drawn at the extremes of every {every}", every=2 * every) if every > 1 else ""
     marked = [guide_line("x", terms[0].position)] if terms else []
-    return scatter_figure(traces, title, "position", "PE(position, dimension)", dark, 360, yaxis={"range": [-1.1, 1.1]},
+    return scatter_figure(traces, title, _("position"), _("PE(position, dimension)"), dark, 360, yaxis={"range": [-1.1, 1.1]},
                    shapes=marked, legend_columns=2)
 
 
@@ -114,10 +116,11 @@ def table_panel(
     most: the end of the colour range.
     """
     n, d = table.shape
-    whole = f"The whole table: {count(n, 'position', 'positions')} × {count(d, 'dimension', 'dimensions')}"
+    whole = _("The whole table: {positions} × {dimensions}",
+              positions=plural("{n:,} position", "{n:,} positions", n), dimensions=plural("{n:,} dimension", "{n:,} dimensions", d))
     return panel(
         title or whole, table, None, _dimension_names(range(d), wavelength),
-        row_axis="T · position", col_axis="D · dimension" + (", with its wavelength λ" if wavelength is not None else ""),
+        row_axis=_("T · position"), col_axis=_("D · dimension") + (_(", with its wavelength λ") if wavelength is not None else ""),
         row_letter="T", col_letter="D", role=role, low=-most, high=most,
     )
 
@@ -125,10 +128,11 @@ def table_panel(
 def window_panel(table: np.ndarray, row: int, col: int, wavelength: Sequence[float]) -> Panel:
     """WINDOW cells of the table from (row, col) on, each with its number. table: only those cells."""
     rows, cols = table.shape
-    title = f"Full precision: positions {row:,} to {row + rows - 1:,}, dimensions {col} to {col + cols - 1}"
+    title = _("Full precision: positions {row:,} to {row_2:,}, dimensions {col} to {col_2}",
+              row=row, row_2=row + rows - 1, col=col, col_2=col + cols - 1)
     return panel(
         title, table, [str(row + r) for r in range(rows)], _dimension_names(range(col, col + cols), wavelength),
-        row_axis="T · position", col_axis="D · dimension, with its wavelength λ", row_letter="T", col_letter="D",
+        row_axis=_("T · position"), col_axis=_("D · dimension, with its wavelength λ"), row_letter="T", col_letter="D",
         low=-1.0, high=1.0,
     )
 
@@ -148,37 +152,41 @@ def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) 
     x = np.arange(len(wavelength))
     fast, many = wavelength < span, len(wavelength) > MOST_MARKS
     found: tuple[tuple[np.ndarray, str, str, Mark], ...] = (
-        (fast, "turns more than once", theme.HEAD_COLOURS[4], "disc"),
-        (~fast, "turns at most once", theme.HEAD_COLOURS[0], "diamond"),
+        (fast, _("turns more than once"), theme.HEAD_COLOURS[4], "disc"),
+        (~fast, _("turns at most once"), theme.HEAD_COLOURS[0], "diamond"),
     )
     series = tuple(
         Series(f"{name} ({int(chosen.sum())})", x[chosen], wavelength[chosen], colour, "band" if many else mark,
-               "dim {x}: wavelength {y}")
+               _("dim {x}: wavelength {y}"))
         for chosen, name, colour, mark in found
     )
     least, most = 2 * math.pi, 2 * math.pi * base
-    levels = [Level(least, "2π", GUIDE, "left", above=0 < span < least), Level(most, f"2π · {base:g}, never reached", GUIDE)]
+    levels = [Level(least, "2π", GUIDE, "left", above=0 < span < least),
+              Level(most, _("2π · {base:g}, never reached", base=base), GUIDE)]
     if span > 0:
         crowded = span < least or base * least / 4 < span < base * least
         levels.append(Level(span, f"{of}: {count(span, 'step', 'steps')}", theme.HEAD_COLOURS[4], above=not crowded, dotted=False))
     reach = min(least, span or least) / ROOM, max(most, span) * ROOM
     n = int(fast.sum())  # wavelengths grow with the dimension: the fast ones come first
-    which = "" if n == 0 else " (0)" if n == 1 else f" (0 to {n - 1})"
-    return Curves(f"{n} of {len(wavelength)} dimensions{which} turn more than once within {of}", "dimension",
-                  "wavelength (positions)", series, reach, tuple(levels), log=True)
+    which = "" if n == 0 else " (0)" if n == 1 else " " + _("(0 to {n})", n=n - 1)
+    return Curves(_("{n} of {n_wavelength} dimensions{which} turn more than once within {of}",
+                    n=n, n_wavelength=len(wavelength), which=which, of=of), _("dimension"),
+                  _("wavelength (positions)"), series, reach, tuple(levels), log=True)
 
 
 def matrix_panel(title: str, matrix: np.ndarray, first: int = 0) -> Panel:
     """A matrix of positions by positions, such as a similarity, starting at position `first`."""
     names = None if first == 0 else [str(first + i) for i in range(len(matrix))]
-    return panel(title, matrix, names, names, row_axis="T · position p", col_axis="S · position q", row_letter="T", col_letter="S")
+    return panel(title, matrix, names, names, row_axis=_("T · position p"), col_axis=_("S · position q"), row_letter="T",
+                 col_letter="S")
 
 
 def shift_panel(matrix: np.ndarray, k: int, d_model: int) -> Panel:
     """M_k, or its first rows and columns if it is large."""
     n = min(len(matrix), WINDOW[1])
-    title = "M" + str(k).translate(SUBSCRIPTS) + (f", its first {n} of {len(matrix)} dimensions" if n < len(matrix) else "")
-    return panel(title, matrix[:n, :n], row_axis="D · dimension after", col_axis="D · dimension before", row_letter="D",
+    title = "M" + str(k).translate(SUBSCRIPTS) + (_(", its first {n} of {n_matrix} dimensions", n=n, n_matrix=len(matrix))
+                                                  if n < len(matrix) else "")
+    return panel(title, matrix[:n, :n], row_axis=_("D · dimension after"), col_axis=_("D · dimension before"), row_letter="D",
                  col_letter="D", low=-1.0, high=1.0)
 
 
@@ -194,8 +202,10 @@ def profile_curves(profiles: Sequence[Profile], d_model: int) -> Curves:
     for i, p in enumerate(profiles):
         every = 1 if len(p.distance) <= FEW_POINTS else -(-len(p.distance) // MOST_POINTS)
         drawn |= np.isin(distance, p.distance[::every])
-        series.append(Series(f"measured from p = {p.position:,}", p.distance[::every], p.measured[::every], theme.head_colour(i),
+        series.append(Series(_("measured from p = {position:,}", position=p.position), p.distance[::every], p.measured[::every],
+                             theme.head_colour(i),
                              MEASURED[i % 3], f"⟨PE({p.position}), PE({p.position} + {{x}})⟩ = {{y}}"))
-    line = Series("closed form: Σ cos ω(q − p)", distance[drawn], expected[drawn], GUIDE, "line")
-    return Curves(f"Similarity over distance, d_model {d_model}", "distance q − p", "⟨PE(p), PE(q)⟩", (line, *series),
+    line = Series(_("closed form: Σ cos ω(q − p)"), distance[drawn], expected[drawn], GUIDE, "line")
+    return Curves(_("Similarity over distance, d_model {d_model}", d_model=d_model), _("distance q − p"), "⟨PE(p), PE(q)⟩",
+                  (line, *series),
                   padded([s.y for s in (line, *series)]))

@@ -11,6 +11,7 @@ from viz_core.analysis.summary import Prediction
 from viz_core.figures import theme
 from viz_core.figures.attention import token
 from viz_core.formats import percent
+from viz_core.language import translate as _
 from viz_core.text import visible
 
 ROOM = "5em"  # right of the longest bar, for its number
@@ -30,12 +31,14 @@ def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, af
         for line, (i, word, p) in enumerate(zip(prediction.ids, words, prediction.probabilities, strict=True), 2)
     ]
     return (
-        '<figure style="margin:0 0 8px;line-height:1.4">'
-        f'<figcaption style="font-weight:600;margin-bottom:6px">Most likely next words after “{token(after)}”</figcaption>'
-        '<div style="display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:6px 10px">'
-        f'<div style="{QUIET};text-align:right">next word</div><div style="{QUIET}">probability</div>'
-        f"{''.join(rows)}{_guess(guess / longest, vocab_size, len(rows))}"
-        "</div></figure>"
+        '<figure style="margin:0 0 8px;line-height:1.4"><figcaption style="font-weight:600;margin-bottom:6px">'
+         + _("Most likely next words after “{after}”", after=token(after))
+         + '</figcaption><div style="display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:6px 10px">'
+         + f'<div style="{QUIET};text-align:right">'
+         + _("next word")
+         + f'</div><div style="{QUIET}">'
+         + _("probability")
+         + f'</div>{"".join(rows)}{_guess(guess / longest, vocab_size, len(rows))}</div></figure>'
     )
 
 
@@ -44,13 +47,14 @@ def _row(token_id: int, word: str, p: float, share: float, line: int) -> str:
     exact = f"{p:.9g}" if math.isfinite(p) else "NaN"  # nine digits tell any two float32 apart
     width = share if math.isfinite(share) else 0
     return (
-        f'<div title="{html.escape(visible(word))} (id {token_id}): {exact}" style="grid-area:{line}/1/auto/-1;display:grid;'
-        'grid-template-columns:subgrid;align-items:center">'
-        f'<div style="text-align:right;overflow-wrap:anywhere;overflow:hidden">{token(word)}</div>'
-        f'<div style="display:flex;align-items:center;padding-right:{ROOM}">'
-        f'<div style="flex:none;width:{width:.2%};height:1.3em;border-radius:2px;background:{theme.HEAD_COLOURS[0]}"></div>'
-        '<span style="margin-left:8px;white-space:nowrap;font-variant-numeric:tabular-nums">'
-        f"{html.escape(percent(p))}</span></div></div>"
+        '<div title="'
+         + _("{word} (id {token_id}): {exact}", word=html.escape(visible(word)), token_id=token_id, exact=exact)
+         + f'" style="grid-area:{line}/1/auto/-1;display:grid;grid-template-columns:subgrid;align-items:center">'
+         + f'<div style="text-align:right;overflow-wrap:anywhere;overflow:hidden">{token(word)}</div>'
+         + f'<div style="display:flex;align-items:center;padding-right:{ROOM}">'
+         + f'<div style="flex:none;width:{width:.2%};height:1.3em;border-radius:2px;background:{theme.HEAD_COLOURS[0]}"></div>'
+         + f'<span style="margin-left:8px;white-space:nowrap;font-variant-numeric:tabular-nums">{html.escape(percent(p))}'
+         + "</span></div></div>"
     )
 
 
@@ -59,9 +63,10 @@ def _guess(share: float, vocab_size: int, n_rows: int) -> str:
     # The space before the words gives way where the line is too far right for them.
     return (
         f'<div style="grid-area:2/2/{n_rows + 2}/2;pointer-events:none;padding-right:{ROOM}">'
-        f'<div style="height:calc(100% + 6px);margin-left:{share:.2%};border-left:2px dotted"></div></div>'
-        f'<div style="grid-area:{n_rows + 2}/2;display:flex">'
-        f'<div style="flex:0 1 calc({share:.4f} * (100% - {ROOM}))"></div>'
-        f'<div style="{QUIET};flex:none;max-width:100%">'
-        f"dotted line: a uniform guess, 1/{vocab_size:,} ({100 / vocab_size:.2g}%)</div></div>"
+         + f'<div style="height:calc(100% + 6px);margin-left:{share:.2%};border-left:2px dotted"></div></div>'
+         + f'<div style="grid-area:{n_rows + 2}/2;display:flex"><div style="flex:0 1 calc({share:.4f} * (100% - {ROOM}))">'
+         + f'</div><div style="{QUIET};flex:none;max-width:100%">'
+         + _("dotted line: a uniform guess, 1/{vocab_size:,} ({vocab_size_2:.2g}%)",
+             vocab_size=vocab_size, vocab_size_2=100 / vocab_size)
+         + "</div></div>"
     )

@@ -8,11 +8,13 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.shapes import PAIRS, Growth
 from viz_core.figures import theme
+from viz_core.language import translate as _
 from viz_core.stages import block_title
 
 PART_TITLES: dict[str, str] = {  # Part, and PAIRS
-    "embedding": "embedding", "attention": "attention", PAIRS: "pairs of tokens", "feed_forward": "feed-forward",
-    "layer_norm": "LayerNorm", "residual_stream": "residual stream", "output": "output", "input": "input", "mask": "mask",
+    "embedding": _("embedding"), "attention": _("attention"), PAIRS: _("pairs of tokens"), "feed_forward": _("feed-forward"),
+    "layer_norm": "LayerNorm", "residual_stream": _("residual stream"), "output": _("output"), "input": _("input"),
+                               "mask": _("mask"),
 }
 ROW, FRAME = 36, 190  # pixels of a bar, and of the space around the bars
 LEGEND = {"orientation": "h", "x": 0, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}  # below everything
@@ -35,7 +37,8 @@ def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str
             "marker": {"color": theme.PART_COLOURS[part]},
             "customdata": [[name, n / everything] for name, n in zip(names, amounts[part], strict=True)],
             "hovertemplate": (
-                f"%{{customdata[0]}} · {PART_TITLES[part]}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of the total)<extra></extra>"
+                _("%{{customdata[0]}} · {part_titles}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of the total)<extra></extra>",
+                  part_titles=PART_TITLES[part], unit=unit)
             ),
         }
         for part in parts
@@ -48,7 +51,8 @@ def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str
     layout = {
         "title": {"text": heading}, "barmode": "stack", "bargap": 0.3, "height": FRAME + ROW * len(names),
         "margin": {"r": 60, "b": 8}, "legend": LEGEND | {"traceorder": "normal"},
-        "xaxis": {"title": {"text": f"{unit}, {everything:,} in total"}, "rangemode": "tozero", "tickformat": "~s", "nticks": 5,
+        "xaxis": {"title": {"text": _("{unit}, {everything:,} in total", unit=unit, everything=everything)}, "rangemode": "tozero",
+                  "tickformat": "~s", "nticks": 5,
                   "tickangle": 0},
         "yaxis": {"title": {"text": ""}, "tickvals": list(range(len(names))), "ticktext": names,
                   "range": [len(names) - 0.5, -0.5], "ticksuffix": " ", "showgrid": False, "zeroline": False},
@@ -62,14 +66,14 @@ def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, da
     The point where the two parts are equal is marked, and so is `here`, the length of this run.
     """
     curves = (
-        ("pairs of tokens: grows with N²", g.pairs, PAIRS_COLOUR, "solid"),
-        ("single tokens: grows with N", g.single, SINGLE_COLOUR, "solid"),
-        ("recurrent network of the same width and depth", g.rnn, RNN_COLOUR, "dash"),
+        (_("pairs of tokens: grows with N²"), g.pairs, PAIRS_COLOUR, "solid"),
+        (_("single tokens: grows with N"), g.single, SINGLE_COLOUR, "solid"),
+        (_("recurrent network of the same width and depth"), g.rnn, RNN_COLOUR, "dash"),
     )
     traces: list[dict[str, Any]] = [
         {
             "name": name, "x": g.lengths, "y": y, "mode": "lines", "line": {"color": colour, "width": 3, "dash": dash},
-            "hovertemplate": f"%{{x:,}} tokens: %{{y:.4s}} {unit}<extra>{name}</extra>",
+            "hovertemplate": _("%{{x:,}} tokens: %{{y:.4s}} {unit}<extra>{name}</extra>", unit=unit, name=name),
         }
         for name, y, colour, dash in curves
     ]
@@ -81,21 +85,23 @@ def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, da
     equal, cost = g.crossing
     if g.lengths[0] <= equal <= g.lengths[-1]:
         traces.append({
-            "name": "crossing", "x": [equal], "y": [cost], "mode": "markers+text", "text": [f" equal at N = {equal:,.0f} "],
+            "name": _("crossing"), "x": [equal], "y": [cost], "mode": "markers+text", "text": [" " + _("equal at N = {equal:,.0f}",
+                                                                                                       equal=equal) + " "],
             "textposition": "top left" if past_the_middle(equal) else "bottom right",
             "marker": {"size": 12, "color": PAIRS_COLOUR, "symbol": "circle-open", "line": {"width": 3}},
-            "showlegend": False, "hovertemplate": "both parts are equal at %{x:,.1f} tokens<extra></extra>",
+            "showlegend": False, "hovertemplate": _("both parts are equal at %{x:,.1f} tokens<extra></extra>"),
         })
     if here is not None:
         bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
         traces.append({
-            "name": "this run", "x": [here, here], "y": [bottom, top], "mode": "lines+text",
-            "text": ["", f" this run: N = {here:,} "], "textposition": "middle left" if past_the_middle(here) else "middle right",
+            "name": _("this run"), "x": [here, here], "y": [bottom, top], "mode": "lines+text",
+            "text": ["", " " + _("this run: N = {here:,}", here=here) + " "],
+            "textposition": "middle left" if past_the_middle(here) else "middle right",
             "line": {"color": "#888888", "width": 1.5, "dash": "dot"}, "showlegend": False, "hoverinfo": "skip",
         })
     layout = {
         "title": {"text": heading}, "height": 440, "hovermode": "closest", "legend": LEGEND,
-        "xaxis": {"title": {"text": "N, tokens per side"}, "type": "log", "tickformat": "~s", "dtick": 1},
+        "xaxis": {"title": {"text": _("N, tokens per side")}, "type": "log", "tickformat": "~s", "dtick": 1},
         "yaxis": {"title": {"text": unit}, "type": "log", "tickformat": "~s", "nticks": 7},
     }
     return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)

@@ -7,6 +7,7 @@ import numpy as np
 
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel, Role, panel
+from viz_core.language import translate as _
 from viz_core.stages import AXES, Stage
 from viz_core.text import AnyTokenizer, visible
 
@@ -87,7 +88,7 @@ def title(stage: Stage, head: int, near: str = "") -> str:
     """The stage's name, without its layer's path if `near` is in the same layer, and the selected head."""
     layer = ".".join(near.split(".")[:3]) + "."
     name = stage.name.removeprefix(layer) if ".layers." in layer else stage.name
-    return f"{name} · head {head}" if "H" in stage.axes else name
+    return _("{name} · head {head}", name=name, head=head) if "H" in stage.axes else name
 
 
 def axis_title(stage: Stage, letter: str) -> str:
@@ -97,7 +98,7 @@ def axis_title(stage: Stage, letter: str) -> str:
     meaning = AXES[letter].split(" (")[0]
     side = stage.sides.get(letter)
     if letter == "T" and "S" not in stage.axes:
-        meaning = "token"
+        meaning = _("token")
     return f"{letter} · {side + ' ' if side else ''}{meaning}"
 
 

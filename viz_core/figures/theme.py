@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from viz_core.language import translate as _
+
 # Twelve heads at most are told apart; colours repeat after that. The first six are from Okabe and Ito; the
 # others keep as much distance from them, and from each other, under simulated protanopia, deuteranopia and
 # tritanopia as those six keep among themselves.
@@ -106,7 +108,7 @@ PAGE_DARK = {
     "text_color": "#e8ecf0", "border_color": "#3a434d",
 }
 
-FONT = "Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif"
+FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif")
 FONT_SIZE = 15  # read from the back row
 
 

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
 from viz_core.figures.scatter import GUIDE, guide_line, label, log_axis, scatter_figure
+from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
 
 PLACES = tuple(SCHEMES)  # a scheme has the colour of its place in the table of schemes
@@ -23,11 +24,11 @@ def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Se
 
     moved: (scheme, [T] without a mask, [T] causal).
     """
-    names = [name for name, _, _ in moved]
-    most = max((float(max(a.max(), b.max())) for _, a, b in moved), default=0.0) or 1.0
+    names = [name for name, __, ___ in moved]
+    most = max((float(max(a.max(), b.max())) for __, a, b in moved), default=0.0) or 1.0
     return [
-        panel(title, np.stack([row[at] for row in moved], axis=1), tokens, names, row_axis="T · word, original order",
-              col_axis="scheme", row_letter="T", kind="probability", high=most)
+        panel(title, np.stack([row[at] for row in moved], axis=1), tokens, names, row_axis=_("T · word, original order"),
+              col_axis=_("scheme"), row_letter="T", kind="probability", high=most)
         for title, at in (("Change of each word, no mask", 1), ("Change of each word, causal mask only", 2))
     ]
 
@@ -43,17 +44,17 @@ def layers_figure(changes: Sequence[tuple[Position, Sequence[float]]], least: fl
         {
             "x": list(range(len(values))), "y": [max(v, floor) for v in values], "mode": "lines+markers",
             "customdata": list(values),
-            "hovertemplate": f"{SCHEMES[position].title}, layer %{{x}}: %{{customdata:.3g}}<extra></extra>",
+            "hovertemplate": _("{title}, layer %{{x}}: %{{customdata:.3g}}<extra></extra>", title=SCHEMES[position].title),
         } | scheme_line(position)
         for position, values in changes
     ]
     band = {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": floor / 2, "y1": least, "fillcolor": GUIDE, "opacity": 0.18,
             "line": {"width": 0}}
-    top = max((v for _, values in changes for v in values), default=1.0)
-    layers = max((len(values) for _, values in changes), default=1)
+    top = max((v for __, values in changes for v in values), default=1.0)
+    layers = max((len(values) for __, values in changes), default=1)
     return scatter_figure(
-        traces, "How much the scores of the same words change", "layer", "change relative to the largest "
-                                                                         "score", dark, shapes=[band],
+        traces, _("How much the scores of the same words change"), _("layer"), _("change relative to the largest score"), dark,
+        shapes=[band],
         annotations=[label("rounding", math.log10(least), 0.995, "right", "top")],
         xaxis={"dtick": 1, "range": [-0.4, layers - 0.6]},
         yaxis=log_axis((math.log10(floor / 2), math.log10(max(top, least)) + 0.4)),
@@ -85,11 +86,12 @@ def longer_figure(
         } | scheme_line(position) | {"name": name}
         for name, position, places, shares in curves
     ]
-    most = max((place for _, _, places, _ in curves for place in places), default=trained)
+    most = max((place for __, ___, places, ____ in curves for place in places), default=trained)
     return scatter_figure(
-        traces, "Next-word accuracy", x, "accuracy", dark, yaxis={"range": [0, 1.08], "tickformat": ".0%"},
+        traces, _("Next-word accuracy"), x, _("accuracy"), dark, yaxis={"range": [0, 1.08], "tickformat": ".0%"},
         xaxis={"range": [-0.03 * most, 1.05 * most]},
         shapes=[guide_line("x", trained, colour=theme.HEAD_COLOURS[4], dash="solid"), guide_line("x", chosen)],
-        annotations=[{"text": f"longest in training: {trained}", "x": trained, "y": 0.02, "yref": "paper", "xanchor": "left",
+        annotations=[{"text": _("longest in training: {trained}", trained=trained), "x": trained, "y": 0.02, "yref": "paper",
+                      "xanchor": "left",
                       "yanchor": "bottom", "showarrow": False, "xshift": 4}],
     )

@@ -8,6 +8,7 @@ import streamlit as st
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
 from viz_core.figures.tables import Cell, table_html
+from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, holds, matrices
 from viz_core.ui.shell import Lab, set_choice, set_view, view, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
@@ -18,7 +19,7 @@ def inside(name: str, what: str, most: int, least: int = 0) -> int:
     asked = view(name)
     held = max(least, min(asked, most))
     if held != asked and asked != VIEW[name].default:
-        st.caption(f"{what} {asked:,} is out of range; {held:,} is shown.")
+        st.caption(_("{what} {asked:,} is out of range; {held:,} is shown.", what=what, asked=asked, held=held))
     return held
 
 
@@ -39,7 +40,7 @@ def sentence_picker(lab: Lab, capture: Capture) -> int:
     """The selected sentence of a run, counted from 0, with the control that selects it if there are several."""
     item = lab.item(capture)
     if capture.n_sentences > 1:
-        widget(st.segmented_control, "item", "Sentence", item, set_choice, options=range(capture.n_sentences), required=True,
+        widget(st.segmented_control, "item", _("Sentence"), item, set_choice, options=range(capture.n_sentences), required=True,
                format_func=lambda i: str(i + 1))
     return item
 
@@ -63,7 +64,8 @@ def picking(
     pick = matrices(panels, key=key, pick=asked, on_pick=chosen)
     if held and not holds([p.values.shape for p in panels], asked):
         panel, row, col = held
-        st.caption(f"The picked cell, row {row:,} and column {col:,} of matrix {panel + 1}, is out of range, so no cell is picked.")
+        st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",
+                     row=row, col=col, panel=panel + 1))
     return pick
 
 

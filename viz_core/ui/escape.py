@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from viz_core.language import translate as _
 from viz_core.text import visible
 
 
@@ -20,7 +21,7 @@ def words(texts: list[str], limit: int = 8) -> str:
 
 def few(texts: Sequence[str], limit: int, between: str = ", ") -> str:
     """The first of several, and how many more there are: "a, b and 7 more"."""
-    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
+    more = " " + _("and {n_texts:,} more", n_texts=len(texts) - limit) if len(texts) > limit else ""
     return between.join(texts[:limit]) + more
 
 

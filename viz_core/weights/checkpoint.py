@@ -10,6 +10,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from viz_core.config import TransformerConfig
+from viz_core.language import translate as _
 from viz_core.model.transformer import Transformer
 
 
@@ -39,23 +40,28 @@ def _read(path: Path) -> dict[str, Tensor]:
     try:
         return read_tensors(path.read_bytes())
     except OSError as error:
-        raise ValueError(f"{path.name} cannot be read ({error.strerror}); train it again: python -m viz_core.training.") from None
+        raise ValueError(_("{name} cannot be read ({strerror}); train it again: python -m viz_core.training.",
+                           name=path.name, strerror=error.strerror)) from None
     except SafetensorError as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"{path.name} is cut off or no safetensors file ({reason}); train or fetch it again.") from None
+        raise ValueError(_("{name} is cut off or no safetensors file ({reason}); train or fetch it again.",
+                           name=path.name, reason=reason)) from None
 
 
 def _check(file: str, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
     for name in sorted(expected.keys() - found.keys()):
-        raise ValueError(f"{file} lacks the tensor {name!r}; use a file that was saved with this config.")
+        raise ValueError(_("{file} lacks the tensor {name!r}; use a file that was saved with this config.", file=file, name=name))
     for name in sorted(found.keys() - expected.keys()):
-        raise ValueError(f"{file} holds a tensor {name!r} that the model lacks; use a file that was saved with this config.")
+        raise ValueError(_("{file} holds a tensor {name!r} that the model lacks; use a file that was saved with this config.",
+                           file=file, name=name))
     for name, want in expected.items():
         x = found[name]
         if x.shape != want.shape:
-            shapes = f"is {list(x.shape)} where the model has {list(want.shape)}"
-            raise ValueError(f"{file}: {name!r} {shapes}; use a file that was saved with this config.")
+            shapes = _("is {shape} where the model has {shape_2}", shape=list(x.shape), shape_2=list(want.shape))
+            raise ValueError(_("{file}: {name!r} {shapes}; use a file that was saved with this config.",
+                               file=file, name=name, shapes=shapes))
         if x.dtype != torch.float32:
-            raise ValueError(f"{file}: {name!r} holds {str(x.dtype).removeprefix('torch.')}; save it as float32.")
+            raise ValueError(_("{file}: {name!r} holds {dtype}; save it as float32.",
+                               file=file, name=name, dtype=str(x.dtype).removeprefix("torch.")))
         if not x.isfinite().all():
-            raise ValueError(f"{file}: {name!r} holds numbers that are not finite; train it again.")
+            raise ValueError(_("{file}: {name!r} holds numbers that are not finite; train it again.", file=file, name=name))

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from viz_core.config import TransformerConfig
+from viz_core.language import translate as _
 from viz_core.limits import MAX_PARAMETERS
 from viz_core.weights.files import CONFIG, MAX_FOLDERS, TENSORS, File
 from viz_core.weights.layouts import LAYOUTS, Layout, Part
@@ -38,9 +39,9 @@ def json_object(path: Path) -> Mapping[str, Any]:
     try:
         settings = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
     except (OSError, ValueError, RecursionError):
-        raise ValueError(f"{path.name} is not JSON that can be read; save the model again") from None
+        raise ValueError(_("{name} is not JSON that can be read; save the model again", name=path.name)) from None
     if not isinstance(settings, dict):
-        raise ValueError(f"{path.name} is not a JSON object; save the model again")
+        raise ValueError(_("{name} is not a JSON object; save the model again", name=path.name))
     return MappingProxyType(settings)
 
 
@@ -48,15 +49,17 @@ def interpret(settings: Mapping[str, Any]) -> tuple[Layout, TransformerConfig]:
     """The layout and config that config.json asks for."""
     kind = settings.get("model_type")
     if not isinstance(kind, str) or kind not in LAYOUTS:
-        raise ValueError(f"{CONFIG} says model_type={kind!r}; this model can be {', '.join(LAYOUTS)}")
+        raise ValueError(_("{config} says model_type={kind!r}; this model can be {layouts}",
+                           config=CONFIG, kind=kind, layouts=", ".join(LAYOUTS)))
     layout = LAYOUTS[kind]
     for switch, value in layout.plain.items():
         if settings.get(switch, value) != value:
-            raise ValueError(f"{CONFIG} says {switch}={settings[switch]!r}, which this model cannot do; it needs {value!r}")
+            raise ValueError(_("{config} says {switch}={setting!r}, which this model cannot do; it needs {value!r}",
+                               config=CONFIG, switch=switch, setting=settings[switch], value=value))
     try:
         return layout, layout.config(settings)
     except ValueError as error:
-        raise ValueError(f"{CONFIG} cannot be used: {error}") from None
+        raise ValueError(_("{config} cannot be used: {error}", config=CONFIG, error=error)) from None
 
 
 def _contents(path: Path) -> Mapping[str, tuple[str, tuple[int, ...]]]:
@@ -67,12 +70,13 @@ def _contents(path: Path) -> Mapping[str, tuple[str, tuple[int, ...]]]:
         with path.open("rb") as file:
             header = int.from_bytes(file.read(8), "little")
         if header > MAX_HEADER:
-            raise ValueError(f"{TENSORS} has a header of {header:,} bytes and the limit is {MAX_HEADER:,}; save it again")
+            raise ValueError(_("{tensors} has a header of {header:,} bytes and the limit is {max_header:,}; save it again",
+                               tensors=TENSORS, header=header, max_header=MAX_HEADER))
         with safe_open(path, framework="numpy") as tensors:
             slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118, not a mapping
             return {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
     except (SafetensorError, OSError):
-        raise ValueError(f"{TENSORS} is cut off or no safetensors file; fetch it again") from None
+        raise ValueError(_("{tensors} is cut off or no safetensors file; fetch it again", tensors=TENSORS)) from None
 
 
 def _matched(
@@ -87,19 +91,23 @@ def _matched(
         name = _stored(part.name, "" if ours.startswith("head.") else prefix, contents)
         kind, shape = contents[name]
         if shape != part.shape:
-            raise ValueError(f"{name} in {TENSORS} has the shape {list(shape)}, and {CONFIG} asks for {list(part.shape)}")
+            raise ValueError(_("{name} in {tensors} has the shape {shape}, and {config} asks for {shape_2}",
+                               name=name, tensors=TENSORS, shape=list(shape), config=CONFIG, shape_2=list(part.shape)))
         if kind not in FLOATS:
-            raise ValueError(f"{name} in {TENSORS} holds {kind} numbers; this model reads {', '.join(FLOATS)}")
+            raise ValueError(_("{name} in {tensors} holds {kind} numbers; this model reads {floats}",
+                               name=name, tensors=TENSORS, kind=kind, floats=", ".join(FLOATS)))
         parts[ours] = part._replace(name=name)
         total += part.numbers
         if total > MAX_PARAMETERS:
-            raise ValueError(f"it has more than {MAX_PARAMETERS:,} parameters, the limit; choose a smaller model")
+            raise ValueError(_("it has more than {max_parameters:,} parameters, the limit; choose a smaller model",
+                               max_parameters=MAX_PARAMETERS))
     used = {part.name for part in parts.values()} | ({f"{layout.head.theirs}.weight"} if layout.head else set())
     others = [name.removeprefix(prefix) for name in contents if name not in used]
     others = [name for name in others if not re.fullmatch(layout.buffers, name)]
     for name in others:
         if name.startswith(layout.body):
-            raise ValueError(f"{name} in {TENSORS} is no part of the model that {CONFIG} describes; save the model again")
+            raise ValueError(_("{name} in {tensors} is no part of the model that {config} describes; save the model again",
+                               name=name, tensors=TENSORS, config=CONFIG))
     return parts, ", ".join(sorted({name.split(".")[0][:40] for name in others})[:8])
 
 
@@ -109,4 +117,5 @@ def _stored(name: str, prefix: str, contents: Mapping[str, object]) -> str:
     for candidate in (prefix + name, prefix + old):
         if candidate in contents:
             return candidate
-    raise ValueError(f"{prefix + name} is missing in {TENSORS}, and {CONFIG} asks for it; save the model again")
+    raise ValueError(_("{prefix} is missing in {tensors}, and {config} asks for it; save the model again",
+                       prefix=prefix + name, tensors=TENSORS, config=CONFIG))

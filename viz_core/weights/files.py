@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from viz_core.language import translate as _
 from viz_core.limits import MAX_PARAMETERS
 
 CONFIG, TENSORS, TOKENIZER = FILES = ("config.json", "model.safetensors", "tokenizer.json")
@@ -40,7 +41,7 @@ class File:
                 return self.path
         except OSError:
             pass
-        raise ValueError(f"{self.path.name} was changed while the app was running; reload the page")
+        raise ValueError(_("{name} was changed while the app was running; reload the page", name=self.path.name))
 
 
 def local_name(folder: Path) -> str:
@@ -56,16 +57,17 @@ def regular_file(folder: Path, name: str, root: Path) -> File:
     except (OSError, RuntimeError):  # RuntimeError: links in a circle
         raise ValueError(lacking(name, _listing(folder))) from None
     if not inside:
-        raise ValueError(f"{name} is a link out of the folder; put the file itself there")
+        raise ValueError(_("{name} is a link out of the folder; put the file itself there", name=name))
     if not real.is_file():
-        raise ValueError(f"{name} is not a file; put the file itself there")
+        raise ValueError(_("{name} is not a file; put the file itself there", name=name))
     check_size(name, found.size)
     return found
 
 
 def check_size(name: str, size: int) -> None:
     if size > MAX_BYTES[name]:
-        raise ValueError(f"{name} has {size:,} bytes and the limit is {MAX_BYTES[name]:,}; choose a smaller model")
+        raise ValueError(_("{name} has {size:,} bytes and the limit is {max_bytes:,}; choose a smaller model",
+                           name=name, size=size, max_bytes=MAX_BYTES[name]))
 
 
 def _listing(folder: Path) -> list[str]:
@@ -80,12 +82,12 @@ def lacking(file: str, there: Sequence[str]) -> str:
     pickle = next((name for name in there if any(Path(name).match(pattern) for pattern in PICKLES)), None)
     if file == TENSORS and pickle is not None:
         return (
-            f"{pickle[:60]} may be a pickle, which runs code when it is opened, and is not read; "
-            f"save the model as {TENSORS}, with save_pretrained(safe_serialization=True)"
+            _("{pickle} may be a pickle, which runs code when it is opened, and is not read; save the model as {tensors}, with "
+              "save_pretrained(safe_serialization=True)", pickle=pickle[:60], tensors=TENSORS)
         )
     if file == TENSORS and f"{TENSORS}.index.json" in there:
-        return f"the tensors lie in several files; save them as one {TENSORS}"
-    return f"there is no {file}; a model here is {', '.join(FILES[:2])} and {FILES[2]}"
+        return _("the tensors lie in several files; save them as one {tensors}", tensors=TENSORS)
+    return _("there is no {file}; a model here is {files} and {files_2}", file=file, files=", ".join(FILES[:2]), files_2=FILES[2])
 
 
 def sentence(name: str, error: ValueError) -> str:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from viz_core.config import TransformerConfig
+from viz_core.language import translate as _
 from viz_core.weights.card import Card
 from viz_core.weights.contents import inspected, json_object
 from viz_core.weights.files import CONFIG, FILES, NAME, TENSORS, TOKENIZER, File, local_name, regular_file, sentence
@@ -34,7 +35,7 @@ def read_folder(
     name = name or local_name(folder)
     try:
         if not all(map(NAME.fullmatch, name.split("/"))):
-            raise ValueError("a folder's name may have letters, digits and . _ - only; rename it")
+            raise ValueError(_("a folder's name may have letters, digits and . _ - only; rename it"))
         files = tuple(regular_file(folder, file, within or folder) for file in FILES)
         layout, config, parts, unused = inspected(files)
     except ValueError as error:
@@ -45,17 +46,18 @@ def read_folder(
         "heads": config.n_heads,
         "width": config.d_model,
         "parameters": sum(part.numbers for part in parts.values()),
-        "source": f"folder {folder.resolve().name}",
+        "source": _("folder {name}", name=folder.resolve().name),
         **(about or {}),
     }
     if config.has_head:
-        facts["end of text"] = "the same id also pads shorter texts, so it does not count in the loss"
+        facts["end of text"] = _("the same id also pads shorter texts, so it does not count in the loss")
     else:
-        facts["head"] = "none: the model returns hidden states, no logits"
+        facts["head"] = _("none: the model returns hidden states, no logits")
     if unused:
         facts["in the file, not used"] = unused
     return Card(
-        name=name, title=title or f"{folder.resolve().name}: {layout.title}, {facts['layers']} layers", config=config,
+        name=name, title=title or _("{name}: {title}, {layers} layers",
+                                    name=folder.resolve().name, title=layout.title, layers=facts["layers"]), config=config,
         tokenizers=partial(_named, name, partial(_tokenizers, files, layout, config)),
         load=partial(_named, name, partial(_load, files[1], layout, config, parts, sha256)),
         about=MappingProxyType(facts), examples=tuple(examples),
@@ -74,7 +76,7 @@ def _load(file: File, layout: Layout, config: TransformerConfig, parts: Mapping[
 
     file.still()
     if sha256 is not None and _digest(file) != sha256:
-        raise ValueError(f"{TENSORS} is not the file that was published (its SHA-256 differs); install it again")
+        raise ValueError(_("{tensors} is not the file that was published (its SHA-256 differs); install it again", tensors=TENSORS))
     model = Transformer(config, seed=None).eval()
     try:
         with torch.no_grad(), safe_open(file.path, framework="pt") as tensors:
@@ -82,15 +84,16 @@ def _load(file: File, layout: Layout, config: TransformerConfig, parts: Mapping[
                 part = parts[ours]
                 x = tensors.get_tensor(part.name)  # as it is stored
                 if tuple(x.shape) != part.shape:
-                    raise ValueError(f"{TENSORS} changed since it was looked at; open the page again")
+                    raise ValueError(_("{tensors} changed since it was looked at; open the page again", tensors=TENSORS))
                 x = x.mT if part.transposed else x  # [out, in]
                 x = x if part.third is None else x.chunk(3)[part.third]
                 parameter.copy_(x)
                 if not parameter.sum().isfinite():
-                    raise ValueError(f"{part.name} in {TENSORS} holds numbers that are not finite; fetch it again")
+                    raise ValueError(_("{name} in {tensors} holds numbers that are not finite; fetch it again",
+                                       name=part.name, tensors=TENSORS))
             _check_tie(layout, model, tensors)
     except (SafetensorError, OSError):
-        raise ValueError(f"{TENSORS} is cut off or no safetensors file; fetch it again") from None
+        raise ValueError(_("{tensors} is cut off or no safetensors file; fetch it again", tensors=TENSORS)) from None
     return model
 
 
@@ -100,7 +103,8 @@ def _check_tie(layout: Layout, model: "Transformer", tensors: Any) -> None:
         return
     name, ours = f"{layout.head.theirs}.weight", model.get_parameter("head.weight")
     if name in tensors.keys() and not ours.equal(tensors.get_tensor(name).float()):  # noqa: SIM118, not a mapping
-        raise ValueError(f"{name} differs from the embedding, and {CONFIG} says tie_word_embeddings=True; save the model again")
+        raise ValueError(_("{name} differs from the embedding, and {config} says tie_word_embeddings=True; save the model again",
+                           name=name, config=CONFIG))
 
 
 @lru_cache(maxsize=4)
@@ -118,7 +122,7 @@ def _tokenizers(files: tuple[File, ...], layout: Layout, config: TransformerConf
     try:
         text = files[2].still().read_text(encoding="utf-8")
     except (OSError, ValueError):
-        raise ValueError(f"{TOKENIZER} is not text that can be read; fetch it again") from None
+        raise ValueError(_("{tokenizer} is not text that can be read; fetch it again", tokenizer=TOKENIZER)) from None
     vocabulary, pad_id = config.vocab_size(layout.side), config.pad_id(layout.side)
     return MappingProxyType({layout.side: Subword(text, vocabulary, pad_id, layout.ends(json_object(files[0].path)))})
 

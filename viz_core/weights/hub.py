@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from viz_core.language import translate as _
 from viz_core.weights.card import Card
 from viz_core.weights.contents import interpret, json_object
 from viz_core.weights.files import CONFIG, FILES, MAX_FOLDERS, NAME, TENSORS, TOKENIZER, check_size, lacking, sentence
@@ -30,19 +31,20 @@ def hub_card(repository: str) -> Card:
     name = f"hub/{repository}"
     try:
         if not hub_is_open():
-            raise ValueError(f"the hub is switched off on this server; its owner may start it with {HUB}=1")
+            raise ValueError(_("the hub is switched off on this server; its owner may start it with {hub}=1", hub=HUB))
         if not REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
             name = f"hub/{repository[:40]}"
-            raise ValueError("this is no model's name; write it as owner/model, such as openai-community/gpt2")
+            raise ValueError(_("this is no model's name; write it as owner/model, such as openai-community/gpt2"))
         return from_hub(repository, _download(repository))
     except ValueError as error:
         raise ValueError(sentence(name, error)) from None
 
 
 def from_hub(repository: str, folder: Path) -> Card:
-    title = f"{repository}, from the Hugging Face hub"
+    title = _("{repository}, from the Hugging Face hub", repository=repository)
     # The hub's cache keeps each file once and links to it: snapshots/COMMIT/FILE -> blobs/HASH.
-    return read_folder(folder, name=f"hub/{repository}", title=title, about={"source": f"Hugging Face hub, commit {folder.name}"},
+    return read_folder(folder, name=f"hub/{repository}", title=title, about={"source": _("Hugging Face hub, commit {name}",
+                                                                                         name=folder.name)},
                        within=folder.parents[1])
 
 
@@ -86,6 +88,6 @@ def _asked(ask: Callable[[], Any]) -> Any:
     try:
         return ask()
     except RepositoryNotFoundError:
-        raise ValueError("the hub has no public model of this name; check its spelling") from None
+        raise ValueError(_("the hub has no public model of this name; check its spelling")) from None
     except Exception:  # no connection, a time-out, a broken answer, a full disk: each has a class of its own
-        raise ValueError("the Hugging Face hub cannot be reached from this machine; try again, or use local weights") from None
+        raise ValueError(_("the Hugging Face hub cannot be reached from this machine; try again, or use local weights")) from None

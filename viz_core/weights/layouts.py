@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from viz_core.activations import ACTIVATIONS
 from viz_core.config import STACKS, Side, TransformerConfig
+from viz_core.language import translate as _
 
 Settings = Mapping[str, Any]  # the contents of config.json
 
@@ -90,14 +91,15 @@ def activation(raw: Settings, field: str, default: str) -> str:
     """Our name of their activation. `ValueError` for one that the model lacks."""
     name = raw.get(field, default)
     if not isinstance(name, str) or name not in OUR_ACTIVATION:
-        raise ValueError(f"{field}={name!r} is not an activation of this model; it has {', '.join(OUR_ACTIVATION)}")
+        raise ValueError(_("{field}={name!r} is not an activation of this model; it has {our_activation}",
+                           field=field, name=name, our_activation=", ".join(OUR_ACTIVATION)))
     return OUR_ACTIVATION[name]
 
 
 def size(raw: Settings, field: str) -> Any:
     """A size that config.json must state; the config checks its value."""
     if field not in raw:
-        raise ValueError(f"{field} is missing; a model of this type states it")
+        raise ValueError(_("{field} is missing; a model of this type states it", field=field))
     return raw[field]
 
 
@@ -139,7 +141,7 @@ def distilbert(raw: Settings) -> TransformerConfig:
 
 
 BERT = Layout(
-    title="BERT encoder", side="source", config=bert,
+    title=_("BERT encoder"), side="source", config=bert,
     plain={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False},
     prefix="bert.", body=("embeddings.", "encoder."), buffers=r"embeddings\.(position_ids|token_type_ids)",
     embedding=(
@@ -161,7 +163,7 @@ BERT = Layout(
 )
 
 DISTILBERT = Layout(
-    title="DistilBERT encoder", side="source", config=distilbert, plain={},
+    title=_("DistilBERT encoder"), side="source", config=distilbert, plain={},
     prefix="distilbert.", body=("embeddings.", "transformer."), buffers=r"embeddings\.position_ids",
     embedding=(
         Row("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
@@ -207,7 +209,7 @@ def gpt2_ends(raw: Settings) -> tuple[Any, Any]:
 
 
 GPT2 = Layout(
-    title="GPT-2 decoder", side="target", config=gpt2,
+    title=_("GPT-2 decoder"), side="target", config=gpt2,
     plain={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False},
     prefix="transformer.", body=("wte.", "wpe.", "h.", "ln_f."), buffers=r"h\.\d+\.attn\.(bias|masked_bias)",
     embedding=(Row("tok_embedding", "wte", "W D", bias=False), Row("pos_embedding", "wpe", "P D", bias=False)),

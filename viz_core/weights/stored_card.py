@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from viz_core.config import FIELDS, TransformerConfig
+from viz_core.language import translate as _
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,29 +39,30 @@ class StoredCard:
             stored = json.loads(path.read_text(encoding="utf-8"))
             return cls(**_checked(stored, cls))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError):
-            reason = "cannot be read as JSON"
+            reason = _("cannot be read as JSON")
         except ValueError as error:
             reason = str(error).rstrip(".")
-        raise ValueError(f"{path.name} {reason}; train it again: python -m viz_core.training {path.stem}.")
+        raise ValueError(_("{name} {reason}; train it again: python -m viz_core.training {stem}.",
+                           name=path.name, reason=reason, stem=path.stem))
 
 
 def _checked(stored: Any, card: type[StoredCard]) -> dict[str, Any]:
     """The fields of a card. `ValueError` with the end of a sentence that begins with the file's name."""
     if not isinstance(stored, dict):
-        raise ValueError("is not a JSON object")
+        raise ValueError(_("is not a JSON object"))
     names = [f.name for f in fields(card)]
     if missing := [name for name in names if name not in stored]:
-        raise ValueError(f"lacks {', '.join(missing)}")
+        raise ValueError(_("lacks {missing}", missing=", ".join(missing)))
     if unknown := [name for name in stored if name not in names]:
-        raise ValueError(f"has a key that no card has: {', '.join(unknown)}")
+        raise ValueError(_("has a key that no card has: {unknown}", unknown=", ".join(unknown)))
     kinds = {"title": str, "examples": list}
     if wrong := [name for name in names if not isinstance(stored[name], kinds.get(name, dict))]:
-        raise ValueError(f"has another kind of value than a card has in {', '.join(wrong)}")
+        raise ValueError(_("has another kind of value than a card has in {wrong}", wrong=", ".join(wrong)))
     if not all(isinstance(pair, list) and [type(text) for text in pair] == [str, str] for pair in stored["examples"]):
-        raise ValueError("has an example that is not a pair of texts")
+        raise ValueError(_("has an example that is not a pair of texts"))
     config = _config(stored["config"])
     if missing_sides := [side for side in config.sides if side not in stored["vocabulary"]]:
-        raise ValueError(f"lacks the vocabulary of the {', '.join(missing_sides)}")
+        raise ValueError(_("lacks the vocabulary of the {missing_sides}", missing_sides=", ".join(missing_sides)))
     return stored | {
         "config": config, "examples": tuple(map(tuple, stored["examples"])),
         "vocabulary": {side: tuple(words) for side, words in stored["vocabulary"].items()},
@@ -69,6 +71,6 @@ def _checked(stored: Any, card: type[StoredCard]) -> dict[str, Any]:
 
 def _config(stored: Mapping[str, Any]) -> TransformerConfig:
     if unknown := [name for name in stored if name not in FIELDS]:
-        raise ValueError(f"has a setting that no config has: {', '.join(unknown)}")
+        raise ValueError(_("has a setting that no config has: {unknown}", unknown=", ".join(unknown)))
     settings: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in stored.items()}
     return TransformerConfig(**settings)

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import regex
 from tokenizers import Encoding, Tokenizer
 
+from viz_core.language import translate as _
+
 # The parts of BERT's and GPT-2's tokenizers. Others can run any pattern over the typed text, or make it a thousand times
 # as long.
 PARTS = frozenset({
@@ -39,14 +41,14 @@ class Subword:
     def __init__(self, text: str, vocab_size: int, pad_id: int, ends: tuple[int, int] | None = None) -> None:
         self.vocab_size, self.pad_id = vocab_size, pad_id
         parsed = _parse(text)
-        self._tokenizer = _guarded(lambda: Tokenizer.from_str(text), "tokenizer.json cannot be used")
+        self._tokenizer = _guarded(lambda: Tokenizer.from_str(text), _("tokenizer.json cannot be used"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._tokenizer.encode_special_tokens = True  # typed text is text
         highest = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
         if not 0 <= highest < vocab_size:
-            raise ValueError(f"tokenizer.json has ids up to {highest}, and the model has {vocab_size} words, so they do not "
-                             "belong together")
+            raise ValueError(_("tokenizer.json has ids up to {highest}, and the model has {vocab_size} words, so they do not "
+                               "belong together", highest=highest, vocab_size=vocab_size))
         model = parsed["model"]
         self._prefix = _string(model.get("continuing_subword_prefix")) if model.get("type") == "WordPiece" else ""
         self._byte_level = any(part.get("type") == "ByteLevel" for part in _parts(parsed.get("pre_tokenizer")))
@@ -57,7 +59,8 @@ class Subword:
         self.bos_id, self.eos_id = ends
         for id in (*ends, *added):
             if isinstance(id, bool) or not isinstance(id, int) or not 0 <= id < vocab_size:
-                raise ValueError(f"special token id {id!r} is outside the vocabulary of {vocab_size}")
+                raise ValueError(_("special token id {id!r} is outside the vocabulary of {vocab_size}",
+                                   id=id, vocab_size=vocab_size))
         self._unknown = unknown
         self.unk_id = self.eos_id if unknown is None else unknown
         declared = {id for id, token in self._tokenizer.get_added_tokens_decoder().items() if token.special}
@@ -66,7 +69,7 @@ class Subword:
     def read(self, sentence: str) -> tuple[list[str], list[int]]:
         """The tokens as shown and their ids, with [CLS] and [SEP] if the tokenizer adds them."""
         tokens, ids = [], []
-        for token, id, _ in self._pieces(sentence):
+        for token, id, __ in self._pieces(sentence):
             tokens.append(token)
             ids.append(id)
         return tokens, ids
@@ -74,7 +77,8 @@ class Subword:
     def decode(self, id: int) -> str:
         """The token with this id as it is shown, or "⟨#123⟩" for an embedding row without a token."""
         if not 0 <= id < self.vocab_size:
-            raise ValueError(f"token id {id} is outside the vocabulary of {self.vocab_size}; use 0 to {self.vocab_size - 1}.")
+            raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
+                               id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
         token = self._tokenizer.id_to_token(id)
         return f"⟨#{id}⟩" if token is None else self._shown(token, id)
 
@@ -118,12 +122,12 @@ class Subword:
     def _run_starts(self, run: Sequence[bytes]) -> Iterator[bool]:
         pre = self._tokenizer.pre_tokenizer
         words = pre.pre_tokenize_str(b"".join(run).decode("utf-8", "replace")) if pre is not None else []
-        starts = {0, *accumulate(len(word) for word, _ in words)}  # in bytes: a word is spelt with one letter a byte
+        starts = {0, *accumulate(len(word) for word, __ in words)}  # in bytes: a word is spelt with one letter a byte
         yield from (place in starts for place in accumulate(map(len, run[:-1]), initial=0) if run)
 
     def _encode(self, sentence: str) -> Encoding:
         text = _SURROGATE.sub("\ufffd", sentence)
-        return _guarded(lambda: self._tokenizer.encode(text), "tokenizer.json cannot read this text")
+        return _guarded(lambda: self._tokenizer.encode(text), _("tokenizer.json cannot read this text"))
 
     def _pieces(self, sentence: str) -> Iterator[tuple[str, int, bool]]:
         """Token as shown, id, and whether it was typed rather than added."""
@@ -139,7 +143,8 @@ class Subword:
             elif self._unknown not in (None, id):  # a tokenizer that keeps a special's name among its words
                 yield typed, self.unk_id, True
             else:
-                raise ValueError(f"{token[:40]!r} is a special token of this checkpoint and cannot be typed; write it differently")
+                raise ValueError(_("{token!r} is a special token of this checkpoint and cannot be typed; write it differently",
+                                   token=token[:40]))
 
     def _shown(self, token: str, id: int) -> str:
         return token if not self._byte_level or id in self._specials else _text(token)
@@ -155,12 +160,13 @@ def _parse(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         parsed = None
     if not isinstance(parsed, dict) or not isinstance(parsed.get("model"), dict):
-        raise ValueError("tokenizer.json is not a tokenizer in JSON; fetch it again")
+        raise ValueError(_("tokenizer.json is not a tokenizer in JSON; fetch it again"))
     for step in STEPS:
         for part in _parts(parsed.get(step)):
             kind = part.get("type")
             if not isinstance(kind, str) or kind not in PARTS:
-                raise ValueError(f"tokenizer.json has a {step} {str(kind)[:40]!r}, which is not supported; use BERT's or GPT-2's")
+                raise ValueError(_("tokenizer.json has a {step} {kind!r}, which is not supported; use BERT's or GPT-2's",
+                                   step=step, kind=str(kind)[:40]))
     return parsed
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from viz_core.concepts import CONCEPTS, FAULTS, Concept, Fault, Place, Verdict, places
+from viz_core.language import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Preset, Row, Status
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import PAGES, change, current, view_widget, write_link
@@ -20,11 +21,11 @@ STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 # The tags differ in shape, not only in colour, and each contains its word.
 STATUS_LOOK: dict[Status, tuple[str, str]] = {"stated": ("plain", ""), "repaired": ("strong", "◆ "), "assumed": ("dashed", "○ ")}
 VERDICT_LOOK: dict[Verdict, tuple[str, str, str]] = {
-    "cannot_run": ("strong", "✕ ", "cannot run"), "differs": ("dashed", "≠ ", "does something else"),
-    "mistaken": ("plain", "¶ ", "text is mistaken"),
+    "cannot_run": ("strong", "✕ ", _("cannot run")), "differs": ("dashed", "≠ ", _("does something else")),
+    "mistaken": ("plain", "¶ ", _("text is mistaken")),
 }
-DIFFERENCES = {"all": "All", "differ": "Models differ", "words": "Only the wording differs", "agree": "All agree"}
-MARKS = {"differ": "≠ models differ", "words": "≈ only the wording differs", "agree": "= all agree"}
+DIFFERENCES = {"all": _("All"), "differ": _("Models differ"), "words": _("Only the wording differs"), "agree": _("All agree")}
+MARKS = {"differ": _("≠ models differ"), "words": _("≈ only the wording differs"), "agree": _("= all agree")}
 
 
 # ---------------------------------------------------------------- loading a preset
@@ -37,7 +38,7 @@ def presets() -> None:
     with st.container(horizontal=True):
         for name, preset in PRESETS.items():
             here = is_loaded(setup, name) and not changes(setup)
-            label = f"{preset.title} is loaded" if here else f"Load {preset.title}"
+            label = _("{title} is loaded", title=preset.title) if here else _("Load {title}", title=preset.title)
             st.button(label, key=f"documents_load_{name}", on_click=_load, args=(name,), disabled=here,
                       help=f"{preset.document.in_english}. {preset.summary}")
 
@@ -50,10 +51,10 @@ def is_loaded(setup: Setup, name: str) -> bool:
 def loaded_words(setup: Setup) -> str:
     """A sentence about the loaded model and the changes to it."""
     if setup.card is not None:
-        return f"Loaded now are trained weights, **{setup.card.title}**, which belong to none of the five documents."
+        return _("Loaded now are trained weights, **{title}**, which belong to none of the five documents.", title=setup.card.title)
     changed = ", ".join(escaped(BY_FIELD[name].label) for name in changes(setup))
-    how = f"with {changed} changed" if changed else "as in its document"
-    return f"Loaded now: **{PRESETS[setup.preset].title}**, {how}."
+    how = _("with {changed} changed", changed=changed) if changed else _("as in its document")
+    return _("Loaded now: **{title}**, {how}.", title=PRESETS[setup.preset].title, how=how)
 
 
 def _load(name: str) -> None:
@@ -80,7 +81,7 @@ def difference(topic: str) -> str:
 def side_by_side() -> None:
     """The comparison, with its filter. It is a fragment, so choosing rows reruns nothing else."""
     counts = Counter(map(difference, TOPICS)) | Counter(all=len(TOPICS))
-    chosen = view_widget(st.segmented_control, "documents_rows", "Rows", required=True, label_visibility="collapsed",
+    chosen = view_widget(st.segmented_control, "documents_rows", _("Rows"), required=True, label_visibility="collapsed",
                          format_func=lambda which: f"{DIFFERENCES[which]} · {counts[which]}")
     setup = current()
     st.html(page_html(comparison_html(chosen, next((n for n in PRESETS if is_loaded(setup, n)), None))))
@@ -97,12 +98,16 @@ def comparison_html(chosen: str = "all", loaded: str | None = None) -> str:
         if chosen in ("all", kind := difference(topic))
     )
     legend = (
-        f"{status_tag('stated')} in the text · {status_tag('repaired')} because its code cannot run or contradicts the text · "
-        f"{status_tag('assumed')} since the text does not show it · <b>bold</b>: differs from most · click a cell for its reason"
+        _("{status_tag} in the text · {status_tag_2} because its code cannot run or contradicts the text · {status_tag_3} "
+          "since the text does not show it · <b>bold</b>: differs from most · click a cell for its reason",
+          status_tag=status_tag("stated"), status_tag_2=status_tag("repaired"), status_tag_3=status_tag("assumed"))
     )
     return (
-        f'<p>{legend}</p><div class="box" role="region" aria-label="The five documents side by side" tabindex="0"><table>'
-        f'<thead><tr><th scope="col">Setting</th>{titles}</tr></thead><tbody>{lines}</tbody></table></div>'
+        f'<p>{legend}</p><div class="box" role="region" aria-label="'
+         + _("The five documents side by side")
+         + '" tabindex="0"><table><thead><tr><th scope="col">'
+         + _("Setting")
+         + f"</th>{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
 
 
@@ -119,7 +124,7 @@ def _cells(at: int) -> str:
     """The five cells of a row; a document that differs from at least three others is bold."""
     rows = [p.rows[at] for p in PRESETS.values()]
     meanings = [_meaning(p, r) if difference(r.topic) == "differ" else r.value for p, r in zip(PRESETS.values(), rows, strict=True)]
-    (usual, times), *_ = Counter(meanings).most_common(1)
+    (usual, times), *__rest = Counter(meanings).most_common(1)
     return "".join(
         f'<td{" class=odd" if times >= 3 and meaning != usual else ""}><details><summary title="{html.escape(row.why)}">'
         f"<b>{html.escape(row.value)}</b> {status_tag(row.status)}</summary><p>{html.escape(row.why)}</p></details></td>"
@@ -141,15 +146,15 @@ def _tag(look: str, sign: str, word: str) -> str:
 
 def faults() -> None:
     """The section about the errors in the documents."""
-    st.subheader("Errors in the printed code and text", anchor=False)
+    st.subheader(_("Errors in the printed code and text"), anchor=False)
     st.html(page_html(faults_html(_unfolded())))
 
 
 def concepts() -> None:
     """The section of every concept and example."""
-    st.subheader("Where to see the concepts of each text", anchor=False)
-    st.markdown(f"**{len(list(places()))} rows**, here and above, have a link. It opens what the row describes in this tab; Back "
-                "returns here.")
+    st.subheader(_("Where to see the concepts of each text"), anchor=False)
+    st.markdown(_("**{n_places} rows**, here and above, have a link. It opens what the row describes in this tab; Back returns "
+                  "here.", n_places=len(list(places()))))
     st.html(page_html(concepts_html(_unfolded())))
 
 
@@ -170,7 +175,7 @@ def concepts_html(unfolded: str = "") -> str:
 
 def _group(document: str, rows: Sequence[str], unfolded: bool) -> str:
     title = f'{html.escape(PRESETS[document].title)} <span class="quiet">({len(rows)})</span>'
-    body = "".join(rows) or '<p class="quiet">None found.</p>'
+    body = "".join(rows) or ('<p class="quiet">' + _("None found.") + "</p>")
     return f'<details class="group"{" open" if unfolded else ""}><summary>{title}</summary><div class="rows">{body}</div></details>'
 
 
@@ -191,7 +196,7 @@ def _concept(concept: Concept) -> str:
 
 
 def _link(document: str, place: Place, about: str = "") -> str:
-    label = html.escape(f"Open {PAGES[place.page].title}: {about or place.look}")
+    label = html.escape(_("Open {title}: {about}", title=PAGES[place.page].title, about=about or place.look))
     return f'<a href="{html.escape(address(document, place))}" aria-label="{label}">{html.escape(PAGES[place.page].title)}</a>'
 
 

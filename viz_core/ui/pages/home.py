@@ -12,6 +12,7 @@ from viz_core.figures.alignment import alignment_table
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
 from viz_core.figures.steps import original_index, stage_panel
+from viz_core.language import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
 from viz_core.text import SPECIALS, visible, words_of
 from viz_core.ui.components.diagram import diagram
@@ -22,25 +23,26 @@ from viz_core.ui.shell import PAGES, Lab, change, fold, open_stage, view, widget
 from viz_core.ui.shell.setup import changes
 from viz_core.weights.card import Card
 
-NOISE = "The weights are untrained, so this is noise; it is still exactly what the model computes."
-LEARNED = "The weights are trained: a long bar marks a word that the model has learned to expect here."
-CHANGED = "The weights were trained with other settings: a long bar may not mark a word that the model learned to expect."
+NOISE = _("The weights are untrained, so this is noise; it is still exactly what the model computes.")
+LEARNED = _("The weights are trained: a long bar marks a word that the model has learned to expect here.")
+CHANGED = _("The weights were trained with other settings: a long bar may not mark a word that the model learned to expect.")
 MAX_SPLIT = 4  # words of several tokens that are named
 STATUS_MEANINGS: dict[Status, str] = {
-    "repaired": "the printed code cannot run or contradicts the text", "assumed": "the text names the part without showing it",
+    "repaired": _("the printed code cannot run or contradicts the text"), "assumed": _("the text names the part without "
+                                                                                       "showing it"),
 }
 
 
 def drawing(capture: Capture) -> None:
     """The architecture with the shapes of this run; a click on a box opens its stage."""
-    st.subheader("The model, with the shapes of this run", anchor=False)
-    st.caption("The data flows from top to bottom. Click a box to open its numbers in Step by step.")
+    st.subheader(_("The model, with the shapes of this run"), anchor=False)
+    st.caption(_("The data flows from top to bottom. Click a box to open its numbers in Step by step."))
     diagram(architecture([capture.stage(n) for n in capture]), key="home_map", stages=capture, on_open=open_stage)
 
 
 def tokens(lab: Lab, capture: Capture) -> int:
     """The tokens with their ids, padding shown; returns the selected sentence."""
-    st.subheader("Your words become numbers", anchor=False)
+    st.subheader(_("Your words become numbers"), anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
     item = sentence_picker(lab, capture)
     names = [f"ids.{side}" for side in sides]
@@ -48,7 +50,8 @@ def tokens(lab: Lab, capture: Capture) -> int:
     if pick is not None:
         stage = capture.stage(names[pick.panel])
         inspect_cell(lab, stage.name, original_index(stage, pick.row, pick.col, item, 0))
-    st.caption(f"Each token is looked up by its id.{_added(lab, capture, sides, item)}{_pieces(lab, capture, sides, item)}")
+    st.caption(_("Each token is looked up by its id.{added}{pieces}",
+                 added=_added(lab, capture, sides, item), pieces=_pieces(lab, capture, sides, item)))
     return item
 
 
@@ -59,7 +62,9 @@ def _added(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
     if not added:
         return ""
     *first, last = map(escaped, added)
-    return f" {', '.join(first)}{' and ' * bool(first)}{last} {'is' if not first else 'are'} added to the typed text."
+    return " " + _("{first}{first_2}{last} {which} added to the typed text.",
+                   first=", ".join(first), first_2=(" " + _("and") + " ") * bool(first), last=last,
+                   which=_("is") if not first else _("are"))
 
 
 def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
@@ -69,28 +74,28 @@ def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
         row = capture.tokens(side)[item]
         words = words_of(lab.tokenizers[side], row)
         for number, pairs in groupby(zip(words.of, row, strict=True), key=lambda pair: pair[0]):
-            if len(pieces := [token for _, token in pairs]) > 1:
-                split.append(f"{code(words.texts[number])} becomes {' '.join(map(code, pieces))}")
+            if len(pieces := [token for __, token in pairs]) > 1:
+                split.append(_("{text} becomes {pieces}", text=code(words.texts[number]), pieces=" ".join(map(code, pieces))))
     split = list(dict.fromkeys(split))
     named = "; ".join(split[:MAX_SPLIT]) + "; …" * (len(split) > MAX_SPLIT)
-    return f" A word can be split into several tokens: {named}." if split else ""
+    return " " + _("A word can be split into several tokens: {named}.", named=named) if split else ""
 
 
 def next_word(lab: Lab, capture: Capture, item: int) -> None:
     """The top predictions after a chosen token, with a warning that they are noise if the weights are untrained."""
-    st.subheader("What the model predicts next", anchor=False)
+    st.subheader(_("What the model predicts next"), anchor=False)
     if "probs" not in capture:
-        remedy = "choose other weights" if lab.setup.card else "turn on 'Vocabulary logits' under All switches"
-        st.info(f"This encoder has no vocabulary logits, so it predicts no word; {remedy}.")
+        remedy = _("choose other weights") if lab.setup.card else _("turn on 'Vocabulary logits' under All switches")
+        st.info(_("This encoder has no vocabulary logits, so it predicts no word; {remedy}.", remedy=remedy))
         return
     side = lab.config.output_side
     ranked, row = predictions(capture, item), capture.tokens(side)[item]
     st.caption(NOISE if lab.setup.card is None else CHANGED if changes(lab.setup) else LEARNED)
     last = len(ranked) - 1
     begin = last if lab.setup.card is None else len(ranked) // 2  # at the end a trained model is certain: nothing to see
-    at = inside("home_after", "Token", last) if view("home_after") >= 0 else begin
+    at = inside("home_after", _("Token"), last) if view("home_after") >= 0 else begin
     if last:
-        widget(st.select_slider, "home_after", "After the token", at, keep, options=range(last + 1),
+        widget(st.select_slider, "home_after", _("After the token"), at, keep, options=range(last + 1),
                format_func=lambda i: f"{i} · {visible(row[i])}")
     shown = ranked[at]
     names = [lab.word(side, i) for i in shown.ids]
@@ -99,7 +104,7 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
 
 def page_links() -> None:
     """Links to all other pages."""
-    st.subheader("Explore", anchor=False)
+    st.subheader(_("Explore"), anchor=False)
     for page in PAGES.values():
         if page.card:
             st.page_link(page.path, label=f"{page.title}: {page.card}", icon=page.icon)
@@ -107,7 +112,7 @@ def page_links() -> None:
 
 def origin(lab: Lab) -> None:
     """Where the model comes from: the card of trained weights, or the rows of the preset's document."""
-    st.subheader("Where this model comes from", anchor=False)
+    st.subheader(_("Where this model comes from"), anchor=False)
     if lab.setup.card is None:
         _preset_rows(lab)
     else:
@@ -116,12 +121,12 @@ def origin(lab: Lab) -> None:
 
 def _card(card: Card) -> None:
     """What the weights were trained on, how well they do, and sentences to try."""
-    st.markdown(f"Trained weights: **{escaped(card.title)}**.")
+    st.markdown(_("Trained weights: **{title}**.", title=escaped(card.title)))
     facts = ((html.escape(name), html.escape(str(fact))) for name, fact in card.about.items())
     lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
     st.html(f'<div style="display:grid;gap:4px">{lines}</div>{alignment_table(card.measures)}')
     if card.examples:
-        st.markdown("Sentences to try")
+        st.markdown(_("Sentences to try"))
         with st.container(horizontal=True):
             for i, (source, target) in enumerate(card.examples):
                 texts = {"source": source, "target": target}
@@ -131,11 +136,11 @@ def _card(card: Card) -> None:
 def _preset_rows(lab: Lab) -> None:
     """The settings that the preset's document states, and those that had to be repaired or assumed."""
     preset = PRESETS[lab.setup.preset]
-    st.markdown(f"Preset **{preset.title}**. {preset.summary} {_counted(preset)}")
-    choices = fold("home_choices", "All settings and where they come from")
+    st.markdown(_("Preset **{title}**. {summary} {counted}", title=preset.title, summary=preset.summary, counted=_counted(preset)))
+    choices = fold("home_choices", _("All settings and where they come from"))
     if choices.open:
         with choices:
-            table(("Setting", "Value", "Status", "Why"),
+            table((_("Setting"), _("Value"), _("Status"), _("Why")),
                   [(TOPIC_TITLES[r.topic], r.value, STATUS_TITLES[r.status], r.why) for r in preset.rows])
 
 
@@ -143,7 +148,8 @@ def _counted(preset: Preset) -> str:
     """How many of a preset's settings its text states, and how many had to be repaired or assumed."""
     counts = Counter(r.status for r in preset.rows)
     if counts["stated"] == len(preset.rows):
-        return f"The text states all {len(preset.rows)} settings."
+        return _("The text states all {n_rows} settings.", n_rows=len(preset.rows))
     fewer = {status: n for status in STATUS_MEANINGS if (n := counts[status])}
     others = [f"{n} {'is' if n == 1 else 'are'} {STATUS_TITLES[status]} ({STATUS_MEANINGS[status]})" for status, n in fewer.items()]
-    return f"The text states {counts['stated']} of {len(preset.rows)} settings; {' and '.join(others)}."
+    return _("The text states {stated} of {n_rows} settings; {others}.",
+             stated=counts["stated"], n_rows=len(preset.rows), others=_(" and ").join(others))

@@ -3,6 +3,7 @@
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from viz_core.language import translate as _
 from viz_core.ui.shell.setup import LEFT_OUT, LeftOut, from_link, to_link, with_left_out
 from viz_core.ui.shell.state import ADOPTED, BARE, ENTERED, FAULTS, GOING, HELD, LINK, PAGE, SETUP, WANTED, current
 from viz_core.ui.shell.widgets import TOUCHED
@@ -36,7 +37,7 @@ def adopt_link(page: str, held: str) -> None:
     if SETUP not in state:
         state[SETUP], state[FAULTS] = from_link(params)
         state[WANTED] = params.get(LEFT_OUT, "")
-        state[FAULTS] += [(f"{k} (twice)", "is given more than once; the last one is used")
+        state[FAULTS] += [(_("{k} (twice)", k=k), _("is given more than once; the last one is used"))
                           for k in params if len(st.query_params.get_all(k)) > 1]
     elif went_back() and params != state[LINK] and not touched and not (moved and not params):
         if params:

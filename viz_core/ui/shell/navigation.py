@@ -6,6 +6,7 @@ import streamlit as st
 from PIL import Image
 from streamlit.runtime.pages_manager import PagesManager
 
+from viz_core.language import translate as _
 from viz_core.ui.escape import code
 from viz_core.ui.shell.callbacks import let_callbacks_end
 from viz_core.ui.shell.link import adopt_link, left_out, write_link
@@ -80,7 +81,8 @@ def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> La
         st.markdown(page.lead)
     setup = current()
     if faults := st.session_state.get(FAULTS, []):
-        st.warning(paragraphs([f"The link says {code(written)}, which {fault}." for written, fault in faults]))
+        st.warning(paragraphs([_("The link says {written}, which {fault}.", written=code(written), fault=fault) for written,
+                               fault in faults]))
     for note in st.session_state.pop(NOTES, []):
         st.info(note)
     imported()

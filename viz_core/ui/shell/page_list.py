@@ -5,19 +5,22 @@ A page also has a file of its name in `pages/`, with its first lines, and what i
 
 from dataclasses import dataclass
 
+from viz_core.language import Message, translating
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@translating
 class PageSpec:
     """One page. name: its file in `pages/`, and its URL. title, icon: in the navigation. question: its headline. lead: one or
     more sentences below it, in Markdown ("" where the picture says it). card: what Home's link to it says.
     """
 
     name: str
-    title: str
+    title: Message
     icon: str
-    question: str
-    lead: str = ""
-    card: str = ""
+    question: Message
+    lead: Message = ""
+    card: Message = ""
 
     @property
     def path(self) -> str:

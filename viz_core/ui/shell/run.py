@@ -13,6 +13,7 @@ from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.language import language_problem
+from viz_core.language import translate as _
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
 from viz_core.text import AnyTokenizer, TokenizerKind
 from viz_core.ui.escape import escaped, few, words
@@ -123,15 +124,17 @@ def _attempt(setup: Setup) -> Attempt:
     source, target, notes = sentences(setup)
     lines = source or target
     if not any(s.strip() for s in lines):
-        return Attempt(problem="There is nothing to read yet: type a sentence in the box on the left.")
+        return Attempt(problem=_("There is nothing to read yet: type a sentence in the box on the left."))
     if len(lines) > MAX_SENTENCES:
-        return Attempt(problem=f"There are {len(lines)} sentences and the limit is {MAX_SENTENCES}: remove some lines.")
+        return Attempt(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
+                                 n_lines=len(lines), max_sentences=MAX_SENTENCES))
     try:
         batch = _batch(setup, source, target)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
         if setup.card and setup.config.has_position_table and max(lengths.values()) > setup.config.max_len:
-            longest = f"the longest sentence has {max(lengths.values()):,} tokens"
-            return Attempt(problem=f"These weights have {setup.config.max_len:,} positions and {longest}: shorten it.", notes=notes)
+            longest = _("the longest sentence has {values:,} tokens", values=max(lengths.values()))
+            return Attempt(problem=_("These weights have {max_len:,} positions and {longest}: shorten it.",
+                                     max_len=setup.config.max_len, longest=longest), notes=notes)
         size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
             return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes)
@@ -148,16 +151,17 @@ def run_with_status(setup: Setup) -> Attempt:
     for note in attempt.notes:
         st.info(note)
     if st.session_state.get(WANTED):
-        st.info("This link leaves out a text that is too long for a link. The text is in the tab in which it was typed.")
+        st.info(_("This link leaves out a text that is too long for a link. The text is in the tab in which it was typed."))
     elif (left_out := to_link(setup)[1]).name:
-        stays = "stays in this tab" if len(left_out.text) <= MAX_KEPT_CHARS else "is lost when this tab is reloaded"
-        st.info(f"The link would be longer than {MAX_LINK_BYTES // 1024} KB, so it leaves the text out; the text {stays}.")
+        stays = _("stays in this tab") if len(left_out.text) <= MAX_KEPT_CHARS else _("is lost when this tab is reloaded")
+        st.info(_("The link would be longer than {max_link_bytes} KB, so it leaves the text out; the text {stays}.",
+                  max_link_bytes=MAX_LINK_BYTES // 1024, stays=stays))
     if attempt.problem:
         st.warning(escaped(attempt.problem))
     for problem in filter(None, (cache_problem(), language_problem())):
         st.info(escaped(problem))
     if broken := _broken():
-        st.info(paragraphs([escaped(f"Weights that cannot be read: {one}") for one in broken]))
+        st.info(paragraphs([escaped(_("Weights that cannot be read: {one}", one=one)) for one in broken]))
     if attempt.capture and attempt.size:
         _status(setup, attempt.capture, attempt.size)
     return attempt
@@ -165,7 +169,7 @@ def run_with_status(setup: Setup) -> Attempt:
 
 def paragraphs(sentences: Sequence[str]) -> str:
     """The first few sentences for one box, each as a paragraph, and the number of further ones."""
-    more = [f"And {len(sentences) - MAX_NAMED:,} more."] if len(sentences) > MAX_NAMED else []
+    more = [_("And {n_sentences:,} more.", n_sentences=len(sentences) - MAX_NAMED)] if len(sentences) > MAX_NAMED else []
     return "\n\n".join([*sentences[:MAX_NAMED], *more])
 
 
@@ -180,9 +184,11 @@ def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
     notes = []
     for side, tokenizer in _tokenizers(setup).items() if setup.card and setup.tokenizer != "ids" else ():
         missing = dict(m for line in typed[side] for m in tokenizer.unknown(line))
-        named = [f"{words([word])} (near: {words(near)})" if near else words([word]) for word, near in missing.items()]
+        named = [_("{value} (near: {near})", value=words([word]), near=words(near)) if near else words([word]) for word,
+                 near in missing.items()]
         if named:
-            notes.append(f"These weights do not know these {side} words and read them as `<unk>`: {few(named, MAX_NAMED)}.")
+            notes.append(_("These weights do not know these {side} words and read them as `<unk>`: {named}.",
+                           side=side, named=few(named, MAX_NAMED)))
     return notes
 
 
@@ -199,13 +205,14 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     """Architecture, parameters, tokens and milliseconds; and words that share an id."""
     sides = [f"{side} {_tokens(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
     parts = (
-        setup.config.architecture, f"{size.parameters:,} parameters, {'trained' if setup.card else 'untrained'}",
-        " and ".join(sides), f"{capture.milliseconds:.1f} ms on {capture.device}",
+        setup.config.architecture, _("{parameters:,} parameters, {which}",
+                                     parameters=size.parameters, which=_("trained") if setup.card else _("untrained")),
+        _(" and ").join(sides), _("{milliseconds:.1f} ms on {device}", milliseconds=capture.milliseconds, device=capture.device),
     )
     st.caption(" · ".join(parts))
     if setup.card and (changed := changes(setup)):
         named = "; ".join(escaped(f"{BY_FIELD[n].label}: {BY_FIELD[n].shown(v)}") for n, v in changed.items())
-        st.info(f"Changed since training: {named}. The weights were trained without this change.")
+        st.info(_("Changed since training: {named}. The weights were trained without this change.", named=named))
     if setup.card is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
         _collisions(setup, capture)
 
@@ -218,10 +225,11 @@ def _collisions(setup: Setup, capture: Capture) -> None:
     ]
     if clashes:
         named = few([f"{words(list(clash))} ({side})" for side, clash in clashes], MAX_NAMED, "; ")
-        sides = " and the ".join(f"{side} vocabulary" for side in dict.fromkeys(side for side, _ in clashes))
-        st.info(f"Words that share one id are the same word to this model: {named}. To tell them apart, raise the {sides}.")
+        sides = _(" and the ").join(_("{side} vocabulary", side=side) for side in dict.fromkeys(side for side, __ in clashes))
+        st.info(_("Words that share one id are the same word to this model: {named}. To tell them apart, raise the {sides}.",
+                  named=named, sides=sides))
 
 
 def _tokens(capture: Capture, side: str) -> str:
     rows = capture[f"ids.{side}"].shape
-    return f"{rows[1]} tokens" if rows[0] == 1 else f"{rows[0]} × {rows[1]} tokens"
+    return _("{row} tokens", row=rows[1]) if rows[0] == 1 else _("{row} × {row_2} tokens", row=rows[0], row_2=rows[1])

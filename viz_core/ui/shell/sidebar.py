@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.language import translate as _
 from viz_core.limits import MAX_VIEW_CHARS
 from viz_core.presets import PRESETS
 from viz_core.ui.escape import escaped
@@ -28,8 +29,8 @@ from viz_core.ui.shell.widgets import touch, widget, widget_value
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.hub import hub_card, hub_is_open
 
-TOKENIZER_LABELS = {"word": "words", "character": "characters", "ids": "ids"}
-DEVICE_LABELS = {"auto": "automatic", "cpu": "CPU", "cuda": "GPU (CUDA)"}
+TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
+DEVICE_LABELS = {"auto": _("automatic"), "cpu": "CPU", "cuda": _("GPU (CUDA)")}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 
 
@@ -37,21 +38,21 @@ def sidebar() -> None:
     with st.sidebar:
         setup = current()
         chosen = setup.weights if setup.card else setup.preset
-        widget(st.selectbox, "model", "Model", chosen, _set_model, options=[*catalogue(), *PRESETS], format_func=_model_title,
-                help="Trained weights, or the model of one of the five documents with random weights.")
+        widget(st.selectbox, "model", _("Model"), chosen, _set_model, options=[*catalogue(), *PRESETS], format_func=_model_title,
+                help=_("Trained weights, or the model of one of the five documents with random weights."))
         if hub_is_open():
             _hub()
         if setup.config.has_encoder:
-            _text("source", "Source sentences" if setup.config.has_decoder else "Sentences")
+            _text("source", _("Source sentences") if setup.config.has_decoder else _("Sentences"))
         if setup.config.has_decoder:
-            _text("target", "Target sentences" if setup.config.has_encoder else "Sentences")
+            _text("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"))
         for control in CONTROLS:
             if not control.group:
                 _control(control)
         if setup.card is None:
-            widget(st.number_input, "seed", "Seed", setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
-                    help="The same setup and seed give bit-identical weights.")
-        more = fold("all_switches", "All switches")
+            widget(st.number_input, "seed", _("Seed"), setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
+                    help=_("The same setup and seed give bit-identical weights."))
+        more = fold("all_switches", _("All switches"))
         if more.open:
             with more:
                 _all_switches()
@@ -59,21 +60,21 @@ def sidebar() -> None:
 
 def _all_switches() -> None:
     setup = current()
-    labels = TOKENIZER_LABELS | ({"word": "the weights' own"} if setup.card else {})
+    labels = TOKENIZER_LABELS | ({"word": _("the weights' own")} if setup.card else {})
     kinds = [t for t in TOKENS if not (setup.card and t == "character")]
-    widget(st.selectbox, "tokenizer", "Tokenizer", setup.tokenizer, set_choice, options=kinds,
+    widget(st.selectbox, "tokenizer", _("Tokenizer"), setup.tokenizer, set_choice, options=kinds,
             format_func=labels.get,
-            help="Words are split at spaces and punctuation. Characters makes each character a token. Ids lets you type the "
-            "numbers. Trained weights have their own tokenizer.")
-    widget(st.selectbox, "device", "Device", setup.device, set_choice, options=_devices(), format_func=DEVICE_LABELS.get,
-            help="Automatic uses a GPU if this machine has one.")
+            help=_("Words are split at spaces and punctuation. Characters makes each character a token. Ids lets you type the "
+                   "numbers. Trained weights have their own tokenizer."))
+    widget(st.selectbox, "device", _("Device"), setup.device, set_choice, options=_devices(), format_func=DEVICE_LABELS.get,
+            help=_("Automatic uses a GPU if this machine has one."))
     for group in GROUPS:
         shown = [c for c in CONTROLS if c.group == group and c.when(setup.config) and editable(setup, c.field)]
         if shown:
             st.markdown(f"**{group}**")
         for control in shown:
             _control(control)
-    st.caption("Dropout is always off here, so the same setup always gives the same numbers.")
+    st.caption(_("Dropout is always off here, so the same setup always gives the same numbers."))
 
 
 def _devices() -> list[str]:
@@ -85,7 +86,7 @@ def _devices() -> list[str]:
 
 def _text(side: str, label: str) -> None:
     widget(st.text_area, side, label, getattr(current(), side), set_choice, height=110,
-            help="Type one sentence per line. Spaces separate words; Chinese without spaces is split into characters.")
+            help=_("Type one sentence per line. Spaces separate words; Chinese without spaces is split into characters."))
 
 
 def _control(control: Control) -> None:
@@ -120,8 +121,8 @@ def _steady(name: str, usual: tuple[Any, ...], options: list[Any], value: Any) -
 def _hub() -> None:
     """A form that opens a model of the Hugging Face hub by name: the only request to the internet, made only on submit."""
     with st.form("hub", border=False):
-        st.text_input("From the Hugging Face hub", key=HUB_NAME, placeholder="owner/model", max_chars=MAX_VIEW_CHARS)
-        st.form_submit_button("Open", on_click=_open_from_hub, width="stretch")
+        st.text_input(_("From the Hugging Face hub"), key=HUB_NAME, placeholder="owner/model", max_chars=MAX_VIEW_CHARS)
+        st.form_submit_button(_("Open"), on_click=_open_from_hub, width="stretch")
 
 
 def _open_from_hub() -> None:
@@ -135,7 +136,7 @@ def _open_from_hub() -> None:
 
 
 def _model_title(name: str) -> str:
-    return f"{PRESETS[name].title} · untrained" if name in PRESETS else catalogue()[name].title
+    return _("{title} · untrained", title=PRESETS[name].title) if name in PRESETS else catalogue()[name].title
 
 
 def _set_model(name: str) -> None:

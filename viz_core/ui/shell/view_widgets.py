@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.language import translate as _
 from viz_core.limits import MAX_VIEW_CHARS
 from viz_core.ui.escape import code
 from viz_core.ui.shell.setup import VIEW
@@ -23,7 +24,8 @@ def view_widget(make: Callable[..., Any], name: str, label: str, **kwargs: Any) 
     if allowed is not None and not spec.many and value not in allowed:
         instead = spec.default if spec.default in allowed else next(iter(allowed))
         title = kwargs.get("format_func", spec.write)
-        st.warning(f"{label} {code(title(value))} is not available here; {code(title(instead))} is shown.")
+        st.warning(_("{label} {title} is not available here; {title_2} is shown.",
+                     label=label, title=code(title(value)), title_2=code(title(instead))))
         value = instead
     if spec.many and allowed is not None:
         value = tuple(v for v in value if v in allowed)

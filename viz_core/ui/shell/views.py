@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viz_core.config import CHOICES
+from viz_core.language import translate as _
 from viz_core.limits import MAX_KEPT_CHARS, MAX_VIEW_CHARS
 
 
@@ -34,7 +35,7 @@ class View:
         """A value from a link. `ValueError` says what is wrong, without repeating the text."""
         if self.options is None:
             if len(text) > self.most:
-                raise ValueError(f"is longer than {self.most:,} characters")
+                raise ValueError(_("is longer than {most:,} characters", most=self.most))
             return self.renamed.get(text, text)
         if self.many:
             return tuple(dict.fromkeys(self._one(part) for part in text.split(",") if part))
@@ -47,14 +48,15 @@ class View:
             low, high = max(self.options[0], 0), self.options[-1]  # lower values, like "", leave the choice to the page
             digits = text.removeprefix("-")
             if not (digits.isascii() and digits.isdigit() and len(digits) < 10 and int(text) in self.options):
-                step = f" in steps of {self.options.step}" if self.options.step > 1 else ""
-                raise ValueError(f"is not a whole number from {low} to {high}{step}")
+                step = " " + _("in steps of {step}", step=self.options.step) if self.options.step > 1 else ""
+                raise ValueError(_("is not a whole number from {low} to {high}{step}", low=low, high=high, step=step))
             return int(text)
         for option in self.options:
             if _plain(option) == text:
                 return option
         named = [_plain(option) for option in self.options if option != ""]
-        raise ValueError(f"is not one of {', '.join(named) if len(named) <= 12 else 'the choices that the page offers'}")
+        raise ValueError(_("is not one of {named}",
+                           named=", ".join(named) if len(named) <= 12 else _("the choices that the page offers")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ class Cells(View):
             canvas, *place = part.split(".")
             number = all(n.isascii() and n.isdigit() and len(n) <= MAX_CELL_DIGITS for n in place)
             if canvas not in (self.options or ()) or len(place) not in (0, 3) or not number:
-                raise ValueError("does not name a matrix of this app, then one of its panels, a row and a column by their numbers")
+                raise ValueError(_("does not name a matrix of this app, then one of its panels, a row and a column by their "
+                                   "numbers"))
             found[canvas] = (canvas, *map(int, place))
         return tuple(found.values())
 
@@ -102,8 +105,8 @@ RENAMED_BLOCKS = {
 PLACEMENTS = ("post", "pre", "pre_no_final", "none", "post_no_residual", "plain")  # of the LayerNorm
 RENAMED_PLACEMENTS = {"open": "pre_no_final", "cut": "post_no_residual", "bare": "plain"}
 SENTENCES = {  # the documents' sentences that Positions reads
-    "i_love_you_chinese": "我爱你", "dog_bites_man_chinese": "狗咬人", "i_love_you": "I love you",
-    "dog_bites_man": "the dog bites the man",
+    "i_love_you_chinese": "我爱你", "dog_bites_man_chinese": "狗咬人", "i_love_you": _("I love you"),
+    "dog_bites_man": _("the dog bites the man"),
 }
 
 ATTENTION_KINDS = ("encoder", "decoder", "cross")

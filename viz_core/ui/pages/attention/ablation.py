@@ -11,6 +11,7 @@ from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import compared, head_panel
 from viz_core.figures.panels import panel
+from viz_core.language import translate as _
 from viz_core.text import visible
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.attention.focus import InFocus
@@ -26,15 +27,15 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFoc
     off = _ablation_controls(lab.config, available, focus)
     change = Ablation(off, view("att_unscaled"), view("att_temperature"))
     if change.nothing:
-        st.info("Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature.")
+        st.info(_("Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature."))
         return
     batch, model = lab.batch, lab.model()
     assert batch is not None
     ablated = runs().get(("ablated", lab.key(), change), lambda: ablated_run(model, batch, change, lab.setup.seed), *lab.cost())
     a, b = (head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in (capture, ablated))
-    picking(compared(a, b, ("Intact", "Ablated")), "att_broken")
+    picking(compared(a, b, (_("Intact"), _("Ablated"))), "att_broken")
     if (focus.path, focus.head) in off:
-        st.caption("A head that is switched off still computes its weights; only its output is set to 0.")
+        st.caption(_("A head that is switched off still computes its weights; only its output is set to 0."))
     _ablated_output(lab, capture, ablated, focus)
 
 
@@ -45,14 +46,14 @@ def _ablation_controls(config: TransformerConfig, available: Sequence[Kind], foc
     offered = [n for n in names if n in (VIEW["att_off"].options or ())]
     here = f"{focus.kind}.{focus.layer}.{focus.head}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = view_widget(st.multiselect, "att_off", "Heads switched off", options=offered,
+        chosen = view_widget(st.multiselect, "att_off", _("Heads switched off"), options=offered,
                              format_func=lambda n: n.replace(".", " layer ", 1).replace(".", " head "))
         if here in offered and here not in chosen:
-            st.button("Switch off the head in focus", key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)})
+            st.button(_("Switch off the head in focus"), key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)})
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        view_widget(st.select_slider, "att_temperature", "Softmax temperature", format_func=lambda t: f"{t:g}", width=320,
-                    help="Scores are divided by it before every softmax. Below 1, weights become sharper; above 1, flatter.")
-        view_widget(st.toggle, "att_unscaled", "Leave out ÷ √d_k", disabled=not config.scale_scores)
+        view_widget(st.select_slider, "att_temperature", _("Softmax temperature"), format_func=lambda t: f"{t:g}", width=320,
+                    help=_("Scores are divided by it before every softmax. Below 1, weights become sharper; above 1, flatter."))
+        view_widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), disabled=not config.scale_scores)
     return frozenset((module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
 
 
@@ -66,22 +67,24 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
     summary, words = _predicted(lab, capture, ablated, focus.item, side)
     not_padding = real(capture, side, focus.item)
     share = f"{float(shift[not_padding].mean()):.1%}"
-    st.markdown(f"The hidden states after the last layer changed by **{share}** of their length on average. {summary}")
-    difference = panel("Ablated − intact: last hidden states", after - before, tokens, row_axis=f"T · {side} token",
-                       col_axis="D · feature", row_letter="T", col_letter="D")
+    st.markdown(_("The hidden states after the last layer changed by **{share}** of their length on average. {summary}",
+                  share=share, summary=summary))
+    difference = panel(_("Ablated − intact: last hidden states"), after - before, tokens, row_axis=_("T · {side} token", side=side),
+                       col_axis=_("D · feature"), row_letter="T", col_letter="D")
     picking([difference], "att_hidden")
     rows = [(tokens[t], f"{shift[t]:.1%}", *words.get(t, ())) for t in map(int, np.nonzero(not_padding)[0])]
-    headings = ("token", "hidden state changed by")
+    headings = (_("token"), _("hidden state changed by"))
     if words:
-        headings += ("intact: most likely next word", "ablated: most likely next word")  # type: ignore[assignment]
+        headings += (_("intact: most likely next word"), _("ablated: most likely next word"))  # type: ignore[assignment]
     table(headings, rows)
 
 
 def _predicted(lab: Lab, capture: Capture, ablated: Capture, item: int, side: str) -> tuple[str, dict[int, tuple[str, str]]]:
     """How many next words changed, and both runs' most likely word after each token; none if the model predicts no words."""
     if "probs" not in capture:
-        return "This model predicts no words.", {}
+        return _("This model predicts no words."), {}
     both = list(zip(predictions(capture, item, 1), predictions(ablated, item, 1), strict=True))
     words = {a.position: tuple(f"{visible(lab.word(side, p.ids[0]))}  {p.probabilities[0]:.1%}" for p in (a, b)) for a, b in both}
     changed = sum(a.ids != b.ids for a, b in both)
-    return f"The most likely next word changed after **{changed} of {len(both)}** tokens.", words  # type: ignore[return-value]
+    return _("The most likely next word changed after **{changed} of {n_both}** tokens.", changed=changed,
+             n_both=len(both)), words  # type: ignore[return-value]

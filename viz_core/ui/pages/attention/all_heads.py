@@ -7,16 +7,17 @@ import streamlit as st
 from viz_core.analysis.attention import Kind, sides, tiles
 from viz_core.capture import Capture
 from viz_core.figures.attention import MAX_TILE, Grid, grid
+from viz_core.language import translate as _
 from viz_core.ui.components.heads import heads
 from viz_core.ui.pages.attention.focus import InFocus, choose_head, words_of_both_sides, words_shown
 from viz_core.ui.shell import Lab, view_widget
 
-COLOURS = {"largest": "0 to largest", "one": "0 to 1", "uniform": "relative to uniform"}
-KIND_LABELS = {"all": "all", "encoder": "encoder self", "decoder": "decoder self", "cross": "cross"}
-UNIFORM = "Relative to uniform: weight × number of visible keys. The middle colour is 1, the value of a uniform row."
+COLOURS = {"largest": _("0 to largest"), "one": "0 to 1", "uniform": _("relative to uniform")}
+KIND_LABELS = {"all": _("all"), "encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
+UNIFORM = _("Relative to uniform: weight × number of visible keys. The middle colour is 1, the value of a uniform row.")
 BY_WORD = (
-    "A word may be several tokens. The weight to a word is the sum over its tokens, and the weight from a word is the mean over "
-    "its tokens (Clark et al. 2019). The steps before the softmax and the section One weight still show tokens."
+    _("A word may be several tokens. The weight to a word is the sum over its tokens, and the weight from a word is the mean "
+      "over its tokens (Clark et al. 2019). The steps before the softmax and the section One weight still show tokens.")
 )
 
 
@@ -25,13 +26,13 @@ def all_heads(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFo
     shown = list(available)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(available) > 1:
-            only = view_widget(st.segmented_control, "att_show", "Attention", options=("all", *available), required=True,
+            only = view_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
                                format_func=lambda k: KIND_LABELS[k])
             shown = [k for k in available if only in ("all", k)]
-        view_widget(st.segmented_control, "att_colour", "Colour scale", required=True, help=UNIFORM,
+        view_widget(st.segmented_control, "att_colour", _("Colour scale"), required=True, help=UNIFORM,
                     format_func=lambda c: COLOURS[c])
         if any(not w.whole for kind in shown for w in words_of_both_sides(lab, capture, kind, focus.item)):
-            view_widget(st.toggle, "att_words", "Group tokens by word", help=BY_WORD)
+            view_widget(st.toggle, "att_words", _("Group tokens by word"), help=BY_WORD)
     grids = [_grid(lab, capture, kind, focus) for kind in shown]
     heads(grids, (focus.kind, focus.layer, focus.head), key="att_heads", on_focus=choose_head)
 

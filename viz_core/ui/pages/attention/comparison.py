@@ -7,6 +7,7 @@ from viz_core.analysis.attention import Step, kinds, n_layers, sides, steps
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, compared, head_panel
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.text import visible
 from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import code
@@ -21,24 +22,24 @@ def runs_to_compare(lab: Lab, focus: InFocus, swap: Swap | None) -> None:
     """Buttons that choose the sentence, replace one word, and keep this run as A."""
     kept = view("att_a")
     if swap is not None and not kept:
-        st.markdown(f"One word can change the meaning of a sentence. Replace {code(swap.old)} with {code(swap.new)} and compare "
-                    "the weights.")
+        st.markdown(_("One word can change the meaning of a sentence. Replace {old} with {new} and compare the weights.",
+                      old=code(swap.old), new=code(swap.new)))
     elif kept:
-        st.markdown("**A** is the run that you kept, and **B** is the current run. In B − A, orange cells are larger in B and "
-                    "blue cells are smaller.")
+        st.markdown(_("**A** is the run that you kept, and **B** is the current run. In B − A, orange cells are larger in B "
+                      "and blue cells are smaller."))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if lab.capture is not None:
             sentence_picker(lab, lab.capture)
         if swap is not None and st.button(
             f"{visible(swap.old)} → {visible(swap.new)}", type="primary", key="att_swap", on_click=_swap, args=(swap, focus),
-            help="Keeps this run as A and replaces the word in the source. The target changes to match.",
+            help=_("Keeps this run as A and replaces the word in the source. The target changes to match."),
         ):
             st.rerun()  # the sidebar shows the sentence, too
         if kept:
-            st.button("Clear A", icon=":material/close:", key="att_drop", on_click=set_view, kwargs={"att_a": ""})
+            st.button(_("Clear A"), icon=":material/close:", key="att_drop", on_click=set_view, kwargs={"att_a": ""})
         else:
-            st.button("Keep this run as A", icon=":material/push_pin:", key="att_keep", on_click=_keep, args=(lab.setup,),
-                      help="Then change anything in the sidebar. The new run becomes B, and the page shows the difference.")
+            st.button(_("Keep this run as A"), icon=":material/push_pin:", key="att_keep", on_click=_keep, args=(lab.setup,),
+                      help=_("Then change anything in the sidebar. The new run becomes B, and the page shows the difference."))
 
 
 def _keep(setup: Setup) -> None:
@@ -70,17 +71,17 @@ def kept_run(focus: InFocus) -> tuple[Lab | None, str]:
     kept, faults = unpacked(view("att_a"))
     if faults:
         written, fault = faults[0]
-        st.caption(f"The link's A says {code(written)}, which {fault}.")
+        st.caption(_("The link's A says {written}, which {fault}.", written=code(written), fault=fault))
     run = lab_of(kept)
     other = run.capture
     if other is None:
-        return None, "The run that you kept as A can no longer be computed."
+        return None, _("The run that you kept as A can no longer be computed.")
     if focus.kind not in kinds(other.config):
-        return None, f"A has no {KIND_TITLES[focus.kind].lower()}."
+        return None, _("A has no {kind_titles}.", kind_titles=KIND_TITLES[focus.kind].lower())
     if focus.layer >= n_layers(other.config, focus.kind) or focus.head >= other.config.n_heads:
-        return None, f"A has no layer {focus.layer}, head {focus.head}."
+        return None, _("A has no layer {layer}, head {head}.", layer=focus.layer, head=focus.head)
     if focus.item >= other.n_sentences:
-        return None, f"A has no sentence {focus.item + 1}."
+        return None, _("A has no sentence {item}.", item=focus.item + 1)
     return run, ""
 
 
@@ -99,7 +100,7 @@ def compare(kept: Lab, other: Capture, lab: Lab, capture: Capture, focus: InFocu
     ]
     if len(panels) == 2:
         (t, s), (u, v) = a.values.shape, b.values.shape
-        sentences_shown.append(f"A has {t} × {s} cells and B has {u} × {v}, so no difference is drawn.")
+        sentences_shown.append(_("A has {t} × {s} cells and B has {u} × {v}, so no difference is drawn.", t=t, s=s, u=u, v=v))
     st.markdown("  \n".join(sentences_shown))
 
 
@@ -108,7 +109,8 @@ def _strongest(capture: Capture, focus: InFocus) -> str:
     row = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
     key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
     keys = capture.tokens(sides(focus.kind)[1])[focus.item]
-    return f"{_query_words(capture, focus)} attends most to {code(keys[key])}, with weight {rounded(float(row[key]))}"
+    return _("{query_words} attends most to {key}, with weight {row}",
+             query_words=_query_words(capture, focus), key=code(keys[key]), row=rounded(float(row[key])))
 
 
 def _query_words(capture: Capture, focus: InFocus) -> str:
@@ -116,5 +118,5 @@ def _query_words(capture: Capture, focus: InFocus) -> str:
     query_side = sides(focus.kind)[0]
     word = code(capture.tokens(query_side)[focus.item][focus.query])
     if query_side == "target" and "labels" in capture.sides:
-        return f"{word} (whose row predicts {code(capture.tokens('labels')[focus.item][focus.query])})"
+        return _("{word} (whose row predicts {token})", word=word, token=code(capture.tokens("labels")[focus.item][focus.query]))
     return word

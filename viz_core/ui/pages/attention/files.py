@@ -9,12 +9,14 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
 from viz_core.figures.export import lines_svg, panel_csv, panel_svg
 from viz_core.figures.panels import Panel
+from viz_core.language import translate as _
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.matrix import line_weights
 from viz_core.ui.shell import Lab, lab_of
 from viz_core.ui.shell.setup import Setup
 
-STEP_NAMES: dict[Step, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": "+ bias", "masked": "masked", "weights": "weights"}
+STEP_NAMES: dict[Step, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": _("+ bias"), "masked": _("masked"),
+                               "weights": _("weights")}
 
 
 def save(setup: Setup, focus: InFocus) -> None:
@@ -29,7 +31,7 @@ def save(setup: Setup, focus: InFocus) -> None:
         ("matrix", "Matrix (SVG)", matrix_file, f"{named}.svg", "image/svg+xml"),
         ("lines", "Lines (SVG)", lines_file, f"{focus.kind}_layer{focus.layer}_lines.svg", "image/svg+xml"),
     )
-    with st.popover("Save", icon=":material/download:", key="att_save"):
+    with st.popover(_("Save"), icon=":material/download:", key="att_save"):
         for key, label, make, name, mime in files:
             data = partial(make, setup, focus)
             st.download_button(label, data, name, mime, key=f"att_save_{key}", on_click="ignore")
@@ -49,7 +51,8 @@ def lines_file(setup: Setup, focus: InFocus) -> bytes:
     """The lines of the layer in focus as SVG: those of every token, whichever is hovered or locked."""
     lab, capture = _saved_run(setup)
     weights, queries, keys = line_weights(capture, focus, words_shown(lab, capture, focus.kind, focus))
-    return lines_svg(weights, queries, keys, focus.overlaid, f"{KIND_TITLES[focus.kind]}, layer {focus.layer}").encode()
+    return lines_svg(weights, queries, keys, focus.overlaid, _("{kind_titles}, layer {layer}",
+                                                               kind_titles=KIND_TITLES[focus.kind], layer=focus.layer)).encode()
 
 
 def _saved_panel(setup: Setup, focus: InFocus) -> Panel:
@@ -61,5 +64,5 @@ def _saved_panel(setup: Setup, focus: InFocus) -> Panel:
 def _saved_run(setup: Setup) -> tuple[Lab, Capture]:
     lab = lab_of(setup)
     if lab.capture is None:
-        raise ValueError("The run of this setup can no longer be computed. Open the page again.")
+        raise ValueError(_("The run of this setup can no longer be computed. Open the page again."))
     return lab, lab.capture

@@ -11,6 +11,7 @@ from viz_core.analysis.attention import Kind, Step, module, n_layers, real, side
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, Colour, head_name
+from viz_core.language import translate as _
 from viz_core.text import Words, words_of
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.pages.attention.word_swap import Swap
@@ -50,11 +51,12 @@ def read_focus(lab: Lab, capture: Capture, available: Sequence[Kind], item: int,
     if chosen in available:
         kind, layer, head = chosen, n_layers(config, chosen) - 1, lab.setup.attn_head
     elif chosen:
-        st.caption(f"This model has no {KIND_TITLES[chosen].lower()}. The page shows {KIND_TITLES[kind].lower()} instead.")
+        st.caption(_("This model has no {kind_titles}. The page shows {kind_titles_2} instead.",
+                     kind_titles=KIND_TITLES[chosen].lower(), kind_titles_2=KIND_TITLES[kind].lower()))
     if (wanted := view("att_layer")) >= 0:
         layer, head = min(wanted, n_layers(config, kind) - 1), lab.setup.attn_head
         if layer != wanted:
-            st.caption(f"There is no layer {wanted}. The page shows layer {layer} instead.")
+            st.caption(_("There is no layer {wanted}. The page shows layer {layer} instead.", wanted=wanted, layer=layer))
     head = min(head, config.n_heads - 1)
     step: Step = view("att_step") if view("att_step") in steps(config, kind) else "weights"
     n_queries, n_keys = (capture[f"ids.{side}"].shape[1] for side in sides(kind))

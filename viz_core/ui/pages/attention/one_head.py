@@ -5,6 +5,7 @@ import streamlit as st
 from viz_core.analysis.attention import Step, steps
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
+from viz_core.language import translate as _
 from viz_core.position_schemes import Position
 from viz_core.text import Words
 from viz_core.ui.components.lines import Lock, lines
@@ -15,15 +16,15 @@ from viz_core.ui.pages.attention.matrix import line_weights, pickable
 from viz_core.ui.shell import Lab, set_view, view, view_widget
 
 BIAS_WORDS: dict[Position, str] = {
-    "alibi": "ALiBi subtracts a penalty from each score that grows with the distance between query and key.",
-    "t5": "T5 adds a number to each score that this head learned for the distance between query and key.",
+    "alibi": _("ALiBi subtracts a penalty from each score that grows with the distance between query and key."),
+    "t5": _("T5 adds a number to each score that this head learned for the distance between query and key."),
 }
 STEP_WORDS: dict[Step, str] = {
-    "raw": "Each cell is the dot product of a query and a key: it is larger when the two match better.",
-    "scaled": "The dot products divided by √d_k, so that wide heads do not saturate the softmax.",
-    "masked": "The mask overwrites the scores of blocked keys before the softmax.",
-    "weights": "The softmax of each row of scores: its weights sum to 1 if the query may attend to any key. Look for rows with one "
-    "strong cell, and for stripes.",
+    "raw": _("Each cell is the dot product of a query and a key: it is larger when the two match better."),
+    "scaled": _("The dot products divided by √d_k, so that wide heads do not saturate the softmax."),
+    "masked": _("The mask overwrites the scores of blocked keys before the softmax."),
+    "weights": _("The softmax of each row of scores: its weights sum to 1 if the query may attend to any key. Look for rows "
+                 "with one strong cell, and for stripes."),
 }
 
 
@@ -35,12 +36,12 @@ def one_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
     about = BIAS_WORDS[capture.config.position] if focus.step == "biased" else STEP_WORDS[focus.step]
     st.markdown(f"#### {focus.name}\n\n{about} {problem}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        view_widget(st.segmented_control, "att_step", "From q·k to the weights", options=stops, required=True,
+        view_widget(st.segmented_control, "att_step", _("From q·k to the weights"), options=stops, required=True,
                     format_func=lambda s: STEP_NAMES[s])
         save(lab.setup, focus)
     if other is not None and other.capture is not None:
         compare(other, other.capture, lab, capture, focus)
-        _lines(capture, focus, words, "Lines of B")
+        _lines(capture, focus, words, _("Lines of B"))
         return
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -66,7 +67,7 @@ def _lines(capture: Capture, focus: InFocus, words: tuple[Words, Words] | None, 
         else:
             set_view(att_lock="key", att_key=col_of.index(chosen[1]))
 
-    named = f"{title} · {KIND_TITLES[focus.kind].lower()}, layer {focus.layer}"
+    named = _("{title} · {kind_titles}, layer {layer}", title=title, kind_titles=KIND_TITLES[focus.kind].lower(), layer=focus.layer)
     lines(weights, queries, keys, focus.overlaid, locked, named, key="att_lines",
           identity=f"{focus.kind}.{focus.layer}.{focus.head}", on_lock=lock,
           on_heads=lambda heads: set_view(att_heads=() if heads == (focus.head,) else heads or ("none",)))

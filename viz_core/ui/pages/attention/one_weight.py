@@ -7,6 +7,7 @@ from viz_core.analysis.attention import chain, contribution_norms, contributions
 from viz_core.capture import Capture
 from viz_core.figures.attention import chain_html, contribution_bars, product_bars, token, value_bars
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import Lab
 
@@ -19,21 +20,25 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
     keys = capture.tokens(key_side)[focus.item]
     query = token(capture.tokens(query_side)[focus.item][focus.query])
     if query_side == "target" and "labels" in capture.sides:
-        query += f" (whose row predicts {token(capture.tokens('labels')[focus.item][focus.query])})"
+        query += " " + _("(whose row predicts {token})", token=token(capture.tokens("labels")[focus.item][focus.query]))
     steps = chain(capture, focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
     w_o = lab.parameter(f"{focus.path}.w_o.weight")
     v = capture[f"{focus.path}.v"][focus.item, focus.head]
     row = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
     lengths = contribution_norms(row[None], v, head_columns(w_o, focus.head, v.shape[-1]))[0]
     st.html(
-        '<h4 style="margin:0">One weight</h4>'
-        f"<p>How the query <b>{query}</b> gets its weight for the key <b>{token(keys[focus.key])}</b>. Click a cell above to "
-        "choose another weight.</p>"
-        f"{product_bars(steps)}{chain_html(steps)}"
-        '<h5 style="margin:10px 0 4px">Contribution to the output</h5>'
-        f"{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, row, lengths, focus.key)}"
-        '<p style="opacity:.75;margin-top:6px">Compare the two columns: a large weight on a short value vector contributes little. '
-        f"{_sum_words(lab, capture, focus, w_o)}</p>"
+        '<h4 style="margin:0">'
+         + _("One weight")
+         + "</h4><p>"
+         + _("How the query <b>{query}</b> gets its weight for the key <b>{key}</b>. Click a cell above to choose another weight.",
+             query=query, key=token(keys[focus.key]))
+         + f'</p>{product_bars(steps)}{chain_html(steps)}<h5 style="margin:10px 0 4px">'
+         + _("Contribution to the output")
+         + f"</h5>{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, row, lengths, focus.key)}"
+         + '<p style="opacity:.75;margin-top:6px">'
+         + _("Compare the two columns: a large weight on a short value vector contributes little. {sum_words}",
+             sum_words=_sum_words(lab, capture, focus, w_o))
+         + "</p>"
     )  # one element, since each costs a few milliseconds
 
 
@@ -45,6 +50,7 @@ def _sum_words(lab: Lab, capture: Capture, focus: InFocus, w_o: np.ndarray) -> s
     bias = lab.parameter(f"{focus.path}.w_o.bias") if lab.config.attention_bias else np.zeros(len(w_o), np.float32)
     total = contributions(weights[:, focus.query], v, w_o).sum(axis=(0, 1)) + bias
     gap = float(np.abs(total - capture[f"{focus.path}.out"][focus.item, focus.query]).max())
-    bias_too = ", with the bias of W_O," if lab.config.attention_bias else ""
-    return (f"The contributions of {v.shape[0]} heads and {v.shape[1]} keys{bias_too} add up to the recorded output of this "
-            f"attention; the largest difference is {rounded(gap, 2)}.")
+    bias_too = _(", with the bias of W_O,") if lab.config.attention_bias else ""
+    return (_("The contributions of {shape} heads and {shape_2} keys{bias_too} add up to the recorded output of this "
+              "attention; the largest difference is {gap}.",
+              shape=v.shape[0], shape_2=v.shape[1], bias_too=bias_too, gap=rounded(gap, 2)))

@@ -10,6 +10,7 @@ import streamlit as st
 
 from viz_core.analysis.attention import Kind, kinds
 from viz_core.capture import Capture
+from viz_core.language import translate as _
 from viz_core.ui.pages.attention.ablation import ablation
 from viz_core.ui.pages.attention.all_heads import all_heads
 from viz_core.ui.pages.attention.comparison import runs_to_compare
@@ -21,7 +22,7 @@ from viz_core.ui.pages.attention.statistics import statistics
 from viz_core.ui.pages.attention.word_swap import find_swap
 from viz_core.ui.shell import Lab, present, view, view_widget, write_link
 
-MORE = {"none": "None", "table": "Head statistics", "rollout": "Attention rollout", "break": "Ablation"}
+MORE = {"none": _("None"), "table": _("Head statistics"), "rollout": _("Attention rollout"), "break": _("Ablation")}
 
 
 @st.fragment
@@ -32,7 +33,7 @@ def attention() -> None:
         return
     available = kinds(lab.config)
     if not available:
-        st.info("This model has no layers, so it computes no attention. Add a layer in the sidebar.")
+        st.info(_("This model has no layers, so it computes no attention. Add a layer in the sidebar."))
         write_link()
         return
     item = lab.item(lab.capture)
@@ -52,7 +53,7 @@ def attention() -> None:
 
 def more_sections(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFocus) -> None:
     """Show one further section, which is computed only while it is open."""
-    chosen = view_widget(st.segmented_control, "att_more", "More about attention", required=True, format_func=lambda m: MORE[m])
+    chosen = view_widget(st.segmented_control, "att_more", _("More about attention"), required=True, format_func=lambda m: MORE[m])
     if chosen == "table":
         statistics(capture, available, focus)
     elif chosen == "rollout":

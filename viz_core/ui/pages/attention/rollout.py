@@ -7,6 +7,7 @@ import streamlit as st
 from viz_core.analysis.attention import Kind, mean_over_heads, module, n_layers, rollout_of
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, token_panel
+from viz_core.language import translate as _
 from viz_core.ui.controls import picking
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import set_view, view, widget, widget_value
@@ -16,22 +17,23 @@ def rollout(capture: Capture, available: Sequence[Kind], focus: InFocus) -> None
     """Draw rollout after a layer beside the mean weights of that layer's heads."""
     own: list[Kind] = [k for k in available if k != "cross"]
     if not own:
-        st.info("Rollout needs self-attention, and this model has only cross-attention.")
+        st.info(_("Rollout needs self-attention, and this model has only cross-attention."))
         return
     kind = focus.kind if focus.kind in own else own[0]
     layers = n_layers(capture.config, kind)
     after = view("att_after") if 0 <= view("att_after") < layers else layers - 1
     if layers > 1:
-        widget(st.segmented_control, "att_after", "After layer", after, _keep_after, options=range(layers), required=True)
+        widget(st.segmented_control, "att_after", _("After layer"), after, _keep_after, options=range(layers), required=True)
     rolled = rollout_of(capture, kind, focus.item)[after]
     mean = mean_over_heads(capture[f"{module(kind, after)}.weights"][focus.item])
-    here = "" if kind == focus.kind else f" Rollout is not defined for cross-attention, so this is {KIND_TITLES[kind].lower()}."
-    st.caption("Rollout estimates, from attention alone, how much of each input token has reached each position after this layer. "
-               "It averages the heads, adds half for the residual connection, and multiplies the layers (Abnar & Zuidema 2020)."
-               f"{here}")
+    here = "" if kind == focus.kind else " " + _("Rollout is not defined for cross-attention, so this is {kind_titles}.",
+                                                 kind_titles=KIND_TITLES[kind].lower())
+    st.caption(_("Rollout estimates, from attention alone, how much of each input token has reached each position after this "
+                 "layer. It averages the heads, adds half for the residual connection, and multiplies the layers (Abnar & "
+                 "Zuidema 2020).{here}", here=here))
     panels = [
-        token_panel(capture, kind, focus.item, f"Rollout after layer {after}", rolled),
-        token_panel(capture, kind, focus.item, f"Mean over heads · layer {after}", mean),
+        token_panel(capture, kind, focus.item, _("Rollout after layer {after}", after=after), rolled),
+        token_panel(capture, kind, focus.item, _("Mean over heads · layer {after}", after=after), mean),
     ]
     picking(panels, "att_rollout")
 

@@ -7,6 +7,7 @@ import streamlit as st
 from viz_core.analysis.attention import Kind, profiles
 from viz_core.capture import Capture
 from viz_core.figures.attention import profile_columns
+from viz_core.language import translate as _
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import view
 
@@ -16,9 +17,9 @@ def statistics(capture: Capture, available: Sequence[Kind], focus: InFocus) -> N
     only = view("att_show")
     kinds = [k for k in available if only in ("all", k) or only not in available]
     heads = [p for kind in kinds for p in profiles(capture, kind, focus.item)]
-    st.caption("Means over the queries of the sentence, without padding. Entropy is in nats: near the most possible, a head "
-               "spreads its weight evenly; near 0, it puts all of it on one key. The least possible entropy follows from the size "
-               "of the scores (Zhai et al. 2023). Distances have no meaning in cross-attention. Click a heading to sort.")
+    st.caption(_("Means over the queries of the sentence, without padding. Entropy is in nats: near the most possible, a head "
+                 "spreads its weight evenly; near 0, it puts all of it on one key. The least possible entropy follows from the "
+                 "size of the scores (Zhai et al. 2023). Distances have no meaning in cross-attention. Click a heading to sort."))
     columns = profile_columns(heads)
     exact = [name for name, column in columns.items() if any(isinstance(x, float) for x in column)]
     formats = {name: st.column_config.NumberColumn(format="%.3f") for name in exact}

@@ -6,31 +6,33 @@ from viz_core.analysis.masks import MASK, InUse, in_use, recipe
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.masks import building_panels
+from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.masks.focus import InFocus
 from viz_core.ui.shell import Lab
 
-AXIS_WORDS = {"B": "sentences", "H": "heads", "T": "queries", "S": "keys"}
+AXIS_WORDS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("keys")}
 
 
 def construction(lab: Lab, capture: Capture, focus: InFocus) -> None:
     """The parts of the mask in their own shapes, their AND, and how each broadcasts over the scores."""
     name = MASK[focus.kind]
-    st.markdown("**A mask is the AND of its parts: a cell is allowed if every part allows it.** `ne` allows keys that are not "
-                f"padding, and `tril` keys that are not later than the query. {DOCUMENTS['002']} multiplies masks of 0 and 1 "
-                "instead, which gives the same result.")
+    st.markdown(_("**A mask is the AND of its parts: a cell is allowed if every part allows it.** `ne` allows keys that are "
+                  "not padding, and `tril` keys that are not later than the query. {value} multiplies masks of 0 and 1 "
+                  "instead, which gives the same result.", value=DOCUMENTS["002"]))
     picking(building_panels(capture, focus.kind, focus.item), "mask_built")
     st.markdown(f"$$\n{capture.stage(name).formula}\n$$")
     st.code("\n".join(recipe(lab.config, focus.kind)), language="python")
-    st.markdown("**Each part keeps its own small shape, and broadcasting repeats it along axes of size 1.** These are all masks "
-                "of this run:")
-    table(["Mask", "Used in", "Own shape", "Scores [B, H, T, S]", "Repeated for"], [_use(m) for m in in_use(capture)])
+    st.markdown(_("**Each part keeps its own small shape, and broadcasting repeats it along axes of size 1.** These are all "
+                  "masks of this run:"))
+    table([_("Mask"), _("Used in"), _("Own shape"), _("Scores [B, H, T, S]"), _("Repeated for")],
+          [_use(m) for m in in_use(capture)])
 
 
 def _use(m: InUse) -> list[str]:
     """One row of the table: a mask, the attention that uses it, both shapes, and what it is repeated for."""
-    name = m.name + (", transposed to mask queries" if m.turned else "")
+    name = m.name + (_(", transposed to mask queries") if m.turned else "")
     repeated = ", ".join(f"{n} {AXIS_WORDS[a]}" for a, n in m.repeated.items()) or "–"
     own, full = (" × ".join(map(str, shape)).replace(" ", "\N{NO-BREAK SPACE}") for shape in (m.own, m.full))
     return [name, KIND_TITLES[m.kind], own, full, repeated]

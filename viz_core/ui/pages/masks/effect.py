@@ -8,13 +8,14 @@ from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.figures.attention import compared, head_name, head_panel
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, no_padding_here
 from viz_core.ui.shell import Lab, view, widget
 
 SWITCHES = {
-    "causal": "Causal", "mask_source_padding": "Source padding", "mask_target_padding": "Target padding",
-    "mask_padded_queries": "Padded queries",
+    "causal": _("Causal"), "mask_source_padding": _("Source padding"), "mask_target_padding": _("Target padding"),
+    "mask_padded_queries": _("Padded queries"),
 }
 
 
@@ -34,9 +35,9 @@ def effect(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
     on, off = run(True), run(False)
     a, b = (head_panel(c, focus.kind, layer, head, focus.item) for c in (on, off))
-    st.markdown(f"**{head_name(focus.kind, layer, head)}, with and without this mask.** Both runs use the same parameters. In the "
-                "difference, orange cells have more weight without the mask and blue cells less.")
-    picking(compared(a, b, ("With", "Without")), "mask_effect")
+    st.markdown(_("**{head_name}, with and without this mask.** Both runs use the same parameters. In the difference, orange "
+                  "cells have more weight without the mask and blue cells less.", head_name=head_name(focus.kind, layer, head)))
+    picking(compared(a, b, (_("With"), _("Without"))), "mask_effect")
     st.markdown(" ".join(_effect_words(lab, on, off, focus, layer, head, name)))
 
 
@@ -49,7 +50,7 @@ def _switch(lab: Lab, focus: InFocus) -> str:
     ]
     usual = "causal" if parts(c, focus.kind).causal else f"mask_{sides(focus.kind)[1]}_padding"
     chosen: str = view("mask_switch") if view("mask_switch") in offered else usual
-    widget(st.segmented_control, "mask_switch", "Mask", chosen, keep, options=offered, required=True,
+    widget(st.segmented_control, "mask_switch", _("Mask"), chosen, keep, options=offered, required=True,
            format_func=lambda s: SWITCHES[s])
     return chosen
 
@@ -58,23 +59,25 @@ def _effect_words(lab: Lab, on: Capture, off: Capture, focus: InFocus, layer: in
     """How much weight goes to the cells that this mask blocks, and how the predictions change without it."""
     cells = open_cells(on, off, focus.kind, focus.item)
     rows = real(off, sides(focus.kind)[0], focus.item) & cells.any(axis=-1)
-    sentences = [f"In this model it is {'on' if getattr(lab.config, name.replace('causal', 'is_causal')) else 'off'}."]
+    sentences = [_("In this model it is {which}.",
+                   which=_("on") if getattr(lab.config, name.replace("causal", "is_causal")) else _("off"))]
     if cells.any():
         weights = off[f"{module(focus.kind, layer)}.weights"][focus.item, head]
-        sentences.append(f"This mask blocks {int(cells.sum()):,} of {cells.size:,} cells.")
+        sentences.append(_("This mask blocks {sum:,} of {size:,} cells.", sum=int(cells.sum()), size=cells.size))
         if rows.any():
             taken = f"{weight_there(weights, cells, rows):.1%}".replace("nan%", "NaN")
-            sentences.append(f"Without it, these cells take **{taken}** of the weight, averaged over the words that have such a "
-                             "cell.")
+            sentences.append(_("Without it, these cells take **{taken}** of the weight, averaged over the words that have such "
+                               "a cell.", taken=taken))
     elif name == "causal" and focus.kind == "cross":
-        sentences.append("Cross-attention has no causal mask: any difference here comes from the decoder's self-attention.")
+        sentences.append(_("Cross-attention has no causal mask: any difference here comes from the decoder's self-attention."))
     else:
-        sentences.append("Here this mask blocks no cell that is allowed without it.")
+        sentences.append(_("Here this mask blocks no cell that is allowed without it."))
         if no_padding_here(on, focus.kind, focus.item) and name != "causal":
-            sentences.append("This sentence has no padding.")
+            sentences.append(_("This sentence has no padding."))
     if "probs" in on:
         both = list(zip(predictions(on, focus.item, 1), predictions(off, focus.item, 1), strict=True))
         changed = sum(a.ids != b.ids for a, b in both)
-        sentences.append(f"Without it, the most likely next word changes after **{changed} of {len(both)}** tokens; the loss is "
-                         f"{rounded(float(on['loss']))} with and {rounded(float(off['loss']))} without.")
+        sentences.append(_("Without it, the most likely next word changes after **{changed} of {n_both}** tokens; the loss is "
+                           "{loss} with and {loss_2} without.",
+                           changed=changed, n_both=len(both), loss=rounded(float(on["loss"])), loss_2=rounded(float(off["loss"]))))
     return sentences

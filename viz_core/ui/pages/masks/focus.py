@@ -10,6 +10,7 @@ from viz_core.analysis.attention import Kind, n_layers, real, sides
 from viz_core.capture import Capture
 from viz_core.concepts import PADDED
 from viz_core.figures.attention import KIND_TITLES
+from viz_core.language import translate as _
 from viz_core.text import split_words
 from viz_core.ui.controls import keep, sentence_picker
 from viz_core.ui.shell import Lab, change, current, set_view, view, widget, widget_value
@@ -18,7 +19,7 @@ from viz_core.ui.shell.setup import Setup
 if TYPE_CHECKING:
     from viz_core.run import Batch
 
-KIND_LABELS = {"encoder": "encoder self", "decoder": "decoder self", "cross": "cross"}
+KIND_LABELS = {"encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
 EXAMPLE = "mask_example"  # the button's key
 
 
@@ -36,18 +37,20 @@ def read_focus(lab: Lab, capture: Capture, available: Sequence[Kind], section: s
     if (chosen := view("mask_kind")) in available:
         kind = chosen
     elif chosen:
-        st.caption(f"This model has no {KIND_TITLES[chosen].lower()}. The page shows {KIND_TITLES[kind].lower()} instead.")
+        st.caption(_("This model has no {kind_titles}. The page shows {kind_titles_2} instead.",
+                     kind_titles=KIND_TITLES[chosen].lower(), kind_titles_2=KIND_TITLES[kind].lower()))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         causal_alone = section in ("leak", "unsqueeze")
         if len(available) > 1 and not causal_alone:
-            widget(st.segmented_control, "mask_kind", "Attention", kind, _keep_kind, options=available, required=True,
+            widget(st.segmented_control, "mask_kind", _("Attention"), kind, _keep_kind, options=available, required=True,
                    format_func=lambda k: KIND_LABELS[k])
         item = sentence_picker(lab, capture)
         if not (causal_alone or _has_padding(capture)):
-            st.button("Two sentences of different lengths", icon=":material/format_line_spacing:", key=EXAMPLE, on_click=_example,
+            st.button(_("Two sentences of different lengths"), icon=":material/format_line_spacing:", key=EXAMPLE,
+                      on_click=_example,
                       type="primary" if section == "empty" else "secondary",
-                      help="These sentences have no padding. With two sentences of different lengths, the shorter one is padded, "
-                      "and the padding has to be masked.")
+                      help=_("These sentences have no padding. With two sentences of different lengths, the shorter one is "
+                             "padded, and the padding has to be masked."))
     return InFocus(kind, item)
 
 
@@ -96,7 +99,7 @@ def layer_and_head(lab: Lab, focus: InFocus, layers: bool = True, head: int = 0)
     chosen = min(view("mask_head"), n_heads - 1) if view("mask_head") >= 0 else head
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if layers and depth > 1:
-            widget(st.segmented_control, "mask_layer", "Layer", layer, keep, options=range(depth), required=True)
+            widget(st.segmented_control, "mask_layer", _("Layer"), layer, keep, options=range(depth), required=True)
         if n_heads > 1:
-            widget(st.segmented_control, "mask_head", "Head", chosen, keep, options=range(n_heads), required=True)
+            widget(st.segmented_control, "mask_head", _("Head"), chosen, keep, options=range(n_heads), required=True)
     return layer, chosen

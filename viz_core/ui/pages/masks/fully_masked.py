@@ -9,6 +9,7 @@ from viz_core.analysis.attention import module, real, sides
 from viz_core.analysis.masks import values
 from viz_core.capture import Capture
 from viz_core.figures.masks import head_panels, labels, spread_panels
+from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
     from viz_core.experiments.masks import EmptyRows, Spread
 
 TITLES = {
-    "infinite_fill": "−∞, then softmax",
-    "finite_fill": "−1e20, then softmax",
-    "module_with_weights": "nn.MultiheadAttention, need_weights=True",
-    "module_without_weights": "nn.MultiheadAttention, need_weights=False",
+    "infinite_fill": _("−∞, then softmax"),
+    "finite_fill": _("−1e20, then softmax"),
+    "module_with_weights": _("nn.MultiheadAttention, need_weights=True"),
+    "module_without_weights": _("nn.MultiheadAttention, need_weights=False"),
     "fused": "F.scaled_dot_product_attention",
-    "app": "this app",
+    "app": _("this app"),
 }
 IN_FULL = {
-    "infinite_fill": "scores.masked_fill(~mask, −∞), then softmax",
-    "finite_fill": "scores.masked_fill(~mask, −1e20), then softmax",
-    "app": "this app's default: the row is set to zeros",
+    "infinite_fill": _("scores.masked_fill(~mask, −∞), then softmax"),
+    "finite_fill": _("scores.masked_fill(~mask, −1e20), then softmax"),
+    "app": _("this app's default: the row is set to zeros"),
 }
 
 
@@ -38,32 +39,33 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     from viz_core.experiments.masks import empty_rows, spread
     from viz_core.ui.shell.cache import cached_result
 
-    st.markdown(f"**{DOCUMENTS['002']} masks padded queries too, so their rows are fully masked.** A softmax over −∞ alone "
-                "is 0 / 0, and the result depends on the implementation.")
+    st.markdown(_("**{value} masks padded queries too, so their rows are fully masked.** A softmax over −∞ alone is 0 / 0, and "
+                  "the result depends on the implementation.", value=DOCUMENTS["002"]))
     side = sides(focus.kind)[0]
     if real(capture, side, focus.item).all():
-        raise ValueError(f"Sentence {focus.item + 1} has no padded {side} token, so none of its rows is fully masked. Use two "
-                         "sentences of different lengths, and choose the shorter one.")
+        raise ValueError(_("Sentence {item} has no padded {side} token, so none of its rows is fully masked. Use two sentences "
+                           "of different lengths, and choose the shorter one.", item=focus.item + 1, side=side))
     model, batch, path = lab.model(), batch_of(lab), module(focus.kind, 0)
     seed, cost = lab.setup.seed, lab.cost()
     result = cached_result("mask empty", (lab.key(), path, focus.item),
                            lambda: empty_rows(model, batch, path, focus.item, seed), *cost)
     if not result.empty.any():
-        raise ValueError(f"This model does not mask {side} padding, so none of its rows is fully masked. Turn on Mask {side} "
-                         "padding under All switches.")
-    st.markdown(f"The table shows the same scores of layer 0, masked in {len(result.treatments)} ways and computed just now:")
-    _, head = layer_and_head(lab, focus, layers=False)
+        raise ValueError(_("This model does not mask {side} padding, so none of its rows is fully masked. Turn on Mask {side} "
+                           "padding under All switches.", side=side))
+    st.markdown(_("The table shows the same scores of layer 0, masked in {n_treatments} ways and computed just now:",
+                  n_treatments=len(result.treatments)))
+    __, head = layer_and_head(lab, focus, layers=False)
     row = int(np.nonzero(result.empty)[0][0])
     _treatments(capture, side, result, focus, row, head)
     nan_spread = cached_result("mask spread", (lab.key(), side, focus.item),
                                lambda: spread(model, batch, side, focus.item, seed), *cost)
-    st.markdown("#### How NaN spreads\n\nEach cell is the length of a token's vector after a layer: first with the rows as −∞ "
-                "leaves them, then with this app's rule. "
-                f"{_spread_words(nan_spread, lab.config.has_cross_attention and side == 'target')}")
+    st.markdown(_("#### How NaN spreads\n\nEach cell is the length of a token's vector after a layer: first with the rows as −∞ "
+                  "leaves them, then with this app's rule. {spread_words}",
+                  spread_words=_spread_words(nan_spread, lab.config.has_cross_attention and side == "target")))
     tokens = labels(capture, side, focus.item)
-    both = [("Rows as −∞ leaves them", nan_spread.filled), ("This app: the rows are zeros", nan_spread.zero)]
+    both = [(_("Rows as −∞ leaves them"), nan_spread.filled), (_("This app: the rows are zeros"), nan_spread.zero)]
     picking(spread_panels([stop_words(s) for s in nan_spread.stops], both, tokens), "mask_spread")
-    st.markdown(f"#### The weights of head {head} from each implementation")
+    st.markdown(_("#### The weights of head {head} from each implementation", head=head))
     drawn = [(TITLES[t.name], t.weights[head]) for t in result.treatments if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
         panels = head_panels(capture, focus.kind, focus.item, drawn[i : i + 2])
@@ -78,12 +80,13 @@ def _treatments(capture: Capture, side: str, result: "EmptyRows", focus: InFocus
         if t.out is None:
             lines.append([name, no_twin_words(t.no_twin, capture.config), ""])
             continue
-        weights = "not returned" if t.weights is None else values_words(values(t.weights[head, row]))
+        weights = _("not returned") if t.weights is None else values_words(values(t.weights[head, row]))
         lines.append([name, weights, values_words(values(t.out[row]))])
     token = labels(capture, side, focus.item)[row]
-    table(["Masked by", f"Weights of “{token}” ({row}), head {head}", "Output at that token"], lines)
-    st.caption("The fused function returns no weights, so the app reads them off with V = 1: its output is then its weights. If "
-               "all weights of a row are 0, its output is the bias of W_O.")
+    table([_("Masked by"), _("Weights of “{token}” ({row}), head {head}", token=token, row=row, head=head),
+           _("Output at that token")], lines)
+    st.caption(_("The fused function returns no weights, so the app reads them off with V = 1: its output is then its weights. "
+                 "If all weights of a row are 0, its output is the bias of W_O."))
 
 
 def _spread_words(nan_spread: "Spread", reads_memory: bool) -> str:
@@ -93,8 +96,9 @@ def _spread_words(nan_spread: "Spread", reads_memory: bool) -> str:
     by_stop = ", ".join(f"{stop_words(stop)} **{n}**" for stop, n in zip(nan_spread.stops, counts, strict=True))
     why = ""
     if reads_memory and n_tokens in counts[:2]:  # its own padded keys are NaN only from the next layer on
-        why = " The decoder attends to the encoder's output, which is NaN already for this sentence."
+        why = " " + _("The decoder attends to the encoder's output, which is NaN already for this sentence.")
     elif n_tokens in counts:
-        why = " A padded key has weight 0, but 0 × NaN is NaN, so one layer later every token is NaN."
+        why = " " + _("A padded key has weight 0, but 0 × NaN is NaN, so one layer later every token is NaN.")
     left = int(np.isnan(nan_spread.zero).any(axis=0).sum())
-    return f"Tokens that are NaN, out of {n_tokens}: {by_stop}.{why} With this app's rule: {left or 'none'}."
+    return _("Tokens that are NaN, out of {n_tokens}: {by_stop}.{why} With this app's rule: {left}.",
+             n_tokens=n_tokens, by_stop=by_stop, why=why, left=left or _("none"))

@@ -10,6 +10,7 @@ from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.figures.masks import labels, leak_panel, reach_panels
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.text import shorten
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.escape import code, words
@@ -26,25 +27,26 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
     side: Side = read_side(lab.config)
     tokens = labels(capture, side, focus.item)
-    st.markdown("**Replace one word. With a causal mask, no output before it may change, not even by a single bit.** If one does, "
-                "the future leaks, and a model in training can learn to copy the answers.")
+    st.markdown(_("**Replace one word. With a causal mask, no output before it may change, not even by a single bit.** If one "
+                  "does, the future leaks, and a model in training can learn to copy the answers."))
     place, id = _replacement(lab, capture, focus, side)
     model, batch = lab.model(), batch_of(lab)
     result = cached_result("mask leak", (lab.key(), focus.item, place, id), lambda: leak(model, batch, focus.item, place, id),
                            *lab.cost())
     if not (np.isfinite(result.moved).all() and np.isfinite(result.moved_free).all()):
-        raise ValueError("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
-                         "masked rows shows where NaN comes from.")
+        raise ValueError(_("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
+                           "masked rows shows where NaN comes from."))
     new = lab.tokenizers[side].decode(id) if not view("mask_word").strip() else view("mask_word")
     replaced = f"“{shorten(tokens[place])}” ({place})"
     picking([leak_panel(result.moved, result.moved_free, tokens, replaced)], "mask_leak")
     early, late = int(result.changed[:place].sum()), int(result.changed_free[:place].sum())
-    own = "as in this model" if lab.config.is_causal else "unlike in this model"
+    own = _("as in this model") if lab.config.is_causal else _("unlike in this model")
     st.markdown(
-        f"{code(tokens[place])} ({place}) became {code(new)}. With the causal mask, {own}, **{early} of the {place}** outputs "
-        f"before it changed in any bit. Without the mask, **{late} of {place}** changed"
-        + (f", by at most {rounded(float(result.moved_free[:place].max()), 3)}." if place and late else ".")
-        + (" No output comes before the first token, so choose a later one." if place == 0 else "")
+        _("{token} ({place}) became {new}. With the causal mask, {own}, **{early} of the {place}** outputs before it changed "
+          "in any bit. Without the mask, **{late} of {place}** changed",
+          token=code(tokens[place]), place=place, new=code(new), own=own, early=early, late=late)
+        + (_(", by at most {value}.", value=rounded(float(result.moved_free[:place].max()), 3)) if place and late else ".")
+        + (" " + _("No output comes before the first token, so choose a later one.") if place == 0 else "")
     )
     _replace_in_turn(lab, capture, focus, side, tokens)
 
@@ -53,21 +55,21 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
     """The position of the token to replace, and the id that replaces it."""
     tokens, places = labels(capture, side, focus.item), np.nonzero(real(capture, side, focus.item))[0].tolist()
     if not places:
-        raise ValueError(f"Sentence {focus.item + 1} contains only padding, so there is no word to replace. Type one.")
+        raise ValueError(_("Sentence {item} contains only padding, so there is no word to replace. Type one.", item=focus.item + 1))
     chosen = view("mask_place")
     place = chosen if chosen in places else places[len(places) // 2]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        widget(st.selectbox, "mask_place", "Replace", place, keep, options=places, width=240,
+        widget(st.selectbox, "mask_place", _("Replace"), place, keep, options=places, width=240,
                format_func=lambda t: f"{t} · {tokens[t]}")
-        typed = view_widget(st.text_input, "mask_word", "with", width=240, placeholder="another word")
+        typed = view_widget(st.text_input, "mask_word", _("with"), width=240, placeholder=_("another word"))
     if not typed.strip():
         return place, _others(lab, capture, focus, side)[place]
     tokenizer = lab.tokenizers[side]
-    if unknown := [word for word, _ in tokenizer.unknown(typed)]:
-        st.caption(f"These weights do not know {words(unknown)} and read \\<unk> instead.")
+    if unknown := [word for word, __ in tokenizer.unknown(typed)]:
+        st.caption(_(r"These weights do not know {unknown} and read \<unk> instead.", unknown=words(unknown)))
     read, ids = tokenizer.read(typed)
     if len(read) > 1:
-        st.caption(f"This is {len(read)} tokens, but it replaces one, so only {code(read[0])} is used.")
+        st.caption(_("This is {n_read} tokens, but it replaces one, so only {read} is used.", n_read=len(read), read=code(read[0])))
     return place, ids[0]
 
 
@@ -85,13 +87,14 @@ def _others(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> list[int]
 
 def _replace_in_turn(lab: Lab, capture: Capture, focus: InFocus, side: Side, tokens: Sequence[str]) -> None:
     """Replace every token in turn, unless there are too many."""
-    if not view_widget(st.toggle, "mask_turns", "Replace every token in turn"):
+    if not view_widget(st.toggle, "mask_turns", _("Replace every token in turn")):
         return
     from viz_core.experiments.masks import reach
     from viz_core.ui.shell.cache import cached_result
 
     if len(tokens) > MOST_TURNS:
-        raise ValueError(f"There are {len(tokens)} tokens, but at most {MOST_TURNS} can be replaced in turn. Shorten the sentence.")
+        raise ValueError(_("There are {n_tokens} tokens, but at most {most_turns} can be replaced in turn. Shorten the sentence.",
+                           n_tokens=len(tokens), most_turns=MOST_TURNS))
     others = _others(lab, capture, focus, side)
     model, batch = lab.model(), batch_of(lab)
 
@@ -100,6 +103,6 @@ def _replace_in_turn(lab: Lab, capture: Capture, focus: InFocus, side: Side, tok
         return cached_result("mask reach", key, lambda: reach(model, batch, focus.item, others, causal), *lab.cost())
 
     on, off = changes(True), changes(False)
-    st.markdown("**Each row is a replaced token, each column an output that may change.** With a causal mask, the cells left of "
-                "the diagonal are 0: a later token cannot change an earlier output.")
+    st.markdown(_("**Each row is a replaced token, each column an output that may change.** With a causal mask, the cells left "
+                  "of the diagonal are 0: a later token cannot change an earlier output."))
     picking(reach_panels(on, off, tokens), "mask_reach")

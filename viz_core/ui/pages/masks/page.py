@@ -9,6 +9,7 @@ import streamlit as st
 
 from viz_core.analysis.attention import kinds
 from viz_core.capture import Capture
+from viz_core.language import translate as _
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.masks.construction import construction
 from viz_core.ui.pages.masks.conventions import conventions
@@ -34,10 +35,10 @@ def masks() -> None:
         st.rerun()
     available = kinds(lab.config)
     if not available:
-        st.info("This model has no layers, so it computes no attention. Add a layer in the sidebar.")
+        st.info(_("This model has no layers, so it computes no attention. Add a layer in the sidebar."))
         write_link()
         return
-    section = view_widget(st.segmented_control, "mask_section", "Section", required=True, label_visibility="collapsed",
+    section = view_widget(st.segmented_control, "mask_section", _("Section"), required=True, label_visibility="collapsed",
                           format_func=lambda s: SECTIONS[s][0])
     focus = read_focus(lab, lab.capture, available, section)
     try:
@@ -48,11 +49,11 @@ def masks() -> None:
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Lab, Capture, InFocus], None]]] = {
-    "who": ("Reasons", reasons),
-    "built": ("Construction", construction),
-    "conventions": ("Conventions", conventions),
-    "effect": ("Effect", effect),
-    "leak": ("Leak test", leak_test),
-    "empty": ("Fully masked rows", fully_masked_rows),
+    "who": (_("Reasons"), reasons),
+    "built": (_("Construction"), construction),
+    "conventions": (_("Conventions"), conventions),
+    "effect": (_("Effect"), effect),
+    "leak": (_("Leak test"), leak_test),
+    "empty": (_("Fully masked rows"), fully_masked_rows),
     "unsqueeze": ("unsqueeze(1)", unsqueeze),
 }

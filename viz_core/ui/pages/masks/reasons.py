@@ -7,6 +7,7 @@ from viz_core.analysis.masks import informative_cell, parts, provenance, reason,
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.masks import WHY_TITLES, provenance_panel
+from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import code
 from viz_core.ui.pages.masks.focus import InFocus
@@ -20,11 +21,11 @@ def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
     row, col = view("mask_query"), view("mask_key")
     if not (0 <= row < why.shape[0] and 0 <= col < why.shape[1]):
         row, col = informative_cell(why)
-    st.markdown("**Each row is a query token, each column a key token.** Click a cell, or press an arrow key, to read why it is "
-                "allowed or blocked.")
+    st.markdown(_("**Each row is a query token, each column a key token.** Click a cell, or press an arrow key, to read why it "
+                  "is allowed or blocked."))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        title = f"{KIND_TITLES[focus.kind]}: the mask of every layer and head"
+        title = _("{kind_titles}: the mask of every layer and head", kind_titles=KIND_TITLES[focus.kind])
         matrices([provenance_panel(capture, focus.kind, focus.item, title)], key="mask_map", pick=Pick(0, row, col),
                  on_pick=_choose_cell)
     with right:
@@ -32,7 +33,8 @@ def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
         counts = tally(why)
         lines = [f"- {name}: **{n:,}**" for name, n in zip(WHY_TITLES.values(), counts, strict=True) if n]
         note = _unused(lab, capture, focus)
-        st.markdown(f"#### Why?\n\n{explanation}\n\nOf {why.size:,} cells:\n\n" + "\n".join(lines) + f"\n\n{note}")
+        st.markdown(_("#### Why?\n\n{explanation}\n\nOf {size:,} cells:", explanation=explanation, size=why.size) + "\n\n"
+                    + "\n".join(lines) + f"\n\n{note}")
 
 
 def _choose_cell(pick: Pick | None) -> None:
@@ -46,7 +48,7 @@ def _unused(lab: Lab, capture: Capture, focus: InFocus) -> str:
     """A note if nothing is masked, or if this attention does not mask the padding that the sentence has."""
     used = parts(lab.config, focus.kind)
     if used == (None, None, None):
-        return "Nothing is masked here: every query may attend to every key, including padding."
+        return _("Nothing is masked here: every query may attend to every key, including padding.")
     query_side, key_side = sides(focus.kind)
     padding = ~real(capture, key_side, focus.item)
     if used.keys is not None or not padding.any():
@@ -54,5 +56,5 @@ def _unused(lab: Lab, capture: Capture, focus: InFocus) -> str:
     why = provenance(capture, focus.kind, focus.item)
     seen = (why == 0)[real(capture, query_side, focus.item)][:, padding]  # [queries that are words, padding]
     if seen.any():
-        return "This attention does not mask padding: words may attend to it, and it takes part of their weight."
-    return "This attention has no padding mask, but the causal mask blocks padding for every word, since it comes after them."
+        return _("This attention does not mask padding: words may attend to it, and it takes part of their weight.")
+    return _("This attention has no padding mask, but the causal mask blocks padding for every word, since it comes after them.")

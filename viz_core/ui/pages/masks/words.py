@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 
 from viz_core.analysis.masks import Reason, Values
 from viz_core.config import TransformerConfig
-from viz_core.formats import brief, count, rounded
+from viz_core.formats import brief, rounded
+from viz_core.language import plural
+from viz_core.language import translate as _
 
 NO_TWIN = {
-    "qk_width": "It makes queries d_model={d_model} wide, and here they are {qk_width}.",
-    "rotated": "It cannot rotate queries and keys, as RoPE does.",
-    "unscaled": "It always divides by √d_k, which is switched off here.",
+    "qk_width": _("It makes queries d_model={d_model} wide, and here they are {qk_width}."),
+    "rotated": _("It cannot rotate queries and keys, as RoPE does."),
+    "unscaled": _("It always divides by √d_k, which is switched off here."),
 }
 
 
@@ -17,45 +19,45 @@ def reason_words(r: Reason, name: Callable[[str], str] = str) -> str:
     """Why a query may or may not attend to a key, with both tokens and their positions. name: how to write a token."""
     query, key = f"{name(r.query)} ({r.row})", f"{name(r.key)} ({r.col})"
     if r.allowed:
-        sentences = [f"{query} may attend to {key}.", _why_allowed(r)]
+        sentences = [_("{query} may attend to {key}.", query=query, key=key), _why_allowed(r)]
         if r.key_is_padding:
-            sentences.append("The key is padding, but this attention does not mask padding.")
+            sentences.append(_("The key is padding, but this attention does not mask padding."))
         return " ".join(sentences)
-    sentences = [f"{query} may not attend to {key}."]
+    sentences = [_("{query} may not attend to {key}.", query=query, key=key)]
     if r.hides_key:
-        sentences.append("The key is padding.")
+        sentences.append(_("The key is padding."))
     if r.hides_query:
-        sentences.append("The query is padding, and padded queries are masked.")
+        sentences.append(_("The query is padding, and padded queries are masked."))
     if r.hides_future:
-        sentences.append(f"The key is {_positions(r.apart)} later, and the causal mask blocks later tokens.")
+        sentences.append(_("The key is {positions} later, and the causal mask blocks later tokens.", positions=_positions(r.apart)))
     if r.empty:
-        sentences.append(f"{query} may attend to no key at all.")
+        sentences.append(_("{query} may attend to no key at all.", query=query))
     return " ".join(sentences)
 
 
 def _why_allowed(r: Reason) -> str:
     if r.apart is None:
-        return "The whole source is known before the decoder starts."
+        return _("The whole source is known before the decoder starts.")
     if r.apart == 0:
-        return "A token may attend to itself."
+        return _("A token may attend to itself.")
     if r.causal:
-        return f"The key is {_positions(r.apart)} earlier."
+        return _("The key is {positions} earlier.", positions=_positions(r.apart))
     if r.apart > 0:
-        return f"The key is {_positions(r.apart)} later, and this attention has no causal mask."
-    return f"The key is {_positions(r.apart)} earlier, and this attention has no causal mask."
+        return _("The key is {positions} later, and this attention has no causal mask.", positions=_positions(r.apart))
+    return _("The key is {positions} earlier, and this attention has no causal mask.", positions=_positions(r.apart))
 
 
 def _positions(apart: int | None) -> str:
-    return count(abs(apart or 0), "position", "positions")
+    return plural("{n:,} position", "{n:,} positions", abs(apart or 0))
 
 
 def values_words(x: Values) -> str:
     """ "NaN", "0", "0.2 each", "from −1.1 to 0.9", or how many of the numbers are NaN."""
     if x.n_nan:
-        return "NaN" if x.n_nan == x.size else f"NaN in {x.n_nan:,} of {x.size:,}"
+        return "NaN" if x.n_nan == x.size else _("NaN in {n_nan:,} of {size:,}", n_nan=x.n_nan, size=x.size)
     if x.all_equal:
-        return "0" if x.low == 0 else f"{rounded(x.low, 4)} each"
-    return f"from {rounded(x.low, 3)} to {rounded(x.high, 3)}"
+        return "0" if x.low == 0 else _("{low} each", low=rounded(x.low, 4))
+    return _("from {low} to {high}", low=rounded(x.low, 3), high=rounded(x.high, 3))
 
 
 def no_twin_words(reasons: Sequence[str], config: TransformerConfig) -> str:
@@ -65,4 +67,4 @@ def no_twin_words(reasons: Sequence[str], config: TransformerConfig) -> str:
 
 def stop_words(layer: int | None) -> str:
     """Where a vector's length was taken: the embedding, or after a layer."""
-    return "embedding" if layer is None else f"after layer {layer}"
+    return "embedding" if layer is None else _("after layer {layer}", layer=layer)

@@ -12,6 +12,7 @@ from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.figures.batchnorm import NAMES, Members, cells_html, result_panels
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick, matrices
@@ -23,17 +24,17 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
     from viz_core.run import Batch
 
 BATCH_CONTEXTS = {
-    "batch": "the whole batch, with padding", "words": "the whole batch, words only", "sentence": "only this sentence",
-    "token": "only this token",
+    "batch": _("the whole batch, with padding"), "words": _("the whole batch, words only"), "sentence": _("only this sentence"),
+    "token": _("only this token"),
 }
 USED_FOR: dict[Norm, str] = {
-    "layer": "Transformers, and batches that are small or change in size.", "batch": "images in convolutional networks.",
-    "instance": "style transfer with images.",
+    "layer": _("Transformers, and batches that are small or change in size."), "batch": _("images in convolutional networks."),
+    "instance": _("style transfer with images."),
 }
 FORMULAS = (
-    r"- **LayerNorm**, for each token over its features: $\mu_{bt} = \frac{1}{D}\sum_d x_{btd}$" "\n"
-    r"- **BatchNorm**, for each feature over all tokens of all sentences: $\mu_d = \frac{1}{BT}\sum_b\sum_t x_{btd}$" "\n"
-    r"- **InstanceNorm**, for each feature over the tokens of one sentence: $\mu_{bd} = \frac{1}{T}\sum_t x_{btd}$"
+    _("- **LayerNorm**, for each token over its features: $\\mu_{bt} = \\frac{1}{D}\\sum_d x_{btd}$\n- **BatchNorm**, for each "
+      "feature over all tokens of all sentences: $\\mu_d = \\frac{1}{BT}\\sum_b\\sum_t x_{btd}$\n- **InstanceNorm**, for each "
+      r"feature over the tokens of one sentence: $\mu_{bd} = \frac{1}{T}\sum_t x_{btd}$")
 )
 
 
@@ -43,15 +44,15 @@ def layer_and_batch(lab: Lab) -> None:
         st.info(NO_SENTENCE)
         return
     capture, item, note = _with_second_sentence(lab, lab.capture, lab.batch)
-    st.markdown("**Pick a cell and see which cells share its mean:** LayerNorm uses the features of the cell's own token, "
-                f"BatchNorm the same feature in every token of every sentence. {note}")
+    st.markdown(_("**Pick a cell and see which cells share its mean:** LayerNorm uses the features of the cell's own token, "
+                  "BatchNorm the same feature in every token of every sentence. {note}", note=note))
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if note == "":
             item = sentence_picker(lab, capture)
         side = choose_side(lab, sides)
         names = stream(lab.config, side)
-        stage = choose_option("norm_stage", "Stage to normalise", names, {n: n for n in names})
+        stage = choose_option("norm_stage", _("Stage to normalise"), names, {n: n for n in names})
         tokens = capture.tokens(side)
         token = choose_token(tokens[item])
         x = capture[stage]  # [B, T, D]
@@ -77,26 +78,29 @@ def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[C
     setup = lab.setup
     pair = with_first_half(lab.config, batch, 0)
     run = cached_run(setup.weights, lab.config, pair, setup.seed, setup.device)
-    return run, 0, ("You typed one sentence, so here the model reads it together with its own first half, padded to the same "
-                    "length. Type more lines for a batch of your own.")
+    return run, 0, (_("You typed one sentence, so here the model reads it together with its own first half, padded to the same "
+                      "length. Type more lines for a batch of your own."))
 
 
 def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
     """One norm's numbers for the picked cell, and its uses."""
     found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return (
-        f"Mean of {_cells(found.cells)}: μ = {rounded(found.mean, 4)}, σ² = {rounded(found.var, 4)}. The picked cell, "
-        f"{rounded(float(x[at]), 4)}, becomes <b>{rounded(found.value, 4)}</b>. {DOCUMENTS['002']} names its use: {USED_FOR[norm]}"
+        _("Mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes <b>{value}</b>. {value_2} names its use: "
+          "{used_for}",
+          cells=_cells(found.cells), mean=rounded(found.mean, 4), var=rounded(found.var, 4), x=rounded(float(x[at]), 4),
+          value=rounded(found.value, 4), value_2=DOCUMENTS["002"], used_for=USED_FOR[norm])
     )
 
 
 def _results(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float, stage: str) -> None:
     """The picked sentence before and after LayerNorm and BatchNorm."""
     every = np.ones(x.shape[:2], bool)
-    st.markdown(f"**Compare the results:** {describe_results(x, eps)} γ is 1 and β is 0 in both. Click a cell to pick it.")
-    parts = [(f"Input: {stage}", x[at.sentence])]
+    st.markdown(_("**Compare the results:** {describe_results} γ is 1 and β is 0 in both. Click a cell to pick it.",
+                  describe_results=describe_results(x, eps)))
+    parts = [(_("Input: {stage}", stage=stage), x[at.sentence])]
     norms: tuple[Norm, ...] = ("layer", "batch")
-    parts += [(f"After {NAMES[norm]}", share(x, norm, at, eps, every).sentence) for norm in norms]
+    parts += [(_("After {names}", names=NAMES[norm]), share(x, norm, at, eps, every).sentence) for norm in norms]
     names = list(map(visible, tokens[at.sentence]))
 
     def picked(pick: Pick | None) -> None:
@@ -111,27 +115,28 @@ def _results(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: floa
 def describe_results(x: np.ndarray, eps: float) -> str:
     """Say how many rows of x [B, T, D] have mean 0 and variance 1 after LayerNorm, and how many columns after BatchNorm."""
     if not np.isfinite(x).all():
-        return "some numbers here are infinite or NaN, so their means and variances are too."
+        return _("some numbers here are infinite or NaN, so their means and variances are too.")
     every = np.ones(x.shape[:2], bool)
     rows, columns = normalise(x, "layer", eps, every).var(axis=-1).ravel(), normalise(x, "batch", eps, every).var(axis=(0, 1))
 
     def count(variance: np.ndarray, what: str) -> str:
         one = int((np.abs(variance - 1) < 0.01).sum())
-        return f"every {what} has" if one == len(variance) else f"{one:,} of {len(variance):,} {what}s have"
+        return _("every {what} has", what=what) if one == len(variance) else _("{one:,} of {n_variance:,} {what}s have",
+                                                                               one=one, n_variance=len(variance), what=what)
 
-    result = (f"after LayerNorm {count(rows, 'row')} mean 0 and variance 1; after BatchNorm {count(columns, 'column')}, over all "
-              "sentences and their padding together.")
+    result = (_("after LayerNorm {count} mean 0 and variance 1; after BatchNorm {count_2}, over all sentences and their "
+                "padding together.", count=count(rows, "row"), count_2=count(columns, "column")))
     short = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
-    return result + " The variance of the others is too small compared with ε." * short
+    return result + (" " + _("The variance of the others is too small compared with ε.")) * short
 
 
 def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> None:
     """The picked cell as other sentences, padding and other tokens are left out."""
     found = cases(x, words, at, eps)
-    st.markdown("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
-                "BatchNorm's result for this sentence depends on the other sentences and on their padding.")
+    st.markdown(_("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
+                  "BatchNorm's result for this sentence depends on the other sentences and on their padding."))
     table(
-        ("normalised with", "LayerNorm", "BatchNorm", "BatchNorm's largest change", "BatchNorm averages", "μ", "σ²"),
+        (_("normalised with"), "LayerNorm", "BatchNorm", _("BatchNorm's largest change"), _("BatchNorm averages"), "μ", "σ²"),
         [
             (BATCH_CONTEXTS[c.context], rounded(c.layer.value, 4), rounded(c.batch.value, 4),
              "–" if c is found[0] else rounded(c.moved, 3), _cells(c.batch.cells), rounded(c.batch.mean, 4),
@@ -141,17 +146,18 @@ def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> N
     )
     padding = int((~words).sum())
     if not padding:
-        st.caption("No sentence of this batch is padded: type a shorter one to see the effect of padding.")
+        st.caption(_("No sentence of this batch is padded: type a shorter one to see the effect of padding."))
     layer = float(np.nanmax([c.layer_moved for c in found]))
-    st.caption(f"The largest change is over all features of this sentence's words, compared with the first row; LayerNorm's is "
-               f"{rounded(layer, 3)}. "
-               + (f"{padding:,} of the batch's {words.size:,} tokens are padding. " if padding else "")
-               + "A single token is its own mean, so BatchNorm makes it 0 in every feature. After training, BatchNorm uses running "
-               "averages from training instead of the batch's own mean and variance.")
+    st.caption(_("The largest change is over all features of this sentence's words, compared with the first row; LayerNorm's "
+                 "is {layer}.", layer=rounded(layer, 3)) + " "
+               + (_("{padding:,} of the batch's {size:,} tokens are padding.", padding=padding, size=words.size) + " " if padding
+                  else "")
+               + _("A single token is its own mean, so BatchNorm makes it 0 in every feature. After training, BatchNorm uses "
+                   "running averages from training instead of the batch's own mean and variance."))
 
 
 def _cells(n: int) -> str:
-    return "1 cell" if n == 1 else f"{n:,} cells"
+    return _("1 cell") if n == 1 else _("{n:,} cells", n=n)
 
 
 def _compare_with_torch(x: np.ndarray, eps: float) -> None:
@@ -166,5 +172,6 @@ def _compare_with_torch(x: np.ndarray, eps: float) -> None:
             apart = max_abs_diff(torch_normalise(x, norm, eps), normalise(x, norm, eps, every))
             differences.append(f"torch.nn.{module} {rounded(apart, 3)}")
         except ValueError:  # torch refuses a single token
-            differences.append(f"torch.nn.{module} refuses a single token, which has no variance")
-    st.caption(f"Largest difference from torch in training mode, with padding: {'; '.join(differences)}.")
+            differences.append(_("torch.nn.{module} refuses a single token, which has no variance", module=module))
+    st.caption(_("Largest difference from torch in training mode, with padding: {differences}.",
+                 differences="; ".join(differences)))

@@ -7,11 +7,12 @@ import streamlit as st
 
 from viz_core.analysis.layernorm import Place
 from viz_core.config import Side
+from viz_core.language import translate as _
 from viz_core.text import visible
 from viz_core.ui.controls import bounded, inside, keep
 from viz_core.ui.shell import Lab, view, view_widget, widget
 
-NO_SENTENCE = "This section reads your sentence. The note above says why there is none."
+NO_SENTENCE = _("This section reads your sentence. The note above says why there is none.")
 WHICH = {
     "self_attn": "self-attention", "cross_attn": "cross-attention", "ffn": "feed-forward", "embed": "embedding", "final": "final",
 }
@@ -21,8 +22,8 @@ def choose_side(lab: Lab, sides: Sequence[Side]) -> Side:
     """The chosen side, with a control if there are two."""
     if len(sides) < 2:
         return sides[0]
-    names = {"source": "Encoder", "target": "Decoder"}
-    side: Side = view_widget(st.segmented_control, "norm_side", "Stack", options=sides, required=True, format_func=names.get)
+    names = {"source": _("Encoder"), "target": _("Decoder")}
+    side: Side = view_widget(st.segmented_control, "norm_side", _("Stack"), options=sides, required=True, format_func=names.get)
     return side
 
 
@@ -31,7 +32,8 @@ def choose_option(name: str, label: str, options: Sequence[str], names: Mapping[
     requested = view(name)
     held: str = requested if requested in options else options[0]
     if requested and requested != held:
-        st.caption(f"{label}: there is no {names.get(requested, 'such option')} here; showing {names[held]}.")
+        st.caption(_("{label}: there is no {names} here; showing {name}.",
+                     label=label, names=names.get(requested, "such option"), name=names[held]))
     if len(options) > 1:
         widget(st.selectbox, name, label, held, keep, options=options, format_func=lambda o: names[o])
     return held
@@ -43,23 +45,23 @@ def choose_place(lab: Lab, places: Sequence[Place]) -> Place:
     here = [p for p in places if p.side == side]
     which = choose_option("norm_which", "LayerNorm", list(dict.fromkeys(p.which for p in here)), WHICH)
     same = [p for p in here if p.which == which]
-    layer = 0 if same[0].layer is None else bounded(st.number_input, "norm_layer", "Layer", len(same) - 1)
+    layer = 0 if same[0].layer is None else bounded(st.number_input, "norm_layer", _("Layer"), len(same) - 1)
     return same[layer]
 
 
 def choose_token(tokens: Sequence[str]) -> int:
     """The chosen token of the sentence."""
-    token = inside("norm_token", "Token", len(tokens) - 1)
+    token = inside("norm_token", _("Token"), len(tokens) - 1)
     names = [f"{t} · {visible(name)}" for t, name in enumerate(tokens)]
-    widget(st.selectbox, "norm_token", "Token", token, keep, options=range(len(tokens)), format_func=names.__getitem__)
+    widget(st.selectbox, "norm_token", _("Token"), token, keep, options=range(len(tokens)), format_func=names.__getitem__)
     return token
 
 
 def choose_feature(x: np.ndarray) -> int:
     """The chosen feature of a token [D]; by default the one with the largest magnitude."""
     d, asked = len(x), view("norm_feature")
-    held = inside("norm_feature", "Feature", d - 1) if asked >= 0 else int(np.argmax(np.nan_to_num(np.abs(x), nan=-1.0)))
+    held = inside("norm_feature", _("Feature"), d - 1) if asked >= 0 else int(np.argmax(np.nan_to_num(np.abs(x), nan=-1.0)))
     if d > 1:
-        widget(st.number_input, "norm_feature", "Feature", held, keep, min_value=0, max_value=d - 1, step=1,
-               help="The bars mark this feature, and the formula shows its numbers.")
+        widget(st.number_input, "norm_feature", _("Feature"), held, keep, min_value=0, max_value=d - 1, step=1,
+               help=_("The bars mark this feature, and the formula shows its numbers."))
     return held

@@ -12,7 +12,8 @@ from viz_core.analysis.placement import Curve, FirstNonFinite, Metric, curves, f
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.placement import TITLES
-from viz_core.formats import count
+from viz_core.language import plural
+from viz_core.language import translate as _
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import Lab, fold, view, view_widget
 from viz_core.ui.shell.setup import BY_FIELD, problem_words
@@ -114,23 +115,23 @@ def compared_stack(lab: Lab) -> Compared | None:
     from viz_core.experiments.placement import comparable, reading
 
     if lab.capture is None:
-        st.info("This section reads your sentence. The note above says why there is none. The section Theory works without one.")
+        st.info(_("This section reads your sentence. The note above says why there is none. The section Theory works without one."))
         return None
     config = comparable(lab.config, view("norm_depth"), view("norm_width"), view("norm_init"))
     if problem := estimate(config, 1, 1, 1).problem:
-        st.warning(f"{escaped(problem_words(problem))} Here the slider Width sets d\\_model.")
+        st.warning(_(r"{problem_words} Here the slider Width sets d\_model.", problem_words=escaped(problem_words(problem))))
         return None
     return Compared(lab, config, reading(lab.capture))
 
 
 def choose_sizes() -> None:
     """Controls for the depth and, in a fold, for width and initialisation."""
-    view_widget(st.slider, "norm_depth", "Depth (layers)")
-    more = fold("norm_more", "Width and initialisation")
+    view_widget(st.slider, "norm_depth", _("Depth (layers)"))
+    more = fold("norm_more", _("Width and initialisation"))
     if more.open:
         with more:
-            view_widget(st.select_slider, "norm_width", "Width (d_model)")
-            view_widget(st.selectbox, "norm_init", "Initialisation", format_func=BY_FIELD["init"].shown)
+            view_widget(st.select_slider, "norm_width", _("Width (d_model)"))
+            view_widget(st.selectbox, "norm_init", _("Initialisation"), format_func=BY_FIELD["init"].shown)
 
 
 def say_what_runs(c: Compared) -> None:
@@ -141,16 +142,19 @@ def say_what_runs(c: Compared) -> None:
     rows, tokens = c.batch.ids[side].shape
     assert lab.capture is not None
     cut = c.batch.ids[side].size < lab.capture[f"ids.{side}"].size
-    read = f"{rows} × {tokens} tokens" if rows > 1 else count(tokens, "token", "tokens")
+    read = _("{rows} × {tokens} tokens", rows=rows, tokens=tokens) if rows > 1 else plural("{n:,} token", "{n:,} tokens", tokens)
     init, stack = BY_FIELD["init"].shown(config.init), "decoder" if config.has_decoder else "encoder"
     caption = (
-        f"Untrained weights ({init}, seed {lab.setup.seed}). The {stack} has {count(layers, 'layer', 'layers')}, d_model "
-        f"{config.d_model}, {count(config.n_heads, 'head', 'heads')}, d_ff {config.ff_width} and no biases. It reads "
-        f"{'the first ' * cut}{read} of your {side} text. All placements have the same weights."
+        _("Untrained weights ({init}, seed {seed}). The {stack} has {layers}, d_model {d_model}, {heads}, d_ff {ff_width} and "
+          "no biases. It reads {cut}{read} of your {side} text. All placements have the same weights.",
+          init=init, seed=lab.setup.seed, stack=stack, layers=plural("{n:,} layer", "{n:,} layers", layers),
+          d_model=config.d_model, heads=plural("{n:,} head", "{n:,} heads", config.n_heads), ff_width=config.ff_width,
+          cut=(_("the first") + " ") * cut, read=read, side=side)
     )
     if lab.setup.card:
         trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base.norm, "no norm")
-        caption += f" The weights in the sidebar were trained as {trained} and only work that way, so they are not compared."
+        caption += " " + _("The weights in the sidebar were trained as {trained} and only work that way, so they are not "
+                           "compared.", trained=trained)
     st.caption(escaped(caption))
 
 
@@ -158,4 +162,5 @@ def warn_not_finite(odds: Mapping[str, FirstNonFinite | None]) -> None:
     """Warn about the first value of each run that is not finite."""
     for name, odd in odds.items():
         if odd is not None:
-            st.warning(f"{TITLES[name]}: the first value that is {odd.what} is in `{odd.stage}`. The line has gaps from there on.")
+            st.warning(_("{titles}: the first value that is {what} is in `{stage}`. The line has gaps from there on.",
+                         titles=TITLES[name], what=odd.what, stage=odd.stage))

@@ -9,6 +9,7 @@ from viz_core.analysis.placement import Curve, Metric
 from viz_core.figures.block_drawing import blocks_html
 from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, TITLES, depth_figure
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark
 from viz_core.ui.pages.norms.compared import LEFT_RIGHT, choose_sizes, compared_stack, say_what_runs, warn_not_finite
 from viz_core.ui.shell import Lab, view_widget
@@ -16,56 +17,57 @@ from viz_core.ui.shell import Lab, view_widget
 # The stage inside whose box a metric measures; the other metrics measure the stream.
 HIGHLIGHTED = {"inactive": "ffn.out", "entropy": "self_attn.out"}
 LOOK: dict[Metric, str] = {
-    "power": "**Compare the slopes:** {placements}",
-    "mean": "**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it.",
-    "std": "**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a norm it "
-           "is 1.",
-    "largest": "**See how large the largest single value becomes:** it is the first to exceed the range of half precision.",
-    "cosine": "**Do the tokens become the same?** At 1 all tokens of a sentence point in the same direction, and attention "
-              "cannot tell them apart.",
-    "inactive": "**See how many hidden units are at or below 0 for every token:** such a unit {passes} on and learns {learns} "
-                "from this batch.",
-    "entropy": "**See whether the entropy changes with depth, and in which placement:** it is high if queries spread their "
-               "attention over many keys, and low if they attend to few.",
+    "power": _("**Compare the slopes:** {placements}"),
+    "mean": _("**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it."),
+    "std": _("**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a "
+             "norm it is 1."),
+    "largest": _("**See how large the largest single value becomes:** it is the first to exceed the range of half precision."),
+    "cosine": _("**Do the tokens become the same?** At 1 all tokens of a sentence point in the same direction, and attention "
+                "cannot tell them apart."),
+    "inactive": _("**See how many hidden units are at or below 0 for every token:** such a unit {passes} on and learns "
+                  "{learns} from this batch."),
+    "entropy": _("**See whether the entropy changes with depth, and in which placement:** it is high if queries spread their "
+                 "attention over many keys, and low if they attend to few."),
 }
 
 
 def depth(lab: Lab) -> None:
-    names = view_widget(st.pills, "norm_placements", "Placements", selection_mode="multi", wrap=True, format_func=TITLES.get,
+    names = view_widget(st.pills, "norm_placements", _("Placements"), selection_mode="multi", wrap=True, format_func=TITLES.get,
                         label_visibility="collapsed")
     left, right = st.columns(LEFT_RIGHT, gap="medium")
     with right:
         choose_sizes()
-        metric: Metric = view_widget(st.pills, "norm_metric", "Metric", required=True, wrap=True, format_func=METRIC_NAMES.get)
+        metric: Metric = view_widget(st.pills, "norm_metric", _("Metric"), required=True, wrap=True, format_func=METRIC_NAMES.get)
     with left:
         st.markdown(look_at(metric, names, lab.config.activation))
         compared = compared_stack(lab)
         if compared is not None and not names:
-            st.info("You have chosen no placement: choose Post-LN, Pre-LN or another one.")
+            st.info(_("You have chosen no placement: choose Post-LN, Pre-LN or another one."))
         elif compared is not None:
             found = compared.curves(names, metric)
-            shown = {name: of for name, (of, _) in found.items()}
+            shown = {name: of for name, (of, __) in found.items()}
             figure = depth_figure(shown, metric, dark())
             chart(figure, "norm_depth_chart")
             st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
-            warn_not_finite({name: odd for name, (_, odd) in found.items()})
+            warn_not_finite({name: odd for name, (__, odd) in found.items()})
             if metric == "inactive" and not (used := ACTIVATIONS[compared.config.activation]).zeroes_negatives:
-                st.caption(f"Inactive means at or below 0. Unlike ReLU, {used.title} lets small negative values through.")
+                st.caption(_("Inactive means at or below 0. Unlike ReLU, {title} lets small negative values through.",
+                             title=used.title))
             say_what_runs(compared)
-    st.markdown("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; in "
-                "Pre-LN the stream bypasses them all.")
-    lit = view_widget(st.segmented_control, "norm_lit", "Highlight the path to", required=True, wrap=True,
-                      format_func=lambda s: s or "the stage of the metric")
+    st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; "
+                  "in Pre-LN the stream bypasses them all."))
+    lit = view_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
+                      format_func=lambda s: s or _("the stage of the metric"))
     block_drawings(lit or HIGHLIGHTED.get(metric, "resid_mid"))
 
 
 EFFECTS = {
-    "post": "Post-LN returns to 1 after every sum.",
-    "pre": "Pre-LN's stream is never rescaled, so each layer's contribution stays in it.",
-    "pre_no_final": "Without a final norm, Pre-LN's stream leaves the stack unscaled.",
-    "none": "Without any norm, nothing limits the stream.",
-    "post_no_residual": "Without residual connections, Post-LN's norm reads only the output of the sub-layer.",
-    "plain": "Without norms and residual connections, each sub-layer reads only the output of the previous one.",
+    "post": _("Post-LN returns to 1 after every sum."),
+    "pre": _("Pre-LN's stream is never rescaled, so each layer's contribution stays in it."),
+    "pre_no_final": _("Without a final norm, Pre-LN's stream leaves the stack unscaled."),
+    "none": _("Without any norm, nothing limits the stream."),
+    "post_no_residual": _("Without residual connections, Post-LN's norm reads only the output of the sub-layer."),
+    "plain": _("Without norms and residual connections, each sub-layer reads only the output of the previous one."),
 }  # the effect of each placement on the stream, for any weights
 
 
@@ -73,12 +75,12 @@ def look_at(metric: Metric, names: Sequence[str], activation: str) -> str:
     """The sentence above the chart: what to look at, for this metric and the drawn placements."""
     exact = ACTIVATIONS[activation].zeroes_negatives  # the others let a little through
     return LOOK[metric].format(
-        placements=" ".join(EFFECTS[name] for name in names) or "they show how much each layer adds.",
-        passes="passes nothing" if exact else "passes next to nothing", learns="nothing" if exact else "little",
+        placements=" ".join(EFFECTS[name] for name in names) or _("they show how much each layer adds."),
+        passes=_("passes nothing") if exact else _("passes next to nothing"), learns="nothing" if exact else "little",
     )
 
 
-LOG = " The axis is logarithmic: a straight line means that every layer changes the value by the same factor."
+LOG = " " + _("The axis is logarithmic: a straight line means that every layer changes the value by the same factor.")
 
 
 def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
@@ -87,9 +89,10 @@ def _last_values(found: Mapping[str, Sequence[Curve]], metric: Metric) -> str:
     for name, curves_ in found.items():
         for curve in curves_:
             if curve.kind != "sum" and len(curve.values):
-                final = " after its final norm" if curve.kind == "final" else ""
+                final = " " + _("after its final norm") if curve.kind == "final" else ""
                 values.append(f"{TITLES[name]}{final} **{rounded(float(curve.values[-1]), 4)}**")
-    return f"At the end, {METRIC_TITLES[metric][1]}: {', '.join(values)}." if values else ""
+    return _("At the end, {metric_titles}: {values}.", metric_titles=METRIC_TITLES[metric][1],
+             values=", ".join(values)) if values else ""
 
 
 def block_drawings(lit: str, cross: bool = False) -> None:

@@ -12,6 +12,7 @@ from viz_core.figures import theme
 from viz_core.figures.distributions import ridges_figure
 from viz_core.figures.placement import COLOURS, TITLES
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.pages.norms.choices import choose_option
 from viz_core.ui.pages.norms.compared import LEFT_RIGHT, choose_sizes, compared_stack, say_what_runs
@@ -42,23 +43,23 @@ def _histograms(captures: Mapping[str, Capture], key: Hashable) -> None:
 
     sides: list[Side] = [s for s in ("source", "target") if leaves(captures, s)]
     if not sides:
-        st.info("These runs have no layers: choose a depth of at least 1.")
+        st.info(_("These runs have no layers: choose a depth of at least 1."))
         return
     lead = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         side = sides[0]
         if len(sides) > 1:
-            side = view_widget(st.segmented_control, "norm_side", "Stack", options=sides, required=True,
+            side = view_widget(st.segmented_control, "norm_side", _("Stack"), options=sides, required=True,
                                format_func={"source": "Encoder", "target": "Decoder"}.get)
         offered = leaves(captures, side)
         ordered = [leaf for leaf in ("resid_post",) if leaf in offered]
         ordered += [leaf for leaf in offered if leaf not in ordered]
-        leaf = choose_option("norm_leaf", "Stage", ordered, {n: n for n in ordered})
-        scale = view_widget(st.segmented_control, "norm_scale", "Scale", required=True,
+        leaf = choose_option("norm_leaf", _("Stage"), ordered, {n: n for n in ordered})
+        scale = view_widget(st.segmented_control, "norm_scale", _("Scale"), required=True,
                             format_func={"auto": "Automatic", "linear": "Linear", "log": "Logarithmic"}.get)
     found = cached_result("norm spreads", (key, tuple(captures), side, leaf, scale), lambda: spreads(captures, side, leaf, scale))
-    lead.markdown("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. "
-                  f"{describe_widths(found)}")
+    lead.markdown(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. {describe_widths}",
+                    describe_widths=describe_widths(found)))
     own = {TITLES[name]: colour for name, colour in COLOURS.items()}
     colours = {name: own.get(name, theme.head_colour(i)) for i, name in enumerate(captures)}
     chart(ridges_figure(found, colours, dark()), "norm_ridges")
@@ -71,20 +72,20 @@ def describe_widths(found: Spreads) -> str:
     for name, s in found.by.items():
         if len(s.layers) > 1 and np.isfinite(s.std).all() and s.std[0] > 0:
             times = float(s.std[-1] / s.std[0])
-            way = "gets wider" if times > 1.05 else "gets narrower" if times < 0.95 else "stays about as wide"
+            way = _("gets wider") if times > 1.05 else _("gets narrower") if times < 0.95 else _("stays about as wide")
             widths.append(f"{name} {way} (σ × {rounded(times, 3)})")
-    return f"From the first layer to the last: {', '.join(widths)}." if widths else ""
+    return _("From the first layer to the last: {widths}.", widths=", ".join(widths)) if widths else ""
 
 
 def _width_table(found: Spreads) -> None:
     """A table of the first and last layer's standard deviation, and of the values outside the chart."""
     rows = []
     for name, s in found.by.items():
-        first = next((f"layer {layer}" for layer, odd in zip(s.layers, s.odd, strict=True) if odd > 0), "–")
+        first = next((_("layer {layer}", layer=layer) for layer, odd in zip(s.layers, s.odd, strict=True) if odd > 0), "–")
         rows.append((name, rounded(s.std[0], 4), rounded(s.std[-1], 4), f"{s.beyond.max():.2%}", first))
-    table(("placement", "σ, first layer", "σ, last layer", "outside the axis", "∞ or NaN from"), rows)
+    table((_("placement"), _("σ, first layer"), _("σ, last layer"), _("outside the axis"), _("∞ or NaN from")), rows)
     if found.scale == "log":
-        st.caption("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "
-                   "sign, at the magnitude of the numbers.")
+        st.caption(_("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "
+                     "sign, at the magnitude of the numbers."))
     if found.without:
-        st.caption(f"Placements without this stage: {', '.join(found.without)}.")
+        st.caption(_("Placements without this stage: {without}.", without=", ".join(found.without)))

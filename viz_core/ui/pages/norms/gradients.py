@@ -10,6 +10,7 @@ import streamlit as st
 from viz_core.analysis.placement import ratio, slope, through
 from viz_core.figures.placement import TITLES, gradients_figure, last_layer_figure
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms.compared import LEFT_RIGHT, Compared, choose_sizes, compared_stack, say_what_runs
@@ -27,18 +28,18 @@ def gradients(lab: Lab) -> None:
     left, right = st.columns(LEFT_RIGHT, gap="medium")
     with right:
         choose_sizes()
-        batches = view_widget(st.segmented_control, "norm_batches", "Batches", required=True, wrap=True)
+        batches = view_widget(st.segmented_control, "norm_batches", _("Batches"), required=True, wrap=True)
     with left:
-        st.markdown("**Compare the two placements layer by layer:** a warm-up protects training from large gradients in its first "
-                    "steps.")
+        st.markdown(_("**Compare the two placements layer by layer:** a warm-up protects training from large gradients in its "
+                      "first steps."))
         compared = compared_stack(lab)
         if compared is not None:
             _by_layer(compared, batches)
-        st.subheader("The gradient of the last layer against depth", anchor=False)
+        st.subheader(_("The gradient of the last layer against depth"), anchor=False)
         width, seed = view("norm_width"), lab.setup.seed
         cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
         most = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)
-        found = when_requested("last layer", (width, batches, seed), cost, most, partial(_last_layer, width, batches, seed))
+        found = when_requested(_("last layer"), (width, batches, seed), cost, most, partial(_last_layer, width, batches, seed))
         if found is not None:
             _theorem(np.array(DEPTHS), found, width, batches)
 
@@ -49,7 +50,7 @@ def _by_layer(c: Compared, batches: int) -> None:
     rows, tokens = c.batch.ids[side].shape
     cost = 2 * 3 * batches * flop_count(c.config, rows, tokens)
     try:
-        found = when_requested("gradients", (c.key, batches), cost, 2 * c.cost[1], lambda: _layer_gradients(c, batches))
+        found = when_requested(_("gradients"), (c.key, batches), cost, 2 * c.cost[1], lambda: _layer_gradients(c, batches))
     except ValueError as error:  # one sentence on the problem and its remedy
         st.warning(escaped(problem_words(error)))
         return
@@ -57,27 +58,29 @@ def _by_layer(c: Compared, batches: int) -> None:
         return
     chart(gradients_figure({n: {"attention": g.attention, "feed-forward": g.ffn} for n, g in found.items()}, batches, dark()),
           "norm_gradients")
-    more = f" and {batches - 1} batch{'es' * (batches > 2)} of random words of the same shape" if batches > 1 else ""
+    more = " " + _("and {batches} batch{value} of random words of the same shape",
+                   batches=batches - 1, value=_("es") * (batches > 2)) if batches > 1 else ""
     losses = ", ".join(f"{TITLES[n]} {rounded(g.loss, 4)}" for n, g in found.items())
-    st.markdown(f"{describe_ratios(found['post'].ffn, found['pre'].ffn)} The chart shows the Frobenius norm of $\\partial "
-                f"L/\\partial W$ over all matrices of a part, after averaging the gradient over your text{more}. The loss: "
-                f"{losses}. The paper calls its statements about layers before the last preliminary: the shape of the lines "
-                "depends on the words and on the width.")
+    st.markdown(_(r"{describe_ratios} The chart shows the Frobenius norm of $\partial L/\partial W$ over all matrices of a "
+                  "part, after averaging the gradient over your text{more}. The loss: {losses}. The paper calls its statements "
+                  "about layers before the last preliminary: the shape of the lines depends on the words and on the width.",
+                  describe_ratios=describe_ratios(found["post"].ffn, found["pre"].ffn), more=more, losses=losses))
     if any(not np.isfinite(x).all() for g in found.values() for x in (g.attention, g.ffn)):
-        st.warning("Some gradients are infinite or NaN; their points are left out.")
+        st.warning(_("Some gradients are infinite or NaN; their points are left out."))
     say_what_runs(c)
 
 
 def describe_ratios(post: np.ndarray, pre: np.ndarray) -> str:
     """Say how Post-LN's gradient [L] compares with Pre-LN's: in the last layer, and where the two differ most and least."""
     times = [ratio(a, b) for a, b in zip(post, pre, strict=True)]
-    last = f"In the last layer's feed-forward network, Post-LN's gradient is **{rounded(times[-1], 3)} times** Pre-LN's."
+    last = _("In the last layer's feed-forward network, Post-LN's gradient is **{time} times** Pre-LN's.",
+             time=rounded(times[-1], 3))
     apart = [abs(np.log(x)) if np.isfinite(x) and x > 0 else np.nan for x in times]
     if len(times) == 1 or not np.isfinite(apart).any():
         return last
     far, near = int(np.nanargmax(apart)), int(np.nanargmin(apart))
-    return (f"{last} The two differ most in layer {far}, **{rounded(times[far], 3)} times**, and least in layer {near}, "
-            f"**{rounded(times[near], 3)} times**.")
+    return (_("{last} The two differ most in layer {far}, **{time} times**, and least in layer {near}, **{time_2} times**.",
+              last=last, far=far, time=rounded(times[far], 3), near=near, time_2=rounded(times[near], 3)))
 
 
 def _layer_gradients(c: Compared, batches: int) -> "dict[str, LayerGradients]":
@@ -99,11 +102,11 @@ def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, ba
     chart(last_layer_figure(depths.tolist(), found, laws, dark()), "norm_last")
     powers = {name: slope(depths, norms) for name, norms in found.items()}
     st.markdown(
-        "**Theorem 1** (Xiong et al. 2020) bounds the gradient of the last $W^2$ by $O(d\\sqrt{\\ln d})$ in Post-LN, at any "
-        "depth, and by $O(d\\sqrt{\\ln d / L})$ in Pre-LN: the final norm divides by the stream's length, which has grown like "
-        f"$\\sqrt L$. Measured: Post-LN $\\propto L^{{{powers['post']:+.2f}}}$ (theory 0), Pre-LN $\\propto "
-        f"L^{{{powers['pre']:+.2f}}}$ (theory −0.5)."
+        _(r"**Theorem 1** (Xiong et al. 2020) bounds the gradient of the last $W^2$ by $O(d\sqrt{{\ln d}})$ in Post-LN, at any "
+          r"depth, and by $O(d\sqrt{{\ln d / L}})$ in Pre-LN: the final norm divides by the stream's length, which has grown "
+          r"like $\sqrt L$. Measured: Post-LN $\propto L^{{{post:+.2f}}}$ (theory 0), Pre-LN $\propto L^{{{pre:+.2f}}}$ (theory "
+          "−0.5).", post=powers["post"], pre=powers["pre"])
     )
     n = f"{batches} batch{'es' * (batches > 1)}"
-    st.caption(f"In the paper's setting, d = d_ff = {width}, Gaussian inputs, random answers, {n}. A bound gives the slope, not "
-               "the height: the height of each line is fitted to its points.")
+    st.caption(_("In the paper's setting, d = d_ff = {width}, Gaussian inputs, random answers, {n}. A bound gives the slope, "
+                 "not the height: the height of each line is fitted to its points.", width=width, n=n))

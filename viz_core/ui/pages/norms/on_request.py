@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_core.analysis.counts import by_depth, estimate, flops
 from viz_core.config import TransformerConfig
+from viz_core.language import translate as _
 from viz_core.stages import plan
 from viz_core.ui.shell import touch
 
@@ -41,7 +42,8 @@ def when_requested(what: str, key: Hashable, cost: float, nbytes: int, make: Cal
     from viz_core.ui.shell.cache import FLOPS, cached_result
 
     if cost > MOST_UNREQUESTED and st.session_state.get(REQUESTED, {}).get(what) != key:
-        st.button(f"Measure: about {cost / 1e9:,.0f} billion operations", key=f"norm_ask_{what}", on_click=_request,
+        st.button(_("Measure: about {cost:,.0f} billion operations", cost=cost / 1000000000.0), key=f"norm_ask_{what}",
+                  on_click=_request,
                   args=(what, key))
         return None
     return cached_result(f"norms {what}", key, make, cost / FLOPS, nbytes)

@@ -7,6 +7,7 @@ import streamlit as st
 from viz_core.analysis.layernorm import Steps, layer_norm, layer_norms, max_abs_diff, unbiased_outside
 from viz_core.figures.layernorm import feature_formula, steps_figure
 from viz_core.formats import rounded
+from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import chart, dark, sentence_picker, table
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_place, choose_token
@@ -22,8 +23,8 @@ def one_token(lab: Lab) -> None:
         return
     places = layer_norms(lab.config)
     if not places:
-        st.info("This model has no LayerNorm: set LayerNorm to post or pre in the sidebar. The next section, LayerNorm and "
-                "BatchNorm, works without one.")
+        st.info(_("This model has no LayerNorm: set LayerNorm to post or pre in the sidebar. The next section, LayerNorm and "
+                  "BatchNorm, works without one."))
         return
     lead = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -35,11 +36,12 @@ def one_token(lab: Lab) -> None:
     eps = _epsilon(lab.config.norm_eps)
     gamma, beta = lab.parameter(f"{place.path}.weight"), lab.parameter(f"{place.path}.bias")  # [D] each
     steps = layer_norm(x, gamma, beta, eps)
-    lead.markdown("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing by "
-                  f"the root changes only their scale. {describe_remainder(steps)}")
+    lead.markdown(_("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing "
+                    "by the root changes only their scale. {describe_remainder}", describe_remainder=describe_remainder(steps)))
     chart(steps_figure(steps, feature, dark()), "norm_steps")
-    st.caption(f"The input is `{place.reads}`, the output `{place.path}.out`. Orange is above zero, blue below; the grey column "
-               f"is feature {feature}.{_untrained(gamma, beta)}")
+    st.caption(_("The input is `{reads}`, the output `{path}.out`. Orange is above zero, blue below; the grey column is "
+                 "feature {feature}.{untrained}",
+                 reads=place.reads, path=place.path, feature=feature, untrained=_untrained(gamma, beta)))
     st.markdown(f"$$\n{feature_formula(steps, feature)}\n$$")
     _what_epsilon_does(steps, lab.config.norm_eps)
     _by_hand_and_torch(lab, steps, capture[f"{place.path}.out"][item, token])
@@ -48,15 +50,15 @@ def one_token(lab: Lab) -> None:
 def describe_remainder(steps: Steps) -> str:
     """Say which part of the token remains after the division, before γ and β."""
     if steps.var == 0:
-        return "This token has the same value in every feature, so nothing of it remains."
+        return _("This token has the same value in every feature, so nothing of it remains.")
     if not steps.kept >= 0.99:
-        return "The pattern stays, and ε keeps part of its overall magnitude."
-    return "The pattern stays; its overall magnitude is lost."
+        return _("The pattern stays, and ε keeps part of its overall magnitude.")
+    return _("The pattern stays; its overall magnitude is lost.")
 
 
 def _untrained(gamma: np.ndarray, beta: np.ndarray) -> str:
     if (gamma == 1).all() and (beta == 0).all():
-        return " γ is 1 and β is 0 in every feature, their initial values, so the last two rows repeat the third."
+        return " " + _("γ is 1 and β is 0 in every feature, their initial values, so the last two rows repeat the third.")
     return ""
 
 
@@ -70,7 +72,8 @@ def _epsilon(own: float) -> float:
         set_view(**{name: "own" if value == own else next(e for e in EPSILONS if float(e) == value)})
 
     eps = own if requested == "own" else float(requested)
-    widget(st.select_slider, "norm_epsilon", f"ε, under the root (this model's own: {own:g})", eps, chosen, options=stops,
+    widget(st.select_slider, "norm_epsilon", _("ε, under the root (this model's own: {own:g})", own=own), eps, chosen,
+           options=stops,
            format_func=lambda e: f"{e:g}")
     return eps
 
@@ -78,22 +81,22 @@ def _epsilon(own: float) -> float:
 def _what_epsilon_does(steps: Steps, own: float) -> None:
     """One sentence that compares ε with the variance; another if this is not the model's ε."""
     if steps.var == 0 and steps.eps == 0:
-        effect = "Every feature has the same value and ε is 0, so the result is 0/0, NaN. ε exists to prevent this."
+        effect = _("Every feature has the same value and ε is 0, so the result is 0/0, NaN. ε exists to prevent this.")
     elif steps.var == 0:
-        effect = "Every feature has the same value: the variance is 0, and only ε prevents 0/0."
+        effect = _("Every feature has the same value: the variance is 0, and only ε prevents 0/0.")
     elif not np.isfinite(steps.var):
-        effect = "This token holds an infinite number or a NaN, so every result does too."
+        effect = _("This token holds an infinite number or a NaN, so every result does too.")
     elif steps.eps == 0:
-        effect = "ε is 0; this token does not need it, because its variance is not 0."
+        effect = _("ε is 0; this token does not need it, because its variance is not 0.")
     elif steps.kept < 0.99:
-        effect = (f"ε is not small compared with σ² = {rounded(steps.var, 4)}: after the division the variance is "
-                  f"{rounded(steps.kept, 3)} instead of 1.")
+        effect = (_("ε is not small compared with σ² = {var}: after the division the variance is {kept} instead of 1.",
+                    var=rounded(steps.var, 4), kept=rounded(steps.kept, 3)))
     else:
         short = steps.eps / (steps.var + steps.eps)
-        effect = (f"σ² = {rounded(steps.var, 4)} is much larger than ε: after the division the variance is below 1 by only "
-                  f"{rounded(short, 3)}.")
+        effect = (_("σ² = {var} is much larger than ε: after the division the variance is below 1 by only {short}.",
+                    var=rounded(steps.var, 4), short=rounded(short, 3)))
     if steps.eps != own:
-        effect += f" The model itself uses ε = {rounded(own)}; the slider changes only this section, not the run."
+        effect += " " + _("The model itself uses ε = {own}; the slider changes only this section, not the run.", own=rounded(own))
     st.markdown(effect)
 
 
@@ -108,16 +111,17 @@ def _by_hand_and_torch(lab: Lab, steps: Steps, recorded: np.ndarray) -> None:
         return rounded(max_abs_diff(x, steps.out), 3)
 
     table(
-        ("computed by", "σ² divides by", "ε", "largest difference"),
+        (_("computed by"), _("σ² divides by"), "ε", _("largest difference")),
         [
-            (f"by hand, as in {DOCUMENTS['002'].called}", f"d = {len(steps.x)}", f"{rounded(steps.eps)} under √", "–"),
-            ("torch.nn.LayerNorm", "d", f"{rounded(steps.eps)} under √", difference(theirs)),
-            ("this run, as recorded", "d", f"{rounded(own)} under √", difference(recorded)),
-            ("the other formula", f"d − 1 = {len(steps.x) - 1}", f"{rounded(steps.eps)} outside √",
+            (_("by hand, as in {called}", called=DOCUMENTS["002"].called), f"d = {len(steps.x)}", _("{eps} under √",
+                                                                                                    eps=rounded(steps.eps)), "–"),
+            ("torch.nn.LayerNorm", "d", _("{eps} under √", eps=rounded(steps.eps)), difference(theirs)),
+            (_("this run, as recorded"), "d", _("{own} under √", own=rounded(own)), difference(recorded)),
+            (_("the other formula"), f"d − 1 = {len(steps.x) - 1}", _("{eps} outside √", eps=rounded(steps.eps)),
              difference(unbiased_outside(steps))),
         ],
     )
-    st.caption(f"{DOCUMENTS['002']} writes LayerNorm by hand with ε = 1e-10; the other four documents use torch.nn.LayerNorm with "
-               "ε = 1e-5. All divide the variance by d (unbiased=False) and put ε under the root. The other formula is the one "
-               "in The Annotated Transformer: its standard deviation divides by d − 1, and ε is added outside the root. The "
-               "computation by hand uses float64; torch and the run use float32.")
+    st.caption(_("{value} writes LayerNorm by hand with ε = 1e-10; the other four documents use torch.nn.LayerNorm with ε = "
+                 "1e-5. All divide the variance by d (unbiased=False) and put ε under the root. The other formula is the one "
+                 "in The Annotated Transformer: its standard deviation divides by d − 1, and ε is added outside the root. The "
+                 "computation by hand uses float64; torch and the run use float32.", value=DOCUMENTS["002"]))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from viz_core.language import translate as _
 from viz_core.ui.pages.norms.batchnorm import layer_and_batch
 from viz_core.ui.pages.norms.depth import depth
 from viz_core.ui.pages.norms.distributions import distributions
@@ -17,17 +18,17 @@ from viz_core.ui.shell import Lab, present, view_widget, write_link
 def norms() -> None:
     """The whole page below its title. It is a fragment: a change of view reruns only this, not the sidebar and the frame."""
     lab = present()
-    section = view_widget(st.segmented_control, "norm_section", "Section", required=True, label_visibility="collapsed",
+    section = view_widget(st.segmented_control, "norm_section", _("Section"), required=True, label_visibility="collapsed",
                           format_func=lambda s: SECTIONS[s][0])
     SECTIONS[section][1](lab)
     write_link()
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {
-    "depth": ("Depth", depth),
-    "theory": ("Theory", theory),
-    "gradients": ("Gradients", gradients),
-    "token": ("One token", one_token),
-    "batchnorm": ("LayerNorm and BatchNorm", layer_and_batch),
-    "distributions": ("Distributions", distributions),
+    "depth": (_("Depth"), depth),
+    "theory": (_("Theory"), theory),
+    "gradients": (_("Gradients"), gradients),
+    "token": (_("One token"), one_token),
+    "batchnorm": (_("LayerNorm and BatchNorm"), layer_and_batch),
+    "distributions": (_("Distributions"), distributions),
 }

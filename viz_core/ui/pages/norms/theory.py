@@ -27,7 +27,9 @@ from viz_core.analysis.placement import (
     up_to,
 )
 from viz_core.figures.placement import TITLES, post_figure, pre_figure
-from viz_core.formats import change, count, rounded
+from viz_core.formats import change, rounded
+from viz_core.language import plural
+from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms.compared import Compared, compared_stack, warn_not_finite, whole_steps
@@ -39,19 +41,19 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
     from viz_core.experiments.placement import Setting
 
 ASSUMED = {
-    "gaussian": ("iid Gaussian input",
-                 "The input is now the embeddings of your words, with a power of {power} instead of 1. Post-LN's norms remove the "
-                 "difference immediately; Pre-LN's stream keeps it."),
+    "gaussian": (_("iid Gaussian input"),
+                 _("The input is now the embeddings of your words, with a power of {power} instead of 1. Post-LN's norms "
+                   "remove the difference immediately; Pre-LN's stream keeps it.")),
     "uniform": ("W_Q = W_K = 0",
-                "Attention is no longer uniform: how much it averages depends on the input. Post-LN's 3d/2 does not depend on "
-                "attention, because a norm follows it; the mean field does."),
-    "unbiased": ("zero biases", "Biases are drawn with torch's U(±1/√fan_in): each adds the same vector to every token."),
-    "single": ("one head", "The model has four heads. While W_Q = W_K = 0 they all average in the same way, so this alone "
-                           "changes nothing."),
+                _("Attention is no longer uniform: how much it averages depends on the input. Post-LN's 3d/2 does not depend "
+                  "on attention, because a norm follows it; the mean field does.")),
+    "unbiased": (_("zero biases"), _("Biases are drawn with torch's U(±1/√fan_in): each adds the same vector to every token.")),
+    "single": (_("one head"), _("The model has four heads. While W_Q = W_K = 0 they all average in the same way, so this alone "
+                                "changes nothing.")),
     "square": ("d_ff = d",
-               "d_ff = 4d: between Xavier matrices the feed-forward network adds f = 2·d·d_ff/(d + d_ff)² = 0.32 instead of ½. "
-               "The mean field accounts for this; Lemma 2 as printed does not."),
-    "normal": ("every matrix N(0, 1/d)", "torch's U(±1/√fan_in) has a variance of 1/(3d), so each sub-layer adds far less."),
+               _("d_ff = 4d: between Xavier matrices the feed-forward network adds f = 2·d·d_ff/(d + d_ff)² = 0.32 instead of "
+                 "½. The mean field accounts for this; Lemma 2 as printed does not.")),
+    "normal": (_("every matrix N(0, 1/d)"), _("torch's U(±1/√fan_in) has a variance of 1/(3d), so each sub-layer adds far less.")),
 }
 
 
@@ -77,20 +79,20 @@ class Theory:
 def theory(lab: Lab) -> None:
     from viz_core.experiments.placement import SENTENCES, TOKENS, Setting
 
-    st.markdown("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. "
-                "Drop an assumption to see which ones matter.")
+    st.markdown(_("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for "
+                  "Pre-LN. Drop an assumption to see which ones matter."))
     controls = st.columns(4, gap="medium", vertical_alignment="bottom")
     with controls[0]:
-        depth = view_widget(st.slider, "norm_depth", "Depth (layers)")
+        depth = view_widget(st.slider, "norm_depth", _("Depth (layers)"))
     with controls[1]:
-        width = view_widget(st.select_slider, "norm_width", "Width (d_model)")
+        width = view_widget(st.select_slider, "norm_width", _("Width (d_model)"))
     with controls[2]:
-        draws = view_widget(st.segmented_control, "norm_draws", "Draws of the weights", required=True, wrap=True,
-                            help="The theory is about the mean over all draws; the points are the mean over this many.")
+        draws = view_widget(st.segmented_control, "norm_draws", _("Draws of the weights"), required=True, wrap=True,
+                            help=_("The theory is about the mean over all draws; the points are the mean over this many."))
     with controls[3]:
         reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
-        st.button("Reset to the paper's setting", key="norm_paper", on_click=set_view, kwargs=reset)
-    broken = view_widget(st.pills, "norm_broken", "Assumptions to drop", selection_mode="multi", wrap=True,
+        st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_view, kwargs=reset)
+    broken = view_widget(st.pills, "norm_broken", _("Assumptions to drop"), selection_mode="multi", wrap=True,
                          format_func=lambda b: ASSUMED[b][0])
     compared = compared_stack(lab) if "gaussian" in broken else None
     if "gaussian" in broken and compared is None:
@@ -103,7 +105,7 @@ def theory(lab: Lab) -> None:
     if cost > MOST_UNREQUESTED:  # then no more layers than requested
         settings, cost = at(depth)
     key = tuple(settings), compared and compared.shared_key
-    found = when_requested("theory", key, cost, 2 * byte_count(settings[0].config), lambda: _run_theory(settings, compared))
+    found = when_requested(_("theory"), key, cost, 2 * byte_count(settings[0].config), lambda: _run_theory(settings, compared))
     if found is None:
         return
     found = found.first_layers(depth)
@@ -145,61 +147,64 @@ def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> The
 def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: float) -> None:
     """A table that compares the measurement with each line."""
     depth, post = layer_ends(found.post)
-    _, pre = layer_ends(found.pre)
+    __, pre = layer_ends(found.pre)
     low, high = pre_band(depth)
     whole = fields["pre"].depth % 1 == 0
     rows = [
-        ("Post-LN, mean of all layers", rounded(float(post.mean()), 4), "Lemma 2: 1.5", change(difference(post, post_line()))),
-        *([("", "", f"1 + f at this d_ff: {rounded(post_line(gain), 4)}", change(difference(post, post_line(gain))))]
+        (_("Post-LN, mean of all layers"), rounded(float(post.mean()), 4), _("Lemma 2: 1.5"),
+         change(difference(post, post_line()))),
+        *([("", "", _("1 + f at this d_ff: {post_line}", post_line=rounded(post_line(gain), 4)),
+            change(difference(post, post_line(gain))))]
           if gain != 0.5 else []),
-        ("Pre-LN, after the last layer", rounded(float(pre[-1]), 4),
-         f"Lemma 2: {rounded(float(low[-1]))} to {rounded(float(high[-1]))}",
-         f"{outside(pre, low, high)} of {len(pre)} layers outside"),
-        ("", "", f"mean field: {rounded(float(fields['pre'].power[-1]), 4)}",
-         f"{change(difference(pre, fields['pre'].power[whole]))} on average"),
+        (_("Pre-LN, after the last layer"), rounded(float(pre[-1]), 4),
+         _("Lemma 2: {low} to {high}", low=rounded(float(low[-1])), high=rounded(float(high[-1]))),
+         _("{outside} of {n_pre} layers outside", outside=outside(pre, low, high), n_pre=len(pre))),
+        ("", "", _("mean field: {power}", power=rounded(float(fields["pre"].power[-1]), 4)),
+         _("{difference} on average", difference=change(difference(pre, fields["pre"].power[whole])))),
     ]
-    table(("‖x‖² / d of", "measured", "theory", "difference"), rows)
+    table((_("‖x‖² / d of"), _("measured"), _("theory"), _("difference")), rows)
 
 
 def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
     if not broken:
-        alike = ", ".join(f"{rounded(float(fields[name].cosine[-1]), 3)} in {TITLES[name]}" for name in ("post", "pre"))
-        st.markdown("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights and "
-                    f"about wide models; this is {count(draws, 'draw', 'draws')} at width {view('norm_width')}. In the mean field "
-                    f"two tokens have a cosine of {alike} at the end: the more similar they are, the less attention changes by "
-                    "averaging them.")
+        alike = ", ".join(_("{cosine} in {titles}", cosine=rounded(float(fields[name].cosine[-1]), 3), titles=TITLES[name])
+                          for name in ("post", "pre"))
+        st.markdown(_("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights "
+                      "and about wide models; this is {draws} at width {view}. In the mean field two tokens have a cosine of "
+                      "{alike} at the end: the more similar they are, the less attention changes by averaging them.",
+                      draws=plural("{n:,} draw", "{n:,} draws", draws), view=view("norm_width"), alike=alike))
         return
     power = rounded(float(found.pre.values[0]), 3)
     dropped = [f"- {escaped(ASSUMED[b][0])}. {escaped(ASSUMED[b][1].replace('{power}', power))}" for b in broken]
-    st.markdown("\n".join(["**The dropped assumptions:**", *dropped]))
+    st.markdown("\n".join([_("**The dropped assumptions:**"), *dropped]))
 
 
 def _statements(found: Theory) -> None:
     """The statements, and measurements for the two lemmas without a chart."""
     from viz_core.experiments.placement import measured_jacobian_norm
 
-    more = fold("norm_statements", "The statements and their assumptions")
+    more = fold("norm_statements", _("The statements and their assumptions"))
     if not more.open:
         return
     with more:
         st.markdown(
-            "Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, for weights at initialisation: one head, "
-            "$W_Q = W_K = 0$, no biases, every matrix $N(0, 1/d)$, $\\gamma = 1$, an iid Gaussian input.\n"
-            "- **Lemma 1.** $X \\sim N(0, \\sigma^2 I_d)$: $\\; E\\|\\mathrm{ReLU}(X)\\|^2 = \\tfrac12 \\sigma^2 d$.\n"
-            "- **Lemma 2.** Post-LN, the sum before the second norm: $E\\|x^5\\|^2 = \\tfrac32 d$ in every layer. "
-            "Pre-LN after $l$ layers: $(1 + \\tfrac{l}{2})\\, d \\le E\\|x_l\\|^2 \\le (1 + \\tfrac{3l}{2})\\, d$.\n"
-            "- **Lemma 3.** $\\|J_{LN}(x)\\|_2 = O(\\sqrt d / \\|x\\|)$. Exactly: $J = \\frac1\\sigma (I - \\frac1d 11^\\top - "
-            "\\frac1d \\hat x \\hat x^\\top)$, so $\\|J\\|_2 = \\sqrt d / \\|x - \\mu\\|$.\n"
-            "- **Mean field** (derived for this page, for wide models). $r = \\|x\\|^2/d$, $\\rho$ the cosine of two tokens, from "
-            "$r = 1$, $\\rho = 0$. Attention adds $a = \\frac1n + (1 - \\frac1n)\\rho$ to $r$ and to $s = \\rho r$; then the "
-            "feed-forward network adds $f = \\frac{2 d\\, d_{ff}}{(d + d_{ff})^2}$ to $r$ and $f\\,\\kappa(\\rho)$ to $s$, with "
-            "$\\kappa(\\rho) = \\frac1\\pi (\\sqrt{1-\\rho^2} + \\rho(\\pi - \\arccos\\rho))$. Post-LN divides both by $r$ "
-            "after each."
+            _("Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, for weights at initialisation: one "
+              "head, $W_Q = W_K = 0$, no biases, every matrix $N(0, 1/d)$, $\\gamma = 1$, an iid Gaussian input.\n- **Lemma 1.** "
+              "$X \\sim N(0, \\sigma^2 I_d)$: $\\; E\\|\\mathrm{ReLU}(X)\\|^2 = \\tfrac12 \\sigma^2 d$.\n- **Lemma 2.** Post-LN, "
+              r"the sum before the second norm: $E\|x^5\|^2 = \tfrac32 d$ in every layer. Pre-LN after $l$ layers: $(1 + "
+              "\\tfrac{l}{2})\\, d \\le E\\|x_l\\|^2 \\le (1 + \\tfrac{3l}{2})\\, d$.\n- **Lemma 3.** $\\|J_{LN}(x)\\|_2 = "
+              r"O(\sqrt d / \|x\|)$. Exactly: $J = \frac1\sigma (I - \frac1d 11^\top - \frac1d \hat x \hat x^\top)$, so "
+              "$\\|J\\|_2 = \\sqrt d / \\|x - \\mu\\|$.\n- **Mean field** (derived for this page, for wide models). $r = "
+              r"\|x\|^2/d$, $\rho$ the cosine of two tokens, from $r = 1$, $\rho = 0$. Attention adds $a = \frac1n + (1 - "
+              r"\frac1n)\rho$ to $r$ and to $s = \rho r$; then the feed-forward network adds $f = \frac{2 d\, "
+              r"d_{ff}}{(d + d_{ff})^2}$ to $r$ and $f\,\kappa(\rho)$ to $s$, with $\kappa(\rho) = \frac1\pi (\sqrt{1-\rho^2} + "
+              r"\rho(\pi - \arccos\rho))$. Post-LN divides both by $r$ after each.")
         )
         measured, expected = measured_jacobian_norm(found.ends[-1], found.eps), jacobian_norm(found.ends[-1])
-        table(("", "measured now", "theory", "difference"), [
-            ("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0", rounded(found.relu, 4), "0.5", change(found.relu / 0.5 - 1)),
-            ("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd", rounded(measured, 5), rounded(expected, 5),
+        table(("", _("measured now"), _("theory"), _("difference")), [
+            (_("Lemma 1: ‖ReLU(X)‖² / ‖X‖², hidden inputs of layer 0"), rounded(found.relu, 4), "0.5",
+             change(found.relu / 0.5 - 1)),
+            (_("Lemma 3: ‖J‖₂ of the final norm at the first token, by autograd"), rounded(measured, 5), rounded(expected, 5),
              change(measured / expected - 1)),
         ])
-        st.caption("Lemma 3 leaves ε out; the model has ε = 1e-5 under the root.")
+        st.caption(_("Lemma 3 leaves ε out; the model has ε = 1e-5 under the root."))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from viz_core.config import Position
 from viz_core.formats import rounded, rounded_percent
+from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
@@ -20,22 +21,22 @@ def order_words(rows: "Sequence[Reordered]") -> str:
     if equivariant:
         names, most = _names(r.position for r in equivariant), max(r.free for r in equivariant)
         if most:
-            sentences.append(f"{names}, no mask: the outputs are the same vectors in another order, to within {rounded(most, 2)}. "
-                             "They hold no information about the order.")
+            sentences.append(_("{names}, no mask: the outputs are the same vectors in another order, to within {most}. They "
+                               "hold no information about the order.", names=names, most=rounded(most, 2)))
         else:
-            sentences.append(f"{names}, no mask: the outputs are the same vectors in another order, bit for bit. They hold no "
-                             "information about the order.")
+            sentences.append(_("{names}, no mask: the outputs are the same vectors in another order, bit for bit. They hold no "
+                               "information about the order.", names=names))
         if broken := [r for r in equivariant if not r.causal_equivariant]:
             least = rounded(min(r.causal for r in broken), 2)
-            sentences.append(f"A causal mask alone changes that: the outputs then differ by {least}, because each word attends "
-                             "only to itself and to earlier words.")
+            sentences.append(_("A causal mask alone changes that: the outputs then differ by {least}, because each word "
+                               "attends only to itself and to earlier words.", least=least))
     if any(r.position == "alibi" for r in equivariant):
-        sentences.append("ALiBi's penalty is the same on the left and on the right: without a mask, it cannot tell a sentence "
-                         "from its mirror image.")
+        sentences.append(_("ALiBi's penalty is the same on the left and on the right: without a mask, it cannot tell a "
+                           "sentence from its mirror image."))
     if sensitive:
         least = rounded(min(r.free for r in sensitive), 2)
-        sentences.append(f"{_names(r.position for r in sensitive)}: the outputs differ by {least} or more, so the model notices "
-                         "the order.")
+        sentences.append(_("{names}: the outputs differ by {least} or more, so the model notices the order.",
+                           names=_names(r.position for r in sensitive), least=least))
     return " ".join(sentences)
 
 
@@ -49,20 +50,20 @@ def prepend_words(rows: "Sequence[Prepended]") -> str:
     if kept:
         names, most = _names(r.position for r in kept), max(r.changes[0] for r in kept)
         if most:
-            sentences.append(f"{names}: in layer 0 the same two words have the same score, to within {rounded(most, 2)} of the "
-                             "largest score. The score depends at most on their distance.")
+            sentences.append(_("{names}: in layer 0 the same two words have the same score, to within {most} of the largest "
+                               "score. The score depends at most on their distance.", names=names, most=rounded(most, 2)))
         else:
-            sentences.append(f"{names}: in layer 0 the same two words have the same score, bit for bit. The score depends at most "
-                             "on their distance.")
+            sentences.append(_("{names}: in layer 0 the same two words have the same score, bit for bit. The score depends at "
+                               "most on their distance.", names=names))
     if changed:
         least = rounded(min(r.changes[0] for r in changed), 2)
-        sentences.append(f"{_names(r.position for r in changed)}: the scores change by {least} or more. The score depends on the "
-                         "position itself.")
+        sentences.append(_("{names}: the scores change by {least} or more. The score depends on the position itself.",
+                           names=_names(r.position for r in changed), least=least))
     deeper = [c for r in tried for c in r.changes[1:]]
     if deeper and min(deeper) > ROUNDING:
         least, most_deep = rounded(min(deeper), 2), rounded(max(deeper), 2)
-        sentences.append(f"In deeper layers the scores change under every scheme (by {least} to {most_deep}): there the new word "
-                         "is mixed into the others.")
+        sentences.append(_("In deeper layers the scores change under every scheme (by {least} to {most_deep}): there the new "
+                           "word is mixed into the others.", least=least, most_deep=most_deep))
     return " ".join(sentences)
 
 
@@ -71,13 +72,15 @@ def past_words(rows: "Sequence[PastMaxLen]") -> str:
     refused, read_on = [r for r in rows if r.problem], [r for r in rows if not r.problem]
     sentences = []
     if refused:
-        sentences.append(f"{_names(r.position for r in refused)}: the model refuses the sentence with an error message.")
+        sentences.append(_("{names}: the model refuses the sentence with an error message.",
+                           names=_names(r.position for r in refused)))
     if read_on and all(r.finite for r in read_on):
-        sentences.append(f"{_names(r.position for r in read_on)}: the model reads all tokens, and all outputs are finite.")
+        sentences.append(_("{names}: the model reads all tokens, and all outputs are finite.",
+                           names=_names(r.position for r in read_on)))
     elif read_on:
-        sentences.append(f"{_names(r.position for r in read_on)}: the model reads all tokens.")
+        sentences.append(_("{names}: the model reads all tokens.", names=_names(r.position for r in read_on)))
     if refused and read_on:
-        sentences.append("That does not mean that it reads them well: max_len is the size of a table, not a trained length.")
+        sentences.append(_("That does not mean that it reads them well: max_len is the size of a table, not a trained length."))
     return " ".join(sentences)
 
 
@@ -86,28 +89,33 @@ def length_words(found: "LengthResult", step: int) -> str:
     scores = []
     for position, (before, now) in found.shares(step).items():
         if now == before:
-            scores.append(f"{SCHEMES[position].name} {rounded_percent(now)} (as before)")
+            scores.append(_("{name} {rounded_percent} (as before)",
+                            name=SCHEMES[position].name, rounded_percent=rounded_percent(now)))
         else:
-            scores.append(f"{SCHEMES[position].name} {rounded_percent(now)} ({rounded_percent(before)} before)")
+            scores.append(_("{name} {rounded_percent} ({rounded_percent_2} before)",
+                            name=SCHEMES[position].name, rounded_percent=rounded_percent(now),
+                            rounded_percent_2=rounded_percent(before)))
     listed, sentences = ", ".join(scores), []
     if scores and found.way == "moved":
-        sentences.append(f"Next-word accuracy on sentences that start {step} positions later: {listed}.")
+        sentences.append(_("Next-word accuracy on sentences that start {step} positions later: {listed}.",
+                           step=step, listed=listed))
     elif scores:
-        sentences.append(f"Next-word accuracy on texts of {step} joined sentences: {listed}.")
+        sentences.append(_("Next-word accuracy on texts of {step} joined sentences: {listed}.", step=step, listed=listed))
     if refusing := found.refusing(step):
-        sentences.append(f"{_names(refusing)}: the texts exceed the position table.")
+        sentences.append(_("{names}: the texts exceed the position table.", names=_names(refusing)))
     fallen = found.fallen(step)
     if "none" in fallen:
-        sentences.append("The accuracy falls even without positions: several sentences in one text are new to the model.")
+        sentences.append(_("The accuracy falls even without positions: several sentences in one text are new to the model."))
     elif fallen:
-        sentences.append("Even if the table has a row for each position, the layers learned to read only the positions that "
-                         "training used.")
-        sentences.append("Without positions no position is new, so nothing changes; but such a model knows no word order anywhere.")
+        sentences.append(_("Even if the table has a row for each position, the layers learned to read only the positions that "
+                           "training used."))
+        sentences.append(_("Without positions no position is new, so nothing changes; but such a model knows no word order "
+                           "anywhere."))
     return " ".join(sentences)
 
 
 def _names(positions: Iterable[Position]) -> str:
     """The schemes at the start of a sentence: "Sinusoidal, learned and RoPE"."""
     *first, last = [SCHEMES[p].name for p in positions]
-    joined = f"{', '.join(first)} and {last}" if first else last
+    joined = _("{first} and {last}", first=", ".join(first), last=last) if first else last
     return joined[0].upper() + joined[1:]

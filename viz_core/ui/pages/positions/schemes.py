@@ -43,7 +43,9 @@ from viz_core.figures.position_schemes import (
     slopes_figure,
 )
 from viz_core.figures.positions import matrix_panel, table_panel
-from viz_core.formats import count, long, minus, rounded
+from viz_core.formats import long, minus, rounded
+from viz_core.language import plural
+from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
 from viz_core.text import shorten, visible
 from viz_core.ui.components.clock import clock
@@ -81,7 +83,7 @@ MOST_ROWS = 200  # rows of a learned table that are compared
 def _head(lab: Lab) -> int:
     """The selected head, with a control if there are several."""
     if lab.config.n_heads > 1:
-        widget(st.segmented_control, "attn_head", "Head", lab.setup.attn_head, set_choice, options=range(lab.config.n_heads),
+        widget(st.segmented_control, "attn_head", _("Head"), lab.setup.attn_head, set_choice, options=range(lab.config.n_heads),
                required=True)
     return lab.setup.attn_head
 
@@ -97,9 +99,9 @@ def sentence(lab: Lab) -> None:
     with st.container(horizontal=True):
         side: Side = sides[0]
         if len(sides) > 1:
-            side = view_widget(st.segmented_control, "pos_side", "Side", options=sides, required=True)
+            side = view_widget(st.segmented_control, "pos_side", _("Side"), options=sides, required=True)
         item = sentence_picker(lab, capture)
-        scale = view_widget(st.segmented_control, "pos_scale", "Embedding × √d_model", required=True,
+        scale = view_widget(st.segmented_control, "pos_scale", _("Embedding × √d_model"), required=True,
                             format_func={"model": f"As in the model ({'with' if c.scale_embedding else 'without'})",
                                          "with": "With", "without": "Without"}.get)
     stack = STACKS[side]
@@ -109,28 +111,30 @@ def sentence(lab: Lab) -> None:
     own = scaled == c.scale_embedding
     total = capture[f"{stack}.embed"][item] if own else content + (0 if added is None else added)
     tokens = [visible(t) for t in capture.tokens(side)[item]]
-    parts = [(f"Token embedding{' × √d_model' if scaled else ''}", content)]
+    parts = [(_("Token embedding{which}", which=" × √d_model" if scaled else ""), content)]
     if added is not None:
-        parts.append((f"+ position · {c.position}", added))
-    parts.append(("= the sum, which a LayerNorm reads" if c.norm_embedding else "= what enters the first layer", total))
+        parts.append((_("+ position · {position}", position=c.position), added))
+    parts.append((_("= the sum, which a LayerNorm reads") if c.norm_embedding else _("= what enters the first layer"), total))
     if added is None:
-        st.info(f"This model adds no positions to the input ({TITLES[c.position]}). The section All schemes shows where they "
-                "enter.")
-    rows = " The position rows are the same for every sentence; the model receives only the sum." if added is not None else ""
-    st.markdown("**Compare the parts:** all share one colour range, so the part with the larger values is the more intense "
-                f"one.{rows}")
-    ends = reach(*(x for _, x in parts))
+        st.info(_("This model adds no positions to the input ({titles}). The section All schemes shows where they enter.",
+                  titles=TITLES[c.position]))
+    rows = "" if added is None else " " + _("The position rows are the same for every sentence; the model receives only the sum.")
+    st.markdown(_("**Compare the parts:** all share one colour range, so the part with the larger values is the more intense "
+                  "one.{rows}", rows=rows))
+    ends = reach(*(x for __, x in parts))
     picking(sentence_panels(parts, tokens, ends.most), "pos_parts")
     _tell_clipped_colours(ends)
     if c.n_segments:
-        st.caption(f"This model also adds a segment row, which is {'' if own else 'not '}part of the sum drawn here.")
+        st.caption(_("This model also adds a segment row, which is {value}part of the sum drawn here.",
+                     value="" if own else _("not") + " "))
     _magnitudes(lab, capture, side, item, added)
 
 
 def _tell_clipped_colours(ends: Reach) -> None:
     if ends.beyond:
-        st.caption(f"Colours end at ±{long(ends.most)}, four times the root mean square, because a few numbers are far larger "
-                   f"(up to {long(ends.largest)}). These have the colour of the end; the pointer reads their values.")
+        st.caption(_("Colours end at ±{most}, four times the root mean square, because a few numbers are far larger (up to "
+                     "{largest}). These have the colour of the end; the pointer reads their values.",
+                     most=long(ends.most), largest=long(ends.largest)))
 
 
 def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.ndarray | None) -> None:
@@ -145,7 +149,7 @@ def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.nda
     position = waves(len(ids), c.d_model, c.position_base)[real] if added is None else added[real]
     vocabulary = c.vocab_size(side)
     drawn: dict[str, Init] = {"N(0, 1) rows": "torch", f"Xavier, {vocabulary:,} words": "xavier_uniform"}
-    own = f"this model ({'× √d_model' if c.scale_embedding else 'not scaled'})"
+    own = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
     found = [magnitude(own, capture[f"{stack}.tok_embed"][item][real])]
     comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].plain, rms(norms(position)))
     for name, init in drawn.items():
@@ -154,20 +158,23 @@ def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.nda
         found.append(magnitude(name, rows))
     chart(magnitudes_figure(found, rms(norms(position)), c.d_model, dark()), "pos_magnitudes")
     lengths = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
-    expected = "; ".join(f"{name} {long(x)}, times √d_model {long(x * c.d_model**0.5)}" for name, x in lengths.items())
-    whose = "" if added is not None else " The positions are the sinusoidal ones that this model could add."
+    expected = "; ".join(_("{name} {x}, times √d_model {x_2}", name=name, x=long(x), x_2=long(x * c.d_model ** 0.5)) for name,
+                         x in lengths.items())
+    whose = "" if added is not None else " " + _("The positions are the sinusoidal ones that this model could add.")
     n = int(real.sum())
-    st.caption(f"Measured on your {count(n, 'token', 'tokens')}. Expected lengths: {expected}. {comparison}{whose}")
+    st.caption(_("Measured on your {tokens}. Expected lengths: {expected}. {comparison}{whose}",
+                 tokens=plural("{n:,} token", "{n:,} tokens", n), expected=expected, comparison=comparison, whose=whose))
 
 
 def compare_lengths(word: float, place: float) -> str:
     """Say which of the two parts of this model's sum is longer, and by what factor."""
     if not word or not place:
-        return "Here one of the two parts has length 0."
+        return _("Here one of the two parts has length 0.")
     times = max(word / place, place / word)
     if times < 1.05:
-        return "Here both parts of the sum are about equally long."
-    return f"Here the {'word' if word > place else 'position'} is {long(times)} times as long as the other part of the sum."
+        return _("Here both parts of the sum are about equally long.")
+    return _("Here the {which} is {times} times as long as the other part of the sum.",
+             which=_("word") if word > place else _("position"), times=long(times))
 
 
 def _rows(lab: Lab, init: Init, side: Side, ids: np.ndarray) -> np.ndarray:
@@ -195,12 +202,12 @@ def all_schemes(lab: Lab) -> None:
     head = _head(lab)
     found = cached_result("schemes", key_of(lab, words.ids), lambda: schemes(lab.model(), words.ids, lab.setup.seed))
     masked = _future(len(words.ids)) if _causal(lab) else None
-    st.markdown(f"**Compare the attention weights of layer 0, head {head}.** The sentence and the weights are the same; only the "
-                "position scheme differs. What a scheme adds is drawn below its attention map.")
+    st.markdown(_("**Compare the attention weights of layer 0, head {head}.** The sentence and the weights are the same; only "
+                  "the position scheme differs. What a scheme adds is drawn below its attention map.", head=head))
     _side_by_side(lab, found, words, head, masked)
     tell_cut(words)
     not_as_trained(lab)
-    scheme = view_widget(st.segmented_control, "pos_scheme", "One scheme in detail", required=True, format_func=TITLES.get)
+    scheme = view_widget(st.segmented_control, "pos_scheme", _("One scheme in detail"), required=True, format_func=TITLES.get)
     chosen = next(s for s in found if s.position == scheme)
     if chosen.problem:
         st.info(as_markdown(problem_words(chosen.problem)))
@@ -228,8 +235,9 @@ def _effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
     if s.weights is None or none.weights is None:
         return as_markdown(problem_words(s.problem)) if s.problem else ""
     if s is none:
-        return "The changes of the other schemes are measured against this one."
-    return f"Largest change of an attention weight: **{rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2)}**."
+        return _("The changes of the other schemes are measured against this one.")
+    return _("Largest change of an attention weight: **{value}**.",
+             value=rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2))
 
 
 def _picture(lab: Lab, s: "SchemeOnSentence", words: Words, head: int, masked: np.ndarray | None) -> list[Panel]:
@@ -240,7 +248,7 @@ def _picture(lab: Lab, s: "SchemeOnSentence", words: Words, head: int, masked: n
     if s.q_rot is not None:
         return [rotation_panel(title, angles(len(words.ids), s.q_rot.shape[-1], lab.config.position_base), words.tokens)]
     if s.bias is not None:
-        return [bias_panel(s.bias[head], words.tokens, f"{title}: added to the scores", masked)]
+        return [bias_panel(s.bias[head], words.tokens, _("{title}: added to the scores", title=title), masked)]
     return []
 
 
@@ -256,9 +264,9 @@ def _future(n: int) -> np.ndarray:
 
 def _sinusoidal(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     assert s.pos_embed is not None
-    st.markdown("**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is learned, and "
-                "every position is different. Waves, Matrix, Clock and Similarity show the details.")
-    rows = sentence_panels([("The rows added to your tokens", s.pos_embed)], words.tokens, reach(s.pos_embed).most)
+    st.markdown(_("**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is learned, "
+                  "and every position is different. Waves, Matrix, Clock and Similarity show the details."))
+    rows = sentence_panels([(_("The rows added to your tokens"), s.pos_embed)], words.tokens, reach(s.pos_embed).most)
     picking(rows, "pos_detail")
 
 
@@ -266,17 +274,18 @@ def _learned(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     assert s.pos_embed is not None
     rows = _position_table(lab, s)
     if _trained_for(lab, s):
-        st.markdown("**A trained vector for each position is added to the word's vector.** The similarity of its rows shows what "
-                    f"was learned: {describe_similarity(rows)} Rows that training never used stay random.")
+        st.markdown(_("**A trained vector for each position is added to the word's vector.** The similarity of its rows shows "
+                      "what was learned: {describe_similarity} Rows that training never used stay random.",
+                      describe_similarity=describe_similarity(rows)))
         _learned_pictures(rows, "")
         return
-    st.markdown("**A vector for each position is added to the word's vector, and training has to find it.** This table is "
-                "untrained: it is random, and the similarity of its rows does not depend on their distance yet.")
+    st.markdown(_("**A vector for each position is added to the word's vector, and training has to find it.** This table is "
+                  "untrained: it is random, and the similarity of its rows does not depend on their distance yet."))
     _learned_pictures(rows, "untrained ")
     if (card := first_with(position="learned")) is not None:
         trained = _table_of(card)
-        st.markdown(f"**The same after training,** in the weights *{card.title}*: {describe_similarity(trained)} The rows that no "
-                    "training sentence used have stayed random.")
+        st.markdown(_("**The same after training,** in the weights *{title}*: {describe_similarity} The rows that no training "
+                      "sentence used have stayed random.", title=card.title, describe_similarity=describe_similarity(trained)))
         _learned_pictures(trained, "trained ")
 
 
@@ -284,9 +293,10 @@ def describe_similarity(rows: np.ndarray) -> str:
     """Say whether rows [N, D] of neighbouring positions are more similar than rows half a table apart."""
     n = min(len(rows), MOST_ROWS)
     if n < 3:
-        return "the table is too short to compare neighbours with distant rows."
+        return _("the table is too short to compare neighbours with distant rows.")
     near, far = _near_and_far(cosines(rows[:n]))
-    return f"neighbouring rows are {'more' if near > far else 'no more'} similar than rows {n // 2} apart."
+    return _("neighbouring rows are {which} similar than rows {n} apart.",
+             which=_("more") if near > far else _("no more"), n=n // 2)
 
 
 def _near_and_far(alike: np.ndarray) -> tuple[float, float]:
@@ -298,15 +308,16 @@ def _learned_pictures(rows: np.ndarray, which: str) -> None:
     """A table beside the cosines of its rows, and two of their means. which: "trained ", "untrained " or ""."""
     n = min(len(rows), MOST_ROWS)
     alike = cosines(rows[:n])
-    title = f"Cosine of row p and row q, the first {n} rows" if n < len(rows) else "Cosine of row p and row q"
+    title = _("Cosine of row p and row q, the first {n} rows", n=n) if n < len(rows) else _("Cosine of row p and row q")
     ends = reach(rows)
-    picking([table_panel(rows, title=f"The {which}table: {len(rows):,} rows × {rows.shape[1]} features", most=ends.most),
+    picking([table_panel(rows, title=_("The {which}table: {n_rows:,} rows × {shape} features",
+                                       which=which, n_rows=len(rows), shape=rows.shape[1]), most=ends.most),
               matrix_panel(title, alike)], f"pos_detail_{which.strip() or 'own'}")
     _tell_clipped_colours(ends)
     if n > 2:
         near, far = _near_and_far(alike)
-        st.markdown(f"Mean cosine of neighbours: **{minus(f'{near:.3f}')}**; of rows {n // 2} apart: **{minus(f'{far:.3f}')}**. "
-                    f"The table has {len(rows):,} rows, so later words have no row.")
+        st.markdown(_("Mean cosine of neighbours: **{near}**; of rows {n} apart: **{far}**. The table has {n_rows:,} rows, so "
+                      "later words have no row.", near=minus(f"{near:.3f}"), n=n // 2, far=minus(f"{far:.3f}"), n_rows=len(rows)))
 
 
 def _trained_for(lab: Lab, s: "SchemeOnSentence") -> bool:
@@ -333,27 +344,28 @@ def _table_of(card: Card) -> np.ndarray:
 def _rope(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
     last, base = len(words.ids) - 1, lab.config.position_base
-    st.markdown("**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both words along: each "
-                "hand turns, but the angle between them stays the same, and so does their score.")
+    st.markdown(_("**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both words "
+                  "along: each hand turns, but the angle between them stays the same, and so does their score."))
     with st.container(horizontal=True):
-        m = choose_word("pos_query", "Query of", words, last)
-        n = choose_word("pos_key", "Key of", words, 0)
+        m = choose_word("pos_query", _("Query of"), words, last)
+        n = choose_word("pos_key", _("Key of"), words, 0)
     q, k = s.q[head, m].astype(float), s.k[head, n].astype(float)
     distance = m - n
-    names = (f"query of {shorten(words.tokens[m])} at {{p}}", f"key of {shorten(words.tokens[n])} at {{s}}")
+    names = (_("query of {shorten} at {{p}}", shorten=shorten(words.tokens[m])), _("key of {shorten} at {{s}}",
+                                                                                   shorten=shorten(words.tokens[n])))
     planes = plane_clocks(q, k, distance, ROPE_POSITIONS, base, names)
     at = max(planes.first, min(view("pos_at"), planes.last))
     clock(planes, at, key="pos_planes", on_move=lambda p: set_view(pos_at=min(p, 4999)))
     score = float(rope_closed_form(q, k, np.array(distance), base))
     scores = rope_scores(q, k, ROPE_TABLE, base)
-    st.markdown(f"$q \\cdot k$ of these two words, {abs(distance)} apart: **{rounded(score, 6)}** by the closed form, "
-                f"**{rounded(_model_score(s, head, m, n), 6)}** in the model. The matrix below puts the same two vectors at every "
-                "pair of positions: each diagonal holds one number.")
+    st.markdown(_(r"$q \cdot k$ of these two words, {distance} apart: **{score}** by the closed form, **{model_score}** in the "
+                  "model. The matrix below puts the same two vectors at every pair of positions: each diagonal holds one number.",
+                  distance=abs(distance), score=rounded(score, 6), model_score=rounded(_model_score(s, head, m, n), 6)))
     picking([rope_panel(scores)], "pos_detail")
     kept = max(float(np.abs(norms(a) - norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
-    st.markdown(f"Largest spread along a diagonal: **{rounded(spread_along_diagonals(scores), 2)}**. A rotation keeps every "
-                f"length: the norms of your tokens' queries and keys change by **{rounded(kept, 2)}** at most. Both numbers are "
-                "rounding.")
+    st.markdown(_("Largest spread along a diagonal: **{spread_along_diagonals}**. A rotation keeps every length: the norms of "
+                  "your tokens' queries and keys change by **{kept}** at most. Both numbers are rounding.",
+                  spread_along_diagonals=rounded(spread_along_diagonals(scores), 2), kept=rounded(kept, 2)))
 
 
 def _model_score(s: "SchemeOnSentence", head: int, m: int, n: int) -> float:
@@ -366,50 +378,53 @@ def _alibi(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     assert s.bias is not None
     n = len(words.ids)
     slopes = alibi_slopes(lab.config.n_heads)
-    st.markdown("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the closer its "
-                "attention stays to the query. Nothing is added to the words, and nothing is learned.")
+    st.markdown(_("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the closer its "
+                  "attention stays to the query. Nothing is added to the words, and nothing is learned."))
     if not _causal(lab):
-        st.info("The paper uses ALiBi in decoders, which attend only to earlier tokens. This stack attends in both directions, "
-                "so the penalty is −m · |i − j|: an extension of the paper.")
+        st.info(_("The paper uses ALiBi in decoders, which attend only to earlier tokens. This stack attends in both "
+                  "directions, so the penalty is −m · |i − j|: an extension of the paper."))
     left, right = st.columns(2, gap="medium")
     with left:
         chart(slopes_figure(slopes, head, dark()), "pos_slopes")
     with right:
         chart(decay_figure([alibi_decay(float(m), max(n - 1, 20)) for m in slopes], head, dark()), "pos_decay")
     masked = _future(n) if _causal(lab) else None
-    bias = bias_panel(s.bias[head], words.tokens, f"The bias of head {head}", masked)
+    bias = bias_panel(s.bias[head], words.tokens, _("The bias of head {head}", head=head), masked)
     picking([bias], "pos_detail")
-    st.caption(f"Head {head}: m = {slopes[head]:.6g}. The curves show the weights of a causal head if all words matched equally "
-               "well: a geometric series. Each head has the same colour in both charts.")
+    st.caption(_("Head {head}: m = {slope:.6g}. The curves show the weights of a causal head if all words matched equally "
+                 "well: a geometric series. Each head has the same colour in both charts.", head=head, slope=slopes[head]))
 
 
 def _t5(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     assert s.bias is not None
     table = _position_table(lab, s)
-    st.markdown("**Each head learns a number for each range of distances, and adds it to its scores.** Short distances have a "
-                "number each; longer ones share one, and all layers of a stack share the whole table. T5 itself does not divide "
-                "its scores by √d_k.")
+    st.markdown(_("**Each head learns a number for each range of distances, and adds it to its scores.** Short distances have "
+                  "a number each; longer ones share one, and all layers of a stack share the whole table. T5 itself does not "
+                  "divide its scores by √d_k."))
     if not _trained_for(lab, s):
-        st.info("This table is untrained: its numbers are random. Training would make near keys more or less attractive than "
-                "distant ones, in each head in its own way.")
+        st.info(_("This table is untrained: its numbers are random. Training would make near keys more or less attractive than "
+                  "distant ones, in each head in its own way."))
     causal = _causal(lab)
     distance, numbers = t5_by_distance(table.astype(float), causal)
     left, right = st.columns(2, gap="medium")
     with left:
         chart(distance_bias_figure(distance, numbers, head, max(IN_VIEW, len(words.ids)), dark()), "pos_by_distance")
     with right:
-        picking([bias_panel(s.bias[head], words.tokens, f"The bias of head {head}", _future(len(words.ids)) if causal else None)],
+        picking([bias_panel(s.bias[head], words.tokens, _("The bias of head {head}", head=head),
+                            _future(len(words.ids)) if causal else None)],
                 "pos_detail")
-    directions = "all of them for earlier keys, because a causal mask hides the later ones" if causal else (
-        "half of them for the keys up to the query and half for the later ones")
-    st.caption(f"The table has {len(table)} rows, one for each range, and a column for each of the {table.shape[1]} heads. This "
-               f"stack uses {directions}. All distances of {T5_FARTHEST} and more share a row.")
+    directions = _("all of them for earlier keys, because a causal mask hides the later ones") if causal else (
+        _("half of them for the keys up to the query and half for the later ones"))
+    st.caption(_("The table has {n_table} rows, one for each range, and a column for each of the {shape} heads. This stack "
+                 "uses {directions}. All distances of {t5_farthest} and more share a row.",
+                 n_table=len(table), shape=table.shape[1], directions=directions, t5_farthest=T5_FARTHEST))
 
 
 def _none(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
-    st.markdown("**The model gets no information about positions.** Without a mask it cannot notice the order: if you shuffle "
-                "the words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some information, "
-                "because the first word attends to one word and the last attends to all. The section Experiments measures both.")
+    st.markdown(_("**The model gets no information about positions.** Without a mask it cannot notice the order: if you "
+                  "shuffle the words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some "
+                  "information, because the first word attends to one word and the last attends to all. The section "
+                  "Experiments measures both."))
 
 
 DETAILS: dict[Position, Any] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_core.capture import Capture
+from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
 from viz_core.text import visible
 from viz_core.ui.controls import inside, keep
@@ -38,7 +39,7 @@ def typed(lab: Lab, capture: Capture) -> Words:
     pad = lab.config.pad_id(side)
     pairs = [(t, int(i)) for t, i in zip(capture.tokens(side)[item], capture[f"ids.{side}"][item], strict=True)]
     pairs = [pair for pair in pairs[side == "target" :] if pair[1] != pad]
-    return as_words([t for t, _ in pairs], [i for _, i in pairs])
+    return as_words([t for t, __ in pairs], [i for __, i in pairs])
 
 
 def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
@@ -53,7 +54,7 @@ def choose_word(name: str, label: str, words: Words, otherwise: int) -> int:
 
 
 def nothing_typed() -> None:
-    st.info("This section reads your sentence: type one in the box on the left. The other sections work without one.")
+    st.info(_("This section reads your sentence: type one in the box on the left. The other sections work without one."))
 
 
 def key_of(lab: Lab, *more: Hashable) -> Hashable:
@@ -63,19 +64,22 @@ def key_of(lab: Lab, *more: Hashable) -> Hashable:
 
 def tell_cut(words: Words) -> None:
     if words.left_out:
-        st.caption(f"Your sentence has {len(words.ids) + words.left_out:,} tokens; only the first {MOST_WORDS} are used here.")
+        st.caption(_("Your sentence has {n_ids:,} tokens; only the first {most_words} are used here.",
+                     n_ids=len(words.ids) + words.left_out, most_words=MOST_WORDS))
 
 
 def tell_unknown(lab: Lab, side: str, text: str) -> None:
     """Name the words that are not in the vocabulary of trained weights."""
-    if unknown := [word for word, _ in lab.tokenizers[side].unknown(text)]:
-        st.caption(f"These words are not in the model's vocabulary and are read as \\<unk>: {safe_words(unknown)}.")
+    if unknown := [word for word, __ in lab.tokenizers[side].unknown(text)]:
+        st.caption(_(r"These words are not in the model's vocabulary and are read as \<unk>: {unknown}.",
+                     unknown=safe_words(unknown)))
 
 
 def not_as_trained(lab: Lab) -> None:
     if lab.setup.card:
-        st.caption(f"These weights were trained with one scheme: {lab.setup.base.scheme.title}. The other schemes use the same "
-                   "weights, which were not trained for them; what they would have to learn is drawn from the seed.")
+        st.caption(_("These weights were trained with one scheme: {title}. The other schemes use the same weights, which were "
+                     "not trained for them; what they would have to learn is drawn from the seed.",
+                     title=lab.setup.base.scheme.title))
 
 
 def loaded(card: Card) -> "Transformer":

@@ -29,7 +29,9 @@ from viz_core.figures.positions import (
     waves_figure,
     window_panel,
 )
-from viz_core.formats import count, long, rounded
+from viz_core.formats import long, rounded
+from viz_core.language import plural
+from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.clock import clock
@@ -62,7 +64,7 @@ class Table:
 def positions() -> None:
     """The whole page below its title. It is a fragment: a change of view reruns only this, not the sidebar and the frame."""
     lab = present()
-    section = view_widget(st.segmented_control, "pos_section", "Section", required=True, label_visibility="collapsed",
+    section = view_widget(st.segmented_control, "pos_section", _("Section"), required=True, label_visibility="collapsed",
                           format_func=lambda s: SECTIONS[s][0])
     SECTIONS[section][1](lab)
     write_link()
@@ -76,19 +78,19 @@ def _table(lab: Lab, abreast: bool = False) -> Table:
     c = lab.config
     length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _text(c.position_base)
     model = {"pos_length": length, "pos_width": width, "pos_base": own_base}
-    places = st.columns(3, gap="medium") if abreast else [st.container() for _ in range(3)]
+    places = st.columns(3, gap="medium") if abreast else [st.container() for __ in range(3)]
     with places[0]:
-        _slider("pos_length", "Positions", LENGTHS, length)
+        _slider("pos_length", _("Positions"), LENGTHS, length)
     with places[1]:
         _slider("pos_width", "d_model", WIDTHS, width)
     with places[2]:
         bases = sorted({*BASES, own_base}, key=float)
-        base = view_widget(st.select_slider, "pos_base", "Base", options=bases)
+        base = view_widget(st.select_slider, "pos_base", _("Base"), options=bases)
     with st.container(horizontal=True):
-        st.button("As in the model", key="pos_model", on_click=set_view, kwargs=model,
-                  help="Takes max_len, d_model and the position base from the model in the sidebar.")
-        st.button(f"As in {DOCUMENTS['001'].called}", key="pos_001", on_click=set_view, kwargs=PLOT_OF_001,
-                  help=f"The plot in {DOCUMENTS['001']}: d_model 20, 100 positions, dimensions 4 to 7.")
+        st.button(_("As in the model"), key="pos_model", on_click=set_view, kwargs=model,
+                  help=_("Takes max_len, d_model and the position base from the model in the sidebar."))
+        st.button(_("As in {called}", called=DOCUMENTS["001"].called), key="pos_001", on_click=set_view, kwargs=PLOT_OF_001,
+                  help=_("The plot in {value}: d_model 20, 100 positions, dimensions 4 to 7.", value=DOCUMENTS["001"]))
     return Table(view("pos_length"), view("pos_width"), float(base))
 
 
@@ -107,17 +109,17 @@ def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
 def _waves(lab: Lab) -> None:
     left, right = st.columns(PICTURE_FORMULA, gap="medium")
     with left:
-        st.markdown("**Look at one position, the vertical line:** no other position has the same values on all curves.")
+        st.markdown(_("**Look at one position, the vertical line:** no other position has the same values on all curves."))
         picture = st.container()
         d_model = view("pos_width")
-        dims = view_widget(st.multiselect, "pos_dims", "Dimensions", options=range(d_model), max_selections=MOST_CURVES)
+        dims = view_widget(st.multiselect, "pos_dims", _("Dimensions"), options=range(d_model), max_selections=MOST_CURVES)
         t = _table(lab, abreast=True)
     dims = dims[:MOST_CURVES]
     with right:
-        at = bounded(st.slider, "pos_at", "Position in the formula", t.length - 1)
+        at = bounded(st.slider, "pos_at", _("Position in the formula"), t.length - 1)
     if not dims:
         with picture:
-            st.info(f"You have chosen no dimension: add one from 0 to {d_model - 1} below.")
+            st.info(_("You have chosen no dimension: add one from 0 to {d_model} below.", d_model=d_model - 1))
         return
     terms = [term(at, dim, t.d_model, t.base) for dim in dims]
     with picture:
@@ -125,8 +127,9 @@ def _waves(lab: Lab) -> None:
     with right:
         st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
         lengths = dict.fromkeys((x.dim // 2, long(x.wavelength)) for x in terms)
-        st.markdown("Wavelength: " + ", ".join(f"dims {2 * i} and {2 * i + 1}: **{x}** positions" for i, x in lengths) + ". "
-                    "Both dimensions of a pair share one wavelength; the next pair turns more slowly.")
+        st.markdown(_("Wavelength:") + " "
+                    + ", ".join(_("dims {i} and {i_2}: **{x}** positions", i=2 * i, i_2=2 * i + 1, x=x) for i, x in lengths)
+                    + _(". Both dimensions of a pair share one wavelength; the next pair turns more slowly."))
 
 
 # ---------------------------------------------------------------- the matrix
@@ -145,29 +148,31 @@ def _matrix(lab: Lab) -> None:
         set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
 
     with left:
-        st.markdown(f"**Each row is a position; each pair of columns has one frequency.** {_turns(lengths)}"
-                    + (" Click a cell to move the window there." if windowed else ""))
+        st.markdown(_("**Each row is a position; each pair of columns has one frequency.** {turns}", turns=_turns(lengths))
+                    + (" " + _("Click a cell to move the window there.") if windowed else ""))
         pick = picking([overview], "pos_table", on_pick=picked)
         if overview.note:
-            st.caption("The legend says by how much this overview is pooled: each drawn cell shows the value with the largest "
-                       "magnitude in its block, and the pointer reads its position. The window below is not pooled.")
+            st.caption(_("The legend says by how much this overview is pooled: each drawn cell shows the value with the "
+                         "largest magnitude in its block, and the pointer reads its position. The window below is not pooled."))
         if pick is not None and not windowed:
             st.text(_cell(t, pick.row, pick.col))
         if windowed:
             _window(t)
         n = _tokens(lab)
-        span, of = (n - 1, f"your {count(n, 'token', 'tokens')}") if n else (t.length - 1, f"{t.length:,} positions")
+        span, of = (n - 1, _("your {tokens}", tokens=plural("{n:,} token", "{n:,} tokens", n))) if n else (t.length - 1,
+                                                                                                           _("{length:,} positions",
+                                                                                                                           length=t.length))
         curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
-        st.caption("A pair whose wavelength is longer than the sentence points in a different direction at every word; "
-                   "the fast pairs tell neighbours apart.")
+        st.caption(_("A pair whose wavelength is longer than the sentence points in a different direction at every word; the "
+                     "fast pairs tell neighbours apart."))
 
 
 def _turns(lengths: Sequence[float]) -> str:
     """A sentence on how fast the first and the last columns of the table turn."""
     if len(lengths) < 3:
-        return f"Every column turns once in {long(lengths[0])} positions."
-    return (f"The first columns turn once in {long(lengths[0])} positions, the last ones once in {long(lengths[-1])}: like the "
-            "digits of a counter whose ones digit is on the left.")
+        return _("Every column turns once in {length} positions.", length=long(lengths[0]))
+    return (_("The first columns turn once in {length} positions, the last ones once in {length_2}: like the digits of a "
+              "counter whose ones digit is on the left.", length=long(lengths[0]), length_2=long(lengths[-1])))
 
 
 @st.fragment
@@ -175,8 +180,8 @@ def _window(t: Table) -> None:
     """A few rows and columns with every number. It is a fragment: moving the window does not redraw the large table."""
     rows, cols = min(WINDOW[0], t.length), min(WINDOW[1], t.d_model)
     with st.container(horizontal=True):
-        row = bounded(st.number_input, "pos_row", "First position in the window", t.length - rows)
-        col = bounded(st.number_input, "pos_col", "First dimension in the window", t.d_model - cols)
+        row = bounded(st.number_input, "pos_row", _("First position in the window"), t.length - rows)
+        col = bounded(st.number_input, "pos_col", _("First dimension in the window"), t.d_model - cols)
     cells = waves(rows, t.d_model, t.base, start=row)[:, col : col + cols]
     panel = window_panel(cells, row, col, wavelengths(t.d_model, t.base).tolist())
     pick = picking([panel], "pos_window")
@@ -205,25 +210,27 @@ def _clock(lab: Lab) -> None:
     left, right = st.columns(LEFT_RIGHT, gap="medium")
     with right:
         t = _table(lab)
-        k = view_widget(st.slider, "pos_k", "Shift k", help="The dashed hand is this many positions later.")
+        k = view_widget(st.slider, "pos_k", _("Shift k"), help=_("The dashed hand is this many positions later."))
     with left:
         if t.d_model < 2:
-            st.info("With d_model 1 there is one sine and no cosine, so there is no hand to draw: choose 2 or more.")
+            st.info(_("With d_model 1 there is one sine and no cosine, so there is no hand to draw: choose 2 or more."))
             return
-        at = inside("pos_at", "Position", t.length - 1)
+        at = inside("pos_at", _("Position"), t.length - 1)
         lengths = wavelengths(t.d_model, t.base)
-        last = f", the last one in {long(float(lengths[2 * (t.d_model // 2) - 1]))}" if t.d_model > 3 else ""
-        st.markdown("**Each (sin, cos) pair is a clock hand.** Drag the position: the first hand turns once in "
-                    f"{long(float(lengths[0]))} positions{last}. The angle between the two hands of a clock stays the same at "
-                    "every position.")
+        last = _(", the last one in {length}", length=long(float(lengths[2 * (t.d_model // 2) - 1]))) if t.d_model > 3 else ""
+        st.markdown(_("**Each (sin, cos) pair is a clock hand.** Drag the position: the first hand turns once in {length} "
+                      "positions{last}. The angle between the two hands of a clock stays the same at every position.",
+                      length=long(float(lengths[0])), last=last))
         clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
-        st.subheader(f"A shift by {k} is a rotation by $M_{{{k}}}$", anchor=False)
+        st.subheader(_("A shift by {k} is a rotation by $M_{{{k}}}$", k=k), anchor=False)
         st.markdown(_shift_formula(t, k))
         residual = rounded(shift_residual(k, t.length, t.d_model, t.base), 2)
         single = t.d_model - 1
-        odd = "" if paired(t.d_model) > single else f" Dimension {single} has no cosine, so no matrix shifts it."
-        st.markdown(f"Largest $|PE(p+{k}) - M_{{{k}}}\\,PE(p)|$ over all {t.length:,} positions: **{residual}**, which is "
-                    f"rounding. One matrix, the same for every $p$, shifts by {k} positions, so a head can learn it.{odd}")
+        odd = "" if paired(t.d_model) > single else " " + _("Dimension {single} has no cosine, so no matrix shifts it.",
+                                                            single=single)
+        st.markdown(_(r"Largest $|PE(p+{k}) - M_{{{k}}}\,PE(p)|$ over all {length:,} positions: **{residual}**, which is "
+                      "rounding. One matrix, the same for every $p$, shifts by {k} positions, so a head can learn it.{odd}",
+                      k=k, length=t.length, residual=residual, odd=odd))
         picking([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift")
 
 
@@ -247,17 +254,19 @@ def _similarity(lab: Lab) -> None:
     with right:
         t = _table(lab)
         n = min(MOST_SQUARE, t.length)
-        first = bounded(st.number_input, "pos_row", "First position in the matrix", t.length - n)
+        first = bounded(st.number_input, "pos_row", _("First position in the matrix"), t.length - n)
     even = t.d_model % 2 == 0
     found = profiles(list(dict.fromkeys((0, t.length // 2, t.length - 1))), t.length, t.d_model, t.base)
     with left:
         if even or t.length == 1:
-            st.markdown("**Every diagonal has one colour:** the similarity of two positions depends only on the distance between "
-                        "them.")
+            st.markdown(_("**Every diagonal has one colour:** the similarity of two positions depends only on the distance "
+                          "between them."))
         else:
-            st.markdown(f"**The colour changes along the diagonals:** d_model {t.d_model} is odd, so its last dimension is a "
-                        "sine without a cosine.")
-        whole = f"positions {first:,} to {first + n - 1:,} of {t.length:,}" if n < t.length else f"{n:,} positions"
+            st.markdown(_("**The colour changes along the diagonals:** d_model {d_model} is odd, so its last dimension is a "
+                          "sine without a cosine.", d_model=t.d_model))
+        whole = _("positions {first:,} to {first_2:,} of {length:,}", first=first, first_2=first + n - 1,
+                  length=t.length) if n < t.length else _("{n:,} positions",
+                                                                                                                                                  n=n)
         square = similarity(waves(n, t.d_model, t.base, start=first))
         picking([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], "pos_similarity")
         curves(profile_curves(found, t.d_model), "pos_profile")
@@ -267,20 +276,22 @@ def _similarity(lab: Lab) -> None:
         terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not even)
         formula = rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$"
         if even:
-            st.markdown(f"{formula}\n\nThe largest difference between the measured points and the closed form is **{worst}**, "
-                        f"which is rounding. At distance 0 it is $d/2$ = {found[0].expected[0]:g}, the squared length of every "
-                        "row.")
+            st.markdown(_("{formula}\n\nThe largest difference between the measured points and the closed form is **{worst}**, "
+                          "which is rounding. At distance 0 it is $d/2$ = {expected:g}, the squared length of every row.",
+                          formula=formula, worst=worst, expected=found[0].expected[0]))
         else:
-            st.markdown(f"{formula}\n\nThe term of dimension {t.d_model - 1} depends on the two positions themselves. The points "
-                        f"differ from the closed form of the {count(pairs, 'whole pair', 'whole pairs')} by up to **{worst}**.")
+            st.markdown(_("{formula}\n\nThe term of dimension {d_model} depends on the two positions themselves. The points "
+                          "differ from the closed form of the {whole_pairs} by up to **{worst}**.",
+                          formula=formula, d_model=t.d_model - 1,
+                          whole_pairs=plural("{n:,} whole pair", "{n:,} whole pairs", pairs), worst=worst))
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {
-    "waves": ("Waves", _waves),
-    "matrix": ("Matrix", _matrix),
-    "clock": ("Clock", _clock),
-    "similarity": ("Similarity", _similarity),
-    "sentence": ("Your sentence", sentence),
-    "schemes": ("All schemes", all_schemes),
-    "experiments": ("Experiments", experiments),
+    "waves": (_("Waves"), _waves),
+    "matrix": (_("Matrix"), _matrix),
+    "clock": (_("Clock"), _clock),
+    "similarity": (_("Similarity"), _similarity),
+    "sentence": (_("Your sentence"), sentence),
+    "schemes": (_("All schemes"), all_schemes),
+    "experiments": (_("Experiments"), experiments),
 }

@@ -7,6 +7,7 @@ import streamlit as st
 from viz_core.config import STACKS, Position
 from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
 from viz_core.formats import rounded, rounded_percent
+from viz_core.language import translate as _
 from viz_core.problems import Problem
 from viz_core.text import Vocabulary
 from viz_core.ui.controls import chart, dark, picking, sentence_picker, table
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from viz_core.experiments.length_extrapolation import LengthResult, Score
     from viz_core.experiments.word_order import Reordering
 
-BUTTONS = {"swap": "Swap two words", "shuffle": "Shuffle", "prepend": "Prepend a word", "past": "Exceed max_len",
-           "longer": "Length extrapolation"}
+BUTTONS = {"swap": _("Swap two words"), "shuffle": _("Shuffle"), "prepend": _("Prepend a word"), "past": _("Exceed max_len"),
+           "longer": _("Length extrapolation")}
 SECONDS = 4.0  # in which three models read all held-out sentences, roughly
 
 
@@ -56,7 +57,7 @@ def experiments(lab: Lab) -> None:
     if not words.ids:
         nothing_typed()
         return
-    st.markdown(f"The {STACKS[lab.config.input_side]} reads: {' '.join(map(code, words.tokens))}")
+    st.markdown(_("The {stacks} reads: {tokens}", stacks=STACKS[lab.config.input_side], tokens=" ".join(map(code, words.tokens))))
     tell_cut(words)
     try:
         EXPERIMENTS[chosen](lab, words)
@@ -70,11 +71,11 @@ def _chosen_sentence(lab: Lab) -> Words:
     """The typed sentence, or one from the documents whose words are all in the vocabulary."""
     tokenizer = lab.tokenizers[lab.config.input_side]
     known = [name for name, text in SENTENCES.items() if not tokenizer.unknown(text)]
-    which = view_widget(st.segmented_control, "pos_sentence", "Sentence", options=["yours", *known], required=True,
+    which = view_widget(st.segmented_control, "pos_sentence", _("Sentence"), options=["yours", *known], required=True,
                         format_func=lambda name: SENTENCES.get(name, "Your sentence"))
     if left_out := [text for name, text in SENTENCES.items() if name not in known]:
-        st.caption(f"Some words of {', '.join(left_out)} are not in this model's vocabulary. An untrained model reads any text: "
-                   "choose one under Model.")
+        st.caption(_("Some words of {left_out} are not in this model's vocabulary. An untrained model reads any text: choose "
+                     "one under Model.", left_out=", ".join(left_out)))
     if which != "yours":
         return as_words(*tokenizer.read(SENTENCES[which]))
     if lab.capture is None:
@@ -88,17 +89,17 @@ def _swap(lab: Lab, words: Words) -> None:
 
     n = len(words.ids)
     if n < 2:
-        raise Problem("One token has only one order; type a second word.", "one_order")
+        raise Problem(_("One token has only one order; type a second word."), "one_order")
     own = _added(lab)
     spelt = [i for i in range(n) if any(map(str.isalnum, words.tokens[i])) and words.ids[i] not in own]  # no full stop, no [CLS]
     places = spelt if len(spelt) > 1 else list(range(n))
     first = places[0 if len(places) < 4 else 1]
     other = next((i for i in places[::-1] if words.ids[i] != words.ids[first]), places[-1])
     with st.container(horizontal=True):
-        a = choose_word("pos_a", "Swap", words, first)
-        b = choose_word("pos_b", "with", words, other)
+        a = choose_word("pos_a", _("Swap"), words, first)
+        b = choose_word("pos_b", _("with"), words, other)
     if a == b:
-        raise ValueError("You chose the same word twice: choose two different words.")
+        raise ValueError(_("You chose the same word twice: choose two different words."))
     _reordered(lab, words, swap(n, a, b))
 
 
@@ -111,7 +112,7 @@ def _shuffle(lab: Lab, words: Words) -> None:
     from viz_core.experiments.word_order import shuffle
 
     draw = view("pos_draw")
-    st.button("Shuffle again", key="pos_again", on_click=set_view, kwargs={"pos_draw": (draw + 1) % 1000})
+    st.button(_("Shuffle again"), key="pos_again", on_click=set_view, kwargs={"pos_draw": (draw + 1) % 1000})
     _reordered(lab, words, shuffle(len(words.ids), draw))
 
 
@@ -122,7 +123,7 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
     result: Reordering = cached_result(
         "reorder", key_of(lab, words.ids, order), lambda: reorder(lab.model(), words.ids, order, lab.setup.seed)
     )
-    st.markdown(f"Changed to: {' '.join(code(words.tokens[i]) for i in order)}")
+    st.markdown(_("Changed to: {order}", order=" ".join(code(words.tokens[i]) for i in order)))
     st.success(as_markdown(order_words(result.rows)))
     rows = []
     for r in result.rows:
@@ -130,13 +131,12 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
             rows.append([TITLES[r.position], problem_words(r.problem), ""])
             continue
         rows.append([TITLES[r.position], _with_verdict(r.free, r.equivariant), _with_verdict(r.causal, r.causal_equivariant)])
-    table(["Scheme", "Largest difference, no mask", "Largest difference, causal mask only"], rows)
+    table([_("Scheme"), _("Largest difference, no mask"), _("Largest difference, causal mask only")], rows)
     size = max((r.size for r in result.rows if not r.problem), default=0.0)
-    st.caption(minus("The table compares the outputs for the original order with those for the new order, put back into the "
-                     "original "
-                      f"order. Outputs reach {size:.2g}, so a difference up to {ROUNDING * size:.0e} is float32 rounding: the "
-                      "model is permutation-equivariant. The matrices below show how much each word's output changed, relative "
-                      "to its length."))
+    st.caption(minus(_("The table compares the outputs for the original order with those for the new order, put back into the "
+                       "original order. Outputs reach {size:.2g}, so a difference up to {rounding:.0e} is float32 rounding: "
+                       "the model is permutation-equivariant. The matrices below show how much each word's output changed, "
+                       "relative to its length.", size=size, rounding=ROUNDING * size)))
     tried = [r for r in result.rows if not r.problem]
     moved = [(TITLES[r.position], r.moved, r.moved_causal) for r in tried if r.moved is not None and r.moved_causal is not None]
     if moved:
@@ -152,28 +152,28 @@ def _prepend(lab: Lab, words: Words) -> None:
     from viz_core.ui.shell.cache import cached_result
 
     side = lab.config.input_side
-    text = view_widget(st.text_input, "pos_front", "Words to put in front")
+    text = view_widget(st.text_input, "pos_front", _("Words to put in front"))
     own = _added(lab)
     read = [(t, i) for t, i in zip(*lab.tokenizers[side].read(text), strict=True) if i not in own]
-    front = as_words([t for t, _ in read], [i for _, i in read])
+    front = as_words([t for t, __ in read], [i for __, i in read])
     tell_unknown(lab, side, text)
     if not front.ids:
-        raise ValueError("Type at least one word to put in front.")
+        raise ValueError(_("Type at least one word to put in front."))
     result = cached_result(
         "prepend", key_of(lab, words.ids, front.ids), lambda: prepend(lab.model(), words.ids, front.ids, lab.setup.seed)
     )
-    st.markdown(f"Changed to: {' '.join(map(code, (*front.tokens, *words.tokens)))}")
+    st.markdown(_("Changed to: {value}", value=" ".join(map(code, (*front.tokens, *words.tokens)))))
     st.success(as_markdown(prepend_words(result.rows)))
     rows = []
     for r in result.rows:
         if r.problem or not r.changes:
-            rows.append([TITLES[r.position], problem_words(r.problem) if r.problem else "this model has no layer", ""])
+            rows.append([TITLES[r.position], problem_words(r.problem) if r.problem else _("this model has no layer"), ""])
             continue
         deeper = ", ".join(rounded(x, 2) for x in r.changes[1:]) or "–"
         rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {'unchanged' if r.unchanged else 'changed'}", deeper])
-    table(["Scheme", "Layer 0", "Deeper layers"], rows)
-    st.caption("The largest change of a score between the same two words, relative to the largest score of the layer. A score is "
-               "q·k ÷ √d_k with the bias of ALiBi or T5, before the mask.")
+    table([_("Scheme"), _("Layer 0"), _("Deeper layers")], rows)
+    st.caption(_("The largest change of a score between the same two words, relative to the largest score of the layer. A "
+                 "score is q·k ÷ √d_k with the bias of ALiBi or T5, before the mask."))
     lines = [(r.position, r.changes) for r in result.rows if r.changes]
     if lines:
         chart(layers_figure(lines, ROUNDING, dark()), "pos_layers")
@@ -184,30 +184,30 @@ def _past(lab: Lab, words: Words) -> None:
     from viz_core.ui.shell.cache import cached_result
 
     result = cached_result("past", key_of(lab, words.ids), lambda: past_the_table(lab.model(), words.ids, lab.setup.seed))
-    st.markdown(f"The position table has **{result.max_len:,}** rows (max\\_len). The sentence is repeated until it is one token "
-                "longer.")
+    st.markdown(_(r"The position table has **{max_len:,}** rows (max\_len). The sentence is repeated until it is one token "
+                  "longer.", max_len=result.max_len))
     st.success(as_markdown(past_words(result.rows)))
     rows = []
     for r in result.rows:
         if r.problem:
             result_words = problem_words(r.problem)
         elif r.finite:
-            result_words = "reads all tokens; all outputs are finite"
+            result_words = _("reads all tokens; all outputs are finite")
         else:
-            result_words = "reads all tokens; some outputs are not finite"
+            result_words = _("reads all tokens; some outputs are not finite")
         rows.append([TITLES[r.position], f"{r.tokens:,}", result_words])
-    table(["Scheme", "Tokens", "Result"], rows)
+    table([_("Scheme"), _("Tokens"), _("Result")], rows)
     if len({r.tokens for r in result.rows}) > 1:
-        st.caption("The schemes without a table have no limit, so fewer tokens are enough to show it.")
-    st.caption("The waves follow a formula, so a longer table continues the shorter one: raise max_len in the sidebar. A learned "
-               "table cannot be continued. *Length extrapolation* measures trained weights at positions that they never saw in "
-               "training.")
+        st.caption(_("The schemes without a table have no limit, so fewer tokens are enough to show it."))
+    st.caption(_("The waves follow a formula, so a longer table continues the shorter one: raise max_len in the sidebar. A "
+                 "learned table cannot be continued. *Length extrapolation* measures trained weights at positions that they "
+                 "never saw in training."))
 
 
 # ---------------------------------------------------------------- longer than trained
 
 
-WAYS = {"moved": "Start the same sentences later", "row": "Join several sentences"}
+WAYS = {"moved": _("Start the same sentences later"), "row": _("Join several sentences")}
 
 
 def _longer(lab: Lab) -> None:
@@ -217,25 +217,25 @@ def _longer(lab: Lab) -> None:
 
     cards = checkpoints()
     vocabulary = _vocabulary(cards["sinusoidal"])
-    way = view_widget(st.segmented_control, "pos_way", "How to go beyond the training", required=True, format_func=WAYS.get)
+    way = view_widget(st.segmented_control, "pos_way", _("How to go beyond the training"), required=True, format_func=WAYS.get)
     if way == "moved":
-        step = view_widget(st.select_slider, "pos_moved", "Positions later")
+        step = view_widget(st.select_slider, "pos_moved", _("Positions later"))
     else:
-        step = view_widget(st.select_slider, "pos_row_of", "Joined sentences")
+        step = view_widget(st.select_slider, "pos_row_of", _("Joined sentences"))
     found: LengthResult = cached_result(
         "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
     )
-    st.markdown(f"{len(cards)} trained translators, which differ only in their position scheme, read {READ} held-out sentences of "
-                f"their grammar. In training every sentence started at position 0; the longest of the first {LEARNT:,} has "
-                f"{found.trained} tokens.")
+    st.markdown(_("{n_cards} trained translators, which differ only in their position scheme, read {read} held-out sentences "
+                  "of their grammar. In training every sentence started at position 0; the longest of the first {learnt:,} has "
+                  "{trained} tokens.", n_cards=len(cards), read=READ, learnt=LEARNT, trained=found.trained))
     st.success(as_markdown(length_words(found, step)))
     curves = []
     for position, scores in found.scores.items():
-        refused = " (exceeds its table)" if any(score.problem for score in scores) else ""
+        refused = " " + _("(exceeds its table)") if any(score.problem for score in scores) else ""
         places = found.steps if way == "moved" else [score.tokens for score in scores]
         curves.append((TITLES[position] + refused, position, places, [score.share for score in scores]))
     at = step if way == "moved" else found.at("none", step).tokens
-    axis = "position of the first word" if way == "moved" else "tokens of the longest text"
+    axis = _("position of the first word") if way == "moved" else _("tokens of the longest text")
     chart(longer_figure(curves, found.trained, axis, at, dark()), "pos_longer")
     _longer_table(found, cards, step)
     if way == "moved":
@@ -250,14 +250,16 @@ def _vocabulary(card: Card) -> dict[str, Vocabulary]:
 def _longer_table(found: "LengthResult", cards: dict[Position, Card], step: int) -> None:
     """The accuracy of each scheme at the chosen step; not every scheme has trained weights here."""
     first = found.steps[0]
-    before, now = ("At position 0", f"{step} positions later") if found.way == "moved" else ("One sentence", f"{step} joined")
+    before, now = (_("At position 0"), _("{step} positions later", step=step)) if found.way == "moved" else (_("One sentence"),
+                                                                                                             _("{step} joined",
+                                                                                                                                  step=step))
     rows = []
     for position, title in TITLES.items():
         if position not in cards:
-            rows.append([title, "no trained weights here; see Prepend a word", "–", "–"])
+            rows.append([title, _("no trained weights here; see Prepend a word"), "–", "–"])
             continue
         rows.append([title, cards[position].title, *(_score_words(found.at(position, s)) for s in (first, step))])
-    table(["Scheme", "Weights", before, now], rows)
+    table([_("Scheme"), _("Weights"), before, now], rows)
 
 
 def _score_words(score: "Score") -> str:
@@ -273,16 +275,17 @@ def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str
     from viz_core.experiments.length_extrapolation import translated
     from viz_core.ui.shell.cache import cached_result
 
-    source, target, _ = sentences(lab.setup)
+    source, target, __ = sentences(lab.setup)
     lines = source or target
     if not lines:
         return
     text = lines[min(lab.setup.item, len(lines) - 1)]
     words = as_words(*vocabulary["source"].read(text))
-    st.markdown(f"**Your sentence:** {' '.join(map(code, words.tokens))}")
+    st.markdown(_("**Your sentence:** {tokens}", tokens=" ".join(map(code, words.tokens))))
     tell_cut(words)
-    if unknown := [word for word, _ in vocabulary["source"].unknown(text)]:
-        st.caption(f"These words are not in the models' vocabulary and are read as \\<unk>: {safe_words(unknown)}.")
+    if unknown := [word for word, __ in vocabulary["source"].unknown(text)]:
+        st.caption(_(r"These words are not in the models' vocabulary and are read as \<unk>: {unknown}.",
+                     unknown=safe_words(unknown)))
 
     def translation(position: Position, places: int) -> str:
         def make() -> str:
@@ -293,7 +296,7 @@ def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str
 
         return cached_result("translated", (cards[position].name, words.ids, places), make)
 
-    table(["Scheme", "Translation at position 0", f"Translation {step} positions later"],
+    table([_("Scheme"), _("Translation at position 0"), _("Translation {step} positions later", step=step)],
           [[TITLES[p], translation(p, 0), translation(p, step)] for p in cards])
 
 

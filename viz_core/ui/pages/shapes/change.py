@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz_core.analysis.shapes import changed, gone, ledger, total
 from viz_core.config import TransformerConfig
+from viz_core.language import translate as _
 from viz_core.ui.escape import code, few
 from viz_core.ui.pages.shapes.columns import AMOUNTS
 from viz_core.ui.pages.shapes.size import Size, marked_against
@@ -23,16 +24,17 @@ def changing(size: Size) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         trained = not editable(current(), "qk_dim")
         st.button(
-            f"Try qk_dim {config.qk_width} → {less}", icon=":material/compress:", on_click=_narrow, args=(less,), key="shapes_try",
+            _("Try qk_dim {qk_width} → {less}", qk_width=config.qk_width, less=less), icon=":material/compress:", on_click=_narrow,
+            args=(less,), key="shapes_try",
             disabled=less == config.qk_width,
-            help="Makes queries and keys narrower and marks every change."
-            + (" Trained weights fix all sizes, so the weights will be untrained." if trained else ""),
+            help=_("Makes queries and keys narrower and marks every change.")
+            + (" " + _("Trained weights fix all sizes, so the weights will be untrained.") if trained else ""),
         )
-        st.button("Clear the marks", icon=":material/ink_eraser:", on_click=set_view,
+        st.button(_("Clear the marks"), icon=":material/ink_eraser:", on_click=set_view,
                   kwargs={"shapes_before": ""}, disabled=before is None, key="shapes_clear")
     if problem:
         written = f"shapes_before={view('shapes_before')}"
-        st.warning(f"The link says {code(written)}, which {problem}; nothing is marked.")
+        st.warning(_("The link says {written}, which {problem}; nothing is marked.", written=code(written), problem=problem))
     if before is not None:
         st.markdown(difference(before, size))
 
@@ -47,7 +49,7 @@ def _narrow(qk_dim: int) -> None:
     setup = current()
     if not editable(setup, "qk_dim"):
         setup = replace(setup, weights=UNTRAINED)
-    new, _ = with_field(setup, "qk_dim", qk_dim)
+    new, __ = with_field(setup, "qk_dim", qk_dim)
     change(weights=new.weights, config=new.config)
 
 
@@ -58,9 +60,9 @@ def difference(before: Size, after: Size) -> str:
     shapes = {line.name: line.shape for line in new}
     reshaped = sum(was is not None and was.shape != shapes[name] for name, was in marks.items())
     fresh = sum(was is None for was in marks.values())
-    counts = [f"{reshaped} of {len(new)} tensors have a different shape"]
+    counts = [_("{reshaped} of {n_new} tensors have a different shape", reshaped=reshaped, n_new=len(new))]
     same_shape = len(marks) - reshaped - fresh
-    others = ((same_shape, "have the same shape but a different cost"), (fresh, "are new"), (len(lost), "are removed"))
+    others = ((same_shape, _("have the same shape but a different cost")), (fresh, _("are new")), (len(lost), _("are removed")))
     counts += [f"{n} {what}" for n, what in others if n]
     sums = [
         f"{name} {total(old, amount):,} → {total(new, amount):,}"
@@ -79,5 +81,5 @@ def _settings(before: Size, after: Size) -> list[str]:
         for c in CONTROLS
         if c.value(old) != c.value(new) and (c.when(old) or c.when(new))
     ]
-    lengths = zip(("sentences", "source tokens", "target tokens"), before[1:], after[1:], strict=True)
+    lengths = zip(("sentences", _("source tokens"), _("target tokens")), before[1:], after[1:], strict=True)
     return found + [f"{name} {a} → {b}" for name, a, b in lengths if a != b]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from viz_core.analysis.counts import Parameter
 from viz_core.analysis.shapes import Amount, Line
 from viz_core.figures.shapes import PART_TITLES
+from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import LIBRARIES, block_title
 from viz_core.ui.components.table import Cell, Kind
@@ -14,8 +15,9 @@ from viz_core.ui.components.table import Cell, Kind
 ALL = "all"
 AMOUNTS: dict[Amount, str] = {"parameters": "parameters", "flops": "FLOPs", "nbytes": "bytes"}  # amounts that are summed
 COLUMN_TITLES = {  # of the choices of columns
-    "symbolic_shape": "symbolic shape", "dtype": "dtype", "parameters": "parameters", "flops": "FLOPs", "bytes": "bytes",
-    "statistics": "statistics", **LIBRARIES, "sequence_first": "sequence-first",
+    "symbolic_shape": _("symbolic shape"), "dtype": _("dtype"), "parameters": _("parameters"), "flops": "FLOPs",
+                 "bytes": _("bytes"),
+    "statistics": _("statistics"), **LIBRARIES, "sequence_first": _("sequence-first"),
 }
 
 
@@ -32,7 +34,7 @@ class Column:
 
 
 def sizes(shape: Sequence[object]) -> str:
-    return " × ".join(map(str, shape)) or "a single number"
+    return " × ".join(map(str, shape)) or _("a single number")
 
 
 def _made_by(line: Line) -> str:
@@ -40,7 +42,7 @@ def _made_by(line: Line) -> str:
 
     def one(p: Parameter) -> str:
         name = p.name.removeprefix(f"{line.stage.prefix}." if line.stage.prefix and not p.tied else "")
-        return f"{p.symbol} {name} {sizes(p.shape)}" + (" (tied: counted there)" if p.tied else "")
+        return f"{p.symbol} {name} {sizes(p.shape)}" + (" " + _("(tied: counted there)") if p.tied else "")
 
     return ", ".join(map(one, line.made_by)) or "–"
 
@@ -63,22 +65,22 @@ def _alias(library: str) -> Callable[[Line], Cell]:
 
 
 COLUMNS = (
-    Column("name", "name", 200, lambda line: line.name),
-    Column("axes", "axes", 118, lambda line: " ".join(line.stage.axes) or "–", measure=lambda line: line.stage.axes),
-    Column("shape", "shape", 140, lambda line: sizes(line.shape), measure=lambda line: line.shape),
-    Column("meaning", "text", 180, lambda line: line.stage.meaning),
-    Column("block", "text", 140, lambda line: block_title(line.stage.block), ALL),
-    Column("part", "text", 110, lambda line: PART_TITLES[line.part], ALL),
-    Column("symbolic shape", "text", 210, lambda line: sizes(line.symbolic), "symbolic_shape"),
-    Column("cells", "number", 110, lambda line: math.prod(line.shape), "symbolic_shape", lambda line: line.shape),
-    Column("dtype", "text", 80, lambda line: line.stage.dtype, "dtype"),
-    Column("parameters", "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
-    Column("parameter tensors", "text", 240, _made_by, "parameters", lambda line: line.made_by),
+    Column(_("name"), "name", 200, lambda line: line.name),
+    Column(_("axes"), "axes", 118, lambda line: " ".join(line.stage.axes) or "–", measure=lambda line: line.stage.axes),
+    Column(_("shape"), "shape", 140, lambda line: sizes(line.shape), measure=lambda line: line.shape),
+    Column(_("meaning"), "text", 180, lambda line: line.stage.meaning),
+    Column(_("block"), "text", 140, lambda line: block_title(line.stage.block), ALL),
+    Column(_("part"), "text", 110, lambda line: PART_TITLES[line.part], ALL),
+    Column(_("symbolic shape"), "text", 210, lambda line: sizes(line.symbolic), "symbolic_shape"),
+    Column(_("cells"), "number", 110, lambda line: math.prod(line.shape), "symbolic_shape", lambda line: line.shape),
+    Column(_("dtype"), "text", 80, lambda line: line.stage.dtype, "dtype"),
+    Column(_("parameters"), "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
+    Column(_("parameter tensors"), "text", 240, _made_by, "parameters", lambda line: line.made_by),
     Column("FLOPs", "number", 130, lambda line: line.flops, "flops", lambda line: line.flops),
-    Column("bytes", "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
+    Column(_("bytes"), "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
     *(Column(name, "number", 100, _statistic(name), "statistics") for name in ("min", "mean", "max", "std")),
     *(Column(label, "number", 90, _statistic(name), ALL)
       for label, name in (("masked", "n_masked"), ("infinite", "n_infinite"), ("NaN", "n_nan"))),
     *(Column(title, "text", 230, _alias(library), library) for library, title in LIBRARIES.items()),
-    Column(f"sequence-first ({DOCUMENTS['001'].called})", "axes", 210, _sequence_first, "sequence_first"),
+    Column(_("sequence-first ({called})", called=DOCUMENTS["001"].called), "axes", 210, _sequence_first, "sequence_first"),
 )

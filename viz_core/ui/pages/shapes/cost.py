@@ -9,6 +9,7 @@ import streamlit as st
 from viz_core.analysis.shapes import Amount, Growth, by_block, growth, layer_costs, ledger, total
 from viz_core.config import TransformerConfig
 from viz_core.figures.shapes import block_chart, growth_chart
+from viz_core.language import translate as _
 from viz_core.limits import megabytes
 from viz_core.ui.controls import chart
 from viz_core.ui.pages.shapes.columns import AMOUNTS
@@ -23,14 +24,18 @@ def totals(lab: Lab, size: Size) -> None:
     lines = ledger(*size)
     n_bytes, recorded = total(lines, "nbytes"), None if lab.capture is None else lab.capture.nbytes
     if recorded is None:
-        bytes_ = f"would record **{n_bytes:,} bytes** ({megabytes(n_bytes)}), so it is not run"
+        bytes_ = _("would record **{n_bytes:,} bytes** ({n_bytes_2}), so it is not run",
+                   n_bytes=n_bytes, n_bytes_2=megabytes(n_bytes))
     else:
-        match = "exactly as estimated before it ran" if recorded == n_bytes else f"where {n_bytes:,} were estimated"
-        bytes_ = f"records **{recorded:,} bytes** ({megabytes(recorded)}), {match}"
+        match = _("exactly as estimated before it ran") if recorded == n_bytes else _("where {n_bytes:,} were estimated",
+                                                                                      n_bytes=n_bytes)
+        bytes_ = _("records **{recorded:,} bytes** ({recorded_2}), {match}",
+                   recorded=recorded, recorded_2=megabytes(recorded), match=match)
     st.markdown(
-        f"The model has **{total(lines, 'parameters'):,} parameters**. This run has **{len(lines)} tensors** and {bytes_}. "
-        f"Its matrix products take **{total(lines, 'flops'):,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication "
-        "and an addition for each term. Elementwise operations (softmax, norms, sums) count as 0."
+        _("The model has **{total:,} parameters**. This run has **{n_lines} tensors** and {bytes}. Its matrix products take "
+          "**{total_2:,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication and an addition for each term. "
+          "Elementwise operations (softmax, norms, sums) count as 0.",
+          total=total(lines, "parameters"), n_lines=len(lines), bytes=bytes_, total_2=total(lines, "flops"))
     )
 
 
@@ -39,13 +44,13 @@ def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> No
     sized = size or (config, 1, 1, 1)
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(_by_block(sized, "parameters", "Parameters by block", dark), "shapes_parameters")
-        st.caption("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few.")
+        chart(_by_block(sized, "parameters", _("Parameters by block"), dark), "shapes_parameters")
+        st.caption(_("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few."))
     if size is not None:
         with right:
-            chart(_by_block(sized, "flops", "FLOPs by block", dark), "shapes_flops")
+            chart(_by_block(sized, "flops", _("FLOPs by block"), dark), "shapes_flops")
             st.caption(
-                "An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V."
+                _("An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V.")
             )
 
 
@@ -70,38 +75,40 @@ def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], headi
 def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
     """Growth of the layers' FLOPs and recorded bytes with the number of tokens, compared with an RNN."""
     here = None if size is None else max(size[2:])
-    st.subheader("The cost of longer texts", anchor=False)
+    st.subheader(_("The cost of longer texts"), anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(_growth(config, "flops", "FLOPs against tokens", here, dark), "shapes_growth_flops")
+        chart(_growth(config, "flops", _("FLOPs against tokens"), here, dark), "shapes_growth_flops")
         st.caption(crossing_words(_grows(config, "flops")))
     with right:
-        chart(_growth(config, "nbytes", "Recorded bytes against tokens", here, dark), "shapes_growth_bytes")
-        st.caption("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network keeps one state "
-                   "per token.")
-    st.caption("One sentence of N tokens per side, layers only: the embeddings and the output grow only linearly with N.")
+        chart(_growth(config, "nbytes", _("Recorded bytes against tokens"), here, dark), "shapes_growth_bytes")
+        st.caption(_("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network keeps one "
+                     "state per token."))
+    st.caption(_("One sentence of N tokens per side, layers only: the embeddings and the output grow only linearly with N."))
     if here is not None:
         st.markdown(against_rnn(here, config.d_model))
 
 
 def crossing_words(work: Growth) -> str:
     """The number of tokens above which pairs of tokens cost more than everything else."""
-    equal, (least, *_, most) = work.crossing[0], work.lengths
+    equal, (least, *__rest, most) = work.crossing[0], work.lengths
     if least <= equal <= most:
-        return f"Look at the circle: above N = {equal:,.0f}, pairs of tokens cost more than everything else."
+        return _("Look at the circle: above N = {equal:,.0f}, pairs of tokens cost more than everything else.", equal=equal)
     if math.isnan(equal):
-        return "This model has no layers, so it has no cost that grows."
+        return _("This model has no layers, so it has no cost that grows.")
     if equal > most:
-        return f"Pairs of tokens cost more than everything else only above {most:,} tokens, outside this chart."
-    return "Pairs of tokens cost more than everything else at every length in this chart."
+        return _("Pairs of tokens cost more than everything else only above {most:,} tokens, outside this chart.", most=most)
+    return _("Pairs of tokens cost more than everything else at every length in this chart.")
 
 
 def against_rnn(n: int, d: int) -> str:
     """Table 1 of Vaswani et al. 2017 for this run, as Markdown."""
     one, other = layer_costs(n, d)
     return (
-        f"One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| | "
-        f"self-attention | recurrent |\n|---|---|---|\n| operations | {one.formula} = {one.operations:,} | {other.formula} = "
-        f"{other.operations:,} |\n| sequential steps | {one.sequential:,} | {other.sequential:,} |\n| longest path between two "
-        f"tokens | {one.path:,} | {other.path:,} |"
+        _("One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| | "
+          "self-attention | recurrent |\n|---|---|---|\n| operations | {formula} = {operations:,} | {formula_2} = "
+          "{operations_2:,} |\n| sequential steps | {sequential:,} | {sequential_2:,} |\n| longest path between two tokens | "
+          "{path:,} | {path_2:,} |",
+          n=n, d=d, formula=one.formula, operations=one.operations, formula_2=other.formula, operations_2=other.operations,
+          sequential=one.sequential, sequential_2=other.sequential, path=one.path, path_2=other.path)
     )

@@ -11,6 +11,7 @@ import streamlit as st
 
 from viz_core.analysis.shapes import Line, changed, ledger, statistics, with_statistics
 from viz_core.figures.shapes import PART_TITLES
+from viz_core.language import translate as _
 from viz_core.stages import block_title
 from viz_core.ui.components.table import Cell, Filter, Head, Mark, Row, as_text, ledger_table
 from viz_core.ui.escape import code
@@ -27,25 +28,25 @@ def table() -> None:
     size = size_of(lab)
     if size is None:
         return
-    lines, (before, _) = ledger(*size), marked_against()
+    lines, (before, __) = ledger(*size), marked_against()
     chosen = view("shapes_columns")
     text = _planned(size, before, chosen)
     if "statistics" in chosen:
         text = table_text(_measured(lab, lines), marks_of(before, lines), chosen)
         if lab.capture is None:
-            st.info("Statistics need a run, and this one is too large to run.")
+            st.info(_("Statistics need a run, and this one is too large to run."))
     ledger_table(
         text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
         on_filter=partial(_keep_filter, lines),
         on_open=open_stage,
     )
-    view_widget(st.pills, "shapes_columns", "More columns", selection_mode="multi", format_func=COLUMN_TITLES.get)
+    view_widget(st.pills, "shapes_columns", _("More columns"), selection_mode="multi", format_func=COLUMN_TITLES.get)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
-            "Download the full table (CSV)", partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
-            icon=":material/download:", on_click="ignore", help="All stages with all columns.",
+            _("Download the full table (CSV)"), partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
+            icon=":material/download:", on_click="ignore", help=_("All stages with all columns."),
         )
-        view_widget(st.toggle, "shapes_marked", "Show only changes", disabled=before is None)
+        view_widget(st.toggle, "shapes_marked", _("Show only changes"), disabled=before is None)
     write_link()
 
 
@@ -54,9 +55,9 @@ def _filter(lines: Sequence[Line]) -> Filter:
     blocks, parts = _titles(lines)
     block, part = view("shapes_block"), view("shapes_part")
     if block != ALL and block not in blocks:
-        st.info(f"This model has no block {code(block)}, so all are shown.")
+        st.info(_("This model has no block {block}, so all are shown.", block=code(block)))
     if part != ALL and part not in parts:
-        st.info(f"This model has no part {code(part)}, so all are shown.")
+        st.info(_("This model has no part {part}, so all are shown.", part=code(part)))
     return Filter(view("shapes_filter"), blocks.get(block, ALL), parts.get(part, ALL))
 
 
@@ -101,7 +102,7 @@ def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None) 
 def _note(line: Line, was: Line | None) -> str:
     """The meaning of a mark, even if the changed column is not shown."""
     if was is None:
-        return "This stage is new."
+        return _("This stage is new.")
     amounts = (
         ("shape", sizes(was.shape), sizes(line.shape)),
         *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for key, name in AMOUNTS.items()),
@@ -131,7 +132,7 @@ def csv_file(setup: Setup) -> bytes:
     lab = lab_of(setup)
     size = size_of(lab)
     if size is None:
-        raise ValueError("This setup has no text: type a sentence.")
+        raise ValueError(_("This setup has no text: type a sentence."))
     return as_csv(_measured(lab, ledger(*size)))
 
 

@@ -31,11 +31,13 @@ from viz_core.analysis.arithmetic import (
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.figures.attention import token as as_html
-from viz_core.formats import brief, count
+from viz_core.formats import brief
+from viz_core.language import plural
+from viz_core.language import translate as _
 from viz_core.stages import Stage
 from viz_core.text import AnyTokenizer
 
-FEATURES = {"D": "feature", "K": "feature", "V": "feature", "F": "hidden unit", "H": "head"}
+FEATURES = {"D": "feature", "K": "feature", "V": "feature", "F": _("hidden unit"), "H": "head"}
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,13 @@ class Names:
         at = dict(zip(stage.axes, index, strict=True))
         item, pairs = at.get("B", 0), "S" in at and "T" in at
         own = "B" in at  # else the stage is the same for every sentence and has no tokens
-        described = [f"sentence {item + 1}"] if own and self.capture.n_sentences > 1 else []
+        described = [_("sentence {item}", item=item + 1)] if own and self.capture.n_sentences > 1 else []
         for letter, title in (("T", "query" if pairs else "token"), ("S", "key")):
             if letter in at:
-                name = self.token(stage, letter, item, at[letter]) if own else f"at position {at[letter]}"
+                name = self.token(stage, letter, item, at[letter]) if own else _("at position {at}", at=at[letter])
                 described.append(f"{title} {name}")
         described += [f"{word} {at[letter]}" for letter, word in FEATURES.items() if letter in at]
-        described += [f"word {self.word(at['W'])}"] if "W" in at else []
+        described += [_("word {word}", word=self.word(at["W"]))] if "W" in at else []
         text = " · ".join(described)
         return text[:1].upper() + text[1:]
 
@@ -101,41 +103,54 @@ def _event(cell: Arithmetic, names: Names) -> str:
     value = brief(cell.value)
     match cell.parts[-1]:
         case Product() as p:
-            products = f"{count(len(p.products), 'product', 'products')} add up to"
-            return f"{products} {value}." if p.bias is None else f"{products} {brief(p.total)}; adding the bias gives {value}."
+            products = _("{products} add up to", products=plural("{n:,} product", "{n:,} products", len(p.products)))
+            return f"{products} {value}." if p.bias is None else _("{products} {total}; adding the bias gives {value}.",
+                                                                   products=products, total=brief(p.total), value=value)
         case Sum(each):
             return f"{' + '.join(f'{t.role} {brief(t.value)}' for t in each)} = {value}."
         case Softmax() as p:
             return _share(p, cell, value)
         case Norm() as p:
-            away = f"{brief(p.x.value)} is {brief(p.standard)} standard deviations from its token’s mean"
-            return f"{away}; × γ + β gives {value}." if p.normalized else f"{away}."
+            away = _("{value} is {standard} standard deviations from its token’s mean",
+                     value=brief(p.x.value), standard=brief(p.standard))
+            return _("{away}; × γ + β gives {value}.", away=away, value=value) if p.normalized else f"{away}."
         case Mean() as p:
             return _mean(p, cell, value)
         case Lookup(key, entry):
-            return f"{key.role} {brief(key.value)} selects a row of the table, whose column {entry.index[1]} holds {value}."
+            return _("{role} {value} selects a row of the table, whose column {index} holds {value_2}.",
+                     role=key.role, value=brief(key.value), index=entry.index[1], value_2=value)
         case Logic() as p:
             return _verdict(p, cell)
         case Choice() as p:
-            stays = f"the mask allows this cell, so the score {value} stays." if p.condition.value else ""
-            return stays or f"this cell is masked, so {value} replaces the score {brief(p.when_true.value)}."
+            stays = _("the mask allows this cell, so the score {value} stays.", value=value) if p.condition.value else ""
+            return stays or _("this cell is masked, so {value} replaces the score {value_2}.",
+                              value=value, value_2=brief(p.when_true.value))
         case Function(of, x):
             if of.zeroes_negatives:
-                return f"{brief(x.value)} {'passes unchanged' if x.value > 0 else 'is not positive'}, so the result is {value}."
-            return f"{brief(x.value)} passes in part: the result is {value}."
+                return _("{value} {which}, so the result is {value_2}.",
+                         value=brief(x.value), which=_("passes unchanged") if x.value > 0 else _("is not positive"), value_2=value)
+            return _("{value} passes in part: the result is {value_2}.", value=brief(x.value), value_2=value)
         case Rotation() as p:
-            turn = f"{brief(p.angle)} radians ({math.degrees(p.angle) % 360:.0f}°)"
-            return f"at position {p.position} the pair of features is rotated by {turn}, and this feature becomes {value}."
+            turn = _("{angle} radians ({degrees:.0f}°)", angle=brief(p.angle), degrees=math.degrees(p.angle) % 360)
+            return _("at position {position} the pair of features is rotated by {turn}, and this feature becomes {value}.",
+                     position=p.position, turn=turn, value=value)
         case Wave() as p:
-            return f"the {'cosine' if p.cosine else 'sine'} of {p.position} ÷ {brief(p.divisor)} is {value}."
+            return _("the {which} of {position} ÷ {divisor} is {value}.",
+                     which=_("cosine") if p.cosine else _("sine"), position=p.position, divisor=brief(p.divisor), value=value)
         case Distance() as p:
-            return f"the distance is {count(p.steps, 'position', 'positions')}, at {brief(p.slope)} each: {value}."
+            return _("the distance is {positions}, at {slope} each: {value}.",
+                     positions=plural("{n:,} position", "{n:,} positions", p.steps), slope=brief(p.slope), value=value)
         case Bucket() as p:
-            return f"the distance is {count(p.steps, 'position', 'positions')}, and its bucket is {value}."
+            return _("the distance is {positions}, and its bucket is {value}.",
+                     positions=plural("{n:,} position", "{n:,} positions", p.steps), value=value)
         case Scale(x, by, divide):
-            return f"{brief(x.value)} {'divided' if divide else 'multiplied'} by {by.role} is {value}."
+            return _("{value} {which} by {role} is {value_2}.",
+                     value=brief(x.value), which=_("divided") if divide else _("multiplied"), role=by.role, value_2=value)
         case Copy(of):
-            return f"{value} is {of.role}, unchanged." if cell.stage.prefix != "ids" else f"{value} is {of.role}."
+            return _("{value} is {role}, unchanged.", value=value,
+                     role=of.role) if cell.stage.prefix != "ids" else _("{value} is {role}.",
+                                                                                                                      value=value,
+                                                                                                                      role=of.role)
         case Given() as p:
             return _given(p, cell, names)
     raise AssertionError(f"no sentence for {cell.parts[-1]}")
@@ -143,38 +158,41 @@ def _event(cell: Arithmetic, names: Names) -> str:
 
 def _share(p: Softmax, cell: Arithmetic, value: str) -> str:
     if cell.stage.leaf == "probs":
-        return f"this word gets the probability {value}."
+        return _("this word gets the probability {value}.", value=value)
     if p.empty:
-        return "this query may attend to no key, so its whole row is set to 0."
+        return _("this query may attend to no key, so its whole row is set to 0.")
     if math.isnan(p.denominator):
-        return "the sum of this row is not a number, so its softmax is not either (NaN)."
+        return _("the sum of this row is not a number, so its softmax is not either (NaN).")
     if p.allowed is not None and not p.allowed[p.at]:
-        return f"this key is masked, and its weight is {value}."
-    return f"this key gets {value} of the query’s attention."
+        return _("this key is masked, and its weight is {value}.", value=value)
+    return _("this key gets {value} of the query’s attention.", value=value)
 
 
 def _mean(p: Mean, cell: Arithmetic, value: str) -> str:
     if cell.stage.leaf == "loss":
-        left = f"; {count(p.skipped, 'padded position', 'padded positions')} left out" if p.skipped else ""
-        return f"The mean negative log-likelihood of {count(p.count, 'right answer', 'right answers')} is {value}{left}."
-    what = "features" if cell.stage.leaf == "mean" else "squared distances from the mean"
-    return f"the mean of its {p.count:,} {what} is {value}."
+        left = _("; {padded_positions} left out",
+                 padded_positions=plural("{n:,} padded position", "{n:,} padded positions", p.skipped)) if p.skipped else ""
+        return _("The mean negative log-likelihood of {right_answers} is {value}{left}.",
+                 right_answers=plural("{n:,} right answer", "{n:,} right answers", p.count), value=value, left=left)
+    what = _("features") if cell.stage.leaf == "mean" else _("squared distances from the mean")
+    return _("the mean of its {count:,} {what} is {value}.", count=p.count, what=what, value=value)
 
 
 def _verdict(p: Logic, cell: Arithmetic) -> str:
-    fails = [f"the {f.left.role.split('’')[0]} {reason(f)}" for f in p.factors if not f.true]
+    fails = [_("the {split} {reason}", split=f.left.role.split("’")[0], reason=reason(f)) for f in p.factors if not f.true]
     if cell.stage.leaf.endswith("_padding"):
-        return "this is padding, so no query may attend to it." if fails else "this is a word, so queries may attend to it."
+        return _("this is padding, so no query may attend to it.") if fails else _("this is a word, so queries may attend to it.")
     if not p.factors:
-        return "nothing is masked here."
+        return _("nothing is masked here.")
     if fails:
-        return f"the query may not attend to this key, since {' and '.join(fails)}."
-    return "the query may attend to this key."
+        return _("the query may not attend to this key, since {fails}.", fails=_(" and ").join(fails))
+    return _("the query may attend to this key.")
 
 
 def reason(f: Comparison) -> str:
     """The meaning of a condition of a mask that holds or fails."""
-    holds, fails = {"≠": ("is a word", "is padding"), "≤": ("is not later than the query", "is later than the query")}[f.relation]
+    holds, fails = {"≠": (_("is a word"), _("is padding")),
+                    "≤": (_("is not later than the query"), _("is later than the query"))}[f.relation]
     return holds if f.true else fails
 
 
@@ -183,7 +201,7 @@ def _given(p: Given, cell: Arithmetic, names: Names) -> str:
     tokenizer = names.tokenizers["source" if cell.stage.leaf == "source" else names.output_side]
     name = tokenizer.decode(p.id)
     if name == p.token:
-        return f"{quoted(p.token)} has the id {p.id} in the vocabulary."
+        return _("{token} has the id {id} in the vocabulary.", token=quoted(p.token), id=p.id)
     if p.id == tokenizer.unk_id:
-        return f"{quoted(p.token)} is not in the vocabulary and becomes {quoted(name)}, id {p.id}."
-    return f"{quoted(p.token)} has the id {p.id}, which the vocabulary names {quoted(name)}."
+        return _("{token} is not in the vocabulary and becomes {name}, id {id}.", token=quoted(p.token), name=quoted(name), id=p.id)
+    return _("{token} has the id {id}, which the vocabulary names {name}.", token=quoted(p.token), id=p.id, name=quoted(name))

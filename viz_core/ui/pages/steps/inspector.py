@@ -40,7 +40,9 @@ from viz_core.analysis.arithmetic import (
 )
 from viz_core.analysis.terms import terms
 from viz_core.figures import mini_plots, theme
-from viz_core.formats import count, minus
+from viz_core.formats import minus
+from viz_core.language import plural
+from viz_core.language import translate as _
 from viz_core.ui.pages.steps.cell_words import Names, brief, quoted, reason, sentence
 from viz_core.ui.shell import Lab
 
@@ -48,7 +50,7 @@ WHOLE = 16  # a sum of at most so many terms is shown in full and in order
 LARGEST = 12  # of a longer sum, so many of the largest terms come first
 LISTED = 128  # and so many more when it is unfolded; the rest is added up in one line
 FOOT = "foot"  # the look of the result of the rows above
-SO_FAR = "so far"  # the column that a narrow page leaves out
+SO_FAR = _("so far")  # the column that a narrow page leaves out
 WAVE_POSITIONS = 24  # positions before the picked one in the drawing of its wave
 
 
@@ -56,7 +58,8 @@ def inspect_cell(lab: Lab, name: str, index: tuple[int, ...]) -> None:
     """Show the arithmetic behind `lab.capture[name][index]`, a full index. There must be a capture."""
     capture = lab.capture
     if capture is None:
-        raise ValueError(f"there is no run to take a cell of {name!r} from; call this only if lab.capture is not None.")
+        raise ValueError(_("there is no run to take a cell of {name!r} from; call this only if lab.capture is not None.",
+                           name=name))
     names = Names(capture, lab.tokenizers, trained=lab.setup.card is not None)
     st.html(inspection(terms(capture, name, index, lab.parameter), names))
 
@@ -66,8 +69,10 @@ def inspection(cell: Arithmetic, names: Names) -> str:
     place = ", ".join(str(i) if a == "1" else f"{a.lower()}={i}" for a, i in zip(cell.stage.axes, cell.index, strict=True))
     exact = html.escape(f"{cell.stage.name}[{place}] = {cell.value:.6g}")
     changed = (
-        f"<p><b>The recorded cell is {brief(cell.value)} and its terms give {brief(cell.rebuilt)}: "
-        "it was changed after it was computed.</b></p>"
+        "<p><b>"
+         + _("The recorded cell is {value} and its terms give {rebuilt}: it was changed after it was computed.",
+             value=brief(cell.value), rebuilt=brief(cell.rebuilt))
+         + "</b></p>"
     )
     pictures = "".join(_part(part, names) for part in cell.parts)
     return (
@@ -94,7 +99,7 @@ def _style() -> str:
 def _sources(parts: Iterable[Part]) -> str:
     cited = {n.role: _cite(n) for part in parts for n in _numbers(part) if n.source}
     lines = "".join(f"<div>{html.escape(role)}: <code>{html.escape(where)}</code></div>" for role, where in cited.items())
-    return f"<details><summary>Where the numbers come from</summary>{lines}</details>" if lines else ""
+    return ("<details><summary>" + _("Where the numbers come from") + f"</summary>{lines}</details>") if lines else ""
 
 
 def _cite(n: Number | Vector) -> str:
@@ -153,9 +158,9 @@ def _part(part: Part, names: Names) -> str:
 def _product(p: Product, names: Names) -> str:
     """Both vectors side by side, their products as bars, the sum as it grows, and the bias."""
     label = _labels(p.a, names)
-    feet = [(f"sum of {count(len(p.products), 'product', 'products')}", p.total)]
-    feet += [("+ bias", p.bias.value), ("=", p.result)] if p.bias else []
-    size = _largest(p.size, *(value for _, value in feet))  # one scale, so that bars compare
+    feet = [(_("sum of {products}", products=plural("{n:,} product", "{n:,} products", len(p.products))), p.total)]
+    feet += [(_("+ bias"), p.bias.value), ("=", p.result)] if p.bias else []
+    size = _largest(p.size, *(value for __, value in feet))  # one scale, so that bars compare
 
     def row(i: int, so_far: str = "") -> str:
         numbers = (brief(x) for x in (p.a.values[i], p.b.values[i], p.products[i]))
@@ -165,7 +170,7 @@ def _product(p: Product, names: Names) -> str:
     rows = [row(i, brief(total)) for i, total in zip(first, np.cumsum(p.products[first]), strict=True)]
     foot = [_row(name, brief(value), so_far="", bar=_bar(value, size), span=3, look=FOOT) for name, value in feet]
     side_by_side = "h · v" if p.a.source.endswith(".concat") else ""
-    heads = [_letter(p.a.letter) + side_by_side, p.a.role, f"× {p.b.role}", "product", SO_FAR, ""]
+    heads = [_letter(p.a.letter) + side_by_side, p.a.role, f"× {p.b.role}", _("product"), SO_FAR, ""]
     unfolded = _unfold(p.products, more, rest, [row(i) for i in more])
     return _table(p.formula, heads, rows) + unfolded + _table("", [], foot)
 
@@ -182,9 +187,9 @@ def _labels(v: Vector, names: Names) -> Callable[[int], str]:
 
 
 def _sum(parts: Sequence[tuple[str, float]], result: float, formula: str) -> str:
-    size = _largest(result, *(value for _, value in parts))
+    size = _largest(result, *(value for __, value in parts))
     rows = [_row(name, brief(value), bar=_bar(value, size)) for name, value in parts]
-    return _table(formula, ["term", "value", ""], [*rows, _row("sum", brief(result), bar=_bar(result, size), look=FOOT)])
+    return _table(formula, [_("term"), _("value"), ""], [*rows, _row(_("sum"), brief(result), bar=_bar(result, size), look=FOOT)])
 
 
 def _mean(p: Mean, names: Names) -> str:
@@ -202,12 +207,12 @@ def _mean(p: Mean, names: Names) -> str:
         return _row(label(i), *(brief(column.values[i]) for column in p.columns), bar=bar)
 
     first, more, rest = _split(p.entries)
-    heads = ["answer" if labels else _letter(p.columns[0].letter), *(column.role for column in p.columns), ""]
+    heads = [_("answer") if labels else _letter(p.columns[0].letter), *(column.role for column in p.columns), ""]
     wide = len(p.columns)
-    feet = [(f"sum of {p.count:,}", p.total), (f"÷ {p.count:,} = mean", p.result)]
+    feet = [(_("sum of {count:,}", count=p.count), p.total), (_("÷ {count:,} = mean", count=p.count), p.result)]
     foot = [_row(name, brief(value), span=wide, look=FOOT) for name, value in feet]
     unfolded = _unfold(p.entries, more, rest, [row(i) for i in more])
-    about = f", mean = {brief(p.about.value)}" if p.about else ""
+    about = _(", mean = {value}", value=brief(p.about.value)) if p.about else ""
     return _table(p.formula + about, heads, [row(i) for i in first]) + unfolded + _table("", [], foot)
 
 
@@ -218,16 +223,18 @@ def _softmax(p: Softmax, names: Names) -> str:
 
     def row(i: int) -> str:
         masked = p.allowed is not None and not p.allowed[i]
-        bar = '<div class="bar hatched"><span>masked</span></div>' if masked else _bar(p.shares[i], largest, share=True)
+        bar = ('<div class="bar hatched"><span>'
+               + _("masked")
+               + "</span></div>") if masked else _bar(p.shares[i], largest, share=True)
         cells = (brief(p.scores.values[i]), "–" if p.empty else brief(p.numerators[i]), brief(p.shares[i]))
         return _row(names.token(stage, p.scores.letter, item, i), *cells, bar=bar, look="picked" if i == p.at else "")
 
     first, more, rest = _split(p.shares, keep=p.at)
-    heads = [_letter(p.scores.letter), p.scores.role, "exp", "share", ""]
+    heads = [_letter(p.scores.letter), p.scores.role, _("exp"), _("share"), ""]
     division = f"{brief(p.numerators[p.at])} ÷ {brief(p.denominator)} = {brief(p.result)}"
-    total = _row(f"Σ exp of {len(p.scores.values):,}", brief(p.denominator), "", span=2, look=FOOT)
-    foot = [_row("no allowed key: 0", span=4, look=FOOT)] if p.empty else [total, _row(division, span=4, look=FOOT)]
-    formula = f"{p.formula}, max = {brief(p.top)}"
+    total = _row(_("Σ exp of {n_values:,}", n_values=len(p.scores.values)), brief(p.denominator), "", span=2, look=FOOT)
+    foot = [_row(_("no allowed key: 0"), span=4, look=FOOT)] if p.empty else [total, _row(division, span=4, look=FOOT)]
+    formula = _("{formula}, max = {top}", formula=p.formula, top=brief(p.top))
     unfolded = _unfold(p.shares, more, rest, [row(i) for i in more])
     return _table(formula, heads, [row(i) for i in first]) + unfolded + _table("", [], foot)
 
@@ -235,13 +242,14 @@ def _softmax(p: Softmax, names: Names) -> str:
 def _norm(p: Norm) -> str:
     """The steps of x: minus the mean, over the root and, for the output, times γ plus β."""
     root = f"÷ √({brief(p.variance.value)} + {brief(p.eps)})"
-    steps = [("x", "", p.x.value), ("− mean", brief(p.mean.value), p.centred), (root, brief(p.root), p.standard)]
+    steps = [("x", "", p.x.value), (_("− mean"), brief(p.mean.value), p.centred), (root, brief(p.root), p.standard)]
     if p.normalized and p.gamma and p.beta:
         steps += [("× γ", brief(p.gamma.value), p.gamma.value * p.normalized.value), ("+ β", brief(p.beta.value), p.result)]
-    size = _largest(*(value for *_, value in steps))
+    size = _largest(*(value for *__rest, value in steps))
     rows = [_row(name, by, brief(value), bar=_bar(value, size)) for name, by, value in steps[:-1]]
     name, by, value = steps[-1]
-    return _table(p.formula, ["step", "by", "gives", ""], [*rows, _row(name, by, brief(value), bar=_bar(value, size), look=FOOT)])
+    return _table(p.formula, [_("step"), _("by"), _("gives"), ""],
+                  [*rows, _row(name, by, brief(value), bar=_bar(value, size), look=FOOT)])
 
 
 # ---------------------------------------------------------------- the other kinds
@@ -251,16 +259,18 @@ def _steps(part: Part) -> str:
     """A few numbers in a row, with signs between them."""
     match part:
         case Lookup(key, entry, rows):
-            boxes = [(brief(key.value), key.role), (f"{brief(key.value)} of {rows:,}", "row"), (str(entry.index[1]), "column"),
+            boxes = [(brief(key.value), key.role), (_("{value} of {rows:,}", value=brief(key.value), rows=rows), "row"),
+                     (str(entry.index[1]), "column"),
                      (brief(entry.value), entry.role)]
-            note = "A one-hot row, with its 1 at this position, times the whole table gives the same."
+            note = _("A one-hot row, with its 1 at this position, times the whole table gives the same.")
             return _chain(boxes, "→→→") + f'<p class="note">{note}</p>'
         case Distance():
-            away = f"|{part.query} − {part.key}| positions"
-            return _chain([(brief(-part.slope), "minus the slope"), (str(part.steps), away), (brief(part.result), "penalty")], "×=")
+            away = _("|{query} − {key}| positions", query=part.query, key=part.key)
+            return _chain([(brief(-part.slope), _("minus the slope")), (str(part.steps), away), (brief(part.result), "penalty")],
+                          "×=")
         case Bucket():
-            away = f"{part.query} − {part.key} positions"
-            return _chain([(minus(str(part.query - part.key)), away), (brief(part.result), "bucket of this distance")], "→")
+            away = _("{query} − {key} positions", query=part.query, key=part.key)
+            return _chain([(minus(str(part.query - part.key)), away), (brief(part.result), _("bucket of this distance"))], "→")
         case Scale(x, by, divide):
             boxes = [(brief(x.value), x.role), (brief(by.value), by.role), (brief(part.result), "here")]
             return _chain(boxes, "÷=" if divide else "×=")
@@ -271,10 +281,11 @@ def _steps(part: Part) -> str:
 
 def _choice(p: Choice) -> str:
     boxes = [
-        _box(brief(n.value), f"{n.role}, where the mask is {value}", "strong" if n is p.taken else "passed")
+        _box(brief(n.value), _("{role}, where the mask is {value}", role=n.role, value=value),
+             "strong" if n is p.taken else "passed")
         for n, value in ((p.when_true, 1), (p.when_false, 0))
     ]
-    return f'<div class="chain">{"<i>or</i>".join(boxes)}</div>'
+    return f'<div class="chain">{_("<i>or</i>").join(boxes)}</div>'
 
 
 def _logic(p: Logic, names: Names) -> str:
@@ -282,13 +293,13 @@ def _logic(p: Logic, names: Names) -> str:
     lines = []
     for f in p.factors:
         numbers = f"{f.left.role} {brief(f.left.value)} {f.relation} {f.right.role} {brief(f.right.value)}"
-        who = "the key"
+        who = _("the key")
         if f.left.source:  # an id of a token
             b, at = (i or 0 for i in f.left.index)
             who = names.token(names.capture.stage(f.left.source), "T", b, at)
         lines.append(f"{'✓' if f.true else '✗'} {who} {reason(f)}: {html.escape(numbers)}")
     joined = " ∧ ".join(f"{f.true:d}" for f in p.factors)
-    lines.append(f"<b>mask = {joined + ' = ' if len(p.factors) > 1 else ''}{p.result:.0f}</b>")
+    lines.append(_("<b>mask = {joined}{result:.0f}</b>", joined=joined + " = " if len(p.factors) > 1 else "", result=p.result))
     return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
 
 
@@ -299,28 +310,29 @@ def _function(p: Function) -> str:
         return boxes
     reach = max(3.0, 1.2 * abs(x))
     points = [(v, p.of(v)) for v in np.linspace(-reach, reach, 81).tolist()]
-    caption = f"The function from {brief(-reach)} to {brief(reach)}, with this cell marked"
+    caption = _("The function from {reach} to {reach_2}, with this cell marked", reach=brief(-reach), reach_2=brief(reach))
     return boxes + _image(mini_plots.curve(points, (x, y)), caption)
 
 
 def _wave(p: Wave) -> str:
     first = max(0, p.position - WAVE_POSITIONS)
     points = [(t, p.at(t)) for t in np.linspace(first, max(p.position, first + WAVE_POSITIONS // 2) + 2, 161).tolist()]
-    power = f"{brief(p.base)} to the power {brief(p.power)}"
+    power = _("{base} to the power {power}", base=brief(p.base), power=brief(p.power))
     result = (brief(p.result), "cosine" if p.cosine else "sine")
     boxes = _chain([(str(p.position), "position"), (brief(p.divisor), power), (brief(p.angle), "angle"), result], "÷=→")
-    return boxes + _image(mini_plots.curve(points, (p.position, p.result)), "The wave of this feature over the positions")
+    return boxes + _image(mini_plots.curve(points, (p.position, p.result)), _("The wave of this feature over the positions"))
 
 
 def _rotation(p: Rotation) -> str:
     a, b, cos, sin = p.a.value, p.b.value, math.cos(p.angle), math.sin(p.angle)
     parts = [("a × sin φ", a * sin), ("b × cos φ", b * cos)] if p.odd else [("a × cos φ", a * cos), ("− b × sin φ", -b * sin)]
-    boxes = [(str(p.position), "position"), (brief(p.speed), "radians per position"), (brief(p.angle), "angle φ")]
+    boxes = [(str(p.position), "position"), (brief(p.speed), _("radians per position")), (brief(p.angle), _("angle φ"))]
     picture = ""
     if math.isfinite(a) and math.isfinite(b):
-        caption = "The pair (a, b) as a clock hand: green before the rotation, orange after it"
+        caption = _("The pair (a, b) as a clock hand: green before the rotation, orange after it")
         picture = _image(mini_plots.turn((a, b), p.turned, p.angle), caption)
-    pair = f'<div class="chain">{_box(brief(a), "a, the even feature")}{_box(brief(b), "b, the odd feature")}{picture}</div>'
+    pair = ('<div class="chain">'
+            + f'{_box(brief(a), _("a, the even feature"))}{_box(brief(b), _("b, the odd feature"))}{picture}</div>')
     return _chain(boxes, "×=") + pair + _sum(parts, p.result, p.formula)
 
 
@@ -343,8 +355,10 @@ def _unfold(sizes: np.ndarray, more: list[int], rest: list[int], rows: list[str]
     """ "and 500 more, together 0.0123", which opens."""
     if not more:
         return ""
-    summary = f"and {len(more) + len(rest):,} more, together {brief(float(sizes[more + rest].sum()))}"
-    last = f"<p>and {len(rest):,} smaller ones, together {brief(float(sizes[rest].sum()))}</p>" if rest else ""
+    summary = _("and {n_more:,} more, together {sum}", n_more=len(more) + len(rest), sum=brief(float(sizes[more + rest].sum())))
+    last = ("<p>"
+            + _("and {n_rest:,} smaller ones, together {sum}", n_rest=len(rest), sum=brief(float(sizes[rest].sum())))
+            + "</p>") if rest else ""
     return f"<details><summary>{summary}</summary>{_table('', [], rows)}{last}</details>"
 
 

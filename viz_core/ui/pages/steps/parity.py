@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_core.figures.tables import Cell, table_html
-from viz_core.formats import count, rounded
+from viz_core.formats import rounded
+from viz_core.language import plural
+from viz_core.language import translate as _
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
@@ -34,8 +36,8 @@ def _line() -> None:
         return
     capture, batch, model, key = lab.capture, lab.batch, lab.model(), lab.key()
     if sum(p.numel() for p in model.parameters()) > ON_REQUEST and st.session_state.get(REQUESTED) != key:
-        st.button("Check this run against torch", icon=":material/rule:", key="proof_ask", on_click=_ask, args=(key,),
-                  help="Computes the run once more with torch's own layers and the same weights.")
+        st.button(_("Check this run against torch"), icon=":material/rule:", key="proof_ask", on_click=_ask, args=(key,),
+                  help=_("Computes the run once more with torch's own layers and the same weights."))
     else:
         seconds, nbytes = lab.cost()
         _show(cached_result("proof", key, lambda: check_parity(model, batch, capture), seconds + LATER, nbytes))
@@ -49,44 +51,46 @@ def _ask(key: object) -> None:
 
 def _show(parity: "Parity") -> None:
     if not parity.numbers:
-        st.caption("There is nothing to compare with torch: every token here is padding.")
+        st.caption(_("There is nothing to compare with torch: every token here is padding."))
         return
     say = st.caption if parity.agrees else st.warning
     say(sentence(parity))
-    more = fold("proof_more", "Show differences per stage")
+    more = fold("proof_more", _("Show differences per stage"))
     if more.open:
         more.html(f'<p style="max-width:70ch">{html.escape(meaning(parity))}</p>{differences_html(parity.checks)}')
 
 
 def sentence(parity: "Parity") -> str:
     """The parity line, in Markdown."""
-    against, difference, stages = " and ".join(parity.against), _number(parity.difference), _stages(parity)
+    against, difference, stages = _(" and ").join(parity.against), _number(parity.difference), _stages(parity)
     if parity.agrees:
-        checked = (f"Checked on this machine: the largest difference from {against} with the same weights is {difference}, over "
-                   f"{stages}.")
+        checked = (_("Checked on this machine: the largest difference from {against} with the same weights is {difference}, "
+                     "over {stages}.", against=against, difference=difference, stages=stages))
     else:
-        checked = (f"This run and torch disagree: the largest difference from {against} with the same weights is {difference}, "
-                   f"first at `{parity.first}`, over {stages}.")
+        checked = (_("This run and torch disagree: the largest difference from {against} with the same weights is "
+                     "{difference}, first at `{first}`, over {stages}.",
+                     against=against, difference=difference, first=parity.first, stages=stages))
     return " ".join([checked, *_why_not(parity)])
 
 
 def _stages(parity: "Parity") -> str:
     """ "12 stages (41,216 numbers)" """
-    stages = count(len(parity.checks), "stage", "stages")
+    stages = plural("{n:,} stage", "{n:,} stages", len(parity.checks))
     if parity.both_nan:
-        return f"{stages} ({parity.numbers:,} numbers, {parity.both_nan:,} of them NaN on both sides)"
-    return f"{stages} ({parity.numbers:,} numbers)"
+        return _("{stages} ({numbers:,} numbers, {both_nan:,} of them NaN on both sides)",
+                 stages=stages, numbers=parity.numbers, both_nan=parity.both_nan)
+    return _("{stages} ({numbers:,} numbers)", stages=stages, numbers=parity.numbers)
 
 
 WHY_NOT: "dict[Inexpressible, str]" = {
-    "qk_width": "torch's layers make queries d_model={d_model} wide, and here they are {qk_width} wide.",
-    "rotated": "torch's layers cannot rotate queries and keys, as RoPE does.",
-    "unscaled": "torch's layers always divide the scores by √d_k, which is switched off here.",
-    "no_residual": "torch's layers always have residual connections, which are switched off here.",
-    "no_norm": "torch's layers always have LayerNorms, and this model has none.",
-    "no_layer": "torch's layers need at least one layer in each stack, and here a stack has none.",
-    "empty_row": "torch's layers do not define the result of a query that may attend to no key, and this run has one.",
-    "weak_fill": "torch's layers give masked cells no weight at all, and here the fill {fill} leaves them some.",
+    "qk_width": _("torch's layers make queries d_model={d_model} wide, and here they are {qk_width} wide."),
+    "rotated": _("torch's layers cannot rotate queries and keys, as RoPE does."),
+    "unscaled": _("torch's layers always divide the scores by √d_k, which is switched off here."),
+    "no_residual": _("torch's layers always have residual connections, which are switched off here."),
+    "no_norm": _("torch's layers always have LayerNorms, and this model has none."),
+    "no_layer": _("torch's layers need at least one layer in each stack, and here a stack has none."),
+    "empty_row": _("torch's layers do not define the result of a query that may attend to no key, and this run has one."),
+    "weak_fill": _("torch's layers give masked cells no weight at all, and here the fill {fill} leaves them some."),
 }
 
 
@@ -97,26 +101,26 @@ def _why_not(parity: "Parity") -> list[str]:
 
 
 def _number(x: float) -> str:
-    return "NaN on one side only" if x == float("inf") else rounded(x, 2)
+    return _("NaN on one side only") if x == float("inf") else rounded(x, 2)
 
 
 def meaning(parity: "Parity") -> str:
     """What was compared, what the agreement shows, and where the difference comes from."""
     if parity.why_not:
         how = (
-            "torch's attention, linear layers and LayerNorms, with this model's weights, computed each step from the recorded "
-            "steps before it."
+            _("torch's attention, linear layers and LayerNorms, with this model's weights, computed each step from the "
+              "recorded steps before it.")
         )
-        proves = "So torch agrees with each step, given the steps before it."
+        proves = _("So torch agrees with each step, given the steps before it.")
     else:
-        how = "torch's own layers, with this model's weights, computed everything from the recorded embedding to the end."
-        proves = "So the numbers on these pages agree with torch's implementation."
+        how = _("torch's own layers, with this model's weights, computed everything from the recorded embedding to the end.")
+        proves = _("So the numbers on these pages agree with torch's implementation.")
     rounding = (
-        "The difference is rounding: float32 keeps about seven digits, and a sum in another order is rounded differently. "
-        "Large scores are rounded by more, and the softmax passes that on."
+        _("The difference is rounding: float32 keeps about seven digits, and a sum in another order is rounded differently. "
+          "Large scores are rounded by more, and the softmax passes that on.")
     )
     reasons = [proves, rounding if parity.difference else ""] if parity.agrees else []
-    return " ".join(filter(None, [how, *reasons, "Padding is left out."]))
+    return " ".join(filter(None, [how, *reasons, _("Padding is left out.")]))
 
 
 def differences_html(checks: Sequence["Check"]) -> str:
@@ -124,8 +128,8 @@ def differences_html(checks: Sequence["Check"]) -> str:
     worst = max((c.difference for c in checks), default=0.0)
     rows = []
     for c in checks:
-        nan = f"\n{c.both_nan:,} NaN on both sides" if c.both_nan else ""
+        nan = "\n" + _("{both_nan:,} NaN on both sides", both_nan=c.both_nan) if c.both_nan else ""
         texts = (c.stage, _number(c.difference), rounded(c.size, 3), f"{c.numbers:,}{nan}", c.by)
         rows.append([Cell(text, code=i in (0, 4), strong=c.difference == worst > 0) for i, text in enumerate(texts)])
-    heads = ("Stage", "Largest difference", "Largest value", "Values compared", "Computed in torch by")
+    heads = (_("Stage"), _("Largest difference"), _("Largest value"), _("Values compared"), _("Computed in torch by"))
     return table_html(heads, rows, right=(1, 2, 3), height=400)

@@ -13,6 +13,7 @@ from viz_core.figures import theme
 from viz_core.figures.architecture import architecture
 from viz_core.figures.panels import Panel
 from viz_core.figures.steps import original_index, stage_panels, strongest
+from viz_core.language import translate as _
 from viz_core.sources import source_of
 from viz_core.stages import LIBRARIES, Stage, block_title, stages, sublayer_title, tour
 from viz_core.text import visible
@@ -39,10 +40,10 @@ from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.widgets import widget_shows
 
 HINT = (
-    "Click a cell to see its arithmetic, or reach a matrix with Tab and press an arrow key. "
-    "← and → go to the previous and next step; P plays or pauses."
+    _("Click a cell to see its arithmetic, or reach a matrix with Tab and press an arrow key. ← and → go to the previous and "
+      "next step; P plays or pauses.")
 )
-PICKED_HINT = "The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again."
+PICKED_HINT = _("The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again.")
 PLAY_SECONDS = 2.0  # long enough to read a title, short enough to keep a class's attention
 WHOLE, TOUR = "whole", "tour"
 SCRUBBER = "walk_scrubber"
@@ -50,22 +51,22 @@ CANVAS, PLAYING, TICK = "walk_canvas", "walk_playing", "walk_tick"
 
 # The caption of each stop of the tour, by the stage's leaf. The followed token's strongest cell is picked.
 TOUR_WORDS = {
-    "source": "The first stop: each word becomes a number, its id in the vocabulary.",
-    "target": "The first stop: each word becomes a number, its id in the vocabulary.",
-    "tok_embed": "The id selects one row of a table: from here on the token is a vector.",
-    "embed": "The position is added, so the same word has another vector at another position.",
-    "embed, nothing added": "This model adds no position here: the same word has the same vector at every position.",
-    "raw_scores": "The token's query is compared with every key. The larger the dot product, the better they match.",
-    "weights": "A softmax turns each row into weights that sum to 1, unless the token may attend to nothing. Masked cells "
-    "usually get the weight 0.",
-    "cross_attn.weights": "The same again, but with the keys of the source sentence: the weights show which source "
-    "tokens this token attends to.",
-    "z": "Each head now holds a weighted mean of the values of the tokens that it attended to.",
-    "post_act": "The feed-forward network transforms each token by itself.",
-    "resid_post": "The outputs of attention and of the feed-forward network have been added to the token's vector.",
-    "resid_post, nothing added": "Without residual connections, the output of the feed-forward network replaces the token's "
-    "vector.",
-    "logits": "The last vector gives every word a score: the word with the largest score is the prediction.",
+    "source": _("The first stop: each word becomes a number, its id in the vocabulary."),
+    "target": _("The first stop: each word becomes a number, its id in the vocabulary."),
+    "tok_embed": _("The id selects one row of a table: from here on the token is a vector."),
+    "embed": _("The position is added, so the same word has another vector at another position."),
+    "embed, nothing added": _("This model adds no position here: the same word has the same vector at every position."),
+    "raw_scores": _("The token's query is compared with every key. The larger the dot product, the better they match."),
+    "weights": _("A softmax turns each row into weights that sum to 1, unless the token may attend to nothing. Masked cells "
+                 "usually get the weight 0."),
+    "cross_attn.weights": _("The same again, but with the keys of the source sentence: the weights show which source tokens "
+                            "this token attends to."),
+    "z": _("Each head now holds a weighted mean of the values of the tokens that it attended to."),
+    "post_act": _("The feed-forward network transforms each token by itself."),
+    "resid_post": _("The outputs of attention and of the feed-forward network have been added to the token's vector."),
+    "resid_post, nothing added": _("Without residual connections, the output of the feed-forward network replaces the token's "
+                                   "vector."),
+    "logits": _("The last vector gives every word a score: the word with the largest score is the prediction."),
 }
 
 
@@ -84,12 +85,12 @@ def modes(lab: Lab) -> None:
     touring = view("walk_mode") == TOUR
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         # A button, since a radio group would keep the focus and with it the arrow keys.
-        st.button("Walk all stages" if touring else "Take the short tour", icon=":material/route:", key="walk_tour",
+        st.button(_("Walk all stages") if touring else _("Take the short tour"), icon=":material/route:", key="walk_tour",
                   on_click=_switch_mode, args=(tour(lab.config)[0],),
-                  help="Eight stops that take one token from its id to its logits.")
-        widget(st.toggle, "walk_norms", "Open LayerNorms", norms_open(), keep, disabled=touring,
-               help="Show mean, variance and normalised value as separate steps.")
-        view_widget(st.toggle, "walk_jump", "Jump to a stage", help="Choose a stage by chapter, section and operation.")
+                  help=_("Eight stops that take one token from its id to its logits."))
+        widget(st.toggle, "walk_norms", _("Open LayerNorms"), norms_open(), keep, disabled=touring,
+               help=_("Show mean, variance and normalised value as separate steps."))
+        view_widget(st.toggle, "walk_jump", _("Jump to a stage"), help=_("Choose a stage by chapter, section and operation."))
 
 
 def norms_open() -> bool:
@@ -145,15 +146,15 @@ def _moves(lab: Lab, capture: Capture, stops: list[str], name: str) -> tuple[int
     here = stops[at] == name
     playing = st.session_state.get(PLAYING, False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button("Previous", icon=":material/arrow_back:", shortcut="Left", on_click=_press, disabled=at == 0 and here,
+        st.button(_("Previous"), icon=":material/arrow_back:", shortcut="Left", on_click=_press, disabled=at == 0 and here,
                   args=(stops[max(at - 1, 0)] if here else stops[at],), key="walk_previous")
-        st.button("Next", icon=":material/arrow_forward:", shortcut="Right", on_click=_press, disabled=at == len(stops) - 1,
+        st.button(_("Next"), icon=":material/arrow_forward:", shortcut="Right", on_click=_press, disabled=at == len(stops) - 1,
                   args=(stops[min(at + 1, len(stops) - 1)],), key="walk_next", type="primary")
-        st.button("Pause" if playing else "Play", icon=":material/pause:" if playing else ":material/play_arrow:",
+        st.button(_("Pause") if playing else _("Play"), icon=":material/pause:" if playing else ":material/play_arrow:",
                   shortcut="P", on_click=_toggle_play, key="walk_play")
         selected = _selection(lab, capture, capture.stage(name))
     stage = capture.stage(name)
-    label = f"Step {at + 1} of {len(stops)} · {path(stage)}"
+    label = _("Step {at} of {n_stops} · {path}", at=at + 1, n_stops=len(stops), path=path(stage))
     place = At(at + 1, len(stops), here, "walk_previous", "walk_next")
     scrubber(label, stage.meaning, place, key=SCRUBBER, on_move=lambda step: _go(stops[step - 1]))
     return selected
@@ -164,7 +165,7 @@ def _selection(lab: Lab, capture: Capture, stage: Stage) -> tuple[int, int]:
     item, head, n_heads = sentence_picker(lab, capture), lab.setup.attn_head, capture.config.n_heads
     shown = [capture.stage(n) for n in (*stage.inputs, stage.name) if n in capture]
     if n_heads > 1 and any("H" in s.axes for s in shown):
-        widget(st.segmented_control, "attn_head", "Head", head, set_choice, options=range(n_heads), required=True)
+        widget(st.segmented_control, "attn_head", _("Head"), head, set_choice, options=range(n_heads), required=True)
     return item, head
 
 
@@ -236,9 +237,9 @@ def _jumps(capture: Capture, stage: Stage) -> None:
     block = [s for s in everything if s.block == stage.block]
     section = [s for s in block if s.sublayer == stage.sublayer]
     levels = (
-        ("walk_chapter", "Chapter", stage.block, {s.block: s.name for s in reversed(everything)}, block_title),
-        ("walk_section", "Section", stage.sublayer, {s.sublayer: s.name for s in reversed(block)}, sublayer_title),
-        ("walk_operation", "Operation", stage.leaf, {s.leaf: s.name for s in reversed(section)}, str),
+        ("walk_chapter", _("Chapter"), stage.block, {s.block: s.name for s in reversed(everything)}, block_title),
+        ("walk_section", _("Section"), stage.sublayer, {s.sublayer: s.name for s in reversed(block)}, sublayer_title),
+        ("walk_operation", _("Operation"), stage.leaf, {s.leaf: s.name for s in reversed(section)}, str),
     )
     for key, label, value, first, title in levels:
         widget(st.selectbox, key, label, value, partial(_jump, first), options=list(first)[::-1], format_func=title)
@@ -254,9 +255,9 @@ def _formula(capture: Capture, stage: Stage, *, on_tour: bool, at_stop: bool, tr
     """The stage's formula, with the tour's words: one element, since each costs a few milliseconds."""
     words = []
     if on_tour:
-        words.append(tour_words(capture, stage) if at_stop else "This stage lies between two stops of the tour.")
+        words.append(tour_words(capture, stage) if at_stop else _("This stage lies between two stops of the tour."))
     if stage.block == "output" and not trained:
-        words.append("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")
+        words.append(_("The weights are untrained: these numbers are exact, but the model cannot predict words yet."))
     st.markdown("\n\n".join([*words, f"$$\n{stage.formula}\n$$"]))
 
 
@@ -281,7 +282,8 @@ def tour_words(capture: Capture, stage: Stage) -> str:
     config, own = capture.config, ".".join(stage.name.split(".")[-2:])
     if stage.leaf == "post_act":
         active = float((capture[stage.name] > 0).mean())
-        return f"{TOUR_WORDS['post_act']} In this run {active:.0%} of the hidden values are above 0."
+        return _("{post_act} In this run {active:.0%} of the hidden values are above 0.",
+                 post_act=TOUR_WORDS["post_act"], active=active)
     nothing_added = (stage.leaf == "embed" and config.position not in ("sinusoidal", "learned")) or (
         stage.leaf == "resid_post" and not config.residual
     )
@@ -295,8 +297,8 @@ def _followed(capture: Capture, stage: Stage, panels: list[Panel], item: int) ->
         return None
     row = capture.tokens(side)[item]
     last = len(row) - 1
-    token = inside("walk_follow", "Token", last) if view("walk_follow") >= 0 else last
-    widget(st.selectbox, "walk_follow", "Follow the token", token, _follow, options=range(len(row)),
+    token = inside("walk_follow", _("Token"), last) if view("walk_follow") >= 0 else last
+    widget(st.selectbox, "walk_follow", _("Follow the token"), token, _follow, options=range(len(row)),
            format_func=lambda t: f"{t} · {visible(row[t])}")
     return Pick(len(panels) - 1, *strongest(panels[-1], token, signed=stage.leaf == "logits"))
 
@@ -311,7 +313,7 @@ def _follow(name: str) -> None:
 
 def six_digits(x: float) -> str:
     """Six significant digits; NaN is spelt out."""
-    return "NaN (not a number)" if x != x else f"{x:.6g}"
+    return _("NaN (not a number)") if x != x else f"{x:.6g}"
 
 
 def _facts(capture: Capture, stage: Stage, hint: str) -> None:
@@ -328,8 +330,9 @@ def source_html(stage: Stage) -> str:
     place = source_of(stage)
     box = "background:rgba(128,128,128,.12);border-radius:4px;padding:10px 12px;margin:4px 0 14px;white-space:pre-wrap"
     return (
-        f'<div style="opacity:.7">Computed in <code>{html.escape(place.file)}</code>, line {place.line}</div>'
-        f'<pre style="{box}"><code>{html.escape(place.text)}</code></pre>'
+        '<div style="opacity:.7">'
+         + _("Computed in <code>{file}</code>, line {line}", file=html.escape(place.file), line=place.line)
+         + f'</div><pre style="{box}"><code>{html.escape(place.text)}</code></pre>'
     )
 
 
@@ -341,7 +344,7 @@ def shape_html(stage: Stage) -> str:
         for a, n in zip(stage.axes, stage.shape or (), strict=True)
     )
     name = f'<code style="overflow-wrap:anywhere">{html.escape(stage.name)}</code>'
-    shape = f"{name} {chips or 'a single number'} <span>{stage.dtype}</span>"
+    shape = f'{name} {chips or _("a single number")} <span>{stage.dtype}</span>'
     return f'<div style="display:flex;flex-wrap:wrap;gap:6px;align-items:center;margin:4px 0 10px">{shape}</div>'
 
 
@@ -352,7 +355,7 @@ def names_html(stage: Stage) -> str:
         f'<code style="overflow-wrap:anywhere">{html.escape(name)}</code></div>'
         for who, name in stage.aliases.items()
     )
-    return f'<div style="display:grid;gap:4px"><b>Also known as</b>{lines}</div>'
+    return ('<div style="display:grid;gap:4px">' + _("<b>Also known as</b>{lines}", lines=lines) + "</div>")
 
 
 def statistics_html(s: Summary, stage: Stage) -> str:
@@ -366,5 +369,7 @@ def statistics_html(s: Summary, stage: Stage) -> str:
         for name, value in cells
     )
     odd = [f"{n:,} {what}" for n, what in ((s.n_masked, "masked"), (s.n_infinite, "infinite"), (s.n_nan, "NaN")) if n]
-    note = f"<div>over {s.n_counted:,} cells; {' and '.join(odd)} left out</div>" if odd else ""
+    note = ("<div>"
+            + _("over {n_counted:,} cells; {odd} left out", n_counted=s.n_counted, odd=_(" and ").join(odd))
+            + "</div>") if odd else ""
     return f'<div style="display:flex;flex-wrap:wrap;gap:28px;align-items:end;margin-bottom:8px">{boxes}{note}</div>'

@@ -6,20 +6,23 @@ from typing import Any
 
 from viz_core.activations import ACTIVATIONS
 from viz_core.config import CHOICES, TransformerConfig
+from viz_core.language import Message, translating
+from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import always
 
 
 @dataclass(frozen=True, slots=True)
+@translating
 class Control:
     """One control of the sidebar: the config field that it sets and the valid values that it offers, in order."""
 
     field: str
-    label: str
-    help: str
+    label: Message
+    help: Message
     options: Callable[[TransformerConfig], Sequence[Any]]
-    group: str = ""  # "" for the few that matter first
+    group: Message = ""  # "" for the few that matter first
     when: Callable[[TransformerConfig], bool] = always  # whether it has an effect
 
     def shown(self, value: Any) -> str:
@@ -54,13 +57,13 @@ MAX_D_MODEL = 1024
 
 # The label of each choice that is a word. Links and code hold the choice itself.
 LABELS: dict[str, dict[str, str]] = {
-    "architecture": {"encoder-decoder": "encoder and decoder", "encoder-only": "encoder only", "decoder-only": "decoder only"},
-    "norm": {"post": "after each sum (Post-LN)", "pre": "before each sub-layer (Pre-LN)", "none": "none"},
+    "architecture": {"encoder-decoder": _("encoder and decoder"), "encoder-only": _("encoder only"), "decoder-only": _("decoder only")},
+    "norm": {"post": _("after each sum (Post-LN)"), "pre": _("before each sub-layer (Pre-LN)"), "none": _("none")},
     "position": {name: scheme.title for name, scheme in SCHEMES.items()},
     "activation": {name: activation.title for name, activation in ACTIVATIONS.items()},
     "mask_fill": {"-inf": "−∞"},
-    "empty_row": {"zero": "zero", "softmax": "softmax of the filled scores"},
-    "init": {"xavier_uniform": "Xavier, uniform", "xavier_normal": "Xavier, normal", "torch": "torch's defaults"},
+    "empty_row": {"zero": _("zero"), "softmax": _("softmax of the filled scores")},
+    "init": {"xavier_uniform": _("Xavier, uniform"), "xavier_normal": _("Xavier, normal"), "torch": _("torch's defaults")},
 }
 
 
@@ -88,7 +91,7 @@ VOCABULARIES = _of(20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000)
 SWITCH = _of(False, True)
 PAD_IDS = _of(0, 1, 2, 3)
 
-POSITION_HELP = "How word order reaches the model. " + " ".join(f"{scheme.title}: {scheme.summary}." for scheme in SCHEMES.values())
+POSITION_HELP = _("How word order reaches the model.") + " " + " ".join(f"{scheme.title}: {scheme.summary}." for scheme in SCHEMES.values())
 
 CONTROLS: tuple[Control, ...] = (
     Control("architecture", "Architecture", "An encoder that reads and a decoder that writes, or only one of the two.", _choices("architecture")),
@@ -124,7 +127,8 @@ CONTROLS: tuple[Control, ...] = (
             "Attention and masks", lambda c: c.has_encoder),
     Control("mask_target_padding", "Mask target padding", "Hides target padding from every query.", SWITCH,
             "Attention and masks", lambda c: c.has_decoder),
-    Control("mask_padded_queries", "Mask padded queries", f"Also forbids padded queries to attend to any key, as in {DOCUMENTS['002']}.", SWITCH,
+    Control("mask_padded_queries", "Mask padded queries", _("Also forbids padded queries to attend to any key, as in {value}.",
+                                                            value=DOCUMENTS["002"]), SWITCH,
             "Attention and masks",
             lambda c: (c.has_encoder and c.mask_source_padding) or (c.has_decoder and c.mask_target_padding)),
     Control("mask_fill", "Mask fill", "The number that replaces a masked score before the softmax.", _of("-inf", -1e20, -1e9, -1e4), "Attention and masks"),

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from viz_core.config import RENAMED, TransformerConfig
+from viz_core.language import translate as _
 from viz_core.limits import MAX_LINK_BYTES, MAX_SENTENCES, MAX_TOKENS, MAX_VIEW_CHARS
 from viz_core.presets import PRESETS
 from viz_core.problems import SettingError
@@ -93,16 +94,18 @@ def packed_size(setup: Setup, lengths: Sequence[int]) -> str:
 
 def unpacked_size(text: str) -> tuple[TransformerConfig, int, int, int]:
     """The inverse of `packed_size`. `ValueError` says what is wrong, without repeating the text."""
-    lengths, _, rest = text.partition("&")
+    lengths, __, rest = text.partition("&")
     numbers = [int(n) for n in lengths.split(".") if n.isascii() and n.isdigit() and len(n) < 10]
     setup, faults = unpacked(rest)
     sides = (setup.config.has_encoder, setup.config.has_decoder)
     if len(numbers) != 3 or lengths.count(".") != 2 or not 1 <= numbers[0] <= MAX_SENTENCES:
-        raise ValueError(f"does not begin with 1 to {MAX_SENTENCES} sentences, source tokens and target tokens, such as 1.6.5")
+        raise ValueError(_("does not begin with 1 to {max_sentences} sentences, source tokens and target tokens, such as 1.6.5",
+                           max_sentences=MAX_SENTENCES))
     if any(not (1 <= n <= MAX_TOKENS if there else n == 0) for n, there in zip(numbers[1:], sides, strict=True)):
-        raise ValueError(f"needs 1 to {MAX_TOKENS} tokens on each side that its model has, and 0 on one that it lacks")
+        raise ValueError(_("needs 1 to {max_tokens} tokens on each side that its model has, and 0 on one that it lacks",
+                           max_tokens=MAX_TOKENS))
     if faults:
-        raise ValueError("describes a model that is not available here")
+        raise ValueError(_("describes a model that is not available here"))
     return setup.config, numbers[0], numbers[1], numbers[2]
 
 
@@ -145,7 +148,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
             value, problem = _from_text(control, text, setup.config)
             lacking = control.field == "position" and not problem and value not in offered(setup, control)
             if lacking or not editable(setup, control.field):
-                problem = f"would need other weights than {setup.weights}; choose weights=untrained to change it"
+                problem = _("would need other weights than {weights}; choose weights=untrained to change it", weights=setup.weights)
             if problem:
                 faults.append((f"{control.field}={text}", problem))
             else:
@@ -166,8 +169,8 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
                 value = read(text)
                 setup = with_view(setup, **{name: value}) if name in VIEW else replace(setup, **{name: value})
             except ValueError as error:
-                faults.append((f"{name}={text}", f"{error}; the default is used"))
-    faults += [(f"{name}={text}", "is not a setting of this app and is left out") for name, text in left.items()]
+                faults.append((f"{name}={text}", _("{error}; the default is used", error=error)))
+    faults += [(f"{name}={text}", _("is not a setting of this app and is left out")) for name, text in left.items()]
     return setup, faults
 
 
@@ -185,9 +188,9 @@ def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     elif weights in catalogue():
         setup = with_weights(Setup(), weights)
     else:
-        faults.append((f"weights={weights}", f"are not on this machine; {start.weights} is used"))
+        faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.weights)))
     if (preset := left.pop("preset", DEFAULT_PRESET)) not in PRESETS:
-        faults.append((f"preset={preset}", f"is not a preset; {DEFAULT_PRESET} is used"))
+        faults.append((f"preset={preset}", _("is not a preset; {default_preset} is used", default_preset=DEFAULT_PRESET)))
     elif setup.card is None:
         setup = with_preset(setup, preset)
     return setup, faults
@@ -209,16 +212,16 @@ def _from_text(control: Control, text: str, config: TransformerConfig) -> tuple[
         return by_text[text], ""
     numbers = [o for o in options if isinstance(o, int | float) and not isinstance(o, bool)]
     if not numbers or any(isinstance(o, str | bool) for o in options):
-        return None, "is not one of " + ", ".join(by_text) + "; the preset's is used"
+        return None, _("is not one of") + " " + ", ".join(by_text) + _("; the preset's is used")
     low, high = min(numbers), MAX_D_MODEL if control.field in ("d_model", "qk_dim") else max(numbers)
     low = min(low, 5 if "vocab" in control.field else 1) if isinstance(numbers[0], int) else low
     kind = type(numbers[0])
     try:
         value = kind(text)
     except ValueError:
-        return None, f"is not a {'whole ' if kind is int else ''}number; the preset's is used"
+        return None, _("is not a {value}number; the preset's is used", value=_("whole") + " " if kind is int else "")
     if not low <= value <= high:
-        return None, f"is outside {_to_text(low)} to {_to_text(high)}; the preset's is used"
+        return None, _("is outside {to_text} to {to_text_2}; the preset's is used", to_text=_to_text(low), to_text_2=_to_text(high))
     return value, ""
 
 
@@ -235,15 +238,16 @@ def _fitting(base: TransformerConfig, fields: dict[str, Any]) -> tuple[Transform
                 helps = (f for f in fields if config_or_none(base, {k: v for k, v in fields.items() if k != f}))
                 guilty = next(helps, next((f for f in fields if f in str(error)), next(iter(fields))))
             faults.append(
-                (f"{guilty}={_to_text(fields.pop(guilty))}", f"does not fit ({problem_words(error)[:-1]}); the preset's is used")
+                (f"{guilty}={_to_text(fields.pop(guilty))}", _("does not fit ({problem_words}); the preset's is used",
+                                                               problem_words=problem_words(error)[:-1]))
             )
 
 
 def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in choices:
-            few = ", ".join(choices) if len(choices) <= 6 else "those that this model has"
-            raise ValueError(f"is not one of {few}")
+            few = ", ".join(choices) if len(choices) <= 6 else _("those that this model has")
+            raise ValueError(_("is not one of {few}", few=few))
         return text
 
     return read
@@ -252,7 +256,7 @@ def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
 def _whole(most: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) <= most):
-            raise ValueError(f"is not a whole number from 0 to {most}")
+            raise ValueError(_("is not a whole number from 0 to {most}", most=most))
         return int(text)
 
     return read
@@ -262,9 +266,10 @@ def _sizes(text: str) -> tuple[tuple[str, int | None], ...]:
     """ "d_model:32,qk_dim:auto" as sizes that were chosen before they were rounded to the heads."""
     found: dict[str, int | None] = {}
     for part in text.split(","):
-        name, _, size = part.partition(":")
+        name, __, size = part.partition(":")
         is_number = size.isascii() and size.isdigit() and len(size) < 5 and 1 <= int(size) <= MAX_D_MODEL
         if name not in SIZES or not (is_number or (name, size) == ("qk_dim", NO_SIZE)):
-            raise ValueError(f"is not written as d_model:32 or qk_dim:{NO_SIZE}, with sizes from 1 to {MAX_D_MODEL}")
+            raise ValueError(_("is not written as d_model:32 or qk_dim:{no_size}, with sizes from 1 to {max_d_model}",
+                               no_size=NO_SIZE, max_d_model=MAX_D_MODEL))
         found[name] = int(size) if is_number else None
     return tuple((name, found[name]) for name in SIZES if name in found)

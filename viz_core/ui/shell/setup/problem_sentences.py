@@ -5,51 +5,53 @@ A sentence may name the values of its problem; `{setting}` and `{shown}` are the
 
 from collections.abc import Sequence
 
+from viz_core.language import translate as _
 from viz_core.limits import megabytes
 from viz_core.problems import Problem
 from viz_core.ui.shell.setup.controls import BY_FIELD
 
 SENTENCES = {
     # A setting
-    "value": "{setting} cannot be {shown}; choose another value.",
-    "heads_split": "{setting} {shown} does not split into {heads} equal heads; choose {fits}.",
-    "pad_outside": "{setting} {shown} is outside the vocabulary of {size} words; choose an id from 0 to {last}.",
-    "odd_width": "RoPE rotates pairs of features, and a head's query is {width} wide; choose an even width, as with qk_dim {fits}.",
-    "norm_missing": "{setting} has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms stand.",
-    "segments_without_encoder": "{setting} belong to an encoder, and this model has none; choose 0.",
-    "logits_needed": "{setting} cannot be off in a model with a decoder, which ends in logits; turn it on.",
-    "logits_missing": "{setting} needs the matrix of the vocabulary logits, which are off; turn the logits on, or "
-                      "{setting} off.",
-    "padding_shown": "{setting} has no effect where no padding is masked; turn on the padding mask of a side first.",
+    "value": _("{setting} cannot be {shown}; choose another value."),
+    "heads_split": _("{setting} {shown} does not split into {heads} equal heads; choose {fits}."),
+    "pad_outside": _("{setting} {shown} is outside the vocabulary of {size} words; choose an id from 0 to {last}."),
+    "odd_width": _("RoPE rotates pairs of features, and a head's query is {width} wide; choose an even width, as with qk_dim "
+                   "{fits}."),
+    "norm_missing": _("{setting} has no effect in a model without LayerNorms; turn it off, or choose where the LayerNorms stand."),
+    "segments_without_encoder": _("{setting} belong to an encoder, and this model has none; choose 0."),
+    "logits_needed": _("{setting} cannot be off in a model with a decoder, which ends in logits; turn it on."),
+    "logits_missing": _("{setting} needs the matrix of the vocabulary logits, which are off; turn the logits on, or {setting} "
+                        "off."),
+    "padding_shown": _("{setting} has no effect where no padding is masked; turn on the padding mask of a side first."),
     # A run
-    "device": "The device {device} is not on this machine; choose another device.",
-    "sides_differ": "There are {sources} source sentences and {targets} target sentences; type one target for each source.",
-    "no_sentences": "The model needs {side} sentences, and there are none; type at least one.",
-    "sentences": "There are {count} {side} sentences, and the limit is {limit}; remove some lines.",
-    "not_a_sentence": "Sentence {number} of the {side} is neither text nor ids; type words or whole numbers.",
-    "no_tokens": "Sentence {number} of the {side} has no tokens; type at least one word.",
-    "tokens": "Sentence {number} of the {side} has {count} tokens, and the limit is {limit}; shorten it.",
-    "id_outside": "The {side} id {id} is outside the vocabulary, which has the ids 0 to {last}.",
-    "max_len": "max_len {max_len} is too short for {tokens} tokens, because the position table ends there; raise max_len, shorten "
-               "the sentence, or choose positions without a table.",
-    "weights": "These weights do not fit this model; change it back.",
-    "too_many_parameters": "This model would have {count} parameters and the limit is {limit}: lower {remedies}.",
-    "run_too_large": "This run would record {size_bytes} and the limit is {limit_bytes}: lower {remedies}.",
-    "server_too_small": "This model and its recorded run would take {size_bytes} together, and this server keeps at most "
-                        "{limit_bytes} ({variable}): lower {remedies}, or choose a smaller model.",
+    "device": _("The device {device} is not on this machine; choose another device."),
+    "sides_differ": _("There are {sources} source sentences and {targets} target sentences; type one target for each source."),
+    "no_sentences": _("The model needs {side} sentences, and there are none; type at least one."),
+    "sentences": _("There are {count} {side} sentences, and the limit is {limit}; remove some lines."),
+    "not_a_sentence": _("Sentence {number} of the {side} is neither text nor ids; type words or whole numbers."),
+    "no_tokens": _("Sentence {number} of the {side} has no tokens; type at least one word."),
+    "tokens": _("Sentence {number} of the {side} has {count} tokens, and the limit is {limit}; shorten it."),
+    "id_outside": _("The {side} id {id} is outside the vocabulary, which has the ids 0 to {last}."),
+    "max_len": _("max_len {max_len} is too short for {tokens} tokens, because the position table ends there; raise max_len, "
+                 "shorten the sentence, or choose positions without a table."),
+    "weights": _("These weights do not fit this model; change it back."),
+    "too_many_parameters": _("This model would have {count} parameters and the limit is {limit}: lower {remedies}."),
+    "run_too_large": _("This run would record {size_bytes} and the limit is {limit_bytes}: lower {remedies}."),
+    "server_too_small": _("This model and its recorded run would take {size_bytes} together, and this server keeps at most "
+                          "{limit_bytes} ({variable}): lower {remedies}, or choose a smaller model."),
     # An experiment
-    "not_finite": "Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale.",
-    "no_attention": "This model has no layers, so it has no attention; give it at least one layer.",
-    "one_order": "One token has only one order; type a second word.",
-    "same_ids": "Both orders give the model the same ids; choose words with different ids.",
-    "nothing_in_front": "Type at least one word to put in front.",
-    "same_word": "This word is already at this position of the {side}; choose another word.",
-    "no_next_token": "The text has no next token to predict; type a sentence of at least two words.",
-    "tied": "These weights were trained with another choice of Tied output; change it back.",
+    "not_finite": _("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale."),
+    "no_attention": _("This model has no layers, so it has no attention; give it at least one layer."),
+    "one_order": _("One token has only one order; type a second word."),
+    "same_ids": _("Both orders give the model the same ids; choose words with different ids."),
+    "nothing_in_front": _("Type at least one word to put in front."),
+    "same_word": _("This word is already at this position of the {side}; choose another word."),
+    "no_next_token": _("The text has no next token to predict; type a sentence of at least two words."),
+    "tied": _("These weights were trained with another choice of Tied output; change it back."),
 }
 REMEDIES = {  # of `viz_core.analysis.counts.REMEDIES`
-    "vocab_size": "the vocabulary size", "d_ff": "d_ff", "n_heads": "n_heads", "qk_dim": "qk_dim", "d_model": "d_model",
-    "words": "the number of words in a sentence", "sentences": "the number of sentences", "layers": "the number of layers",
+    "vocab_size": _("the vocabulary size"), "d_ff": "d_ff", "n_heads": "n_heads", "qk_dim": "qk_dim", "d_model": "d_model",
+    "words": _("the number of words in a sentence"), "sentences": _("the number of sentences"), "layers": _("the number of layers"),
 }
 SIDES = {"source": "source", "target": "target"}
 
@@ -81,4 +83,4 @@ def _shown(name: str, value: object) -> str:
 def either(alternatives: Sequence[str]) -> str:
     """ "d_ff, n_heads or d_model" """
     *first, last = alternatives
-    return f"{', '.join(first)} or {last}" if first else last
+    return _("{first} or {last}", first=", ".join(first), last=last) if first else last

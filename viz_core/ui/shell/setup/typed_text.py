@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from viz_core.language import translate as _
 from viz_core.ui.shell.setup.value import TEXTS, Setup
 
 
@@ -23,15 +24,15 @@ def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
         if t.strip() and not s.strip():
             no_source.append(i + 1)
     if no_target:
-        notes.append(f"No target for {_line_numbers(no_target)}: the decoder reads only <bos> there.")
+        notes.append(_("No target for {line_numbers}: the decoder reads only <bos> there.", line_numbers=_line_numbers(no_target)))
     if no_source:
-        notes.append(f"No source for {_line_numbers(no_source)}: the target there is left out.")
-    return [s for s, _ in pairs], [t for _, t in pairs], notes
+        notes.append(_("No source for {line_numbers}: the target there is left out.", line_numbers=_line_numbers(no_source)))
+    return [s for s, __ in pairs], [t for __, t in pairs], notes
 
 
 def _line_numbers(numbers: list[int]) -> str:
     few = ", ".join(map(str, numbers[:6])) + (", …" if len(numbers) > 6 else "")
-    return f"line {few}" if len(numbers) == 1 else f"lines {few}"
+    return _("line {few}", few=few) if len(numbers) == 1 else _("lines {few}", few=few)
 
 
 def ids(side: str, lines: Sequence[str]) -> list[list[int]]:
@@ -41,8 +42,8 @@ def ids(side: str, lines: Sequence[str]) -> list[list[int]]:
         words = line.replace(",", " ").split()
         wrong = next((w for w in words if not (w.isascii() and w.isdigit() and len(w) < 10)), None)
         if wrong is not None:
-            problem = f"{side} sentence {i + 1} contains a word that is not an id"
-            raise ValueError(f"{problem}; type whole numbers such as 101 205 330, or choose another tokenizer.")
+            problem = _("{side} sentence {i} contains a word that is not an id", side=side, i=i + 1)
+            raise ValueError(_("{problem}; type whole numbers such as 101 205 330, or choose another tokenizer.", problem=problem))
         rows.append([int(w) for w in words])
     return rows
 

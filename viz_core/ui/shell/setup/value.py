@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from viz_core.config import TransformerConfig
+from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.stages import stages
@@ -17,7 +18,7 @@ from viz_core.weights.catalogue import catalogue
 
 OPENING = next(iter(PLANS))  # the weights that the app opens with: the first of the shipped checkpoints
 DEFAULT_PRESET = "000"
-DEFAULT_SOURCE = "the cat sat on the mat"
+DEFAULT_SOURCE = _("the cat sat on the mat")
 DEFAULT_TARGET = "猫 坐在 垫子 上"
 Tokens = TokenizerKind | Literal["ids"]  # "ids": the user types the numbers themselves
 TOKENS = ("word", "character", "ids")
@@ -25,10 +26,10 @@ DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
 TEXTS = ("source", "target")
 # Notes about a setting that follows another one.
-SPLITS = "{setting} is now {value}: it splits into {heads} equal heads."
-SPLITS_AGAIN = "{setting} is now {value}: this was chosen last, and it splits into equal heads again."
-PAIRED = "{setting} is now {value}: RoPE rotates pairs of features."
-NOTHING_MASKED = "{setting} is now {value}: no padding is masked."
+SPLITS = _("{setting} is now {value}: it splits into {heads} equal heads.")
+SPLITS_AGAIN = _("{setting} is now {value}: this was chosen last, and it splits into equal heads again.")
+PAIRED = _("{setting} is now {value}: RoPE rotates pairs of features.")
+NOTHING_MASKED = _("{setting} is now {value}: no padding is masked.")
 VIEW = {v.name: v for v in VIEWS}
 
 
@@ -195,8 +196,8 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     bound = [f for f, v in values.items() if v != getattr(setup.config, f) and not editable(setup, f)]
     if bound:
         control, changed = BY_FIELD[name], ", ".join(BY_FIELD[f].label if f in BY_FIELD else f for f in bound)
-        return setup, [f"{control.label} stays as it is: {control.shown(value)} would change {changed}, which the trained weights "
-                       "fix."]
+        return setup, [_("{label} stays as it is: {shown} would change {changed}, which the trained weights fix.",
+                         label=control.label, shown=control.shown(value), changed=changed)]
     config = TransformerConfig(**values)
     rounded = tuple((f, v) for f, v in chosen.items() if v != values[f])
     head = min(setup.attn_head, config.n_heads - 1)
