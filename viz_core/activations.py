@@ -13,8 +13,8 @@ from viz_core.language import Message, translating
 from viz_core.language import translate as _
 
 
-@translating
 @dataclass(frozen=True, slots=True, kw_only=True)
+@translating
 class Activation:
     """One activation function: its names, its formulas, and its value at one number."""
 

@@ -14,8 +14,8 @@ Position = Literal["sinusoidal", "learned", "rope", "alibi", "t5", "none"]
 Enters = Literal["embedding", "queries and keys", "scores", "nowhere"]  # the tensors that positions change
 
 
-@translating
 @dataclass(frozen=True, slots=True, kw_only=True)
+@translating
 class PositionScheme:
     """How one scheme enters the model, and its name and look.
 

@@ -21,7 +21,7 @@ FOLDERS = {"ui": ("ui", "browser")}  # of the layers whose tests are in several 
 ELSEWHERE = {
     "activations": "architecture/test_registries",
     "capture": "tracing/test_tracing",
-    "language.__main__": "language/test_collect",
+    "language.__main__": "language/test_command",
     "limits": "analysis/test_counts",
     "problems": "ui/test_problem_sentences",
     "run": "tracing/test_tracing",
