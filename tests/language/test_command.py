@@ -19,9 +19,9 @@ def test_a_catalogue_is_made_and_brought_up_to_date(
     assert {entry.message for entry in read_po(file.read_text("utf-8"))} - {""} == messages
     assert f"0 of {len(collect())} messages are translated" in capsys.readouterr().out
 
-    text = file.read_text("utf-8")
-    assert text.count('msgid "Self-attention"\nmsgstr ""') == 1
-    file.write_text(text.replace('msgid "Self-attention"\nmsgstr ""', 'msgid "Self-attention"\nmsgstr "Selbstaufmerksamkeit"'), "utf-8")
+    text, untranslated = file.read_text("utf-8"), 'msgid "Self-attention"\nmsgstr '
+    assert text.count(f'{untranslated}""') == 1
+    file.write_text(text.replace(f'{untranslated}""', f'{untranslated}"Selbstaufmerksamkeit"'), "utf-8")
     assert command.main(["de"]) == 0
     assert 'msgstr "Selbstaufmerksamkeit"' in file.read_text("utf-8")
     assert f"1 of {len(collect())} messages are translated" in capsys.readouterr().out

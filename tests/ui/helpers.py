@@ -23,6 +23,7 @@ SIZES = {"n_heads": "2", "d_model": "16", "d_ff": "8", "n_encoder_layers": "2", 
 TINY = {"preset": "000", "qk_dim": "16"} | SIZES
 ONE_LAYER = {"n_encoder_layers": "1", "n_decoder_layers": "1"}
 FEW_WORDS = {"max_len": "100", "source_vocab_size": "50", "target_vocab_size": "50"}
+POSITIONS = TINY | {"n_decoder_layers": "1", "max_len": "20", "source_vocab_size": "200", "target_vocab_size": "200"}
 
 
 def tiny(preset: str = "000", **more: str) -> dict[str, str]:
@@ -172,4 +173,18 @@ def typed(at: AppTest, side: str) -> str:
 def formula(at: AppTest) -> str:
     """What stands between $$ on the page."""
     (found,) = [m.value.split("$$")[1].strip() for m in at.markdown if "$$" in m.value]
+    return found
+
+def positions_at(section: str = "waves", **params: str) -> AppTest:
+    """A section of the Positions page on a small model with a short position table, run."""
+    return open_page("positions", **POSITIONS | {"pos_section": section} | params)
+
+
+def real(text: str) -> float:
+    """A number as the page sets it."""
+    return float(text.replace("−", "-"))
+
+
+def clock_data(at: AppTest) -> dict[str, Any]:
+    (found,) = [d for c in components(at) if (d := json.loads(c.proto.json or "{}")) and "faces" in d]
     return found
