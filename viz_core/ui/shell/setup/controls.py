@@ -10,7 +10,7 @@ from viz_core.language import Message, translating
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import always
+from viz_core.stages.table import always
 
 
 @dataclass(frozen=True, slots=True)

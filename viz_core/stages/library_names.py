@@ -1,0 +1,81 @@
+"""What the libraries call the stages.
+
+TransformerLens has a model per architecture: HookedTransformer (decoder-only), HookedEncoder (encoder-only, BERT) and
+HookedEncoderDecoder (T5). torch has no decoder without a memory: a causal encoder is one.
+"""
+
+from viz_core.config import TransformerConfig, side_of
+
+
+def torch_side(c: TransformerConfig, side: str) -> str:
+    return "tgt" if side == "decoder" and c.has_cross_attention else "src"
+
+
+def _block(c: TransformerConfig, side: str, n: int | str) -> str:
+    """The path of a layer in TransformerLens."""
+    return f"{side}.{n}" if c.has_cross_attention else f"blocks.{n}"
+
+
+def _hidden(c: TransformerConfig, side: str) -> str:
+    """Hugging Face's tuple of the input of each layer and the output of the last."""
+    return f"{side}_hidden_states" if c.has_cross_attention else "hidden_states"
+
+
+def stack_names(c: TransformerConfig, side: str) -> dict[str, str]:
+    both, bert = c.has_cross_attention, not c.has_decoder
+    starts = c.n_layers(side_of(side)) > 0 and not c.norm_embedding
+    first = f"{_block(c, side, 0)}.hook_resid_pre" if starts else "–"
+    return {
+        "@src": "src" if side == "encoder" else "tgt",
+        "@torch_sum": "–" if c.norm_embedding else torch_side(c, side),
+        "@hf_sum": "embeddings, before LayerNorm (BERT)" if c.norm_embedding else f"{_hidden(c, side)}[0]" if starts else "–",
+        "@tl_embed": "embed.hook_embed" if bert else "–" if both and side == "decoder" else "hook_embed",
+        "@tl_pos": "embed.hook_pos_embed" if bert else "–" if both else "hook_pos_embed",
+        "@tl_segment": "embed.hook_token_type_embed" if bert else "–",
+        "@tl_sum": "hook_full_embed" if bert and not c.norm_embedding else first,
+    }
+
+
+def layer_names(c: TransformerConfig, path: str) -> dict[str, str]:
+    """Placeholders of the names in the layer that `path` lies in."""
+    side, __, n, *rest = path.split(".")
+    cross, both = rest == ["cross_attn"], c.has_cross_attention
+    block = _block(c, side, n)
+    return {
+        "@hook_out": f"{block}.hook_{'cross_attn' if cross else 'attn'}_out", "@hook": f"{block}.hook", "@mlp": f"{block}.mlp",
+        "@attn": f"{block}.{'cross_attn' if cross else 'attn'}", "@mha": "multihead_attn" if cross else "self_attn",
+        "@attentions": "cross_attentions" if cross else f"{side}_attentions" if both else "attentions",
+        "@hidden_states": _hidden(c, side), "@src": torch_side(c, side), "@n": n,
+        "@alibi": "–" if both else f"{block}.attn.alibi",
+        "@rot_q": "–" if both else f"{block}.attn.hook_rot_q", "@rot_k": "–" if both else f"{block}.attn.hook_rot_k",
+    }
+
+
+def norm_names(c: TransformerConfig, path: str) -> dict[str, str]:
+    """torch and the documents count their norms: the last of a layer with cross-attention is the third."""
+    side, module = path.split(".")[0], path.rpartition(".")[2]
+    third = c.has_cross_attention and side == "decoder"
+    documents, torch, hf, ln = {
+        "norm_self_attn": ("norm1 (000, 002, 003, 004), norm_self_attn (001)", "norm1",
+                           "attention.output.LayerNorm (BERT), ln_1 (GPT-2), self_attn_layer_norm (BART)", "ln1"),
+        "norm_cross_attn": ("norm2 (000, 002, 004), norm_src_attn (001)", "norm2",
+                            "crossattention.output.LayerNorm (BERT), ln_cross_attn (GPT-2), encoder_attn_layer_norm (BART)", "ln2"),
+        "norm_ffn": ("norm3 (000, 002, 004), norm_ff (001)" if third else "norm2 (000, 002, 003, 004), norm_ff (001)",
+                     "norm3" if third else "norm2", "output.LayerNorm (BERT), ln_2 (GPT-2), final_layer_norm (BART)", "ln2"),
+        "norm_embed": ("–", "–", f"{_hidden(c, side)}[0], embedding_output (BERT), layernorm_embedding (BART)", "embed.ln"),
+        "final_norm": ("self.norm (001)", "norm", f"{_hidden(c, side)}[-1], ln_f (GPT-2)", "ln_final"),
+    }[module]
+    if module == "norm_ffn" and c.norm == "post":
+        after = int(path.split(".")[2]) + 1
+        tied = c.has_final_norm and after == c.n_layers(side_of(side))
+        hf = hf if tied else f"{_hidden(c, side)}[{after}], {hf}"  # the last entry is what the final norm returns
+    # HookedEncoderDecoder has RMSNorm instead, HookedEncoder no final norm, HookedTransformer's embed.ln no positions.
+    lacks = {"final_norm": not c.has_decoder, "norm_embed": c.has_decoder and c.has_position_table}
+    if c.has_cross_attention or lacks.get(module, False):
+        return {"@documents": documents, "@torch": torch, "@hf": hf, "@tl_var": "–", "@tl_normalized": "–", "@tl_out": "–"}
+    where = f"{_block(c, side, path.split('.')[2])}.{ln}" if ".layers." in path else ln
+    return {
+        "@documents": documents, "@torch": torch, "@hf": hf, "@tl_var": f"{where}.hook_scale² − ε",
+        "@tl_normalized": f"{where}.hook_normalized (LNPre)" if c.has_decoder else "–",
+        "@tl_out": f"{where}.hook_normalized" + (" (LN)" if c.has_decoder else ""),
+    }

@@ -1,0 +1,130 @@
+"""One stage: a named tensor, with its axes, formula, inputs, meaning and names; and the titles of its places."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from viz_core.config import Side
+from viz_core.language import translate as _
+
+Kind = Literal["signed", "probability", "mask", "ids"]
+# The keys of `Stage.aliases`, each with its title.
+LIBRARIES = {"documents": "documents", "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
+BYTES = {"float32": 4, "int64": 8, "bool": 1}
+DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; everything else is float32
+AXES = {
+    "B": _("sentence"),
+    "T": _("query token"),
+    "S": _("key token"),
+    "D": _("feature of the residual stream (d_model)"),
+    "H": _("head"),
+    "K": _("query/key feature of one head (d_k)"),
+    "V": _("value feature of one head (d_v)"),
+    "F": _("hidden feature of the feed-forward network (d_ff)"),
+    "W": _("word of the vocabulary"),
+    "1": _("broadcast"),
+}
+# The titles of `Stage.block`, without the numbers that an identifier ends in; and of several layers taken together.
+BLOCKS = {
+    "inputs": "Inputs",
+    "masks": "Masks",
+    "encoder_embedding": "Encoder embedding",
+    "encoder_layer": "Encoder layer {}",
+    "encoder_layers": "Encoder layers {}–{}",
+    "encoder_final_norm": "Encoder final norm",
+    "decoder_embedding": "Decoder embedding",
+    "decoder_layer": "Decoder layer {}",
+    "decoder_layers": "Decoder layers {}–{}",
+    "decoder_final_norm": "Decoder final norm",
+    "output": "Output",
+}
+# The titles of `Stage.sublayer`, where it is not the block itself.
+SUBLAYERS = {
+    "self_attn": _("Self-attention"),
+    "cross_attn": _("Cross-attention"),
+    "ffn": _("Feed-forward"),
+    "norm_self_attn": _("LayerNorm · self-attention"),
+    "norm_cross_attn": _("LayerNorm · cross-attention"),
+    "norm_ffn": _("LayerNorm · feed-forward"),
+    "norm_embed": _("LayerNorm · embedding"),
+    "final_norm": _("LayerNorm · final"),
+    "resid": _("Residual stream"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One intermediate: what it is, how it is computed, and its names in the documents and other libraries.
+
+    `inputs` are the full names of the stages it is computed from (parameters come with the module at `prefix`),
+    `sides` names the side (source or target) of each token axis, `mask` names the mask that applies to its cells,
+    `owner` is the model source that computes it ("file" or "file.Class"), `shape` is filled in by `plan`.
+    """
+
+    name: str
+    axes: tuple[str, ...]
+    symbol: str
+    formula: str
+    inputs: tuple[str, ...]
+    meaning: str
+    owner: str
+    kind: Kind = "signed"
+    sides: Mapping[str, Side] = field(default_factory=lambda: MappingProxyType({}))
+    mask: str | None = None
+    aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def prefix(self) -> str:
+        """Path of the module that computes it ("" for the model itself)."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def leaf(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def dtype(self) -> str:
+        return DTYPES.get(self.kind, "float32")
+
+    @property
+    def block(self) -> str:
+        """The chapter of the walk: inputs, masks, encoder_embedding, encoder_layer_0, … output; see `block_title`."""
+        first, *rest = self.name.split(".")
+        if first not in ("encoder", "decoder"):
+            return {"ids": "inputs", "masks": "masks"}.get(first, "output")
+        if rest[0] == "layers":
+            return f"{first}_layer_{rest[1]}"
+        return f"{first}_final_norm" if rest[0] == "final_norm" else f"{first}_embedding"
+
+    @property
+    def sublayer(self) -> str:
+        """The section of the chapter: self_attn, resid, norm_ffn, … or the block where it has one section; see `sublayer_title`."""
+        module = self.prefix.rpartition(".")[2]
+        return module if module in SUBLAYERS else "resid" if self.leaf.startswith("resid") else self.block
+
+    @property
+    def inside_norm(self) -> bool:
+        """Whether it is a step inside a LayerNorm, folded away until opened."""
+        return self.leaf in ("mean", "var", "normalized")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the recorded array; needs `shape`."""
+        if self.shape is None:
+            raise ValueError(f"stage {self.name!r} has no shape yet; take it from plan(...) or from a Capture.")
+        return math.prod(self.shape) * BYTES[self.dtype]
+
+
+def block_title(block: str) -> str:
+    """A block as a page writes it: encoder_layer_0 → "Encoder layer 0", encoder_layers_0_5 → "Encoder layers 0–5"."""
+    kind, *numbers = re.split(r"_(?=\d)", block)
+    return BLOCKS[kind].format(*numbers)
+
+
+def sublayer_title(sublayer: str) -> str:
+    """A section as a page writes it: norm_ffn → "LayerNorm · feed-forward"."""
+    return SUBLAYERS[sublayer] if sublayer in SUBLAYERS else block_title(sublayer)

@@ -1,0 +1,236 @@
+"""The walk through a model: rows of the table at each of their places, in the order of `Transformer.forward`."""
+
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from viz_core.activations import ACTIVATIONS
+from viz_core.config import STACKS, Side, TransformerConfig
+from viz_core.formats import latex
+from viz_core.language import translate as _
+from viz_core.stages.library_names import layer_names, norm_names, stack_names, torch_side
+from viz_core.stages.stage import LIBRARIES, Stage
+from viz_core.stages.table import ATTENTION, EMBEDDING, FFN, NORM, OUTPUT, SCORE_BIAS, Leaf
+
+Walk = Generator[Stage, None, str]  # yields stages and returns the name of its output
+
+def walk(c: TransformerConfig) -> Iterator[Stage]:
+    """The same order as `Transformer.forward`."""
+    yield from _ids(c)
+    yield from _masks(c)
+    last = ""
+    if c.has_encoder:
+        last = yield from _stack(c, "encoder", "source", None)
+    if c.has_decoder:
+        last = yield from _stack(c, "decoder", "target", last or None)
+    if c.has_head:
+        sides: dict[str, Side] = {"T": c.output_side}
+        fill = {
+            "@x": _symbol(last), "@W_out": "W^E_{wd}" if c.tie_output else r"W^\text{out}_{dw}",
+            "@head_bias": r" + b^\text{out}_w" if c.head_bias else "",
+            "@tl_loss": "–" if c.has_encoder else "loss",  # only HookedTransformer computes one
+        }
+        yield from _expand(c, OUTPUT, "", {"x": last, "labels": "ids.labels"}, sides, "transformer.Transformer", fill)
+
+
+def _ids(c: TransformerConfig) -> Iterator[Stage]:
+    both = c.has_cross_attention
+    labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The answers: the word to predict at each position.",
+                  ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
+    source = Leaf("source", "B T", "x", r"x_{bt}", "", "The source words as ids; shorter sentences are padded.",
+                  ("src (000, 001, 002), x (003), src_seq (004)", "–", "input_ids", "tokens"), kind="ids")
+    if c.has_encoder:
+        yield from _expand(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")
+    if c.has_decoder:
+        shifted = Leaf("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
+                       "The decoder's input: the answers, shifted right behind <bos>.",
+                       ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
+                        "decoder_input" if both else "tokens"), kind="ids")
+        yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
+    elif c.has_head:
+        own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
+                      meaning="The answers: the next token of each position; the last position has none and is padded.")
+        yield from _expand(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
+
+
+def _masks(c: TransformerConfig) -> Iterator[Stage]:
+    """The parts (padding, causal), then the masks that attention uses."""
+    padded = {side: side in c.sides and c.masks_padding(side) for side in STACKS}
+    own = c.output_side
+    cross = c.has_cross_attention
+    padding_names = {
+        "source": ("src_mask (000), k.ne(pad_idx_k) (002), ¬src_padding_mask (004)", "¬src_key_padding_mask", "attention_mask",
+                   "one_zero_attention_mask"),
+        "target": ("k.ne(pad_idx_k) (002), ¬tgt_padding_mask (004)", f"¬{torch_side(c, 'decoder')}_key_padding_mask",
+                   "decoder_attention_mask" if cross else "attention_mask", "–" if cross else "attention_mask"),
+    }
+    for side in STACKS:
+        if padded[side]:
+            part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,x_{bs} \neq \text{pad}\,]" % side, "ids",
+                        _("Which {side} tokens are words, not padding.", side=side), padding_names[side], kind="mask")
+            yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
+    if c.is_causal:
+        part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
+                    ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
+                     "–" if cross else "attn.mask"), kind="mask")
+        yield from _expand(c, (part,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
+
+    used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
+    if c.has_encoder:
+        used.append(("source", "source", "source", _("Which tokens may attend to which in the encoder. True = may attend."),
+                     ("src_mask (000, 001, 002), mask (003), ¬src_padding_mask (004)", "¬(mask ∨ src_key_padding_mask)",
+                      "causal_mask" if c.is_causal and not cross else "attention_mask of create_bidirectional_mask", "–")))
+    if c.has_decoder:
+        used.append(("target", "target", "target", _("Which tokens may attend to which in the decoder's self-attention. True = "
+                                                     "may attend."),
+                     ("tgt_mask (000, 001), trg_mask (002), ¬tgt_mask (004)",
+                      "¬(tgt_mask ∨ tgt_key_padding_mask)" if cross else "¬(mask ∨ src_key_padding_mask)",
+                      "attention_mask of create_causal_mask" if cross else "causal_mask (GPT-2, Llama)", "–")))
+    if c.has_cross_attention:
+        used.append(("cross", "target", "source", _("Which source tokens each target token may attend to. True = may attend."),
+                     ("src_mask (000, 001), src_trg_mask (002), ¬src_mask (004)", "¬memory_key_padding_mask",
+                      "encoder_attention_mask", "–")))
+    for name, queries, keys, meaning, names in used:
+        terms: dict[str, str] = {}  # factor of the AND -> stage
+        if padded[keys]:
+            terms[r"P^\text{%s}_{b11s}" % keys] = f"masks.{keys}_padding"
+        if c.mask_padded_queries and padded[queries]:
+            terms[r"P^\text{%s}_{b11t}" % queries] = f"masks.{queries}_padding"
+        if c.is_causal and queries == keys == own:
+            terms["C_{11ts}"] = "masks.causal"
+        formula = "M_{b1ts} = " + (r" \wedge ".join(terms) or r"1 \quad\text{(nothing is masked)}")
+        inputs = tuple(dict.fromkeys(terms.values())) or tuple(dict.fromkeys((f"ids.{queries}", f"ids.{keys}")))
+        leaf = Leaf(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask")
+        yield from _expand(c, (leaf,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
+
+
+def _stack(c: TransformerConfig, path: str, side: Side, memory: str | None) -> Walk:
+    """Embedding, layers, final norm of one side; returns the name of its output."""
+    added = ["tok_embed_scaled" if c.scale_embedding else "tok_embed"]
+    added += ["pos_embed"] * c.has_position_table + ["segment_embed"] * (c.n_segments > 0)
+    indexed = {"tok_embed": "E_{btd}", "tok_embed_scaled": r"\tilde E_{btd}", "pos_embed": "P_{1td}", "segment_embed": "G_{btd}"}
+    fill = stack_names(c, path) | {
+        "@base": _base(c), "@sum": " + ".join(indexed[a] for a in added), "@terms": " ".join(added)
+    }
+    yield from _expand(c, EMBEDDING, path, {"ids": f"ids.{side}"}, {"T": side}, "transformer.Stack", fill)
+    x = f"{path}.embed"
+    if c.norm_embedding:
+        x = yield from _norm(c, f"{path}.norm_embed", x, side)
+    yield from _expand(c, SCORE_BIAS, path, {"ids": f"ids.{side}"}, {"T": side, "S": side}, "transformer.Stack", fill)
+    for i in range(c.n_layers(side)):
+        x = yield from _layer(c, f"{path}.layers.{i}", x, side, memory)
+    if c.has_final_norm:
+        x = yield from _norm(c, f"{path}.final_norm", x, side)
+    return x
+
+
+def _layer(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Walk:
+    pre = Leaf("resid_pre", "B T D", r"x^\text{pre}", r"x^\text{pre}_{btd} = @x_{btd}", "x", "The residual stream as it enters the layer.",
+               ("x (000, 001, 002, 003, 004)", "@src", "@hidden_states[@n]", "@hook_resid_pre"))
+    yield from _expand(c, (pre,), path, {"x": x}, {"T": side}, "layers.Layer", layer_names(c, path) | {"@x": _symbol(x)})
+    x = f"{path}.resid_pre"
+    sublayers = [("self_attn", "resid_mid")] + [("cross_attn", "resid_cross")] * (memory is not None) + [("ffn", "resid_post")]
+    for module, resid in sublayers:
+        before = x
+        if c.norm == "pre":
+            x = yield from _norm(c, f"{path}.norm_{module}", x, side)
+        if module == "ffn":
+            fill = layer_names(c, path) | _bias("12", c.ffn_bias) | {"@act": ACTIVATIONS[c.activation].latex, "@x": _symbol(x)}
+            yield from _expand(c, FFN, f"{path}.ffn", {"x": x}, {"T": side}, "layers.FeedForward", fill)
+        else:
+            cross = memory if module == "cross_attn" else None
+            yield from _attention(c, f"{path}.{module}", x, side, cross)
+        x = f"{path}.{resid}"
+        yield from _expand(c, (_residual(c, module, resid, before),), path, {"before": before, "f": f"{path}.{module}.out"},
+                           {"T": side}, "layers.Layer", layer_names(c, path))
+        if c.norm == "post":
+            x = yield from _norm(c, f"{path}.norm_{module}", x, side)
+    return x
+
+
+def _residual(c: TransformerConfig, module: str, resid: str, before: str) -> Leaf:
+    name = {"self_attn": "O", "cross_attn": "O", "ffn": "Y"}[module]
+    symbol = _symbol(resid)
+    note = _(", before the norm") if c.norm == "post" else ""
+    if c.residual:
+        names = ("x + self.dropout (000, 001), x+_x (002), x + sublayer(x) (003), x + Sublayer(x) (004)",
+                 f"x + self._{'ff' if module == 'ffn' else 'sa' if module == 'self_attn' else 'mha'}_block(…)",
+                 "hidden_states + input_tensor (BERT), residual + hidden_states (BART, Llama)",
+                 f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")
+        return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {_symbol(before)}_{{btd}} + {name}_{{btd}}", "before f",
+                    _("The residual stream plus the sub-layer's output{note}.", note=note), names)
+    return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {name}_{{btd}}", "f",
+                _("The sub-layer's output alone{note}: the residual connection is switched off.", note=note))
+
+
+def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str | None) -> Iterator[Stage]:
+    cross = memory is not None
+    keys: Side = "source" if cross else side
+    rotated, biased = c.rotates and not cross, c.biases_scores and not cross
+    leaves = [leaf for leaf in ATTENTION if not cross or leaf.name not in ("q_rot", "k_rot", "bias")]
+    symbols = {"Q": r"\hat Q", "K": r"\hat K"} if rotated else {"Q": "Q", "K": "K"}
+    formula = {"@Q": symbols["Q"], "@K": symbols["K"]}
+    inputs = {"@q": "q_rot" if rotated else "q", "@k": "k_rot" if rotated else "k", "@scores": "scores bias" if biased else "scores"}
+    names = layer_names(c, path)
+    fill = {
+        "@scores": r"\bar R_{bhts} + A_{1hts}" if biased else r"\bar R_{bhts}", "@fill": _fill(c), "@d_k": str(c.d_k),
+        "@empty": r"\quad (0 \text{ where a query may see nothing})" if c.empty_row == "zero" else "", "@base": _base(c),
+        "@x": _symbol(x), "@y": "y" if cross else _symbol(x), "@where": r", \quad y = \text{the encoder's output}" if cross else "",
+    } | names | formula | _bias("QKVO", c.attention_bias)
+    leaves = [replace(leaf, inputs=_fill_in(leaf.inputs, inputs)) for leaf in leaves]
+    about = {"x": x, "memory": memory or x, "score_bias": f"{path.split('.')[0]}.score_bias", "mask": "masks.cross" if cross else f"masks.{side}"}
+    yield from _expand(c, leaves, path, about, {"T": side, "S": keys}, "attention.Attention", fill)
+
+
+def _norm(c: TransformerConfig, path: str, x: str, side: Side) -> Walk:
+    fill = {"@eps": latex(c.norm_eps, 6), "@x": _symbol(x)} | norm_names(c, path)
+    yield from _expand(c, NORM, path, {"x": x}, {"T": side}, "layers.LayerNorm", fill)
+    return f"{path}.out"
+
+
+def _expand(
+    c: TransformerConfig, leaves: Iterable[Leaf], path: str, about: Mapping[str, str], sides: Mapping[str, Side], owner: str,
+    fill: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Stage]:
+    """Rows of the table at one place of the model: local inputs become full names, placeholders are filled in."""
+    rows = [leaf for leaf in leaves if leaf.when(c)]
+    local = {leaf.name: f"{path}.{leaf.name}" if path else leaf.name for leaf in rows}
+    known = local | dict(about)  # a module's input x never shares a name with its leaves
+    for leaf in rows:
+        axes = tuple(leaf.axes.split())
+        yield Stage(
+            name=local[leaf.name], axes=axes, symbol=leaf.symbol, formula=_fill_in(leaf.formula, fill), owner=owner, kind=leaf.kind,
+            inputs=tuple(known[i] for i in _fill_in(leaf.inputs, fill).split()), meaning=leaf.meaning,
+            sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=about["mask"] if leaf.masked else None,
+            aliases=MappingProxyType(dict(zip(LIBRARIES, (_fill_in(n, fill) for n in leaf.names), strict=True))),
+        )
+
+
+def _fill_in(text: str, fill: Mapping[str, str]) -> str:
+    """The text with its placeholders filled in; of two that begin alike (@s, @scores), the longer one is meant."""
+    if "@" in text:
+        for placeholder in sorted(fill, key=len, reverse=True):
+            text = text.replace(placeholder, fill[placeholder])
+    return text
+
+
+def _bias(letters: str, on: bool) -> dict[str, str]:
+    """Placeholders of the bias terms, which the switched-off ones leave empty."""
+    index = {"Q": "{hk}", "K": "{hk}", "V": "{hv}", "O": "d", "1": "f", "2": "d"}
+    return {f"@b^{a}_{index[a]}": f" + b^{a}_{index[a]}" if on else "" for a in letters}
+
+
+def _fill(c: TransformerConfig) -> str:
+    return r"-\infty" if c.mask_fill == "-inf" else latex(c.fill, 6)
+
+
+def _base(c: TransformerConfig) -> str:
+    """The position base, ready to be raised to a power."""
+    base = latex(c.position_base, 6)
+    return f"({base})" if "^" in base else base
+
+
+def _symbol(name: str) -> str:
+    """The symbol of the tensor between two sub-layers: X the embedding, N a norm's output, x^pre, x^mid, … the stream."""
+    leaf = name.rpartition(".")[2]
+    return {"embed": "X", "out": "N"}.get(leaf) or r"x^\text{%s}" % leaf.removeprefix("resid_")
