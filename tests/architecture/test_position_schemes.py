@@ -53,7 +53,8 @@ def lacking(name: Position) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_an_entry_is_complete(name: Position) -> None:
-    assert list(lacking(name)) == []
+    gaps = "\n".join(lacking(name))
+    assert not gaps, gaps
 
 
 @pytest.mark.parametrize("name", SCHEMES)
@@ -83,7 +84,9 @@ def test_its_parameter_is_in_every_stack(name: Position) -> None:
 def test_positions_enter_where_it_says(name: Position) -> None:
     capture = run(replace(SMALL, position=name), [IDS], [IDS])
     added = {stage.rpartition(".")[2] for stage in capture} & set.union(*STAGES.values())
-    assert added == STAGES[SCHEMES[name].enters]
+    assert added == STAGES[SCHEMES[name].enters], (
+        f"SCHEMES[{name!r}] enters {SCHEMES[name].enters!r}, so Stack or Attention in viz_core/model has to tap "
+        f"{STAGES[SCHEMES[name].enters]} for it, and viz_core/stages/table.py needs their rows")
 
 
 @pytest.mark.parametrize("name", SCHEMES)

@@ -48,6 +48,10 @@ def _equal(entry: Activation, expected: list[float]) -> bool:
     return all(math.isclose(entry(x), y, rel_tol=1e-9, abs_tol=1e-12) for x, y in zip(GRID.tolist(), expected, strict=True))
 
 
+def test_every_definition_is_of_an_activation() -> None:
+    assert set(DEFINITIONS) <= set(ACTIVATIONS), "tests/model/activations.py defines what viz_core/activations.py lacks"
+
+
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_an_activation_is_complete(name: str) -> None:
     assert not list(missing_in_activation(name, ACTIVATIONS[name]))

@@ -213,7 +213,7 @@ def scores(model: Transformer, scheme: str, ids: list[int]) -> list[np.ndarray]:
     found = []
     for i in range(2):
         name = f"encoder.layers.{i}.self_attn"
-        bias = capture[f"{name}.bias"][0] if scheme in ("alibi", "t5") else 0
+        bias = capture[f"{name}.bias"][0] if SCHEMES[scheme].enters == "scores" else 0
         found.append(capture[f"{name}.scores"][0] + bias)
     return found
 
@@ -235,7 +235,7 @@ def test_only_schemes_of_distance_keep_layer_0s_scores(n_heads: int, causal: boo
     model = unlike_identity(build(config, seed=1))
     result = order.prepend(model, IDS, [8], seed=1)
     rows = {r.position: r for r in result.rows}
-    assert [p for p in SCHEMES if rows[p].unchanged] == ["rope", "alibi", "t5", "none"]
+    assert [p for p in SCHEMES if rows[p].unchanged] == [p for p in SCHEMES if SCHEMES[p].enters != "embedding"]
     assert min(rows["sinusoidal"].changes[0], rows["learned"].changes[0]) > 1e-2
     assert all(r.changes[1] > 1e-3 for r in result.rows)
 
@@ -260,7 +260,7 @@ def test_past_the_table_is_a_sentence_or_numbers() -> None:
         with pytest.raises(ValueError) as refused:
             run(replace(model.config, position=scheme), [[5] * 8])
         assert str(rows[scheme].problem) == str(refused.value) and rows[scheme].finite is None
-    assert all(rows[s].finite and not rows[s].problem for s in ("rope", "alibi", "t5", "none"))
+    assert all(rows[s].finite and not rows[s].problem for s in SCHEMES if not SCHEMES[s].has_table)
 
 
 def test_a_long_table_is_passed_by_the_schemes_that_have_one() -> None:

@@ -144,6 +144,7 @@ def score_bias(c: TransformerConfig, name: str, stack: Any, ids: Array) -> Array
 def bias(c: TransformerConfig, x: Array) -> Array:
     if c.position == "t5":
         return x
+    assert c.position == "alibi", f"write the bias of {c.position!r} here, from its paper"
     t = np.arange(x.shape[2])
     return -np.array(slopes(c.n_heads))[None, :, None, None] * np.abs(t[:, None] - t[None, :])
 
@@ -239,6 +240,7 @@ def recomputed(model: Transformer, capture: Capture, stage: Stage) -> Array | No
     module = None if stage.prefix in ("ids", "masks") else model.get_submodule(stage.prefix)
     if stage.leaf == "score_bias":
         return score_bias(config, stage.prefix, module, *inputs.values())
+    assert (kind(stage.prefix), stage.leaf) in FORMULAS, f"FORMULAS has no formula for {stage.leaf!r} of {kind(stage.prefix)!r}"
     return FORMULAS[kind(stage.prefix), stage.leaf](config, module, *inputs.values())
 
 

@@ -1,5 +1,6 @@
 """The list of pages: each entry is complete, and nothing that a page needs is missing."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -43,10 +44,29 @@ def test_it_has_tests_of_its_own(page: PageSpec) -> None:
     """Where the generic tests do not look: without a browser, and in one."""
     for folder in ("ui", "browser"):
         sources = [path.read_text("utf-8") for path in (ROOT / "tests" / folder).glob("test_*.py")]
-        assert any(f'"{page.name}"' in source for source in sources) or page.name == "home", f"no test in tests/{folder} opens it"
+        assert any(f'"{page.name}"' in source for source in sources) or page.name == "home", (
+            f"write tests/{folder}/test_{page.name}.py, which opens {page.name!r} by this name")
 
 
 def test_home_links_to_all_others() -> None:
     at = open_page("home")
     labels = {link.proto.label for link in at.get("page_link")}
     assert labels == {f"{p.title}: {p.card}" for p in PAGES.values() if p.name != "home"}
+
+
+FRAGMENTS = [
+    (path, function)
+    for path in sorted((ROOT / "viz_core" / "ui" / "pages").rglob("*.py"))
+    for function in ast.parse(path.read_text("utf-8")).body
+    if isinstance(function, ast.FunctionDef) and any(ast.unparse(d).startswith("st.fragment") for d in function.decorator_list)
+    and not function.name.startswith("_")  # else it is a part of a section
+]
+
+
+@pytest.mark.parametrize(("path", "function"), FRAGMENTS, ids=[f"{p.parent.name}/{p.stem}.{f.name}" for p, f in FRAGMENTS])
+def test_a_fragment_begins_with_the_run_and_ends_with_the_link(path: Path, function: ast.FunctionDef) -> None:
+    """Its first line reads the visitor's newest choices, which a rerun of it alone would miss; its last writes them down."""
+    first, last, reads_the_run = function.body[1], function.body[-1], "lab." in ast.unparse(function)
+    where = f"{path.relative_to(ROOT)}: {function.name}"
+    assert not reads_the_run or "present()" in ast.unparse(first), f"{where} has to begin with `lab = present()`, below its docstring"
+    assert ast.unparse(last) == "write_link()", f"{where} has to end with `write_link()`"

@@ -24,6 +24,10 @@ each_preset = pytest.mark.parametrize("preset", PRESETS)
 # ---------------------------------------------------------------- what is on the pages
 
 
+def test_every_page_has_its_number_of_components() -> None:
+    assert set(COMPONENTS) == set(PAGES), "COMPONENTS names every page with the number of components that it shows"
+
+
 @each_preset
 def test_home_at_the_presets_own_size(open_at: Open, preset: str) -> None:
     at = sound(open_at(preset=preset))
