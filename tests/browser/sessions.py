@@ -21,7 +21,7 @@ CLICKS: dict[str, tuple[Callable[[Page], Locator], str]] = {
     "masks": (lambda page: option(page, "mask_section", "conventions"), "mask_section"),
     "positions": (lambda page: option(page, "pos_section", "matrix"), "pos_section"),
     "norms": (lambda page: option(page, "norm_section", "gradients"), "norm_section"),
-    "shapes": (lambda page: option(page, "shapes_columns", "FLOPs"), "shapes_columns"),
+    "shapes": (lambda page: option(page, "shapes_columns", "flops"), "shapes_columns"),
     "documents": (lambda page: option(page, "documents_rows", "differ"), "documents_rows"),
 }
 STATE = "document.querySelector('[data-testid=stApp]').getAttribute('data-test-connection-state')"

@@ -235,7 +235,7 @@ def test_keys_in_a_hurry_break_nothing(open_at: Open) -> None:
     idle(page)
     assert page.get_by_test_id("stException").count() == 0
     assert box(page).input_value() == "typed by hand" and query(page)["source"] == "typed by hand"
-    assert box(page, "Target sentences").input_value() == DEFAULT_TARGET
+    assert box(page, "target").input_value() == DEFAULT_TARGET
     assert query(page).get("stage", ORDER[0]) in ORDER
     now = ORDER.index(query(page).get("stage", ORDER[0]))
     page.keyboard.press("ArrowRight")  # and the walk goes on from where it is

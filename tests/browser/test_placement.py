@@ -83,13 +83,13 @@ def test_another_depth_is_another_run(open_at: Open) -> None:
 
 def test_other_placements_are_a_click_away(open_at: Open) -> None:
     page = open_at("depth", norm_depth="48")
-    for name in ("none", "bare"):
+    for name in ("none", "plain"):
         option(page, "norm_placements", name).click()
         idle(page)
     (chart,) = drawn(page)
     assert chart["y"] == "log"
     assert {name.split(" · ")[0] for name in chart["names"]} == {TITLES[n] for n in ("post", "pre", "none", "plain")}
-    assert query(page)["norm_placements"] == "post,pre,none,bare"
+    assert query(page)["norm_placements"] == "post,pre,none,plain"
 
 
 def test_the_lit_path_follows_a_click(open_at: Open) -> None:

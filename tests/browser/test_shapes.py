@@ -74,10 +74,10 @@ def test_the_table_and_its_csv_show_every_stage(open_shapes: Open) -> None:
     expect(cells.nth(1).locator(".letter")).to_have_text(["B", "H", "T", "S"])
     expect(row(page, "loss").locator(".cell").nth(2)).to_have_text("a single number")
     the_csv_reread_by_pandas_is_the_run(page)
-    option(page, "shapes_columns", "FLOPs").click()  # a further column
+    option(page, "shapes_columns", "flops").click()  # a further column
     expect(page.locator(".head .cell")).to_have_count(5)
     expect(row(page, "logits").locator(".cell").last).to_have_text(f"{2 * 5 * 32 * 1000:,}")
-    linked(page, "shapes_columns=FLOPs")
+    linked(page, "shapes_columns=flops")
 
 
 def the_csv_reread_by_pandas_is_the_run(page: Page) -> None:
@@ -183,7 +183,7 @@ def test_a_narrower_qk_dim_marks_what_changed(open_shapes: Open) -> None:
 
 
 def test_a_wide_page_keeps_the_name_and_a_phone_reads_cards(serve: Callable[..., str], open_shapes: Open) -> None:
-    page = open_shapes(shapes_columns="parameters,FLOPs,bytes,documents")
+    page = open_shapes(shapes_columns="parameters,flops,bytes,documents")
     name = row(page, "ids.source").locator(".name")
     left = name.bounding_box()["x"]
     page.locator(".box").evaluate("e => e.scrollTo(500, 0)")
@@ -191,7 +191,7 @@ def test_a_wide_page_keeps_the_name_and_a_phone_reads_cards(serve: Callable[...,
     assert name.bounding_box()["x"] == pytest.approx(left, abs=1)
 
     page.set_viewport_size({"width": 390, "height": 900})
-    go(page, link(serve(), shapes_columns="parameters,FLOPs,statistics,documents"))
+    go(page, link(serve(), shapes_columns="parameters,flops,statistics,documents"))
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         idle(page)

@@ -68,5 +68,6 @@ def test_a_fragment_begins_with_the_run_and_ends_with_the_link(path: Path, funct
     """Its first line reads the visitor's newest choices, which a rerun of it alone would miss; its last writes them down."""
     first, last, reads_the_run = function.body[1], function.body[-1], "lab." in ast.unparse(function)
     where = f"{path.relative_to(ROOT)}: {function.name}"
-    assert not reads_the_run or "present()" in ast.unparse(first), f"{where} has to begin with `lab = present()`, below its docstring"
+    begins = not reads_the_run or "present()" in ast.unparse(first)
+    assert begins, f"{where} has to begin with `lab = present()`, below its docstring"
     assert ast.unparse(last) == "write_link()", f"{where} has to end with `write_link()`"
