@@ -25,7 +25,7 @@ from viz_core.presets import DOCUMENTS
 
 Kind = Literal["signed", "probability", "mask", "ids"]
 # The keys of `Stage.aliases`, each with its title.
-LIBRARIES = {"documents": "documents", "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
+LIBRARIES = {"documents": _("documents"), "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
 BYTES = {"float32": 4, "int64": 8, "bool": 1}
 DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; everything else is float32
 AXES = {
@@ -40,19 +40,25 @@ AXES = {
     "W": _("word of the vocabulary"),
     "1": _("broadcast"),
 }
+# Names as a sentence has them; code and links hold the keys.
+SIDE_NAMES: dict[str, str] = {"source": _("source"), "target": _("target")}
+STACK_NAMES: dict[str, str] = {"encoder": _("encoder"), "decoder": _("decoder")}
+ARCHITECTURE_NAMES: dict[str, str] = {
+    "encoder-decoder": _("encoder-decoder"), "encoder-only": _("encoder-only"), "decoder-only": _("decoder-only"),
+}
 # The titles of `Stage.block`, without the numbers that an identifier ends in; and of several layers taken together.
 BLOCKS = {
-    "inputs": "Inputs",
-    "masks": "Masks",
-    "encoder_embedding": "Encoder embedding",
-    "encoder_layer": "Encoder layer {}",
-    "encoder_layers": "Encoder layers {}–{}",
-    "encoder_final_norm": "Encoder final norm",
-    "decoder_embedding": "Decoder embedding",
-    "decoder_layer": "Decoder layer {}",
-    "decoder_layers": "Decoder layers {}–{}",
-    "decoder_final_norm": "Decoder final norm",
-    "output": "Output",
+    "inputs": _("Inputs"),
+    "masks": _("Masks"),
+    "encoder_embedding": _("Encoder embedding"),
+    "encoder_layer": _("Encoder layer {}"),
+    "encoder_layers": _("Encoder layers {}–{}"),
+    "encoder_final_norm": _("Encoder final norm"),
+    "decoder_embedding": _("Decoder embedding"),
+    "decoder_layer": _("Decoder layer {}"),
+    "decoder_layers": _("Decoder layers {}–{}"),
+    "decoder_final_norm": _("Decoder final norm"),
+    "output": _("Output"),
 }
 # The titles of `Stage.sublayer`, where it is not the block itself.
 SUBLAYERS = {
@@ -378,7 +384,7 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
         yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
     elif c.has_head:
         own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
-                      meaning="The answers: the next token of each position; the last position has none and is padded.")
+                      meaning=_("The answers: the next token of each position; the last position has none and is padded."))
         yield from _expand(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
 
 
@@ -396,7 +402,7 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
     for side in STACKS:
         if padded[side]:
             part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,x_{bs} \neq \text{pad}\,]" % side, "ids",
-                        _("Which {side} tokens are words, not padding.", side=side), padding_names[side], kind="mask")
+                        _("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]), padding_names[side], kind="mask")
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
         part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
