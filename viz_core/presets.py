@@ -9,9 +9,10 @@ from typing import Literal
 
 from viz_core.config import TransformerConfig
 from viz_core.language import Message, translating
+from viz_core.language import translate as _
 
 Status = Literal["stated", "repaired", "assumed"]
-STATUS_TITLES: dict[Status, str] = {"stated": "stated", "repaired": "repaired", "assumed": "assumed"}
+STATUS_TITLES: dict[Status, str] = {"stated": _("stated"), "repaired": _("repaired"), "assumed": _("assumed")}
 
 # The rows of the comparison: topic -> the config fields that it decides.
 TOPICS: dict[str, tuple[str, ...]] = {
@@ -36,24 +37,24 @@ TOPICS: dict[str, tuple[str, ...]] = {
 }
 # The topics as a page writes them.
 TOPIC_TITLES: dict[str, str] = {
-    "architecture": "architecture",
-    "norm": "norm / final norm",
-    "scale": "embedding × √d_model",
-    "position": "position",
-    "source_mask": "source padding mask",
-    "target_mask": "target mask",
-    "means": "mask means",
-    "fill": "fill",
-    "pad": "pad id; pad row zero",
-    "eps": "LayerNorm ε",
-    "dropout": "dropout",
-    "init": "initialisation",
-    "biases": "biases",
-    "vocabularies": "vocabularies",
-    "layout": "layout",
-    "returns": "returns",
-    "activation": "activation",
-    "sizes": "sizes",
+    "architecture": _("architecture"),
+    "norm": _("norm / final norm"),
+    "scale": _("embedding × √d_model"),
+    "position": _("position"),
+    "source_mask": _("source padding mask"),
+    "target_mask": _("target mask"),
+    "means": _("mask means"),
+    "fill": _("fill"),
+    "pad": _("pad id; pad row zero"),
+    "eps": _("LayerNorm ε"),
+    "dropout": _("dropout"),
+    "init": _("initialisation"),
+    "biases": _("biases"),
+    "vocabularies": _("vocabularies"),
+    "layout": _("layout"),
+    "returns": _("returns"),
+    "activation": _("activation"),
+    "sizes": _("sizes"),
 }
 
 

@@ -11,6 +11,7 @@ import re
 import struct
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,10 @@ TECHNICAL = {
     "template", "align", "file_name", "shortcut", "color", "fillcolor", "drawn", "rowLetter", "colLetter", "rowKind", "colKind",
     "ref", "side", "sub", "family", "role", "exponentformat", "rangemode", "end", "value_type", "html_tag", "textposition",
     "tickformat", "hovermode", "barmode", "orientation", "layer", "fill", "line", "marker", "font", "dtype", "bdata", "group",
-    "legendgroup", "page", "script", "host", "proto", "lock", "echo", "registered_handler_names", "html_content",
+    "legendgroup", "digest", "focus", "hoverinfo", "hoveron", "entrywidthmode", "traceorder",
+    "page", "script", "host", "proto", "lock", "echo", "registered_handler_names", "html_content",
 }
+FILTERS = {"json.block", "json.part"}  # what a table is filtered by: its state, not its titles
 
 
 def strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
@@ -97,7 +100,7 @@ def strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
         yield where, value
     elif isinstance(value, Mapping):
         for name, part in value.items():
-            if name not in TECHNICAL:
+            if name not in TECHNICAL and f"{where.rpartition('.')[2]}.{name}" not in FILTERS:
                 yield from strings(part, f"{where}.{name}")
     elif isinstance(value, list | tuple):
         for part in value:
@@ -131,6 +134,8 @@ def shown(at: Any) -> Iterator[tuple[str, str]]:
                 found = fields_of(proto.expandable, "expander") if hasattr(proto, "expandable") else iter(())
             else:
                 found = fields_of(proto, type(proto).__name__)
+            if type(proto).__name__ == "Code":  # only the comments of code are words
+                found = ((where, comment) for where, text in found for comment in re.findall("#.*", text))
             for entry in found:
                 if entry not in seen:
                     seen.add(entry)
@@ -142,7 +147,8 @@ SHOWN_ATTRIBUTE = re.compile(r'(?:title|aria-label|alt|placeholder)="([^"]*)"')
 DATA = re.compile(
     r"<style.*?</style>|<svg.*?</svg>|<pre.*?</pre>|<code.*?</code>|data:[\w/+;,=.%-]+|https?://\S+|%\{[^{}]*\}|\$\$?[^$]+\$\$?|"
     r"`+[^`]+`+|:material/\w+:|\\text\{[^}]*\}|\\[a-zA-Z]+|(?:<|&lt;)(?:bos|eos|pad|unk)(?:>|&gt;)|&(?:nbsp|amp);|"
-    r"[\w/-]*(?:[_/]|\.(?=\w))[\w./\[\]{}-]*",
+    r"[\w/-]*(?:[_/]|\.(?=\w))[\w./\[\]{}-]*|› [a-z_]+(?=⟧?$)|"
+    r"[γβ] (?:weight|bias)",  # torch's names of a LayerNorm's parameters
     re.S,
 )
 
@@ -154,19 +160,36 @@ def data() -> list[str]:
     from viz_core.weights.catalogue import catalogue
 
     cards = catalogue().values()
-    texts = [*(d.called for d in DOCUMENTS.values()), "Hugging Face", "TransformerLens", *(VIEW["pos_sentence"].options or ())[1:]]
+    headings = [part for d in DOCUMENTS.values() for part in (d.called, d.heading)]
+    texts = [*headings, "Hugging Face", "TransformerLens", *(VIEW["pos_sentence"].options or ())[1:]]
     texts += [text for card in cards for example in card.examples for text in example]
-    texts += [str(text) for card in cards for text in (card.title, *card.about, *card.about.values())]
-    return sorted({text for text in texts if text}, key=len, reverse=True)
+    texts += [str(fact) for card in cards for fact in card.about.values() if " " in str(fact)]
+    texts += [html.escape(text) for text in texts]
+    return sorted({text for text in texts if re.search("[A-Za-z]", text)}, key=len, reverse=True)
+
+
+@cache
+def names() -> frozenset[str]:
+    """What is data where it is a text by itself: the short names of stages, and the tokens of the cards' example sentences."""
+    from viz_core.config import TransformerConfig
+    from viz_core.stages import stages
+    from viz_core.weights.catalogue import catalogue
+
+    configs = (TransformerConfig(), TransformerConfig(position="t5"), TransformerConfig(norm="pre"))
+    leaves = {stage.leaf for config in configs for stage in stages(config)}
+    sentences = [text for card in catalogue().values() for example in card.examples for text in example]
+    return frozenset(leaves | {word for text in sentences for word in re.findall(r"[\w'’]+", text)})
 
 
 def plain_words(text: str, known: list[str]) -> list[str]:
     """The words of a shown text that are not in the pseudo language and are no data: runs of two plain letters or more."""
+    if text in names():
+        return []
+    for data in known:
+        text = re.sub(rf"(?<!\w){re.escape(data)}(?!\w)", " ", text)
     text = DATA.sub(" ", text)
     attributes = " ".join(SHOWN_ATTRIBUTE.findall(text))
     text = html.unescape(re.sub(r"<[^<>]+>", " ", text) + " " + attributes)
-    for data in known:
-        text = text.replace(data, " ")
     return re.findall(r"(?<![\w^{\\])[A-Za-z][A-Za-z’'-]*[A-Za-z](?!\w)", text)
 
 

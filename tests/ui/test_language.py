@@ -19,21 +19,16 @@ ROOT = Path(__file__).parents[2]
 NAMES = {"LayerNorm", "BatchNorm", "InstanceNorm", "GroupNorm", "Pre-LN", "Post-LN", "LN", "RoPE", "ALiBi", "ReLU", "GELU", "SiLU"}
 NAMES |= {"Xavier", "Adam"}
 # torch and its classes, and devices:
-NAMES |= {"torch", "TransformerEncoder", "TransformerDecoder", "MultiheadAttention", "unsqueeze", "cpu", "cuda"}
+NAMES |= {"torch", "TransformerEncoder", "TransformerDecoder", "MultiheadAttention", "unsqueeze"}
+NAMES |= {"cpu", "cuda", "CPU", "True", "bool"}
 # symbols of formulas and of numbers:
 NAMES |= {"sin", "cos", "exp", "max", "min", "std", "log", "ln", "PE", "NaN", "inf", "FLOPs", "MB", "KB", "ms", "dtype"}
 # special tokens, and formats of files:
 NAMES |= {"bos", "eos", "pad", "unk", "CSV", "SVG"}
 
-# How many different plain words a page still shows. It may only become smaller; 0 is the aim.
-LEFT = {
-    "home": 450, "step_by_step": 380, "attention": 300, "masks": 360, "positions": 450, "norms": 430, "shapes": 350,
-    "documents": 210,
-}
-
 
 def test_every_page_is_walked() -> None:
-    assert set(STATES) == set(LEFT) == set(PAGES)
+    assert set(STATES) == set(PAGES)
 
 
 def test_pseudo_keeps_what_is_no_text() -> None:
@@ -57,7 +52,7 @@ def language(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", STATES)
 def test_only_messages_are_shown(page: str, language: Path, tmp_path: Path) -> None:
-    """The page opens in the pseudo language in every state of `STATES`, without an exception, and shows no more plain words."""
+    """The page opens in the pseudo language in every state of `STATES`, without an exception, and shows no plain word."""
     file = tmp_path / "shown.jsonl"
     walk = subprocess.run([sys.executable, "-m", "tests.ui.pseudo", str(file), page], cwd=ROOT, capture_output=True, text=True,
                           env=os.environ | {LANGUAGE: str(language)}, check=False)
@@ -73,4 +68,4 @@ def test_only_messages_are_shown(page: str, language: Path, tmp_path: Path) -> N
         for word in plain_words(text, known):
             if word not in NAMES:
                 found.setdefault(word, f"{state} | {where} | {text[:100]!r}")
-    assert len(found) <= LEFT[page], "\n".join(f"{word}: {place}" for word, place in found.items())
+    assert not found, "\n".join(f"{word}: {place}" for word, place in found.items())

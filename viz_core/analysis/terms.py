@@ -35,6 +35,7 @@ from viz_core.analysis.arithmetic import (
 from viz_core.analysis.positions import alibi_slopes
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Position, Side, TransformerConfig
+from viz_core.language import translate as _
 from viz_core.stages import Stage
 
 Parameter = Callable[[str], Array]  # a parameter of the model by its torch name; nn.Linear's weight is [out, in]
@@ -90,7 +91,7 @@ class _Cell:
         """One output of nn.Linear: the row `unit` of its weight times x, plus its bias. matrix: where the weight is another's."""
         name = matrix or (f"{self.stage.prefix}.{layer}.weight" if self.stage.prefix else f"{layer}.weight")
         weight = Vector(role, _floats(self._parameter(name)[unit]), x.letter, name, (unit, None))
-        return Product(x, weight, self.parameter("bias", f"{layer}.bias", unit) if bias else None)
+        return Product(x, weight, self.parameter(_("bias"), f"{layer}.bias", unit) if bias else None)
 
 
 def module_of(stage: Stage) -> str:
@@ -127,7 +128,7 @@ def _labels(c: _Cell) -> tuple[Part, ...]:
     b, t = c.index
     if c.config.has_decoder or t == c.capture["ids.labels"].shape[1] - 1:
         return _given(c)
-    return (Copy(c.number("the next word’s id", "ids.source", b, t + 1)),)
+    return (Copy(c.number(_("the next word’s id"), "ids.source", b, t + 1)),)
 
 
 def _shifted(c: _Cell) -> tuple[Part, ...]:
@@ -136,27 +137,33 @@ def _shifted(c: _Cell) -> tuple[Part, ...]:
     rest = np.concatenate([c.capture["ids.labels"][b, t:], c.capture["ids.target"][b, t:]])
     if t == 0 or bool((rest == c.config.target_pad_id).all()):
         return _given(c)
-    return (Copy(c.number("the answer before it", "ids.labels", b, t - 1)),)
+    return (Copy(c.number(_("the answer before it"), "ids.labels", b, t - 1)),)
 
 
-def _is_word(c: _Cell, role: str, side: Side, b: int, at: int, mask: Number | None = None) -> Comparison:
-    """The comparison of an id with the padding id."""
+def _is_key(c: _Cell, side: Side, b: int, at: int, mask: Number | None = None) -> Comparison:
+    """The comparison of a key's id with the padding id."""
     pad = c.config.pad_id(side)
-    return Comparison(c.number(role, f"ids.{side}", b, at), "≠", Number("pad id", pad), mask)
+    return Comparison(c.number(_("key’s id"), f"ids.{side}", b, at), "≠", Number(_("pad id"), pad), mask)
+
+
+def _is_query(c: _Cell, side: Side, b: int, at: int, mask: Number) -> Comparison:
+    """The comparison of a query's id with the padding id."""
+    pad = c.config.pad_id(side)
+    return Comparison(c.number(_("query’s id"), f"ids.{side}", b, at), "≠", Number(_("pad id"), pad), mask, "query")
 
 
 def _padding(c: _Cell) -> tuple[Part, ...]:
-    b, _, _, s = c.index
-    return (Logic((_is_word(c, "key’s id", c.stage.sides["S"], b, s),)),)
+    b, __, __, s = c.index
+    return (Logic((_is_key(c, c.stage.sides["S"], b, s),)),)
 
 
 def _causal(c: _Cell) -> tuple[Part, ...]:
-    *_, t, s = c.index
+    *__, t, s = c.index
     return (Logic((_not_later(t, s),)),)
 
 
 def _not_later(t: int, s: int, mask: Number | None = None) -> Comparison:
-    return Comparison(Number("key’s position", s), "≤", Number("query’s position", t), mask)
+    return Comparison(Number(_("key’s position"), s), "≤", Number(_("query’s position"), t), mask)
 
 
 def _may_attend(c: _Cell, name: str, b: int, t: int, s: int) -> Logic:
@@ -165,16 +172,16 @@ def _may_attend(c: _Cell, name: str, b: int, t: int, s: int) -> Logic:
     used, queries, keys = stage.inputs, stage.sides["T"], stage.sides["S"]
     factors = []
     if (part := f"masks.{keys}_padding") in used:
-        factors.append(_is_word(c, "key’s id", keys, b, s, c.number("key is a word", part, b, 0, 0, s)))
+        factors.append(_is_key(c, keys, b, s, c.number(_("key is a word"), part, b, 0, 0, s)))
     if c.config.mask_padded_queries and (part := f"masks.{queries}_padding") in used:
-        factors.append(_is_word(c, "query’s id", queries, b, t, c.number("query is a word", part, b, 0, 0, t)))
+        factors.append(_is_query(c, queries, b, t, c.number(_("query is a word"), part, b, 0, 0, t)))
     if "masks.causal" in used:
-        factors.append(_not_later(t, s, c.number("key is not later", "masks.causal", 0, 0, t, s)))
+        factors.append(_not_later(t, s, c.number(_("key is not later"), "masks.causal", 0, 0, t, s)))
     return Logic(tuple(factors))
 
 
 def _used_mask(c: _Cell) -> tuple[Part, ...]:
-    b, _, t, s = c.index
+    b, __, t, s = c.index
     return (_may_attend(c, c.stage.name, b, t, s),)
 
 
@@ -188,33 +195,34 @@ def _looked_up(c: _Cell, role: str, leaf: str, key: Number, feature: int) -> tup
 
 def _tok_embed(c: _Cell) -> tuple[Part, ...]:
     b, t, d = c.index
-    return _looked_up(c, "embedding", "tok_embedding", c.number("id", c.stage.inputs[0], b, t), d)
+    return _looked_up(c, _("embedding"), "tok_embedding", c.number(_("id"), c.stage.inputs[0], b, t), d)
 
 
 def _pos_embed(c: _Cell) -> tuple[Part, ...]:
-    _, t, d = c.index
+    __, t, d = c.index
     if c.config.scheme.parameter:
-        return _looked_up(c, "position vector", c.config.scheme.parameter, Number("position", t), d)
+        return _looked_up(c, _("position vector"), c.config.scheme.parameter, Number(_("position"), t), d)
     return (Wave(t, c.config.position_base, (d - d % 2) / c.config.d_model, bool(d % 2)),)
 
 
 def _segment_embed(c: _Cell) -> tuple[Part, ...]:
-    return _looked_up(c, "segment vector", "seg_embedding", Number("segment", 0), c.at["D"])
+    return _looked_up(c, _("segment vector"), "seg_embedding", Number(_("segment"), 0), c.at["D"])
 
 
 def _tok_embed_scaled(c: _Cell) -> tuple[Part, ...]:
     d_model = c.config.d_model
-    return (Scale(c.number("embedding", c.stage.inputs[0], *c.index), Number(f"√d_model = √{d_model}", math.sqrt(d_model)), False),)
+    root = Number(f"√d_model = √{d_model}", math.sqrt(d_model))
+    return (Scale(c.number(_("embedding"), c.stage.inputs[0], *c.index), root, False),)
 
 
 def _score_bias(c: _Cell) -> tuple[Part, ...]:
-    _, h, t, s = c.index
+    __, h, t, s = c.index
     causal = c.config.is_causal and c.stage.prefix == STACKS[c.config.output_side]
     bucket = Bucket(t, s, causal)
-    return bucket, *_looked_up(c, "learned number", "relative_bias", Number("bucket", bucket.result), h)
+    return bucket, *_looked_up(c, _("learned number"), "relative_bias", Number(_("bucket"), bucket.result), h)
 
 
-EMBEDDED = {"tok_embed": "content", "tok_embed_scaled": "content", "pos_embed": "position", "segment_embed": "segment"}
+EMBEDDED = {"tok_embed": _("content"), "tok_embed_scaled": _("content"), "pos_embed": _("position"), "segment_embed": _("segment")}
 
 
 def _embed(c: _Cell) -> tuple[Part, ...]:
@@ -254,23 +262,23 @@ def _rotated(c: _Cell) -> tuple[Part, ...]:
 def _raw_scores(c: _Cell) -> tuple[Part, ...]:
     b, h, t, s = c.index
     q, k = c.stage.inputs
-    return (Product(c.row("query", q, b, h, t, None), c.row("key", k, b, h, s, None)),)
+    return (Product(c.row(_("query"), q, b, h, t, None), c.row(_("key"), k, b, h, s, None)),)
 
 
 def _scores(c: _Cell) -> tuple[Part, ...]:
     d_k, raw = c.config.d_k, c.stage.inputs[0]
     if not c.config.scale_scores:
-        return (Copy(c.number("the dot product", raw, *c.index)),)
-    return (Scale(c.number("dot product", raw, *c.index), Number(f"√d_k = √{d_k}", math.sqrt(d_k)), True),)
+        return (Copy(c.number(_("the dot product"), raw, *c.index)),)
+    return (Scale(c.number(_("dot product"), raw, *c.index), Number(f"√d_k = √{d_k}", math.sqrt(d_k)), True),)
 
 
 def _penalty(c: _Cell) -> tuple[Part, ...]:
-    _, h, t, s = c.index
+    __, h, t, s = c.index
     return (Distance(float(alibi_slopes(c.config.n_heads)[h]), t, s),)
 
 
 def _stack_bias(c: _Cell) -> tuple[Part, ...]:
-    return (Copy(c.number("the stack’s learned number", c.input("score_bias"), *c.index)),)
+    return (Copy(c.number(_("the stack’s learned number"), c.input("score_bias"), *c.index)),)
 
 
 BIASES: MappingProxyType[Position, Callable[[_Cell], tuple[Part, ...]]] = MappingProxyType({"alibi": _penalty, "t5": _stack_bias})
@@ -283,13 +291,13 @@ def _bias(c: _Cell) -> tuple[Part, ...]:
 def _masked_scores(c: _Cell) -> tuple[Part, ...]:
     b, h, t, s = c.index
     mask = c.stage.inputs[-1]
-    score = c.number("score", c.input("scores"), *c.index)
+    score = c.number(_("score"), c.input("scores"), *c.index)
     parts: tuple[Part, ...] = (_may_attend(c, mask, b, t, s),)
     if c.config.biases_scores and len(c.stage.inputs) == 3:
-        added = Sum((score, c.number("position bias", c.input("bias"), 0, h, t, s)))
-        parts, score = (*parts, added), Number("score", added.result)
-    allowed = c.number("the mask allows it", mask, b, 0, t, s)
-    return (*parts, Choice(allowed, score, Number("the fill", c.config.fill)))
+        added = Sum((score, c.number(_("position bias"), c.input("bias"), 0, h, t, s)))
+        parts, score = (*parts, added), Number(_("score"), added.result)
+    allowed = c.number(_("the mask allows it"), mask, b, 0, t, s)
+    return (*parts, Choice(allowed, score, Number(_("the fill"), c.config.fill)))
 
 
 def _weights(c: _Cell) -> tuple[Part, ...]:
@@ -297,24 +305,24 @@ def _weights(c: _Cell) -> tuple[Part, ...]:
     scores, mask = c.stage.inputs
     allowed = c.capture[mask][b, 0, t]  # [S]
     empty = c.config.empty_row == "zero" and not allowed.any()
-    return (Softmax(c.row("score", scores, b, h, t, None), s, allowed, empty),)
+    return (Softmax(c.row(_("score"), scores, b, h, t, None), s, allowed, empty),)
 
 
 def _z(c: _Cell) -> tuple[Part, ...]:
     b, h, t, v = c.index
     weights, values = c.stage.inputs
-    return (Product(c.row("weight", weights, b, h, t, None), c.row("value", values, b, h, None, v)),)
+    return (Product(c.row(_("weight"), weights, b, h, t, None), c.row(_("value"), values, b, h, None, v)),)
 
 
 def _concat(c: _Cell) -> tuple[Part, ...]:
     b, t, d = c.index
     h, v = divmod(d, c.config.d_v)
-    return (Copy(c.number(f"value feature {v} of head {h}", c.stage.inputs[0], b, h, t, v)),)
+    return (Copy(c.number(_("value feature {v} of head {h}", v=v, h=h), c.stage.inputs[0], b, h, t, v)),)
 
 
 def _attn_out(c: _Cell) -> tuple[Part, ...]:
     b, t, d = c.index
-    return (c.linear(c.row("heads", c.stage.inputs[0], b, t, None), "W_O", "w_o", d, c.config.attention_bias),)
+    return (c.linear(c.row(_("heads"), c.stage.inputs[0], b, t, None), "W_O", "w_o", d, c.config.attention_bias),)
 
 
 # ---------------------------------------------------------------- layers
@@ -331,29 +339,29 @@ def _post_act(c: _Cell) -> tuple[Part, ...]:
 
 def _ffn_out(c: _Cell) -> tuple[Part, ...]:
     b, t, d = c.index
-    return (c.linear(c.row("hidden", c.stage.inputs[0], b, t, None), "W₂", "w_out", d, c.config.ffn_bias),)
+    return (c.linear(c.row(_("hidden"), c.stage.inputs[0], b, t, None), "W₂", "w_out", d, c.config.ffn_bias),)
 
 
 def _residual(c: _Cell) -> tuple[Part, ...]:
     """The stream plus the sub-layer's output; a copy if the residual connection is off, or where a layer begins."""
-    added = "the attention’s output" if "attn" in c.stage.inputs[-1] else "the feed-forward output"
+    added = _("the attention’s output") if "attn" in c.stage.inputs[-1] else _("the feed-forward output")
     if len(c.stage.inputs) == 2:
         stream, sublayer = c.stage.inputs
-        return (Sum((c.number("the residual stream", stream, *c.index), c.number(added, sublayer, *c.index))),)
-    role = "the layer’s input" if c.stage.leaf == "resid_pre" else added
+        return (Sum((c.number(_("the residual stream"), stream, *c.index), c.number(added, sublayer, *c.index))),)
+    role = _("the layer’s input") if c.stage.leaf == "resid_pre" else added
     return (Copy(c.number(role, c.stage.inputs[0], *c.index)),)
 
 
 def _mean(c: _Cell) -> tuple[Part, ...]:
-    b, t, _ = c.index
+    b, t, __ = c.index
     return (Mean((c.row("x", c.stage.inputs[0], b, t, None),)),)
 
 
 def _var(c: _Cell) -> tuple[Part, ...]:
-    b, t, _ = c.index
-    x, mean = c.row("x", c.stage.inputs[0], b, t, None), c.number("mean", c.stage.inputs[1], b, t, 0)
-    centred = Vector("x − mean", _floats(x.values - mean.value), x.letter)
-    return (Mean((x, centred, Vector("(x − mean)²", _floats(centred.values**2), x.letter)), about=mean),)
+    b, t, __ = c.index
+    x, mean = c.row("x", c.stage.inputs[0], b, t, None), c.number(_("mean"), c.stage.inputs[1], b, t, 0)
+    centred = Vector(_("x − mean"), _floats(x.values - mean.value), x.letter)
+    return (Mean((x, centred, Vector(_("(x − mean)²"), _floats(centred.values**2), x.letter)), about=mean),)
 
 
 def _normalized(c: _Cell) -> tuple[Part, ...]:
@@ -365,7 +373,7 @@ def _norm_out(c: _Cell) -> tuple[Part, ...]:
     through = _norm(c)
     return (
         Norm(
-            through.x, through.mean, through.variance, through.eps, c.number("normalized", c.stage.inputs[0], *c.index),
+            through.x, through.mean, through.variance, through.eps, c.number(_("normalized"), c.stage.inputs[0], *c.index),
             c.parameter("γ", "weight", d), c.parameter("β", "bias", d),
         ),
     )
@@ -375,7 +383,8 @@ def _norm(c: _Cell) -> Norm:
     """The first half of a LayerNorm, from the stages that `normalized` declares as its inputs."""
     b, t, d = c.index
     x, mean, var = c.capture.stage(f"{c.stage.prefix}.normalized").inputs
-    return Norm(c.number("x", x, b, t, d), c.number("mean", mean, b, t, 0), c.number("variance", var, b, t, 0), c.config.norm_eps)
+    mean_of, variance = c.number(_("mean"), mean, b, t, 0), c.number(_("variance"), var, b, t, 0)
+    return Norm(c.number("x", x, b, t, d), mean_of, variance, c.config.norm_eps)
 
 
 # ---------------------------------------------------------------- output
@@ -385,13 +394,13 @@ def _logits(c: _Cell) -> tuple[Part, ...]:
     b, t, w = c.index
     config = c.config
     table = f"{STACKS[config.output_side]}.tok_embedding.weight" if config.tie_output else ""
-    role = "embedding" if config.tie_output else "W_out"
+    role = _("embedding") if config.tie_output else "W_out"
     return (c.linear(c.row("x", c.stage.inputs[0], b, t, None), role, "head", w, config.head_bias, table),)
 
 
 def _probs(c: _Cell) -> tuple[Part, ...]:
     b, t, w = c.index
-    return (Softmax(c.row("logit", c.stage.inputs[0], b, t, None), w),)
+    return (Softmax(c.row(_("logit"), c.stage.inputs[0], b, t, None), w),)
 
 
 def _loss(c: _Cell) -> tuple[Part, ...]:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from viz_core.figures.architecture_parts import STACKS, BoxKind, Parts, shape_text
 from viz_core.language import translate as _
-from viz_core.stages import Stage
+from viz_core.stages import STACK_NAMES, Stage
 
 ArrowKind = Literal["flow", "residual", "side", "memory"]
 FrameKind = Literal["stack", "layer"]
@@ -126,7 +126,7 @@ def architecture(stages: Sequence[Stage], current: str | None = None) -> Diagram
         frames=tuple(frames),
         arrows=arrows,
         boxes=tuple(boxes),
-        title=_("Transformer:") + " " + _(" and ").join(parts.columns),
+        title=_("Transformer: {stacks}", stacks=_(" and ").join(STACK_NAMES[column] for column in parts.columns)),
         description=_describe(parts, boxes),
     )
 
@@ -137,7 +137,7 @@ def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
     for column in parts.columns:
         layers = parts.layers.get(column, [])
         shown = _(", {place} in full", place=parts.place(column, parts.shown[column])) if layers else " " + _("without layers")
-        stacks.append(_("the {column}{shown}", column=column, shown=shown))
+        stacks.append(_("the {column}{shown}", column=STACK_NAMES[column], shown=shown))
     lit = next((" " + _("You are at {label}.", label=box.label) for box in boxes if box.current), "")
     return _("From token ids at the top to the output at the bottom: {stacks}.{lit}", stacks=_(" and ").join(stacks), lit=lit)
 

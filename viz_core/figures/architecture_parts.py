@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from viz_core.language import translate as _
-from viz_core.stages import SUBLAYERS, Stage
+from viz_core.stages import STACK_NAMES, SUBLAYERS, Stage
 
 BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]
 
@@ -132,7 +132,7 @@ class Parts:
             return _("{stacks} {place}. Opens {name}.",
                      stacks=STACKS[column], place=self.place(column, int(box.rpartition(".")[2])), name=stage.name)
         inside = ".layers." in box
-        where = f", {column} {self.place(column, self.shown[column])}" if inside else ""
+        where = f", {STACK_NAMES[column]} {self.place(column, self.shown[column])}" if inside else ""
         return f"{self.label(box)}{where}: {shape_text(stage)}. {stage.meaning}"
 
 

@@ -18,9 +18,11 @@ from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel, with_header
 from viz_core.formats import rounded
 from viz_core.language import translate as _
+from viz_core.stages import SIDE_NAMES
 from viz_core.text import Words, shorten, visible
 
 Colour = Literal["largest", "one", "uniform"]
+KIND_NAMES = {"encoder": _("encoder"), "decoder": _("decoder"), "cross": _("cross")}
 KIND_TITLES = {"encoder": _("Encoder self-attention"), "decoder": _("Decoder self-attention"), "cross": _("Cross-attention")}
 STEP_TITLES: dict[Step, str] = {
     "raw": _("raw scores"), "scaled": _("scaled scores"), "biased": _("scores with bias"), "masked": _("masked scores"),
@@ -124,12 +126,12 @@ def _tokens_panel(
     query_side, key_side = sides(kind)
     texts = [w.texts for w in words] if words is not None else [capture.tokens(side)[item] for side in (query_side, key_side)]
     rows, cols = (tuple(map(visible, named)) for named in texts)
-    unit = "token" if words is None else "word"
-    return panel(title, values, rows, cols, row_axis=_("T · {query_side} query {unit}", query_side=query_side, unit=unit),
-                 col_axis=_("S · {key_side} key {unit}",
-                                                                                                                                      key_side=key_side,
-                                                                                                                                      unit=unit),
-                 kind=look, low=low, high=high, masked=masked, row_letter="T", col_letter="S")
+    query, key = SIDE_NAMES[query_side], SIDE_NAMES[key_side]
+    row_axis, col_axis = _("T · {query_side} query token", query_side=query), _("S · {key_side} key token", key_side=key)
+    if words is not None:
+        row_axis, col_axis = _("T · {query_side} query word", query_side=query), _("S · {key_side} key word", key_side=key)
+    return panel(title, values, rows, cols, row_axis=row_axis, col_axis=col_axis, kind=look, low=low, high=high, masked=masked,
+                 row_letter="T", col_letter="S")
 
 
 def token_panel(capture: Capture, kind: Kind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
@@ -237,9 +239,9 @@ def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
     steps.append((f"÷ {rounded(c.root)}", rounded(c.scaled), _("scaled by √d_k") if c.root != 1 else _("not scaled")))
     if c.bias is not None:
         steps.append((f"{'+' if c.bias >= 0 else '−'} {rounded(abs(c.bias))}", rounded(c.biased), _("with position bias")))
-    steps.append(("mask", rounded(c.masked), _("allowed: kept") if c.visible else _("blocked: overwritten")))
+    steps.append((_("mask"), rounded(c.masked), _("allowed: kept") if c.visible else _("blocked: overwritten")))
     if c.empty and c.weight == 0:
-        return [*steps, ("rule", "0", _("every key is masked, so all weights of the row are 0"))]
+        return [*steps, (_("rule"), "0", _("every key is masked, so all weights of the row are 0"))]
     exp = f"exp(· − {rounded(c.top)})".replace("− −", "+ ")
     steps.append((exp, rounded(c.exponential), _("minus the row's largest, against overflow")))
     steps.append((f"÷ {rounded(c.total)}", rounded(c.weight), _("divided by the sum of the row: the weight")))
@@ -278,7 +280,7 @@ def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndar
     rank = np.maximum(*(np.nan_to_num(x / (np.nanmax(x, initial=0.0) or 1.0), nan=2.0) for x in (weights, lengths)))
     chosen = sorted({focus, *map(int, np.argsort(-rank, kind="stable")[:most])})
     tops = [float(np.nanmax(x, initial=0.0)) or 1.0 for x in (weights, lengths)]
-    head = "".join(f'<div style="opacity:.75">{t}</div>' for t in ("key", "weight α", "contribution ‖α · v · W_O‖"))
+    head = "".join(f'<div style="opacity:.75">{t}</div>' for t in (_("key"), _("weight α"), _("contribution ‖α · v · W_O‖")))
     rows = []
     for s in chosen:
         bold = "font-weight:700" if s == focus else ""

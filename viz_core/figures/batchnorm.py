@@ -88,14 +88,14 @@ def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
     looks: list[tuple[str, bool, bool, bool]] = [
         (_("the picked cell"), True, True, True), (_("shares its mean"), True, True, False),
         (_("does not share it"), False, True, False),
-        ("padding", False, False, False),
+        (_("padding"), False, False, False),
     ]
     entries = "".join(
         '<span style="display:flex;align-items:center;gap:6px">'
         f'<span style="width:{CELL}px;{_look(member, word, picked, dark)}"></span><span style="{QUIET}">{name}</span></span>'
         for name, member, word, picked in looks
     )
-    axes = zip(("sentences", "tokens", "features"), spans, shape, (1, 0, 0), strict=True)
+    axes = zip((_("sentences"), _("tokens"), _("features")), spans, shape, (1, 0, 0), strict=True)
     drawn = [_("{name} {span} to {span_2} of {n:,}", name=name, span=span[0] + first, span_2=span[-1] + first, n=n) for name, span,
              n, first in axes if len(span) < n]
     part = (f'<span style="{QUIET}">'

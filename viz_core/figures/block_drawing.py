@@ -135,7 +135,9 @@ def blocks_html(lit: str = "", cross: bool = False, dark: bool = False) -> str:
         (True, "Pre-LN", _("The residual stream has only additions, from the embedding to the last layer; the norms are beside "
                            "it.")),
     )
-    reached = {"post": "Post-LN’s residual stream", "pre": "Pre-LN’s residual stream"}.get(lit, f"path to {html.escape(lit)}")
+    reached = {
+        "post": _("Post-LN’s residual stream"), "pre": _("Pre-LN’s residual stream"),
+    }.get(lit, _("path to {stage}", stage=html.escape(lit)))
     known = lit in ("post", "pre") or _drawn_stage(lit) in block(False, cross)[1]
     names = [_("residual stream"), reached] if known else [_("residual stream")]
     key = "".join(

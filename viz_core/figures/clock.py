@@ -69,7 +69,7 @@ def wave_clocks(positions: int, d_model: int, base: float, k: int) -> Clocks:
               (Hand(0.0, 1.0, 0.0), *([Hand(0.0, 1.0, float(k))] if k else [])))
         for i in chosen_pairs(n_pairs)
     )
-    names = ("position {p}", *(["position {s}"] if k else []))
+    names = (_("position {p}"), *([_("position {s}")] if k else []))
     return Clocks("wave", clocks, names, 0, positions - 1, _left_out(n_pairs))
 
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from viz_core.analysis.layernorm import Spread, Spreads
 from viz_core.figures import theme
+from viz_core.figures.architecture_parts import STACKS
 from viz_core.figures.shapes import LEGEND
 from viz_core.formats import minus, rounded
 from viz_core.language import translate as _
@@ -90,4 +91,4 @@ def _ticks(found: Spreads) -> dict[str, Any]:
 
 def _leaf_title(stage: str) -> str:
     side, __, leaf = stage.partition(".layers.*.")
-    return _("{side}: {leaf}, layer by layer", side=side.capitalize(), leaf=leaf)
+    return _("{side}: {leaf}, layer by layer", side=STACKS[side], leaf=leaf)

@@ -13,6 +13,7 @@ from viz_core.analysis.masks import CONVENTIONS, WHY, Convention, parts, provena
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel, panel
 from viz_core.language import translate as _
+from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible
 
 CONVENTION_TITLES: dict[Convention, str] = {
@@ -32,8 +33,8 @@ def _axes(capture: Capture, kind: Kind, item: int) -> dict[str, Any]:
     query_side, key_side = sides(kind)
     return PAIRS | {
         "rows": labels(capture, query_side, item), "cols": labels(capture, key_side, item),
-        "row_axis": _("T · {query_side} query token", query_side=query_side), "col_axis": _("S · {key_side} key token",
-                                                                                            key_side=key_side),
+        "row_axis": _("T · {query_side} query token", query_side=SIDE_NAMES[query_side]),
+        "col_axis": _("S · {key_side} key token", key_side=SIDE_NAMES[key_side]),
     }
 
 
@@ -51,7 +52,7 @@ def building_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
     for name, side, column in ((used.keys, key_side, False), (used.queries, query_side, True)):
         if name:
             words, tokens = capture[name][item, 0], labels(capture, side, item)  # [1, S]
-            title = _("ne: {side} id ≠ {pad_id}", side=side, pad_id=capture.config.pad_id(side))
+            title = _("ne: {side} id ≠ {pad_id}", side=SIDE_NAMES[side], pad_id=capture.config.pad_id(side))
             shown.append(
                 panel(_("{title}, transposed", title=title), words.T, tokens, ("",), row_axis=axes["row_axis"], col_axis="",
                       kind="mask",

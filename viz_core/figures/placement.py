@@ -20,6 +20,7 @@ TITLES = {
     "post": "Post-LN", "pre": "Pre-LN", "pre_no_final": _("Pre-LN, no final norm"), "none": _("no norm"),
     "post_no_residual": _("Post-LN, no residual"), "plain": _("no norm, no residual"),
 }
+PART_NAMES = {"attention": _("attention"), "feed-forward": _("feed-forward")}
 COLOURS = {name: theme.head_colour(i) for i, name in enumerate(TITLES)}
 METRIC_TITLES: dict[Metric, tuple[str, str]] = {  # the figure's title, the axis
     "power": (_("Power of the residual stream, ‖x‖²/d"), "‖x‖² / d"),
@@ -155,12 +156,14 @@ def gradients_figure(found: Mapping[str, Mapping[str, np.ndarray]], batches: int
     """‖∂L/∂W‖ of every layer; found: placement → "attention" and "feed-forward" → [L]."""
     traces: list[dict[str, Any]] = [
         {
-            "x": np.arange(len(norms)), "y": np.where(np.isfinite(norms), norms, np.nan), "name": f"{TITLES[name]} · {part}",
+            "x": np.arange(len(norms)), "y": np.where(np.isfinite(norms), norms, np.nan),
+            "name": f"{TITLES[name]} · {PART_NAMES[part]}",
             "mode": "lines+markers",
             "line": {"color": COLOURS[name], "width": 3, "dash": "dot" if part == "attention" else "solid"},
             "marker": {"size": 8, "symbol": "square-open" if part == "attention" else "circle",
                        "line": {"width": 2, "color": COLOURS[name]}},
-            "hovertemplate": _("{titles}, layer %{{x}}, {part}: %{{y:.4g}}<extra></extra>", titles=TITLES[name], part=part),
+            "hovertemplate": _("{titles}, layer %{{x}}, {part}: %{{y:.4g}}<extra></extra>",
+                               titles=TITLES[name], part=PART_NAMES[part]),
         }
         for name, parts in found.items() for part, norms in parts.items()
     ]
@@ -174,7 +177,7 @@ def last_layer_figure(
     depths: Sequence[int], found: Mapping[str, np.ndarray], laws: Mapping[str, np.ndarray], dark: bool = False
 ) -> go.Figure:
     """The last layer's ‖∂L/∂W²‖ against the model's depth, both axes logarithmic; found, laws: placement → [len(depths)]."""
-    scaling = {"post": "flat", "pre": "∝ 1/√L"}
+    scaling = {"post": _("flat"), "pre": "∝ 1/√L"}
     traces: list[dict[str, Any]] = []
     for name, norms in found.items():
         traces.append(_line(depths, laws[name], _("{titles}, law: {scaling}", titles=TITLES[name], scaling=scaling[name]), name,

@@ -31,7 +31,7 @@ def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[st
 def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int, dark: bool = False) -> go.Figure:
     """Lengths of the embedding rows, as drawn and times √d_model, on a log axis; the position rows' length as a line."""
     series = (
-        ("embedding", [m.plain for m in found], "circle-open", "bottom"),
+        (_("embedding"), [m.plain for m in found], "circle-open", "bottom"),
         (_("embedding × √{d_model}", d_model=d_model), [m.scaled for m in found], "circle", "top"),
     )
     names = [m.name for m in found]

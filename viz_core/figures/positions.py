@@ -15,7 +15,7 @@ from viz_core.figures import theme
 from viz_core.figures.curves import Curves, Level, Mark, Series, padded
 from viz_core.figures.panels import Panel, Role, panel
 from viz_core.figures.scatter import GUIDE, guide_line, scatter_figure
-from viz_core.formats import count, latex
+from viz_core.formats import latex
 from viz_core.language import plural
 from viz_core.language import translate as _
 
@@ -165,7 +165,8 @@ def wavelengths_curves(wavelength: np.ndarray, base: float, span: int, of: str) 
               Level(most, _("2π · {base:g}, never reached", base=base), GUIDE)]
     if span > 0:
         crowded = span < least or base * least / 4 < span < base * least
-        levels.append(Level(span, f"{of}: {count(span, 'step', 'steps')}", theme.HEAD_COLOURS[4], above=not crowded, dotted=False))
+        steps = plural("{n:,} step", "{n:,} steps", span)
+        levels.append(Level(span, f"{of}: {steps}", theme.HEAD_COLOURS[4], above=not crowded, dotted=False))
     reach = min(least, span or least) / ROOM, max(most, span) * ROOM
     n = int(fast.sum())  # wavelengths grow with the dimension: the fast ones come first
     which = "" if n == 0 else " (0)" if n == 1 else " " + _("(0 to {n})", n=n - 1)

@@ -8,7 +8,7 @@ import numpy as np
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel, Role, panel
 from viz_core.language import translate as _
-from viz_core.stages import AXES, Stage
+from viz_core.stages import AXES, SIDE_NAMES, Stage
 from viz_core.text import AnyTokenizer, visible
 
 
@@ -99,7 +99,7 @@ def axis_title(stage: Stage, letter: str) -> str:
     side = stage.sides.get(letter)
     if letter == "T" and "S" not in stage.axes:
         meaning = _("token")
-    return f"{letter} · {side + ' ' if side else ''}{meaning}"
+    return f"{letter} · {_('{side} {axis}', side=SIDE_NAMES[side], axis=meaning) if side else meaning}"
 
 
 def _labels(

@@ -29,7 +29,7 @@ def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Se
     return [
         panel(title, np.stack([row[at] for row in moved], axis=1), tokens, names, row_axis=_("T · word, original order"),
               col_axis=_("scheme"), row_letter="T", kind="probability", high=most)
-        for title, at in (("Change of each word, no mask", 1), ("Change of each word, causal mask only", 2))
+        for title, at in ((_("Change of each word, no mask"), 1), (_("Change of each word, causal mask only"), 2))
     ]
 
 
@@ -55,7 +55,7 @@ def layers_figure(changes: Sequence[tuple[Position, Sequence[float]]], least: fl
     return scatter_figure(
         traces, _("How much the scores of the same words change"), _("layer"), _("change relative to the largest score"), dark,
         shapes=[band],
-        annotations=[label("rounding", math.log10(least), 0.995, "right", "top")],
+        annotations=[label(_("rounding"), math.log10(least), 0.995, "right", "top")],
         xaxis={"dtick": 1, "range": [-0.4, layers - 0.6]},
         yaxis=log_axis((math.log10(floor / 2), math.log10(max(top, least)) + 0.4)),
     )

@@ -14,12 +14,25 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from viz_core.config import STACKS, TransformerConfig
-from viz_core.stages.stage import AXES, BLOCKS, BYTES, LIBRARIES, SUBLAYERS, Kind, Stage, block_title, sublayer_title
+from viz_core.stages.stage import (
+    ARCHITECTURE_NAMES,
+    AXES,
+    BLOCKS,
+    BYTES,
+    LIBRARIES,
+    SIDE_NAMES,
+    STACK_NAMES,
+    SUBLAYERS,
+    Kind,
+    Stage,
+    block_title,
+    sublayer_title,
+)
 from viz_core.stages.walk import walk
 
 __all__ = [
-    "AXES", "BLOCKS", "BYTES", "LIBRARIES", "SUBLAYERS", "Kind", "Stage", "block_title", "plan", "stage_of", "stages",
-    "sublayer_title", "tour",
+    "ARCHITECTURE_NAMES", "AXES", "BLOCKS", "BYTES", "LIBRARIES", "SIDE_NAMES", "STACK_NAMES", "SUBLAYERS", "Kind", "Stage",
+    "block_title", "plan", "stage_of", "stages", "sublayer_title", "tour",
 ]
 
 @lru_cache(maxsize=32)  # a class uses many depths at once, and the table of a deep model takes longer than its page

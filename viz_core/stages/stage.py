@@ -12,7 +12,7 @@ from viz_core.language import translate as _
 
 Kind = Literal["signed", "probability", "mask", "ids"]
 # The keys of `Stage.aliases`, each with its title.
-LIBRARIES = {"documents": "documents", "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
+LIBRARIES = {"documents": _("documents"), "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
 BYTES = {"float32": 4, "int64": 8, "bool": 1}
 DTYPES: dict[str, str] = {"mask": "bool", "ids": "int64"}  # by kind; everything else is float32
 AXES = {
@@ -27,19 +27,25 @@ AXES = {
     "W": _("word of the vocabulary"),
     "1": _("broadcast"),
 }
+# Names as a sentence has them; code and links hold the keys.
+SIDE_NAMES: dict[str, str] = {"source": _("source"), "target": _("target")}
+STACK_NAMES: dict[str, str] = {"encoder": _("encoder"), "decoder": _("decoder")}
+ARCHITECTURE_NAMES: dict[str, str] = {
+    "encoder-decoder": _("encoder-decoder"), "encoder-only": _("encoder-only"), "decoder-only": _("decoder-only"),
+}
 # The titles of `Stage.block`, without the numbers that an identifier ends in; and of several layers taken together.
 BLOCKS = {
-    "inputs": "Inputs",
-    "masks": "Masks",
-    "encoder_embedding": "Encoder embedding",
-    "encoder_layer": "Encoder layer {}",
-    "encoder_layers": "Encoder layers {}–{}",
-    "encoder_final_norm": "Encoder final norm",
-    "decoder_embedding": "Decoder embedding",
-    "decoder_layer": "Decoder layer {}",
-    "decoder_layers": "Decoder layers {}–{}",
-    "decoder_final_norm": "Decoder final norm",
-    "output": "Output",
+    "inputs": _("Inputs"),
+    "masks": _("Masks"),
+    "encoder_embedding": _("Encoder embedding"),
+    "encoder_layer": _("Encoder layer {}"),
+    "encoder_layers": _("Encoder layers {}–{}"),
+    "encoder_final_norm": _("Encoder final norm"),
+    "decoder_embedding": _("Decoder embedding"),
+    "decoder_layer": _("Decoder layer {}"),
+    "decoder_layers": _("Decoder layers {}–{}"),
+    "decoder_final_norm": _("Decoder final norm"),
+    "output": _("Output"),
 }
 # The titles of `Stage.sublayer`, where it is not the block itself.
 SUBLAYERS = {

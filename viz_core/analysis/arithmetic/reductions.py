@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from viz_core.analysis.arithmetic.numbers import Array, Number, Vector
+from viz_core.language import translate as _
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Product:
 
     @property
     def formula(self) -> str:
-        return f"Σ {self.a.role} × {self.b.role}" + (" + bias" if self.bias else "")
+        return f"Σ {self.a.role} × {self.b.role}" + (f" + {self.bias.role}" if self.bias else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +148,7 @@ class Norm:
 
     @property
     def formula(self) -> str:
-        standard = "(x − mean) ÷ √(variance + ε)"
+        standard = _("(x − mean) ÷ √(variance + ε)")
         return standard if self.normalized is None else f"γ × {standard} + β"
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from viz_core.activations import Activation
 from viz_core.analysis.arithmetic.numbers import Number
 from viz_core.analysis.positions import T5_BUCKETS, t5_bucket
+from viz_core.language import translate as _
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +28,21 @@ class Lookup:
 
     @property
     def formula(self) -> str:
-        return f"table[{self.key.role}, feature]"
+        return _("table[{key}, feature]", key=self.key.role)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """`left relation right`, and whether it holds. mask: the recorded mask cell that decides; None to compare the numbers."""
+    """`left relation right`, and whether it holds. mask: the recorded mask cell that decides; None to compare the numbers.
+
+    about: the token that the condition is about.
+    """
 
     left: Number
     relation: Literal["≠", "≤"]
     right: Number
     mask: Number | None = None
+    about: Literal["key", "query"] = "key"
 
     @property
     def computed(self) -> bool:
@@ -63,7 +68,7 @@ class Logic:
 
     @property
     def formula(self) -> str:
-        return " ∧ ".join(f"({f.left.role} {f.relation} {f.right.role})" for f in self.factors) or "1, nothing is masked"
+        return " ∧ ".join(f"({f.left.role} {f.relation} {f.right.role})" for f in self.factors) or _("1, nothing is masked")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,8 @@ class Choice:
 
     @property
     def formula(self) -> str:
-        return f"{self.when_true.role} where {self.condition.role}, else {self.when_false.role}"
+        return _("{score} where {condition}, else {fill}",
+                 score=self.when_true.role, condition=self.condition.role, fill=self.when_false.role)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +184,7 @@ class Wave:
 
     @property
     def formula(self) -> str:
-        return f"{'cos' if self.cosine else 'sin'}(position ÷ base^(2i/d_model))"
+        return _("cos(position ÷ base^(2i/d_model))") if self.cosine else _("sin(position ÷ base^(2i/d_model))")
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +207,7 @@ class Distance:
     def size(self) -> float:
         return abs(self.result)
 
-    formula = "−slope × |query position − key position|"
+    formula = _("−slope × |query position − key position|")
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +227,7 @@ class Bucket:
         return float(t5_bucket(self.query, self.key, self.causal))
 
     size = float(T5_BUCKETS)
-    formula = "bucket(query position − key position)"
+    formula = _("bucket(query position − key position)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,4 +285,4 @@ class Given:
     def size(self) -> float:
         return float(self.id)
 
-    formula = "the token's number in the vocabulary"
+    formula = _("the token's number in the vocabulary")

@@ -115,7 +115,8 @@ def _title(preset: Preset, loaded: bool) -> str:
     d = preset.document
     own = f'<br><span lang="zh">{html.escape(d.heading)}</span>' if d.heading not in ("", d.called) else ""
     source = f"<br>{html.escape(d.source)}" if d.source else ""
-    under = f'{html.escape(d.in_english)}{own}{source}{"<br><b>loaded now</b>" if loaded else ""}'
+    now = f"<br><b>{_('loaded now')}</b>"
+    under = f'{html.escape(d.in_english)}{own}{source}{now if loaded else ""}'
     name = f"<b>{html.escape(d.called)}</b> ({d.number})"
     return f'<th scope="col"{" class=loaded" if loaded else ""}>{name}<br><span class="tag plain wrap">{under}</span></th>'
 

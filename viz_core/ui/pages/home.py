@@ -12,6 +12,7 @@ from viz_core.figures.alignment import alignment_table
 from viz_core.figures.architecture import architecture
 from viz_core.figures.predictions import next_words
 from viz_core.figures.steps import original_index, stage_panel
+from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
 from viz_core.text import SPECIALS, visible, words_of
@@ -26,6 +27,13 @@ from viz_core.weights.card import Card
 NOISE = _("The weights are untrained, so this is noise; it is still exactly what the model computes.")
 LEARNED = _("The weights are trained: a long bar marks a word that the model has learned to expect here.")
 CHANGED = _("The weights were trained with other settings: a long bar may not mark a word that the model learned to expect.")
+FACT_TITLES = {  # of `Card.about`, which may have others
+    "task": _("task"), "note": _("note"), "data": _("data"), "training": _("training"), "next word": _("next word"),
+    "exact match": _("exact match"), "alignment error": _("alignment error"), "pronouns": _("pronouns"),
+    "continuations": _("continuations"), "parameters": _("parameters"), "file": _("file"), "architecture": _("architecture"),
+    "layers": _("layers"), "heads": _("heads"), "width": _("width"), "source": _("source"),
+    "by": _("by"), "head": _("head"), "in the file, not used": _("in the file, not used"),
+}
 MAX_SPLIT = 4  # words of several tokens that are named
 STATUS_MEANINGS: dict[Status, str] = {
     "repaired": _("the printed code cannot run or contradicts the text"), "assumed": _("the text names the part without "
@@ -122,7 +130,7 @@ def origin(lab: Lab) -> None:
 def _card(card: Card) -> None:
     """What the weights were trained on, how well they do, and sentences to try."""
     st.markdown(_("Trained weights: **{title}**.", title=escaped(card.title)))
-    facts = ((html.escape(name), html.escape(str(fact))) for name, fact in card.about.items())
+    facts = ((html.escape(FACT_TITLES.get(name, name)), html.escape(str(fact))) for name, fact in card.about.items())
     lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
     st.html(f'<div style="display:grid;gap:4px">{lines}</div>{alignment_table(card.measures)}')
     if card.examples:
@@ -150,6 +158,10 @@ def _counted(preset: Preset) -> str:
     if counts["stated"] == len(preset.rows):
         return _("The text states all {n_rows} settings.", n_rows=len(preset.rows))
     fewer = {status: n for status in STATUS_MEANINGS if (n := counts[status])}
-    others = [f"{n} {'is' if n == 1 else 'are'} {STATUS_TITLES[status]} ({STATUS_MEANINGS[status]})" for status, n in fewer.items()]
+    others = [
+        plural("{n} is {status} ({meaning})", "{n} are {status} ({meaning})", n, status=STATUS_TITLES[status],
+               meaning=STATUS_MEANINGS[status])
+        for status, n in fewer.items()
+    ]
     return _("The text states {stated} of {n_rows} settings; {others}.",
              stated=counts["stated"], n_rows=len(preset.rows), others=_(" and ").join(others))

@@ -15,6 +15,7 @@ from viz_core.config import TransformerConfig
 from viz_core.language import language_problem
 from viz_core.language import translate as _
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
+from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
 from viz_core.text import AnyTokenizer, TokenizerKind
 from viz_core.ui.escape import escaped, few, words
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
@@ -188,7 +189,7 @@ def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
                  near in missing.items()]
         if named:
             notes.append(_("These weights do not know these {side} words and read them as `<unk>`: {named}.",
-                           side=side, named=few(named, MAX_NAMED)))
+                           side=SIDE_NAMES[side], named=few(named, MAX_NAMED)))
     return notes
 
 
@@ -203,9 +204,9 @@ def _batch(setup: Setup, source: list[str], target: list[str]) -> "Batch":
 
 def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     """Architecture, parameters, tokens and milliseconds; and words that share an id."""
-    sides = [f"{side} {_tokens(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
+    sides = [f"{SIDE_NAMES[side]} {_tokens(capture, side)}" for side in ("source", "target") if f"ids.{side}" in capture]
     parts = (
-        setup.config.architecture, _("{parameters:,} parameters, {which}",
+        ARCHITECTURE_NAMES[setup.config.architecture], _("{parameters:,} parameters, {which}",
                                      parameters=size.parameters, which=_("trained") if setup.card else _("untrained")),
         _(" and ").join(sides), _("{milliseconds:.1f} ms on {device}", milliseconds=capture.milliseconds, device=capture.device),
     )
@@ -224,8 +225,9 @@ def _collisions(setup: Setup, capture: Capture) -> None:
         for clash in tokenizer.collisions(t for row in capture.tokens(side) for t in row if t not in ("<pad>", "<bos>"))
     ]
     if clashes:
-        named = few([f"{words(list(clash))} ({side})" for side, clash in clashes], MAX_NAMED, "; ")
-        sides = _(" and the ").join(_("{side} vocabulary", side=side) for side in dict.fromkeys(side for side, __ in clashes))
+        named = few([f"{words(list(clash))} ({SIDE_NAMES[side]})" for side, clash in clashes], MAX_NAMED, "; ")
+        clashing = dict.fromkeys(side for side, __ in clashes)
+        sides = _(" and the ").join(_("{side} vocabulary", side=SIDE_NAMES[side]) for side in clashing)
         st.info(_("Words that share one id are the same word to this model: {named}. To tell them apart, raise the {sides}.",
                   named=named, sides=sides))
 

@@ -9,9 +9,10 @@ from viz_core.analysis.attention import Kind, hidden_stage, module, n_layers, re
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.figures.attention import compared, head_panel
+from viz_core.figures.attention import KIND_NAMES, compared, head_panel
 from viz_core.figures.panels import panel
 from viz_core.language import translate as _
+from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.attention.focus import InFocus
@@ -47,7 +48,7 @@ def _ablation_controls(config: TransformerConfig, available: Sequence[Kind], foc
     here = f"{focus.kind}.{focus.layer}.{focus.head}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = view_widget(st.multiselect, "att_off", _("Heads switched off"), options=offered,
-                             format_func=lambda n: n.replace(".", " layer ", 1).replace(".", " head "))
+                             format_func=lambda n: _named(*names[n]))
         if here in offered and here not in chosen:
             st.button(_("Switch off the head in focus"), key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)})
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -55,6 +56,11 @@ def _ablation_controls(config: TransformerConfig, available: Sequence[Kind], foc
                     help=_("Scores are divided by it before every softmax. Below 1, weights become sharper; above 1, flatter."))
         view_widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), disabled=not config.scale_scores)
     return frozenset((module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
+
+
+def _named(kind: Kind, layer: int, head: int) -> str:
+    """ "encoder layer 0 head 1" """
+    return _("{attention} layer {layer} head {head}", attention=KIND_NAMES[kind], layer=layer, head=head)
 
 
 def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus) -> None:
@@ -69,7 +75,8 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
     share = f"{float(shift[not_padding].mean()):.1%}"
     st.markdown(_("The hidden states after the last layer changed by **{share}** of their length on average. {summary}",
                   share=share, summary=summary))
-    difference = panel(_("Ablated − intact: last hidden states"), after - before, tokens, row_axis=_("T · {side} token", side=side),
+    difference = panel(_("Ablated − intact: last hidden states"), after - before, tokens,
+                       row_axis=_("T · {side} token", side=SIDE_NAMES[side]),
                        col_axis=_("D · feature"), row_letter="T", col_letter="D")
     picking([difference], "att_hidden")
     rows = [(tokens[t], f"{shift[t]:.1%}", *words.get(t, ())) for t in map(int, np.nonzero(not_padding)[0])]

@@ -12,7 +12,7 @@ from viz_core.ui.components.heads import heads
 from viz_core.ui.pages.attention.focus import InFocus, choose_head, words_of_both_sides, words_shown
 from viz_core.ui.shell import Lab, view_widget
 
-COLOURS = {"largest": _("0 to largest"), "one": "0 to 1", "uniform": _("relative to uniform")}
+COLOURS = {"largest": _("0 to largest"), "one": _("0 to 1"), "uniform": _("relative to uniform")}
 KIND_LABELS = {"all": _("all"), "encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
 UNIFORM = _("Relative to uniform: weight × number of visible keys. The middle colour is 1, the value of a uniform row.")
 BY_WORD = (

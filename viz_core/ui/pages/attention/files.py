@@ -27,9 +27,9 @@ def save(setup: Setup, focus: InFocus) -> None:
     """
     named = f"{focus.kind}_layer{focus.layer}_head{focus.head}_{focus.step}"
     files = (
-        ("numbers", "Numbers (CSV)", numbers_file, f"{named}.csv", "text/csv"),
-        ("matrix", "Matrix (SVG)", matrix_file, f"{named}.svg", "image/svg+xml"),
-        ("lines", "Lines (SVG)", lines_file, f"{focus.kind}_layer{focus.layer}_lines.svg", "image/svg+xml"),
+        ("numbers", _("Numbers (CSV)"), numbers_file, f"{named}.csv", "text/csv"),
+        ("matrix", _("Matrix (SVG)"), matrix_file, f"{named}.svg", "image/svg+xml"),
+        ("lines", _("Lines (SVG)"), lines_file, f"{focus.kind}_layer{focus.layer}_lines.svg", "image/svg+xml"),
     )
     with st.popover(_("Save"), icon=":material/download:", key="att_save"):
         for key, label, make, name, mime in files:

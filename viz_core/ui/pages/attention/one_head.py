@@ -51,7 +51,7 @@ def one_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
         _lines(capture, focus, words)
 
 
-def _lines(capture: Capture, focus: InFocus, words: tuple[Words, Words] | None, title: str = "Lines") -> None:
+def _lines(capture: Capture, focus: InFocus, words: tuple[Words, Words] | None, title: str = _("Lines")) -> None:
     """Draw the weights of the focused layer as lines; at first only those of the focused head."""
     weights, queries, keys = line_weights(capture, focus, words)
     row_of, col_of = (w.of for w in words) if words else (range(len(queries)), range(len(keys)))

@@ -26,7 +26,7 @@ def conventions(lab: Lab, capture: Capture, focus: InFocus) -> None:
     st.markdown(_("**The same mask, written in three ways.** If you confuse the first two, every allowed cell is blocked and "
                   "every blocked cell is allowed, without any error. In this app True always means may attend."))
     picking(convention_panels(capture, focus.kind, focus.item), "mask_written")
-    lines = [_("{to}\n{back}  # and back", to=TO[c], back=BACK[c]) for c in CONVENTIONS if c != "may"]
+    lines = [f"{TO[c]}\n{BACK[c]}  # {_('and back')}" for c in CONVENTIONS if c != "may"]
     st.code("\n".join(lines), language="python", wrap_lines=True)
     table([_("Convention"), _("Used by")], [[CONVENTION_TITLES[c], WRITTEN_BY[c]] for c in CONVENTIONS])
     from viz_core.experiments.masks import agreement

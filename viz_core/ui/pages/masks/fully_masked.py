@@ -11,6 +11,7 @@ from viz_core.capture import Capture
 from viz_core.figures.masks import head_panels, labels, spread_panels
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
+from viz_core.stages import SIDE_NAMES
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head
 from viz_core.ui.pages.masks.words import no_twin_words, stop_words, values_words
@@ -44,14 +45,14 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     side = sides(focus.kind)[0]
     if real(capture, side, focus.item).all():
         raise ValueError(_("Sentence {item} has no padded {side} token, so none of its rows is fully masked. Use two sentences "
-                           "of different lengths, and choose the shorter one.", item=focus.item + 1, side=side))
+                           "of different lengths, and choose the shorter one.", item=focus.item + 1, side=SIDE_NAMES[side]))
     model, batch, path = lab.model(), batch_of(lab), module(focus.kind, 0)
     seed, cost = lab.setup.seed, lab.cost()
     result = cached_result("mask empty", (lab.key(), path, focus.item),
                            lambda: empty_rows(model, batch, path, focus.item, seed), *cost)
     if not result.empty.any():
         raise ValueError(_("This model does not mask {side} padding, so none of its rows is fully masked. Turn on Mask {side} "
-                           "padding under All switches.", side=side))
+                           "padding under All switches.", side=SIDE_NAMES[side]))
     st.markdown(_("The table shows the same scores of layer 0, masked in {n_treatments} ways and computed just now:",
                   n_treatments=len(result.treatments)))
     __, head = layer_and_head(lab, focus, layers=False)

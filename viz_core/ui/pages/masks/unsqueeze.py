@@ -11,6 +11,7 @@ from viz_core.config import STACKS, Side
 from viz_core.figures.masks import head_panels, share_panel
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
+from viz_core.stages import SIDE_NAMES
 from viz_core.ui.controls import picking
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head
 from viz_core.ui.shell import Lab
@@ -27,7 +28,7 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
     st.markdown(_("**{value} passes a (T, T) look-ahead mask to attention, which calls `mask.unsqueeze(1)` on it.** That is "
                   "right for (B, T, T). But it turns (T, T) into (T, 1, T), and the first T is then broadcast against the heads.",
                   value=DOCUMENTS["004"]))
-    st.code("look_ahead = torch.triu(torch.ones(T, T), diagonal=1).bool()  # True = blocked\n"
+    st.code("look_ahead = torch.triu(torch.ones(T, T), diagonal=1).bool()  # " + _("True = blocked") + "\n"
             "mask = look_ahead.unsqueeze(1)  # (T, 1, T)\n"
             "scores = scores.masked_fill(mask == True, float('-inf'))  # (B, H, T, T)", language="python")
     side: Side = read_side(lab.config)
@@ -52,7 +53,7 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
     if n_tokens < heads:
         st.info(_("If T = H, it runs without an error and leaks the future. For that, the {side} needs at least {heads} "
                   "tokens, but it has {n_tokens}. Type a longer sentence or choose fewer heads.",
-                  side=side, heads=heads, n_tokens=n_tokens))
+                  side=SIDE_NAMES[side], heads=heads, n_tokens=n_tokens))
         return
     leaky = typed if n_tokens == heads else attempt(heads)
     if leaky.weights is None or leaky.future is None:

@@ -67,4 +67,4 @@ def no_twin_words(reasons: Sequence[str], config: TransformerConfig) -> str:
 
 def stop_words(layer: int | None) -> str:
     """Where a vector's length was taken: the embedding, or after a layer."""
-    return "embedding" if layer is None else _("after layer {layer}", layer=layer)
+    return _("embedding") if layer is None else _("after layer {layer}", layer=layer)

@@ -119,13 +119,12 @@ def describe_results(x: np.ndarray, eps: float) -> str:
     every = np.ones(x.shape[:2], bool)
     rows, columns = normalise(x, "layer", eps, every).var(axis=-1).ravel(), normalise(x, "batch", eps, every).var(axis=(0, 1))
 
-    def count(variance: np.ndarray, what: str) -> str:
-        one = int((np.abs(variance - 1) < 0.01).sum())
-        return _("every {what} has", what=what) if one == len(variance) else _("{one:,} of {n_variance:,} {what}s have",
-                                                                               one=one, n_variance=len(variance), what=what)
-
+    normed, normed_columns = (int((np.abs(variance - 1) < 0.01).sum()) for variance in (rows, columns))
+    row_count = _("every row has") if normed == len(rows) else _("{one:,} of {n:,} rows have", one=normed, n=len(rows))
+    column_count = _("every column has") if normed_columns == len(columns) else _("{one:,} of {n:,} columns have",
+                                                                                  one=normed_columns, n=len(columns))
     result = (_("after LayerNorm {count} mean 0 and variance 1; after BatchNorm {count_2}, over all sentences and their "
-                "padding together.", count=count(rows, "row"), count_2=count(columns, "column")))
+                "padding together.", count=row_count, count_2=column_count))
     short = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
     return result + (" " + _("The variance of the others is too small compared with ε.")) * short
 

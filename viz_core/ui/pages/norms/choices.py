@@ -14,7 +14,8 @@ from viz_core.ui.shell import Lab, view, view_widget, widget
 
 NO_SENTENCE = _("This section reads your sentence. The note above says why there is none.")
 WHICH = {
-    "self_attn": "self-attention", "cross_attn": "cross-attention", "ffn": "feed-forward", "embed": "embedding", "final": "final",
+    "self_attn": _("self-attention"), "cross_attn": _("cross-attention"), "ffn": _("feed-forward"), "embed": _("embedding"),
+    "final": _("final"),
 }
 
 

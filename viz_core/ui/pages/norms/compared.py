@@ -10,10 +10,11 @@ import streamlit as st
 from viz_core.analysis.counts import estimate
 from viz_core.analysis.placement import Curve, FirstNonFinite, Metric, curves, first_non_finite
 from viz_core.capture import Capture
-from viz_core.config import TransformerConfig
+from viz_core.config import STACKS, TransformerConfig
 from viz_core.figures.placement import TITLES
 from viz_core.language import plural
 from viz_core.language import translate as _
+from viz_core.stages import SIDE_NAMES, STACK_NAMES
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import Lab, fold, view, view_widget
 from viz_core.ui.shell.setup import BY_FIELD, problem_words
@@ -143,16 +144,16 @@ def say_what_runs(c: Compared) -> None:
     assert lab.capture is not None
     cut = c.batch.ids[side].size < lab.capture[f"ids.{side}"].size
     read = _("{rows} × {tokens} tokens", rows=rows, tokens=tokens) if rows > 1 else plural("{n:,} token", "{n:,} tokens", tokens)
-    init, stack = BY_FIELD["init"].shown(config.init), "decoder" if config.has_decoder else "encoder"
+    init, stack = BY_FIELD["init"].shown(config.init), STACK_NAMES[STACKS[config.output_side]]
     caption = (
         _("Untrained weights ({init}, seed {seed}). The {stack} has {layers}, d_model {d_model}, {heads}, d_ff {ff_width} and "
           "no biases. It reads {cut}{read} of your {side} text. All placements have the same weights.",
           init=init, seed=lab.setup.seed, stack=stack, layers=plural("{n:,} layer", "{n:,} layers", layers),
           d_model=config.d_model, heads=plural("{n:,} head", "{n:,} heads", config.n_heads), ff_width=config.ff_width,
-          cut=(_("the first") + " ") * cut, read=read, side=side)
+          cut=(_("the first") + " ") * cut, read=read, side=SIDE_NAMES[side])
     )
     if lab.setup.card:
-        trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base.norm, "no norm")
+        trained = {"post": "Post-LN", "pre": "Pre-LN"}.get(lab.setup.base.norm, _("no norm"))
         caption += " " + _("The weights in the sidebar were trained as {trained} and only work that way, so they are not "
                            "compared.", trained=trained)
     st.caption(escaped(caption))

@@ -56,7 +56,7 @@ def _histograms(captures: Mapping[str, Capture], key: Hashable) -> None:
         ordered += [leaf for leaf in offered if leaf not in ordered]
         leaf = choose_option("norm_leaf", _("Stage"), ordered, {n: n for n in ordered})
         scale = view_widget(st.segmented_control, "norm_scale", _("Scale"), required=True,
-                            format_func={"auto": "Automatic", "linear": "Linear", "log": "Logarithmic"}.get)
+                            format_func={"auto": _("Automatic"), "linear": _("Linear"), "log": _("Logarithmic")}.get)
     found = cached_result("norm spreads", (key, tuple(captures), side, leaf, scale), lambda: spreads(captures, side, leaf, scale))
     lead.markdown(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. {describe_widths}",
                     describe_widths=describe_widths(found)))

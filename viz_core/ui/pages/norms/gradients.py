@@ -10,6 +10,7 @@ import streamlit as st
 from viz_core.analysis.placement import ratio, slope, through
 from viz_core.figures.placement import TITLES, gradients_figure, last_layer_figure
 from viz_core.formats import rounded
+from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark
 from viz_core.ui.escape import escaped
@@ -107,6 +108,6 @@ def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, ba
           r"like $\sqrt L$. Measured: Post-LN $\propto L^{{{post:+.2f}}}$ (theory 0), Pre-LN $\propto L^{{{pre:+.2f}}}$ (theory "
           "−0.5).", post=powers["post"], pre=powers["pre"])
     )
-    n = f"{batches} batch{'es' * (batches > 1)}"
+    n = plural("{n} batch", "{n} batches", batches)
     st.caption(_("In the paper's setting, d = d_ff = {width}, Gaussian inputs, random answers, {n}. A bound gives the slope, "
                  "not the height: the height of each line is fitted to its points.", width=width, n=n))

@@ -47,6 +47,7 @@ from viz_core.formats import long, minus, rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
+from viz_core.stages import SIDE_NAMES
 from viz_core.text import shorten, visible
 from viz_core.ui.components.clock import clock
 from viz_core.ui.controls import chart, dark, picking, sentence_picker
@@ -74,6 +75,11 @@ FEW_WORDS = 16  # three matrices fit beside each other
 ROPE_POSITIONS = 100  # positions on the slider of RoPE's planes
 ROPE_TABLE = 8  # positions of the table of scores
 IN_VIEW = 24  # distances of T5's bias in view at first; the axis can be dragged further
+TABLE_TITLES = {  # of a learned table: this model's, as it was drawn, and after training
+    "own": _("The table: {n_rows:,} rows × {shape} features"),
+    "untrained": _("The untrained table: {n_rows:,} rows × {shape} features"),
+    "trained": _("The trained table: {n_rows:,} rows × {shape} features"),
+}
 MOST_ROWS = 200  # rows of a learned table that are compared
 
 
@@ -99,11 +105,12 @@ def sentence(lab: Lab) -> None:
     with st.container(horizontal=True):
         side: Side = sides[0]
         if len(sides) > 1:
-            side = view_widget(st.segmented_control, "pos_side", _("Side"), options=sides, required=True)
+            side = view_widget(st.segmented_control, "pos_side", _("Side"), options=sides, required=True,
+                               format_func=SIDE_NAMES.get)
         item = sentence_picker(lab, capture)
+        as_is = _("As in the model (with)") if c.scale_embedding else _("As in the model (without)")
         scale = view_widget(st.segmented_control, "pos_scale", _("Embedding × √d_model"), required=True,
-                            format_func={"model": f"As in the model ({'with' if c.scale_embedding else 'without'})",
-                                         "with": "With", "without": "Without"}.get)
+                            format_func={"model": as_is, "with": _("With"), "without": _("Without")}.get)
     stack = STACKS[side]
     scaled = c.scale_embedding if scale == "model" else scale == "with"
     content = capture[f"{stack}.tok_embed"][item] * (np.sqrt(c.d_model) if scaled else 1.0)
@@ -113,7 +120,7 @@ def sentence(lab: Lab) -> None:
     tokens = [visible(t) for t in capture.tokens(side)[item]]
     parts = [(_("Token embedding{which}", which=" × √d_model" if scaled else ""), content)]
     if added is not None:
-        parts.append((_("+ position · {position}", position=c.position), added))
+        parts.append((_("+ position · {position}", position=c.scheme.name), added))
     parts.append((_("= the sum, which a LayerNorm reads") if c.norm_embedding else _("= what enters the first layer"), total))
     if added is None:
         st.info(_("This model adds no positions to the input ({titles}). The section All schemes shows where they enter.",
@@ -148,7 +155,7 @@ def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.nda
         return
     position = waves(len(ids), c.d_model, c.position_base)[real] if added is None else added[real]
     vocabulary = c.vocab_size(side)
-    drawn: dict[str, Init] = {"N(0, 1) rows": "torch", f"Xavier, {vocabulary:,} words": "xavier_uniform"}
+    drawn: dict[str, Init] = {_("N(0, 1) rows"): "torch", _("Xavier, {n:,} words", n=vocabulary): "xavier_uniform"}
     own = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
     found = [magnitude(own, capture[f"{stack}.tok_embed"][item][real])]
     comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].plain, rms(norms(position)))
@@ -277,16 +284,16 @@ def _learned(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
         st.markdown(_("**A trained vector for each position is added to the word's vector.** The similarity of its rows shows "
                       "what was learned: {describe_similarity} Rows that training never used stay random.",
                       describe_similarity=describe_similarity(rows)))
-        _learned_pictures(rows, "")
+        _learned_pictures(rows, "own")
         return
     st.markdown(_("**A vector for each position is added to the word's vector, and training has to find it.** This table is "
                   "untrained: it is random, and the similarity of its rows does not depend on their distance yet."))
-    _learned_pictures(rows, "untrained ")
+    _learned_pictures(rows, "untrained")
     if (card := first_with(position="learned")) is not None:
         trained = _table_of(card)
         st.markdown(_("**The same after training,** in the weights *{title}*: {describe_similarity} The rows that no training "
                       "sentence used have stayed random.", title=card.title, describe_similarity=describe_similarity(trained)))
-        _learned_pictures(trained, "trained ")
+        _learned_pictures(trained, "trained")
 
 
 def describe_similarity(rows: np.ndarray) -> str:
@@ -305,14 +312,13 @@ def _near_and_far(alike: np.ndarray) -> tuple[float, float]:
 
 
 def _learned_pictures(rows: np.ndarray, which: str) -> None:
-    """A table beside the cosines of its rows, and two of their means. which: "trained ", "untrained " or ""."""
+    """A table beside the cosines of its rows, and two of their means. which: a key of TABLE_TITLES."""
     n = min(len(rows), MOST_ROWS)
     alike = cosines(rows[:n])
     title = _("Cosine of row p and row q, the first {n} rows", n=n) if n < len(rows) else _("Cosine of row p and row q")
     ends = reach(rows)
-    picking([table_panel(rows, title=_("The {which}table: {n_rows:,} rows × {shape} features",
-                                       which=which, n_rows=len(rows), shape=rows.shape[1]), most=ends.most),
-              matrix_panel(title, alike)], f"pos_detail_{which.strip() or 'own'}")
+    table_title = TABLE_TITLES[which].format(n_rows=len(rows), shape=rows.shape[1])
+    picking([table_panel(rows, title=table_title, most=ends.most), matrix_panel(title, alike)], f"pos_detail_{which}")
     _tell_clipped_colours(ends)
     if n > 2:
         near, far = _near_and_far(alike)

@@ -9,6 +9,7 @@ from viz_core.figures.word_order import layers_figure, longer_figure, moved_pane
 from viz_core.formats import rounded, rounded_percent
 from viz_core.language import translate as _
 from viz_core.problems import Problem
+from viz_core.stages import STACK_NAMES
 from viz_core.text import Vocabulary
 from viz_core.ui.controls import chart, dark, picking, sentence_picker, table
 from viz_core.ui.escape import code
@@ -57,7 +58,8 @@ def experiments(lab: Lab) -> None:
     if not words.ids:
         nothing_typed()
         return
-    st.markdown(_("The {stacks} reads: {tokens}", stacks=STACKS[lab.config.input_side], tokens=" ".join(map(code, words.tokens))))
+    stack = STACK_NAMES[STACKS[lab.config.input_side]]
+    st.markdown(_("The {stacks} reads: {tokens}", stacks=stack, tokens=" ".join(map(code, words.tokens))))
     tell_cut(words)
     try:
         EXPERIMENTS[chosen](lab, words)
@@ -72,7 +74,7 @@ def _chosen_sentence(lab: Lab) -> Words:
     tokenizer = lab.tokenizers[lab.config.input_side]
     known = [name for name, text in SENTENCES.items() if not tokenizer.unknown(text)]
     which = view_widget(st.segmented_control, "pos_sentence", _("Sentence"), options=["yours", *known], required=True,
-                        format_func=lambda name: SENTENCES.get(name, "Your sentence"))
+                        format_func=lambda name: SENTENCES.get(name, _("Your sentence")))
     if left_out := [text for name, text in SENTENCES.items() if name not in known]:
         st.caption(_("Some words of {left_out} are not in this model's vocabulary. An untrained model reads any text: choose "
                      "one under Model.", left_out=", ".join(left_out)))
@@ -144,7 +146,7 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
 
 
 def _with_verdict(difference: float, equivariant: bool) -> str:
-    return f"{rounded(difference, 2)} · {'permutation-equivariant' if equivariant else 'order-sensitive'}"
+    return f"{rounded(difference, 2)} · {_('permutation-equivariant') if equivariant else _('order-sensitive')}"
 
 
 def _prepend(lab: Lab, words: Words) -> None:
@@ -170,7 +172,7 @@ def _prepend(lab: Lab, words: Words) -> None:
             rows.append([TITLES[r.position], problem_words(r.problem) if r.problem else _("this model has no layer"), ""])
             continue
         deeper = ", ".join(rounded(x, 2) for x in r.changes[1:]) or "–"
-        rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {'unchanged' if r.unchanged else 'changed'}", deeper])
+        rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {_('unchanged') if r.unchanged else _('changed')}", deeper])
     table([_("Scheme"), _("Layer 0"), _("Deeper layers")], rows)
     st.caption(_("The largest change of a score between the same two words, relative to the largest score of the layer. A "
                  "score is q·k ÷ √d_k with the bias of ALiBi or T5, before the mask."))

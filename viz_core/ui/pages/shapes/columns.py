@@ -13,12 +13,14 @@ from viz_core.stages import LIBRARIES, block_title
 from viz_core.ui.components.table import Cell, Kind
 
 ALL = "all"
-AMOUNTS: dict[Amount, str] = {"parameters": "parameters", "flops": "FLOPs", "nbytes": "bytes"}  # amounts that are summed
+AMOUNTS: dict[Amount, str] = {"parameters": _("parameters"), "flops": "FLOPs", "nbytes": _("bytes")}  # amounts that are summed
 COLUMN_TITLES = {  # of the choices of columns
     "symbolic_shape": _("symbolic shape"), "dtype": _("dtype"), "parameters": _("parameters"), "flops": "FLOPs",
                  "bytes": _("bytes"),
     "statistics": _("statistics"), **LIBRARIES, "sequence_first": _("sequence-first"),
 }
+
+SIZE_NAMES = {"vocabulary": _("vocabulary")}  # of a symbolic shape: all others are names in code
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +73,18 @@ COLUMNS = (
     Column(_("meaning"), "text", 180, lambda line: line.stage.meaning),
     Column(_("block"), "text", 140, lambda line: block_title(line.stage.block), ALL),
     Column(_("part"), "text", 110, lambda line: PART_TITLES[line.part], ALL),
-    Column(_("symbolic shape"), "text", 210, lambda line: sizes(line.symbolic), "symbolic_shape"),
+    Column(_("symbolic shape"), "text", 210,
+           lambda line: sizes([SIZE_NAMES.get(size, size) for size in line.symbolic]), "symbolic_shape"),
     Column(_("cells"), "number", 110, lambda line: math.prod(line.shape), "symbolic_shape", lambda line: line.shape),
     Column(_("dtype"), "text", 80, lambda line: line.stage.dtype, "dtype"),
     Column(_("parameters"), "number", 110, lambda line: line.parameters, "parameters", lambda line: line.parameters),
     Column(_("parameter tensors"), "text", 240, _made_by, "parameters", lambda line: line.made_by),
     Column("FLOPs", "number", 130, lambda line: line.flops, "flops", lambda line: line.flops),
     Column(_("bytes"), "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
-    *(Column(name, "number", 100, _statistic(name), "statistics") for name in ("min", "mean", "max", "std")),
+    *(Column(label, "number", 100, _statistic(name), "statistics")
+      for label, name in (("min", "min"), (_("mean"), "mean"), ("max", "max"), ("std", "std"))),
     *(Column(label, "number", 90, _statistic(name), ALL)
-      for label, name in (("masked", "n_masked"), ("infinite", "n_infinite"), ("NaN", "n_nan"))),
+      for label, name in ((_("masked"), "n_masked"), (_("infinite"), "n_infinite"), ("NaN", "n_nan"))),
     *(Column(title, "text", 230, _alias(library), library) for library, title in LIBRARIES.items()),
     Column(_("sequence-first ({called})", called=DOCUMENTS["001"].called), "axes", 210, _sequence_first, "sequence_first"),
 )

@@ -69,7 +69,7 @@ def _grows(config: TransformerConfig, amount: Literal["flops", "nbytes"]) -> Gro
 
 @lru_cache(maxsize=64)
 def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], heading: str, here: int | None, dark: bool) -> Any:
-    return growth_chart(_grows(config, amount), heading, "FLOPs" if amount == "flops" else "bytes", here, dark)
+    return growth_chart(_grows(config, amount), heading, AMOUNTS[amount], here, dark)
 
 
 def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:

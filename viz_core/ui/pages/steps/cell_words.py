@@ -37,7 +37,9 @@ from viz_core.language import translate as _
 from viz_core.stages import Stage
 from viz_core.text import AnyTokenizer
 
-FEATURES = {"D": "feature", "K": "feature", "V": "feature", "F": _("hidden unit"), "H": "head"}
+FEATURES = {"D": _("feature"), "K": _("feature"), "V": _("feature"), "F": _("hidden unit"), "H": _("head")}
+
+WHO = {"key": _("the key"), "query": _("the query")}
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Names:
         item, pairs = at.get("B", 0), "S" in at and "T" in at
         own = "B" in at  # else the stage is the same for every sentence and has no tokens
         described = [_("sentence {item}", item=item + 1)] if own and self.capture.n_sentences > 1 else []
-        for letter, title in (("T", "query" if pairs else "token"), ("S", "key")):
+        for letter, title in (("T", _("query") if pairs else _("token")), ("S", _("key"))):
             if letter in at:
                 name = self.token(stage, letter, item, at[letter]) if own else _("at position {at}", at=at[letter])
                 described.append(f"{title} {name}")
@@ -147,10 +149,9 @@ def _event(cell: Arithmetic, names: Names) -> str:
             return _("{value} {which} by {role} is {value_2}.",
                      value=brief(x.value), which=_("divided") if divide else _("multiplied"), role=by.role, value_2=value)
         case Copy(of):
-            return _("{value} is {role}, unchanged.", value=value,
-                     role=of.role) if cell.stage.prefix != "ids" else _("{value} is {role}.",
-                                                                                                                      value=value,
-                                                                                                                      role=of.role)
+            if cell.stage.prefix != "ids":
+                return _("{value} is {role}, unchanged.", value=value, role=of.role)
+            return _("{value} is {role}.", value=value, role=of.role)
         case Given() as p:
             return _given(p, cell, names)
     raise AssertionError(f"no sentence for {cell.parts[-1]}")
@@ -179,7 +180,7 @@ def _mean(p: Mean, cell: Arithmetic, value: str) -> str:
 
 
 def _verdict(p: Logic, cell: Arithmetic) -> str:
-    fails = [_("the {split} {reason}", split=f.left.role.split("’")[0], reason=reason(f)) for f in p.factors if not f.true]
+    fails = [_("{token} {reason}", token=WHO[f.about], reason=reason(f)) for f in p.factors if not f.true]
     if cell.stage.leaf.endswith("_padding"):
         return _("this is padding, so no query may attend to it.") if fails else _("this is a word, so queries may attend to it.")
     if not p.factors:

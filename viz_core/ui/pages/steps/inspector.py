@@ -43,7 +43,7 @@ from viz_core.figures import mini_plots, theme
 from viz_core.formats import minus
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.ui.pages.steps.cell_words import Names, brief, quoted, reason, sentence
+from viz_core.ui.pages.steps.cell_words import WHO, Names, brief, quoted, reason, sentence
 from viz_core.ui.shell import Lab
 
 WHOLE = 16  # a sum of at most so many terms is shown in full and in order
@@ -151,7 +151,7 @@ def _part(part: Part, names: Names) -> str:
         case Choice():
             return _choice(part)
         case Given(token, id):
-            return _chain([(quoted(token), "token"), (str(id), "id")], "→")
+            return _chain([(quoted(token), _("token")), (str(id), _("id"))], "→")
     return _steps(part)
 
 
@@ -259,23 +259,23 @@ def _steps(part: Part) -> str:
     """A few numbers in a row, with signs between them."""
     match part:
         case Lookup(key, entry, rows):
-            boxes = [(brief(key.value), key.role), (_("{value} of {rows:,}", value=brief(key.value), rows=rows), "row"),
-                     (str(entry.index[1]), "column"),
+            boxes = [(brief(key.value), key.role), (_("{value} of {rows:,}", value=brief(key.value), rows=rows), _("row")),
+                     (str(entry.index[1]), _("column")),
                      (brief(entry.value), entry.role)]
             note = _("A one-hot row, with its 1 at this position, times the whole table gives the same.")
             return _chain(boxes, "→→→") + f'<p class="note">{note}</p>'
         case Distance():
             away = _("|{query} − {key}| positions", query=part.query, key=part.key)
-            return _chain([(brief(-part.slope), _("minus the slope")), (str(part.steps), away), (brief(part.result), "penalty")],
+            return _chain([(brief(-part.slope), _("minus the slope")), (str(part.steps), away), (brief(part.result), _("penalty"))],
                           "×=")
         case Bucket():
             away = _("{query} − {key} positions", query=part.query, key=part.key)
             return _chain([(minus(str(part.query - part.key)), away), (brief(part.result), _("bucket of this distance"))], "→")
         case Scale(x, by, divide):
-            boxes = [(brief(x.value), x.role), (brief(by.value), by.role), (brief(part.result), "here")]
+            boxes = [(brief(x.value), x.role), (brief(by.value), by.role), (brief(part.result), _("here"))]
             return _chain(boxes, "÷=" if divide else "×=")
         case Copy(of):
-            return _chain([(brief(of.value), of.role), (brief(of.value), "here")], "→")
+            return _chain([(brief(of.value), of.role), (brief(of.value), _("here"))], "→")
     raise AssertionError(f"no picture for {part}")
 
 
@@ -293,7 +293,7 @@ def _logic(p: Logic, names: Names) -> str:
     lines = []
     for f in p.factors:
         numbers = f"{f.left.role} {brief(f.left.value)} {f.relation} {f.right.role} {brief(f.right.value)}"
-        who = _("the key")
+        who = WHO["key"]
         if f.left.source:  # an id of a token
             b, at = (i or 0 for i in f.left.index)
             who = names.token(names.capture.stage(f.left.source), "T", b, at)
@@ -318,15 +318,15 @@ def _wave(p: Wave) -> str:
     first = max(0, p.position - WAVE_POSITIONS)
     points = [(t, p.at(t)) for t in np.linspace(first, max(p.position, first + WAVE_POSITIONS // 2) + 2, 161).tolist()]
     power = _("{base} to the power {power}", base=brief(p.base), power=brief(p.power))
-    result = (brief(p.result), "cosine" if p.cosine else "sine")
-    boxes = _chain([(str(p.position), "position"), (brief(p.divisor), power), (brief(p.angle), "angle"), result], "÷=→")
+    result = (brief(p.result), _("cosine") if p.cosine else _("sine"))
+    boxes = _chain([(str(p.position), _("position")), (brief(p.divisor), power), (brief(p.angle), _("angle")), result], "÷=→")
     return boxes + _image(mini_plots.curve(points, (p.position, p.result)), _("The wave of this feature over the positions"))
 
 
 def _rotation(p: Rotation) -> str:
     a, b, cos, sin = p.a.value, p.b.value, math.cos(p.angle), math.sin(p.angle)
     parts = [("a × sin φ", a * sin), ("b × cos φ", b * cos)] if p.odd else [("a × cos φ", a * cos), ("− b × sin φ", -b * sin)]
-    boxes = [(str(p.position), "position"), (brief(p.speed), _("radians per position")), (brief(p.angle), _("angle φ"))]
+    boxes = [(str(p.position), _("position")), (brief(p.speed), _("radians per position")), (brief(p.angle), _("angle φ"))]
     picture = ""
     if math.isfinite(a) and math.isfinite(b):
         caption = _("The pair (a, b) as a clock hand: green before the rotation, orange after it")

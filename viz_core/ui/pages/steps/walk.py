@@ -360,7 +360,7 @@ def names_html(stage: Stage) -> str:
 
 def statistics_html(s: Summary, stage: Stage) -> str:
     """min, mean, max, std of the whole stage, and how many cells are not finite."""
-    cells = [("min", s.min), ("mean", s.mean), ("max", s.max), ("std", s.std)]
+    cells = [("min", s.min), (_("mean"), s.mean), ("max", s.max), ("std", s.std)]
     if stage.kind == "ids":
         cells = [("min", s.min), ("max", s.max)]
     boxes = "".join(
@@ -368,7 +368,7 @@ def statistics_html(s: Summary, stage: Stage) -> str:
         f"{six_digits(value)}</div></div>"
         for name, value in cells
     )
-    odd = [f"{n:,} {what}" for n, what in ((s.n_masked, "masked"), (s.n_infinite, "infinite"), (s.n_nan, "NaN")) if n]
+    odd = [f"{n:,} {what}" for n, what in ((s.n_masked, _("masked")), (s.n_infinite, _("infinite")), (s.n_nan, "NaN")) if n]
     note = ("<div>"
             + _("over {n_counted:,} cells; {odd} left out", n_counted=s.n_counted, odd=_(" and ").join(odd))
             + "</div>") if odd else ""

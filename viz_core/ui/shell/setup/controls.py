@@ -28,7 +28,7 @@ class Control:
     def shown(self, value: Any) -> str:
         """A value as a visitor reads it: a choice by its label in LABELS, a switch as on or off, a number as it is."""
         if isinstance(value, bool):
-            return "on" if value else "off"
+            return _("on") if value else _("off")
         return f"{value:g}" if isinstance(value, float) else LABELS.get(self.field, {}).get(value, str(value))
 
     def value(self, config: TransformerConfig) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from viz_core.language import translate as _
 from viz_core.limits import megabytes
 from viz_core.problems import Problem
+from viz_core.stages import SIDE_NAMES
 from viz_core.ui.shell.setup.controls import BY_FIELD
 
 SENTENCES = {
@@ -53,7 +54,6 @@ REMEDIES = {  # of `viz_core.analysis.counts.REMEDIES`
     "vocab_size": _("the vocabulary size"), "d_ff": "d_ff", "n_heads": "n_heads", "qk_dim": "qk_dim", "d_model": "d_model",
     "words": _("the number of words in a sentence"), "sentences": _("the number of sentences"), "layers": _("the number of layers"),
 }
-SIDES = {"source": "source", "target": "target"}
 
 
 def problem_words(error: ValueError) -> str:
@@ -72,7 +72,7 @@ def problem_words(error: ValueError) -> str:
 def _shown(name: str, value: object) -> str:
     """A value as a sentence has it: sizes in MB, numbers with their thousands apart, several as alternatives."""
     if name == "side":
-        return SIDES[str(value)]
+        return SIDE_NAMES[str(value)]
     if isinstance(value, Sequence) and not isinstance(value, str):
         return either([REMEDIES[one] if name == "remedies" else _shown(name, one) for one in value])
     if isinstance(value, int) and not isinstance(value, bool):

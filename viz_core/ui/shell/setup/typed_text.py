@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from viz_core.language import translate as _
+from viz_core.stages import SIDE_NAMES
 from viz_core.ui.shell.setup.value import TEXTS, Setup
 
 
@@ -42,7 +43,7 @@ def ids(side: str, lines: Sequence[str]) -> list[list[int]]:
         words = line.replace(",", " ").split()
         wrong = next((w for w in words if not (w.isascii() and w.isdigit() and len(w) < 10)), None)
         if wrong is not None:
-            problem = _("{side} sentence {i} contains a word that is not an id", side=side, i=i + 1)
+            problem = _("{side} sentence {i} contains a word that is not an id", side=SIDE_NAMES[side], i=i + 1)
             raise ValueError(_("{problem}; type whole numbers such as 101 205 330, or choose another tokenizer.", problem=problem))
         rows.append([int(w) for w in words])
     return rows
