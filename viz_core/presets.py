@@ -60,7 +60,7 @@ TOPIC_TITLES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 @translating
-class Row:
+class PresetRow:
     """One row of the comparison: the value, its status, and the reason."""
 
     topic: str
@@ -106,7 +106,7 @@ class Preset:
     document: Document
     summary: Message
     config: TransformerConfig
-    rows: tuple[Row, ...]
+    rows: tuple[PresetRow, ...]
 
     @property
     def name(self) -> str:
@@ -123,7 +123,7 @@ def _preset(number: str, summary: Message, config: TransformerConfig, **rows: tu
     """`rows` by topic, all of TOPICS in their order."""
     if tuple(rows) != tuple(TOPICS):
         raise ValueError(f"preset {number!r} has the rows {', '.join(rows)}; give {', '.join(TOPICS)}.")
-    return Preset(DOCUMENTS[number], summary, config, tuple(Row(topic, *row) for topic, row in rows.items()))
+    return Preset(DOCUMENTS[number], summary, config, tuple(PresetRow(topic, *row) for topic, row in rows.items()))
 
 
 _000 = _preset(

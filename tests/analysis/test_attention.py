@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.tolerances import DOUBLE, FLOAT
 from viz_core.analysis.attention import (
-    Kind,
+    AttentionKind,
     allowed,
     at_step,
     chain,
@@ -283,7 +283,7 @@ def test_contributions_add_up_to_the_output(bias: bool) -> None:
     [("encoder-decoder", ("encoder", "decoder", "cross")), ("encoder-only", ("encoder",)), ("decoder-only", ("decoder",))],
 )
 @pytest.mark.parametrize("norm", ["pre", "post", "none"])
-def test_kinds_and_the_last_hidden_states(architecture: str, expected: tuple[Kind, ...], norm: str) -> None:
+def test_kinds_and_the_last_hidden_states(architecture: str, expected: tuple[AttentionKind, ...], norm: str) -> None:
     config = TransformerConfig(**SMALL, architecture=architecture, norm=norm, head=True)
     capture = run(config, SOURCE, TARGET, device="cpu")
     assert kinds(config) == expected

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.model.small import small
-from viz_core.analysis.attention import Kind, kinds
+from viz_core.analysis.attention import AttentionKind, kinds
 from viz_core.analysis.masks import (
     BACK,
     CONVENTIONS,
@@ -55,7 +55,7 @@ def captured(**switches: Any) -> Capture:
     return run(config, SOURCE if config.has_encoder else None, TARGET if config.has_decoder else None, device="cpu")
 
 
-def by_hand(capture: Capture, kind: Kind, item: int, t: int, s: int) -> tuple[bool, bool, bool]:
+def by_hand(capture: Capture, kind: AttentionKind, item: int, t: int, s: int) -> tuple[bool, bool, bool]:
     """Whether a cell is closed for its key, for its query, as future: from the ids and the switches alone."""
     c = capture.config
     queries = capture["ids.source" if kind == "encoder" else "ids.target"][item]

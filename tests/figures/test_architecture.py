@@ -56,7 +56,7 @@ def layouts(config: TransformerConfig) -> Iterator[Diagram]:
 
 
 def test_only_a_norm_is_called_one() -> None:
-    for drawing in (d for config in CONFIGS.values() for _, d in drawings(config)):
+    for drawing in (d for config in CONFIGS.values() for d in layouts(config)):
         for box in drawing.boxes:
             assert (box.label == "LayerNorm") <= (box.kind == "norm"), box.id
             assert box.kind == "layer" or box.label != box.id.rpartition(".")[2], f"{box.id} has no label in LABELS"

@@ -64,7 +64,7 @@ def _origin(places: np.ndarray | None, block: list[int]) -> np.ndarray | None:
         ("signed", np.zeros((0, 3)), (-1, 1)),
     ],
 )
-def test_the_range_covers_the_finite_values(kind: panels.Kind, values: Any, expected: tuple[float, float]) -> None:
+def test_the_range_covers_the_finite_values(kind: panels.PanelKind, values: Any, expected: tuple[float, float]) -> None:
     made = panel("x", values, **AXES, kind=kind)
     assert (made.low, made.high) == pytest.approx(expected)
 

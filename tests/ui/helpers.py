@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
+from viz_core.config import CHOICES
 from viz_core.presets import PRESETS
 from viz_core.ui.shell import PAGES
 
@@ -188,3 +189,17 @@ def real(text: str) -> float:
 def clock_data(at: AppTest) -> dict[str, Any]:
     (found,) = [d for c in components(at) if (d := json.loads(c.proto.json or "{}")) and "faces" in d]
     return found
+
+
+def models(*fields: str) -> list[tuple[str, ...]]:
+    """Values of some config fields, so that every pair of values of two fields meets: far fewer than all combinations.
+
+    The first two fields run through all their pairs, the others move on with both.
+    """
+    first, second, *others = (CHOICES[field] for field in fields)
+    long = max(map(len, others), default=1)
+    rows = {
+        (a, b, *(values[(i + j + k) % len(values)] for values in others))
+        for i, a in enumerate(first) for j, b in enumerate(second) for k in range(-(-long // min(len(first), len(second))))
+    }
+    return sorted(rows)

@@ -31,6 +31,7 @@ from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.pages.positions.waves import SECTIONS
 
+SECTIONS_OF_THE_MODEL = ["sentence", "schemes", "experiments"]
 each_section = pytest.mark.parametrize("section", SECTIONS)
 
 
@@ -58,10 +59,11 @@ def test_every_section_with_every_preset(preset: str, section: str) -> None:
     assert charts(at) or panels(at)  # it opens on a picture
 
 
-@pytest.mark.parametrize("section", ["sentence", "schemes", "experiments"])
-@pytest.mark.parametrize("position", SCHEMES)
-@pytest.mark.parametrize("architecture", CHOICES["architecture"])
-def test_every_kind_of_model(architecture: str, position: str, section: str) -> None:
+@pytest.mark.parametrize("section", SECTIONS_OF_THE_MODEL)
+@pytest.mark.parametrize("number", range(len(SCHEMES)))
+def test_every_kind_of_model(number: int, section: str) -> None:
+    position, architectures = list(SCHEMES)[number], CHOICES["architecture"]
+    architecture = architectures[(number + SECTIONS_OF_THE_MODEL.index(section)) % 3]
     at = positions_at(section, architecture=architecture, position=position)
     assert not at.warning and panels(at)
     added = position in ("sinusoidal", "learned")

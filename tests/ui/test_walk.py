@@ -5,8 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import Open, components, formula, here, own_link, sound, status, tiny, typed, widget
-from viz_core.config import CHOICES
+from tests.ui.helpers import Open, components, formula, here, models, own_link, sound, status, tiny, typed, widget
 from viz_core.presets import PRESETS
 from viz_core.stages import stages, tour
 from viz_core.ui.shell.setup import from_link
@@ -50,9 +49,7 @@ def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
         assert not at.warning and len(components(at)) == 3
 
 
-@pytest.mark.parametrize("position", CHOICES["position"])
-@pytest.mark.parametrize("norm", CHOICES["norm"])
-@pytest.mark.parametrize("architecture", CHOICES["architecture"])
+@pytest.mark.parametrize(("architecture", "norm", "position"), models("architecture", "norm", "position"))
 def test_every_kind_of_model(open_at: Open, architecture: str, norm: str, position: str) -> None:
     side = "encoder" if architecture == "encoder-only" else "decoder"
     stage = f"{side}.layers.0.self_attn.weights"

@@ -15,8 +15,8 @@ from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, TransformerConfig
 
-Kind = Literal["encoder", "decoder", "cross"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+AttentionKind = Literal["encoder", "decoder", "cross"]
+KINDS: tuple[AttentionKind, ...] = get_args(AttentionKind)
 Step = Literal["raw", "scaled", "biased", "masked", "weights"]
 STEPS: tuple[Step, ...] = get_args(Step)
 STAGE = {"raw": "raw_scores", "scaled": "scores", "masked": "masked_scores", "weights": "weights"}
@@ -26,22 +26,22 @@ MASK = {"encoder": "masks.source", "decoder": "masks.target", "cross": "masks.cr
 # ---------------------------------------------------------------- which attention there is
 
 
-def kinds(config: TransformerConfig) -> tuple[Kind, ...]:
+def kinds(config: TransformerConfig) -> tuple[AttentionKind, ...]:
     """The kinds of attention that a model computes; a kind without layers is left out."""
     own = {"encoder": config.has_encoder, "decoder": config.has_decoder, "cross": config.has_cross_attention}
     return tuple(k for k in KINDS if own[k] and n_layers(config, k))
 
 
-def n_layers(config: TransformerConfig, kind: Kind) -> int:
+def n_layers(config: TransformerConfig, kind: AttentionKind) -> int:
     return config.n_layers(sides(kind)[0])
 
 
-def module(kind: Kind, layer: int) -> str:
+def module(kind: AttentionKind, layer: int) -> str:
     """Path of one attention: "decoder.layers.1.cross_attn"."""
     return f"{STACKS[sides(kind)[0]]}.layers.{layer}.{'cross_attn' if kind == 'cross' else 'self_attn'}"
 
 
-def sides(kind: Kind) -> tuple[Side, Side]:
+def sides(kind: AttentionKind) -> tuple[Side, Side]:
     """The side of the queries and the side of the keys: ("target", "source") in cross-attention."""
     return "source" if kind == "encoder" else "target", "target" if kind == "decoder" else "source"
 
@@ -52,19 +52,19 @@ def real(capture: Capture, side: Side, item: int) -> np.ndarray:
     return is_token
 
 
-def allowed(capture: Capture, kind: Kind, item: int) -> np.ndarray:
+def allowed(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
     """bool [T, S]: the mask that attention used for one sentence, the same in every layer and head."""
     mask: np.ndarray = capture[MASK[kind]][item, 0]
     return mask
 
 
-def steps(config: TransformerConfig, kind: Kind) -> tuple[Step, ...]:
+def steps(config: TransformerConfig, kind: AttentionKind) -> tuple[Step, ...]:
     """The steps from q·k to the weights, with a position bias only if the model has one."""
     biased = config.biases_scores and kind != "cross"
     return tuple(s for s in STEPS if s != "biased" or biased)
 
 
-def at_step(capture: Capture, kind: Kind, layer: int, head: int, item: int, step: Step) -> np.ndarray:
+def at_step(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: Step) -> np.ndarray:
     """One head [T, S] at one of its steps. "biased" is scores + bias, which no stage records."""
     path = module(kind, layer)
     if step == "biased":
@@ -129,14 +129,14 @@ def mean_over_heads(weights: np.ndarray) -> np.ndarray:
     return mean
 
 
-class Profile(NamedTuple):
+class AttentionProfile(NamedTuple):
     """Statistics of one head on one sentence: means over the queries that are not padding and may attend to a key.
 
     Those that compare positions (distance, itself, previous, next) are NaN in cross-attention, where queries and keys
     come from different sentences. `queries` counts the rows; `odd` counts the rows with NaN, which the means leave out.
     """
 
-    kind: Kind
+    kind: AttentionKind
     layer: int
     head: int
     entropy: float
@@ -153,7 +153,7 @@ class Profile(NamedTuple):
     odd: int
 
 
-def profiles(capture: Capture, kind: Kind, item: int) -> list[Profile]:
+def profiles(capture: Capture, kind: AttentionKind, item: int) -> list[AttentionProfile]:
     """The profile of each head of a kind, layer by layer."""
     query_side, key_side = sides(kind)
     visible = allowed(capture, kind, item)
@@ -173,9 +173,9 @@ def profiles(capture: Capture, kind: Kind, item: int) -> list[Profile]:
             columns = (entropy(rows), least, most, *places, rows[:, 0], rows[:, is_padding].sum(axis=-1))
             means = [float(x[good].mean()) if good.any() else math.nan for x in columns]
             means.append(float(rows[good].max()) if good.any() else math.nan)
-            named = dict(zip(Profile._fields[3:13], means, strict=True))
+            named = dict(zip(AttentionProfile._fields[3:13], means, strict=True))
             odd = int((counts & ~good).sum())
-            profiles.append(Profile(kind, layer, head, **named, queries=int(good.sum()), odd=odd))
+            profiles.append(AttentionProfile(kind, layer, head, **named, queries=int(good.sum()), odd=odd))
     return profiles
 
 
@@ -196,7 +196,7 @@ def rollout(weights: Sequence[np.ndarray]) -> np.ndarray:
     return np.stack(rolled)
 
 
-def rollout_of(capture: Capture, kind: Kind, item: int) -> np.ndarray:
+def rollout_of(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
     """Rollout of one sentence through a stack's self-attention, [L, T, T]. `ValueError` for cross-attention."""
     if kind == "cross":
         raise ValueError("kind='cross' has no rollout, which is defined for self-attention; use encoder or decoder.")
@@ -216,7 +216,7 @@ class Tiles(NamedTuple):
 
 def tiles(
     capture: Capture,
-    kind: Kind,
+    kind: AttentionKind,
     item: int,
     most: int,
     uniform: bool = False,
@@ -279,7 +279,7 @@ class Chain:
     recorded: float
 
 
-def chain(capture: Capture, kind: Kind, layer: int, head: int, item: int, query: int, key: int) -> Chain:
+def chain(capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, query: int, key: int) -> Chain:
     """The arithmetic of weights[query, key] of one head."""
     path, config = module(kind, layer), capture.config
     rotated = "_rot" if config.rotates and kind != "cross" else ""

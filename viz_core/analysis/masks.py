@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from viz_core.analysis.attention import MASK, Kind, allowed, kinds, real, sides
+from viz_core.analysis.attention import MASK, AttentionKind, allowed, kinds, real, sides
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 
@@ -29,7 +29,7 @@ class Parts(NamedTuple):
     causal: str | None  # [1, 1, T, S]: the key is not later than the query
 
 
-def parts(config: TransformerConfig, kind: Kind) -> Parts:
+def parts(config: TransformerConfig, kind: AttentionKind) -> Parts:
     """The parts whose AND is the mask of a kind of attention."""
     query_side, key_side = sides(kind)
     own = config.output_side
@@ -48,7 +48,7 @@ class Blocked(NamedTuple):
     future: np.ndarray  # [T, S]
 
 
-def blocked(capture: Capture, kind: Kind, item: int) -> Blocked:
+def blocked(capture: Capture, kind: AttentionKind, item: int) -> Blocked:
     """The cells that each part of a mask blocks. A part that is not in use blocks none."""
     keys, queries, causal = parts(capture.config, kind)
     n_queries, n_keys = allowed(capture, kind, item).shape
@@ -59,7 +59,7 @@ def blocked(capture: Capture, kind: Kind, item: int) -> Blocked:
     )
 
 
-def provenance(capture: Capture, kind: Kind, item: int) -> np.ndarray:
+def provenance(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
     """uint8 [T, S], an index into WHY: 0 may attend, 1 blocked as padding, 2 as future, 3 as both."""
     by = blocked(capture, kind, item)
     why: np.ndarray = (by.keys | by.queries) + 2 * by.future.astype(np.uint8)
@@ -87,7 +87,7 @@ class Reason:
         return not (self.hides_key or self.hides_query or self.hides_future)
 
 
-def reason(capture: Capture, kind: Kind, item: int, row: int, col: int) -> Reason:
+def reason(capture: Capture, kind: AttentionKind, item: int, row: int, col: int) -> Reason:
     """The reason for one cell, from the recorded parts."""
     query_side, key_side = sides(kind)
     by = blocked(capture, kind, item)
@@ -118,7 +118,7 @@ class InUse(NamedTuple):
     """A mask and the attention that uses it: its own shape and that of the scores, both [B, H, T, S]."""
 
     name: str
-    kind: Kind
+    kind: AttentionKind
     turned: bool  # [B, 1, 1, S] is used as [B, 1, T, 1] to mask queries
     own: tuple[int, ...]
     full: tuple[int, ...]
@@ -146,7 +146,7 @@ def in_use(capture: Capture) -> tuple[InUse, ...]:
 # ---------------------------------------------------------------- how a mask is built
 
 
-def recipe(config: TransformerConfig, kind: Kind) -> tuple[str, ...]:
+def recipe(config: TransformerConfig, kind: AttentionKind) -> tuple[str, ...]:
     """The lines of torch that build the mask of a kind from ids, `query_ids` [B, T] and `key_ids` [B, S]."""
     query_side, key_side = sides(kind)
     keys, queries, causal = parts(config, kind)
@@ -213,7 +213,7 @@ def values(x: np.ndarray) -> Values:
     return Values(x.size, int(np.isnan(x).sum()), float(x.min()), float(x.max()))
 
 
-def open_cells(on: Capture, off: Capture, kind: Kind, item: int) -> np.ndarray:
+def open_cells(on: Capture, off: Capture, kind: AttentionKind, item: int) -> np.ndarray:
     """bool [T, S]: the cells that are blocked in the run `on` and allowed in the run `off`."""
     cells: np.ndarray = ~allowed(on, kind, item) & allowed(off, kind, item)
     return cells

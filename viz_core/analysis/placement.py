@@ -16,7 +16,7 @@ from viz_core.capture import Capture
 from viz_core.config import STACKS
 
 Metric = Literal["power", "mean", "std", "largest", "inactive", "entropy", "cosine"]
-Kind = Literal["stream", "sum", "after", "final", "hidden", "attention"]
+CurveKind = Literal["stream", "sum", "after", "final", "hidden", "attention"]
 STREAM: tuple[Metric, ...] = ("power", "mean", "std", "largest", "cosine")  # of vectors of the residual stream
 METRICS: tuple[Metric, ...] = (*STREAM, "inactive", "entropy")
 
@@ -32,7 +32,7 @@ class Curve:
     (after the final norm), "hidden" (of the feed-forward network), "attention" (its weights).
     """
 
-    kind: Kind
+    kind: CurveKind
     stages: tuple[str, ...]
     depth: np.ndarray  # [N]
     values: np.ndarray  # [N] float64; not finite where the stage is not finite
@@ -53,7 +53,7 @@ def curves(capture: Capture, metrics: Iterable[Metric] = METRICS) -> Mapping[Met
     """
     found: dict[Metric, tuple[Curve, ...]] = {}
     side, layers = _stack(capture)
-    inside: dict[Metric, tuple[Kind, float, str]] = {
+    inside: dict[Metric, tuple[CurveKind, float, str]] = {
         "inactive": ("hidden", 1.0, "ffn.pre_act"), "entropy": ("attention", 0.5, "self_attn.weights"),
     }
     for metric in metrics:
@@ -112,7 +112,7 @@ def _stack(capture: Capture) -> tuple[str, int]:
     return STACKS[c.output_side], c.n_layers(c.output_side)
 
 
-def _stream(capture: Capture) -> dict[Kind, list[tuple[float, str]]]:
+def _stream(capture: Capture) -> dict[CurveKind, list[tuple[float, str]]]:
     """The stages of each curve with their depths."""
     side, layers = _stack(capture)
     post, start = capture.config.norm == "post", [(0.0, f"{side}.embed")]
@@ -140,7 +140,7 @@ def _rows(capture: Capture, name: str) -> list[np.ndarray]:
     return [row[keep] for row, keep in zip(np.broadcast_to(rows, (len(real), *rows.shape[1:])), real, strict=True)]
 
 
-def _curve(metric: Metric, kind: Kind, read: Read) -> Curve:
+def _curve(metric: Metric, kind: CurveKind, read: Read) -> Curve:
     with np.errstate(invalid="ignore", over="ignore"):  # infinite where the stage is: `first_non_finite` says where that began
         values = np.array([_value(metric, sentences) for _, _, sentences in read])
     values.flags.writeable = False
@@ -181,7 +181,7 @@ def up_to(curve: Curve, depth: int) -> Curve:
     return Curve(curve.kind, curve.stages[:n], curve.depth[:n], curve.values[:n])
 
 
-def of_kind(curves: Sequence[Curve], *kinds: Kind) -> Curve:
+def of_kind(curves: Sequence[Curve], *kinds: CurveKind) -> Curve:
     """The first curve of one of these kinds."""
     return next(c for c in curves if c.kind in kinds)
 

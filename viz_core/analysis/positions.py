@@ -141,7 +141,7 @@ def closed_form(distance: np.ndarray, d_model: int, base: float = 10000.0) -> np
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class SimilarityProfile:
     """⟨PE_p, PE_q⟩ over q − p, from one row p: measured, and the sum of cosines."""
 
     position: int  # p
@@ -155,16 +155,16 @@ class Profile:
         return float(np.abs(self.measured - self.expected).max())
 
 
-def profiles(positions: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> list[Profile]:
+def profiles(positions: Sequence[int], length: int, d_model: int, base: float = 10000.0) -> list[SimilarityProfile]:
     """Similarity of some positions to each of `length` positions. O(N · D): the whole matrix is not computed."""
     table = waves(length, d_model, base)
     expected = table[:, 1::2].sum(axis=1)  # row Δ holds the cosines of `closed_form`, which are the same for −Δ
     measured = table[list(positions)] @ table.T  # [rows, N], the table read once
     distances = [np.arange(length) - p for p in positions]
-    return [Profile(p, x, row, expected[np.abs(x)]) for p, x, row in zip(positions, distances, measured, strict=True)]
+    return [SimilarityProfile(p, x, row, expected[np.abs(x)]) for p, x, row in zip(positions, distances, measured, strict=True)]
 
 
-def profile(position: int, length: int, d_model: int, base: float = 10000.0) -> Profile:
+def profile(position: int, length: int, d_model: int, base: float = 10000.0) -> SimilarityProfile:
     """The same for one position."""
     return profiles([position], length, d_model, base)[0]
 

@@ -301,7 +301,7 @@ def _treatment(name: Implementation, item: int, weights: Tensor | None, out: Ten
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class NaNSpread:
     """The length of every token's vector after each layer, [stop, T]: rows as −∞ leaves them, and rows set to zero.
 
     stops: the layer, None for the embedding.
@@ -312,7 +312,7 @@ class Spread:
     zero: np.ndarray
 
 
-def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 0) -> Spread:
+def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 0) -> NaNSpread:
     """How NaN from padded queries spreads through a stack: side "source" (encoder) or "target" (decoder)."""
     config, stack = with_padded_queries_masked(model.config), STACKS[side]
     end = "norm_ffn.out" if config.norm == "post" else "resid_post"
@@ -322,7 +322,7 @@ def spread(model: Transformer, batch: Batch, side: Side, item: int, seed: int = 
     for rule in ("softmax", "zero"):
         run = trace(_under(model, replace(config, empty_row=rule)), batch, seed=seed, keep=tuple(names.values()))
         lengths.append(np.stack([np.linalg.norm(run[name][item], axis=-1) for name in names.values()]))  # [stop, T]
-    return Spread(tuple(names), *lengths)
+    return NaNSpread(tuple(names), *lengths)
 
 
 # ---------------------------------------------------------------- unsqueeze(1) in Chapter 3 (004)

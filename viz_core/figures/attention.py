@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from viz_core.analysis.attention import Chain, Kind, Profile, Step, Tiles, allowed, at_step, relative, sides
+from viz_core.analysis.attention import AttentionKind, AttentionProfile, Chain, Step, Tiles, allowed, at_step, relative, sides
 from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
@@ -41,7 +41,7 @@ MAX_LINES = 20_000  # lines sent to the browser, over all heads and queries
 class Grid:
     """All heads of a kind as bytes: shades [L, H, r, c] from low to high, blocked [r, c]."""
 
-    kind: Kind
+    kind: AttentionKind
     title: str
     shades: np.ndarray
     blocked: np.ndarray
@@ -52,7 +52,7 @@ class Grid:
     tokens: tuple[int, int]  # queries and keys before pooling
 
 
-def grid(kind: Kind, pooled: Tiles, colour: Colour, tokens: tuple[int, int]) -> Grid:
+def grid(kind: AttentionKind, pooled: Tiles, colour: Colour, tokens: tuple[int, int]) -> Grid:
     """Tiles in 255 shades. colour: from 0 to the kind's largest weight, to 1, or around uniform (pooled: relative weights)."""
     low, high = colour_range(pooled.values, colour)
     with np.errstate(invalid="ignore"):
@@ -72,7 +72,7 @@ def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
     return 0.0, float(numbers.max(initial=0.0)) or 1.0
 
 
-def pack_grids(grids: Sequence[Grid], focus: tuple[Kind, int, int] | None, echo: int) -> bytes:
+def pack_grids(grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | None, echo: int) -> bytes:
     """One buffer for the browser: uint32 length of the header, the header in JSON, then the bytes of each grid.
 
     echo: the number of the reader's last click that the server knows of.
@@ -91,12 +91,12 @@ def pack_grids(grids: Sequence[Grid], focus: tuple[Kind, int, int] | None, echo:
 # ---------------------------------------------------------------- one head
 
 
-def head_name(kind: Kind, layer: int, head: int) -> str:
+def head_name(kind: AttentionKind, layer: int, head: int) -> str:
     return _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
 
 
 def head_panel(
-    capture: Capture, kind: Kind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest",
+    capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest",
     words: tuple[Words, Words] | None = None,
 ) -> Panel:
     """One head at one of its steps as a matrix, tokens on both axes. colour: of the weights; the other steps are signed.
@@ -119,7 +119,8 @@ def head_panel(
 
 
 def _tokens_panel(
-    capture: Capture, kind: Kind, item: int, title: str, values: np.ndarray, look: Literal["probability", "signed"] = "signed",
+    capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray,
+    look: Literal["probability", "signed"] = "signed",
     low: float | None = None, high: float | None = None, masked: np.ndarray | None = None,
     words: tuple[Words, Words] | None = None,
 ) -> Panel:
@@ -134,7 +135,7 @@ def _tokens_panel(
                  row_letter="T", col_letter="S")
 
 
-def token_panel(capture: Capture, kind: Kind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
+def token_panel(capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
     """Any [T, S] array on a kind's tokens: amounts from 0, or signed numbers around 0."""
     return _tokens_panel(capture, kind, item, title, values, "probability" if amount else "signed")
 
@@ -314,7 +315,7 @@ COLUMNS = {
 }
 
 
-def profile_columns(lines: Sequence[Profile]) -> dict[str, list[Any]]:
+def profile_columns(lines: Sequence[AttentionProfile]) -> dict[str, list[Any]]:
     """The table of head statistics as lists, one for each column, without columns that are NaN for every head."""
     columns: dict[str, list[Any]] = {
         "attention": [KIND_TITLES[p.kind] for p in lines],

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from viz_core.analysis.attention import MASK, Kind, sides
+from viz_core.analysis.attention import MASK, AttentionKind, sides
 from viz_core.analysis.masks import CONVENTIONS, WHY, Convention, parts, provenance, written
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel, panel
@@ -29,7 +29,7 @@ def labels(capture: Capture, side: str, item: int) -> tuple[str, ...]:
     return tuple(map(visible, capture.tokens(side)[item]))
 
 
-def _axes(capture: Capture, kind: Kind, item: int) -> dict[str, Any]:
+def _axes(capture: Capture, kind: AttentionKind, item: int) -> dict[str, Any]:
     query_side, key_side = sides(kind)
     return PAIRS | {
         "rows": labels(capture, query_side, item), "cols": labels(capture, key_side, item),
@@ -38,13 +38,13 @@ def _axes(capture: Capture, kind: Kind, item: int) -> dict[str, Any]:
     }
 
 
-def provenance_panel(capture: Capture, kind: Kind, item: int, title: str) -> Panel:
+def provenance_panel(capture: Capture, kind: AttentionKind, item: int, title: str) -> Panel:
     """[T, S]: each cell allowed, or blocked as padding, as future, or as both."""
     return panel(title, provenance(capture, kind, item), **_axes(capture, kind, item), kind="classes",
                  names=tuple(WHY_TITLES.values()))
 
 
-def building_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
+def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Panel]:
     """The parts of a mask in their own shapes, then their AND."""
     query_side, key_side = sides(kind)
     axes, used = _axes(capture, kind, item), parts(capture.config, kind)
@@ -67,7 +67,7 @@ def building_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
     return [*shown, panel(title, capture[MASK[kind]][item, 0], **axes, kind="mask")]
 
 
-def convention_panels(capture: Capture, kind: Kind, item: int) -> list[Panel]:
+def convention_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Panel]:
     """One mask in three conventions."""
     may, axes = capture[MASK[kind]][item, 0], _axes(capture, kind, item)
     return [
@@ -99,7 +99,7 @@ def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str
 
 
 def head_panels(
-    capture: Capture, kind: Kind, item: int, drawn: Sequence[tuple[str, np.ndarray]], masked: np.ndarray | None = None
+    capture: Capture, kind: AttentionKind, item: int, drawn: Sequence[tuple[str, np.ndarray]], masked: np.ndarray | None = None
 ) -> list[Panel]:
     """Weights [T, S] of one head from several implementations, on one scale from 0 to 1."""
     axes, n = _axes(capture, kind, item), drawn[0][1].shape

@@ -17,7 +17,7 @@ import numpy as np
 from viz_core.figures import theme
 from viz_core.language import translate as _
 
-Kind = Literal["probability", "signed", "mask", "ids", "classes"]
+PanelKind = Literal["probability", "signed", "mask", "ids", "classes"]
 Role = Literal["input", "output"]
 
 # The most cells of one panel that travel to the browser: 768 KiB of float32, and more columns than the pixels
@@ -36,7 +36,7 @@ class Panel:
     cols: tuple[str, ...]  # column labels (tokens or feature numbers), len C
     row_axis: str  # axis title, e.g. "T · query token"
     col_axis: str  # axis title, e.g. "D · feature"
-    kind: Kind
+    kind: PanelKind
     low: float  # colour range, stated in the legend
     high: float
     masked: np.ndarray | None = None  # [R, C] bool, True = drawn with the masked look
@@ -68,7 +68,7 @@ def panel(
     *,
     row_axis: str,
     col_axis: str,
-    kind: Kind = "signed",
+    kind: PanelKind = "signed",
     low: float | None = None,
     high: float | None = None,
     masked: Any = None,
@@ -240,7 +240,7 @@ def _block(shape: tuple[int, ...], max_rows: int, max_cols: int) -> tuple[int, i
     return max(1, -(-shape[0] // max_rows)), max(1, -(-shape[1] // max_cols))
 
 
-def _range(values: np.ndarray, masked: np.ndarray | None, kind: Kind) -> tuple[float, float]:
+def _range(values: np.ndarray, masked: np.ndarray | None, kind: PanelKind) -> tuple[float, float]:
     """The colour range of the finite cells in view; never empty, so that a matrix of zeros has one too."""
     if kind == "mask":
         return 0.0, 1.0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.placement import Curve, Kind, MeanField, Metric, layer_ends, layer_middles
+from viz_core.analysis.placement import Curve, CurveKind, MeanField, Metric, layer_ends, layer_middles
 from viz_core.figures import theme
 from viz_core.figures.scatter import scatter_figure
 from viz_core.language import plural
@@ -36,7 +36,7 @@ METRIC_NAMES: dict[Metric, str] = {
     "inactive": _("inactive units"),
     "entropy": _("entropy"),
 }
-KIND_LOOK: dict[Kind, tuple[str, dict[str, Any]]] = {  # suffix of the placement's name in the legend, and the style
+KIND_LOOK: dict[CurveKind, tuple[str, dict[str, Any]]] = {  # suffix of the placement's name in the legend, and the style
     "stream": ("", {"mode": "lines+markers", "line": {"width": 3}}),
     "sum": (_("before the norm"), {"mode": "lines+markers", "line": {"width": 3}}),
     "after": (_("after the norm"), {"mode": "lines", "line": {"width": 3, "dash": "dot"}}),

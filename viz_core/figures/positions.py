@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.positions import Profile, Term
+from viz_core.analysis.positions import SimilarityProfile, Term
 from viz_core.figures import theme
 from viz_core.figures.curves import Curves, Level, Mark, Series, padded
 from viz_core.figures.panels import Panel, Role, panel
@@ -194,7 +194,7 @@ def shift_panel(matrix: np.ndarray, k: int, d_model: int) -> Panel:
 # ---------------------------------------------------------------- similarity
 
 
-def profile_curves(profiles: Sequence[Profile], d_model: int) -> Curves:
+def profile_curves(profiles: Sequence[SimilarityProfile], d_model: int) -> Curves:
     """Measured ⟨PE_p, PE_q⟩ of a few rows p over q − p, with the closed form as a line."""
     distance, at = np.unique(np.concatenate([p.distance for p in profiles]), return_index=True)
     expected = np.concatenate([p.expected for p in profiles])[at]

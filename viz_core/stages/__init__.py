@@ -23,16 +23,30 @@ from viz_core.stages.stage import (
     SIDE_NAMES,
     STACK_NAMES,
     SUBLAYERS,
-    Kind,
     Stage,
+    StageKind,
     block_title,
     sublayer_title,
 )
 from viz_core.stages.walk import walk
 
 __all__ = [
-    "ARCHITECTURE_NAMES", "AXES", "BLOCKS", "BYTES", "LIBRARIES", "SIDE_NAMES", "STACK_NAMES", "SUBLAYERS", "Kind", "Stage",
-    "block_title", "plan", "stage_of", "stages", "sublayer_title", "tour",
+    "ARCHITECTURE_NAMES",
+    "AXES",
+    "BLOCKS",
+    "BYTES",
+    "LIBRARIES",
+    "SIDE_NAMES",
+    "STACK_NAMES",
+    "SUBLAYERS",
+    "Stage",
+    "StageKind",
+    "block_title",
+    "plan",
+    "stage_of",
+    "stages",
+    "sublayer_title",
+    "tour",
 ]
 
 @lru_cache(maxsize=32)  # a class uses many depths at once, and the table of a deep model takes longer than its page

@@ -10,7 +10,7 @@ from typing import Literal
 from viz_core.config import Side
 from viz_core.language import translate as _
 
-Kind = Literal["signed", "probability", "mask", "ids"]
+StageKind = Literal["signed", "probability", "mask", "ids"]
 # The keys of `Stage.aliases`, each with its title.
 LIBRARIES = {"documents": _("documents"), "torch": "torch", "hugging_face": "Hugging Face", "transformer_lens": "TransformerLens"}
 BYTES = {"float32": 4, "int64": 8, "bool": 1}
@@ -77,7 +77,7 @@ class Stage:
     inputs: tuple[str, ...]
     meaning: str
     owner: str
-    kind: Kind = "signed"
+    kind: StageKind = "signed"
     sides: Mapping[str, Side] = field(default_factory=lambda: MappingProxyType({}))
     mask: str | None = None
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

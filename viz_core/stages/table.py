@@ -11,7 +11,7 @@ from viz_core.config import TransformerConfig
 from viz_core.language import Message, translating
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.stages.stage import Kind
+from viz_core.stages.stage import StageKind
 
 
 def always(config: TransformerConfig) -> bool:
@@ -49,7 +49,7 @@ class Leaf:
     meaning: Message
     names: tuple[str, str, str, str] = ("–", "–", "–", "–")  # documents, torch, Hugging Face, TransformerLens
     when: Callable[[TransformerConfig], bool] = always
-    kind: Kind = "signed"
+    kind: StageKind = "signed"
     masked: bool = False
 
 

@@ -16,14 +16,14 @@ from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.limits import MAX_PARAMETERS
 from viz_core.weights.files import CONFIG, MAX_FOLDERS, TENSORS, File
-from viz_core.weights.layouts import LAYOUTS, Layout, Part
+from viz_core.weights.layouts import LAYOUTS, Layout, TensorPart
 
 MAX_HEADER = 2**20  # bytes of a safetensors file's table of contents; 150 tensors take 20 KB
 FLOATS = ("F64", "F32", "F16", "BF16")
 
 
 @lru_cache(maxsize=2 * MAX_FOLDERS)
-def inspected(files: tuple[File, ...]) -> tuple[Layout, TransformerConfig, Mapping[str, Part], str]:
+def inspected(files: tuple[File, ...]) -> tuple[Layout, TransformerConfig, Mapping[str, TensorPart], str]:
     """What the folder holds: layout, config, our parameters' parts by their full names, and what of the file is not used."""
     layout, config = interpret(json_object(files[0].path))
     parts, unused = _matched(layout, config, _contents(files[1].path))
@@ -81,11 +81,11 @@ def _contents(path: Path) -> Mapping[str, tuple[str, tuple[int, ...]]]:
 
 def _matched(
     layout: Layout, config: TransformerConfig, contents: Mapping[str, tuple[str, tuple[int, ...]]]
-) -> tuple[dict[str, Part], str]:
+) -> tuple[dict[str, TensorPart], str]:
     """The part of each parameter, by the name that it has in this very file; and the other tensors, by first name."""
     anchor = f"{layout.embedding[0].theirs}.weight"
     prefix = layout.prefix if layout.prefix + anchor in contents else ""
-    parts: dict[str, Part] = {}
+    parts: dict[str, TensorPart] = {}
     total = 0
     for ours, part in layout.parts(config):
         name = _stored(part.name, "" if ours.startswith("head.") else prefix, contents)

@@ -15,7 +15,7 @@ from viz_core.language import translate as _
 from viz_core.weights.card import Card
 from viz_core.weights.contents import inspected, json_object
 from viz_core.weights.files import CONFIG, FILES, NAME, TENSORS, TOKENIZER, File, local_name, regular_file, sentence
-from viz_core.weights.layouts import Layout, Part
+from viz_core.weights.layouts import Layout, TensorPart
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
@@ -67,7 +67,7 @@ def read_folder(
 # --- When a card is used ----------------------------------------------------------------------------------------------
 
 
-def _load(file: File, layout: Layout, config: TransformerConfig, parts: Mapping[str, Part], sha256: str | None) -> "Transformer":
+def _load(file: File, layout: Layout, config: TransformerConfig, parts: Mapping[str, TensorPart], sha256: str | None) -> "Transformer":
     """The model on the CPU in float32, every parameter read from its part of the file and copied."""
     import torch
     from safetensors import SafetensorError, safe_open

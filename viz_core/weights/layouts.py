@@ -19,7 +19,7 @@ Settings = Mapping[str, Any]  # the contents of config.json
 OUR_ACTIVATION = {theirs: ours for ours, known in ACTIVATIONS.items() for theirs in known.huggingface}
 
 
-class Row(NamedTuple):
+class TensorRow(NamedTuple):
     """One module of ours and the one it is read from; `@` is the number of the layer, the same on both sides."""
 
     ours: str
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     third: int | None = None  # which third of the stored matrix it is: q, k and v in one
 
 
-class Part(NamedTuple):
+class TensorPart(NamedTuple):
     """The tensor that holds one of our parameters: its name, shape and conversion."""
 
     name: str
@@ -55,13 +55,13 @@ class Layout:
     prefix: str  # before the names of the body where the file also holds a head
     body: tuple[str, ...]  # prefixes of the names of the body
     buffers: str  # pattern of tensors of the body that are no parameters
-    embedding: tuple[Row, ...]
-    layer: tuple[Row, ...]
-    last: tuple[Row, ...] = ()
-    head: Row | None = None  # outside the body; used where it is not tied to the embedding
+    embedding: tuple[TensorRow, ...]
+    layer: tuple[TensorRow, ...]
+    last: tuple[TensorRow, ...] = ()
+    head: TensorRow | None = None  # outside the body; used where it is not tied to the embedding
     ends: Callable[[Settings], tuple[Any, Any] | None] = lambda raw: None  # ids of <bos> and <eos>; None: the tokenizer adds them
 
-    def parts(self, config: TransformerConfig) -> Iterator[tuple[str, Part]]:
+    def parts(self, config: TransformerConfig) -> Iterator[tuple[str, TensorPart]]:
         """Each of our parameters by its torch name, and its part in their file (body names without the prefix)."""
         c, stack = config, STACKS[self.side]
         sizes = {"W": c.vocab_size(self.side), "P": c.max_len, "G": c.n_segments, "D": c.d_model, "F": c.ff_width}
@@ -78,13 +78,13 @@ class Layout:
             yield from _parts(self.head, sizes, "")
 
 
-def _parts(row: Row, sizes: Mapping[str, int], stack: str) -> Iterator[tuple[str, Part]]:
+def _parts(row: TensorRow, sizes: Mapping[str, int], stack: str) -> Iterator[tuple[str, TensorPart]]:
     first, *rest = (sizes[axis] for axis in row.axes.split())
     stored = (first if row.third is None else 3 * first, *rest)
-    weight = Part(f"{row.theirs}.weight", stored[::-1] if row.conv else stored, row.conv, row.third)
+    weight = TensorPart(f"{row.theirs}.weight", stored[::-1] if row.conv else stored, row.conv, row.third)
     yield f"{stack}{row.ours}.weight", weight
     if row.bias:
-        yield f"{stack}{row.ours}.bias", Part(f"{row.theirs}.bias", stored[:1], False, row.third)
+        yield f"{stack}{row.ours}.bias", TensorPart(f"{row.theirs}.bias", stored[:1], False, row.third)
 
 
 def activation(raw: Settings, field: str, default: str) -> str:
@@ -145,20 +145,20 @@ BERT = Layout(
     plain={"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False},
     prefix="bert.", body=("embeddings.", "encoder."), buffers=r"embeddings\.(position_ids|token_type_ids)",
     embedding=(
-        Row("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
-        Row("pos_embedding", "embeddings.position_embeddings", "P D", bias=False),
-        Row("seg_embedding", "embeddings.token_type_embeddings", "G D", bias=False),
-        Row("norm_embed", "embeddings.LayerNorm", "D"),
+        TensorRow("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
+        TensorRow("pos_embedding", "embeddings.position_embeddings", "P D", bias=False),
+        TensorRow("seg_embedding", "embeddings.token_type_embeddings", "G D", bias=False),
+        TensorRow("norm_embed", "embeddings.LayerNorm", "D"),
     ),
     layer=(
-        Row("layers.@.self_attn.w_q", "encoder.layer.@.attention.self.query", "D D"),
-        Row("layers.@.self_attn.w_k", "encoder.layer.@.attention.self.key", "D D"),
-        Row("layers.@.self_attn.w_v", "encoder.layer.@.attention.self.value", "D D"),
-        Row("layers.@.self_attn.w_o", "encoder.layer.@.attention.output.dense", "D D"),
-        Row("layers.@.norm_self_attn", "encoder.layer.@.attention.output.LayerNorm", "D"),
-        Row("layers.@.ffn.w_in", "encoder.layer.@.intermediate.dense", "F D"),
-        Row("layers.@.ffn.w_out", "encoder.layer.@.output.dense", "D F"),
-        Row("layers.@.norm_ffn", "encoder.layer.@.output.LayerNorm", "D"),
+        TensorRow("layers.@.self_attn.w_q", "encoder.layer.@.attention.self.query", "D D"),
+        TensorRow("layers.@.self_attn.w_k", "encoder.layer.@.attention.self.key", "D D"),
+        TensorRow("layers.@.self_attn.w_v", "encoder.layer.@.attention.self.value", "D D"),
+        TensorRow("layers.@.self_attn.w_o", "encoder.layer.@.attention.output.dense", "D D"),
+        TensorRow("layers.@.norm_self_attn", "encoder.layer.@.attention.output.LayerNorm", "D"),
+        TensorRow("layers.@.ffn.w_in", "encoder.layer.@.intermediate.dense", "F D"),
+        TensorRow("layers.@.ffn.w_out", "encoder.layer.@.output.dense", "D F"),
+        TensorRow("layers.@.norm_ffn", "encoder.layer.@.output.LayerNorm", "D"),
     ),
 )
 
@@ -166,19 +166,19 @@ DISTILBERT = Layout(
     title=_("DistilBERT encoder"), side="source", config=distilbert, plain={},
     prefix="distilbert.", body=("embeddings.", "transformer."), buffers=r"embeddings\.position_ids",
     embedding=(
-        Row("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
-        Row("pos_embedding", "embeddings.position_embeddings", "P D", bias=False),
-        Row("norm_embed", "embeddings.LayerNorm", "D"),
+        TensorRow("tok_embedding", "embeddings.word_embeddings", "W D", bias=False),
+        TensorRow("pos_embedding", "embeddings.position_embeddings", "P D", bias=False),
+        TensorRow("norm_embed", "embeddings.LayerNorm", "D"),
     ),
     layer=(
-        Row("layers.@.self_attn.w_q", "transformer.layer.@.attention.q_lin", "D D"),
-        Row("layers.@.self_attn.w_k", "transformer.layer.@.attention.k_lin", "D D"),
-        Row("layers.@.self_attn.w_v", "transformer.layer.@.attention.v_lin", "D D"),
-        Row("layers.@.self_attn.w_o", "transformer.layer.@.attention.out_lin", "D D"),
-        Row("layers.@.norm_self_attn", "transformer.layer.@.sa_layer_norm", "D"),
-        Row("layers.@.ffn.w_in", "transformer.layer.@.ffn.lin1", "F D"),
-        Row("layers.@.ffn.w_out", "transformer.layer.@.ffn.lin2", "D F"),
-        Row("layers.@.norm_ffn", "transformer.layer.@.output_layer_norm", "D"),
+        TensorRow("layers.@.self_attn.w_q", "transformer.layer.@.attention.q_lin", "D D"),
+        TensorRow("layers.@.self_attn.w_k", "transformer.layer.@.attention.k_lin", "D D"),
+        TensorRow("layers.@.self_attn.w_v", "transformer.layer.@.attention.v_lin", "D D"),
+        TensorRow("layers.@.self_attn.w_o", "transformer.layer.@.attention.out_lin", "D D"),
+        TensorRow("layers.@.norm_self_attn", "transformer.layer.@.sa_layer_norm", "D"),
+        TensorRow("layers.@.ffn.w_in", "transformer.layer.@.ffn.lin1", "F D"),
+        TensorRow("layers.@.ffn.w_out", "transformer.layer.@.ffn.lin2", "D F"),
+        TensorRow("layers.@.norm_ffn", "transformer.layer.@.output_layer_norm", "D"),
     ),
 )
 
@@ -212,17 +212,17 @@ GPT2 = Layout(
     title=_("GPT-2 decoder"), side="target", config=gpt2,
     plain={"add_cross_attention": False, "scale_attn_by_inverse_layer_idx": False},
     prefix="transformer.", body=("wte.", "wpe.", "h.", "ln_f."), buffers=r"h\.\d+\.attn\.(bias|masked_bias)",
-    embedding=(Row("tok_embedding", "wte", "W D", bias=False), Row("pos_embedding", "wpe", "P D", bias=False)),
+    embedding=(TensorRow("tok_embedding", "wte", "W D", bias=False), TensorRow("pos_embedding", "wpe", "P D", bias=False)),
     layer=(
-        Row("layers.@.norm_self_attn", "h.@.ln_1", "D"),
-        *(Row(f"layers.@.self_attn.w_{x}", "h.@.attn.c_attn", "D D", conv=True, third=i) for i, x in enumerate("qkv")),
-        Row("layers.@.self_attn.w_o", "h.@.attn.c_proj", "D D", conv=True),
-        Row("layers.@.norm_ffn", "h.@.ln_2", "D"),
-        Row("layers.@.ffn.w_in", "h.@.mlp.c_fc", "F D", conv=True),
-        Row("layers.@.ffn.w_out", "h.@.mlp.c_proj", "D F", conv=True),
+        TensorRow("layers.@.norm_self_attn", "h.@.ln_1", "D"),
+        *(TensorRow(f"layers.@.self_attn.w_{x}", "h.@.attn.c_attn", "D D", conv=True, third=i) for i, x in enumerate("qkv")),
+        TensorRow("layers.@.self_attn.w_o", "h.@.attn.c_proj", "D D", conv=True),
+        TensorRow("layers.@.norm_ffn", "h.@.ln_2", "D"),
+        TensorRow("layers.@.ffn.w_in", "h.@.mlp.c_fc", "F D", conv=True),
+        TensorRow("layers.@.ffn.w_out", "h.@.mlp.c_proj", "D F", conv=True),
     ),
-    last=(Row("final_norm", "ln_f", "D"),),
-    head=Row("head", "lm_head", "W D", bias=False),
+    last=(TensorRow("final_norm", "ln_f", "D"),),
+    head=TensorRow("head", "lm_head", "W D", bias=False),
     ends=gpt2_ends,
 )
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from viz_core.analysis.attention import Kind
+from viz_core.analysis.attention import AttentionKind
 from viz_core.figures import assets
 from viz_core.figures.attention import Grid, pack_grids
 
-Focus = tuple[Kind, int, int]  # kind, layer, head
+Focus = tuple[AttentionKind, int, int]  # kind, layer, head
 
 
 _COMPONENT = st.components.v2.component("attention_lab_heads", **assets.component("heads"))

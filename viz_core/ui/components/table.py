@@ -17,7 +17,7 @@ from viz_core.figures.assets import script, style
 from viz_core.language import translate as _
 from viz_core.limits import MAX_VIEW_CHARS
 
-Kind = Literal["name", "axes", "shape", "text", "number"]
+ColumnKind = Literal["name", "axes", "shape", "text", "number"]
 Mark = Literal["", "new", "changed", "cost"]  # "cost": same shape, different cost
 Cell = str | int | float | None
 
@@ -27,12 +27,12 @@ class Head:
     """One column: heading, kind of its cells, minimum width in pixels. The first four are name, axes, shape, text."""
 
     label: str
-    kind: Kind
+    kind: ColumnKind
     width: int
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LedgerRow:
     """One line: one cell per column, its block and part for the filter, its mark. was: column number → the previous cell."""
 
     cells: Sequence[Cell]
@@ -61,12 +61,12 @@ _COMPONENT = st.components.v2.component(
 )
 
 
-def as_text(columns: Sequence[Head], rows: Sequence[Row]) -> str:
+def as_text(columns: Sequence[Head], rows: Sequence[LedgerRow]) -> str:
     """The table as text for the browser."""
     return json.dumps({"columns": [asdict(c) for c in columns], "rows": [_plain(r) for r in rows]}, ensure_ascii=False)
 
 
-def _plain(row: Row) -> dict[str, Any]:
+def _plain(row: LedgerRow) -> dict[str, Any]:
     return {"cells": row.cells, "block": row.block, "part": row.part, "mark": row.mark, "was": row.was, "note": row.note}
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from viz_core.concepts import CONCEPTS, FAULTS, Concept, Fault, Place, Verdict, places
 from viz_core.language import translate as _
-from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Preset, Row, Status
+from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Preset, PresetRow, Status
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import PAGES, change, current, view_widget, write_link
 from viz_core.ui.shell.setup import BY_FIELD, RESOLVED, Setup, changes, from_link, to_link, with_preset
@@ -65,7 +65,7 @@ def _load(name: str) -> None:
 # ---------------------------------------------------------------- side by side
 
 
-def _meaning(preset: Preset, row: Row) -> Hashable:
+def _meaning(preset: Preset, row: PresetRow) -> Hashable:
     """The effect of a row on the model: its config fields, with derived values resolved."""
     return tuple(getattr(preset.config, RESOLVED.get(name, name)) for name in TOPICS[row.topic])
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import Kind, hidden_stage, module, n_layers, real, relative_change
+from viz_core.analysis.attention import AttentionKind, hidden_stage, module, n_layers, real, relative_change
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
@@ -20,7 +20,7 @@ from viz_core.ui.shell import Lab, set_view, view, view_widget
 from viz_core.ui.shell.setup import VIEW
 
 
-def ablation(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFocus) -> None:
+def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
     """Switch off heads or the scale, or change the temperature, and compare the ablated run with the intact run."""
     from viz_core.experiments.ablation import Ablation, ablated_run
     from viz_core.ui.shell.cache import runs
@@ -40,7 +40,7 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFoc
     _ablated_output(lab, capture, ablated, focus)
 
 
-def _ablation_controls(config: TransformerConfig, available: Sequence[Kind], focus: InFocus) -> frozenset[tuple[str, int]]:
+def _ablation_controls(config: TransformerConfig, available: Sequence[AttentionKind], focus: InFocus) -> frozenset[tuple[str, int]]:
     """The controls of the ablation; -> the heads that are switched off."""
     layers = [(k, i) for k in available for i in range(n_layers(config, k))]
     names = {f"{k}.{i}.{h}": (k, i, h) for k, i in layers for h in range(config.n_heads)}
@@ -58,7 +58,7 @@ def _ablation_controls(config: TransformerConfig, available: Sequence[Kind], foc
     return frozenset((module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
 
 
-def _named(kind: Kind, layer: int, head: int) -> str:
+def _named(kind: AttentionKind, layer: int, head: int) -> str:
     """ "encoder layer 0 head 1" """
     return _("{attention} layer {layer} head {head}", attention=KIND_NAMES[kind], layer=layer, head=head)
 

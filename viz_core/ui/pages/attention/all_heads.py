@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_core.analysis.attention import Kind, sides, tiles
+from viz_core.analysis.attention import AttentionKind, sides, tiles
 from viz_core.capture import Capture
 from viz_core.figures.attention import MAX_TILE, Grid, grid
 from viz_core.language import translate as _
@@ -21,7 +21,7 @@ BY_WORD = (
 )
 
 
-def all_heads(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFocus) -> None:
+def all_heads(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
     """Draw the layers × heads of each chosen kind of attention in one component."""
     shown = list(available)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -37,7 +37,7 @@ def all_heads(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFo
     heads(grids, (focus.kind, focus.layer, focus.head), key="att_heads", on_focus=choose_head)
 
 
-def _grid(lab: Lab, capture: Capture, kind: Kind, focus: InFocus) -> Grid:
+def _grid(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Grid:
     """The tiles of one kind of attention, computed once for all visitors."""
     from viz_core.ui.shell.cache import cached_result
 

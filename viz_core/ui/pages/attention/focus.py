@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import Kind, Step, module, n_layers, real, sides, steps
+from viz_core.analysis.attention import AttentionKind, Step, module, n_layers, real, sides, steps
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, Colour, head_name
@@ -23,7 +23,7 @@ from viz_core.ui.shell.setup import with_view
 class InFocus:
     """The head, query and key in focus and how they are shown. With the setup, a download needs nothing else."""
 
-    kind: Kind
+    kind: AttentionKind
     layer: int
     head: int
     item: int
@@ -43,7 +43,7 @@ class InFocus:
         return head_name(self.kind, self.layer, self.head)
 
 
-def read_focus(lab: Lab, capture: Capture, available: Sequence[Kind], item: int, swap: Swap | None) -> InFocus:
+def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], item: int, swap: Swap | None) -> InFocus:
     """The choice in the link, limited to what this run has; where the link has no choice, an informative default."""
     config, chosen = lab.config, view("att_kind")
     kind, layer, head = first_head(lab, available)
@@ -77,10 +77,10 @@ def _overlaid(config: TransformerConfig, head: int) -> tuple[int, ...]:
     return there if there or "none" in chosen else (head,)
 
 
-def first_head(lab: Lab, available: Sequence[Kind]) -> Focus:
+def first_head(lab: Lab, available: Sequence[AttentionKind]) -> Focus:
     """The head that the page shows first: the best one at resolving pronouns, if training measured that."""
     card = lab.setup.card
-    kind: Kind = available[-1]
+    kind: AttentionKind = available[-1]
     if card is not None and kind == "cross":
         measured: Any = card.measures.get("referent", {}).get("predicts")
         if measured is not None:
@@ -91,7 +91,7 @@ def first_head(lab: Lab, available: Sequence[Kind]) -> Focus:
     return kind, n_layers(lab.config, kind) - 1, 0
 
 
-def _informative_query(lab: Lab, capture: Capture, kind: Kind, item: int, swap: Swap | None) -> int:
+def _informative_query(lab: Lab, capture: Capture, kind: AttentionKind, item: int, swap: Swap | None) -> int:
     """The row that predicts the first target word that the swap changes; without a swap, the last word."""
     query_side = sides(kind)[0]
     last = int(np.max(np.nonzero(real(capture, query_side, item))[0], initial=0))
@@ -112,12 +112,12 @@ def choose_head(chosen: Focus) -> None:
     change(views=views, attn_head=head)
 
 
-def words_of_both_sides(lab: Lab, capture: Capture, kind: Kind, item: int) -> tuple[Words, Words]:
+def words_of_both_sides(lab: Lab, capture: Capture, kind: AttentionKind, item: int) -> tuple[Words, Words]:
     """The words on the query side and the words on the key side."""
     queries, keys = (words_of(lab.tokenizers[side], capture.tokens(side)[item]) for side in sides(kind))
     return queries, keys
 
 
-def words_shown(lab: Lab, capture: Capture, kind: Kind, focus: InFocus) -> tuple[Words, Words] | None:
+def words_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> tuple[Words, Words] | None:
     """The words to show instead of tokens, or None to show tokens."""
     return words_of_both_sides(lab, capture, kind, focus.item) if focus.by_word else None

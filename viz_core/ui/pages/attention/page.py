@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_core.analysis.attention import Kind, kinds
+from viz_core.analysis.attention import AttentionKind, kinds
 from viz_core.capture import Capture
 from viz_core.language import translate as _
 from viz_core.ui.pages.attention.ablation import ablation
@@ -51,7 +51,7 @@ def attention() -> None:
     write_link()
 
 
-def more_sections(lab: Lab, capture: Capture, available: Sequence[Kind], focus: InFocus) -> None:
+def more_sections(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
     """Show one further section, which is computed only while it is open."""
     chosen = view_widget(st.segmented_control, "att_more", _("More about attention"), required=True, format_func=lambda m: MORE[m])
     if chosen == "table":

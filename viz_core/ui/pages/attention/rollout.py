@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_core.analysis.attention import Kind, mean_over_heads, module, n_layers, rollout_of
+from viz_core.analysis.attention import AttentionKind, mean_over_heads, module, n_layers, rollout_of
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, token_panel
 from viz_core.language import translate as _
@@ -13,9 +13,9 @@ from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import set_view, view, widget, widget_value
 
 
-def rollout(capture: Capture, available: Sequence[Kind], focus: InFocus) -> None:
+def rollout(capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
     """Draw rollout after a layer beside the mean weights of that layer's heads."""
-    own: list[Kind] = [k for k in available if k != "cross"]
+    own: list[AttentionKind] = [k for k in available if k != "cross"]
     if not own:
         st.info(_("Rollout needs self-attention, and this model has only cross-attention."))
         return

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_core.analysis.attention import Kind, profiles
+from viz_core.analysis.attention import AttentionKind, profiles
 from viz_core.capture import Capture
 from viz_core.figures.attention import profile_columns
 from viz_core.language import translate as _
@@ -12,7 +12,7 @@ from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import view
 
 
-def statistics(capture: Capture, available: Sequence[Kind], focus: InFocus) -> None:
+def statistics(capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
     """A table with one row for each head of the kinds of attention that the page shows."""
     only = view("att_show")
     kinds = [k for k in available if only in ("all", k) or only not in available]

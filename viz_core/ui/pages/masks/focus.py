@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_core.analysis.attention import Kind, n_layers, real, sides
+from viz_core.analysis.attention import AttentionKind, n_layers, real, sides
 from viz_core.capture import Capture
 from viz_core.concepts import PADDED
 from viz_core.figures.attention import KIND_TITLES
@@ -27,13 +27,13 @@ EXAMPLE = "mask_example"  # the button's key
 class InFocus:
     """The kind of attention and the sentence of the batch that the page shows."""
 
-    kind: Kind
+    kind: AttentionKind
     item: int
 
 
-def read_focus(lab: Lab, capture: Capture, available: Sequence[Kind], section: str) -> InFocus:
+def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], section: str) -> InFocus:
     """The attention and the sentence, with their controls, and a button for an example with padding."""
-    kind: Kind = "decoder" if "decoder" in available and section != "empty" else available[0]
+    kind: AttentionKind = "decoder" if "decoder" in available and section != "empty" else available[0]
     if (chosen := view("mask_kind")) in available:
         kind = chosen
     elif chosen:
@@ -87,7 +87,7 @@ def batch_of(lab: Lab) -> "Batch":
     return lab.batch
 
 
-def no_padding_here(capture: Capture, kind: Kind, item: int) -> bool:
+def no_padding_here(capture: Capture, kind: AttentionKind, item: int) -> bool:
     """Whether neither the queries nor the keys of this sentence contain padding."""
     return all(real(capture, side, item).all() for side in sides(kind))
 

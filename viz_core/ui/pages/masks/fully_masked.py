@@ -18,7 +18,7 @@ from viz_core.ui.pages.masks.words import no_twin_words, stop_words, values_word
 from viz_core.ui.shell import Lab
 
 if TYPE_CHECKING:
-    from viz_core.experiments.masks import EmptyRows, Spread
+    from viz_core.experiments.masks import EmptyRows, NaNSpread
 
 TITLES = {
     "infinite_fill": _("−∞, then softmax"),
@@ -90,7 +90,7 @@ def _treatments(capture: Capture, side: str, result: "EmptyRows", focus: InFocus
                  "If all weights of a row are 0, its output is the bias of W_O."))
 
 
-def _spread_words(nan_spread: "Spread", reads_memory: bool) -> str:
+def _spread_words(nan_spread: "NaNSpread", reads_memory: bool) -> str:
     """How many tokens are NaN after each layer, and why, computed from the vectors' lengths."""
     counts = [int(np.isnan(x).sum()) for x in nan_spread.filled]
     n_tokens = nan_spread.filled.shape[1]

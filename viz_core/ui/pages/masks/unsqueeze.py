@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_core.analysis.attention import Kind
+from viz_core.analysis.attention import AttentionKind
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side
 from viz_core.figures.masks import head_panels, share_panel
@@ -63,7 +63,7 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
                   "query: head 0 sees only the first key, and head {heads_2} sees the whole future.",
                   which=which, heads=heads, heads_2=heads - 1))
     __, head = layer_and_head(lab, focus, layers=False, head=heads - 1)
-    kind: Kind = STACKS[side]
+    kind: AttentionKind = STACKS[side]
     drawn = [(_("As printed · head {head}", head=head), leaky.weights[head]),
              (_("As intended · head {head}", head=head), leaky.meant[head])]
     panels = head_panels(capture, kind, focus.item, drawn)

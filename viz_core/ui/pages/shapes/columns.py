@@ -10,7 +10,7 @@ from viz_core.figures.shapes import PART_TITLES
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import LIBRARIES, block_title
-from viz_core.ui.components.table import Cell, Kind
+from viz_core.ui.components.table import Cell, ColumnKind
 
 ALL = "all"
 AMOUNTS: dict[Amount, str] = {"parameters": _("parameters"), "flops": "FLOPs", "nbytes": _("bytes")}  # amounts that are summed
@@ -28,7 +28,7 @@ class Column:
     """One column of the ledger: heading, kind, minimum width, cell, and the option that shows it."""
 
     label: str
-    kind: Kind
+    kind: ColumnKind
     width: int
     cell: Callable[[Line], Cell]
     choice: str = ""  # "" is always shown, ALL only in the CSV

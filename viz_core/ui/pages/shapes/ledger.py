@@ -13,7 +13,7 @@ from viz_core.analysis.shapes import Line, changed, ledger, statistics, with_sta
 from viz_core.figures.shapes import PART_TITLES
 from viz_core.language import translate as _
 from viz_core.stages import block_title
-from viz_core.ui.components.table import Cell, Filter, Head, Mark, Row, as_text, ledger_table
+from viz_core.ui.components.table import Cell, Filter, Head, LedgerRow, Mark, as_text, ledger_table
 from viz_core.ui.escape import code
 from viz_core.ui.pages.shapes.columns import ALL, AMOUNTS, COLUMN_TITLES, COLUMNS, Column, sizes
 from viz_core.ui.pages.shapes.size import Size, marked_against, size_of
@@ -90,13 +90,13 @@ def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: 
     return as_text([Head(c.label, c.kind, c.width) for c in columns], rows)
 
 
-def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None) -> Row:
+def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None) -> LedgerRow:
     cells = [_drawn(c.cell(line)) for c in columns]
     old: dict[int, Cell] = {}
     if was is not None:
         old = {i: _drawn(c.cell(was)) for i, c in enumerate(columns) if c.measure and c.measure(was) != c.measure(line)}
     mark: Mark = "" if not marked else "new" if was is None else "changed" if was.shape != line.shape else "cost"
-    return Row(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old, _note(line, was) if marked else "")
+    return LedgerRow(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old, _note(line, was) if marked else "")
 
 
 def _note(line: Line, was: Line | None) -> str:
