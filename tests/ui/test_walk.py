@@ -49,7 +49,7 @@ def test_every_chapter_and_inside_a_norm(open_at: Open, preset: str) -> None:
         assert not at.warning and len(components(at)) == 3
 
 
-@pytest.mark.parametrize(("architecture", "norm", "position"), models("architecture", "norm", "position"))
+@pytest.mark.parametrize(("architecture", "norm", "position"), models())
 def test_every_kind_of_model(open_at: Open, architecture: str, norm: str, position: str) -> None:
     side = "encoder" if architecture == "encoder-only" else "decoder"
     stage = f"{side}.layers.0.self_attn.weights"

@@ -67,7 +67,9 @@ def read_folder(
 # --- When a card is used ----------------------------------------------------------------------------------------------
 
 
-def _load(file: File, layout: Layout, config: TransformerConfig, parts: Mapping[str, TensorPart], sha256: str | None) -> "Transformer":
+def _load(
+    file: File, layout: Layout, config: TransformerConfig, parts: Mapping[str, TensorPart], sha256: str | None
+) -> "Transformer":
     """The model on the CPU in float32, every parameter read from its part of the file and copied."""
     import torch
     from safetensors import SafetensorError, safe_open
