@@ -1,10 +1,20 @@
-"""What the libraries call the stages.
+"""What the documents and the libraries call the stages.
 
 TransformerLens has a model per architecture: HookedTransformer (decoder-only), HookedEncoder (encoder-only, BERT) and
 HookedEncoderDecoder (T5). torch has no decoder without a memory: a causal encoder is one.
 """
 
+import re
+
 from viz_core.config import TransformerConfig, side_of
+from viz_core.presets import DOCUMENTS
+
+NUMBERS = re.compile(r"\((\d{3}(?:, \d{3})*)\)")
+
+
+def with_documents(names: str) -> str:
+    """Names in the documents, "x (000, 003)", with the documents by what they call themselves: "x (Encoder blocks, SimpleGPT)"."""
+    return NUMBERS.sub(lambda found: f"({', '.join(DOCUMENTS[n].called for n in found[1].split(', '))})", names)
 
 
 def torch_side(c: TransformerConfig, side: str) -> str:

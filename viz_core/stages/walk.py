@@ -8,7 +8,7 @@ from viz_core.activations import ACTIVATIONS
 from viz_core.config import STACKS, Side, TransformerConfig
 from viz_core.formats import latex
 from viz_core.language import translate as _
-from viz_core.stages.library_names import layer_names, norm_names, stack_names, torch_side
+from viz_core.stages.library_names import layer_names, norm_names, stack_names, torch_side, with_documents
 from viz_core.stages.stage import LIBRARIES, SIDE_NAMES, Stage
 from viz_core.stages.table import ATTENTION, EMBEDDING, FFN, NORM, OUTPUT, SCORE_BIAS, Leaf
 
@@ -202,7 +202,7 @@ def _expand(
             name=local[leaf.name], axes=axes, symbol=leaf.symbol, formula=_fill_in(leaf.formula, fill), owner=owner, kind=leaf.kind,
             inputs=tuple(known[i] for i in _fill_in(leaf.inputs, fill).split()), meaning=leaf.meaning,
             sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=about["mask"] if leaf.masked else None,
-            aliases=MappingProxyType(dict(zip(LIBRARIES, (_fill_in(n, fill) for n in leaf.names), strict=True))),
+            aliases=MappingProxyType(dict(zip(LIBRARIES, (with_documents(_fill_in(n, fill)) for n in leaf.names), strict=True))),
         )
 
 
