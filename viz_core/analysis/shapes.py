@@ -5,7 +5,6 @@ too; only statistics need a capture.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,6 +16,7 @@ from viz_core.analysis.counts import Parameter, flops, parameters_of
 from viz_core.analysis.summary import Summary, summarize
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
+from viz_core.presets import DOCUMENTS
 from viz_core.stages import BYTES, Stage, plan
 
 Part = Literal["input", "mask", "embedding", "attention", "feed_forward", "layer_norm", "residual_stream", "output"]
@@ -73,7 +73,7 @@ class Line:
         Activations are (S, B, D) there, and the position table is (S, 1, D). Masks have no axis for heads: (B, S, S), and
         (B, S) for cross-attention, the same for every query.
         """
-        if "001" not in re.findall(r"\d{3}", self.stage.aliases["documents"]):
+        if DOCUMENTS["001"].called not in self.stage.aliases["documents"]:
             return None
         if self.part == "mask":
             return ("B", "S") if self.stage.leaf == "cross" else tuple(a for a in self.stage.axes if a != "1")

@@ -13,6 +13,7 @@ from viz_core.figures import theme
 from viz_core.figures.architecture import architecture
 from viz_core.figures.panels import Panel
 from viz_core.figures.steps import original_index, stage_panels, strongest
+from viz_core.formats import minus
 from viz_core.language import translate as _
 from viz_core.sources import source_of
 from viz_core.stages import LIBRARIES, Stage, block_title, stages, sublayer_title, tour
@@ -313,7 +314,7 @@ def _follow(name: str) -> None:
 
 def six_digits(x: float) -> str:
     """Six significant digits; NaN is spelt out."""
-    return _("NaN (not a number)") if x != x else f"{x:.6g}"
+    return _("NaN (not a number)") if x != x else minus(f"{x:.6g}")
 
 
 def _facts(capture: Capture, stage: Stage, hint: str) -> None:
