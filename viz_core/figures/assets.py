@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, TypedDict
 
 from viz_core.figures import theme
@@ -18,8 +19,9 @@ from viz_core.language.collect import from_script
 FOLDER = files("viz_core") / "ui" / "components"
 # Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in.
 PICTURES = {
-    "canvas": ("lab", ("canvas", "canvas_figure")), "clock": ("clocks", ("clock",)), "curves": ("curves", ("curves",)),
-    "diagram": ("drawing", ("diagram",)), "heads": ("heads", ("heads",)), "lines": ("view", ("lines",)),
+    "canvas": ("lab", ("canvas", "canvas_labels", "canvas_figure")), "clock": ("clocks", ("clock",)),
+    "curves": ("curves", ("curves",)), "diagram": ("drawing", ("diagram",)),
+    "heads": ("heads", ("heads",)), "lines": ("view", ("lines",)),
 }
 
 
@@ -37,11 +39,11 @@ def style(name: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def script(*names: str) -> str:
-    """A component's JavaScript module, of one or several files; the theme's colours, the translations of its messages and what
-    all components share are in front.
+def script(*names: str, folder: Traversable = FOLDER) -> str:
+    """A component's JavaScript module, of one or several files in a folder; the theme's colours, the translations of its
+    messages and what all components share are in front.
     """
-    parts = [(FOLDER / f"{name}.js").read_text("utf-8") for name in ("common", *names)]
+    parts = [(FOLDER / "common.js").read_text("utf-8"), *((folder / f"{name}.js").read_text("utf-8") for name in names)]
     messages = [entry.message for part in parts for entry in from_script(part, "").entries]
     forms, rule = translations(messages)
     words = json.dumps(forms, ensure_ascii=False).replace("<", "\\u003c")  # a file's text may hold "</script>"

@@ -72,10 +72,10 @@ def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
     return 0.0, float(numbers.max(initial=0.0)) or 1.0
 
 
-def pack_grids(grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | None, echo: int) -> bytes:
+def pack_grids(grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | None, echo: int, fill: bool = False) -> bytes:
     """One buffer for the browser: uint32 length of the header, the header in JSON, then the bytes of each grid.
 
-    echo: the number of the reader's last click that the server knows of.
+    echo: the number of the reader's last click that the server knows of. fill: whether tiles grow to the size of their box.
     """
     payload, entries = bytearray(), []
     for g in grids:
@@ -85,7 +85,7 @@ def pack_grids(grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | No
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
             "diverging": g.diverging, "tokens": g.tokens, "at": at,
         })
-    return with_header({"grids": entries, "focus": focus, "echo": echo}, bytes(payload))
+    return with_header({"grids": entries, "focus": focus, "echo": echo, "fill": fill}, bytes(payload))
 
 
 # ---------------------------------------------------------------- one head
@@ -172,13 +172,13 @@ def _both(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
 
 def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
-    title: str, identity: str, echo: tuple[int, int],
+    title: str, identity: str, echo: tuple[int, int], fill: bool = False,
 ) -> bytes:
     """The lines of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
     All keys are sent if MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
     heads: those shown first; locked: ("query" or "key", its position); identity: changes when other heads are shown;
-    echo: how many locks and choices of heads Python knows of.
+    echo: how many locks and choices of heads Python knows of; fill: whether rows grow to the height of their box.
     """
     n_heads, n_queries, n_keys = weights.shape
     count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))
@@ -188,7 +188,7 @@ def pack_lines(
     header = {
         "queries": [visible(t) for t in queries], "keys": [visible(t) for t in keys], "count": count, "nHeads": n_heads,
         "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
-        "identity": identity, "echo": echo,
+        "identity": identity, "echo": echo, "fill": fill,
     }
     return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 

@@ -65,12 +65,12 @@ def padded(values: Sequence[np.ndarray], by: float = 0.05) -> tuple[float, float
     return low - room, high + room
 
 
-def pack_curves(c: Curves) -> bytes:
+def pack_curves(c: Curves, fill: bool = False) -> bytes:
     """The chart for the browser, as `with_header` writes it: x and y of each series as little-endian float64. `drawn` in
-    the header changes with the content."""
+    the header changes with the content. fill: whether the chart takes the height of its box."""
     body = b"".join(np.asarray(a, "<f8").tobytes() for s in c.series for a in (s.x, s.y))
     header = {
-        "title": c.title, "xTitle": c.x_title, "yTitle": c.y_title, "reach": c.reach, "log": c.log,
+        "title": c.title, "xTitle": c.x_title, "yTitle": c.y_title, "reach": c.reach, "log": c.log, "fill": fill,
         "levels": [asdict(level) for level in c.levels],
         "series": [{"name": s.name, "n": len(s.x), "colour": s.colour, "mark": s.mark, "said": s.said} for s in c.series],
     }

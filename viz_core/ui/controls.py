@@ -46,12 +46,13 @@ def sentence_picker(lab: Lab, capture: Capture) -> int:
 
 
 def picking(
-    panels: Sequence[Panel], key: str, lead: Pick | None = None, on_pick: Callable[[Pick], None] | None = None
+    panels: Sequence[Panel], key: str, lead: Pick | None = None, on_pick: Callable[[Pick], None] | None = None,
+    fill: bool = False,
 ) -> Pick | None:
     """`matrices` whose picked cell is in the link; returns it. key: one of `CANVASES`.
 
     lead: what the page picks where nobody has. A cell that is not here is named, and nothing is picked. on_pick is called
-    before the run that follows another choice of a cell.
+    before the run that follows another choice of a cell. fill: as large as its container.
     """
     held, has_lead = next((place for canvas, *place in view("cells") if canvas == key), None), lead is not None
 
@@ -61,7 +62,7 @@ def picking(
             on_pick(pick)
 
     asked = lead if held is None else Pick(*held) if held else None
-    pick = matrices(panels, key=key, pick=asked, on_pick=chosen)
+    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill)
     if held and not holds([p.values.shape for p in panels], asked):
         panel, row, col = held
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",

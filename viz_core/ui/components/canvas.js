@@ -2,6 +2,7 @@
  * Typed text reaches the page by textContent and fillText only. */
 
 const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // pixels of the page
+const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 430, NARROW = 560; // where a box is filled: cells at most and, named, at least; a foot of one line
 const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
@@ -69,8 +70,9 @@ class View {
     this.widths = new Map(); // a label, bold or not → its width
     this.redraw = () => { this.drawn = ""; this.widths.clear(); this.layout(); };
     this.resize = new ResizeObserver(() => { // here the width is known; to ask for it while a page is built costs a layout
-      if (root.clientWidth === this.width) return;
-      this.width = root.clientWidth;
+      const { clientWidth, clientHeight } = root;
+      if (clientWidth === this.width && (!this.fill || clientHeight === this.height)) return;
+      [this.width, this.height] = [clientWidth, clientHeight];
       this.layout();
     });
   }
@@ -86,8 +88,9 @@ class View {
   }
 
   show(data) {
-    const { panels, pick, echo } = decode(data);
-    this.panels = panels;
+    const { panels, pick, echo, fill } = decode(data);
+    Object.assign(this, { panels, fill });
+    this.root.classList.toggle("fill", fill);
     while (this.figures.length > panels.length) this.figures.pop().node.remove();
     while (this.figures.length < panels.length) this.figures.push(new Figure(this, this.figures.length));
     panels.forEach((panel, i) => {
@@ -107,19 +110,54 @@ class View {
     this.width ||= this.root.clientWidth;
     if (!this.width || !this.panels) return void (this.drawn = ""); // in a closed tab: drawn when it opens
     this.readTheme();
-    const picture = [this.width, devicePixelRatio, this.theme, ...this.panels.map((panel) => panel.digest)].join();
+    if (this.fill && !this.height) return void (this.drawn = ""); // the box's height comes with its first observation
+    const picture = [this.width, this.fill && this.height, devicePixelRatio, this.theme, ...this.panels.map((panel) => panel.digest)].join();
     if (picture === this.drawn) return this.figures.forEach((f) => f.paint());
     this.drawn = picture;
     const inputs = this.figures.filter((f) => f.panel.role === "input");
     const outputs = this.figures.filter((f) => f.panel.role !== "input");
     const split = inputs.length > 0 && outputs.length > 0;
-    const together = this.fit(this.figures, this.width - (split ? ARROW - GAP : 0));
+    const together = this.fill ? this.fillBox(inputs, outputs, split) : this.fitAll(inputs, outputs, split);
     this.root.classList.toggle("stacked", !together);
     this.arrow.hidden = !split;
     this.arrow.textContent = together ? "→" : "↓";
-    for (const side of together ? [] : [inputs, outputs])
-      if (!this.fit(side, this.width)) side.forEach((f) => f.arrange(this.width, MAX_CELL));
     this.figures.forEach((f) => f.draw());
+  }
+
+  /* One row, or inputs above outputs; returns whether it is one row. */
+  fitAll(inputs, outputs, split) {
+    if (this.fit(this.figures, this.width - (split ? ARROW - GAP : 0))) return true;
+    for (const side of [inputs, outputs])
+      if (!this.fit(side, this.width)) side.forEach((f) => f.arrange(this.width, MAX_CELL));
+    return false;
+  }
+
+  /* Fill the box: in one row, or in two where that draws larger cells; returns whether it is one row. */
+  fillBox(inputs, outputs, split) {
+    const room = this.height - 2, one = () => this.fillRow(this.figures, this.width - (split ? ARROW - GAP : 0), room);
+    if (!split || this.width < NARROW) return split ? this.fillRows([inputs, outputs]) && false : one() || true;
+    const beside = one(), stacked = this.fillRows([inputs, outputs]);
+    return stacked > beside * 1.15 ? false : one() || true;
+  }
+
+  fillRows(sides) {
+    const heavy = (side) => 5 + Math.min(24, Math.max(...side.map((f) => f.panel.shape[0])));
+    const all = sides.reduce((sum, side) => sum + heavy(side), 0), room = this.height - 2 - ARROW / 2;
+    return sides.reduce((area, side) => area + this.fillRow(side, this.width, (room * heavy(side)) / all), 0);
+  }
+
+  /* Figures in one row of this size with the largest common width of a cell; returns the pixels that their cells cover. */
+  fillRow(figures, width, height) {
+    const room = width - GAP * (figures.length - 1);
+    const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell), sum + f.width), 0);
+    let [low, high] = [MIN_CELL, LARGEST];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (used(middle) <= room) low = middle;
+      else high = middle - 1;
+    }
+    if (used(low) > room) figures.forEach((f) => f.fillIn(room / figures.length, height, LARGEST));
+    return figures.reduce((sum, f) => sum + f.cols * f.w * f.panel.shape[0] * f.h, 0);
   }
 
   /* Arrange figures in one row with the largest common cell; false where cells would get too small. */
@@ -136,7 +174,7 @@ class View {
   /* Streamlit writes its theme into classes around the component: while they stay, the style need not be asked for, which
    * would cost the whole page's style once more while it is being built. */
   readTheme() {
-    const { host } = this.root.getRootNode(), classes = `${host?.className} ${host?.parentNode?.className}`;
+    const { host } = this.root.getRootNode(), classes = `${host?.className} ${host?.parentNode?.className} ${typeSize()}`;
     if (classes === this.classes) return;
     this.classes = classes;
     const style = getComputedStyle(this.root);
@@ -147,8 +185,9 @@ class View {
     this.paper = read("background-color");
     this.accent = read("primary-color");
     this.border = read("border-color");
-    this.theme = [this.ink, this.paper, this.accent, this.border, style.fontFamily].join();
-    this.font = `${LABEL_FONT}px ${style.fontFamily}`;
+    this.type = typeSize();
+    this.theme = [this.ink, this.paper, this.accent, this.border, style.fontFamily, this.type].join();
+    this.font = `${this.type}px ${style.fontFamily}`;
     this.widths.clear();
     this.colours = this.dark ? THEME.dark : THEME.light;
   }

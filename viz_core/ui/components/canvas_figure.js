@@ -6,7 +6,7 @@
 
 class Figure {
   constructor(view, index) {
-    Object.assign(this, { view, index, hover: null }); // hover: the flat index of a sent cell
+    Object.assign(this, { view, index, hover: null, labels: new Labels(view) }); // hover: the flat index of a sent cell
     this.node = make("figure");
     [this.title, this.axes, this.canvas, this.legend, this.readout] = [
       make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
@@ -59,36 +59,52 @@ class Figure {
     return panel === this.index ? this.sent(row, col) : null;
   }
 
-  /* Choose room for labels and the cell size, in a figure of at most `width` pixels and cells of at most `cap`. */
+  /* Pixels that a value written into a cell takes. */
+  get valueRoom() {
+    const { panel, view } = this;
+    return panel.kind === "ids" ? view.widthOf(String(panel.high), true) + 12 : (WRITTEN * view.type) / 14;
+  }
+
+  /* Choose the cell size in a figure of at most `width` pixels and cells of at most `cap`. */
   arrange(width, cap) {
-    const { panel, view } = this, [rows, cols] = panel.shape, key = view.drawn + width;
-    if (this.measured !== key) { // once, not for every cell size that is tried
-      this.measured = key;
-      const widest = (names, room) => { // no name gets more room than that, so the rest need not be measured
-        let most = 0;
-        for (const name of names) if ((most = Math.max(most, view.widthOf(name, true))) >= room) return room;
-        return Math.ceil(most);
-      };
-      const named = (names, n) => names ?? [String(panel.full[n] - 1)];
-      this.rowText = Math.ceil(widest(named(panel.rows, 0), clamp(width * 0.22, 56, 110)));
-      this.colText = widest(named(panel.cols, 1), 84);
-      this.valueText = panel.kind === "ids" ? widest([String(panel.high)], Infinity) + 12 : WRITTEN;
-    }
-    const spill = panel.cols ? 1 : Math.ceil(this.colText / 2); // half of the last number
-    this.left = this.rowText + 8;
-    const room = width - this.left - spill - 1;
-    const most = cap >= MAX_CELL && cols * this.valueText <= room ? this.valueText : Math.min(cap, MAX_CELL);
+    const { panel, labels } = this, [rows, cols] = panel.shape;
+    labels.measure(panel, width, this.view.drawn + width);
+    const room = width - labels.left - labels.stand(cap).beyond - 1, written = this.valueRoom;
+    const most = cap >= MAX_CELL && cols * written <= room ? written : Math.min(cap, MAX_CELL);
     this.group = Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     this.w = clamp(Math.floor(room / this.cols), MIN_CELL, most);
-    const upright = panel.kind === "ids" && this.w < this.valueText && this.w >= LABEL_FONT; // ids turned to fit
-    const tall = upright ? this.valueText : clamp(this.w, LABEL_STEP, MAX_CELL);
-    this.upright = upright;
+    this.upright = panel.kind === "ids" && this.w < written && this.w >= LABEL_FONT; // ids turned to fit
+    const tall = this.upright ? written : clamp(this.w, labels.step + 1, MAX_CELL);
     this.h = clamp(Math.floor(MAX_HEIGHT / rows), MIN_CELL, tall);
-    this.turned = panel.cols !== null && this.colText + 8 > this.w;
-    this.top = (this.turned ? this.colText : LABEL_FONT) + 8;
-    this.wide = this.left + this.cols * this.w + spill + 1;
-    this.high = this.top + rows * this.h + 2;
+    this.measureWhole(width);
+  }
+
+  /* Choose cells as large as `width` × `height` pixels allow, at most `cap` wide. Cells between tokens are at most twice as
+   * wide as high, or twice as high as wide; with many tokens they keep a size that can be told apart, and the view pans. */
+  fillIn(width, height, cap) {
+    const { panel, labels } = this, [rows, cols] = panel.shape, floor = (names) => (names ? LEAST_NAMED : MIN_CELL);
+    labels.measure(panel, width, this.view.drawn + width);
+    const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
+    this.group = panel.cols ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    this.cols = Math.ceil(cols / this.group);
+    const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
+    const high = Math.max(floor(panel.rows), Math.floor((height - this.chrome(width) - labels.stand(wide).top - 2) / rows));
+    const square = panel.rows && panel.cols, free = square ? 0 : labels.step * 3;
+    this.upright = panel.kind === "ids" && wide < this.valueRoom && wide >= LABEL_FONT;
+    this.w = Math.min(wide, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
+    this.h = Math.min(high, Math.max(2 * wide, free, this.upright ? this.valueRoom : 0));
+    this.measureWhole(width);
+  }
+
+  /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or two at the foot. */
+  chrome(width) { return (this.view.type + 7) * (width >= ONE_FOOT ? 3 : 4) + 4; }
+
+  measureWhole(width) {
+    const { top, beyond } = this.labels.stand(this.w);
+    [this.left, this.top] = [this.labels.left, top];
+    this.wide = this.left + this.cols * this.w + beyond + 1;
+    this.high = this.top + this.panel.shape[0] * this.h + 2;
     this.width = Math.min(width, Math.max(this.wide, MIN_FIGURE));
   }
 
@@ -99,7 +115,8 @@ class Figure {
     for (const each of [canvas, base, sheet])
       Object.assign(each, { width: Math.round(this.wide * this.scale), height: Math.round(this.high * this.scale) });
     Object.assign(canvas.style, { width: `${this.wide}px`, height: `${this.high}px` });
-    this.node.style.width = `${this.width}px`;
+    this.node.style.width = `${this.view.fill ? Math.max(this.width, this.wide) : this.width}px`;
+    this.node.classList.toggle("narrow", this.width < ONE_FOOT);
     const pen = base.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     this.drawCells(pen);
@@ -203,9 +220,9 @@ class Figure {
 
   writeValues(pen) {
     const { panel, cols, w, h, left, top, upright } = this;
-    const all = panel.kind === "ids" || (w >= 40 && panel.kind !== "classes"); // a class has its look and its name
+    const all = panel.kind === "ids" || (w >= (40 * this.view.type) / 14 && panel.kind !== "classes"); // a class has its look and its name
     if (h < LABEL_FONT || w < LABEL_FONT || !(all || this.found.size)) return;
-    Object.assign(pen, { font: this.view.font.replace(/^\d+/, 13), textAlign: "center", textBaseline: "middle" });
+    Object.assign(pen, { font: this.view.font.replace(/^\d+/, this.view.type - 1), textAlign: "center", textBaseline: "middle" });
     this.shown.forEach((cell, i) => {
       const x = panel.values[cell], look = special(x);
       if (this.masked(cell) || !(all || look)) return;
@@ -217,52 +234,6 @@ class Figure {
       pen.fillText(minus(text), 0, 0, (upright ? h : w) - 4);
       pen.restore();
     });
-  }
-
-  /* Labels that do not fit are left out at even steps. The labels of a pick replace those beside them. */
-  drawLabels(pen, pickedRow, pickedCol) {
-    const { panel, cols, w, h, group } = this, { block, shape } = panel;
-    const step = (space, size) =>
-      [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200].find((n) => n * size >= space) ?? Math.ceil(space / size);
-    const tall = LABEL_STEP - 1, wide = this.turned ? tall : this.colText + (panel.cols ? 0 : 10);
-    const free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
-    for (let r = 0, by = step(panel.rows ? tall : 2 * tall, h); r < shape[0]; r += by)
-      if (free(r, pickedRow, h, tall)) this.rowLabel(pen, r, this.rowName(r * block[0]));
-    for (let k = 0, by = step(wide, w); k < cols; k += by)
-      if (free(k, pickedCol, w, wide)) this.colLabel(pen, k, this.colName(k * group * block[1]));
-  }
-
-  rowLabel(pen, r, name, back) {
-    this.label(pen, name, this.rowText, this.left - 5, this.top + (r + 0.5) * this.h, "right", back);
-  }
-
-  colLabel(pen, k, name, back) {
-    pen.save();
-    pen.translate(this.left + (k + 0.5) * this.w, this.top - 5);
-    if (this.turned) pen.rotate(-Math.PI / 2);
-    this.label(pen, name, this.colText, 0, this.turned ? 1 : -LABEL_FONT / 2, this.turned ? "left" : "center", back);
-    pen.restore();
-  }
-
-  /* A label cut to `room` pixels; with a colour behind it, it is a picked one. */
-  label(pen, name, room, x, y, align, back) {
-    if (!name) return; // a single row, such as a sentence's ids, has no name
-    const { view } = this, { font, ink, paper } = view, bold = Boolean(back);
-    Object.assign(pen, { font: bold ? `bold ${font}` : font, textAlign: align, textBaseline: "middle" });
-    const fits = (text) => view.widthOf(text, bold) <= room + 1;
-    let text = name;
-    if (!fits(name)) {
-      const parts = graphemes(name.slice(0, 200));
-      while (parts.length > 1 && !fits(parts.join("") + "…")) parts.pop();
-      text = parts.join("") + "…";
-    }
-    if (back) {
-      const wide = view.widthOf(text, bold) + 6;
-      pen.fillStyle = back;
-      pen.fillRect({ right: x - wide + 3, left: x - 3, center: x - wide / 2 }[align], y - 9, wide, 17);
-    }
-    pen.fillStyle = back ? paper : ink;
-    pen.fillText(text, x, y);
   }
 
   /* ---- hover and pick ---- */
@@ -318,13 +289,13 @@ class Figure {
       box([r, k], 1.5, view.paper, 1);
       box([r, k], 0.5, view.ink, 1);
     }
-    this.drawLabels(pen, ...(picked === null ? [] : place(picked)));
+    this.labels.draw(pen, this, ...(picked === null ? [] : place(picked)));
     if (picked !== null) {
       const [r, k] = place(picked), [, row, col] = view.pick;
       box([r, k], 2.5, view.paper, 2); // a halo, so that the outline stands out from cells of its own colour
       box([r, k], 0.5, view.accent, 3);
-      this.rowLabel(pen, r, this.rowName(row), view.accent);
-      this.colLabel(pen, k, this.colName(col), view.accent);
+      this.labels.row(pen, this, r, this.rowName(row), view.accent);
+      this.labels.column(pen, this, k, this.colName(col), view.accent);
     }
     this.front.globalCompositeOperation = "copy";
     this.front.drawImage(this.sheet, 0, 0);

@@ -10,6 +10,7 @@ export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".clocks");
   if (!views.has(root)) views.set(root, new View(root));
   const view = views.get(root);
+  view.resize.observe(root);
   view.report = (rest) => setStateValue("rest", rest);
   view.show(data);
   return () => view.stop(); // a rerun may stop and start the same elements
@@ -46,11 +47,13 @@ class View {
       if (/^(Arrow|Page|Home|End)/.test(event.key)) event.stopPropagation();
     };
     this.frame = (now) => this.step(now);
+    this.resize = new ResizeObserver(() => this.fit());
   }
 
   show(data) {
     const same = JSON.stringify([data.kind, data.faces, data.names, data.first, data.last, data.leftOut]);
     this.data = data;
+    this.root.classList.toggle("fill", data.fill);
     Object.assign(this.slider, { min: data.first, max: data.last });
     this.play.disabled = data.last <= data.first;
     if (same !== this.drawn) {
@@ -66,8 +69,20 @@ class View {
   }
 
   stop() {
+    this.resize.disconnect();
     cancelAnimationFrame(this.asked);
     this.asked = null;
+  }
+
+  /* As many clocks in a row as make the largest faces in this box. */
+  fit() {
+    const { grid, faces, root } = this, n = faces.length;
+    if (!this.data?.fill || !n || !grid.clientHeight) return;
+    const texts = Math.max(...faces.map(({ node }) => node.offsetHeight - node.querySelector("svg").clientHeight));
+    const size = (columns) => Math.min(grid.clientWidth / columns - 10, grid.clientHeight / Math.ceil(n / columns) - texts - 8);
+    const columns = faces.map((_, i) => i + 1).reduce((best, c) => (size(c) > size(best) ? c : best), 1);
+    root.style.setProperty("--columns", columns);
+    root.style.setProperty("--face", `${Math.max(64, Math.floor(size(columns)))}px`);
   }
 
   /* Circles, ticks and empty hands; `paint` moves them. */
@@ -87,6 +102,7 @@ class View {
     this.total = make("b");
     this.foot.replaceChildren(kind === "plane" && !leftOut ? this.total : "", leftOut);
     this.shown = null;
+    this.fit();
   }
 
   /* ---- moving ---- */

@@ -16,8 +16,11 @@ from viz_core.figures.clock import Clocks
 _COMPONENT = st.components.v2.component("attention_lab_clock", **assets.component("clock"))
 
 
-def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], None]) -> None:
-    """Draw the clocks at a position; `on_move(position)` is called before the run that follows after the hands stop."""
+def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], None], fill: bool = False) -> None:
+    """Draw the clocks at a position; `on_move(position)` is called before the run that follows after the hands stop.
+
+    fill: as large as the container that they are in.
+    """
 
     def report() -> None:
         _, moved_to = _read(st.session_state.get(key))
@@ -25,7 +28,7 @@ def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], N
             on_move(moved_to)
 
     echo, _ = _read(st.session_state.get(key))
-    _COMPONENT(key=key, data=_data(clocks) | {"position": position, "echo": echo}, on_rest_change=report)
+    _COMPONENT(key=key, data=_data(clocks) | {"position": position, "echo": echo, "fill": fill}, on_rest_change=report)
 
 
 def _data(c: Clocks) -> dict[str, Any]:

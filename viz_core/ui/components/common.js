@@ -15,6 +15,9 @@ function set(node, attributes) {
   return node;
 }
 
+/* The size of labels in pixels: larger in presenter's mode (viz_core/ui/shell/frame.js). */
+const typeSize = () => Number(document.documentElement.dataset.labType ?? 14);
+
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); // "#rrggbb" → red, green, blue
 /* A literal message in the language of the page, its fields filled in; without values, braces are text. Its English stands in

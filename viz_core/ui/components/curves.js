@@ -1,7 +1,7 @@
 /* Draws the Curves of viz_core/figures/curves.py as an SVG as wide as its column. The pointer reads the nearest point;
  * the arrow keys move from point to point (up and down: from series to series). */
 
-const HEIGHT = 310, TOP = 10, BOTTOM = 52, RIGHT = 14; // pixels
+const HEIGHT = 310, TOP = 10, RIGHT = 14; // pixels
 const NEAR = 60; // maximum pixels from the pointer to the point that it reads
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -67,7 +67,10 @@ class View {
     this.legend = part("legend");
     this.readout = part("readout");
     this.readout.setAttribute("aria-live", "polite");
-    this.resize = new ResizeObserver(() => root.clientWidth !== this.wide && this.chart && this.draw());
+    this.resize = new ResizeObserver(() => {
+      const changed = root.clientWidth !== this.wide || (this.chart?.fill && root.clientHeight !== this.tall);
+      if (changed && this.chart) this.draw();
+    });
     this.svg.onpointermove = this.svg.onpointerdown = (event) => this.point(this.nearest(event));
     this.svg.onpointerleave = () => this.point(null);
     this.svg.onblur = () => this.point(null);
@@ -79,6 +82,7 @@ class View {
     if (chart.drawn === this.chart?.drawn && this.wide === this.root.clientWidth) return;
     this.chart = chart;
     this.title.textContent = chart.title;
+    this.root.classList.toggle("fill", chart.fill);
     this.legend.replaceChildren(...chart.series.filter((s) => s.n).map((s) => {
       const entry = make("span"), key = draw(entry, "svg", { width: 24, height: 14, viewBox: "-12 -7 24 14", "aria-hidden": "true" });
       drawSeries(key, s, s.mark === "line" || s.mark === "band" ? [[-12, 0], [12, 0]] : [[0, 0]]);
@@ -94,15 +98,18 @@ class View {
 
   draw() {
     const { chart, svg } = this, [low, high] = chart.reach.map((y) => (chart.log ? Math.log10(y) : y));
-    this.wide = this.root.clientWidth;
-    if (!this.wide) return; // hidden; drawn when it has a width
+    const type = typeSize();
+    [this.wide, this.tall] = [this.root.clientWidth, this.root.clientHeight];
+    if (!this.wide || (chart.fill && !this.tall)) return; // hidden; drawn when it has a size
+    const height = chart.fill ? Math.max(160, this.tall - this.title.offsetHeight - this.legend.offsetHeight - this.readout.offsetHeight - 12) : HEIGHT;
+    Object.assign(svg.style, { height: `${height}px` });
     svg.setAttribute("width", this.wide);
     svg.replaceChildren();
-    const bottom = HEIGHT - BOTTOM;
+    const bottom = height - 3 * type - 10;
     const rows = chart.log
       ? ticks(Math.ceil(low), Math.floor(high), 6, 1).map(([n]) => [n, power(n)])
       : ticks(low, high, (bottom - TOP) / 44);
-    const left = 34 + 8.2 * Math.max(...rows.map(([, label]) => label.length)), right = this.wide - RIGHT;
+    const left = 20 + type + 0.59 * type * Math.max(...rows.map(([, label]) => label.length)), right = this.wide - RIGHT;
     const every = chart.series.flatMap((s) => (s.n ? [Math.min(...s.x), Math.max(...s.x)] : []));
     const first = Math.min(...every), last = Math.max(...every), room = 0.02 * (last - first) || 1;
     const span = last - first + 2 * room;
@@ -114,10 +121,10 @@ class View {
     draw(svg, "path", { class: "grid", d: lines.join("") + columns.map(([x]) => `M${this.across(x)} ${TOP}V${bottom}`).join("") });
     for (const [y, label] of rows)
       draw(svg, "text", { x: left - 8, y: this.up(chart.log ? 10 ** y : y) + 5, "text-anchor": "end" }, label);
-    for (const [x, label] of columns) draw(svg, "text", { x: this.across(x), y: bottom + 20, "text-anchor": "middle" }, label);
+    for (const [x, label] of columns) draw(svg, "text", { x: this.across(x), y: bottom + type + 6, "text-anchor": "middle" }, label);
     const middle = { "text-anchor": "middle", class: "axis" };
-    draw(svg, "text", { ...middle, x: (left + right) / 2, y: HEIGHT - 8 }, chart.xTitle);
-    draw(svg, "text", { ...middle, transform: `translate(14 ${(TOP + bottom) / 2}) rotate(-90)` }, chart.yTitle);
+    draw(svg, "text", { ...middle, x: (left + right) / 2, y: height - 8 }, chart.xTitle);
+    draw(svg, "text", { ...middle, transform: `translate(${type} ${(TOP + bottom) / 2}) rotate(-90)` }, chart.yTitle);
 
     for (const { y, colour, dotted } of chart.levels)
       draw(svg, "path", { d: `M${left} ${this.up(y)}H${right}`, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": dotted ? "2 4" : "none" });

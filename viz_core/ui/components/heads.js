@@ -2,6 +2,7 @@
  * tiles, one row for each layer and one column for each head. */
 
 const GAP = 5, LEFT = 34, TOP = 24, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // pixels of the page
+const LARGEST = 240, LINE = 7; // of a tile where a box is filled; what a line of text takes more than its type
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -33,15 +34,17 @@ class View {
     this.figures = [];
     this.number = 0; // counts the reader's choices, so that an answer to an older one is not mistaken for news
     this.resize = new ResizeObserver(() => {
-      if (root.clientWidth === this.width) return;
-      this.width = root.clientWidth;
+      const { clientWidth, clientHeight } = root;
+      if (clientWidth === this.width && (!this.fill || clientHeight === this.height)) return;
+      [this.width, this.height] = [clientWidth, clientHeight];
       this.layout();
     });
   }
 
   show(data) {
-    const { grids, focus, echo } = decode(data);
-    this.grids = grids;
+    const { grids, focus, echo, fill } = decode(data);
+    Object.assign(this, { grids, fill });
+    this.root.classList.toggle("fill", fill);
     while (this.figures.length > grids.length) this.figures.pop().node.remove();
     while (this.figures.length < grids.length) this.figures.push(new Figure(this));
     grids.forEach((grid, i) => (this.figures[i].grid = grid));
@@ -52,12 +55,14 @@ class View {
   /* Grids stand beside each other if the tiles stay large enough, otherwise below each other. */
   layout() {
     this.width ||= this.root.clientWidth;
-    if (!this.width || !this.grids) return;
+    if (!this.width || !this.grids || (this.fill && !this.height)) return;
     const style = getComputedStyle(this.root), ink = style.color.match(/[\d.]+/g).map(Number);
     this.dark = 0.299 * ink[0] + 0.587 * ink[1] + 0.114 * ink[2] > 128;
     this.colours = this.dark ? THEME.dark : THEME.light;
     [this.ink, this.font] = [style.color, style.fontFamily];
     [this.accent, this.paper] = ["primary", "background"].map((name) => style.getPropertyValue(`--st-${name}-color`).trim());
+    this.type = typeSize();
+    if (this.fill) return this.fillBox();
     const all = this.grids.reduce((sum, g) => sum + g.shape[1], 0), n = this.grids.length;
     const beside = Math.floor((this.width - 28 * (n - 1) - n * (LEFT + GAP)) / all) - GAP;
     for (const figure of this.figures) {
@@ -66,6 +71,22 @@ class View {
       const tile = beside >= BESIDE ? beside : alone;
       figure.draw(clamp(Math.min(tile, Math.floor(MAX_HIGH / layers) - GAP), MIN_TILE, MAX_TILE));
     }
+  }
+
+  /* As many grids in a row as draw the largest tiles. */
+  fillBox() {
+    const { grids, type } = this, lines = 2 * (type + LINE) + TOP + 6;
+    const tileFor = (beside) => {
+      let wide = Infinity, layers = 0, rows = 0;
+      for (let i = 0; i < grids.length; i += beside, rows++) {
+        const row = grids.slice(i, i + beside), heads = row.reduce((sum, g) => sum + g.shape[1], 0);
+        wide = Math.min(wide, (this.width - 28 * (row.length - 1) - row.length * (LEFT + GAP)) / heads - GAP);
+        layers += Math.max(...row.map((g) => g.shape[0]));
+      }
+      return Math.floor(Math.min(wide, (this.height - rows * lines - 14 * (rows - 1)) / layers - GAP));
+    };
+    const tile = clamp(Math.max(...grids.map((_, i) => tileFor(i + 1))), MIN_TILE, LARGEST);
+    this.figures.forEach((figure) => figure.draw(tile));
   }
 
   choose(head, wait) {
@@ -84,7 +105,9 @@ class Figure {
     this.node = view.root.appendChild(make("figure"));
     [this.title, this.canvas, this.legend, this.readout] =
       [make("figcaption"), make("canvas"), make("div", "legend"), make("div", "readout")];
-    this.node.append(this.title, this.canvas, this.legend, this.readout);
+    const foot = make("div", "foot");
+    foot.append(this.legend, this.readout);
+    this.node.append(this.title, this.canvas, foot);
     this.readout.setAttribute("aria-live", "polite");
     this.canvas.setAttribute("role", "img");
     this.canvas.tabIndex = 0;
@@ -133,6 +156,7 @@ class Figure {
     for (const each of [canvas, base])
       Object.assign(each, { width: Math.round(wide * this.scale), height: Math.round(high * this.scale) });
     Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
+    this.node.style.width = view.fill ? `${wide}px` : "";
     const pen = base.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     pen.imageSmoothingEnabled = false;
@@ -213,7 +237,7 @@ class Figure {
   /* Layer numbers on the left; above each column the head's number and its colour. */
   write(pen) {
     const { grid, tile, view } = this, [layers, heads] = grid.shape;
-    Object.assign(pen, { font: `14px ${view.font}`, fillStyle: view.ink, textAlign: "center", textBaseline: "middle" });
+    Object.assign(pen, { font: `${view.type}px ${view.font}`, fillStyle: view.ink, textAlign: "center", textBaseline: "middle" });
     for (let head = 0; head < heads; head++) {
       const [x] = this.place([0, head]);
       pen.fillStyle = THEME.heads[head % THEME.heads.length];

@@ -18,8 +18,11 @@ Focus = tuple[AttentionKind, int, int]  # kind, layer, head
 _COMPONENT = st.components.v2.component("attention_lab_heads", **assets.component("heads"))
 
 
-def heads(grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None]) -> None:
-    """Draw the grids; `on_focus(head)` is called before the run that follows a click or an arrow key."""
+def heads(grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None], fill: bool = False) -> None:
+    """Draw the grids; `on_focus(head)` is called before the run that follows a click or an arrow key.
+
+    fill: tiles grow to the height of the container that this is in.
+    """
 
     def report() -> None:
         _, chosen = _read(st.session_state.get(key), grids)
@@ -27,7 +30,7 @@ def heads(grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Cal
             on_focus(chosen)
 
     echo, _ = _read(st.session_state.get(key), grids)
-    _COMPONENT(key=key, data=pack_grids(grids, focus, echo), on_focus_change=report)
+    _COMPONENT(key=key, data=pack_grids(grids, focus, echo, fill), on_focus_change=report)
 
 
 def _read(state: Any, grids: Sequence[Grid]) -> tuple[int, Focus | None]:

@@ -2,7 +2,7 @@
  * line's strength is its weight. Typed text reaches the page by textContent only. The canvas is as high as the box that
  * scrolls. */
 
-const ROW = 24, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
+const ROW = 24, MAX_ROW = 60, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
 const CALM = 300; // milliseconds without a click before Python hears of the heads: a double click is one choice
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -94,11 +94,18 @@ class View {
     tokens(this.left, data.queries, old?.queries);
     tokens(this.right, data.keys, old?.keys);
     if (old?.nHeads !== data.nHeads) this.drawSwatches();
-    this.box.style.height = `${Math.min(MAX_BOX, this.high())}px`;
+    this.root.classList.toggle("fill", data.fill);
     this.later();
   }
 
-  high() { return ROW * Math.max(this.data.queries.length, this.data.keys.length); }
+  /* Pixels of a token's row, and of the box that scrolls. */
+  sizes() {
+    const { box, data } = this, most = Math.max(data.queries.length, data.keys.length), least = Math.max(ROW, typeSize() + 8);
+    const row = data.fill ? clamp(Math.floor(box.clientHeight / most), least, MAX_ROW) : least;
+    this.root.style.setProperty("--row", `${row}px`);
+    if (!data.fill) box.style.height = `${Math.min(MAX_BOX, row * most)}px`;
+    return [row, data.fill ? Math.min(box.clientHeight, row * most) : Math.min(MAX_BOX, row * most)];
+  }
 
   drawSwatches() {
     const { colours } = this.data;
@@ -157,8 +164,9 @@ class View {
 
   draw() {
     const { canvas, middle, box, data } = this, active = this.hover ?? this.lock;
-    const wide = middle.clientWidth, high = Math.min(MAX_BOX, this.high()), scale = window.devicePixelRatio || 1;
+    const wide = middle.clientWidth, scale = window.devicePixelRatio || 1;
     if (!wide) return;
+    const [row, high] = this.sizes();
     if (canvas.width !== Math.round(wide * scale) || canvas.height !== Math.round(high * scale))
       Object.assign(canvas, { width: Math.round(wide * scale), height: Math.round(high * scale) });
     canvas.style.height = `${high}px`;
@@ -170,7 +178,7 @@ class View {
     for (const head of heads) {
       pen.strokeStyle = data.colours[head];
       this.each(head, active, (t, s, w) => {
-        const y = (t + 0.5) * ROW - top, v = (s + 0.5) * ROW - top, strength = w / largest;
+        const y = (t + 0.5) * row - top, v = (s + 0.5) * row - top, strength = w / largest;
         if (!(strength > 0.004) || (y < 0 && v < 0) || (y > high && v > high)) return;
         pen.globalAlpha = Math.min(1, strength);
         pen.lineWidth = 1 + 3 * strength;

@@ -25,11 +25,12 @@ _COMPONENT = st.components.v2.component("attention_lab_lines", **assets.componen
 def lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
     key: str, identity: str, on_lock: Callable[[Lock], None], on_heads: Callable[[tuple[int, ...]], None],
+    fill: bool = False,
 ) -> None:
     """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
     the run that follows another choice of heads, which may be none.
 
-    heads: those shown at first, and again whenever identity changes.
+    heads: those shown at first, and again whenever identity changes. fill: rows grow to the height of the container.
     """
 
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`, so it must not hold the weights
@@ -45,7 +46,7 @@ def lines(
 
     state = st.session_state.get(key)
     echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]
-    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes)
+    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
 
 

@@ -1,6 +1,7 @@
 """The frame of every page. `main` is all of app.py, `open_page` the first line of every page."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 from PIL import Image
@@ -9,9 +10,11 @@ from streamlit.runtime.pages_manager import PagesManager
 from viz_core.language import translate as _
 from viz_core.ui.escape import code
 from viz_core.ui.shell.callbacks import let_callbacks_end
+from viz_core.ui.shell.frame import SIDEBAR, frame
 from viz_core.ui.shell.link import adopt_link, left_out, write_link
 from viz_core.ui.shell.page_list import PageSpec
 from viz_core.ui.shell.run import Lab, paragraphs, run_with_status
+from viz_core.ui.shell.screen import heading
 from viz_core.ui.shell.sidebar import sidebar
 from viz_core.ui.shell.state import ARRIVED, FAULTS, NOTES, SETTLE, SHELL, current
 from viz_core.ui.shell.tab import say_whole, tab
@@ -22,7 +25,7 @@ from viz_core.ui.shell.widgets import chosen_meanwhile
 def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
     """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions that replace pages' files."""
     let_callbacks_end()
-    st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide")
+    st.set_page_config(page_title="Attention Lab", page_icon=_icon(), layout="wide", initial_sidebar_state=SIDEBAR)
     pages = {
         s.name: st.Page(
             (bodies or {}).get(s.name, s.path), title=s.title, icon=s.icon, default=s is specs[0],
@@ -30,11 +33,15 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
         )
         for s in specs
     }
-    chosen = st.navigation(list(pages.values()))
+    groups: dict[str, list[Any]] = {}
+    for s in specs:
+        groups.setdefault(s.group, []).append(pages[s.name])
+    chosen = st.navigation(groups, position="top")
     if ARRIVED not in st.session_state:
         _begin_again()
     cards_read()
     adopt_link(chosen.title, tab(*left_out()))
+    frame(chosen.url_path or specs[0].name)
     sidebar()
     if settle := st.session_state.get(SETTLE, {}).get(chosen.url_path):
         settle()
@@ -76,9 +83,7 @@ def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> La
     """
     if not st.session_state.get(SHELL):
         _begin_again()
-    st.title(page.question, anchor=False)
-    if page.lead:
-        st.markdown(page.lead)
+    heading(page)
     setup = current()
     if faults := st.session_state.get(FAULTS, []):
         st.warning(paragraphs([_("The link says {written}, which {fault}.", written=code(written), fault=fault) for written,

@@ -8,11 +8,23 @@ from dataclasses import dataclass
 from viz_core.language import Message, translating
 
 
+@dataclass(frozen=True, slots=True)
+@translating
+class Section:
+    """One section of a page. name: in the link. title: on its switch. picture: the key of its main picture."""
+
+    name: str
+    title: Message
+    picture: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 @translating
 class PageSpec:
-    """One page. name: its file in `pages/`, and its URL. title, icon: in the navigation. question: its headline. lead: one or
-    more sentences below it, in Markdown ("" where the picture says it). card: what Home's link to it says.
+    """One page. name: its file in `pages/`, and its URL. title, icon, group: in the navigation. question: its headline. lead:
+    one or more sentences about the page, in Markdown ("" where the picture says it), one click away. card: what Home's link to
+    it says. picture: the key of its main picture, which fills the first screen. sections: its sections, where it has several,
+    each with a main picture of its own; section_view: the view that says which one is shown.
     """
 
     name: str
@@ -21,6 +33,10 @@ class PageSpec:
     question: Message
     lead: Message = ""
     card: Message = ""
+    group: Message = ""
+    picture: str = ""
+    sections: tuple[Section, ...] = ()
+    section_view: str = ""
 
     @property
     def path(self) -> str:
@@ -37,25 +53,36 @@ PAGES: dict[str, PageSpec] = {
             lead="Type a sentence on the left; a real Transformer runs on it immediately. At first this is a small translator that "
             "was trained for this app. You can open and check every tensor on its way from word to prediction. Under Model you "
             "can also choose the untrained models of five documents, in which you can change every setting.",
+            picture="home_words",
         ),
         PageSpec(
             name="step_by_step", title="Step by step", icon=":material/footprint:",
             question="How does one token become a prediction?",
-            card="every tensor, from token id to loss",
+            card="every tensor, from token id to loss", picture="walk_canvas",
         ),
         PageSpec(
             name="attention", title="Attention", icon=":material/hub:",
             question="Where does each head look?",
             lead="In every layer, each head spreads an attention weight of 1 from every query over the keys that it may attend to. "
             "Each tile below is one head: its rows are query tokens, its columns key tokens. Look for cells that stand out.",
-            card="which tokens each head attends to",
+            card="which tokens each head attends to", section_view="att_more",
+            sections=(
+                Section("none", "Heads", "att_heads"), Section("table", "Head statistics", "att_profiles"),
+                Section("rollout", "Rollout", "att_rollout"), Section("break", "Ablation", "att_broken"),
+            ),
         ),
         PageSpec(
             name="masks", title="Masks", icon=":material/grid_on:",
             question="Which tokens may attend to which, and what happens when a mask is wrong?",
             lead="Without a mask, every query attends to every key. A mask blocks keys that a query should not use: padding, which "
             "carries no information, and future tokens, which the model has yet to predict.",
-            card="which tokens may attend to which",
+            card="which tokens may attend to which", group="The parts", section_view="mask_section",
+            sections=(
+                Section("who", "Reasons", "mask_map"), Section("built", "Construction", "mask_built"),
+                Section("conventions", "Conventions", "mask_written"), Section("effect", "Effect", "mask_effect"),
+                Section("leak", "Leak test", "mask_leak"), Section("empty", "Fully masked rows", "mask_spread"),
+                Section("unsqueeze", "unsqueeze(1)", "mask_unsqueeze"),
+            ),
         ),
         PageSpec(
             name="positions", title="Positions", icon=":material/waves:",
@@ -63,7 +90,13 @@ PAGES: dict[str, PageSpec] = {
             lead="Without positions and without a causal mask, attention treats a sentence as a set of words: it cannot tell "
             "我爱你 from 你爱我. So each position gets its own encoding. The first Transformer used waves, from fast ones to very "
             "slow ones.",
-            card="how the model learns about word order",
+            card="how the model learns about word order", group="The parts", section_view="pos_section",
+            sections=(
+                Section("waves", "Waves", "pos_waves"), Section("matrix", "Matrix", "pos_table"),
+                Section("clock", "Clock", "pos_clock"), Section("similarity", "Similarity", "pos_similarity"),
+                Section("sentence", "Your sentence", "pos_parts"), Section("schemes", "All schemes", "pos_schemes"),
+                Section("experiments", "Experiments", "pos_moved"),
+            ),
         ),
         PageSpec(
             name="norms", title="Pre- and Post-LN", icon=":material/balance:",
@@ -71,7 +104,13 @@ PAGES: dict[str, PageSpec] = {
             lead="The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. Later ones "
             "normalise the input of each sub-layer and leave the sum alone (Pre-LN). The comparisons below use the same weights "
             "and the same sentence; only the place of the LayerNorm differs.",
-            card="why Pre-LN replaced Post-LN",
+            card="why Pre-LN replaced Post-LN", group="The parts", section_view="norm_section",
+            sections=(
+                Section("depth", "Depth", "norm_depth_chart"), Section("theory", "Theory", "norm_post"),
+                Section("gradients", "Gradients", "norm_gradients"), Section("token", "One token", "norm_steps"),
+                Section("batchnorm", "LayerNorm and BatchNorm", "norm_cells"),
+                Section("distributions", "Distributions", "norm_ridges"),
+            ),
         ),
         PageSpec(
             name="shapes", title="Shapes", icon=":material/straighten:",
@@ -79,13 +118,13 @@ PAGES: dict[str, PageSpec] = {
             lead="This table lists every tensor of the run in the order of computation. Look for the head axis (H), which exists "
             "only inside attention, and for the T × S matrices of queries by keys. Click a name to open the tensor in Step by "
             "step.",
-            card="the size and cost of every tensor",
+            card="the size and cost of every tensor", group="Reference", picture="shapes_ledger",
         ),
         PageSpec(
             name="documents", title="Documents", icon=":material/menu_book:",
             question="Five documents, one model: where do they agree?",
             lead="Five texts explain the Transformer, each with its own code. In this app each is a preset of one model.",
-            card="five texts side by side",
+            card="five texts side by side", group="Reference", picture="documents_table",
         ),
     )
 }

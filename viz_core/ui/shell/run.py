@@ -210,7 +210,8 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
                                      parameters=size.parameters, which=_("trained") if setup.card else _("untrained")),
         _(" and ").join(sides), _("{milliseconds:.1f} ms on {device}", milliseconds=capture.milliseconds, device=capture.device),
     )
-    st.caption(" · ".join(parts))
+    with st.sidebar:
+        st.caption(" · ".join(parts))
     if setup.card and (changed := changes(setup)):
         named = "; ".join(escaped(f"{BY_FIELD[n].label}: {BY_FIELD[n].shown(v)}") for n, v in changed.items())
         st.info(_("Changed since training: {named}. The weights were trained without this change.", named=named))

@@ -130,6 +130,7 @@ VIEWS: tuple[View, ...] = (
     # Every page
     Cells("cells", (), CANVASES),
     View("open", (), FOLDS, many=True),
+    View("present", False, (False, True)),  # presenter's mode
     # Home
     View("home_after", -1, range(-1, 1024)),  # -1: the page chooses
     # Step by step

@@ -19,7 +19,7 @@ from viz_core.ui.pages.masks.fully_masked import fully_masked_rows
 from viz_core.ui.pages.masks.leak import leak_test
 from viz_core.ui.pages.masks.reasons import reasons
 from viz_core.ui.pages.masks.unsqueeze import unsqueeze
-from viz_core.ui.shell import Lab, present, view_widget, write_link
+from viz_core.ui.shell import PAGES, Lab, present, section_of, write_link
 from viz_core.ui.shell.setup import problem_words
 
 # torch takes over a second to import: the sections import the experiments, which need it, only when they run them.
@@ -38,22 +38,16 @@ def masks() -> None:
         st.info(_("This model has no layers, so it computes no attention. Add a layer in the sidebar."))
         write_link()
         return
-    section = view_widget(st.segmented_control, "mask_section", _("Section"), required=True, label_visibility="collapsed",
-                          format_func=lambda s: SECTIONS[s][0])
+    section = section_of(PAGES["masks"])
     focus = read_focus(lab, lab.capture, available, section)
     try:
-        SECTIONS[section][1](lab, lab.capture, focus)
+        SECTIONS[section](lab, lab.capture, focus)
     except ValueError as error:  # its text says what is wrong and what to do
         st.info(escaped(problem_words(error)))
     write_link()
 
 
-SECTIONS: dict[str, tuple[str, Callable[[Lab, Capture, InFocus], None]]] = {
-    "who": (_("Reasons"), reasons),
-    "built": (_("Construction"), construction),
-    "conventions": (_("Conventions"), conventions),
-    "effect": (_("Effect"), effect),
-    "leak": (_("Leak test"), leak_test),
-    "empty": (_("Fully masked rows"), fully_masked_rows),
-    "unsqueeze": ("unsqueeze(1)", unsqueeze),
+SECTIONS: dict[str, Callable[[Lab, Capture, InFocus], None]] = {
+    "who": reasons, "built": construction, "conventions": conventions, "effect": effect, "leak": leak_test,
+    "empty": fully_masked_rows, "unsqueeze": unsqueeze,
 }

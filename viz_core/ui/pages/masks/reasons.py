@@ -12,7 +12,7 @@ from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import code
 from viz_core.ui.pages.masks.focus import InFocus
 from viz_core.ui.pages.masks.words import reason_words
-from viz_core.ui.shell import Lab, set_view, touch, view
+from viz_core.ui.shell import Lab, beside, look, set_view, touch, view
 
 
 def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
@@ -21,14 +21,14 @@ def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
     row, col = view("mask_query"), view("mask_key")
     if not (0 <= row < why.shape[0] and 0 <= col < why.shape[1]):
         row, col = informative_cell(why)
-    st.markdown(_("**Each row is a query token, each column a key token.** Click a cell, or press an arrow key, to read why it "
-                  "is allowed or blocked."))
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
+    look(_("**Each row is a query token, each column a key token.** Click a cell, or press an arrow key, to read why it "
+           "is allowed or blocked."))
+    place, rail = beside()
+    with place:
         title = _("{kind_titles}: the mask of every layer and head", kind_titles=KIND_TITLES[focus.kind])
         matrices([provenance_panel(capture, focus.kind, focus.item, title)], key="mask_map", pick=Pick(0, row, col),
-                 on_pick=_choose_cell)
-    with right:
+                 on_pick=_choose_cell, fill=True)
+    with rail:
         explanation = reason_words(reason(capture, focus.kind, focus.item, row, col), code)
         counts = tally(why)
         lines = [f"- {name}: **{n:,}**" for name, n in zip(WHY_TITLES.values(), counts, strict=True) if n]

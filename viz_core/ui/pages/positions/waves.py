@@ -39,7 +39,7 @@ from viz_core.ui.components.curves import curves
 from viz_core.ui.controls import bounded, chart, dark, inside, picking
 from viz_core.ui.pages.positions.schemes import all_schemes, sentence
 from viz_core.ui.pages.positions.word_order import experiments
-from viz_core.ui.shell import Lab, present, set_view, view, view_widget, write_link
+from viz_core.ui.shell import PAGES, Lab, present, section_of, set_view, view, view_widget, write_link
 
 LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 21, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -64,9 +64,7 @@ class Table:
 def positions() -> None:
     """The whole page below its title. It is a fragment: a change of view reruns only this, not the sidebar and the frame."""
     lab = present()
-    section = view_widget(st.segmented_control, "pos_section", _("Section"), required=True, label_visibility="collapsed",
-                          format_func=lambda s: SECTIONS[s][0])
-    SECTIONS[section][1](lab)
+    SECTIONS[section_of(PAGES["positions"])](lab)
     write_link()
 
 
@@ -286,12 +284,7 @@ def _similarity(lab: Lab) -> None:
                           whole_pairs=plural("{n:,} whole pair", "{n:,} whole pairs", pairs), worst=worst))
 
 
-SECTIONS: dict[str, tuple[str, Callable[[Lab], None]]] = {
-    "waves": (_("Waves"), _waves),
-    "matrix": (_("Matrix"), _matrix),
-    "clock": (_("Clock"), _clock),
-    "similarity": (_("Similarity"), _similarity),
-    "sentence": (_("Your sentence"), sentence),
-    "schemes": (_("All schemes"), all_schemes),
-    "experiments": (_("Experiments"), experiments),
+SECTIONS: dict[str, Callable[[Lab], None]] = {
+    "waves": _waves, "matrix": _matrix, "clock": _clock, "similarity": _similarity, "sentence": sentence,
+    "schemes": all_schemes, "experiments": experiments,
 }

@@ -1,0 +1,104 @@
+/* The labels of a panel of the canvas: rows on the left, columns above the cells.
+ *
+ * Column labels stay upright where they fit. Where they do not, Chinese, Japanese and Korean ones stand one character above
+ * the other, and all others slant. What is still too long is shortened; the readout says the whole. */
+
+const SLANT = Math.SQRT1_2; // 45 degrees: the sine, and the cosine
+const STACKED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]{1,6}$/u;
+const ROW_ROOM = 110, COL_ROOM = 84; // pixels of a label at the usual type
+
+class Labels {
+  constructor(view) { this.view = view; }
+
+  /* Measure the names of a panel in a figure of this width; once, not for every cell size that is tried. */
+  measure(panel, width, key) {
+    if (this.key === key) return;
+    Object.assign(this, { key, panel });
+    const { view } = this, grow = view.type / 14;
+    const lengths = (names, room) => names.map((name) => Math.min(view.widthOf(name, true), room));
+    const number = (n) => [String(panel.full[n] - 1)];
+    this.rowRoom = clamp(width * 0.22, 56, ROW_ROOM * grow);
+    this.colRoom = COL_ROOM * grow;
+    this.rowText = Math.ceil(Math.max(0, ...lengths(panel.rows ?? number(0), this.rowRoom)));
+    this.cols = lengths(panel.cols ?? number(1), this.colRoom);
+    this.colText = Math.ceil(Math.max(0, ...this.cols));
+    this.stacks = panel.cols?.map((name) => (STACKED.test(name) ? [...name].length : 0));
+  }
+
+  get left() { return this.rowText + 8; }
+  get step() { return this.view.type + 2; } // pixels from one line of text to the next
+
+  /* How the columns' labels stand over cells `w` pixels wide: pixels above the cells, and beyond the last one. */
+  stand(w) {
+    const { panel, view, cols, stacks, colText } = this;
+    this.upright = !panel.cols || colText + 6 <= w;
+    if (this.upright) return { top: view.type + 8, beyond: panel.cols ? 1 : Math.ceil(colText / 2) };
+    let top = 0, beyond = 1;
+    cols.forEach((length, k) => {
+      top = Math.max(top, stacks[k] ? stacks[k] * this.step : (length + view.type / 2) * SLANT + view.type / 3);
+      if (!stacks[k]) beyond = Math.max(beyond, (length + view.type / 2) * SLANT - (cols.length - k - 0.5) * w);
+    });
+    return { top: Math.ceil(top) + 8, beyond: Math.ceil(beyond) };
+  }
+
+  /* Labels that do not fit are left out at even steps. The labels of a pick replace those beside them. */
+  draw(pen, figure, pickedRow, pickedCol) {
+    const { panel, cols, w, h, group } = figure, { block, shape } = panel;
+    const every = (space, size) =>
+      [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200].find((n) => n * size >= space) ?? Math.ceil(space / size);
+    const tall = this.step, free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
+    const wide = this.upright ? this.colText + (panel.cols ? 0 : 10) : tall / (this.stacks.every(Boolean) ? 1 : SLANT) - 2;
+    for (let r = 0, by = every(panel.rows ? tall : 2 * tall, h); r < shape[0]; r += by)
+      if (free(r, pickedRow, h, tall)) this.row(pen, figure, r, figure.rowName(r * block[0]));
+    for (let k = 0, by = every(wide, w); k < cols; k += by)
+      if (free(k, pickedCol, w, wide)) this.column(pen, figure, k, figure.colName(k * group * block[1]));
+  }
+
+  row(pen, { left, top, h }, r, name, back) {
+    this.write(pen, name, this.rowText, left - 5, top + (r + 0.5) * h, "right", back);
+  }
+
+  column(pen, { left, top, w }, k, name, back) {
+    const x = left + (k + 0.5) * w;
+    if (this.upright) return this.write(pen, name, this.colText, x, top - 5 - this.view.type / 2, "center", back);
+    if (STACKED.test(name)) return this.stack(pen, name, x, top - 5, back);
+    pen.save();
+    pen.translate(x, top - 5);
+    pen.rotate(-Math.PI / 4);
+    this.write(pen, name, this.colText, 0, 0, "left", back);
+    pen.restore();
+  }
+
+  /* One character above the other, the last one at `bottom`. */
+  stack(pen, name, x, bottom, back) {
+    const { view, step } = this, parts = [...name], bold = Boolean(back);
+    Object.assign(pen, { font: bold ? `bold ${view.font}` : view.font, textAlign: "center", textBaseline: "middle" });
+    if (back) {
+      pen.fillStyle = back;
+      pen.fillRect(x - step / 2 - 1, bottom - parts.length * step, step + 2, parts.length * step);
+    }
+    pen.fillStyle = back ? view.paper : view.ink;
+    parts.forEach((part, i) => pen.fillText(part, x, bottom - (parts.length - i - 0.5) * step));
+  }
+
+  /* A label cut to `room` pixels; with a colour behind it, it is a picked one. */
+  write(pen, name, room, x, y, align, back) {
+    if (!name) return; // a single row, such as a sentence's ids, has no name
+    const { view } = this, { font, ink, paper } = view, bold = Boolean(back);
+    Object.assign(pen, { font: bold ? `bold ${font}` : font, textAlign: align, textBaseline: "middle" });
+    const fits = (text) => view.widthOf(text, bold) <= room + 1;
+    let text = name;
+    if (!fits(name)) {
+      const parts = graphemes(name.slice(0, 200));
+      while (parts.length > 1 && !fits(parts.join("") + "…")) parts.pop();
+      text = parts.join("") + "…";
+    }
+    if (back) {
+      const wide = view.widthOf(text, bold) + 6, high = view.type + 3;
+      pen.fillStyle = back;
+      pen.fillRect({ right: x - wide + 3, left: x - 3, center: x - wide / 2 }[align], y - high / 2 - 0.5, wide, high);
+    }
+    pen.fillStyle = back ? paper : ink;
+    pen.fillText(text, x, y);
+  }
+}

@@ -1,0 +1,66 @@
+"""The first screen of a page: one line of heading, one sentence of what to look at, and the main picture below it.
+
+    look(_("Look for rows with one strong cell."))
+    with picture():
+        matrices([weights], key="att_matrix", fill=True)
+
+Or, with controls and words in a narrow column at its right:
+
+    place, rail = beside()
+    with place:
+        ...
+"""
+
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from viz_core.language import translate as _
+from viz_core.ui.shell.page_list import PageSpec
+from viz_core.ui.shell.state import set_view
+from viz_core.ui.shell.view_widgets import view_widget
+
+RAIL = 210  # pixels of the narrow column
+
+
+def heading(page: PageSpec) -> None:
+    """The page's question in one line, with its lead one click away, and the button of presenter's mode."""
+    with st.container(key="lab_heading", horizontal=True, vertical_alignment="center", gap="small"):
+        st.title(page.question, anchor=False)
+        if page.lead:
+            with st.popover(_("About"), icon=":material/info:", type="tertiary", width="content"):
+                st.markdown(page.lead)
+        st.button(_("Present"), icon=":material/slideshow:", type="tertiary", key="lab_present", on_click=set_view,
+                  kwargs={"present": True},
+                  help=_("The picture alone, for a projector (F). Then ← and → go on, B darkens the screen, Esc leaves."))
+
+
+def section_of(page: PageSpec, available: Callable[[str], bool] = lambda name: True) -> str:
+    """The name of the section that is shown, with the switch that chooses it. available: whether this run has one."""
+    titles = {section.name: section.title for section in page.sections if available(section.name)}
+    chosen: str = view_widget(st.segmented_control, page.section_view, _("Section"), options=list(titles), required=True,
+                              label_visibility="collapsed", format_func=titles.get)
+    return chosen
+
+
+def look(sentence: str) -> None:
+    """The one sentence above the picture: what to look at."""
+    with st.container(key="lab_look"):
+        st.markdown(sentence)
+
+
+def picture(horizontal: bool = False) -> DeltaGenerator:
+    """The main picture's place: what is drawn in it shares the rest of the first screen. horizontal: side by side."""
+    return st.container(key="lab_picture", horizontal=horizontal)
+
+
+def below() -> DeltaGenerator:
+    """One row of controls below the main picture, still on the first screen."""
+    return st.container(key="lab_below", horizontal=True, vertical_alignment="center", gap="small")
+
+
+def beside(rail: int = RAIL) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The main picture's place, and a narrow column at its right for controls and words; below it on a narrow screen."""
+    with st.container(key="lab_beside", horizontal=True, gap="small"):
+        return st.container(key="lab_picture"), st.container(key="lab_rail", width=rail)
