@@ -24,6 +24,8 @@ ACCENTED = "áḅćḍéḟǵḥíĵḱĺṁńóṕɋŕśťúṽẃẋýžÁḄ�
 # What a translator would leave as it is: fields, formulas, code, markup, addresses, an icon, an entity, LaTeX outside of $.
 KEPT = re.compile(r"%?\{\{?[^{}]*\}?\}|\$[^$]+\$|`[^`]+`|<[^<>]+>|\]\([^)]*\)|:material/\w+:|&\w+;|\\[a-zA-Z]+")
 
+FRAME = ("attention_lab_tab", "attention_lab_frame")  # what stands around every page shows no message of Python's
+
 
 def pseudo(message: str) -> str:
     """The message in the pseudo language, in brackets that show where one ends and the next begins."""
@@ -128,7 +130,7 @@ def shown(at: Any) -> Iterator[tuple[str, str]]:
     for block in (at.sidebar, at.main):
         for node in block:
             proto = getattr(node, "proto", None)
-            if proto is None or not hasattr(proto, "ListFields") or getattr(proto, "component_name", "") == "attention_lab_tab":
+            if proto is None or not hasattr(proto, "ListFields") or getattr(proto, "component_name", "") in FRAME:
                 continue
             if hasattr(proto, "vertical") or type(proto).__name__ == "Block":
                 found = fields_of(proto.expandable, "expander") if hasattr(proto, "expandable") else iter(())
