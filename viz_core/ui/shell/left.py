@@ -1,5 +1,7 @@
 """The notice of a model whose settings do not fit the trained weights that were chosen, and the way back to these."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from viz_core.language import translate as _
@@ -20,20 +22,28 @@ def notice(setup: Setup) -> None:
     """Say that the chosen weights do not fit, and why, with a button that goes back to them; nothing if they fit."""
     if setup.origin is None or setup.card is not None:
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.info(left_words(setup, setup.origin), width="stretch")
-        st.button(_("Back to the trained weights"), key="back_to_weights", on_click=_back, icon=":material/undo:",
-                  help=_("Your text stays, and so does every setting that these weights fit."))
+    said, back = st.columns((3, 1), vertical_alignment="center")
+    said.info(left_words(setup, setup.origin))
+    back.button(_("Back to the trained weights"), key="back_to_weights", on_click=_back, icon=":material/undo:", width="stretch",
+                help=_("Your text stays, and so does every setting that these weights fit."))
 
 
 def left_words(setup: Setup, origin: Card) -> str:
     """Why the model is untrained although weights were chosen."""
     differ = misfits(origin.config, setup.config)
     named = [name for name in changes(setup) if name in differ]
-    values = few([_("{label} = {value}", label=BY_FIELD[n].label, value=BY_FIELD[n].shown(BY_FIELD[n].value(setup.config)))
-                  for n in named], MAX_NAMED)
+    values = [_("{label} = {value}", label=BY_FIELD[n].label, value=BY_FIELD[n].shown(BY_FIELD[n].value(setup.config)))
+              for n in named]
     sentence = HEADS if differ == ["n_heads"] else OTHERS
-    return sentence.format(title=escaped(origin.title), values=escaped(values), own=origin.config.n_heads)
+    return sentence.format(title=escaped(origin.title), values=escaped(_listed(values)), own=origin.config.n_heads)
+
+
+def _listed(values: Sequence[str]) -> str:
+    """ "n_heads = 8, d_model = 128 and d_ff = 512"; of many only the first few."""
+    *first, last = values
+    if not first or len(values) > MAX_NAMED:
+        return few(values, MAX_NAMED)
+    return _("{first} and {last}", first=", ".join(first), last=last)
 
 
 def _back() -> None:
