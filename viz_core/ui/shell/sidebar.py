@@ -9,7 +9,7 @@ from viz_core.language import translate as _
 from viz_core.limits import MAX_VIEW_CHARS
 from viz_core.position_schemes import SCHEMES
 from viz_core.presets import PRESETS
-from viz_core.ui.escape import escaped
+from viz_core.ui.escape import escaped, few
 from viz_core.ui.shell.setup import (
     CONTROLS,
     DEVICES,
@@ -41,6 +41,7 @@ DEVICE_LABELS = {"auto": _("automatic"), "cpu": "CPU", "cuda": _("GPU (CUDA)")}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 FIRST = tuple(c for c in CONTROLS if not c.group)
 TEXT_HEIGHT = 96  # with its label: two lines, the least that Streamlit allows
+MAX_NAMED = 3  # changed switches that are named one by one
 SLIDERS = 4  # of the first: the sizes that are in reach without scrolling
 
 
@@ -58,20 +59,27 @@ def sidebar() -> None:
             _text("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"))
         for control in FIRST[:SLIDERS]:
             _control(control)
-        with st.container():  # always there: a slider stays where it is while it is moved
-            if changes(setup):
-                st.button(_("Reset to the model's values"), key="reset_settings", on_click=_reset, icon=":material/undo:",
-                          width="stretch", help=_("Every setting has the model's own value again. Your text stays."))
+        with st.container():  # always there: what follows stays where it is while a slider is moved
+            _changes()
         for control in FIRST[SLIDERS:]:
             _control(control)
         if setup.card is None:
             widget(st.number_input, "seed", _("Seed"), setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
                     help=_("The same setup and seed give bit-identical weights."))
-        n_changed = sum(_changed(c) for c in CONTROLS if c.group)
-        more = fold("all_switches", _("All switches · {n} changed", n=n_changed) if n_changed else _("All switches"))
+        more = fold("all_switches", _("All switches"))
         if more.open:
             with more:
                 _all_switches()
+
+
+def _changes() -> None:
+    """A button that resets all settings, and the names of those that are changed under All switches; nothing if none is."""
+    if not changes(current()):
+        return
+    st.button(_("Reset to the model's values"), key="reset_settings", on_click=_reset, icon=":material/undo:", width="stretch",
+              help=_("Every setting has the model's own value again. Your text stays."))
+    if folded := [escaped(c.label) for c in CONTROLS if c.group and _changed(c)]:
+        st.caption(_("Changed under All switches: {labels}.", labels=few(folded, MAX_NAMED)))
 
 
 def _all_switches() -> None:
