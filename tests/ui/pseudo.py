@@ -57,7 +57,9 @@ STAGES = (
     f"{LAYER}.norm_ffn.mean", f"{LAYER}.norm_ffn.normalized", f"{LAYER}.ffn.post_act", "logits", "loss",
 )
 STATES: dict[str, list[dict[str, str]]] = {
-    "home": [{}, {"open": "all_switches,home_choices"}, {"weights": "translator"}, {"architecture": "encoder-only", "head": "off"}],
+    "home": [{}, {"open": "all_switches,home_choices"}, {"weights": "translator"},
+             {"weights": "translator", "n_heads": "8", "d_model": "128", "open": "all_switches"},
+             {"architecture": "encoder-only", "head": "off"}],
     "step_by_step": [
         *({"stage": stage, "walk_norms": "on", "cells": "walk_canvas.0.0.0"} for stage in STAGES),
         {"walk_mode": "tour"}, {"walk_jump": "on", "open": "proof_more"},
@@ -202,7 +204,7 @@ def main(file: str, pages: list[str]) -> None:
     for page in pages or STATES:
         for state in STATES[page]:
             at = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-            at.query_params.update({"weights": "translator"} if "weights" in state else TINY | state)
+            at.query_params.update(state if "weights" in state else TINY | state)
             at.run()
             at.switch_page(f"pages/{page}.py").run()
             where = f"{page} {' '.join(f'{k}={v}' for k, v in state.items())}".strip()
