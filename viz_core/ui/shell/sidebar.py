@@ -14,6 +14,7 @@ from viz_core.ui.shell.setup import (
     DEVICES,
     MAX_SEED,
     TOKENS,
+    WRITERS,
     Control,
     editable,
     offered,
@@ -22,15 +23,17 @@ from viz_core.ui.shell.setup import (
     with_preset,
     with_weights,
 )
-from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, UNUSUAL, change, current
+from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, TARGET_BOX, UNUSUAL, change, current
 from viz_core.ui.shell.view_widgets import fold
 from viz_core.ui.shell.warm import home_imported
 from viz_core.ui.shell.widgets import touch, widget, widget_value
+from viz_core.ui.shell.written import taken_over
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.hub import hub_card, hub_is_open
 
 TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
 DEVICE_LABELS = {"auto": _("automatic"), "cpu": "CPU", "cuda": _("GPU (CUDA)")}
+WRITER_LABELS = {"model": _("Written by the model"), "typed": _("Typed by me")}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 
 
@@ -45,7 +48,7 @@ def sidebar() -> None:
         if setup.config.has_encoder:
             _text("source", _("Source sentences") if setup.config.has_decoder else _("Sentences"))
         if setup.config.has_decoder:
-            _text("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"))
+            _target(_("Target sentences") if setup.config.has_encoder else _("Sentences"))
         for control in CONTROLS:
             if not control.group:
                 _control(control)
@@ -84,9 +87,33 @@ def _devices() -> list[str]:
     return [d for d in DEVICES if d != "cuda" or torch.cuda.is_available()]
 
 
-def _text(side: str, label: str) -> None:
-    widget(st.text_area, side, label, getattr(current(), side), set_choice, height=110,
+def _text(side: str, label: str, text: str | None = None) -> None:
+    """A box with the typed text; or with another text, which is only shown."""
+    widget(st.text_area, side, label, getattr(current(), side) if text is None else text, set_choice, height=110,
+            disabled=text is not None, label_visibility="collapsed" if side == "target" and current().translates else "visible",
             help=_("Type one sentence per line. Spaces separate words; Chinese without spaces is split into characters."))
+
+
+def _target(label: str) -> None:
+    """The target's box, and who writes it. What the model writes is not known yet: `show_written` fills the place."""
+    setup, state = current(), st.session_state
+    state[TARGET_BOX] = None
+    if setup.translates:
+        widget(st.segmented_control, "writer", label, setup.writer, set_choice, options=WRITERS, required=True,
+               format_func=WRITER_LABELS.get, width="stretch",
+               help=_("The model translates each source sentence, always with the likeliest next word. If you take over, its text "
+                      "stays in the box and you can change it."))
+    if setup.writer == "model":
+        state[TARGET_BOX] = st.container()
+    else:
+        _text("target", label)
+
+
+def show_written(text: str) -> None:
+    """Fill the target's box with the text that the model wrote."""
+    if (box := st.session_state.get(TARGET_BOX)) is not None:
+        with box:
+            _text("target", _("Target sentences"), text)
 
 
 def _control(control: Control) -> None:
@@ -130,7 +157,7 @@ def _open_from_hub() -> None:
     try:
         name = hub_card(st.session_state[HUB_NAME].strip()).name
         catalogue.cache_clear()
-        st.session_state[SETUP], st.session_state[FAULTS] = with_weights(current(), name), []
+        st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_weights(current(), name)), []
     except ValueError as error:
         st.session_state[NOTES] = [escaped(problem_words(error))]
 
@@ -141,7 +168,7 @@ def _model_title(name: str) -> str:
 
 def _set_model(name: str) -> None:
     chosen = widget_value(name)
-    st.session_state[SETUP] = (with_preset if chosen in PRESETS else with_weights)(current(), chosen)
+    st.session_state[SETUP] = taken_over(current(), (with_preset if chosen in PRESETS else with_weights)(current(), chosen))
     st.session_state[FAULTS] = []
 
 
@@ -150,5 +177,6 @@ def set_choice(name: str) -> None:
 
 
 def _set_field(name: str) -> None:
-    st.session_state[SETUP], notes = with_field(current(), name, widget_value(name))
+    changed, notes = with_field(current(), name, widget_value(name))
+    st.session_state[SETUP] = taken_over(current(), changed)
     st.session_state[FAULTS], st.session_state[NOTES] = [], notes

@@ -23,7 +23,7 @@ from viz_core.ui.shell.setup.link_format import (
     with_left_out,
 )
 from viz_core.ui.shell.setup.problem_sentences import problem_words
-from viz_core.ui.shell.setup.typed_text import ids, sentences
+from viz_core.ui.shell.setup.typed_text import beside_source, ids, line_numbers, sentences, source_lines
 from viz_core.ui.shell.setup.value import (
     DEFAULT_PRESET,
     DEFAULT_SOURCE,
@@ -34,8 +34,10 @@ from viz_core.ui.shell.setup.value import (
     TEXTS,
     TOKENS,
     VIEW,
+    WRITERS,
     Setup,
     Tokens,
+    Writer,
     changes,
     editable,
     offered,
@@ -48,7 +50,7 @@ from viz_core.ui.shell.setup.value import (
 
 __all__ = [
     "BY_FIELD", "CONTROLS", "DEFAULT_PRESET", "DEFAULT_SOURCE", "DEFAULT_TARGET", "DEVICES", "LEFT_OUT", "LONG", "MAX_D_MODEL",
-    "MAX_SEED", "NO_SIZE", "OPENING", "RESOLVED", "SIZES", "TEXTS", "TOKENS", "VIEW", "WEIGHTLESS", "Control", "LeftOut", "Setup",
-    "Tokens", "changes", "editable", "from_link", "ids", "offered", "opening", "packed", "packed_size", "problem_words",
-    "sentences", "to_link", "unpacked", "unpacked_size", "with_field", "with_left_out", "with_preset", "with_view", "with_weights",
+    "MAX_SEED", "NO_SIZE", "OPENING", "RESOLVED", "SIZES", "TEXTS", "TOKENS", "VIEW", "WEIGHTLESS", "WRITERS", "Control", "LeftOut",
+    "Setup", "Tokens", "Writer", "beside_source", "changes", "editable", "from_link", "ids", "line_numbers", "offered", "opening",
+    "packed", "packed_size", "problem_words", "sentences", "source_lines", "to_link", "unpacked", "unpacked_size", "with_field", "with_left_out", "with_preset", "with_view", "with_weights",
 ]
