@@ -135,7 +135,8 @@ def test_gpt2_goes_on_as_theirs_does(tmp_path: Path) -> None:
     model = read_folder(tmp_path).load()
     start = torch.tensor([[0, 9, 14, 7], [0, 250, 11, 3], [0, 8, 8, 19]])
     expected = published.generate(
-        input_ids=start, attention_mask=torch.ones_like(start), do_sample=False, max_new_tokens=12, pad_token_id=0, eos_token_id=299,
+        input_ids=start, attention_mask=torch.ones_like(start), do_sample=False, max_new_tokens=12, pad_token_id=0,
+        eos_token_id=299,
     )
     found = generate(model, start, eos_id=299, most=12)
     assert [one.ids for one in found] == [_until(row, 299) for row in expected[:, 4:].tolist()]

@@ -11,7 +11,7 @@ from torch import nn
 from viz_core.config import TransformerConfig
 from viz_core.generate import generate
 from viz_core.model.transformer import Transformer
-from viz_core.run import build, prepare
+from viz_core.run import prepare
 from viz_core.text import Vocabulary
 from viz_core.training.loop import Recipe, batches, encode, pad_ids, repeatable, train, trimmed
 

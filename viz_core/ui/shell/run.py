@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import streamlit as st
@@ -131,7 +131,7 @@ def _attempt(setup: Setup) -> Attempt:
     if len(lines) > MAX_SENTENCES:
         return Attempt(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
                                  n_lines=len(lines), max_sentences=MAX_SENTENCES))
-    text, answers = "", target
+    text, answers = "", cast("list[Sentence]", target)
     try:
         if setup.writer == "model":
             said = written(setup)

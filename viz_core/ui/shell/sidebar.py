@@ -14,7 +14,6 @@ from viz_core.ui.shell.setup import (
     DEVICES,
     MAX_SEED,
     TOKENS,
-    WRITERS,
     Control,
     editable,
     offered,
@@ -26,14 +25,13 @@ from viz_core.ui.shell.setup import (
 from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, TARGET_BOX, UNUSUAL, change, current
 from viz_core.ui.shell.view_widgets import fold
 from viz_core.ui.shell.warm import home_imported
-from viz_core.ui.shell.widgets import touch, widget, widget_value
+from viz_core.ui.shell.widgets import RESTORING, touch, widget, widget_value
 from viz_core.ui.shell.written import taken_over
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.hub import hub_card, hub_is_open
 
 TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
 DEVICE_LABELS = {"auto": _("automatic"), "cpu": "CPU", "cuda": _("GPU (CUDA)")}
-WRITER_LABELS = {"model": _("Written by the model"), "typed": _("Typed by me")}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 
 
@@ -46,9 +44,9 @@ def sidebar() -> None:
         if hub_is_open():
             _hub()
         if setup.config.has_encoder:
-            _text("source", _("Source sentences") if setup.config.has_decoder else _("Sentences"))
+            _text("source", _("Source sentences") if setup.config.has_decoder else _("Sentences"), setup.source, set_choice)
         if setup.config.has_decoder:
-            _target(_("Target sentences") if setup.config.has_encoder else _("Sentences"))
+            _target()
         for control in CONTROLS:
             if not control.group:
                 _control(control)
@@ -87,33 +85,42 @@ def _devices() -> list[str]:
     return [d for d in DEVICES if d != "cuda" or torch.cuda.is_available()]
 
 
-def _text(side: str, label: str, text: str | None = None) -> None:
-    """A box with the typed text; or with another text, which is only shown."""
-    widget(st.text_area, side, label, getattr(current(), side) if text is None else text, set_choice, height=110,
-            disabled=text is not None, label_visibility="collapsed" if side == "target" and current().translates else "visible",
+def _text(side: str, label: str, text: str, on_change: Callable[[str], None]) -> None:
+    widget(st.text_area, side, label, text, on_change, height=110,
             help=_("Type one sentence per line. Spaces separate words; Chinese without spaces is split into characters."))
 
 
-def _target(label: str) -> None:
-    """The target's box, and who writes it. What the model writes is not known yet: `show_written` fills the place."""
-    setup, state = current(), st.session_state
-    state[TARGET_BOX] = None
-    if setup.translates:
-        widget(st.segmented_control, "writer", label, setup.writer, set_choice, options=WRITERS, required=True,
-               format_func=WRITER_LABELS.get, width="stretch",
-               help=_("The model translates each source sentence, always with the likeliest next word. If you take over, its text "
-                      "stays in the box and you can change it."))
-    if setup.writer == "model":
-        state[TARGET_BOX] = st.container()
-    else:
-        _text("target", label)
+def _target() -> None:
+    """The target's box and, below it, the switch that says who writes it. `show_written` fills the box where the model does."""
+    setup = current()
+    if not setup.translates:
+        _text("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"), setup.target, set_choice)
+        return
+    box = st.container()
+    st.session_state[TARGET_BOX] = box
+    if setup.writer == "typed":
+        with box:
+            _text("target", _("Target sentences, typed by me"), setup.target, _type_target)
+    widget(st.toggle, "writer", _("Written by the model"), setup.writer == "model", _set_writer,
+           help=_("On: the model translates each source sentence, always with the likeliest next word. Off: typed by me; the text "
+                  "stays in the box. Typing in the box switches it off, too."))
 
 
 def show_written(text: str) -> None:
-    """Fill the target's box with the text that the model wrote."""
-    if (box := st.session_state.get(TARGET_BOX)) is not None:
-        with box:
-            _text("target", _("Target sentences"), text)
+    """Fill the target's box with the text that the model wrote, once there is one."""
+    if current().writer == "model":
+        with st.session_state[TARGET_BOX]:
+            _text("target", _("Target sentences"), text, _type_target)
+
+
+def _set_writer(name: str) -> None:
+    change(writer="model" if widget_value(name) else "typed")
+
+
+def _type_target(name: str) -> None:
+    """Typing takes over from the model. A tab that has returned may only show what the model wrote for an older source."""
+    if current().writer == "typed" or not st.session_state.get(RESTORING):
+        change(writer="typed", target=widget_value(name))
 
 
 def _control(control: Control) -> None:

@@ -32,7 +32,8 @@ def current() -> Setup:
 def change(**selection: Any) -> None:
     """Change a selection (stage, item, head) or the typed text; for callbacks. Where the model writes, a target is left to it."""
     touch()
-    st.session_state[SETUP] = taken_over(current(), replace(current(), **selection))
+    changed = replace(current(), **selection)
+    st.session_state[SETUP] = changed if "target" in selection else taken_over(current(), changed)
     st.session_state[FAULTS] = []
     if not selection.keys().isdisjoint(TEXTS) and not st.session_state.get(RESTORING):
         st.session_state[WANTED] = ""  # newly typed, so the text that the link had left out is no longer missing

@@ -72,6 +72,6 @@ def writing_notes(setup: Setup, lines: "tuple[Written, ...]") -> list[str]:
                        line_numbers=line_numbers(cut), longest=longest))
     strange = [word for line in lines if not line.typeable for word in line.text.split() if tokenizer.read(word)[0] != [word]]
     if strange:
-        notes.append(_("The model wrote {words}, which nobody can type: the run reads the model's own ids.",
-                       words=few([words([word]) for word in dict.fromkeys(strange)], MAX_NAMED)))
+        notes.append(_("The model wrote {words}. Typed, this would be read as other tokens, so the run uses the ids that the "
+                       "model chose.", words=few([words([word]) for word in dict.fromkeys(strange)], MAX_NAMED)))
     return notes

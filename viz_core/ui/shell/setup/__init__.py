@@ -49,8 +49,9 @@ from viz_core.ui.shell.setup.value import (
 )
 
 __all__ = [
-    "BY_FIELD", "CONTROLS", "DEFAULT_PRESET", "DEFAULT_SOURCE", "DEFAULT_TARGET", "DEVICES", "LEFT_OUT", "LONG", "MAX_D_MODEL",
-    "MAX_SEED", "NO_SIZE", "OPENING", "RESOLVED", "SIZES", "TEXTS", "TOKENS", "VIEW", "WEIGHTLESS", "WRITERS", "Control", "LeftOut",
-    "Setup", "Tokens", "Writer", "beside_source", "changes", "editable", "from_link", "ids", "line_numbers", "offered", "opening",
-    "packed", "packed_size", "problem_words", "sentences", "source_lines", "to_link", "unpacked", "unpacked_size", "with_field", "with_left_out", "with_preset", "with_view", "with_weights",
+    "BY_FIELD", "CONTROLS", "DEFAULT_PRESET", "DEFAULT_SOURCE", "DEFAULT_TARGET", "DEVICES", "LEFT_OUT", "LONG",
+    "MAX_D_MODEL", "MAX_SEED", "NO_SIZE", "OPENING", "RESOLVED", "SIZES", "TEXTS", "TOKENS", "VIEW", "WEIGHTLESS",
+    "WRITERS", "Control", "LeftOut", "Setup", "Tokens", "Writer", "beside_source", "changes", "editable", "from_link",
+    "ids", "line_numbers", "offered", "opening", "packed", "packed_size", "problem_words", "sentences", "source_lines",
+    "to_link", "unpacked", "unpacked_size", "with_field", "with_left_out", "with_preset", "with_view", "with_weights",
 ]
