@@ -81,7 +81,8 @@ def test_a_link_says_who_writes(params: dict[str, str], writer: str, target: str
 
 @pytest.mark.parametrize(("params", "fault"), [
     ({"writer": "me"}, ("writer=me", "is not one of model, typed; the default is used")),
-    ({"writer": "model", "preset": "001"}, ("writer=model", "is not possible with this model and tokenizer; the target is read as typed")),
+    ({"writer": "model", "preset": "001"},
+     ("writer=model", "is not possible with this model and tokenizer; the target is read as typed")),
     ({"writer": "model", "target": "猫"}, ("target=猫", "is left out, since with writer=model the model writes the target")),
 ])
 def test_what_a_link_cannot_have_is_named(params: dict[str, str], fault: tuple[str, str]) -> None:
@@ -120,7 +121,8 @@ def test_the_run_reads_what_the_box_shows(name: str) -> None:
     assert [bool(line) for line in text.split("\n")] == [True, False, True, True], "a line beside each line of the source"
     lab = lab_of(setup)
     assert lab.capture is not None
-    by_hand = run(setup.config, sentences(setup)[0], [line for line in text.split("\n") if line], weights=catalogue()[name], device="cpu")
+    lines = [line for line in text.split("\n") if line]
+    by_hand = run(setup.config, sentences(setup)[0], lines, weights=catalogue()[name], device="cpu")
     for stage in ("ids.target", "ids.labels"):
         np.testing.assert_array_equal(lab.capture[stage], by_hand[stage])
     assert greedy_of(lab.capture) == by_hand["ids.labels"].tolist(), "each word is the likeliest one"

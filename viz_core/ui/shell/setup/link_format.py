@@ -44,6 +44,7 @@ from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
 
 LEFT_OUT = "left_out"  # the parameter that names the text that the link has no room for
+UNTRAINED_ONLY = frozenset({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS))  # unless the link names weights
 LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # views that may not fit a link
 
 
@@ -136,6 +137,8 @@ def _parameters(setup: Setup) -> dict[str, str]:
     texts = {side: text for side, text, own in typed if text != own}
     if setup.translates and setup.writer == "typed" and "target" not in texts:
         params["writer"] = "typed"  # a link with a target needs no more
+    if setup.card and not UNTRAINED_ONLY.isdisjoint(params):
+        params["weights"] = setup.weights  # even those that the app opens with
     return params | texts
 
 
@@ -203,8 +206,7 @@ def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     A link without weights that has a preset, a seed, a tokenizer or a setting that trained weights fix means the untrained model.
     """
     faults: list[tuple[str, str]] = []
-    means_untrained = bool(left.keys() & ({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS)))
-    start = Setup() if means_untrained else opening()
+    start = opening() if UNTRAINED_ONLY.isdisjoint(left) else Setup()
     setup = start
     if (weights := left.pop("weights", start.weights)) == UNTRAINED:
         setup = Setup()
