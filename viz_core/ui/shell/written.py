@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from viz_core.analysis.counts import estimate
 from viz_core.language import translate as _
 from viz_core.ui.escape import few, words
-from viz_core.ui.shell.setup import Setup, beside_source, line_numbers, sentences, source_lines
+from viz_core.ui.shell.setup import Setup, beside_source, line_numbers, problem_words, sentences, source_lines
 from viz_core.ui.shell.warm import home_imported
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def written(setup: Setup) -> "tuple[Written, ...]":
     check_table(setup, batch)
     n, length = batch.ids["source"].shape
     if problem := estimate(setup.config, n, length, 1).problem:
-        raise problem
+        raise ValueError(problem_words(problem))  # the problem itself is kept, and raised it would keep these frames
     return cached_writing(setup.weights, setup.config, source, batch, setup.seed, setup.device)
 
 
