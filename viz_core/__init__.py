@@ -27,4 +27,6 @@ The layers, from the lowest to the highest (each imports only from those below i
     7  ui/                                                                      Streamlit: components, shell, pages
 """
 
-__all__ = ["analysis", "capture", "config", "experiments", "figures", "generate", "presets", "run", "stages", "text", "tracing", "weights"]
+__all__ = [
+    "analysis", "capture", "config", "experiments", "figures", "generate", "presets", "run", "stages", "text", "tracing", "weights",
+]
