@@ -16,6 +16,7 @@ from viz_core.ui.shell.page_list import PAGES
 from viz_core.ui.shell.setup import BY_FIELD, offered, with_field
 from viz_core.ui.shell.state import FAULTS, NOTES, SETUP, change, current, set_view, view
 from viz_core.ui.shell.widgets import touch
+from viz_core.ui.shell.written import taken_over
 
 SIDEBAR = 250  # pixels
 FOLDER = Path(__file__).parent
@@ -87,7 +88,8 @@ def _slide(field: str, by: int) -> None:
     setup, control = current(), BY_FIELD[field]
     stops = sorted({*offered(setup, control), control.value(setup.config)})
     at = stops.index(control.value(setup.config)) + by
-    st.session_state[SETUP], notes = with_field(setup, field, stops[max(0, min(at, len(stops) - 1))])
+    changed, notes = with_field(setup, field, stops[max(0, min(at, len(stops) - 1))])
+    st.session_state[SETUP] = taken_over(setup, changed)
     st.session_state[FAULTS], st.session_state[NOTES] = [], notes
 
 
