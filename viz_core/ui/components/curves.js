@@ -63,10 +63,11 @@ class View {
     Object.assign(this, { root, at: null });
     const part = (name) => root.appendChild(make("div", name));
     this.title = part("title");
-    this.svg = draw(root, "svg", { height: HEIGHT, class: "plot", role: "img", tabindex: 0 });
+    this.svg = draw(root, "svg", { height: HEIGHT, class: "plot", role: "application", tabindex: 0 });
     this.legend = part("legend");
     this.readout = part("readout");
     this.readout.setAttribute("aria-live", "polite");
+    this.asTable = new ValuesTable(part("foot"), root, () => curvesTable(this));
     this.resize = new ResizeObserver(() => root.clientWidth !== this.wide && this.chart && this.draw());
     this.svg.onpointermove = this.svg.onpointerdown = (event) => this.point(this.nearest(event));
     this.svg.onpointerleave = () => this.point(null);
@@ -88,6 +89,7 @@ class View {
     this.svg.setAttribute("aria-label", _("{title}: {y} over {x}. Use the arrow keys to read its points.", { title: chart.title, y: chart.yTitle, x: chart.xTitle }));
     this.at = null;
     this.draw();
+    this.asTable.show(chart.drawn);
     Object.assign(this.root.dataset, { title: chart.title, drawn: chart.drawn,
                                        series: JSON.stringify(chart.series.map((s) => [s.name, s.n])) });
   }
