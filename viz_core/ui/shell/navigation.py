@@ -1,6 +1,7 @@
 """The frame of every page. `main` is all of app.py, `open_page` the first line of every page."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import streamlit as st
 from PIL import Image
@@ -18,6 +19,8 @@ from viz_core.ui.shell.tab import say_whole, tab
 from viz_core.ui.shell.warm import all_imported, cards_read
 from viz_core.ui.shell.widgets import chosen_meanwhile
 
+CONTRAST = Path(__file__).with_name("contrast.css").read_text(encoding="utf-8")
+
 
 def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
     """Navigation, sidebar and the chosen page. The first page is the home page. bodies: functions that replace pages' files."""
@@ -31,6 +34,8 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
         for s in specs
     }
     chosen = st.navigation(list(pages.values()))
+    paper = ", ".join(str(st.get_option(f"theme.{theme}.backgroundColor")) for theme in ("light", "dark"))
+    st.html(f"<style>:root {{ --lab-paper: light-dark({paper}); }}\n{CONTRAST}</style>")
     if ARRIVED not in st.session_state:
         _begin_again()
     cards_read()
