@@ -28,11 +28,13 @@ STAGES = ("pos_embed", "raw_scores", "weights", "normalized", "loss")
 # What each broken rule found, and whether all of it lies in Streamlit's chrome. A target is a path through shadow roots.
 RUN = """async ([tags, chrome, only, left]) => {
     const found = await axe.run(left ? { include: [["html"]], exclude: [[left]] } : document, {
-        preload: false, iframes: false, runOnly: only ? { type: "rule", values: only } : { type: "tag", values: tags }, resultTypes: ["violations"] });
+        preload: false, iframes: false, resultTypes: ["violations"],
+        runOnly: only ? { type: "rule", values: only } : { type: "tag", values: tags } });
     const element = (target) => target.flat().reduce((root, path) => (root.shadowRoot ?? root).querySelector(path), document);
     const own = (rule, node) => !chrome.some(([of, where]) => of === rule && element(node.target)?.closest(where));
-    return found.violations.flatMap(({ id, nodes }) => nodes.filter((node) => own(id, node)).map((node) =>
-        `${id}: ${node.html.slice(0, 160)} ${node.any.concat(node.all, node.none).map((check) => check.message).join("; ").slice(0, 200)}`));
+    const why = ({ any, all, none }) => [...any, ...all, ...none].map((check) => check.message).join("; ").slice(0, 200);
+    return found.violations.flatMap(({ id, nodes }) =>
+        nodes.filter((node) => own(id, node)).map((node) => `${id}: ${node.html.slice(0, 160)} ${why(node)}`));
 }"""
 
 

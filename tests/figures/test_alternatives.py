@@ -73,7 +73,8 @@ def test_ridges_by_the_reach_of_the_first_and_the_last_layer() -> None:
     edges = np.linspace(-2, 2, 5)
     shares = np.array([[0, 0.5, 0.5, 0], [0.25, 0.25, 0.25, 0.25]])
     nothing = np.zeros(2)
-    found = Spreads("encoder.layers.*.resid_mid", "linear", 1.0, edges, {"post": Spread((0, 7), shares, nothing, nothing, nothing)}, ())
+    spread = Spread((0, 7), shares, nothing, nothing, nothing)
+    found = Spreads("encoder.layers.*.resid_mid", "linear", 1.0, edges, {"post": spread}, ())
     told = alternative(ridges_figure(found, {"post": "#0072B2"}).to_dict())
     assert told.endswith("post: in layer 0 from −1 to 1, in layer 7 from −2 to 2.")
 

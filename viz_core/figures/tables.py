@@ -40,10 +40,11 @@ def table_html(
     head = "".join(_heading(h, f"{s};font-weight:600{stays}") for s, h in zip(styles, headings, strict=True))
     body = "".join(f"<tr>{''.join(_cell(cell, s) for cell, s in zip(row, styles, strict=True))}</tr>" for row in rows)
     above = f'<caption style="text-align:left">{html.escape(caption)}</caption>' if caption else ""
-    box = f"overflow:auto;max-height:{height}px" if height else "overflow-x:auto"
+    box, key = (f"overflow:auto;max-height:{height}px", ' tabindex="0"') if height else ("overflow-x:auto", "")  # keys scroll it
     return (
-        f'<div style="{box};margin:4px 0 10px" tabindex="0"><table style="border-collapse:collapse;font-variant-numeric:tabular-nums">'
-        f"{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div style="{box};margin:4px 0 10px"{key}>'
+        f'<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">{above}'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
