@@ -21,10 +21,11 @@ pytest_plugins = ["tests.browser.one_page"]
 
 AXE = next(Path(axe_playwright_python.__file__).parent.rglob("axe.min.js")).read_text("utf-8")
 RULES = {"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
-# Streamlit's own chrome: (rule, where it may break the rule, why that is not this app's).
+# Streamlit's own chrome: (rule, where it may break the rule, why that is not this app's). None at present.
 CHROME: tuple[tuple[str, str, str], ...] = ()
 SIDEBAR = "[data-testid='stSidebar']"
-STAGES = ("pos_embed", "raw_scores", "weights", "normalized", "loss")
+# Where the sections of a page differ only in their numbers, those with the most to look at.
+SHOWN = {"stage": ("pos_embed", "weights", "loss"), "pos_scheme": ("learned", "alibi"), "pos_experiment": ("swap", "past")}
 # What each broken rule found, and whether all of it lies in Streamlit's chrome. A target is a path through shadow roots.
 RUN = """async ([tags, chrome, only, left]) => {
     const found = await axe.run(left ? { include: [["html"]], exclude: [[left]] } : document, {
@@ -47,8 +48,8 @@ def violations(page: Page, only: list[str] | None = None, left: str = "") -> lis
 
 
 def states(page: str) -> list[dict[str, Any]]:
-    """Every section; of the stages, one of each kind of arithmetic that has a look of its own."""
-    shown = [state for state in STATES[page] if state.get("stage", "loss").endswith(STAGES)]
+    """Every section of a page, as a link."""
+    shown = [state for state in STATES[page] if all(state[view].endswith(SHOWN[view]) for view in SHOWN if view in state)]
     return [state if "weights" in state else TINY | state for state in shown]
 
 
