@@ -145,7 +145,7 @@ def promised(at: AppTest, setup: Setup, place: Place) -> None:
         assert canvas_headers(at), where
     if place.page == "attention":
         focus = f"layer {place.state['att_layer']}, head {setup.attn_head}\n"
-        assert len([m for m in at.markdown if m.value.startswith("#### ") and focus in m.value]) == 1, where
+        assert len([m for m in at.markdown if m.value.startswith("## ") and focus in m.value]) == 1, where
     if place.page == "positions":
         assert widget(at, "pos_section").value == setup.view("pos_section"), where
     if "shapes_filter" in place.state:

@@ -21,7 +21,7 @@ from viz_core.ui.shell.written import taken_over
 SIDEBAR = 250  # pixels
 FOLDER = Path(__file__).parent
 ECHO = "lab_frame_echo"  # the number of the last change by the browser that this session knows of
-STYLE = (FOLDER / "frame.css").read_text("utf-8")
+STYLE = "\n".join((FOLDER / f"{name}.css").read_text("utf-8") for name in ("frame", "contrast"))
 SLIDERS = {"first": "n_heads", "second": "d_model"}  # the two that keys move: [ and ], - and +
 
 BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))
@@ -36,7 +36,9 @@ _COMPONENT = st.components.v2.component(
 
 def frame(page: str) -> None:
     """Draw it; once in each whole run. page: the name of the page that is shown."""
-    st.html(f"<style>{STYLE}</style>")  # arrives before the page is built, unlike the script
+    paper = ", ".join(str(st.get_option(f"theme.{theme}.backgroundColor")) for theme in ("light", "dark"))
+    # Unlike the script's, this style arrives before the page is built.
+    st.html(f"<style>:root {{ --lab-paper: light-dark({paper}); }}\n{STYLE}</style>")
     data = {"present": view("present"), "echo": st.session_state.get(ECHO, 0), "stages": page == "step_by_step"}
 
     def pressed() -> None:
