@@ -81,9 +81,11 @@ def dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def chart(figure: Any, key: str) -> None:
-    """A Plotly figure as every page shows it."""
-    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False})
+def chart(figure: Any, key: str, fill: bool = False) -> None:
+    """A Plotly figure as every page shows it. fill: as high as its container, and with large type in presenter's mode."""
+    if fill and view("present"):
+        figure.enlarge()
+    st.plotly_chart(figure, key=key, theme=None, height="stretch" if fill else "content", config={"displayModeBar": False})
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:
