@@ -17,6 +17,7 @@ from viz_core.presets import DOCUMENTS
 from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.controls import dark, sentence_picker, table
+from viz_core.ui.pages.halves import has_half, with_own_half
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_side, choose_token
 from viz_core.ui.shell import Lab, beside, look, set_view, touch
 
@@ -74,16 +75,11 @@ def layer_and_batch(lab: Lab) -> None:
 
 def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
     """A run with more than one sentence: the typed batch, or one sentence together with its own first half."""
-    if capture.n_sentences > 1 or max(ids.shape[1] for ids in batch.ids.values()) == 1:  # a single token has no half
+    if not has_half(capture, batch):
         return capture, lab.item(capture), ""
-    from viz_core.experiments.layernorm import with_first_half
-    from viz_core.ui.shell.cache import cached_run
-
-    setup = lab.setup
-    pair = with_first_half(lab.config, batch, 0)
-    run = cached_run(setup.weights, lab.config, pair, setup.seed, setup.device)
-    return run, 0, (_("You typed one sentence, so here the model reads it together with its own first half, padded to the same "
-                      "length. Type more lines for a batch of your own."))
+    note = _("You typed one sentence, so here the model reads it together with its own first half, padded to the same length. "
+             "Type more lines for a batch of your own.")
+    return with_own_half(lab, batch)[0], 0, note
 
 
 def _in_short(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
