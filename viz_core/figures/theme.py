@@ -110,7 +110,7 @@ PAGE_DARK = {
 
 FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif")
 FONT_SIZE = 15
-FAR_SIZE = 19  # in presenter's mode, read from the back row
+PRESENTED = 20  # read from the back row
 
 
 def head_colour(head: int) -> str:
@@ -155,7 +155,7 @@ def colorscale(palette: Sequence[str]) -> list[list[float | str]]:
 
 @cache
 def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
-    """The Plotly template of every figure: large fonts, no background of its own, quiet grid lines. size: of its type."""
+    """The Plotly template of every figure: fonts of this size, no background of its own, quiet grid lines."""
     text, line = ("#FAFAFA", "#454B57") if dark else ("#31333F", "#D5D8DE")
     axis = {
         "automargin": True,
@@ -194,18 +194,22 @@ class Figure(go.Figure):
     Plotly copies and checks a template at each assignment, which takes longer than all the rest of a figure.
     """
 
-    def __init__(self, data: Any = None, layout: Any = None, *, dark: bool = False) -> None:
+    def __init__(self, data: Any = None, layout: Any = None, *, dark: bool = False, size: int = FONT_SIZE) -> None:
         super().__init__(data, {"template": "none"} | (layout or {}))
-        self._dark, self._size = dark, FONT_SIZE
-
-    def enlarge(self) -> None:
-        """Write everything in the type of presenter's mode."""
-        self._size = FAR_SIZE
+        self._dark, self._size = dark, size
 
     def to_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = super().to_dict()
         found["layout"]["template"] = _written(self._dark, self._size)
         return found
+
+    def presented(self) -> "Figure":
+        """The same figure with type, and fixed margins, for the back row."""
+        layout = self.layout.to_plotly_json()
+        margin = layout.get("margin", {})
+        if margin.get("autoexpand") is False:
+            layout["margin"] = margin | {side: margin[side] * PRESENTED / FONT_SIZE for side in "tlb"}
+        return Figure(self.data, layout, dark=self._dark, size=PRESENTED)
 
 
 @cache

@@ -86,10 +86,10 @@ def dark() -> bool:
 
 
 def chart(figure: Any, key: str, fill: bool = False) -> None:
-    """A Plotly figure as every page shows it. fill: as high as its container, and with large type in presenter's mode."""
+    """A Plotly figure as every page shows it. fill: as large as its container, and in presenter's mode with larger type."""
     if fill and view("present"):
-        figure.enlarge()
-    st.plotly_chart(figure, key=key, theme=None, height="stretch" if fill else "content", config={"displayModeBar": False})
+        figure = figure.presented()
+    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, height="stretch" if fill else "content")
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:

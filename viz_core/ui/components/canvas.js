@@ -3,7 +3,7 @@
 
 const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // pixels of the page
 const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 430, NARROW = 560; // where a box is filled: cells at most and, named, at least; a foot of one line
-const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, ROW_GAP = 14, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
+const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -132,21 +132,17 @@ class View {
     return false;
   }
 
-  /* Fill the box: in one row, or below each other where that draws larger cells, as it does with a few rows of many tokens.
-   * Inputs stand above outputs then; panels without inputs in a column. Returns whether inputs and outputs share a row. */
+  /* Fill the box: in one row, or in two where that draws larger cells; returns whether it is one row. */
   fillBox(inputs, outputs, split) {
     const room = this.height - 2, one = () => this.fillRow(this.figures, this.width - (split ? ARROW - GAP : 0), room);
-    const rows = split ? [inputs, outputs] : this.figures.map((figure) => [figure]);
-    const narrow = split && this.width < NARROW, beside = narrow ? 0 : one();
-    const stacked = rows.length > 1 && (this.fillRows(rows, split ? ARROW / 2 : ROW_GAP) > beside * 1.15 || narrow);
-    if (!stacked) one();
-    this.root.classList.toggle("column", stacked && !split);
-    return !(stacked && split);
+    if (!split || this.width < NARROW) return split ? this.fillRows([inputs, outputs]) && false : one() || true;
+    const beside = one(), stacked = this.fillRows([inputs, outputs]);
+    return stacked > beside * 1.15 ? false : one() || true;
   }
 
-  fillRows(sides, gap) {
+  fillRows(sides) {
     const heavy = (side) => 5 + Math.min(24, Math.max(...side.map((f) => f.panel.shape[0])));
-    const all = sides.reduce((sum, side) => sum + heavy(side), 0), room = this.height - 2 - gap * (sides.length - 1);
+    const all = sides.reduce((sum, side) => sum + heavy(side), 0), room = this.height - 2 - ARROW / 2;
     return sides.reduce((area, side) => area + this.fillRow(side, this.width, (room * heavy(side)) / all), 0);
   }
 
