@@ -14,24 +14,28 @@ from viz_core.language import translate as _
 ABOVE = theme.HEAD_COLOURS[4]  # the picked cell
 NAMES: dict[Norm, str] = {"layer": "LayerNorm", "batch": "BatchNorm", "instance": "InstanceNorm"}
 MOST_SENTENCES, MOST_TOKENS, MOST_FEATURES = 3, 8, 10  # drawn as cells; the numbers are from the whole tensor
+HIGHEST = 64  # pixels of a cell
 
 # The picture takes the size of its place; on a narrow screen the norms stand below each other. `--lab-type` is the size of its
 # type (viz_core/ui/shell/frame.css).
 STYLE = """<style>
 .lab-norms { position: absolute; inset: 0; overflow: auto; display: flex; flex-direction: column; gap: 6px; line-height: 1.25;
   font-size: var(--lab-type, 14px); }
-.lab-norms .pictures { flex: 1; min-height: 0; display: flex; gap: 28px; }
+.lab-norms .pictures { flex: 1 0 auto; display: flex; gap: 28px; }
 .lab-norms figure { flex: 1 1 0; min-width: 0; margin: 0; display: flex; flex-direction: column; gap: 4px; }
-.lab-norms .sentence { flex: 1 1 0; min-height: 0; display: flex; flex-direction: column; gap: 2px; }
-.lab-norms .cells { flex: 1; min-height: 0; display: grid; grid-auto-rows: minmax(1.2em, 64px); gap: 2px; }
+.lab-norms .sentence, .lab-norms .cells { flex: 1 0 auto; }
+.lab-norms .sentence { display: flex; flex-direction: column; gap: 2px; }
+.lab-norms .cells { display: grid; grid-auto-rows: minmax(1.05em, 1fr); gap: 1px 2px; }
 .lab-norms .cells > div { border-radius: 2px; }
-.lab-norms .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding-right: 4px; align-self: center; }
+.lab-norms .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding-right: 4px; align-self: center;
+  line-height: 1.05; }
 .lab-norms .legend, .lab-norms .legend span { display: flex; flex-wrap: wrap; align-items: center; gap: 2px 18px; }
 .lab-norms .legend span { gap: 6px; }
 .lab-norms .legend i { width: 1em; height: 1em; border-radius: 2px; }
 @media (max-width: 640px) {
   .lab-norms { position: static; }
   .lab-norms .pictures { flex-direction: column; }
+  .lab-norms figure { flex: none; }
   .lab-norms .cells { grid-auto-rows: 20px; }
 }
 </style>"""
@@ -78,10 +82,10 @@ def _block(m: Members, b: int, words: np.ndarray, tokens: Sequence[str], spans: 
         rows.append(f'<span class="name">{token(tokens[t])}</span>{cells}')
     label = _("sentence {b}: {sum:,} of its {size:,} cells share the mean",
               b=b + 1, sum=int(m.cells[b].sum()), size=m.cells[b].size)
-    columns = f"grid-template-columns:4.6em repeat({len(spans[2])},minmax(0,1fr))"
+    size = f"grid-template-columns:4.6em repeat({len(spans[2])},minmax(0,1fr));max-height:{HIGHEST * len(rows)}px"
     return (
         f'<div class="sentence" role="img" aria-label="{label}"><div>' + _("sentence {b}", b=b + 1)
-        + f'</div><div class="cells" style="{columns}">{"".join(rows)}</div></div>'
+        + f'</div><div class="cells" style="{size}">{"".join(rows)}</div></div>'
     )
 
 
