@@ -18,8 +18,8 @@ def looks(page: str) -> list[list[str]]:
     names = {F.ABOVE: "picked", theme.MASK[1]: "member", theme.MASK[0]: "other"}
     found = []
     for part in page.split('role="img"')[1:]:
-        block = re.split("<figure|<figcaption|</figure>", part)[0]
-        cells = re.findall(rf'<div style="height:{batchnorm.CELL}px;border-radius:2px;background:([^"]*)"', block)
+        block = re.split("</figure>", part)[0]
+        cells = re.findall('<div style="background:([^"]*)"', block)
         found.append([next(n for c, n in names.items() if c in cell) + "/" * ("gradient" in cell) for cell in cells])
     return found
 

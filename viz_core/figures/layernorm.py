@@ -49,7 +49,7 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
         layout[f"yaxis{name}"] = {"domain": [bottom, top], "range": [low, high], "nticks": 6, "anchor": "x"}
         layout["annotations"].append({
             "text": heading, "xref": "paper", "x": 0, "xanchor": "left", "yref": "paper", "y": top, "yanchor": "bottom",
-            "showarrow": False, "font": {"size": theme.FONT_SIZE - 1}, "yshift": -0.02 * plot / n,
+            "showarrow": False, "yshift": -0.02 * plot / n,
         })
         traces.append({
             "type": "bar", "name": heading, "x": np.arange(d, dtype=np.int32), "y": values.astype(np.float32), "yaxis": f"y{name}",

@@ -37,12 +37,16 @@ def keep(name: str) -> None:
     set_view(**{name: widget_value(name)})
 
 
-def sentence_picker(lab: Lab, capture: Capture) -> int:
-    """The selected sentence of a run, counted from 0, with the control that selects it if there are several."""
+def sentence_picker(lab: Lab, capture: Capture, beside: bool = False) -> int:
+    """The selected sentence of a run, counted from 0, with the control that selects it if there are several.
+
+    beside: in a row of controls, where its label would make the row higher.
+    """
     item = lab.item(capture)
     if capture.n_sentences > 1:
+        named = {"label_visibility": "collapsed", "format_func": lambda i: _("Sentence {n}", n=i + 1)} if beside else {}
         widget(st.segmented_control, "item", _("Sentence"), item, set_choice, options=range(capture.n_sentences), required=True,
-               format_func=lambda i: str(i + 1))
+               **{"format_func": lambda i: str(i + 1), **named})
     return item
 
 
@@ -82,9 +86,13 @@ def dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def chart(figure: Any, key: str) -> None:
-    """A Plotly figure as every page shows it, and in words for those who cannot see it."""
-    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, alt=alternative(figure.to_dict()))
+def chart(figure: Any, key: str, fill: bool = False) -> None:
+    """A Plotly figure as every page shows it, and in words for those who cannot see it. fill: as large as its container, and in
+    presenter's mode with larger type."""
+    if fill and view("present"):
+        figure = figure.presented()
+    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, height="stretch" if fill else "content",
+                    alt=alternative(figure.to_dict()))
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:

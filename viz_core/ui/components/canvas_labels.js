@@ -1,10 +1,12 @@
 /* The labels of a panel of the canvas: rows on the left, columns above the cells.
  *
  * Column labels stay upright where they fit. Where they do not, Chinese, Japanese and Korean ones stand one character above
- * the other, and all others slant. What is still too long is shortened; the readout says the whole. */
+ * the other, and all others slant, or are turned where they stand among such: slanting they would lie across these. What is
+ * still too long is shortened; the readout says the whole. */
 
 const SLANT = Math.SQRT1_2; // 45 degrees: the sine, and the cosine
 const STACKED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]{1,6}$/u;
+const stacked = (name) => (STACKED.test(name) || [...name].length === 1 ? [...name].length : 0); // characters above each other
 const ROW_ROOM = 110, COL_ROOM = 84; // pixels of a label at the usual type
 
 class Labels {
@@ -22,7 +24,8 @@ class Labels {
     this.rowText = Math.ceil(Math.max(0, ...lengths(panel.rows ?? number(0), this.rowRoom)));
     this.cols = lengths(panel.cols ?? number(1), this.colRoom);
     this.colText = Math.ceil(Math.max(0, ...this.cols));
-    this.stacks = panel.cols?.map((name) => (STACKED.test(name) ? [...name].length : 0));
+    this.stacks = panel.cols?.map(stacked);
+    this.turned = Boolean(panel.cols?.some((name) => STACKED.test(name)));
   }
 
   get left() { return this.rowText + 8; }
@@ -35,8 +38,9 @@ class Labels {
     if (this.upright) return { top: view.type + 8, beyond: panel.cols ? 1 : Math.ceil(colText / 2) };
     let top = 0, beyond = 1;
     cols.forEach((length, k) => {
-      top = Math.max(top, stacks[k] ? stacks[k] * this.step : (length + view.type / 2) * SLANT + view.type / 3);
-      if (!stacks[k]) beyond = Math.max(beyond, (length + view.type / 2) * SLANT - (cols.length - k - 0.5) * w);
+      const alone = this.turned ? length + 4 : (length + view.type / 2) * SLANT + view.type / 3;
+      top = Math.max(top, stacks[k] ? stacks[k] * this.step : alone);
+      if (!stacks[k] && !this.turned) beyond = Math.max(beyond, (length + view.type / 2) * SLANT - (cols.length - k - 0.5) * w);
     });
     return { top: Math.ceil(top) + 8, beyond: Math.ceil(beyond) };
   }
@@ -47,7 +51,7 @@ class Labels {
     const every = (space, size) =>
       [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200].find((n) => n * size >= space) ?? Math.ceil(space / size);
     const tall = this.step, free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
-    const wide = this.upright ? this.colText + (panel.cols ? 0 : 10) : tall / (this.stacks.every(Boolean) ? 1 : SLANT) - 2;
+    const wide = this.upright ? this.colText + (panel.cols ? 0 : 10) : tall / (this.turned || this.stacks.every(Boolean) ? 1 : SLANT) - 2;
     for (let r = 0, by = every(panel.rows ? tall : 2 * tall, h); r < shape[0]; r += by)
       if (free(r, pickedRow, h, tall)) this.row(pen, figure, r, figure.rowName(r * block[0]));
     for (let k = 0, by = every(wide, w); k < cols; k += by)
@@ -61,10 +65,10 @@ class Labels {
   column(pen, { left, top, w }, k, name, back) {
     const x = left + (k + 0.5) * w;
     if (this.upright) return this.write(pen, name, this.colText, x, top - 5 - this.view.type / 2, "center", back);
-    if (STACKED.test(name)) return this.stack(pen, name, x, top - 5, back);
+    if (stacked(name)) return this.stack(pen, name, x, top - 5, back);
     pen.save();
     pen.translate(x, top - 5);
-    pen.rotate(-Math.PI / 4);
+    pen.rotate(-Math.PI / (this.turned ? 2 : 4));
     this.write(pen, name, this.colText, 0, 0, "left", back);
     pen.restore();
   }

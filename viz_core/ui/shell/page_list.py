@@ -106,7 +106,7 @@ PAGES: dict[str, PageSpec] = {
             "and the same sentence; only the place of the LayerNorm differs.",
             card="why Pre-LN replaced Post-LN", group="The parts", section_view="norm_section",
             sections=(
-                Section("depth", "Depth", "norm_depth_chart"), Section("theory", "Theory", "norm_post"),
+                Section("depth", "Depth", "norm_depth_chart"), Section("theory", "Theory", "norm_theory"),
                 Section("gradients", "Gradients", "norm_gradients"), Section("token", "One token", "norm_steps"),
                 Section("batchnorm", "LayerNorm and BatchNorm", "norm_cells"),
                 Section("distributions", "Distributions", "norm_ridges"),

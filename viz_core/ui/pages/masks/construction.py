@@ -9,8 +9,8 @@ from viz_core.figures.masks import building_panels
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
-from viz_core.ui.pages.masks.focus import InFocus
-from viz_core.ui.shell import Lab
+from viz_core.ui.pages.masks.focus import InFocus, choose_focus
+from viz_core.ui.shell import Lab, below, look, picture
 
 AXIS_WORDS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("keys")}
 
@@ -18,10 +18,13 @@ AXIS_WORDS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("k
 def construction(lab: Lab, capture: Capture, focus: InFocus) -> None:
     """The parts of the mask in their own shapes, their AND, and how each broadcasts over the scores."""
     name = MASK[focus.kind]
-    st.markdown(_("**A mask is the AND of its parts: a cell is allowed if every part allows it.** `ne` allows keys that are "
-                  "not padding, and `tril` keys that are not later than the query. {value} multiplies masks of 0 and 1 "
-                  "instead, which gives the same result.", value=DOCUMENTS["002"]))
-    picking(building_panels(capture, focus.kind, focus.item), "mask_built")
+    look(_("**A mask is the AND of its parts: a cell is allowed if every part allows it.** Look for what each part blocks."))
+    with picture():
+        picking(building_panels(capture, focus.kind, focus.item), "mask_built", fill=True)
+    with below():
+        choose_focus(lab, capture, focus)
+    st.markdown(_("`ne` allows keys that are not padding, and `tril` keys that are not later than the query. {value} multiplies "
+                  "masks of 0 and 1 instead of taking their AND, which gives the same result.", value=DOCUMENTS["002"]))
     st.markdown(f"$$\n{capture.stage(name).formula}\n$$")
     st.code("\n".join(recipe(lab.config, focus.kind)), language="python")
     st.markdown(_("**Each part keeps its own small shape, and broadcasting repeats it along axes of size 1.** These are all "

@@ -10,9 +10,9 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
-from viz_core.ui.pages.masks.focus import InFocus, batch_of
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus
 from viz_core.ui.pages.masks.words import no_twin_words
-from viz_core.ui.shell import Lab
+from viz_core.ui.shell import Lab, below, look, picture
 
 WRITTEN_BY = {
     "may": _("this app; {value}; {value_2}; F.scaled_dot_product_attention", value=DOCUMENTS["000"], value_2=DOCUMENTS["002"]),
@@ -23,9 +23,14 @@ WRITTEN_BY = {
 
 def conventions(lab: Lab, capture: Capture, focus: InFocus) -> None:
     """One mask in three conventions, with the line of code that converts it to each and the line that converts it back."""
-    st.markdown(_("**The same mask, written in three ways.** If you confuse the first two, every allowed cell is blocked and "
-                  "every blocked cell is allowed, without any error. In this app True always means may attend."))
-    picking(convention_panels(capture, focus.kind, focus.item), "mask_written")
+    look(_("**The same mask, written in three ways.** Compare the first two: True means the opposite, and torch cannot tell which "
+           "one you mean."))
+    with picture():
+        picking(convention_panels(capture, focus.kind, focus.item), "mask_written", fill=True)
+    with below():
+        choose_focus(lab, capture, focus)
+    st.markdown(_("If you confuse the first two, every allowed cell is blocked and every blocked cell is allowed, without any "
+                  "error. In this app True always means may attend."))
     lines = [f"{TO[c]}\n{BACK[c]}  # {_('and back')}" for c in CONVENTIONS if c != "may"]
     st.code("\n".join(lines), language="python", wrap_lines=True)
     table([_("Convention"), _("Used by")], [[CONVENTION_TITLES[c], WRITTEN_BY[c]] for c in CONVENTIONS])

@@ -10,8 +10,8 @@ from viz_core.figures.attention import compared, head_name, head_panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.controls import keep, picking
-from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head, no_padding_here
-from viz_core.ui.shell import Lab, view, widget
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus, layer_and_head, no_padding_here
+from viz_core.ui.shell import Lab, below, look, picture, view, widget
 
 SWITCHES = {
     "causal": _("Causal"), "mask_source_padding": _("Source padding"), "mask_target_padding": _("Target padding"),
@@ -24,8 +24,13 @@ def effect(lab: Lab, capture: Capture, focus: InFocus) -> None:
     from viz_core.experiments.masks import masked_run, switch
     from viz_core.ui.shell.cache import run_cost, runs
 
-    name = _switch(lab, focus)
-    layer, head = layer_and_head(lab, focus)
+    look(_("**One head with a mask and without it.** In the difference, orange cells have more weight without the mask and blue "
+           "cells less."))
+    place = picture()
+    with below():
+        name = _switch(lab, focus)
+        layer, head = layer_and_head(lab, focus)
+        choose_focus(lab, capture, focus)
     model, batch = lab.model(), batch_of(lab)
 
     def run(on: bool) -> Capture:
@@ -35,10 +40,11 @@ def effect(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
     on, off = run(True), run(False)
     a, b = (head_panel(c, focus.kind, layer, head, focus.item) for c in (on, off))
-    st.markdown(_("**{head_name}, with and without this mask.** Both runs use the same parameters. In the difference, orange "
-                  "cells have more weight without the mask and blue cells less.", head_name=head_name(focus.kind, layer, head)))
-    picking(compared(a, b, (_("With"), _("Without"))), "mask_effect")
-    st.markdown(" ".join(_effect_words(lab, on, off, focus, layer, head, name)))
+    with place:
+        picking(compared(a, b, (_("With"), _("Without"))), "mask_effect", fill=True)
+    st.markdown(_("**{head_name}, with and without this mask.** Both runs use the same parameters.",
+                  head_name=head_name(focus.kind, layer, head)) + " "
+                + " ".join(_effect_words(lab, on, off, focus, layer, head, name)))
 
 
 def _switch(lab: Lab, focus: InFocus) -> str:
@@ -50,7 +56,7 @@ def _switch(lab: Lab, focus: InFocus) -> str:
     ]
     usual = "causal" if parts(c, focus.kind).causal else f"mask_{sides(focus.kind)[1]}_padding"
     chosen: str = view("mask_switch") if view("mask_switch") in offered else usual
-    widget(st.segmented_control, "mask_switch", _("Mask"), chosen, keep, options=offered, required=True,
+    widget(st.selectbox, "mask_switch", _("Mask"), chosen, keep, options=offered, width=160, label_visibility="collapsed",
            format_func=lambda s: SWITCHES[s])
     return chosen
 

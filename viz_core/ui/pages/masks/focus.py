@@ -25,33 +25,34 @@ EXAMPLE = "mask_example"  # the button's key
 
 @dataclass(frozen=True, slots=True)
 class InFocus:
-    """The kind of attention and the sentence of the batch that the page shows."""
+    """The kind of attention and the sentence of the batch that the page shows. offered: the kinds to choose from here."""
 
     kind: AttentionKind
     item: int
+    offered: tuple[AttentionKind, ...] = ()
 
 
 def read_focus(lab: Lab, capture: Capture, available: Sequence[AttentionKind], section: str) -> InFocus:
-    """The attention and the sentence, with their controls, and a button for an example with padding."""
+    """The attention and the sentence that the link asks for, as far as this model has them."""
     kind: AttentionKind = "decoder" if "decoder" in available and section != "empty" else available[0]
     if (chosen := view("mask_kind")) in available:
         kind = chosen
     elif chosen:
         st.caption(_("This model has no {kind_titles}. The page shows {kind_titles_2} instead.",
                      kind_titles=KIND_TITLES[chosen].lower(), kind_titles_2=KIND_TITLES[kind].lower()))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        causal_alone = section in ("leak", "unsqueeze")
-        if len(available) > 1 and not causal_alone:
-            widget(st.segmented_control, "mask_kind", _("Attention"), kind, _keep_kind, options=available, required=True,
-                   format_func=lambda k: KIND_LABELS[k])
-        item = sentence_picker(lab, capture)
-        if not (causal_alone or _has_padding(capture)):
-            st.button(_("Two sentences of different lengths"), icon=":material/format_line_spacing:", key=EXAMPLE,
-                      on_click=_example,
-                      type="primary" if section == "empty" else "secondary",
-                      help=_("These sentences have no padding. With two sentences of different lengths, the shorter one is "
-                             "padded, and the padding has to be masked."))
-    return InFocus(kind, item)
+    return InFocus(kind, lab.item(capture), () if section in ("leak", "unsqueeze") else tuple(available))
+
+
+def choose_focus(lab: Lab, capture: Capture, focus: InFocus) -> None:
+    """Controls for the attention and the sentence, in a row, and a button for an example with padding."""
+    if len(focus.offered) > 1:
+        widget(st.segmented_control, "mask_kind", _("Attention"), focus.kind, _keep_kind, options=focus.offered, required=True,
+               format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
+    sentence_picker(lab, capture, beside=True)
+    if focus.offered and not _has_padding(capture):
+        st.button(_("Show a padded sentence"), icon=":material/format_line_spacing:", key=EXAMPLE, on_click=_example,
+                  help=_("These sentences have no padding. This puts in two sentences of different lengths: the shorter one is "
+                         "padded, and the padding has to be masked."))
 
 
 def _has_padding(capture: Capture) -> bool:
@@ -93,13 +94,14 @@ def no_padding_here(capture: Capture, kind: AttentionKind, item: int) -> bool:
 
 
 def layer_and_head(lab: Lab, focus: InFocus, layers: bool = True, head: int = 0) -> tuple[int, int]:
-    """The layer and head in focus, with a control for each if there are several. head: the default."""
+    """The layer and head in focus, with a control for each if there are several, in a row. head: the default."""
     depth, n_heads = n_layers(lab.config, focus.kind), lab.config.n_heads
     layer = min(max(view("mask_layer"), 0), depth - 1) if layers else 0
     chosen = min(view("mask_head"), n_heads - 1) if view("mask_head") >= 0 else head
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        if layers and depth > 1:
-            widget(st.segmented_control, "mask_layer", _("Layer"), layer, keep, options=range(depth), required=True)
-        if n_heads > 1:
-            widget(st.segmented_control, "mask_head", _("Head"), chosen, keep, options=range(n_heads), required=True)
+    if layers and depth > 1:
+        widget(st.selectbox, "mask_layer", _("Layer"), layer, keep, options=range(depth), width=112, label_visibility="collapsed",
+               format_func=lambda i: _("Layer {layer}", layer=i))
+    if n_heads > 1:
+        widget(st.selectbox, "mask_head", _("Head"), chosen, keep, options=range(n_heads), width=112, label_visibility="collapsed",
+               format_func=lambda i: _("Head {head}", head=i))
     return layer, chosen

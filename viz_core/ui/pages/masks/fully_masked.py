@@ -1,5 +1,6 @@
 """The section Fully masked rows: what implementations return for a query that may attend to no key."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +14,14 @@ from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
 from viz_core.ui.controls import picking, table
-from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head
+from viz_core.ui.pages.halves import has_half, with_own_half
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus, layer_and_head
 from viz_core.ui.pages.masks.words import no_twin_words, stop_words, values_words
-from viz_core.ui.shell import Lab
+from viz_core.ui.shell import Lab, below, look, picture
 
 if TYPE_CHECKING:
     from viz_core.experiments.masks import EmptyRows, NaNSpread
+    from viz_core.run import Batch
 
 TITLES = {
     "infinite_fill": _("−∞, then softmax"),
@@ -40,37 +43,52 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     from viz_core.experiments.masks import empty_rows, spread
     from viz_core.ui.shell.cache import cached_result
 
-    st.markdown(_("**{value} masks padded queries too, so their rows are fully masked.** A softmax over −∞ alone is 0 / 0, and "
-                  "the result depends on the implementation.", value=DOCUMENTS["002"]))
+    look(_("**{value} masks padded queries too, so their rows are fully masked.** See how NaN spreads from them, layer by layer.",
+           value=DOCUMENTS["002"]))
+    place = picture()
+    with below():
+        choose_focus(lab, capture, focus)
+        __, head = layer_and_head(lab, focus, layers=False)
+    capture, batch, focus, note = _padded(lab, capture, focus)
     side = sides(focus.kind)[0]
     if real(capture, side, focus.item).all():
         raise ValueError(_("Sentence {item} has no padded {side} token, so none of its rows is fully masked. Use two sentences "
                            "of different lengths, and choose the shorter one.", item=focus.item + 1, side=SIDE_NAMES[side]))
-    model, batch, path = lab.model(), batch_of(lab), module(focus.kind, 0)
+    model, path = lab.model(), module(focus.kind, 0)
     seed, cost = lab.setup.seed, lab.cost()
     result = cached_result("mask empty", (lab.key(), path, focus.item),
                            lambda: empty_rows(model, batch, path, focus.item, seed), *cost)
     if not result.empty.any():
         raise ValueError(_("This model does not mask {side} padding, so none of its rows is fully masked. Turn on Mask {side} "
                            "padding under All switches.", side=SIDE_NAMES[side]))
-    st.markdown(_("The table shows the same scores of layer 0, masked in {n_treatments} ways and computed just now:",
-                  n_treatments=len(result.treatments)))
-    __, head = layer_and_head(lab, focus, layers=False)
-    row = int(np.nonzero(result.empty)[0][0])
-    _treatments(capture, side, result, focus, row, head)
     nan_spread = cached_result("mask spread", (lab.key(), side, focus.item),
                                lambda: spread(model, batch, side, focus.item, seed), *cost)
-    st.markdown(_("## How NaN spreads\n\nEach cell is the length of a token's vector after a layer: first with the rows as −∞ "
-                  "leaves them, then with this app's rule. {spread_words}",
-                  spread_words=_spread_words(nan_spread, lab.config.has_cross_attention and side == "target")))
     tokens = labels(capture, side, focus.item)
     both = [(_("Rows as −∞ leaves them"), nan_spread.filled), (_("This app: the rows are zeros"), nan_spread.zero)]
-    picking(spread_panels([stop_words(s) for s in nan_spread.stops], both, tokens), "mask_spread")
+    with place:
+        picking(spread_panels([stop_words(s) for s in nan_spread.stops], both, tokens), "mask_spread", fill=True)
+    st.markdown(_("Each cell is the length of a token's vector after a layer: first with the rows as −∞ leaves them, then with "
+                  "this app's rule. {spread_words}{note}",
+                  spread_words=_spread_words(nan_spread, lab.config.has_cross_attention and side == "target"), note=note))
+    st.markdown(_("## What each implementation returns\n\nA softmax over −∞ alone is 0 / 0, so the result depends on the "
+                  "implementation. The table shows the same scores of layer 0, masked in {n_treatments} ways and computed just "
+                  "now:", n_treatments=len(result.treatments)))
+    _treatments(capture, side, result, focus, int(np.nonzero(result.empty)[0][0]), head)
     st.markdown(_("## The weights of head {head} from each implementation", head=head))
     drawn = [(TITLES[t.name], t.weights[head]) for t in result.treatments if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
         panels = head_panels(capture, focus.kind, focus.item, drawn[i : i + 2])
         picking(panels, f"mask_empty_{i}")
+
+
+def _padded(lab: Lab, capture: Capture, focus: InFocus) -> "tuple[Capture, Batch, InFocus, str]":
+    """The run and the sentence with padding, and a note if it was made here: one typed sentence together with its own half."""
+    batch = batch_of(lab)
+    if not has_half(capture, batch):
+        return capture, batch, focus, ""
+    run, pair = with_own_half(lab, batch)
+    return run, pair, replace(focus, item=1), " " + _("You typed one sentence, so here the model reads it together with its own "
+                                                      "first half, which is the padded one that is shown.")
 
 
 def _treatments(capture: Capture, side: str, result: "EmptyRows", focus: InFocus, row: int, head: int) -> None:

@@ -9,13 +9,14 @@ from viz_core.analysis.attention import real
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.figures.masks import labels, leak_panel, reach_panels
+from viz_core.figures.panels import Panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.text import shorten
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.escape import code, words
-from viz_core.ui.pages.masks.focus import InFocus, batch_of
-from viz_core.ui.shell import Lab, view, view_widget, widget
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus
+from viz_core.ui.shell import Lab, below, look, picture, view, view_widget, widget
 
 MOST_TURNS = 32  # the most tokens that are replaced one after another
 
@@ -27,9 +28,12 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
     side: Side = read_side(lab.config)
     tokens = labels(capture, side, focus.item)
-    st.markdown(_("**Replace one word. With a causal mask, no output before it may change, not even by a single bit.** If one "
-                  "does, the future leaks, and a model in training can learn to copy the answers."))
-    place, id = _replacement(lab, capture, focus, side)
+    look(_("**Replace one word. With a causal mask, no output before it may change, not even by a single bit.**"))
+    drawn = picture()
+    with below():
+        place, id = _replacement(lab, capture, focus, side)
+        in_turn = view_widget(st.toggle, "mask_turns", _("Replace every token in turn"))
+        choose_focus(lab, capture, focus)
     model, batch = lab.model(), batch_of(lab)
     result = cached_result("mask leak", (lab.key(), focus.item, place, id), lambda: leak(model, batch, focus.item, place, id),
                            *lab.cost())
@@ -38,7 +42,16 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
                            "masked rows shows where NaN comes from."))
     new = lab.tokenizers[side].decode(id) if not view("mask_word").strip() else view("mask_word")
     replaced = f"“{shorten(tokens[place])}” ({place})"
-    picking([leak_panel(result.moved, result.moved_free, tokens, replaced)], "mask_leak")
+    panel = leak_panel(result.moved, result.moved_free, tokens, replaced)
+    with drawn:
+        if in_turn:
+            picking(_replaced_in_turn(lab, capture, focus, side, tokens), "mask_reach", fill=True)
+        else:
+            picking([panel], "mask_leak", fill=True)
+    if in_turn:
+        st.markdown(_("**Each row is a replaced token, each column an output that may change.** With a causal mask, the cells left "
+                      "of the diagonal are 0: a later token cannot change an earlier output."))
+        picking([panel], "mask_leak")
     early, late = int(result.changed[:place].sum()), int(result.changed_free[:place].sum())
     own = _("as in this model") if lab.config.is_causal else _("unlike in this model")
     st.markdown(
@@ -47,8 +60,9 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
           token=code(tokens[place]), place=place, new=code(new), own=own, early=early, late=late)
         + (_(", by at most {value}.", value=rounded(float(result.moved_free[:place].max()), 3)) if place and late else ".")
         + (" " + _("No output comes before the first token, so choose a later one.") if place == 0 else "")
+        + " " + _("If an output before the replaced word changes, the future leaks, and a model in training can learn to copy the "
+                  "answers.")
     )
-    _replace_in_turn(lab, capture, focus, side, tokens)
 
 
 def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tuple[int, int]:
@@ -58,10 +72,12 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
         raise ValueError(_("Sentence {item} contains only padding, so there is no word to replace. Type one.", item=focus.item + 1))
     chosen = view("mask_place")
     place = chosen if chosen in places else places[len(places) // 2]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        widget(st.selectbox, "mask_place", _("Replace"), place, keep, options=places, width=240,
-               format_func=lambda t: f"{t} · {tokens[t]}")
-        typed = view_widget(st.text_input, "mask_word", _("with"), width=240, placeholder=_("another word"))
+    st.markdown(_("Replace"), width="content")
+    widget(st.selectbox, "mask_place", _("Replace"), place, keep, options=places, width=170, label_visibility="collapsed",
+           format_func=lambda t: f"{t} · {tokens[t]}")
+    st.markdown(_("with"), width="content")
+    typed = view_widget(st.text_input, "mask_word", _("with"), width=170, placeholder=_("another word"),
+                        label_visibility="collapsed")
     if not typed.strip():
         return place, _others(lab, capture, focus, side)[place]
     tokenizer = lab.tokenizers[side]
@@ -85,10 +101,8 @@ def _others(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> list[int]
     return replacements
 
 
-def _replace_in_turn(lab: Lab, capture: Capture, focus: InFocus, side: Side, tokens: Sequence[str]) -> None:
-    """Replace every token in turn, unless there are too many."""
-    if not view_widget(st.toggle, "mask_turns", _("Replace every token in turn")):
-        return
+def _replaced_in_turn(lab: Lab, capture: Capture, focus: InFocus, side: Side, tokens: Sequence[str]) -> list[Panel]:
+    """Every token replaced in turn, with the causal mask and without it, unless there are too many."""
     from viz_core.experiments.masks import reach
     from viz_core.ui.shell.cache import cached_result
 
@@ -102,7 +116,4 @@ def _replace_in_turn(lab: Lab, capture: Capture, focus: InFocus, side: Side, tok
         key = (lab.key(), focus.item, causal)
         return cached_result("mask reach", key, lambda: reach(model, batch, focus.item, others, causal), *lab.cost())
 
-    on, off = changes(True), changes(False)
-    st.markdown(_("**Each row is a replaced token, each column an output that may change.** With a causal mask, the cells left "
-                  "of the diagonal are 0: a later token cannot change an earlier output."))
-    picking(reach_panels(on, off, tokens), "mask_reach")
+    return reach_panels(changes(True), changes(False), tokens)

@@ -10,9 +10,9 @@ from viz_core.figures.masks import WHY_TITLES, provenance_panel
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import code
-from viz_core.ui.pages.masks.focus import InFocus
+from viz_core.ui.pages.masks.focus import InFocus, choose_focus
 from viz_core.ui.pages.masks.words import reason_words
-from viz_core.ui.shell import Lab, beside, look, set_view, touch, view
+from viz_core.ui.shell import Lab, below, beside, look, set_view, touch, view
 
 
 def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
@@ -35,6 +35,8 @@ def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
         note = _unused(lab, capture, focus)
         st.markdown(_("## Why?\n\n{explanation}\n\nOf {size:,} cells:", explanation=explanation, size=why.size) + "\n\n"
                     + "\n".join(lines) + f"\n\n{note}")
+    with below():
+        choose_focus(lab, capture, focus)
 
 
 def _choose_cell(pick: Pick | None) -> None:

@@ -13,8 +13,8 @@ from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
 from viz_core.ui.controls import picking
-from viz_core.ui.pages.masks.focus import InFocus, batch_of, layer_and_head
-from viz_core.ui.shell import Lab
+from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus, layer_and_head
+from viz_core.ui.shell import Lab, below, look, picture
 
 if TYPE_CHECKING:
     from viz_core.experiments.masks import Unsqueezed
@@ -25,53 +25,68 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
     from viz_core.experiments.masks import read_side, unsqueezed
     from viz_core.ui.shell.cache import cached_result
 
-    st.markdown(_("**{value} passes a (T, T) look-ahead mask to attention, which calls `mask.unsqueeze(1)` on it.** That is "
-                  "right for (B, T, T). But it turns (T, T) into (T, 1, T), and the first T is then broadcast against the heads.",
-                  value=DOCUMENTS["004"]))
-    st.code("look_ahead = torch.triu(torch.ones(T, T), diagonal=1).bool()  # " + _("True = blocked") + "\n"
-            "mask = look_ahead.unsqueeze(1)  # (T, 1, T)\n"
-            "scores = scores.masked_fill(mask == True, float('-inf'))  # (B, H, T, T)", language="python")
+    look(_("**Where T equals H, the mask that {value} passes runs without an error and leaks the future:** compare the first two.",
+           value=DOCUMENTS["004"]))
     side: Side = read_side(lab.config)
-    heads = lab.config.n_heads
-    n_tokens = capture[f"ids.{side}"].shape[1]
+    heads, n_tokens = lab.config.n_heads, capture[f"ids.{side}"].shape[1]
     model, batch = lab.model(), batch_of(lab)
 
     def attempt(length: int) -> "Unsqueezed":
         key = (lab.key(), focus.item, length)
         return cached_result("mask unsqueeze", key, lambda: unsqueezed(model, batch, focus.item, length, lab.setup.seed))
 
-    typed = attempt(n_tokens)
-    shapes = _("the mask has shape {shape} and the scores have shape {shape_2}",
-               shape=_shape(typed.mask), shape_2=_shape(typed.scores))
-    if typed.answer:
-        st.markdown(_("Your batch has T = {n_tokens} and the model has H = {heads}: {shapes}. torch raises this error:",
-                      n_tokens=n_tokens, heads=heads, shapes=shapes))
-        st.code(typed.answer, language=None, wrap_lines=True)
     if heads == 1:
         st.info(_("With one head, T = H means a single token, and it has no future to leak. Choose more heads."))
-        return
-    if n_tokens < heads:
+    elif n_tokens < heads:
         st.info(_("If T = H, it runs without an error and leaks the future. For that, the {side} needs at least {heads} "
                   "tokens, but it has {n_tokens}. Type a longer sentence or choose fewer heads.",
                   side=SIDE_NAMES[side], heads=heads, n_tokens=n_tokens))
-        return
-    leaky = typed if n_tokens == heads else attempt(heads)
+    else:
+        _leak(lab, capture, focus, side, attempt(heads))
+    _the_code(attempt(n_tokens), n_tokens, heads)
+
+
+def _leak(lab: Lab, capture: Capture, focus: InFocus, side: Side, leaky: "Unsqueezed") -> None:
+    """Draw a head's weights as the code is printed and as it is meant, and the weight that goes to later tokens."""
+    place = picture()
+    heads, n_tokens = lab.config.n_heads, capture[f"ids.{side}"].shape[1]
+    with below():
+        __, head = layer_and_head(lab, focus, layers=False, head=heads - 1)
+        choose_focus(lab, capture, focus)
     if leaky.weights is None or leaky.future is None:
         return
-    which = _("Your batch has T = H") if n_tokens == heads else _("For the first {heads} tokens, T = H", heads=heads)
-    st.markdown(_("**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every "
-                  "query: head 0 sees only the first key, and head {heads_2} sees the whole future.",
-                  which=which, heads=heads, heads_2=heads - 1))
-    __, head = layer_and_head(lab, focus, layers=False, head=heads - 1)
     kind: AttentionKind = STACKS[side]
     drawn = [(_("As printed · head {head}", head=head), leaky.weights[head]),
              (_("As intended · head {head}", head=head), leaky.meant[head])]
     panels = head_panels(capture, kind, focus.item, drawn)
-    share = share_panel(leaky.future, _("Weight on later tokens, as printed: mean over the rows that have later tokens"))
-    picking([*panels, share], "mask_unsqueeze")
-    st.markdown(_("Head {heads} puts **{future:.1%}** of its weight on tokens that it must not see. With the intended mask, "
-                  "every head has 0 there. This app's causal mask is (1, 1, T, T), so T cannot be broadcast against the heads.",
+    share = share_panel(leaky.future, _("As printed: weight on later tokens"))
+    with place:
+        picking([*panels, share], "mask_unsqueeze", fill=True)
+    which = _("Your batch has T = H") if n_tokens == heads else _("For the first {heads} tokens, T = H", heads=heads)
+    st.markdown(_("**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every "
+                  "query: head 0 sees only the first key, and head {heads_2} sees the whole future.",
+                  which=which, heads=heads, heads_2=heads - 1))
+    st.markdown(_("Head {heads} puts **{future:.1%}** of its weight on tokens that it must not see: the mean over the rows that "
+                  "have later tokens. With the intended mask, every head has 0 there. This app's causal mask is (1, 1, T, T), so "
+                  "T cannot be broadcast against the heads.",
                   heads=heads - 1, future=float(leaky.future[-1])))
+
+
+def _the_code(typed: "Unsqueezed", n_tokens: int, heads: int) -> None:
+    """The printed code, and torch's answer to it on this batch where that is an error."""
+    st.markdown(_("{value} passes a (T, T) look-ahead mask to attention, which calls `mask.unsqueeze(1)` on it. That is "
+                  "right for (B, T, T). But it turns (T, T) into (T, 1, T), and the first T is then broadcast against the heads.",
+                  value=DOCUMENTS["004"]))
+    st.code("look_ahead = torch.triu(torch.ones(T, T), diagonal=1).bool()  # " + _("True = blocked") + "\n"
+            "mask = look_ahead.unsqueeze(1)  # (T, 1, T)\n"
+            "scores = scores.masked_fill(mask == True, float('-inf'))  # (B, H, T, T)", language="python")
+    if not typed.answer:
+        return
+    shapes = _("the mask has shape {shape} and the scores have shape {shape_2}",
+               shape=_shape(typed.mask), shape_2=_shape(typed.scores))
+    st.markdown(_("Your batch has T = {n_tokens} and the model has H = {heads}: {shapes}. torch raises this error:",
+                  n_tokens=n_tokens, heads=heads, shapes=shapes))
+    st.code(typed.answer, language=None, wrap_lines=True)
 
 
 def _shape(shape: Sequence[int]) -> str:

@@ -17,8 +17,9 @@ from viz_core.presets import DOCUMENTS
 from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.controls import dark, sentence_picker, table
+from viz_core.ui.pages.halves import has_half, with_own_half
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_side, choose_token
-from viz_core.ui.shell import Lab, set_view, touch
+from viz_core.ui.shell import Lab, beside, look, set_view, touch
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
     from viz_core.run import Batch
@@ -44,10 +45,10 @@ def layer_and_batch(lab: Lab) -> None:
         st.info(NO_SENTENCE)
         return
     capture, item, note = _with_second_sentence(lab, lab.capture, lab.batch)
-    st.markdown(_("**Pick a cell and see which cells share its mean:** LayerNorm uses the features of the cell's own token, "
-                  "BatchNorm the same feature in every token of every sentence. {note}", note=note))
+    look(_("**Pick a cell and see which cells share its mean:** its own token's features, or its feature in every token."))
     sides: list[Side] = [s for s in ("source", "target") if f"ids.{s}" in capture]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    place, rail = beside()
+    with rail:
         if note == "":
             item = sentence_picker(lab, capture)
         side = choose_side(lab, sides)
@@ -57,11 +58,15 @@ def layer_and_batch(lab: Lab) -> None:
         token = choose_token(tokens[item])
         x = capture[stage]  # [B, T, D]
         feature = choose_feature(x[item, token])
+        if note:
+            st.caption(note)
     at, eps = Cell(item, token, feature), lab.config.norm_eps
     words = np.stack([real(capture, side, i) for i in range(len(x))])  # [B, T]
     every = np.ones_like(words)
-    found = [Members(norm, members(norm, x.shape, at, every), _describe(x, norm, at, eps)) for norm in NORMS]
-    st.html(cells_html(found, words, tokens, at, dark()))
+    found = [Members(norm, members(norm, x.shape, at, every), _in_short(x, norm, at, eps)) for norm in NORMS]
+    with place, st.container(key="norm_cells"):
+        st.html(cells_html(found, words, tokens, at, dark()))
+    st.markdown("\n".join(f"- {_describe(x, norm, at, eps)}" for norm in NORMS))
     st.markdown(FORMULAS)
     _batch_contexts(x, words, at, eps)
     _results(x, tokens, at, eps, stage)
@@ -70,26 +75,28 @@ def layer_and_batch(lab: Lab) -> None:
 
 def _with_second_sentence(lab: Lab, capture: Capture, batch: "Batch") -> tuple[Capture, int, str]:
     """A run with more than one sentence: the typed batch, or one sentence together with its own first half."""
-    if capture.n_sentences > 1 or max(ids.shape[1] for ids in batch.ids.values()) == 1:  # a single token has no half
+    if not has_half(capture, batch):
         return capture, lab.item(capture), ""
-    from viz_core.experiments.layernorm import with_first_half
-    from viz_core.ui.shell.cache import cached_run
+    note = _("You typed one sentence, so here the model reads it together with its own first half, padded to the same length. "
+             "Type more lines for a batch of your own.")
+    return with_own_half(lab, batch)[0], 0, note
 
-    setup = lab.setup
-    pair = with_first_half(lab.config, batch, 0)
-    run = cached_run(setup.weights, lab.config, pair, setup.seed, setup.device)
-    return run, 0, (_("You typed one sentence, so here the model reads it together with its own first half, padded to the same "
-                      "length. Type more lines for a batch of your own."))
+
+def _in_short(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
+    """How many cells share the mean, and what one norm makes of the picked cell: HTML."""
+    found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
+    return _("mean of {cells} · {x} → <b>{value}</b>", cells=_cells(found.cells), x=rounded(float(x[at]), 4),
+             value=rounded(found.value, 4))
 
 
 def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
     """One norm's numbers for the picked cell, and its uses."""
     found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return (
-        _("Mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes <b>{value}</b>. {value_2} names its use: "
-          "{used_for}",
-          cells=_cells(found.cells), mean=rounded(found.mean, 4), var=rounded(found.var, 4), x=rounded(float(x[at]), 4),
-          value=rounded(found.value, 4), value_2=DOCUMENTS["002"], used_for=USED_FOR[norm])
+        _("**{name}**, mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes **{value}**. {value_2} names its "
+          "use: {used_for}",
+          name=NAMES[norm], cells=_cells(found.cells), mean=rounded(found.mean, 4), var=rounded(found.var, 4),
+          x=rounded(float(x[at]), 4), value=rounded(found.value, 4), value_2=DOCUMENTS["002"], used_for=USED_FOR[norm])
     )
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
     from viz_core.model.transformer import Transformer
     from viz_core.run import Batch
 
-LEFT_RIGHT = (5, 2)
 STEP = 12  # layers: a comparison runs a multiple of this number, and shallower stacks are its first layers
 
 

@@ -11,8 +11,8 @@ from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, TITLES, dept
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark
-from viz_core.ui.pages.norms.compared import LEFT_RIGHT, choose_sizes, compared_stack, say_what_runs, warn_not_finite
-from viz_core.ui.shell import Lab, view_widget
+from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs, warn_not_finite
+from viz_core.ui.shell import Lab, below, beside, look, view, view_widget
 
 # The stage inside whose box a metric measures; the other metrics measure the stream.
 HIGHLIGHTED = {"inactive": "ffn.out", "entropy": "self_attn.out"}
@@ -26,34 +26,36 @@ LOOK: dict[Metric, str] = {
                 "cannot tell them apart."),
     "inactive": _("**See how many hidden units are at or below 0 for every token:** such a unit {passes} on and learns "
                   "{learns} from this batch."),
-    "entropy": _("**See whether the entropy changes with depth, and in which placement:** it is high if queries spread their "
-                 "attention over many keys, and low if they attend to few."),
+    "entropy": _("**Does the entropy change with depth?** It is high if queries spread their attention over many keys, and low "
+                 "if they attend to few."),
 }
 
 
 def depth(lab: Lab) -> None:
-    names = view_widget(st.pills, "norm_placements", _("Placements"), selection_mode="multi", wrap=True, format_func=TITLES.get,
-                        label_visibility="collapsed")
-    left, right = st.columns(LEFT_RIGHT, gap="medium")
-    with right:
+    """One metric of the chosen placements layer by layer, with the sliders beside it, and both blocks drawn below."""
+    names, metric = view("norm_placements"), view("norm_metric")
+    look(look_at(metric, names, lab.config.activation))
+    place, rail = beside()
+    with rail:
         choose_sizes()
-        metric: Metric = view_widget(st.pills, "norm_metric", _("Metric"), required=True, wrap=True, format_func=METRIC_NAMES.get)
-    with left:
-        st.markdown(look_at(metric, names, lab.config.activation))
+        view_widget(st.pills, "norm_metric", _("Metric"), required=True, wrap=True, format_func=METRIC_NAMES.get)
+    with below():
+        view_widget(st.pills, "norm_placements", _("Placements"), selection_mode="multi", wrap=True, format_func=TITLES.get,
+                    label_visibility="collapsed")
+    with place:
         compared = compared_stack(lab)
         if compared is not None and not names:
             st.info(_("You have chosen no placement: choose Post-LN, Pre-LN or another one."))
-        elif compared is not None:
-            found = compared.curves(names, metric)
-            shown = {name: of for name, (of, __) in found.items()}
-            figure = depth_figure(shown, metric, dark())
-            chart(figure, "norm_depth_chart")
-            st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
-            warn_not_finite({name: odd for name, (__, odd) in found.items()})
-            if metric == "inactive" and not (used := ACTIVATIONS[compared.config.activation]).zeroes_negatives:
-                st.caption(_("Inactive means at or below 0. Unlike ReLU, {title} lets small negative values through.",
-                             title=used.title))
-            say_what_runs(compared)
+            compared = None
+        found = compared.curves(names, metric) if compared else {}
+        shown = {name: of for name, (of, __) in found.items()}
+        figure = depth_figure(shown, metric, dark())
+        if compared:
+            chart(figure, "norm_depth_chart", fill=True)
+    if compared:
+        warn_not_finite({name: odd for name, (__, odd) in found.items()})
+        st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
+        _notes(compared, metric, names)
     st.markdown(_("**Follow the thick line, the residual stream:** in one layer of Post-LN every sum goes through a LayerNorm; "
                   "in Pre-LN the stream bypasses them all."))
     lit = view_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
@@ -61,6 +63,16 @@ def depth(lab: Lab) -> None:
     block_drawings(lit or HIGHLIGHTED.get(metric, "resid_mid"))
 
 
+def _notes(compared: Compared, metric: Metric, names: Sequence[str]) -> None:
+    """What else there is to know of the chart: further placements, what counts as inactive, and the model that was measured."""
+    if metric == "power" and (further := names[MOST_SAID:]):
+        st.markdown(" ".join(EFFECTS[name] for name in further))
+    if metric == "inactive" and not (used := ACTIVATIONS[compared.config.activation]).zeroes_negatives:
+        st.caption(_("Inactive means at or below 0. Unlike ReLU, {title} lets small negative values through.", title=used.title))
+    say_what_runs(compared)
+
+
+MOST_SAID = 2  # placements whose effect stands in the line above the chart; the others' stand below it
 EFFECTS = {
     "post": _("Post-LN returns to 1 after every sum."),
     "pre": _("Pre-LN's stream is never rescaled, so each layer's contribution stays in it."),
@@ -75,7 +87,7 @@ def look_at(metric: Metric, names: Sequence[str], activation: str) -> str:
     """The sentence above the chart: what to look at, for this metric and the drawn placements."""
     exact = ACTIVATIONS[activation].zeroes_negatives  # the others let a little through
     return LOOK[metric].format(
-        placements=" ".join(EFFECTS[name] for name in names) or _("they show how much each layer adds."),
+        placements=" ".join(EFFECTS[name] for name in names[:MOST_SAID]) or _("they show how much each layer adds."),
         passes=_("passes nothing") if exact else _("passes next to nothing"), learns="nothing" if exact else "little",
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Mapping
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.analysis.layernorm import Spreads, leaves, spreads
 from viz_core.capture import Capture
@@ -15,8 +16,8 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.pages.norms.choices import choose_option
-from viz_core.ui.pages.norms.compared import LEFT_RIGHT, choose_sizes, compared_stack, say_what_runs
-from viz_core.ui.shell import Lab, view, view_widget
+from viz_core.ui.pages.norms.compared import choose_sizes, compared_stack, say_what_runs
+from viz_core.ui.shell import Lab, beside, look, view, view_widget
 from viz_core.ui.shell.setup import VIEW
 
 
@@ -26,16 +27,19 @@ def distributions(lab: Lab) -> None:
     if compared is None:
         return
     names = view("norm_placements") or VIEW["norm_placements"].default
-    left, right = st.columns(LEFT_RIGHT, gap="medium")
-    with right:
+    look(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top."))
+    place, rail = beside()
+    with rail:
         choose_sizes()
-    with left:
-        _histograms({TITLES[name]: capture for name, capture in compared.runs(names).items()}, compared.key)
-        say_what_runs(compared)
+    found = _histograms({TITLES[name]: capture for name, capture in compared.runs(names).items()}, compared.key, place, rail)
+    if found is not None:
+        st.markdown(describe_widths(found))
+        _width_table(found)
+    say_what_runs(compared)
 
 
-def _histograms(captures: Mapping[str, Capture], key: Hashable) -> None:
-    """Histograms of one stage, layer by layer, with every placement on the same scale.
+def _histograms(captures: Mapping[str, Capture], key: Hashable, place: DeltaGenerator, rail: DeltaGenerator) -> Spreads | None:
+    """Draw histograms of one stage, layer by layer, with every placement on the same scale; its controls in the rail.
 
     captures: placement → run of the same text; key: the cache key of these runs.
     """
@@ -43,10 +47,9 @@ def _histograms(captures: Mapping[str, Capture], key: Hashable) -> None:
 
     sides: list[Side] = [s for s in ("source", "target") if leaves(captures, s)]
     if not sides:
-        st.info(_("These runs have no layers: choose a depth of at least 1."))
-        return
-    lead = st.container()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+        place.info(_("These runs have no layers: choose a depth of at least 1."))
+        return None
+    with rail:
         side = sides[0]
         if len(sides) > 1:
             side = view_widget(st.segmented_control, "norm_side", _("Stack"), options=sides, required=True,
@@ -58,12 +61,11 @@ def _histograms(captures: Mapping[str, Capture], key: Hashable) -> None:
         scale = view_widget(st.segmented_control, "norm_scale", _("Scale"), required=True,
                             format_func={"auto": _("Automatic"), "linear": _("Linear"), "log": _("Logarithmic")}.get)
     found = cached_result("norm spreads", (key, tuple(captures), side, leaf, scale), lambda: spreads(captures, side, leaf, scale))
-    lead.markdown(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. {describe_widths}",
-                    describe_widths=describe_widths(found)))
     own = {TITLES[name]: colour for name, colour in COLOURS.items()}
     colours = {name: own.get(name, theme.head_colour(i)) for i, name in enumerate(captures)}
-    chart(ridges_figure(found, colours, dark()), "norm_ridges")
-    _width_table(found)
+    with place:
+        chart(ridges_figure(found, colours, dark()), "norm_ridges", fill=True)
+    return found
 
 
 def describe_widths(found: Spreads) -> str:

@@ -14,9 +14,9 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.norms.compared import LEFT_RIGHT, Compared, choose_sizes, compared_stack, say_what_runs
+from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs
 from viz_core.ui.pages.norms.on_request import byte_count, flop_count, when_requested
-from viz_core.ui.shell import Lab, view, view_widget
+from viz_core.ui.shell import Lab, beside, look, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
@@ -24,29 +24,30 @@ if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.
 
 
 def gradients(lab: Lab) -> None:
+    """The gradient of every layer in both placements, and below it that of the last layer in stacks of several depths."""
     from viz_core.experiments.placement import DEPTHS, SENTENCES, TOKENS, Setting
 
-    left, right = st.columns(LEFT_RIGHT, gap="medium")
-    with right:
+    look(_("**Compare the two placements layer by layer:** a warm-up protects training from large gradients in its first steps."))
+    place, rail = beside()
+    with rail:
         choose_sizes()
         batches = view_widget(st.segmented_control, "norm_batches", _("Batches"), required=True, wrap=True)
-    with left:
-        st.markdown(_("**Compare the two placements layer by layer:** a warm-up protects training from large gradients in its "
-                      "first steps."))
+    with place:
         compared = compared_stack(lab)
-        if compared is not None:
-            _by_layer(compared, batches)
-        st.header(_("The gradient of the last layer against depth"), anchor=False)
-        width, seed = view("norm_width"), lab.setup.seed
-        cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
-        most = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)
-        found = when_requested(_("last layer"), (width, batches, seed), cost, most, partial(_last_layer, width, batches, seed))
-        if found is not None:
-            _theorem(np.array(DEPTHS), found, width, batches)
+        found = None if compared is None else _by_layer(compared, batches)
+    if compared is not None and found is not None:
+        _say_by_layer(compared, batches, found)
+    st.header(_("The gradient of the last layer against depth"), anchor=False)
+    width, seed = view("norm_width"), lab.setup.seed
+    cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
+    most = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)
+    last = when_requested(_("last layer"), (width, batches, seed), cost, most, partial(_last_layer, width, batches, seed))
+    if last is not None:
+        _theorem(np.array(DEPTHS), last, width, batches)
 
 
-def _by_layer(c: Compared, batches: int) -> None:
-    """Each layer's gradient on the typed words and on random ones, in both placements."""
+def _by_layer(c: Compared, batches: int) -> "dict[str, LayerGradients] | None":
+    """Draw each layer's gradient on the typed words and on random ones, in both placements; None where nothing is drawn."""
     (side,) = [s for s in ("source", "target") if s in c.batch.ids]
     rows, tokens = c.batch.ids[side].shape
     cost = 2 * 3 * batches * flop_count(c.config, rows, tokens)
@@ -54,11 +55,15 @@ def _by_layer(c: Compared, batches: int) -> None:
         found = when_requested(_("gradients"), (c.key, batches), cost, 2 * c.cost[1], lambda: _layer_gradients(c, batches))
     except ValueError as error:  # one sentence on the problem and its remedy
         st.warning(escaped(problem_words(error)))
-        return
-    if found is None:
-        return
-    chart(gradients_figure({n: {"attention": g.attention, "feed-forward": g.ffn} for n, g in found.items()}, batches, dark()),
-          "norm_gradients")
+        return None
+    if found is not None:
+        parts = {n: {"attention": g.attention, "feed-forward": g.ffn} for n, g in found.items()}
+        chart(gradients_figure(parts, batches, dark()), "norm_gradients", fill=True)
+    return found
+
+
+def _say_by_layer(c: Compared, batches: int, found: "Mapping[str, LayerGradients]") -> None:
+    """The chart in words: where the placements differ most, what was measured, and on what."""
     more = " " + _("and {batches} batch{value} of random words of the same shape",
                    batches=batches - 1, value=_("es") * (batches > 2)) if batches > 1 else ""
     losses = ", ".join(f"{TITLES[n]} {rounded(g.loss, 4)}" for n, g in found.items())

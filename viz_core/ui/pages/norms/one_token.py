@@ -11,7 +11,7 @@ from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import chart, dark, sentence_picker, table
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_place, choose_token
-from viz_core.ui.shell import Lab, set_view, view, widget, widget_value
+from viz_core.ui.shell import Lab, beside, look, set_view, view, widget, widget_value
 from viz_core.ui.shell.views import EPSILONS
 
 
@@ -26,19 +26,21 @@ def one_token(lab: Lab) -> None:
         st.info(_("This model has no LayerNorm: set LayerNorm to post or pre in the sidebar. The next section, LayerNorm and "
                   "BatchNorm, works without one."))
         return
-    lead = st.container()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    look(_("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing by the root "
+           "changes only their scale."))
+    picture, rail = beside()
+    with rail:
         item = sentence_picker(lab, capture)
         place = choose_place(lab, places)
         token = choose_token(capture.tokens(place.side)[item])
         x = capture[place.reads][item, token]  # [D]
         feature = choose_feature(x)
-    eps = _epsilon(lab.config.norm_eps)
+        eps = _epsilon(lab.config.norm_eps)
     gamma, beta = lab.parameter(f"{place.path}.weight"), lab.parameter(f"{place.path}.bias")  # [D] each
     steps = layer_norm(x, gamma, beta, eps)
-    lead.markdown(_("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing "
-                    "by the root changes only their scale. {describe_remainder}", describe_remainder=describe_remainder(steps)))
-    chart(steps_figure(steps, feature, dark()), "norm_steps")
+    with picture:
+        chart(steps_figure(steps, feature, dark()), "norm_steps", fill=True)
+    st.markdown(describe_remainder(steps))
     st.caption(_("The input is `{reads}`, the output `{path}.out`. Orange is above zero, blue below; the grey column is "
                  "feature {feature}.{untrained}",
                  reads=place.reads, path=place.path, feature=feature, untrained=_untrained(gamma, beta)))

@@ -34,7 +34,7 @@ from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.norms.compared import Compared, compared_stack, warn_not_finite, whole_steps
 from viz_core.ui.pages.norms.on_request import MOST_UNREQUESTED, byte_count, flop_count, when_requested
-from viz_core.ui.shell import Lab, fold, set_view, view, view_widget
+from viz_core.ui.shell import Lab, beside, fold, look, set_view, view, view_widget
 from viz_core.ui.shell.setup import VIEW
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
@@ -77,26 +77,43 @@ class Theory:
 
 
 def theory(lab: Lab) -> None:
-    from viz_core.experiments.placement import SENTENCES, TOKENS, Setting
-
-    st.markdown(_("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for "
-                  "Pre-LN. Drop an assumption to see which ones matter."))
-    controls = st.columns(4, gap="medium", vertical_alignment="bottom")
-    with controls[0]:
+    """Measured powers of both placements beside what theory predicts; assumptions can be dropped."""
+    look(_("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. Drop "
+           "an assumption to see which ones matter."))
+    place, rail = beside()
+    with rail:
         depth = view_widget(st.slider, "norm_depth", _("Depth (layers)"))
-    with controls[1]:
         width = view_widget(st.select_slider, "norm_width", _("Width (d_model)"))
-    with controls[2]:
         draws = view_widget(st.segmented_control, "norm_draws", _("Draws of the weights"), required=True, wrap=True,
                             help=_("The theory is about the mean over all draws; the points are the mean over this many."))
-    with controls[3]:
+        broken = view_widget(st.pills, "norm_broken", _("Assumptions to drop"), selection_mode="multi", wrap=True,
+                             format_func=lambda b: ASSUMED[b][0])
         reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
         st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_view, kwargs=reset)
-    broken = view_widget(st.pills, "norm_broken", _("Assumptions to drop"), selection_mode="multi", wrap=True,
-                         format_func=lambda b: ASSUMED[b][0])
+    with place:
+        measured = _measured(lab, depth, width, draws, broken)
+        if measured is None:
+            return
+        found, gain = measured
+        fields = {norm: mean_field(norm, depth, found.tokens, gain) for norm in ("post", "pre")}
+        low, high = pre_band(np.arange(depth + 1))
+        with st.container(key="norm_theory", horizontal=True):
+            chart(post_figure(found.post, post_line(), post_line(gain), fields["post"], dark()), "norm_post", fill=True)
+            chart(pre_figure(found.pre, low, high, fields["pre"], dark()), "norm_pre", fill=True)
+    warn_not_finite(found.odd)
+    _compare_with_theory(found, fields, gain)
+    _name_dropped_assumptions(broken, draws, found, fields)
+    _statements(found)
+
+
+def _measured(lab: Lab, depth: int, width: int, draws: int, broken: Sequence[str]) -> tuple[Theory, float] | None:
+    """The measurement, and what a feed-forward network of its width adds; None while it waits for a click or for words."""
+    from viz_core.experiments.placement import SENTENCES, TOKENS, Setting
+
     compared = compared_stack(lab) if "gaussian" in broken else None
     if "gaussian" in broken and compared is None:
-        return
+        return None
+
     def at(depth: int) -> tuple[list[Setting], int]:
         settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=lab.setup.seed + i) for i in range(draws)]
         return settings, sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
@@ -106,21 +123,7 @@ def theory(lab: Lab) -> None:
         settings, cost = at(depth)
     key = tuple(settings), compared and compared.shared_key
     found = when_requested(_("theory"), key, cost, 2 * byte_count(settings[0].config), lambda: _run_theory(settings, compared))
-    if found is None:
-        return
-    found = found.first_layers(depth)
-    gain = ffn_gain(width, settings[0].config.ff_width)
-    fields = {norm: mean_field(norm, depth, found.tokens, gain) for norm in ("post", "pre")}
-    low, high = pre_band(np.arange(depth + 1))
-    charts = st.columns(2)
-    with charts[0]:
-        chart(post_figure(found.post, post_line(), post_line(gain), fields["post"], dark()), "norm_post")
-    with charts[1]:
-        chart(pre_figure(found.pre, low, high, fields["pre"], dark()), "norm_pre")
-    warn_not_finite(found.odd)
-    _compare_with_theory(found, fields, gain)
-    _name_dropped_assumptions(broken, draws, found, fields)
-    _statements(found)
+    return None if found is None else (found.first_layers(depth), ffn_gain(width, settings[0].config.ff_width))
 
 
 def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> Theory:

@@ -1,0 +1,23 @@
+"""A batch with padding for a page that needs one where a single sentence was typed."""
+
+from typing import TYPE_CHECKING
+
+from viz_core.capture import Capture
+from viz_core.ui.shell import Lab
+
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+    from viz_core.run import Batch
+
+
+def with_own_half(lab: Lab, batch: "Batch") -> "tuple[Capture, Batch]":
+    """The first sentence of the batch together with its own first half, padded to the same length: their run and the batch."""
+    from viz_core.experiments.layernorm import with_first_half
+    from viz_core.ui.shell.cache import cached_run
+
+    setup, pair = lab.setup, with_first_half(lab.config, batch, 0)
+    return cached_run(setup.weights, lab.config, pair, setup.seed, setup.device), pair
+
+
+def has_half(capture: Capture, batch: "Batch") -> bool:
+    """Whether there is one sentence and it has a half: a single token has none."""
+    return capture.n_sentences == 1 and max(ids.shape[1] for ids in batch.ids.values()) > 1
