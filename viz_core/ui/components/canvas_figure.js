@@ -12,7 +12,9 @@ class Figure {
       make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
     this.foot = make("div", "foot");
     this.foot.append(this.legend, this.readout);
-    this.node.append(this.title, this.axes, this.canvas, this.foot);
+    const head = make("div", "head");
+    head.append(this.title, this.axes);
+    this.node.append(head, this.canvas, this.foot);
     this.readout.setAttribute("aria-live", "polite");
     this.canvas.setAttribute("role", "img");
     this.canvas.tabIndex = 0;
@@ -91,8 +93,8 @@ class Figure {
     const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
     const square = panel.rows && panel.cols, free = square ? 0 : labels.step * 3;
     this.upright = panel.kind === "ids" && wide < this.valueRoom && wide >= LABEL_FONT;
-    for (const lines of [3, 4]) { // above and below the cells: one line each, or two at the foot of a narrow figure
-      const room = height - (this.view.type + 7) * lines - 4 - labels.stand(wide).top - 2;
+    for (const lines of [2, 4]) { // above and below the cells: one line each, or two where the figure is narrow
+      const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
       const high = Math.max(floor(panel.rows), Math.floor(room / rows));
       this.w = Math.min(wide, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
       this.h = Math.min(high, Math.max(2 * wide, free, this.upright ? this.valueRoom : 0));
@@ -101,7 +103,7 @@ class Figure {
     }
   }
 
-  /* Whether legend and readout stand beside each other in a figure of this width. */
+  /* Whether a figure of this width has its title and axes on one line, and its legend and readout on another. */
   oneFoot(width) { return width >= (ONE_FOOT * this.view.type) / 14; }
 
   measureWhole(width) {
@@ -130,6 +132,7 @@ class Figure {
     canvas.dataset.theme = view.dark ? "dark" : "light";
     canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // where the cells lie, in pixels of the page
     canvas.dataset.drawn = this.panel.digest;
+    canvas.dataset.type = view.type - 1; // the smallest type that is written into it
   }
 
   /* One pixel for each cell, scaled up without smoothing. Masked cells stay transparent, over hatching. */

@@ -207,7 +207,7 @@ class Figure {
     this.describe();
     this.paint();
     Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile: wide, high, left: view.left, top: view.top, gap: GAP,
-      shades: this.digest(), theme: view.dark ? "dark" : "light" });
+      type: view.type, shades: this.digest(), theme: view.dark ? "dark" : "light" });
   }
 
   cell(i, cols, c, [high, wide]) { return Math.floor(Math.floor(i / cols) / high) * c + Math.floor((i % cols) / wide); }
