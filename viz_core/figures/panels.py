@@ -44,6 +44,7 @@ class Panel:
     col_letter: str = ""
     role: Role = "output"
     names: tuple[str, ...] = ()  # of the values 0, 1, 2 … where the kind is "classes"
+    remark: str = ""  # what the legend also says, plain text
 
     @property
     def note(self) -> str:
@@ -76,6 +77,7 @@ def panel(
     col_letter: str = "",
     role: Role = "output",
     names: Sequence[str] = (),
+    remark: str = "",
 ) -> Panel:
     """A checked Panel; labels left out become numbers from 0. names: what the values 0, 1, 2 … of "classes" are.
 
@@ -115,6 +117,7 @@ def panel(
         col_letter=col_letter,
         role=role,
         names=tuple(names),
+        remark=remark,
     )
 
 
@@ -193,6 +196,7 @@ def _entry(item: Panel, payload: bytearray) -> dict[str, Any]:
         "colLetter": item.col_letter,
         "kind": item.kind,
         "names": item.names,
+        "remark": item.remark,
         "low": item.low,
         "high": item.high,
         "role": item.role,

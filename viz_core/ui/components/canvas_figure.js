@@ -99,16 +99,20 @@ class Figure {
     this.group = panel.cols ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
-    const high = Math.max(floor(panel.rows), Math.floor((height - this.chrome(width) - labels.stand(wide).top - 2) / rows));
     const square = panel.rows && panel.cols, free = square ? 0 : labels.step * 3;
     this.upright = panel.kind === "ids" && wide < this.valueRoom && wide >= LABEL_FONT;
-    this.w = Math.min(wide, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
-    this.h = Math.min(high, Math.max(2 * wide, free, this.upright ? this.valueRoom : 0));
-    this.measureWhole(width);
+    for (const lines of [2, 4]) { // above and below the cells: one line each, or two where the figure is narrow
+      const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
+      const high = Math.max(floor(panel.rows), Math.floor(room / rows));
+      this.w = Math.min(wide, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
+      this.h = Math.min(high, Math.max(2 * wide, free, this.upright ? this.valueRoom : 0));
+      this.measureWhole(width);
+      if (this.oneFoot(this.width)) return;
+    }
   }
 
-  /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or two where it is narrow. */
-  chrome(width) { return (this.view.type + 7) * (width >= ONE_FOOT ? 2 : 4) + 6; }
+  /* Whether a figure of this width has its title and axes on one line, and its legend and readout on another. */
+  oneFoot(width) { return width >= (ONE_FOOT * this.view.type) / 14; }
 
   measureWhole(width) {
     const { top, beyond } = this.labels.stand(this.w);
@@ -126,7 +130,7 @@ class Figure {
       Object.assign(each, { width: Math.round(this.wide * this.scale), height: Math.round(this.high * this.scale) });
     Object.assign(canvas.style, { width: `${this.wide}px`, height: `${this.high}px` });
     this.node.style.width = `${this.view.fill ? Math.max(this.width, this.wide) : this.width}px`;
-    this.node.classList.toggle("narrow", this.width < ONE_FOOT);
+    this.node.classList.toggle("narrow", !this.oneFoot(this.width));
     const pen = base.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     this.drawCells(pen);
@@ -304,7 +308,7 @@ class Figure {
     if (picked !== null) {
       const [r, k] = place(picked), [, row, col] = view.pick;
       box([r, k], 2.5, view.paper, 2); // a halo, so that the outline stands out from cells of its own colour
-      box([r, k], 0.5, view.accent, 3);
+      box([r, k], 0.5, view.accent, view.type > 14 ? 6 : 3); // in presenter's mode it is seen from the back
       this.labels.row(pen, this, r, this.rowName(row), view.accent);
       this.labels.column(pen, this, k, this.colName(col), view.accent);
     }
@@ -347,7 +351,7 @@ class Figure {
   describe() {
     const { panel, view, found } = this, [rows, cols] = panel.block, pooled = [rows, cols * this.group];
     const axis = (arrow, letter, title) => {
-      const part = make("span", "", title || letter ? `${arrow} ` : "");
+      const part = Object.assign(make("span", "", title || letter ? `${arrow} ` : ""), { title });
       const rest = letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title;
       part.append(letter ? chip(letter) : "", rest);
       return part;
@@ -375,6 +379,7 @@ class Figure {
     }
     const looks = { masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, ...THEME.special };
     for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look === "masked" ? _("masked") : look);
+    if (panel.remark) this.legend.append(make("span", "note", panel.remark));
     if (pooled[0] * pooled[1] > 1)
       this.legend.append(make("span", "note", panel.kind === "classes"
         ? _("pooled {size}: blocked before allowed", { size: pooled.join("×") })
