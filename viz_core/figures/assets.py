@@ -19,7 +19,7 @@ from viz_core.language.collect import from_script
 FOLDER = files("viz_core") / "ui" / "components"
 # Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in.
 PICTURES = {
-    "canvas": ("lab", ("canvas", "canvas_labels", "canvas_figure")), "clock": ("clocks", ("clock",)),
+    "canvas": ("lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure")), "clock": ("clocks", ("clock",)),
     "curves": ("curves", ("curves",)), "diagram": ("drawing", ("diagram",)),
     "heads": ("heads", ("heads",)), "lines": ("view", ("lines",)),
 }

@@ -1,12 +1,13 @@
 """One stage as matrices: its inputs and its output, with tokens on the axes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from viz_core.capture import Capture
-from viz_core.figures.panels import Panel, Role, panel
+from viz_core.figures.panels import Heads, Panel, Role, panel
 from viz_core.language import translate as _
 from viz_core.stages import AXES, SIDE_NAMES, Stage
 from viz_core.text import AnyTokenizer, visible
@@ -15,13 +16,28 @@ from viz_core.text import AnyTokenizer, visible
 def stage_panels(
     capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None
 ) -> list[Panel]:
-    """The recorded inputs of a stage, then the stage itself, for one sentence and one head.
+    """The recorded inputs of a stage, then the stage itself, for one sentence and one head, with the signs between them.
 
     tokenizers: of the side whose vocabulary the logits range over, to put words on the axis W.
     """
-    inputs = [i for i in capture.stage(name).inputs if i in capture]
-    shown = [stage_panel(capture, i, item, head, tokenizers, role="input", near=name) for i in inputs]
-    return [*shown, stage_panel(capture, name, item, head, tokenizers, near=name)]
+    stage = capture.stage(name)
+    inputs = [(i, sign) for i, sign in zip(stage.inputs, stage.joins, strict=True) if i in capture]
+    shown = [replace(stage_panel(capture, i, item, head, tokenizers, role="input", near=name), sign=sign) for i, sign in inputs]
+    output = stage_panel(capture, name, item, head, tokenizers, near=name)
+    return [*shown, replace(output, sign=stage.operation, heads=heads_of(capture, stage, head)) if inputs else output]
+
+
+def heads_of(capture: Capture, stage: Stage, head: int) -> Heads | None:
+    """The heads into which a stage splits its input's features, or which it joins; None where it does neither."""
+    before = next((capture.stage(i) for i in stage.inputs if i in capture), None)
+    if before is None or stage.shape is None or before.shape is None:
+        return None
+    apart, whole = (stage, before) if "H" in stage.axes else (before, stage)
+    if "H" not in apart.axes or apart.axes[-1] not in "KV" or "H" in whole.axes or whole.axes[-1] != "D":
+        return None
+    n, width = apart.shape[1], apart.shape[-1]
+    sizes = f"{n * width} → {n} × {width}" if apart is stage else f"{n} × {width} → {n * width}"
+    return Heads(n, min(head, n - 1), sizes)
 
 
 def stage_panel(

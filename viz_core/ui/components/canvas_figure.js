@@ -6,7 +6,7 @@
 
 class Figure {
   constructor(view, index) {
-    Object.assign(this, { view, index, hover: null, labels: new Labels(view) }); // hover: the flat index of a sent cell
+    Object.assign(this, { view, index, hover: null, labels: new Labels(view), sign: new Sign(view) }); // hover: the flat index of a sent cell
     this.node = make("figure");
     [this.title, this.axes, this.canvas, this.legend, this.readout] = [
       make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
@@ -32,6 +32,7 @@ class Figure {
   take(panel) {
     if (this.panel?.digest !== panel.digest) this.hover = null;
     this.panel = panel;
+    this.sign.take(panel);
     this.title.textContent = panel.title;
     this.canvas.dataset.title = panel.title;
     [this.canvas.dataset.rows, this.canvas.dataset.cols] = panel.full;
@@ -90,22 +91,26 @@ class Figure {
     this.cols = Math.ceil(cols / this.group);
     const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
     const high = Math.max(floor(panel.rows), Math.floor((height - this.chrome(width) - labels.stand(wide).top - 2) / rows));
-    const square = panel.rows && panel.cols, free = square ? 0 : labels.step * 3;
+    const square = panel.rows && panel.cols && rows > 1 && cols > 1, free = square ? 0 : labels.step * 3;
     this.upright = panel.kind === "ids" && wide < this.valueRoom && wide >= LABEL_FONT;
-    this.w = Math.min(wide, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
-    this.h = Math.min(high, Math.max(2 * wide, free, this.upright ? this.valueRoom : 0));
+    const thick = panel.shape[1] === 1 ? Math.max(wide, 2 * labels.step) : wide; // a column by itself is no line
+    this.w = Math.min(thick, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
+    const ids = panel.kind === "ids" && rows === 1 ? IDS_HIGH * wide : 0; // a sentence's ids are one row
+    this.h = Math.min(high, Math.max(2 * wide, free, ids, this.upright ? this.valueRoom : 0));
     this.measureWhole(width);
   }
 
-  /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or two at the foot. */
-  chrome(width) { return (this.view.type + 7) * (width >= ONE_FOOT ? 3 : 4) + 4; }
+  /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or at a narrow foot
+   * three: the legend, and two of what a cell is. */
+  chrome(width) { return (this.view.type + 7) * (width >= ONE_FOOT ? 3 : 5) + 4; }
 
   measureWhole(width) {
     const { top, beyond } = this.labels.stand(this.w);
     [this.left, this.top] = [this.labels.left, top];
     this.wide = this.left + this.cols * this.w + beyond + 1;
     this.high = this.top + this.panel.shape[0] * this.h + 2;
-    this.width = Math.min(width, Math.max(this.wide, MIN_FIGURE));
+    const least = this.view.fill ? Math.min(MIN_FIGURE, this.view.widthOf(this.panel.title, true) + 8) : MIN_FIGURE;
+    this.width = Math.min(width, Math.max(this.wide, least));
   }
 
   /* Draw the cells into `base`, then show them. */
@@ -222,7 +227,8 @@ class Figure {
     const { panel, cols, w, h, left, top, upright } = this;
     const all = panel.kind === "ids" || (w >= (40 * this.view.type) / 14 && panel.kind !== "classes"); // a class has its look and its name
     if (h < LABEL_FONT || w < LABEL_FONT || !(all || this.found.size)) return;
-    Object.assign(pen, { font: this.view.font.replace(/^\d+/, this.view.type - 1), textAlign: "center", textBaseline: "middle" });
+    const size = panel.kind === "ids" ? clamp(Math.floor(Math.min(w / 2.6, h / 3)), this.view.type - 1, 2 * this.view.type) : this.view.type - 1;
+    Object.assign(pen, { font: this.view.font.replace(/^\d+/, size), textAlign: "center", textBaseline: "middle" });
     this.shown.forEach((cell, i) => {
       const x = panel.values[cell], look = special(x);
       if (this.masked(cell) || !(all || look)) return;
@@ -335,14 +341,15 @@ class Figure {
   /* The axis titles above the canvas and the legend below it. */
   describe() {
     const { panel, view, found } = this, [rows, cols] = panel.block, pooled = [rows, cols * this.group];
-    const axis = (arrow, letter, title) => {
-      const part = make("span", "", title || letter ? `${arrow} ` : "");
-      const rest = letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title;
-      part.append(letter ? chip(letter) : "", rest);
+    const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
+    const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
+    const long = sides.reduce((sum, [, letter, title]) => sum + view.widthOf(words(letter, title)) + AXIS_MARK, 0);
+    const short = view.fill && long > this.width; // then the letter and the size; the words on hover
+    this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
+      const part = Object.assign(make("span", "", `${arrow} `), { title });
+      part.append(letter ? chip(letter) : "", letter && short ? String(panel.full[n]) : words(letter, title));
       return part;
-    };
-    const axes = [axis("↓", panel.rowLetter, panel.rowAxis), axis("→", panel.colLetter, panel.colAxis)];
-    this.axes.replaceChildren(...axes.filter((part) => part.textContent));
+    }));
 
     const entry = (className, background, before, after) => {
       const part = make("span"), mark = make("span", className);
