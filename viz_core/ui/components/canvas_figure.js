@@ -12,7 +12,9 @@ class Figure {
       make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
     this.foot = make("div", "foot");
     this.foot.append(this.legend, this.readout);
-    this.node.append(this.title, this.axes, this.canvas, this.foot);
+    const head = make("div", "head");
+    head.append(this.title, this.axes);
+    this.node.append(head, this.canvas, this.foot);
     this.readout.setAttribute("aria-live", "polite");
     this.canvas.setAttribute("role", "img");
     this.canvas.tabIndex = 0;
@@ -100,9 +102,8 @@ class Figure {
     this.measureWhole(width);
   }
 
-  /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or at a narrow foot
-   * three: the legend, and two of what a cell is. */
-  chrome(width) { return (this.view.type + 7) * (width >= ONE_FOOT ? 3 : 5) + 4; }
+  /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or two where it is narrow. */
+  chrome(width) { return (this.view.type + 7) * (width >= ONE_FOOT ? 2 : 4) + 6; }
 
   measureWhole(width) {
     const { top, beyond } = this.labels.stand(this.w);
@@ -131,6 +132,7 @@ class Figure {
     canvas.dataset.theme = view.dark ? "dark" : "light";
     canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // where the cells lie, in pixels of the page
     canvas.dataset.drawn = this.panel.digest;
+    canvas.dataset.type = view.type - 1; // the smallest type that is written into it
   }
 
   /* One pixel for each cell, scaled up without smoothing. Masked cells stay transparent, over hatching. */
@@ -344,7 +346,8 @@ class Figure {
     const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
     const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
     const long = sides.reduce((sum, [, letter, title]) => sum + view.widthOf(words(letter, title)) + AXIS_MARK, 0);
-    const short = view.fill && long > this.width; // then the letter and the size; the words on hover
+    const room = this.width - (this.width < ONE_FOOT ? 0 : view.widthOf(panel.title, true) + GAP);
+    const short = view.fill && long > room; // then the letter and the size; the words on hover
     this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
       const part = Object.assign(make("span", "", `${arrow} `), { title });
       part.append(letter ? chip(letter) : "", letter && short ? String(panel.full[n]) : words(letter, title));

@@ -1,4 +1,4 @@
-"""The parts of the home page."""
+"""Details of the run on Home: the ids, the architecture with its shapes, the predictions, and where the model comes from."""
 
 import html
 from collections import Counter
@@ -20,7 +20,7 @@ from viz_core.ui.components.diagram import diagram
 from viz_core.ui.controls import inside, keep, picking, sentence_picker, table
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
-from viz_core.ui.shell import PAGES, Lab, change, fold, open_stage, view, widget
+from viz_core.ui.shell import Lab, change, fold, open_stage, view, widget
 from viz_core.ui.shell.setup import changes
 from viz_core.weights.card import Card
 
@@ -108,14 +108,6 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     shown = ranked[at]
     names = [lab.word(side, i) for i in shown.ids]
     st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))
-
-
-def page_links() -> None:
-    """Links to all other pages."""
-    st.subheader(_("Explore"), anchor=False)
-    for page in PAGES.values():
-        if page.card:
-            st.page_link(page.path, label=f"{page.title}: {page.card}", icon=page.icon)
 
 
 def origin(lab: Lab) -> None:
