@@ -120,6 +120,7 @@ class View {
     const inputs = this.figures.filter((f) => f.panel.role === "input");
     const outputs = this.figures.filter((f) => f.panel.role !== "input");
     const split = inputs.length > 0 && outputs.length > 0;
+    this.figures.forEach((f) => (f.labels.bare = false));
     this.equation = this.fill && split && Boolean(outputs[0].panel.sign);
     this.root.classList.toggle("equation", this.equation);
     const together = this.fill ? this.fillBox(inputs, outputs, split) : this.fitAll(inputs, outputs, split);
@@ -149,6 +150,8 @@ class View {
   /* Inputs, operation and output beside each other with their signs; on a phone one below the other. */
   fillEquation() {
     const { figures, width, height } = this, beside = width >= NARROW, signs = figures.filter((f) => f.sign.shown);
+    const grid = ({ panel: { rows, cols, shape } }) => JSON.stringify([rows, cols, shape]); // alike: their rows stand at one height
+    figures.forEach((f, i) => (f.labels.bare = beside && i > 0 && f.panel.role === "input" && grid(f) === grid(figures[0])));
     const wide = signs.reduce((sum, { sign }) => sum + sign.measure() + SIGN_GAP, 0);
     if (beside) this.fillRow(figures, width - wide, height - 2, SIGN_GAP);
     else this.fillRows(figures.map((f) => [f]), SIGN_HIGH * signs.length);

@@ -98,7 +98,7 @@ class Figure {
     const thick = panel.shape[1] === 1 ? Math.max(wide, 2 * labels.step) : wide; // a column by itself is no line
     this.w = Math.min(thick, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
     const ids = panel.kind === "ids" && rows === 1 ? IDS_HIGH * wide : 0; // a sentence's ids are one row
-    this.h = Math.min(high, Math.max(2 * wide, free, ids, this.upright ? this.valueRoom : 0));
+    this.h = Math.min(high, Math.max((this.view.equation ? 3 : 2) * wide, free, ids, this.upright ? this.valueRoom : 0));
     this.measureWhole(width);
   }
 
