@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -92,7 +93,11 @@ def test_every_step_is_the_captures(capture: Capture) -> None:
         assert shown.kind == ("probability" if step == "weights" else "signed")
         hidden = shown.masked is not None
         assert hidden == (step in ("masked", "weights")) and (not hidden or (shown.masked == ~allowed(capture, "decoder", 0)).all())
-    assert shown.rows == ("<bos>", "猫", "坐在", "垫子", "上")
+    assert shown.rows == ("<bos> → 猫", "猫 → 坐在", "坐在 → 垫子", "垫子 → 上", "上 → <eos>")
+    assert shown.cols == ("<bos>", "猫", "坐在", "垫子", "上") and "reads → writes" in shown.row_axis
+    assert head_panel(capture, "cross", 1, 2, 0).rows == shown.rows
+    encoder = head_panel(capture, "encoder", 1, 2, 0)
+    assert encoder.rows == encoder.cols and "writes" not in encoder.row_axis
 
 
 def test_colours_of_the_weights(capture: Capture) -> None:
@@ -112,9 +117,21 @@ def test_two_runs_share_a_scale_and_their_difference_is_b_less_a(capture: Captur
     np.testing.assert_array_equal(first.values, a.values)
     np.testing.assert_array_equal(change.values, b.values - a.values)
     assert change.low == -change.high and change.kind == "signed" and np.abs(change.values).max() > 0
-    assert change.rows[1] == "cat→dog" and change.rows[0] == "the" and change.title == "B − A"
+    assert change.rows[1] == "cat | dog" and change.rows[0] == "the" and change.title == "B − A"
+    told = compared(a, b, about=("n_heads 2", "n_heads 8"))
+    assert [p.title for p in told] == ["A · n_heads 2: weights", "B · n_heads 8: weights", "B − A"]
     shorter = head_panel(capture, "decoder", 1, 0, 0)
     assert len(compared(a, shorter)) == 2
+
+
+def test_a_difference_below_rounding_is_drawn_as_zero_and_said_to_be(capture: Capture) -> None:
+    a = head_panel(capture, "encoder", 1, 0, 0)
+    noise = np.full_like(a.values, 1e-9)
+    noise[2, 1] = 0.25
+    change = compared(a, replace(a, values=a.values.astype(np.float64) + noise))[2]
+    assert np.count_nonzero(change.values) == 1 and change.values[2, 1] == pytest.approx(0.25)
+    assert change.remark.startswith("below ") and change.remark.endswith(": drawn as 0")
+    assert not compared(a, a)[2].remark
 
 
 # ---------------------------------------------------------------- lines

@@ -1,20 +1,26 @@
 """The Attention page without a browser: what is on it is the run's, and no setup breaks it."""
 
+import json
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, sound, widget, widgets, words
+from tests.tolerances import FLOAT
+from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, panels, sound, widget, widgets, words
 from viz_core.analysis.attention import chain
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.components import lines
+from viz_core.ui.components import lines, profiles
 from viz_core.ui.pages.attention import page
+from viz_core.ui.pages.attention.differences import differences, in_titles, in_words
 from viz_core.ui.pages.attention.word_swap import find_swap
+from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
 from viz_core.weights.catalogue import catalogue
 
@@ -25,6 +31,14 @@ def open_at() -> Open:
     return lambda params=MappingProxyType({}), **more: open_page("attention", **{**params, **more})
 
 
+SECTIONS = {section.name: section.picture for section in PAGES["attention"].sections}
+
+
+def keys(at: AppTest) -> list[str]:
+    """The keys of the components on the page."""
+    return [component.key for component in components(at)]
+
+
 def shows_one_weight(at: AppTest) -> bool:
     return "Contribution to the output" in words(at)
 
@@ -32,7 +46,7 @@ def shows_one_weight(at: AppTest) -> bool:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
     at = open_at(preset=preset)
-    assert len(components(at)) == 3 and shows_one_weight(at)  # the grid, the matrix, the lines
+    assert {"att_heads", "att_matrix", "att_lines"} <= set(keys(at)) and shows_one_weight(at)
     assert not at.warning
 
 
@@ -47,9 +61,8 @@ def test_every_preset_has_its_heads(open_at: Open, preset: str) -> None:
 ])
 def test_no_setup_breaks_it(open_at: Open, more: dict[str, str]) -> None:
     at = open_at(TINY, **more)
-    assert shows_one_weight(at)
-    if "att_more" in more and more["att_more"] != "table":
-        assert len(components(at)) > 3
+    pictures = {"att_heads", "att_matrix", "att_lines"} if "att_more" not in more else {SECTIONS[more["att_more"]]}
+    assert pictures <= set(keys(at)) and shows_one_weight(at) == ("att_more" not in more)
 
 
 def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +99,7 @@ needs_translator = pytest.mark.skipif(OPENING not in catalogue(), reason="the tr
 @needs_translator
 def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     at = open_at()
-    assert any(m.value.startswith("#### Cross-attention, layer 1, head ") for m in at.markdown)
+    assert any(m.value.startswith("**Cross-attention, layer 1, head ") for m in at.markdown)
     widget(at, "att_swap").click().run()
     sound(at)
     comparison = next(m.value for m in at.markdown if "attends most to" in m.value and "**A**" in m.value)
@@ -130,7 +143,7 @@ def test_a_kept_run_is_compared_and_shapes_that_differ_are_said(open_at: Open) -
 def test_a_link_holds_both_runs(open_at: Open) -> None:
     other = replace(with_preset(Setup(), "003"), source="<b> $x$ & 猫", seed=3)
     at = open_at(TINY, att_a=packed(other))
-    assert "**A**" in words(at) and "A has no cross-attention" in words(at)
+    assert "A has no cross-attention" in words(at)
     at = open_at(TINY, att_kind="encoder", att_a=packed(replace(other, config=Setup().config)))
     assert "**A**:" in words(at)
     params, _ = to_link(at.session_state["lab_setup"])
@@ -174,14 +187,103 @@ def test_heads_overlaid_are_in_the_link(open_at: Open) -> None:
 
 def test_an_ablation_says_what_changed_and_leaves_the_intact_run(open_at: Open) -> None:
     at = open_at(TINY, att_more="break")
-    assert any("Nothing is changed" in i.value for i in at.info)
-    before = len(components(at))
+    assert "Nothing is changed" in words(at) and list(panels(at)) == ["Intact: weights"]
     widget(at, "att_off_here").click().run()
     sound(at)
     assert at.session_state["lab_setup"].view("att_off") == ("cross.1.0",)
-    assert len(components(at)) == before + 2
+    assert list(panels(at)) == ["Intact: weights", "Ablated: weights", "Ablated − Intact", "Ablated − intact: last hidden states"]
     assert "changed by **" in words(at) and "most likely next word" in words(at)
-    assert shows_one_weight(at)
+
+
+def test_in_the_ablation_another_head_is_drawn_on_request(open_at: Open) -> None:
+    at = open_at(TINY, att_more="break", att_kind="cross", att_layer="1")
+    widget(at, "att_drawn").set_value("encoder.0.1").run()
+    sound(at)
+    now = at.session_state["lab_setup"]
+    assert (now.view("att_kind"), now.view("att_layer"), now.attn_head) == ("encoder", 0, 1)
+    capture = run(now.config, [now.source], [now.target], seed=0, device="cpu")
+    np.testing.assert_allclose(panels(at)["Intact: weights"], capture["encoder.layers.0.self_attn.weights"][0, 1], atol=FLOAT)
+
+
+# ---------------------------------------------------------------- head statistics, rollout
+
+
+def profile_data(at: AppTest) -> dict[str, Any]:
+    """What the table of head statistics was sent."""
+    (found,) = [json.loads(c.proto.json) for c in components(at) if c.key == "att_profiles"]
+    return found
+
+
+def test_the_table_has_every_head_and_says_which_is_in_focus(open_at: Open) -> None:
+    at = open_at(TINY, att_more="table", att_kind="cross", att_layer="0", attn_head="1")
+    sent = profile_data(at)
+    table = json.loads(sent["table"])
+    assert len(table["names"]) == 2 * 2 * 3 and table["names"][sent["focus"]] == "Cross-attention, layer 0, head 1"
+    labels = [column["label"] for column in table["columns"]]
+    assert labels[:4] == ["attention", "layer", "head", "entropy"] and labels[-1] == "largest weight"
+    for column in table["columns"][3:]:
+        numbers = [v for v in column["values"] if v is not None]
+        assert column["written"] == ["–" if v is None else f"{v:.3f}" for v in column["values"]]
+        assert max(column["shares"]) == (1 if max(numbers) else 0)
+
+
+@pytest.mark.parametrize(("sent", "opened"), [(9, ("cross", 0, 1)), (12, None), (-1, None), (True, None), ("9", None)])
+def test_only_a_row_that_is_there_opens_its_head(
+    open_at: Open, sent: object, opened: tuple[str, int, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    monkeypatch.setattr(profiles, "_COMPONENT", lambda **given: calls.append(given))
+    at = open_at(TINY, att_more="table")
+    setup = at.session_state["lab_setup"]
+    state: dict[str, Any] = {"lab_setup": setup, "att_profiles": {"open": sent}}
+    monkeypatch.setattr(st, "session_state", state)
+    calls[-1]["on_open_change"]()
+    now = state["lab_setup"]
+    if opened is None:
+        assert now == setup
+    else:
+        assert (now.view("att_kind"), now.view("att_layer"), now.attn_head) == opened and now.view("att_more") == "none"
+
+
+def test_rollout_turns_to_the_other_stack(open_at: Open) -> None:
+    at = open_at(TINY, att_more="rollout", att_kind="encoder")
+    widget(at, "att_rolled").set_value("decoder").run()
+    sound(at)
+    (rows,) = [p["panels"][0]["rows"] for p in canvas_headers(at) if "panels" in p]
+    assert rows[0] == "<bos> → 猫" and at.session_state["lab_setup"].view("att_kind") == "decoder"
+
+
+# ---------------------------------------------------------------- A and B are called what they are
+
+
+def test_two_runs_are_named_after_what_differs(open_at: Open) -> None:
+    at = open_at(TINY, n_heads="4", att_a=packed(from_link(TINY)[0]))
+    assert list(panels(at)) == ["A · n_heads 2: weights", "B · n_heads 4: weights", "B − A"]
+    assert "**A | B**: n\\_heads 2 | 4" in words(at)
+    titles = [g["title"] for p in canvas_headers(at) for g in p.get("grids", ())]
+    assert titles == [f"{run} · {kind}" for kind in ("encoder", "decoder", "cross") for run in "AB"]
+    ranges = [(g["low"], g["high"]) for p in canvas_headers(at) for g in p.get("grids", ())]
+    assert ranges[::2] == ranges[1::2]  # A and B in one range
+
+
+@pytest.mark.parametrize(("a", "b", "said", "titles"), [
+    ({"n_heads": "4"}, {}, "n\\_heads 4 | 2", ("n_heads 4", "n_heads 2")),
+    ({"seed": "3"}, {}, "Seed 3 | 0", ("Seed 3", "Seed 0")),
+    ({"source": "the dog sat on the mat"}, {}, "` dog ` | ` cat `", ("dog", "cat")),
+    ({"source": "the cat sat on mat"}, {}, "` – ` | ` the `", ("–", "the")),
+    ({"source": "x"}, {}, "source 1 word | 6 words", ("source 1 word", "source 6 words")),
+    ({}, {}, "they are the same run", ("", "")),
+])
+def test_what_differs_is_said_in_the_sidebars_words(
+    a: dict[str, str], b: dict[str, str], said: str, titles: tuple[str, str]
+) -> None:
+    found = differences(from_link(TINY | a)[0], from_link(TINY | b)[0], 0)
+    assert in_words(found) == said and in_titles(found) == titles
+
+
+def test_words_that_differ_in_two_places_are_both_said() -> None:
+    found = differences(from_link(TINY | {"target": "狗 坐在 地上 上"})[0], from_link(TINY)[0], 0)
+    assert in_words(found) == "` 狗 … 地上 ` | ` 猫 … 垫子 `"
 
 
 # ---------------------------------------------------------------- what the browser sends

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_core.analysis.attention import AttentionKind, AttentionProfile, Chain, Step, Tiles, allowed, at_step, relative, sides
+from viz_core.analysis.rounding import difference
+from viz_core.analysis.rows import ARROW, row_labels
 from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
@@ -52,13 +54,20 @@ class Grid:
     tokens: tuple[int, int]  # queries and keys before pooling
 
 
-def grid(kind: AttentionKind, pooled: Tiles, colour: Colour, tokens: tuple[int, int]) -> Grid:
-    """Tiles in 255 shades. colour: from 0 to the kind's largest weight, to 1, or around uniform (pooled: relative weights)."""
-    low, high = colour_range(pooled.values, colour)
+def grid(
+    kind: AttentionKind, pooled: Tiles, colour: Colour, tokens: tuple[int, int], name: str = "",
+    span: tuple[float, float] | None = None,
+) -> Grid:
+    """Tiles in 255 shades. colour: from 0 to the kind's largest weight, to 1, or around uniform (pooled: relative weights).
+
+    name: of the run, where there are several; span: their common colour range.
+    """
+    low, high = span or colour_range(pooled.values, colour)
     with np.errstate(invalid="ignore"):
         shades = np.rint((pooled.values - low) * (SHADES / (high - low)))
         levels = np.where(np.isnan(pooled.values), 255, np.clip(shades, 0, SHADES)).astype(np.uint8)
-    return Grid(kind, KIND_TITLES[kind], levels, pooled.blocked, pooled.block, low, high, colour == "uniform", tokens)
+    title = f"{name} · {KIND_NAMES[kind]}" if name else KIND_TITLES[kind]
+    return Grid(kind, title, levels, pooled.blocked, pooled.block, low, high, colour == "uniform", tokens)
 
 
 def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
@@ -100,6 +109,7 @@ def head_panel(
     words: tuple[Words, Words] | None = None,
 ) -> Panel:
     """One head at one of its steps as a matrix, tokens on both axes. colour: of the weights; the other steps are signed.
+    A decoder's rows say what they read and what they write.
 
     Blocked cells are hatched in the masked scores and the weights. words: the query words and key words to show on
     the axes of the weights instead of tokens.
@@ -125,11 +135,14 @@ def _tokens_panel(
     words: tuple[Words, Words] | None = None,
 ) -> Panel:
     query_side, key_side = sides(kind)
-    texts = [w.texts for w in words] if words is not None else [capture.tokens(side)[item] for side in (query_side, key_side)]
-    rows, cols = (tuple(map(visible, named)) for named in texts)
     query, key = SIDE_NAMES[query_side], SIDE_NAMES[key_side]
     row_axis, col_axis = _("T · {query_side} query token", query_side=query), _("S · {key_side} key token", key_side=key)
-    if words is not None:
+    if words is None:
+        rows, cols = row_labels(capture, query_side, item), tuple(map(visible, capture.tokens(key_side)[item]))
+        if query_side == "target" and "labels" in capture.sides:
+            row_axis = _("T · {query_side}: reads → writes", query_side=query)
+    else:
+        rows, cols = (tuple(map(visible, w.texts)) for w in words)
         row_axis, col_axis = _("T · {query_side} query word", query_side=query), _("S · {key_side} key word", key_side=key)
     return panel(title, values, rows, cols, row_axis=row_axis, col_axis=col_axis, kind=look, low=low, high=high, masked=masked,
                  row_letter="T", col_letter="S")
@@ -140,10 +153,12 @@ def token_panel(capture: Capture, kind: AttentionKind, item: int, title: str, va
     return _tokens_panel(capture, kind, item, title, values, "probability" if amount else "signed")
 
 
-def compared(a: Panel, b: Panel, names: tuple[str, str] = ("A", "B")) -> list[Panel]:
-    """Two runs on one scale, and B - A around zero unless the shapes differ.
+def compared(
+    a: Panel, b: Panel, names: tuple[str, str] = ("A", "B"), about: tuple[str, str] = ("", ""),
+) -> list[Panel]:
+    """Two runs on one scale, and B - A around zero unless the shapes differ. What lies below rounding is drawn as zero.
 
-    Where the tokens of A and B differ, a label of the difference shows both.
+    about: what tells either run from the other. Where the tokens of A and B differ, a label of the difference shows both.
     """
     low, high = min(a.low, b.low), max(a.high, b.high)
 
@@ -151,20 +166,32 @@ def compared(a: Panel, b: Panel, names: tuple[str, str] = ("A", "B")) -> list[Pa
         return panel(f"{name}: {p.title}", p.values, p.rows, p.cols, row_axis=p.row_axis, col_axis=p.col_axis, kind=p.kind, low=low,
                      high=high, masked=p.masked, row_letter="T", col_letter="S", role="input")
 
-    panels = [again(a, names[0]), again(b, names[1])]
+    panels = [again(p, f"{n} · {what}" if what else n) for p, n, what in zip((a, b), names, about, strict=True)]
     if a.values.shape == b.values.shape:
-        with np.errstate(invalid="ignore"):  # ∞ - ∞
-            change = b.values - a.values
+        change, bound = difference(a.values, b.values)
         hidden = None if a.masked is None or b.masked is None else a.masked & b.masked
         panels.append(
             panel(f"{names[1]} − {names[0]}", change, _both(a.rows, b.rows), _both(a.cols, b.cols), row_axis=a.row_axis,
-                  col_axis=a.col_axis, kind="signed", masked=hidden, row_letter="T", col_letter="S")
+                  col_axis=a.col_axis, kind="signed", masked=hidden, row_letter="T", col_letter="S", remark=rounding_remark(bound))
         )
     return panels
 
 
+def rounding_remark(bound: float) -> str:
+    """What a picture of a difference says where smaller ones are drawn as zero; "" where there are none."""
+    return _("below {bound}: drawn as 0", bound=rounded(bound, 1)) if bound else ""
+
+
 def _both(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
-    return tuple(x if x == y else f"{x}→{y}" for x, y in zip(a, b, strict=True))
+    """The labels of two runs in one: "cat | dog"; of what a row reads and writes, only the one that differs: "动物 | 街道 → 太"."""
+    return tuple(_one_label(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _one_label(x: str, y: str) -> str:
+    parts, others = x.split(ARROW), y.split(ARROW)
+    if len(parts) != len(others):
+        return f"{x} | {y}"
+    return ARROW.join(p if p == q else f"{p} | {q}" for p, q in zip(parts, others, strict=True))
 
 
 # ---------------------------------------------------------------- lines
@@ -178,9 +205,9 @@ def pack_lines(
     """The lines of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
     All keys are sent if MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
-    heads: those shown first; locked: ("query" or "key", its position); identity: changes when other heads are shown;
-    echo: how many locks and choices of heads Python knows of; fill: whether rows grow to the height of their box;
-    names: of the two columns.
+    queries, keys: their labels as they are shown. heads: those shown first; locked: ("query" or "key", its position);
+    identity: changes when other heads are shown; echo: how many locks and choices of heads Python knows of; fill: whether rows
+    grow to the height of their box; names: of the two columns.
     """
     n_heads, n_queries, n_keys = weights.shape
     count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))
@@ -188,7 +215,7 @@ def pack_lines(
     order = np.argpartition(-rank, count - 1, axis=-1)[..., :count]  # [H, T, n], in any order
     values = np.take_along_axis(weights, order, axis=-1)
     header = {
-        "queries": [visible(t) for t in queries], "keys": [visible(t) for t in keys], "count": count, "nHeads": n_heads,
+        "queries": list(queries), "keys": list(keys), "count": count, "nHeads": n_heads,
         "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
         "identity": identity, "echo": echo, "fill": fill, "names": names,
     }
@@ -310,7 +337,7 @@ def _bar(x: float, top: float, colour: str) -> str:
 
 
 COLUMNS = {
-    "entropy": "entropy", "least": _("least possible"), "most": _("most possible"), "distance": _("mean distance"),
+    "entropy": _("entropy"), "least": _("least possible"), "most": _("most possible"), "distance": _("mean distance"),
     "itself": _("on itself"),
     "previous": _("on previous"), "next": _("on next"), "first": _("on first token"), "padding": _("on padding"),
     "largest": _("largest weight"),
@@ -320,14 +347,14 @@ COLUMNS = {
 def profile_columns(lines: Sequence[AttentionProfile]) -> dict[str, list[Any]]:
     """The table of head statistics as lists, one for each column, without columns that are NaN for every head."""
     columns: dict[str, list[Any]] = {
-        "attention": [KIND_TITLES[p.kind] for p in lines],
-        "layer": [p.layer for p in lines],
-        "head": [p.head for p in lines],
+        _("attention"): [KIND_NAMES[p.kind] for p in lines],
+        _("layer"): [p.layer for p in lines],
+        _("head"): [p.head for p in lines],
     }
     for name, label in COLUMNS.items():
         values = [None if math.isnan(x := getattr(p, name)) else x for p in lines]
         if any(v is not None for v in values):
             columns[label] = values
     if any(p.odd for p in lines):
-        columns["rows with NaN"] = [p.odd for p in lines]
+        columns[_("rows with NaN")] = [p.odd for p in lines]
     return columns

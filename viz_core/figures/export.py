@@ -14,7 +14,7 @@ import numpy as np
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, pool
 from viz_core.language import translate as _
-from viz_core.text import shorten, visible
+from viz_core.text import shorten
 
 INK, QUIET = "#31333F", "#6B6F7B"
 CELL, GAP = 26, 12  # pixels of a cell, and of a margin
@@ -66,11 +66,12 @@ def panel_svg(shown: Panel, title: str) -> str:
 
 
 def lines_svg(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], title: str) -> str:
-    """weights [H, T, S] as lines from query tokens (left) to key tokens (right); strength is weight over the largest.
+    """weights [H, T, S] as lines from queries (left) to keys (right), which are labels as they are shown; a line is as strong as
+    its weight over the largest.
 
     At most MOST_LINES are drawn, the strongest ones, and the picture says so.
     """
-    lefts, rights = ([shorten(visible(t)) for t in tokens] for tokens in (queries, keys))
+    lefts, rights = (list(map(shorten, labels)) for labels in (queries, keys))
     query_heading, key_heading = "queries", "keys"
     left, top = GAP + _width([*lefts, query_heading]) + 8, 84
     right = left + 220

@@ -54,6 +54,7 @@ class Panel:
     names: tuple[str, ...] = ()  # of the values 0, 1, 2 … where the kind is "classes"
     sign: str = ""  # what stands before it in an equation of matrices; X^Y is X with a raised Y
     heads: Heads | None = None  # drawn with the sign
+    remark: str = ""  # what the legend also says, plain text
 
     @property
     def note(self) -> str:
@@ -86,6 +87,7 @@ def panel(
     col_letter: str = "",
     role: Role = "output",
     names: Sequence[str] = (),
+    remark: str = "",
 ) -> Panel:
     """A checked Panel; labels left out become numbers from 0. names: what the values 0, 1, 2 … of "classes" are.
 
@@ -125,6 +127,7 @@ def panel(
         col_letter=col_letter,
         role=role,
         names=tuple(names),
+        remark=remark,
     )
 
 
@@ -203,6 +206,7 @@ def _entry(item: Panel, payload: bytearray) -> dict[str, Any]:
         "colLetter": item.col_letter,
         "kind": item.kind,
         "names": item.names,
+        "remark": item.remark,
         "low": item.low,
         "high": item.high,
         "role": item.role,

@@ -36,12 +36,16 @@ def keep(name: str) -> None:
     set_view(**{name: widget_value(name)})
 
 
-def sentence_picker(lab: Lab, capture: Capture) -> int:
-    """The selected sentence of a run, counted from 0, with the control that selects it if there are several."""
+def sentence_picker(lab: Lab, capture: Capture, beside: bool = False) -> int:
+    """The selected sentence of a run, counted from 0, with the control that selects it if there are several.
+
+    beside: in a row of controls, where its label would make the row higher.
+    """
     item = lab.item(capture)
     if capture.n_sentences > 1:
+        named = {"label_visibility": "collapsed", "format_func": lambda i: _("Sentence {n}", n=i + 1)} if beside else {}
         widget(st.segmented_control, "item", _("Sentence"), item, set_choice, options=range(capture.n_sentences), required=True,
-               format_func=lambda i: str(i + 1))
+               **{"format_func": lambda i: str(i + 1), **named})
     return item
 
 

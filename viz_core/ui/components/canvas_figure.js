@@ -35,7 +35,7 @@ class Figure {
     if (this.panel?.digest !== panel.digest) this.hover = null;
     this.panel = panel;
     this.sign.take(panel);
-    this.title.textContent = panel.title;
+    this.title.textContent = this.title.title = panel.title;
     this.canvas.dataset.title = panel.title;
     [this.canvas.dataset.rows, this.canvas.dataset.cols] = panel.full;
   }
@@ -86,24 +86,28 @@ class Figure {
   /* Choose cells as large as `width` × `height` pixels allow, at most `cap` wide. Cells between tokens are at most twice as
    * wide as high, or twice as high as wide; with many tokens they keep a size that can be told apart, and the view pans. */
   fillIn(width, height, cap) {
-    const { panel, labels } = this, [rows, cols] = panel.shape, floor = (names) => (names ? LEAST_NAMED : MIN_CELL);
+    const { panel, labels } = this, [rows, cols] = panel.shape, floor = (names) => (names && !this.view.equation ? LEAST_NAMED : MIN_CELL);
     labels.measure(panel, width, this.view.drawn + width);
     const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
-    this.group = panel.cols ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    this.group = panel.cols && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
-    const high = Math.max(floor(panel.rows), Math.floor((height - this.chrome(width) - labels.stand(wide).top - 2) / rows));
     const square = panel.rows && panel.cols && rows > 1 && cols > 1, free = square ? 0 : labels.step * 3;
-    this.upright = panel.kind === "ids" && wide < this.valueRoom && wide >= LABEL_FONT;
-    const thick = panel.shape[1] === 1 ? Math.max(wide, 2 * labels.step) : wide; // a column by itself is no line
-    this.w = Math.min(thick, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
-    const ids = panel.kind === "ids" && rows === 1 ? IDS_HIGH * wide : 0; // a sentence's ids are one row
-    this.h = Math.min(high, Math.max((this.view.equation ? 3 : 2) * wide, free, ids, this.upright ? this.valueRoom : 0));
-    this.measureWhole(width);
+    const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
+    const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
+    this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
+    for (const lines of [2, 4]) { // above and below the cells: one line each, or two where the figure is narrow
+      const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
+      const high = Math.max(floor(panel.rows), Math.floor(room / rows));
+      this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
+      this.h = Math.min(high, Math.max(tall * wide, free, this.upright ? this.valueRoom : 0));
+      this.measureWhole(width);
+      if (this.oneFoot(this.width)) return;
+    }
   }
 
-  /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or two where it is narrow. */
-  chrome(width) { return (this.view.type + 7) * (width >= ONE_FOOT ? 2 : 4) + 6; }
+  /* Whether a figure of this width has its title and axes on one line, and its legend and readout on another. */
+  oneFoot(width) { return width >= (ONE_FOOT * this.view.type) / 14; }
 
   measureWhole(width) {
     const { top, beyond } = this.labels.stand(this.w);
@@ -122,7 +126,7 @@ class Figure {
       Object.assign(each, { width: Math.round(this.wide * this.scale), height: Math.round(this.high * this.scale) });
     Object.assign(canvas.style, { width: `${this.wide}px`, height: `${this.high}px` });
     this.node.style.width = `${this.view.fill ? Math.max(this.width, this.wide) : this.width}px`;
-    this.node.classList.toggle("narrow", this.width < ONE_FOOT);
+    this.node.classList.toggle("narrow", !this.oneFoot(this.width));
     const pen = base.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     this.drawCells(pen);
@@ -301,7 +305,7 @@ class Figure {
     if (picked !== null) {
       const [r, k] = place(picked), [, row, col] = view.pick;
       box([r, k], 2.5, view.paper, 2); // a halo, so that the outline stands out from cells of its own colour
-      box([r, k], 0.5, view.accent, 3);
+      box([r, k], 0.5, view.accent, view.type > 14 ? 6 : 3); // in presenter's mode it is seen from the back
       this.labels.row(pen, this, r, this.rowName(row), view.accent);
       this.labels.column(pen, this, k, this.colName(col), view.accent);
     }
@@ -346,7 +350,7 @@ class Figure {
     const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
     const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
     const long = sides.reduce((sum, [, letter, title]) => sum + view.widthOf(words(letter, title)) + AXIS_MARK, 0);
-    const room = this.width - (this.width < ONE_FOOT ? 0 : view.widthOf(panel.title, true) + GAP);
+    const room = this.width - (this.oneFoot(this.width) ? view.widthOf(panel.title, true) + GAP : 0);
     const short = view.fill && long > room; // then the letter and the size; the words on hover
     this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
       const part = Object.assign(make("span", "", `${arrow} `), { title });
@@ -374,6 +378,7 @@ class Figure {
     }
     const looks = { masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, ...THEME.special };
     for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look === "masked" ? _("masked") : look);
+    if (panel.remark) this.legend.append(make("span", "note", panel.remark));
     if (pooled[0] * pooled[1] > 1)
       this.legend.append(make("span", "note", panel.kind === "classes"
         ? _("pooled {size}: blocked before allowed", { size: pooled.join("×") })

@@ -18,7 +18,7 @@ class Labels {
     const { view } = this, grow = view.type / 14;
     const lengths = (names, room) => names.map((name) => Math.min(view.widthOf(name, true), room));
     const number = (n) => [String(panel.full[n] - 1)];
-    this.rowRoom = clamp(width * 0.22, 56, ROW_ROOM * grow);
+    this.rowRoom = clamp(width * (view.fill ? 0.3 : 0.22), 56, ROW_ROOM * grow);
     this.colRoom = COL_ROOM * grow;
     this.rowText = this.bare ? 0 : Math.ceil(Math.max(0, ...lengths(panel.rows ?? number(0), this.rowRoom)));
     this.cols = lengths(panel.cols ?? number(1), this.colRoom);

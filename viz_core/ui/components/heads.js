@@ -1,8 +1,8 @@
 /* Draws the grids that `pack_grids` in viz_core/figures/attention.py wrote: each kind of attention is one <canvas> of
  * tiles, one row for each layer and one column for each head. */
 
-const GAP = 5, LEFT = 34, TOP = 24, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // pixels of the page
-const LARGEST = 240, LINE = 7; // of a tile where a box is filled; what a line of text takes more than its type
+const GAP = 5, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // pixels of the page
+const LARGEST = 240, LEAST = 16, LINE = 7, BETWEEN = 14; // where a box is filled: of a tile; of a line beyond its type; between grids
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -32,6 +32,8 @@ class View {
   constructor(root) {
     this.root = root;
     this.figures = [];
+    this.readout = root.appendChild(make("div", "readout shared")); // one for all grids where they fill a box
+    this.readout.setAttribute("aria-live", "polite");
     this.number = 0; // counts the reader's choices, so that an answer to an older one is not mistaken for news
     this.resize = new ResizeObserver(() => {
       const { clientWidth, clientHeight } = root;
@@ -62,31 +64,36 @@ class View {
     [this.ink, this.font] = [style.color, style.fontFamily];
     [this.accent, this.paper] = ["primary", "background"].map((name) => style.getPropertyValue(`--st-${name}-color`).trim());
     this.type = typeSize();
+    [this.left, this.top] = [Math.round(1.5 * this.type) + 13, this.type + 10]; // the room of layer and of head numbers
     if (this.fill) return this.fillBox();
     const all = this.grids.reduce((sum, g) => sum + g.shape[1], 0), n = this.grids.length;
-    const beside = Math.floor((this.width - 28 * (n - 1) - n * (LEFT + GAP)) / all) - GAP;
+    const beside = Math.floor((this.width - 28 * (n - 1) - n * (this.left + GAP)) / all) - GAP;
     for (const figure of this.figures) {
       const [layers, heads] = figure.grid.shape;
-      const alone = Math.floor((this.width - LEFT - GAP) / heads) - GAP;
+      const alone = Math.floor((this.width - this.left - GAP) / heads) - GAP;
       const tile = beside >= BESIDE ? beside : alone;
-      figure.draw(clamp(Math.min(tile, Math.floor(MAX_HIGH / layers) - GAP), MIN_TILE, MAX_TILE));
+      const size = clamp(Math.min(tile, Math.floor(MAX_HIGH / layers) - GAP), MIN_TILE, MAX_TILE);
+      figure.draw(size, size);
     }
   }
 
-  /* As many grids in a row as draw the largest tiles. */
+  /* As many grids in a row as draw the largest tiles, which are at most twice as wide as high, or twice as high as wide. */
   fillBox() {
-    const { grids, type } = this, lines = 2 * (type + LINE) + TOP + 6;
-    const tileFor = (beside) => {
+    const { grids, type, left, top } = this, lines = 2 * (type + LINE) + top + 8, foot = type + LINE;
+    const tilesFor = (beside) => {
       let wide = Infinity, layers = 0, rows = 0;
       for (let i = 0; i < grids.length; i += beside, rows++) {
         const row = grids.slice(i, i + beside), heads = row.reduce((sum, g) => sum + g.shape[1], 0);
-        wide = Math.min(wide, (this.width - 28 * (row.length - 1) - row.length * (LEFT + GAP)) / heads - GAP);
+        wide = Math.min(wide, (this.width - 28 * (row.length - 1) - row.length * (left + GAP)) / heads - GAP);
         layers += Math.max(...row.map((g) => g.shape[0]));
       }
-      return Math.floor(Math.min(wide, (this.height - rows * lines - 14 * (rows - 1)) / layers - GAP));
+      const high = (this.height - foot - rows * lines - BETWEEN * (rows - 1)) / layers - GAP;
+      const [w, h] = [wide, high].map((size) => clamp(Math.floor(size), 1, LARGEST));
+      return [Math.min(w, 2 * h), Math.min(h, 2 * w)];
     };
-    const tile = clamp(Math.max(...grids.map((_, i) => tileFor(i + 1))), MIN_TILE, LARGEST);
-    this.figures.forEach((figure) => figure.draw(tile));
+    const found = grids.map((_, i) => tilesFor(i + 1)), area = ([w, h]) => w * h;
+    const tile = found.reduce((best, next) => (area(next) > area(best) ? next : best));
+    this.figures.forEach((figure) => figure.draw(...tile.map((size) => Math.max(size, LEAST)))); // smaller ones scroll
   }
 
   choose(head, wait) {
@@ -135,8 +142,9 @@ class Figure {
   }
 
   tileAt(event) {
-    const box = this.canvas.getBoundingClientRect(), step = this.tile + GAP, [layers, heads] = this.grid.shape;
-    const head = Math.floor((event.clientX - box.left - LEFT) / step), layer = Math.floor((event.clientY - box.top - TOP) / step);
+    const box = this.canvas.getBoundingClientRect(), { view, wide, high } = this, [layers, heads] = this.grid.shape;
+    const head = Math.floor((event.clientX - box.left - view.left) / (wide + GAP));
+    const layer = Math.floor((event.clientY - box.top - view.top) / (high + GAP));
     return layer >= 0 && head >= 0 && layer < layers && head < heads ? [layer, head] : null;
   }
 
@@ -146,23 +154,23 @@ class Figure {
     this.paint();
   }
 
-  place([layer, head]) { return [LEFT + head * (this.tile + GAP), TOP + layer * (this.tile + GAP)]; }
+  place([layer, head]) { return [this.view.left + head * (this.wide + GAP), this.view.top + layer * (this.high + GAP)]; }
 
-  draw(tile) {
+  draw(wide, high) {
     const { grid, view, base, canvas } = this, [layers, heads, rows, cols] = grid.shape;
-    this.tile = tile;
+    Object.assign(this, { wide, high });
     this.scale = window.devicePixelRatio || 1;
-    const wide = LEFT + heads * (tile + GAP), high = TOP + layers * (tile + GAP);
+    const [across, down] = [view.left + heads * (wide + GAP), view.top + layers * (high + GAP)];
     for (const each of [canvas, base])
-      Object.assign(each, { width: Math.round(wide * this.scale), height: Math.round(high * this.scale) });
-    Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
-    this.node.style.width = view.fill ? `${wide}px` : "";
+      Object.assign(each, { width: Math.round(across * this.scale), height: Math.round(down * this.scale) });
+    Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
+    this.node.style.width = view.fill ? `${across}px` : "";
     const pen = base.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     pen.imageSmoothingEnabled = false;
     const hatch = this.hatch(pen);
     // Where a tile has fewer pixels than cells, the browser pools further: the largest of each block again.
-    const group = [rows, cols].map((n) => Math.max(1, Math.ceil(n / (tile * this.scale))));
+    const group = [rows / high, cols / wide].map((n) => Math.max(1, Math.ceil(n / this.scale)));
     const [r, c] = [Math.ceil(rows / group[0]), Math.ceil(cols / group[1])];
     this.block = grid.block.map((b, i) => b * group[i]);
     const words = this.table(), picture = new OffscreenCanvas(c, r * layers * heads), brush = picture.getContext("2d");
@@ -191,14 +199,14 @@ class Figure {
         const [x, y] = this.place([layer, head]);
         if (this.hidden) {
           pen.fillStyle = hatch;
-          pen.fillRect(x, y, tile, tile);
+          pen.fillRect(x, y, wide, high);
         }
-        pen.drawImage(picture, 0, (layer * heads + head) * r, c, r, x, y, tile, tile);
+        pen.drawImage(picture, 0, (layer * heads + head) * r, c, r, x, y, wide, high);
       }
     this.write(pen);
     this.describe();
     this.paint();
-    Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile, left: LEFT, top: TOP, gap: GAP,
+    Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile: wide, high, left: view.left, top: view.top, gap: GAP,
       type: view.type, shades: this.digest(), theme: view.dark ? "dark" : "light" });
   }
 
@@ -236,24 +244,24 @@ class Figure {
 
   /* Layer numbers on the left; above each column the head's number and its colour. */
   write(pen) {
-    const { grid, tile, view } = this, [layers, heads] = grid.shape;
+    const { grid, wide, high, view } = this, [layers, heads] = grid.shape;
     Object.assign(pen, { font: `${view.type}px ${view.font}`, fillStyle: view.ink, textAlign: "center", textBaseline: "middle" });
     for (let head = 0; head < heads; head++) {
       const [x] = this.place([0, head]);
       pen.fillStyle = THEME.heads[head % THEME.heads.length];
-      pen.fillRect(x, TOP - 6, tile, 3);
+      pen.fillRect(x, view.top - 6, wide, 3);
       pen.fillStyle = view.ink;
-      pen.fillText(String(head), x + tile / 2, TOP - 15);
+      pen.fillText(String(head), x + wide / 2, view.top - 8 - view.type / 2);
     }
     pen.textAlign = "right";
-    for (let layer = 0; layer < layers; layer++) pen.fillText(String(layer), LEFT - 8, this.place([layer, 0])[1] + tile / 2);
+    for (let layer = 0; layer < layers; layer++) pen.fillText(String(layer), view.left - 8, this.place([layer, 0])[1] + high / 2);
   }
 
   describe() {
     const { grid, view, legend, block } = this, colours = grid.diverging ? view.colours.diverging : view.colours.sequential;
     this.title.textContent = grid.title;
     const entry = (name, background, before, after) => {
-      const part = make("span"), mark = make("span", name);
+      const part = Object.assign(make("span"), { title: after }), mark = make("span", name);
       mark.style.background = background;
       part.append(before, mark, after);
       legend.append(part);
@@ -267,7 +275,7 @@ class Figure {
   }
 
   paint() {
-    const { canvas, view, grid, tile } = this, pen = canvas.getContext("2d"), focus = this.focused();
+    const { canvas, view, grid, wide, high } = this, pen = canvas.getContext("2d"), focus = this.focused();
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, canvas.width, canvas.height);
     pen.drawImage(this.base, 0, 0);
@@ -275,15 +283,18 @@ class Figure {
     const box = (at, out, colour, line) => {
       const [x, y] = this.place(at);
       Object.assign(pen, { strokeStyle: colour, lineWidth: line });
-      pen.strokeRect(x - out, y - out, tile + 2 * out, tile + 2 * out);
+      pen.strokeRect(x - out, y - out, wide + 2 * out, high + 2 * out);
     };
     if (this.hover) box(this.hover, 1, view.ink, 1.5);
-    if (focus) { box(focus, 1.5, view.accent, 3); }
+    if (focus) box(focus, 1.5, view.accent, view.type > 14 ? 5 : 3); // in presenter's mode it is seen from the back
     const at = this.hover ?? focus;
     const place = at && { layer: at[0], head: at[1] };
-    this.readout.textContent = !at ? _("rows: layers, columns: heads")
+    const told = !at ? _("rows: layers, columns: heads")
       : String(at) === String(focus) ? _("layer {layer}, head {head}: in focus", place)
       : _("layer {layer}, head {head}: click to focus", place);
+    this.readout.textContent = view.fill ? "" : told;
+    if (view.fill && (this.hover || !view.figures.some((f) => f.hover)))
+      view.readout.textContent = this.hover ? told : _("rows: layers, columns: heads");
     canvas.dataset.focus = focus ? focus.join() : "";
     const about = { title: grid.title, layers: grid.shape[0], heads: grid.shape[1], queries: grid.tokens[0], keys: grid.tokens[1] };
     canvas.setAttribute("aria-label", focus

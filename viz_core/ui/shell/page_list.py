@@ -11,7 +11,8 @@ from viz_core.language import Message, translating
 @dataclass(frozen=True, slots=True)
 @translating
 class Section:
-    """One section of a page. name: in the link. title: on its switch. picture: the key of its main picture."""
+    """One section of a page. name: in the link. title: on its switch. picture: the key of its main picture, or "lab_picture"
+    where several are one picture together."""
 
     name: str
     title: Message
@@ -67,7 +68,7 @@ PAGES: dict[str, PageSpec] = {
             "Each tile below is one head: its rows are query tokens, its columns key tokens. Look for cells that stand out.",
             card="which tokens each head attends to", section_view="att_more",
             sections=(
-                Section("none", "Heads", "att_heads"), Section("table", "Head statistics", "att_profiles"),
+                Section("none", "Heads", "lab_picture"), Section("table", "Head statistics", "att_profiles"),
                 Section("rollout", "Rollout", "att_rollout"), Section("break", "Ablation", "att_broken"),
             ),
         ),

@@ -1,61 +1,101 @@
 """Ablation: switch off heads, leave out the scale, or change the temperature, and compare with the intact run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, hidden_stage, module, n_layers, real, relative_change
+from viz_core.analysis.rounding import difference
+from viz_core.analysis.rows import row_labels
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.figures.attention import KIND_NAMES, compared, head_panel
+from viz_core.figures.attention import KIND_NAMES, compared, head_panel, rounding_remark
 from viz_core.figures.panels import panel
+from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible
 from viz_core.ui.controls import picking, table
-from viz_core.ui.pages.attention.focus import InFocus
-from viz_core.ui.shell import Lab, set_view, view, view_widget
+from viz_core.ui.components.heads import Focus
+from viz_core.ui.pages.attention.focus import InFocus, choose_head
+from viz_core.ui.shell import Lab, beside, look, set_view, view, view_widget, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
+
+if TYPE_CHECKING:
+    from viz_core.experiments.ablation import Ablation
 
 
 def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
     """Switch off heads or the scale, or change the temperature, and compare the ablated run with the intact run."""
-    from viz_core.experiments.ablation import Ablation, ablated_run
-    from viz_core.ui.shell.cache import runs
+    from viz_core.experiments.ablation import Ablation
 
-    off = _ablation_controls(lab.config, available, focus)
-    change = Ablation(off, view("att_unscaled"), view("att_temperature"))
-    if change.nothing:
-        st.info(_("Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature."))
-        return
-    batch, model = lab.batch, lab.model()
-    assert batch is not None
-    ablated = runs().get(("ablated", lab.key(), change), lambda: ablated_run(model, batch, change, lab.setup.seed), *lab.cost())
-    a, b = (head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in (capture, ablated))
-    picking(compared(a, b, (_("Intact"), _("Ablated"))), "att_broken")
+    layers = [(k, i) for k in available for i in range(n_layers(lab.config, k))]
+    names = {f"{k}.{i}.{h}": (k, i, h) for k, i in layers for h in range(lab.config.n_heads)}
+    chosen = [n for n in view("att_off") if n in names]
+    off = frozenset((module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
+    change = Ablation(off, view("att_unscaled") and lab.config.scale_scores, view("att_temperature"))
+    ablated = None if change.nothing else _ablated(lab, change)
+    look(_what_to_look_at(capture, ablated, focus))
+    place, rail = beside()
+    with place:
+        runs = [c for c in (capture, ablated) if c is not None]
+        panels = [head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in runs]
+        both = (_("Intact"), _("Ablated"))
+        picking(compared(*panels, both) if ablated else [replace(panels[0], title=f"{both[0]}: {panels[0].title}")], "att_broken",
+                fill=True)
+    with rail:
+        _ablation_controls(lab.config, names, chosen, focus)
     if (focus.path, focus.head) in off:
         st.caption(_("A head that is switched off still computes its weights; only its output is set to 0."))
-    _ablated_output(lab, capture, ablated, focus)
+    if ablated is not None:
+        _ablated_output(lab, capture, ablated, focus)
 
 
-def _ablation_controls(config: TransformerConfig, available: Sequence[AttentionKind], focus: InFocus) -> frozenset[tuple[str, int]]:
-    """The controls of the ablation; -> the heads that are switched off."""
-    layers = [(k, i) for k in available for i in range(n_layers(config, k))]
-    names = {f"{k}.{i}.{h}": (k, i, h) for k, i in layers for h in range(config.n_heads)}
+def _ablated(lab: Lab, change: "Ablation") -> Capture:
+    """The run with this change, from the store that all visitors share."""
+    from viz_core.experiments.ablation import ablated_run
+    from viz_core.ui.shell.cache import runs
+
+    batch, model = lab.batch, lab.model()
+    assert batch is not None
+    return runs().get(("ablated", lab.key(), change), lambda: ablated_run(model, batch, change, lab.setup.seed), *lab.cost())
+
+
+def _what_to_look_at(capture: Capture, ablated: Capture | None, focus: InFocus) -> str:
+    """What is changed, and how many weights of the head in focus moved."""
+    if ablated is None:
+        return _("**{name}.** Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature.",
+                 name=focus.name)
+    stage = f"{focus.path}.weights"
+    change, __ = difference(*(c[stage][focus.item, focus.head] for c in (capture, ablated)))
+    moved = float(np.nanmax(np.abs(change), initial=0.0))
+    if not moved:
+        return _("**{name}.** Its weights do not depend on what is changed. Look at the hidden states below.", name=focus.name)
+    return _("**{name}.** Which weights move? The largest change is {moved}; orange cells are larger in the ablated run.",
+             name=focus.name, moved=rounded(moved, 3))
+
+
+def _ablation_controls(
+    config: TransformerConfig, names: Mapping[str, Focus], chosen: Sequence[str], focus: InFocus
+) -> None:
+    """The controls of the ablation: the head that is drawn, those that are switched off, the temperature and the scale."""
     offered = [n for n in names if n in (VIEW["att_off"].options or ())]
     here = f"{focus.kind}.{focus.layer}.{focus.head}"
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = view_widget(st.multiselect, "att_off", _("Heads switched off"), options=offered,
-                             format_func=lambda n: _named(*names[n]))
-        if here in offered and here not in chosen:
-            st.button(_("Switch off the head in focus"), key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)})
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        view_widget(st.select_slider, "att_temperature", _("Softmax temperature"), format_func=lambda t: f"{t:g}", width=320,
-                    help=_("Scores are divided by it before every softmax. Below 1, weights become sharper; above 1, flatter."))
-        view_widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), disabled=not config.scale_scores)
-    return frozenset((module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
+
+    def drawn(name: str) -> None:
+        choose_head(names[widget_value(name)])
+
+    widget(st.selectbox, "att_drawn", _("Head that is drawn"), here, drawn, options=list(names), format_func=lambda n: _named(*names[n]))
+    view_widget(st.multiselect, "att_off", _("Heads switched off"), options=offered, format_func=lambda n: _named(*names[n]))
+    if here in offered and here not in chosen:
+        st.button(_("Switch off the head in focus"), key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)})
+    view_widget(st.select_slider, "att_temperature", _("Softmax temperature"), format_func=lambda t: f"{t:g}",
+                help=_("Scores are divided by it before every softmax. Below 1, weights become sharper; above 1, flatter."))
+    view_widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), disabled=not config.scale_scores)
 
 
 def _named(kind: AttentionKind, layer: int, head: int) -> str:
@@ -66,7 +106,7 @@ def _named(kind: AttentionKind, layer: int, head: int) -> str:
 def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus) -> None:
     """How the last hidden states changed, as a matrix and for each token; and both runs' most likely next words."""
     side = lab.config.output_side
-    tokens = tuple(map(visible, capture.tokens(side)[focus.item]))
+    tokens = row_labels(capture, side, focus.item)
     name = hidden_stage(lab.config)
     before, after = (c[name][focus.item] for c in (capture, ablated))
     shift = relative_change(before, after)
@@ -75,10 +115,11 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
     share = f"{float(shift[not_padding].mean()):.1%}"
     st.markdown(_("The hidden states after the last layer changed by **{share}** of their length on average. {summary}",
                   share=share, summary=summary))
-    difference = panel(_("Ablated − intact: last hidden states"), after - before, tokens,
+    change, bound = difference(before, after)
+    drawn = panel(_("Ablated − intact: last hidden states"), change, tokens, remark=rounding_remark(bound),
                        row_axis=_("T · {side} token", side=SIDE_NAMES[side]),
                        col_axis=_("D · feature"), row_letter="T", col_letter="D")
-    picking([difference], "att_hidden")
+    picking([drawn], "att_hidden")
     rows = [(tokens[t], f"{shift[t]:.1%}", *words.get(t, ())) for t in map(int, np.nonzero(not_padding)[0])]
     headings = (_("token"), _("hidden state changed by"))
     if words:

@@ -1,16 +1,19 @@
 """Two runs side by side: keep a run as A, change something, and compare it with the new run B."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import Step, kinds, n_layers, sides, steps
+from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, compared, head_panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.text import visible
-from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import code
+from viz_core.ui.pages.attention.differences import Difference, in_titles
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.matrix import pickable
 from viz_core.ui.pages.attention.word_swap import Swap
@@ -19,27 +22,19 @@ from viz_core.ui.shell.setup import Setup, packed, sentences, unpacked, with_vie
 
 
 def runs_to_compare(lab: Lab, focus: InFocus, swap: Swap | None) -> None:
-    """Buttons that choose the sentence, replace one word, and keep this run as A."""
+    """Buttons that replace one word, and keep this run as A."""
     kept = view("att_a")
-    if swap is not None and not kept:
-        st.markdown(_("One word can change the meaning of a sentence. Replace {old} with {new} and compare the weights.",
-                      old=code(swap.old), new=code(swap.new)))
-    elif kept:
-        st.markdown(_("**A** is the run that you kept, and **B** is the current run. In B − A, orange cells are larger in B "
-                      "and blue cells are smaller."))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        if lab.capture is not None:
-            sentence_picker(lab, lab.capture)
-        if swap is not None and st.button(
-            f"{visible(swap.old)} → {visible(swap.new)}", type="primary", key="att_swap", on_click=_swap, args=(swap, focus),
-            help=_("Keeps this run as A and replaces the word in the source. The target changes to match."),
-        ):
-            st.rerun()  # the sidebar shows the sentence, too
-        if kept:
-            st.button(_("Clear A"), icon=":material/close:", key="att_drop", on_click=set_view, kwargs={"att_a": ""})
-        else:
-            st.button(_("Keep this run as A"), icon=":material/push_pin:", key="att_keep", on_click=_keep, args=(lab.setup,),
-                      help=_("Then change anything in the sidebar. The new run becomes B, and the page shows the difference."))
+    if swap is not None and st.button(
+        f"{visible(swap.old)} → {visible(swap.new)}", type="primary", key="att_swap", on_click=_swap, args=(swap, focus),
+        help=_("One word can change the meaning of a sentence. This keeps the run as A, replaces the word in the source, and "
+               "changes the target to match."),
+    ):
+        st.rerun()  # the sidebar shows the sentence, too
+    if kept:
+        st.button(_("Clear A"), icon=":material/close:", key="att_drop", on_click=set_view, kwargs={"att_a": ""})
+    else:
+        st.button(_("Keep this run as A"), icon=":material/push_pin:", key="att_keep", on_click=_keep, args=(lab.setup,),
+                  help=_("Then change anything in the sidebar. The new run becomes B, and the page shows the difference."))
 
 
 def _keep(setup: Setup) -> None:
@@ -85,27 +80,30 @@ def kept_run(focus: InFocus) -> tuple[Lab | None, str]:
     return run, ""
 
 
-def compare(kept: Lab, other: Capture, lab: Lab, capture: Capture, focus: InFocus) -> None:
+def compare(kept: Lab, other: Capture, lab: Lab, capture: Capture, focus: InFocus, differ: Sequence[Difference]) -> None:
     """The focused head in A and in B on one scale, and B − A."""
     step: Step = focus.step if focus.step in steps(other.config, focus.kind) else "weights"
     a, b = (
         head_panel(c, focus.kind, focus.layer, focus.head, focus.item, step, focus.colour, words_shown(run, c, focus.kind, focus))
         for run, c in ((kept, other), (lab, capture))
     )
-    panels = compared(a, b)
-    pickable(panels, focus, words_shown(lab, capture, focus.kind, focus))
-    both = (("A", other), ("B", capture))
+    pickable(compared(a, b, about=in_titles(differ)), focus, words_shown(lab, capture, focus.kind, focus))
+
+
+def strongest_keys(other: Capture, capture: Capture, focus: InFocus) -> None:
+    """Where the query in focus looks most in A and in B, and whether a difference can be drawn."""
     sentences_shown = [
-        f"**{name}**: {_strongest(c, focus)}" for name, c in both if focus.query < c[f"{focus.path}.weights"].shape[2]
+        f"**{name}**: {_strongest(c, focus)}" for name, c in (("A", other), ("B", capture))
+        if focus.query < c[f"{focus.path}.weights"].shape[2]
     ]
-    if len(panels) == 2:
-        (t, s), (u, v) = a.values.shape, b.values.shape
+    (t, s), (u, v) = (c[f"{focus.path}.weights"].shape[2:] for c in (other, capture))
+    if (t, s) != (u, v):
         sentences_shown.append(_("A has {t} × {s} cells and B has {u} × {v}, so no difference is drawn.", t=t, s=s, u=u, v=v))
     st.markdown("  \n".join(sentences_shown))
 
 
 def _strongest(capture: Capture, focus: InFocus) -> str:
-    """ "`因为` (whose row predicts `动物`) attends most to `animal`, with weight 0.83" """
+    """ "`因为` (whose row writes `动物`) attends most to `animal`, with weight 0.83" """
     row = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
     key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
     keys = capture.tokens(sides(focus.kind)[1])[focus.item]
@@ -114,9 +112,8 @@ def _strongest(capture: Capture, focus: InFocus) -> str:
 
 
 def _query_words(capture: Capture, focus: InFocus) -> str:
-    """The query token and, in a decoder, the word that its row predicts."""
-    query_side = sides(focus.kind)[0]
-    word = code(capture.tokens(query_side)[focus.item][focus.query])
-    if query_side == "target" and "labels" in capture.sides:
-        return _("{word} (whose row predicts {token})", word=word, token=code(capture.tokens("labels")[focus.item][focus.query]))
-    return word
+    """The query token and, in a decoder, the word that its row writes."""
+    row = reads_and_writes(capture, sides(focus.kind)[0], focus.item)[focus.query]
+    if row.writes is None:
+        return code(row.reads)
+    return _("{word} (whose row writes {token})", word=code(row.reads), token=code(row.writes))

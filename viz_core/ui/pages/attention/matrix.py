@@ -3,10 +3,11 @@
 import numpy as np
 
 from viz_core.analysis.attention import sides
+from viz_core.analysis.rows import row_labels
 from viz_core.analysis.word_attention import between_words
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
-from viz_core.text import Words
+from viz_core.text import Words, visible
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import set_view, touch
@@ -29,13 +30,14 @@ def pickable(panels: list[Panel], focus: InFocus, words: tuple[Words, Words] | N
 
     inside = focus.query < len(row_of) and focus.key < len(col_of)
     pick = Pick(place, row_of[focus.query], col_of[focus.key]) if inside else None
-    matrices(panels, key="att_matrix", pick=pick, on_pick=choose)
+    matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True)
 
 
 def line_weights(capture: Capture, focus: InFocus, words: tuple[Words, Words] | None) -> tuple[np.ndarray, list[str], list[str]]:
-    """The weights [H, T, S] of the focused layer, and the texts of its queries and keys: words or tokens."""
+    """The weights [H, T, S] of the focused layer, and the labels of its queries and keys: words or tokens."""
     weights = capture[f"{focus.path}.weights"][focus.item]  # [H, T, S]
     if words is not None:
-        return between_words(weights, words[0].of, words[1].of), list(words[0].texts), list(words[1].texts)
-    queries, keys = (capture.tokens(side)[focus.item] for side in sides(focus.kind))
-    return weights, queries, keys
+        queries, keys = (list(map(visible, w.texts)) for w in words)
+        return between_words(weights, words[0].of, words[1].of), queries, keys
+    query_side, key_side = sides(focus.kind)
+    return weights, list(row_labels(capture, query_side, focus.item)), list(map(visible, capture.tokens(key_side)[focus.item]))

@@ -1,19 +1,15 @@
 """One head: its matrix at each step from q·k to the weights, and its weights as lines."""
 
-import streamlit as st
-
-from viz_core.analysis.attention import Step, steps
+from viz_core.analysis.attention import Step
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
 from viz_core.language import translate as _
 from viz_core.position_schemes import Position
 from viz_core.text import Words
 from viz_core.ui.components.lines import Lock, lines
-from viz_core.ui.pages.attention.comparison import compare, kept_run
-from viz_core.ui.pages.attention.files import STEP_NAMES, save
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.matrix import line_weights, pickable
-from viz_core.ui.shell import Lab, set_view, view, view_widget
+from viz_core.ui.shell import Lab, set_view, view
 
 BIAS_WORDS: dict[Position, str] = {
     "alibi": _("ALiBi subtracts a penalty from each score that grows with the distance between query and key."),
@@ -23,36 +19,24 @@ STEP_WORDS: dict[Step, str] = {
     "raw": _("Each cell is the dot product of a query and a key: it is larger when the two match better."),
     "scaled": _("The dot products divided by √d_k, so that wide heads do not saturate the softmax."),
     "masked": _("The mask overwrites the scores of blocked keys before the softmax."),
-    "weights": _("The softmax of each row of scores: its weights sum to 1 if the query may attend to any key. Look for rows "
-                 "with one strong cell, and for stripes."),
+    "weights": _("The softmax of each row of scores: its weights sum to 1 if the query may attend to any key."),
 }
 
 
-def one_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """The head in focus as a matrix and as lines, or in comparison with the kept run."""
-    other, problem = kept_run(focus)
-    words = words_shown(lab, capture, focus.kind, focus)
-    stops = steps(lab.config, focus.kind)
-    about = BIAS_WORDS[capture.config.position] if focus.step == "biased" else STEP_WORDS[focus.step]
-    st.markdown(f"#### {focus.name}\n\n{about} {problem}")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        view_widget(st.segmented_control, "att_step", _("From q·k to the weights"), options=stops, required=True,
-                    format_func=lambda s: STEP_NAMES[s])
-        save(lab.setup, focus)
-    if other is not None and other.capture is not None:
-        compare(other, other.capture, lab, capture, focus)
-        _lines(capture, focus, words, _("Lines of B"))
-        return
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        shown = head_panel(capture, focus.kind, focus.layer, focus.head, focus.item, focus.step, focus.colour, words)
-        pickable([shown], focus, words)
-    with right:
-        _lines(capture, focus, words)
+def step_words(capture: Capture, focus: InFocus) -> str:
+    """What the numbers of the step in focus are."""
+    return BIAS_WORDS[capture.config.position] if focus.step == "biased" else STEP_WORDS[focus.step]
 
 
-def _lines(capture: Capture, focus: InFocus, words: tuple[Words, Words] | None, title: str = _("Lines")) -> None:
+def drawn_matrix(capture: Capture, focus: InFocus, words: tuple[Words, Words] | None) -> None:
+    """Draw the head in focus as a matrix at the step in focus."""
+    shown = head_panel(capture, focus.kind, focus.layer, focus.head, focus.item, focus.step, focus.colour, words)
+    pickable([shown], focus, words)
+
+
+def drawn_lines(lab: Lab, capture: Capture, focus: InFocus, title: str = _("Lines"), fill: bool = False) -> None:
     """Draw the weights of the focused layer as lines; at first only those of the focused head."""
+    words = words_shown(lab, capture, focus.kind, focus)
     weights, queries, keys = line_weights(capture, focus, words)
     row_of, col_of = (w.of for w in words) if words else (range(len(queries)), range(len(keys)))
     side = view("att_lock")
@@ -70,4 +54,4 @@ def _lines(capture: Capture, focus: InFocus, words: tuple[Words, Words] | None, 
     named = _("{title} · {kind_titles}, layer {layer}", title=title, kind_titles=KIND_TITLES[focus.kind].lower(), layer=focus.layer)
     lines(weights, queries, keys, focus.overlaid, locked, named, key="att_lines",
           identity=f"{focus.kind}.{focus.layer}.{focus.head}", on_lock=lock,
-          on_heads=lambda heads: set_view(att_heads=() if heads == (focus.head,) else heads or ("none",)))
+          on_heads=lambda heads: set_view(att_heads=() if heads == (focus.head,) else heads or ("none",)), fill=fill)

@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import chain, contribution_norms, contributions, head_columns, sides
+from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.figures.attention import chain_html, contribution_bars, product_bars, token, value_bars
 from viz_core.formats import rounded
@@ -18,14 +19,15 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
     """From the products q_i · k_i to the weight, and from the weight to its contribution to the output."""
     query_side, key_side = sides(focus.kind)
     keys = capture.tokens(key_side)[focus.item]
-    query = token(capture.tokens(query_side)[focus.item][focus.query])
-    if query_side == "target" and "labels" in capture.sides:
-        query += " " + _("(whose row predicts {token})", token=token(capture.tokens("labels")[focus.item][focus.query]))
+    row = reads_and_writes(capture, query_side, focus.item)[focus.query]
+    query = token(row.reads)
+    if row.writes is not None:
+        query += " " + _("(whose row writes {token})", token=token(row.writes))
     steps = chain(capture, focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
     w_o = lab.parameter(f"{focus.path}.w_o.weight")
     v = capture[f"{focus.path}.v"][focus.item, focus.head]
-    row = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
-    lengths = contribution_norms(row[None], v, head_columns(w_o, focus.head, v.shape[-1]))[0]
+    weights = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
+    lengths = contribution_norms(weights[None], v, head_columns(w_o, focus.head, v.shape[-1]))[0]
     st.html(
         '<h4 style="margin:0">'
          + _("One weight")
@@ -34,7 +36,7 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
              query=query, key=token(keys[focus.key]))
          + f'</p>{product_bars(steps)}{chain_html(steps)}<h5 style="margin:10px 0 4px">'
          + _("Contribution to the output")
-         + f"</h5>{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, row, lengths, focus.key)}"
+         + f"</h5>{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, weights, lengths, focus.key)}"
          + '<p style="opacity:.75;margin-top:6px">'
          + _("Compare the two columns: a large weight on a short value vector contributes little. {sum_words}",
              sum_words=_sum_words(lab, capture, focus, w_o))

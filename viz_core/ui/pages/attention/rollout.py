@@ -1,4 +1,4 @@
-"""Attention rollout: how much of each input token has reached each position after a layer, from attention alone."""
+"""The section Rollout: how much of each input token has reached each position after a layer, from attention alone."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,12 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, token_panel
 from viz_core.language import translate as _
 from viz_core.ui.controls import picking
+from viz_core.ui.pages.attention.all_heads import KIND_LABELS
 from viz_core.ui.pages.attention.focus import InFocus
-from viz_core.ui.shell import set_view, view, widget, widget_value
+from viz_core.ui.shell import Lab, below, look, picture, set_view, view, widget, widget_value
 
 
-def rollout(capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
+def rollout(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
     """Draw rollout after a layer beside the mean weights of that layer's heads."""
     own: list[AttentionKind] = [k for k in available if k != "cross"]
     if not own:
@@ -22,21 +23,34 @@ def rollout(capture: Capture, available: Sequence[AttentionKind], focus: InFocus
     kind = focus.kind if focus.kind in own else own[0]
     layers = n_layers(capture.config, kind)
     after = view("att_after") if 0 <= view("att_after") < layers else layers - 1
-    if layers > 1:
-        widget(st.segmented_control, "att_after", _("After layer"), after, _keep_after, options=range(layers), required=True)
     rolled = rollout_of(capture, kind, focus.item)[after]
     mean = mean_over_heads(capture[f"{module(kind, after)}.weights"][focus.item])
+    look(_("**{kind}: how much of each input token has reached each position after layer {after}?** Compare it with that layer "
+           "alone.", kind=KIND_TITLES[kind], after=after))
+    with picture():
+        panels = [
+            token_panel(capture, kind, focus.item, _("Rollout after layer {after}", after=after), rolled),
+            token_panel(capture, kind, focus.item, _("Mean over heads · layer {after}", after=after), mean),
+        ]
+        picking(panels, "att_rollout", fill=True)
+    with below():
+        if len(own) > 1:
+            widget(st.segmented_control, "att_rolled", _("Attention"), kind, _keep_kind, options=own, required=True,
+                   format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
+        if layers > 1:
+            widget(st.segmented_control, "att_after", _("After layer"), after, _keep_after, options=range(layers), required=True,
+                   format_func=lambda layer: _("after layer {layer}", layer=layer), label_visibility="collapsed")
     here = "" if kind == focus.kind else " " + _("Rollout is not defined for cross-attention, so this is {kind_titles}.",
                                                  kind_titles=KIND_TITLES[kind].lower())
     st.caption(_("Rollout estimates, from attention alone, how much of each input token has reached each position after this "
                  "layer. It averages the heads, adds half for the residual connection, and multiplies the layers (Abnar & "
                  "Zuidema 2020).{here}", here=here))
-    panels = [
-        token_panel(capture, kind, focus.item, _("Rollout after layer {after}", after=after), rolled),
-        token_panel(capture, kind, focus.item, _("Mean over heads · layer {after}", after=after), mean),
-    ]
-    picking(panels, "att_rollout")
 
 
 def _keep_after(name: str) -> None:
     set_view(att_after=widget_value(name))
+
+
+def _keep_kind(name: str) -> None:
+    """Bring a kind of attention into focus, at the layer, query and key that the page chooses."""
+    set_view(att_kind=widget_value(name), att_layer=-1, att_query=-1, att_key=-1, att_lock="", att_after=-1)

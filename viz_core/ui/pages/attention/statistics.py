@@ -1,4 +1,4 @@
-"""Statistics of every head: entropy, distance, and the weight on chosen keys."""
+"""The section Head statistics: entropy, distance, and the weight on chosen keys, of every head."""
 
 from collections.abc import Sequence
 
@@ -6,21 +6,36 @@ import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, profiles
 from viz_core.capture import Capture
-from viz_core.figures.attention import profile_columns
+from viz_core.figures.attention import head_name, profile_columns
 from viz_core.language import translate as _
-from viz_core.ui.pages.attention.focus import InFocus
-from viz_core.ui.shell import view
+from viz_core.ui.components.profiles import Profiles, profile_table
+from viz_core.ui.pages.attention.all_heads import KIND_LABELS, kinds_shown
+from viz_core.ui.pages.attention.focus import InFocus, choose_head
+from viz_core.ui.shell import Lab, below, look, picture, set_view, view_widget
 
 
-def statistics(capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
-    """A table with one row for each head of the kinds of attention that the page shows."""
-    only = view("att_show")
-    kinds = [k for k in available if only in ("all", k) or only not in available]
-    heads = [p for kind in kinds for p in profiles(capture, kind, focus.item)]
+def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
+    """A table with one row for each head of the kinds of attention that the page shows. A click on a row opens its head."""
+    found = [p for kind in kinds_shown(available) for p in profiles(capture, kind, focus.item)]
+    places = [(p.kind, p.layer, p.head) for p in found]
+    here = (focus.kind, focus.layer, focus.head)
+
+    def opened(row: int) -> None:
+        choose_head(places[row])
+        set_view(att_more="none")
+
+    look(_("**Which head does what?** The strongest colour of a column is its largest number. Click a row to open its head, and a "
+           "heading to sort."))
+    with picture():
+        table = Profiles(profile_columns(found), [head_name(*place) for place in places], len(KEYS))
+        profile_table(table, places.index(here) if here in places else None, key="att_profiles", on_open=opened)
+    if len(available) > 1:
+        with below():
+            view_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
+                        format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
     st.caption(_("Means over the queries of the sentence, without padding. Entropy is in nats: near the most possible, a head "
                  "spreads its weight evenly; near 0, it puts all of it on one key. The least possible entropy follows from the "
-                 "size of the scores (Zhai et al. 2023). Distances have no meaning in cross-attention. Click a heading to sort."))
-    columns = profile_columns(heads)
-    exact = [name for name, column in columns.items() if any(isinstance(x, float) for x in column)]
-    formats = {name: st.column_config.NumberColumn(format="%.3f") for name in exact}
-    st.dataframe(columns, hide_index=True, column_config=formats, key="att_table")
+                 "size of the scores (Zhai et al. 2023). Distances have no meaning in cross-attention."))
+
+
+KEYS = ("attention", "layer", "head")  # the first columns, which say which head it is

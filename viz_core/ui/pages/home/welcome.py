@@ -10,6 +10,7 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.language import translate as _
 from viz_core.stages import tour
+from viz_core.text import visible
 from viz_core.ui.components.lines import Lock, lines
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import first_head
@@ -100,7 +101,7 @@ def _named(capture: Capture, side: str, item: int, places: np.ndarray) -> list[s
     tokens: Sequence[str] = capture.tokens(side)[item]
     if side == "target" and "labels" in capture.sides:
         tokens = capture.tokens("labels")[item]
-    return [tokens[i] for i in places]
+    return [visible(tokens[i]) for i in places]
 
 
 def _ignore(chosen: Lock | tuple[int, ...]) -> None:

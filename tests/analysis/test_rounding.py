@@ -1,0 +1,26 @@
+"""A difference below what float32 can tell from none is drawn as none, and no other is."""
+
+import numpy as np
+
+from viz_core.analysis.rounding import ROUNDING, difference
+
+
+def test_only_what_lies_below_rounding_is_zero() -> None:
+    before = np.array([[0.5, 0.25, 4.0], [0.0, 0.0, 0.0]], np.float32)
+    after = before + np.array([[0.1, 1e-6, 0.0], [3e-6, 5e-6, -1e-7]], np.float32)
+    change, bound = difference(before, after)
+    assert bound == 4 * ROUNDING
+    exact = after - before
+    np.testing.assert_array_equal(change, [[exact[0, 0], 0, 0], [0, exact[1, 1], 0]])
+
+
+def test_nothing_is_said_where_nothing_is_that_small() -> None:
+    before = np.array([[1.0, 2.0]], np.float32)
+    assert difference(before, before)[1] == 0 == difference(before, before + 1)[1]
+    np.testing.assert_array_equal(difference(before, before + 1)[0], [[1, 1]])
+
+
+def test_what_is_no_number_stays_so() -> None:
+    before = np.array([[-np.inf, -np.inf, 1.0]], np.float32)
+    change, bound = difference(before, np.array([[-np.inf, 0.0, np.nan]], np.float32))
+    assert np.isnan(change[0, 0]) and change[0, 1] == np.inf and np.isnan(change[0, 2]) and bound == 0

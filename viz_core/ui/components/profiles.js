@@ -1,0 +1,101 @@
+/* The table of head statistics that `as_text` in profiles.py wrote: sorted here, its rows opened by a click or a key. */
+
+const views = new WeakMap(); // the View that lives in an element, kept across reruns
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".profiles");
+  if (!views.has(root)) views.set(root, new View(root));
+  const view = views.get(root);
+  view.send = (row) => setTriggerValue("open", row);
+  view.show(data);
+}
+
+class View {
+  constructor(root) {
+    this.root = root;
+    this.order = { column: null, down: true }; // as the model has them, until a heading is clicked
+    root.onclick = (event) => {
+      const heading = event.target.closest("thead th"), row = event.target.closest("tbody tr");
+      if (heading) this.sort(Number(heading.dataset.column));
+      else if (row) this.send(Number(row.dataset.row));
+    };
+    root.onkeydown = (event) => {
+      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key], row = event.target.closest("tbody tr");
+      if (!step || !row || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      event.stopPropagation(); // the page has keys of its own
+      const next = step > 0 ? row.nextElementSibling : row.previousElementSibling;
+      next?.querySelector("button").focus();
+    };
+  }
+
+  show({ table, focus }) {
+    this.focus = focus;
+    if (table !== this.table) {
+      this.table = table;
+      Object.assign(this, JSON.parse(table));
+      if (this.order.column >= this.columns.length) this.order.column = null;
+    }
+    this.draw();
+  }
+
+  /* The largest first; again: the smallest first; again: as the model has them. */
+  sort(column) {
+    const { order } = this;
+    if (order.column !== column) this.order = { column, down: this.columns[column].heat };
+    else if (order.down === this.columns[column].heat) order.down = !order.down;
+    else order.column = null;
+    this.draw();
+    this.root.querySelector(`thead th[data-column="${column}"] button`).focus();
+  }
+
+  /* The rows in order; those without a number stay at the end. */
+  sorted() {
+    const rows = [...this.names.keys()], { column, down } = this.order;
+    if (column === null) return rows;
+    const { values } = this.columns[column], way = down ? -1 : 1;
+    const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b) * way;
+    return rows.sort((i, j) => (values[i] === null) - (values[j] === null) || (values[i] === null ? 0 : compare(values[i], values[j])));
+  }
+
+  draw() {
+    const held = this.root.getRootNode().activeElement?.closest?.("tbody tr")?.dataset.row;
+    const table = make("table"), body = make("tbody");
+    table.style.setProperty("--rows", this.names.length + 1);
+    body.append(...this.sorted().map((row) => this.row(row)));
+    table.append(this.head(), body);
+    this.root.replaceChildren(table);
+    if (held !== undefined) this.root.querySelector(`tbody tr[data-row="${held}"] button`)?.focus();
+    Object.assign(this.root.dataset, { rows: this.names.length, order: this.sorted().join() });
+  }
+
+  head() {
+    const head = make("thead"), line = head.appendChild(make("tr"));
+    this.columns.forEach(({ label, heat }, column) => {
+      const cell = line.appendChild(make("th", heat ? "" : "key")), button = cell.appendChild(make("button", "", label));
+      const { column: by, down } = this.order;
+      Object.assign(cell, { scope: "col" }).dataset.column = column;
+      button.title = _("Click: sort by {heading}", { heading: label });
+      if (by !== column) return;
+      cell.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const mark = button.appendChild(make("span", "order", down ? "↓" : "↑"));
+      mark.setAttribute("aria-hidden", "true");
+    });
+    return head;
+  }
+
+  row(row) {
+    const line = make("tr");
+    line.dataset.row = row;
+    if (row === this.focus) line.setAttribute("aria-current", "true");
+    this.columns.forEach(({ written, shares, heat }, column) => {
+      const cell = line.appendChild(make(column ? "td" : "th", heat ? "heat" : "key"));
+      if (heat) cell.style.setProperty("--share", shares[row]);
+      if (column) return void (cell.textContent = written[row]);
+      cell.scope = "row";
+      const button = cell.appendChild(make("button", "", written[row]));
+      button.setAttribute("aria-label", _("{name}: open this head", { name: this.names[row] }));
+    });
+    return line;
+  }
+}

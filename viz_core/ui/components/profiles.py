@@ -1,0 +1,67 @@
+"""A table with one row for each head and one column for each statistic, coloured by value.
+
+    profile_table(Profiles(columns, names, 3), focus, key="att_profiles", on_open=open_head)
+
+A click on a row, or Enter on it, opens it; the arrow keys go up and down; a click on a heading sorts by its column, which
+happens in the browser. The table is as large as its container, and scrolls in it where it is longer.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from viz_core.figures.assets import script, style
+from viz_core.formats import minus
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_profiles", html='<div class="profiles">\n</div>', css=style("profiles"), js=script("profiles"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """columns: heading → one value for each row, None where there is none. names: of the rows, as a screen reader says them.
+    keys: how many of the first columns say which row it is; the others are numbers with a colour.
+    """
+
+    columns: Mapping[str, Sequence[Any]]
+    names: Sequence[str]
+    keys: int
+
+
+def profile_table(profiles: Profiles, focus: int | None, *, key: str, on_open: Callable[[int], None]) -> None:
+    """Draw the table; `on_open(row)` is called before the run that follows the choice of a row. focus: the marked row."""
+    n_rows = len(profiles.names)
+
+    def opened() -> None:
+        state: Any = st.session_state.get(key)
+        row = state.get("open") if isinstance(state, Mapping) else None
+        if type(row) is int and 0 <= row < n_rows:
+            on_open(row)
+
+    # As text: Streamlit imports pandas to see whether a list is a table.
+    _COMPONENT(key=key, data={"table": as_text(profiles), "focus": -1 if focus is None else focus}, on_open_change=opened)
+
+
+def as_text(profiles: Profiles) -> str:
+    """The table as JSON for the browser: of each column its heading, its values, how they are written, and their shares of the
+    largest."""
+    columns = []
+    for place, (label, values) in enumerate(profiles.columns.items()):
+        numbers = [v for v in values if v is not None]
+        heat = place >= profiles.keys
+        top = max(numbers, default=0) if heat else 0
+        columns.append({
+            "label": label, "heat": heat, "values": values, "written": [_written(v) for v in values],
+            "shares": [round(v / top, 3) if v and top else 0 for v in values] if heat else [],
+        })
+    return json.dumps({"columns": columns, "names": profiles.names}, ensure_ascii=False)
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "–"
+    return minus(f"{value:.3f}") if isinstance(value, float) else str(value)

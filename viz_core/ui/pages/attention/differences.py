@@ -1,0 +1,75 @@
+"""What tells one setup from another, in the words of the sidebar: "n_heads 2 | 8"."""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from viz_core.language import plural
+from viz_core.language import translate as _
+from viz_core.presets import PRESETS
+from viz_core.stages import SIDE_NAMES
+from viz_core.text import shorten, split_words, visible
+from viz_core.ui.escape import code, escaped, few
+from viz_core.ui.shell.setup import CONTROLS, Setup, sentences
+
+NAMED = 4  # differences that are said one by one
+PLACES = 2  # in a sentence at which the words are said
+IN_TITLE = 2  # as many stand in the title of a picture
+NOTHING = "–"  # stands for a word that one of the two does not have
+
+
+class Difference(NamedTuple):
+    """One thing in which A and B differ. label: "" for words, which say themselves what they are."""
+
+    label: str
+    a: str
+    b: str
+    typed: bool = False
+
+
+def differences(a: Setup, b: Setup, item: int) -> list[Difference]:
+    """What differs between two setups: the model, its settings, the typed words of one sentence, and how they are read."""
+    found = [Difference(_("Model"), _model(a), _model(b))] if _model(a) != _model(b) else []
+    for control in CONTROLS:
+        values = [control.value(setup.config) for setup in (a, b)]
+        if values[0] != values[1] and all(control.when(setup.config) for setup in (a, b)):
+            found.append(Difference(control.label, *map(control.shown, values)))
+    for side, (one, other) in zip(("source", "target"), zip(sentences(a)[:2], sentences(b)[:2], strict=True), strict=True):
+        if item < min(len(one), len(other)) and getattr(b.config, "has_encoder" if side == "source" else "has_decoder"):
+            found += _words(one[item], other[item], side)
+    if a.tokenizer != b.tokenizer:
+        found.append(Difference(_("Tokens"), a.tokenizer, b.tokenizer))
+    if a.card is None and b.card is None and a.seed != b.seed:
+        found.append(Difference(_("Seed"), str(a.seed), str(b.seed)))
+    return found
+
+
+def _model(setup: Setup) -> str:
+    return PRESETS[setup.preset].title if setup.card is None else setup.card.title
+
+
+def _words(one: str, other: str, side: str) -> list[Difference]:
+    """The words that differ, or the side by its name where most of them do."""
+    a, b = split_words(one), split_words(other)
+    parts = [part for part in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if part[0] != "equal"]
+    if not parts:
+        return []
+    if len(parts) > PLACES or any(max(i2 - i1, j2 - j1) > NAMED for __, i1, i2, j1, j2 in parts):
+        return [Difference(SIDE_NAMES[side], *(plural("{n} word", "{n} words", len(words)) for words in (a, b)))]
+    of_a, of_b = ([" ".join(words[i:j]) or NOTHING for i, j in places]
+                  for words, places in ((a, [p[1:3] for p in parts]), (b, [p[3:5] for p in parts])))
+    return [Difference("", " … ".join(of_a), " … ".join(of_b), True)]
+
+
+def in_words(differ: Sequence[Difference]) -> str:
+    """All of it for a sentence, in Markdown: "n_heads 2 | 8; `tired` | `wide`"."""
+    if not differ:
+        return _("they are the same run")
+    return few([f"{code(d.a)} | {code(d.b)}" if d.typed else escaped(f"{d.label} {d.a} | {d.b}") for d in differ], NAMED, "; ")
+
+
+def in_titles(differ: Sequence[Difference]) -> tuple[str, str]:
+    """What A is and what B is, as plain text for the titles of pictures: ("n_heads 2", "n_heads 8")."""
+    a, b = (", ".join(shorten(visible(d[side]).replace("␠", " ") if d.typed else f"{d.label} {d[side]}") for d in differ[:IN_TITLE])
+            for side in (1, 2))
+    return a, b

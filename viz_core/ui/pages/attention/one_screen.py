@@ -1,0 +1,76 @@
+"""The section Heads: all heads, the one in focus as a matrix, and its lines, on one screen; one weight step by step below.
+
+Where a run was kept as A, the grids and the matrices show both runs, and the lines of B stand below them.
+"""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from viz_core.analysis.attention import AttentionKind, sides, steps
+from viz_core.analysis.rows import reads_and_writes
+from viz_core.capture import Capture
+from viz_core.language import translate as _
+from viz_core.ui.escape import code
+from viz_core.ui.pages.attention.all_heads import KIND_LABELS, all_heads, colours_and_words
+from viz_core.ui.pages.attention.comparison import compare, kept_run, strongest_keys
+from viz_core.ui.pages.attention.differences import Difference, differences, in_words
+from viz_core.ui.pages.attention.files import STEP_NAMES, save
+from viz_core.ui.pages.attention.focus import InFocus, words_shown
+from viz_core.ui.pages.attention.one_head import drawn_lines, drawn_matrix, step_words
+from viz_core.ui.pages.attention.one_weight import one_weight
+from viz_core.ui.shell import Lab, below, look, picture, view_widget
+
+MOST_LETTERS = 24  # of a token in the sentence above the picture
+
+
+def one_screen(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
+    """The section: what to look at, the picture, its controls, and the arithmetic of the weight in focus."""
+    kept, problem = kept_run(focus)
+    other = None if kept is None else kept.capture
+    differ = [] if kept is None else differences(kept.setup, lab.setup, focus.item)
+    look(_what_to_look_at(capture, focus, problem) if kept is None else _how_they_differ(differ))
+    with picture(horizontal=other is None):
+        if kept is None or other is None:
+            all_heads(lab, capture, available, focus, None)
+            drawn_matrix(capture, focus, words_shown(lab, capture, focus.kind, focus))
+            drawn_lines(lab, capture, focus, fill=True)
+        else:
+            compare(kept, other, lab, capture, focus, differ)
+            all_heads(lab, capture, available, focus, kept)
+    with below():
+        _controls(lab, capture, available, focus)
+    st.caption(step_words(capture, focus))
+    if other is not None:
+        strongest_keys(other, capture, focus)
+        drawn_lines(lab, capture, focus, _("Lines of B"))
+    one_weight(lab, capture, focus)
+
+
+def _what_to_look_at(capture: Capture, focus: InFocus, problem: str) -> str:
+    """The head in focus, what the row in focus reads and writes, and where to look; or why there is no comparison with A."""
+    if problem:
+        return f"**{focus.name}.** {problem}"
+    row = reads_and_writes(capture, sides(focus.kind)[0], focus.item)[focus.query]
+    if row.writes is None:
+        return _("**{name}.** Each row is a query, each column a key. Look for rows with one strong cell, and for stripes.",
+                 name=focus.name)
+    return _("**{name}.** The row that reads {reads} writes {writes}. Look for rows with one strong cell, and for stripes.",
+             name=focus.name, reads=code(row.reads, MOST_LETTERS), writes=code(row.writes, MOST_LETTERS))
+
+
+def _how_they_differ(differ: Sequence[Difference]) -> str:
+    return _("**A | B**: {differences}. In B − A, orange cells are larger in B and blue cells are smaller.",
+             differences=in_words(differ))
+
+
+def _controls(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
+    """One row below the picture: which attention, which step, its colours, and files."""
+    if len(available) > 1:
+        view_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
+                    format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
+    view_widget(st.segmented_control, "att_step", _("From q·k to the weights"), options=steps(lab.config, focus.kind),
+                required=True, format_func=lambda s: STEP_NAMES[s], label_visibility="collapsed")
+    with st.popover(_("Colours"), icon=":material/palette:", key="att_look", width="content"):
+        colours_and_words(lab, capture, available, focus)
+    save(lab.setup, focus)
