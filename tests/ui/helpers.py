@@ -119,7 +119,7 @@ def numbers(values: Any) -> np.ndarray:
 
 def components(at: AppTest) -> list[Any]:
     """Canvases and drawings on the page; what the tab holds is not to be seen."""
-    return [e for e in at.get("bidi_component") if e.proto.component_name != "attention_lab_tab"]
+    return [e for e in at.get("bidi_component") if e.proto.component_name not in ("attention_lab_tab", "attention_lab_frame")]
 
 
 def canvas_headers(at: AppTest) -> list[dict[str, Any]]:

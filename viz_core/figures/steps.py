@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from viz_core.analysis.rows import row_labels
 from viz_core.capture import Capture
 from viz_core.figures.panels import Heads, Panel, Role, panel
 from viz_core.language import translate as _
@@ -46,17 +47,20 @@ def stage_panel(
 ) -> Panel:
     """One stage as a matrix: its last two axes for one sentence and one head; a row for a vector, a cell for a number.
 
-    near: the present stage of the walk; a stage of the same layer is titled without the layer's path.
+    near: the present stage of the walk; a stage of the same layer is titled without the layer's path. Where attention or the
+    prediction is the output, a decoder's rows say what they read and what they write.
     """
     stage = capture.stage(name)
     values, axes = slice_of(capture[name], stage.axes, item, head)
     row_letter, col_letter = axes
+    rows = _labels(capture, stage, row_letter, values.shape[0], item, tokenizers)
+    if role == "output" and row_letter == "T" and col_letter in "SW":
+        rows = row_labels(capture, stage.sides["T"], item)
     masked = None
     if stage.mask is not None and stage.mask in capture:
         masked = ~np.broadcast_to(capture[stage.mask][item, 0], values.shape)
     return panel(
-        title(stage, head, near), values, _labels(capture, stage, row_letter, values.shape[0], item, tokenizers),
-        _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
+        title(stage, head, near), values, rows, _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
         row_axis=axis_title(stage, row_letter), col_axis=axis_title(stage, col_letter), kind=stage.kind, masked=masked,
         row_letter=row_letter.strip("1"), col_letter=col_letter.strip("1"), role=role,
     )

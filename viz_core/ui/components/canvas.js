@@ -174,7 +174,10 @@ class View {
       if (used(middle) <= room) low = middle;
       else high = middle - 1;
     }
-    if (used(low) > room) figures.forEach((f) => f.fillIn(room / figures.length, height, LARGEST));
+    if (used(low) > room) { // each by itself, the one with more columns in more room
+      const share = (f) => Math.sqrt(f.panel.shape[1]), all = figures.reduce((sum, f) => sum + share(f), 0);
+      figures.forEach((f) => f.fillIn((room * share(f)) / all, height, LARGEST));
+    }
     return figures.reduce((sum, f) => sum + f.cols * f.w * f.panel.shape[0] * f.h, 0);
   }
 

@@ -92,7 +92,7 @@ class Figure {
     this.group = panel.cols && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
-    const square = panel.rows && panel.cols && rows > 1 && cols > 1, free = square ? 0 : labels.step * 3;
+    const square = panel.rows && panel.cols && rows > 1 && cols > 1 && wide >= LEAST_NAMED, free = square ? 0 : labels.step * 3;
     const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
     const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;

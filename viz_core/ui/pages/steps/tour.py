@@ -1,9 +1,11 @@
 """The short tour: the token that it follows through one run, and what it says at each stop."""
 
+from collections.abc import Callable
+
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.story import Story, story
+from viz_core.analysis.story import Story, last_word, story
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
@@ -36,12 +38,19 @@ def told(lab: Lab, capture: Capture, item: int) -> Story:
     return story(capture, item, token, None if token is None else measured)
 
 
-def follow(capture: Capture, item: int, token: int) -> None:
-    """The control that chooses the token that the tour follows."""
-    row = capture.tokens(capture.config.output_side)[item]
-    inside("walk_follow", _("Token"), len(row) - 1)
+def follow(capture: Capture, stage: Stage, item: int, story: Story) -> int:
+    """The control that chooses the token; returns the one that is followed at this stage.
+
+    That is the story's own where the stage is about its side. Between the stops there are stages of the other side: there it is
+    the chosen one, or the last that means something.
+    """
+    side = stage.sides.get("T", capture.config.output_side)
+    row = capture.tokens(side)[item]
+    chosen = inside("walk_follow", _("Token"), len(row) - 1) if view("walk_follow") >= 0 else last_word(capture, side, item)
+    token = story.token if side == capture.config.output_side else chosen
     widget(st.selectbox, "walk_follow", _("Follow"), token, _follow, options=range(len(row)),
            format_func=lambda t: f"{t} · {visible(row[t])}")
+    return token
 
 
 def _follow(name: str) -> None:
@@ -49,9 +58,9 @@ def _follow(name: str) -> None:
     set_view(walk_follow=widget_value(name), cells=with_cell(view("cells"), CANVAS, None))
 
 
-def followed(capture: Capture, stage: Stage, panels: list[Panel], token: int) -> Pick | None:
+def followed(stage: Stage, panels: list[Panel], token: int) -> Pick | None:
     """The strongest cell of the token that the tour follows, in the output panel."""
-    if stage.sides.get("T") != capture.config.output_side:
+    if "T" not in stage.sides:
         return None
     return Pick(len(panels) - 1, *strongest(panels[-1], token, signed=stage.leaf == "logits"))
 
@@ -59,8 +68,8 @@ def followed(capture: Capture, stage: Stage, panels: list[Panel], token: int) ->
 # ---------------------------------------------------------------- what it says
 
 
-def tour_words(lab: Lab, capture: Capture, stage: Stage, item: int, token: int, head: int) -> str:
-    """The caption of a stop, about the token that the tour follows in this run."""
+def tour_words(capture: Capture, stage: Stage, item: int, token: int, head: int, word_of: Callable[[int], str]) -> str:
+    """The caption of a stop, about the token that the tour follows in this run. word_of: the word of an id of the output."""
     word = _named(capture, capture.config.output_side, item, token)
     match stage.leaf:
         case "source" | "target":
@@ -78,7 +87,7 @@ def tour_words(lab: Lab, capture: Capture, stage: Stage, item: int, token: int, 
             return _("The feed-forward network transforms each token by itself. Of the {n} hidden values of {word}, {active:.0%} "
                      "are above 0.", n=hidden.size, word=word, active=float((hidden > 0).mean()))
         case "logits":
-            return _predicted(lab, capture, item, token, word)
+            return _predicted(capture, item, token, word, word_of)
     if capture.config.residual:
         return _("The outputs of attention and of the feed-forward network have been added to the vector of {word}.", word=word)
     return _("Without residual connections, the output of the feed-forward network replaces the vector of {word}.", word=word)
@@ -116,17 +125,16 @@ def _attended(capture: Capture, stage: Stage, item: int, token: int, head: int, 
              head=head, word=word, share=float(row[at]), key=key)
 
 
-def _predicted(lab: Lab, capture: Capture, item: int, token: int, word: str) -> str:
+def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Callable[[int], str]) -> str:
     """The prediction after the token, and whether it is the answer."""
-    side = capture.config.output_side
     ranked = predictions(capture, item, 1)
     if token >= len(ranked):
         return _("The last vector gives every word a score. {word} is padding, so its prediction counts for nothing.", word=word)
     best, chance, answer = ranked[token].ids[0], ranked[token].probabilities[0], ranked[token].answer
     said = _("The last vector gives every word a score. After {word} the model predicts “{best}”, with a probability of "
-             "{chance:.0%}.", word=word, best=visible(lab.word(side, best)), chance=chance)
+             "{chance:.0%}.", word=word, best=visible(word_of(best)), chance=chance)
     if answer is None:
         return said
     right = (_("That is the answer.") if answer == best else
-             _("The answer is “{answer}”.", answer=visible(lab.word(side, answer))))
+             _("The answer is “{answer}”.", answer=visible(word_of(answer))))
     return f"{said} {right}"

@@ -1,5 +1,6 @@
 """Step by step: the walk through the stages of one run, one stage at a time."""
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -51,7 +52,8 @@ def step_by_step() -> None:
     if lab.capture is None:
         return
     capture = lab.capture
-    name = lab.setup.stage if lab.setup.stage in capture else next(iter(capture))
+    first = walk(capture, view("walk_mode"), norms=False)[0]
+    name = lab.setup.stage if lab.setup.stage in capture else first
     if norms_open() and not widget_shows("walk_norms"):
         st.rerun()  # for `modes` to open what the step went into
     stage, item = capture.stage(name), lab.item(capture)
@@ -61,18 +63,19 @@ def step_by_step() -> None:
     title, token = stage.meaning, None
     if story is not None:
         stops, token = {n: story.head(n) for n in walk(capture, TOUR, False, story.layer)}, story.token
-        title = (tour_words(lab, capture, stage, item, token, lab.setup.attn_head) if name in stops
+        word_of = partial(lab.word, capture.config.output_side)
+        title = (tour_words(capture, stage, item, token, lab.setup.attn_head, word_of) if name in stops
                  else _("This stage lies between two stops of the tour. {meaning}", meaning=stage.meaning))
     with st.container(key="walk_moves", horizontal=True, vertical_alignment="center", gap="small"):
         moves(capture, stops, name, _about(stage, title, trained=lab.setup.card is not None))
-        if token is not None:
-            follow(capture, item, token)
+        if story is not None:
+            token = follow(capture, stage, item, story)
         item, head = selection(lab, capture, shown)
     if view("walk_jump"):
         with st.container(key="walk_jumps", horizontal=True, gap="small"):
             jumps(capture, stage)
     panels, table = stage_panels(capture, name, item, head, lab.tokenizers), [capture.stage(n) for n in capture]
-    lead = None if token is None else followed(capture, stage, panels, token)
+    lead = None if token is None else followed(stage, panels, token)
     place, rail = beside(STRIP)
     with place:
         if view("walk_drawing"):
