@@ -55,6 +55,8 @@ ELSEWHERE = {
     "ui.pages.home": "ui/test_pages",
     "ui.pages.norms": "ui/test_placement ui/test_layernorm",
     "ui.pages.steps.cell_words": "ui/test_inspector",
+    "ui.pages.steps.facts": "ui/test_pages",
+    "ui.pages.steps.moves": "ui/test_walk",
     "ui.shell.callbacks": "browser/test_order_of_runs",
     "ui.shell.frame": "browser/test_presenter",
     "ui.shell.link": "ui/test_links",

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from viz_core.analysis.rows import row_labels
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
 from viz_core.figures.steps import axis_title, original_index, slice_of, stage_panel, stage_panels, strongest, title, vocabulary
@@ -83,7 +84,9 @@ def test_tokens_stand_on_the_token_axes(name: str) -> None:
         stage = capture.stage(stage_name)
         made = stage_panel(capture, stage_name, item, 0, words)
         for letter, labels in ((made.row_letter, made.rows), (made.col_letter, made.cols)):
-            if letter in stage.sides:
+            if labels is made.rows and made.col_letter in ("S", "W") and letter == "T":
+                assert labels == row_labels(capture, stage.sides["T"], item)
+            elif letter in stage.sides:
                 side = "labels" if stage_name == "ids.labels" else stage.sides[letter]
                 assert list(labels) == [visible(t) for t in capture.tokens(side)[item]]
             elif letter == "W":
@@ -101,7 +104,26 @@ def test_equal_and_hostile_tokens_stay_apart_and_whole() -> None:
     assert rows[2:] == ("<", "b", ">", "cat", "<", "/", "b", ">", "␀")  # control characters are made visible, markup is kept
     assert stage_panel(capture, "encoder.tok_embed", 1).rows[:4] == ("a", "$", "x", "$")
     cross = stage_panel(capture, "decoder.layers.0.cross_attn.weights", 1)
-    assert cross.rows[0] == "<bos>" and cross.cols[-1] == "<pad>"
+    assert cross.rows[0] == "<bos> → *" and cross.cols[-1] == "<pad>"
+    assert stage_panel(capture, "decoder.layers.0.cross_attn.weights", 1, role="input").rows[0] == "<bos>"
+
+
+@each
+def test_the_signs_stand_before_the_panels_that_they_join(name: str) -> None:
+    capture = captured(name)
+    for stage_name in capture:
+        stage, panels = capture.stage(stage_name), stage_panels(capture, stage_name)
+        signs = [p.sign for p in panels]
+        if not stage.inputs:
+            assert signs == [""]
+            continue
+        assert signs == [*stage.joins, stage.operation] and signs[-1]
+        assert all(signs[1:])  # something stands between any two
+        apart = stage.leaf in ("q", "k", "v", "concat") and capture.config.n_heads > 1
+        assert (panels[-1].heads is not None) == apart
+        if panels[-1].heads is not None:
+            count, width = capture.config.n_heads, capture.config.d_v if stage.leaf in ("v", "concat") else capture.config.d_k
+            assert f"{count} × {width}" in panels[-1].heads.sizes and str(count * width) in panels[-1].heads.sizes.split()
 
 
 @each

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import TINY, Open, open_page, widgets, words
 from viz_core.analysis.shapes import growth
+from viz_core.analysis.story import story
 from viz_core.capture import Capture
 from viz_core.experiments import placement as placements
 from viz_core.model.positions import sinusoidal
@@ -25,7 +26,7 @@ from viz_core.ui.pages.norms.gradients import describe_ratios
 from viz_core.ui.pages.positions.schemes import compare_lengths, describe_similarity
 from viz_core.ui.pages.positions.waves import _turns
 from viz_core.ui.pages.shapes.cost import LENGTHS, crossing_words
-from viz_core.ui.pages.steps.walk import tour_words
+from viz_core.ui.pages.steps.tour import tour_words
 from viz_core.ui.shell.setup import Setup
 
 SMALL = TINY | {"max_len": "50", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3", "norm_width": "16",
@@ -83,17 +84,25 @@ def test_home_names_what_nobody_typed(open_at: Open, setting: str) -> None:
 
 @each_setting
 def test_each_stop_of_the_tour_says_what_happens_there(open_at: Open, setting: str) -> None:
-    capture = own_run(open_at("step_by_step", setting))
-    stops = {capture.stage(name).leaf: tour_words(capture, capture.stage(name)) for name in tour(capture.config)}
-    stack = "decoder" if capture.config.has_decoder else "encoder"
+    capture, config = own_run(at := open_at("step_by_step", setting)), setup_of(at).config
+    told = story(capture, 0)
+    stack, token = "decoder" if config.has_decoder else "encoder", told.token
+    stops = {capture.stage(name).leaf: tour_words(capture, capture.stage(name), 0, token, told.head(name) or 0, str)
+             for name in tour(config, told.layer)}
     bare = capture[f"{stack}.tok_embed_scaled" if f"{stack}.tok_embed_scaled" in capture else f"{stack}.tok_embed"]
     assert ("The position is added" in stops["embed"]) == (not np.array_equal(bare, capture[f"{stack}.embed"]))
-    hidden = capture[f"{stack}.layers.0.ffn.post_act"]
-    assert f"{np.mean(hidden > 0):.0%} of the hidden values are above 0" in stops["post_act"]
+    path = f"{stack}.layers.{told.layer}"
+    hidden = capture[f"{path}.ffn.post_act"][0, token]
+    word = capture.tokens(config.output_side)[0][token]
+    assert f"Of the {hidden.size} hidden values of “{word}”, {np.mean(hidden > 0):.0%} are above 0" in stops["post_act"]
+    attended = capture[f"{path}.self_attn.weights"][0, told.head(f"{path}.self_attn.weights"), token]
+    assert f"takes {attended.max():.0%} from" in stops["weights"] or "of its new vector from" in stops["weights"]
+    if "logits" in stops:
+        best = int(capture["logits"][0, token].argmax())
+        assert f"predicts “{best}”, with a probability of {capture['probs'][0, token, best]:.0%}" in stops["logits"]
     if "resid_post" in stops:
-        path = f"{stack}.layers.0"
         replaced = np.array_equal(capture[f"{path}.resid_post"], capture[f"{path}.ffn.out"])
-        assert ("replaces the token's vector" in stops["resid_post"]) == replaced
+        assert ("replaces the vector of" in stops["resid_post"]) == replaced
 
 
 @each_setting

@@ -10,6 +10,7 @@ from viz_core.presets import PRESETS
 from viz_core.stages import stages, tour
 from viz_core.ui.shell.setup import from_link
 
+UNTRAINED = "The weights are untrained: these numbers are exact, but the model cannot predict words yet."
 each_preset = pytest.mark.parametrize("preset", PRESETS)
 
 
@@ -76,8 +77,9 @@ def test_next_and_previous_walk(open_at: Open) -> None:
     sound(at.run())
     assert widget(at, "walk_next").disabled and not widget(at, "walk_previous").disabled
     last = stages(at.session_state["lab_setup"].config)[-1]
-    shown = {"label": f"Step {len(order)} of {len(order)} · Output › loss", "title": last.meaning, "value": len(order)}
+    shown = {"label": f"Step {len(order)} of {len(order)} · Output › loss", "value": len(order)}
     assert scrubber(at).items() >= (shown | {"most": len(order), "here": True}).items()
+    assert scrubber(at)["title"] == f"{last.meaning} {UNTRAINED}"
 
 
 def test_the_whole_walk_end_to_end(open_at: Open) -> None:
@@ -92,14 +94,14 @@ def test_the_whole_walk_end_to_end(open_at: Open) -> None:
 @each_preset
 def test_the_tour_has_eight_stops(open_at: Open, preset: str) -> None:
     at = open_at("step_by_step", **tiny(preset))
-    expected = tour(at.session_state["lab_setup"].config)
-    assert len(expected) == 8
+    config = at.session_state["lab_setup"].config
+    assert len(tour(config)) == 8
     widget(at, "walk_tour").click().run()
     seen = [here(sound(at))]
     while not widget(at, "walk_next").disabled and len(seen) < 20:
         sound(widget(at, "walk_next").click().run())
         seen.append(here(at))
-    assert tuple(seen) == expected
+    assert tuple(seen) in {tour(config, layer) for layer in range(config.n_layers(config.output_side))}
     assert scrubber(at)["most"] == 8
 
 

@@ -145,7 +145,7 @@ def _describe(parts: Parts, boxes: Sequence[Box]) -> str:
 # ---------------------------------------------------------------- the layout
 
 
-def _zone(parts: Parts, column: str, box: str) -> str:
+def zone_of(parts: Parts, column: str, box: str) -> str:
     """The run of boxes of a column that one is in: inputs, start, before, layer, after, end, output."""
     first, __, module = box.partition(".")
     if first not in STACKS:
@@ -184,7 +184,7 @@ def _spare(parts: Parts, column: str) -> float:
     return max(map(height, range(len(layers)))) - height(layers.index(str(parts.shown[column])))
 
 
-def _height(kind: BoxKind, row: Sequence[str]) -> float:
+def height_of(kind: BoxKind, row: Sequence[str]) -> float:
     if kind == "layer":
         return SLAB
     return TALL if kind in ("ids", "mask", "attention", "ffn") or row[0].endswith(".embed") or len(row) > 1 else LINE
@@ -194,7 +194,7 @@ def _lay_out(parts: Parts, column: str, left: float, boxes: list[Box], frames: l
     """Add the boxes and frames of one column, from the top down."""
     mine = [b for b in parts.members if parts.column_of[b] == column and b not in parts.host]
     beside = {host: [b for b, h in parts.host.items() if h == host] for host in mine}
-    zones = [(zone, list(run)) for zone, run in groupby(mine, lambda box: _zone(parts, column, box))]
+    zones = [(zone, list(run)) for zone, run in groupby(mine, lambda box: zone_of(parts, column, box))]
     inside = [zone for zone, __ in zones if zone not in ("inputs", "output")]  # the stack's frame
     main = left + PAD + LANE
     y = stack_top = MARGIN
@@ -208,15 +208,15 @@ def _lay_out(parts: Parts, column: str, left: float, boxes: list[Box], frames: l
             if not row:
                 continue
             kind = parts.kind[row[0]]
-            high = _height(kind, row)
+            high = height_of(kind, row)
             sides = [b for box in row for b in beside[box]]
             room = max(high, len(sides) * (TALL + GAP) - GAP)
             gap = SLAB_GAP if kind == "layer" else GAP / 2
             wide = (MAIN - gap * (len(row) - 1)) / len(row)
             for i, box in enumerate(row):
-                boxes.append(_box(parts, box, main + i * (wide + gap), y + (room - high) / 2, wide, high))
+                boxes.append(box_of(parts, box, main + i * (wide + gap), y + (room - high) / 2, wide, high))
             for i, box in enumerate(sides):
-                boxes.append(_box(parts, box, main + MAIN + SIDE_GAP, y + i * (TALL + GAP), SIDE, TALL))
+                boxes.append(box_of(parts, box, main + MAIN + SIDE_GAP, y + i * (TALL + GAP), SIDE, TALL))
             y += room + (SLAB_GAP if kind == "layer" else GAP)
         if zone in ("before", "after"):
             y += GAP - SLAB_GAP
@@ -232,15 +232,17 @@ def _lay_out(parts: Parts, column: str, left: float, boxes: list[Box], frames: l
             y += PAD
 
 
-def _box(parts: Parts, box: str, x: float, y: float, w: float, h: float) -> Box:
+def box_of(parts: Parts, box: str, x: float, y: float, w: float, h: float, short: bool = False) -> Box:
+    """A box at its place. short: without the name of its stage, and without its shape where it has only one line."""
+    bare = short and h <= LINE
     kind, seen = parts.kind[box], parts.seen[box]
     many = kind == "layer" and w < MAIN / 3
     return Box(
         id=box,
         label=parts.label(box).removeprefix("layer ") if many else parts.label(box),
-        sub=parts.sub(box),
-        shape_text="" if kind == "layer" else shape_text(seen),
-        axes=() if kind == "layer" else seen.axes,
+        sub="" if short else parts.sub(box),
+        shape_text="" if kind == "layer" or bare else shape_text(seen),
+        axes=() if kind == "layer" or bare else seen.axes,
         x=x,
         y=y,
         w=w,

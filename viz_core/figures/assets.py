@@ -20,8 +20,9 @@ FOLDER = files("viz_core") / "ui" / "components"
 # Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in. One
 # that shows its numbers as a table on request has `values_table`, and the table's style with it.
 PICTURES = {
-    "canvas": ("lab", ("canvas", "canvas_labels", "canvas_figure", "panel_table", "values_table")), "clock": ("clocks", ("clock",)),
-    "curves": ("curves", ("curves", "curves_table", "values_table")), "diagram": ("drawing", ("diagram",)),
+    "canvas": ("lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure", "panel_table", "values_table")),
+    "clock": ("clocks", ("clock",)), "diagram": ("drawing", ("diagram",)),
+    "curves": ("curves", ("curves", "curves_table", "values_table")),
     "heads": ("heads", ("heads", "heads_table", "values_table")), "lines": ("view", ("lines", "lines_table", "values_table")),
 }
 

@@ -26,6 +26,14 @@ MAX_ROWS = 256
 MAX_COLS = 768
 
 
+class Heads(NamedTuple):
+    """Where features are split into heads, or heads are joined: how many there are, which one is shown, and the sizes."""
+
+    count: int
+    shown: int
+    sizes: str  # "512 → 8 × 64"
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
     """One matrix for the canvas. Build it with `panel`, which checks it and chooses the colour range."""
@@ -44,6 +52,8 @@ class Panel:
     col_letter: str = ""
     role: Role = "output"
     names: tuple[str, ...] = ()  # of the values 0, 1, 2 … where the kind is "classes"
+    sign: str = ""  # what stands before it in an equation of matrices; X^Y is X with a raised Y
+    heads: Heads | None = None  # drawn with the sign
     remark: str = ""  # what the legend also says, plain text
 
     @property
@@ -200,6 +210,8 @@ def _entry(item: Panel, payload: bytearray) -> dict[str, Any]:
         "low": item.low,
         "high": item.high,
         "role": item.role,
+        "sign": item.sign,
+        "heads": None if item.heads is None else item.heads._asdict(),
         "values": append(values, "<f4"),
         "kept": None if kept is None else append(_place_in_block(kept, block), "<u2"),
         "masked": None if hidden is None else append(hidden, "u1"),

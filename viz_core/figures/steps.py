@@ -1,12 +1,14 @@
 """One stage as matrices: its inputs and its output, with tokens on the axes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
+from viz_core.analysis.rows import row_labels
 from viz_core.capture import Capture
-from viz_core.figures.panels import Panel, Role, panel
+from viz_core.figures.panels import Heads, Panel, Role, panel
 from viz_core.language import translate as _
 from viz_core.stages import AXES, SIDE_NAMES, Stage
 from viz_core.text import AnyTokenizer, visible
@@ -15,13 +17,28 @@ from viz_core.text import AnyTokenizer, visible
 def stage_panels(
     capture: Capture, name: str, item: int = 0, head: int = 0, tokenizers: Mapping[str, AnyTokenizer] | None = None
 ) -> list[Panel]:
-    """The recorded inputs of a stage, then the stage itself, for one sentence and one head.
+    """The recorded inputs of a stage, then the stage itself, for one sentence and one head, with the signs between them.
 
     tokenizers: of the side whose vocabulary the logits range over, to put words on the axis W.
     """
-    inputs = [i for i in capture.stage(name).inputs if i in capture]
-    shown = [stage_panel(capture, i, item, head, tokenizers, role="input", near=name) for i in inputs]
-    return [*shown, stage_panel(capture, name, item, head, tokenizers, near=name)]
+    stage = capture.stage(name)
+    inputs = [(i, sign) for i, sign in zip(stage.inputs, stage.joins, strict=True) if i in capture]
+    shown = [replace(stage_panel(capture, i, item, head, tokenizers, role="input", near=name), sign=sign) for i, sign in inputs]
+    output = stage_panel(capture, name, item, head, tokenizers, near=name)
+    return [*shown, replace(output, sign=stage.operation, heads=heads_of(capture, stage, head)) if inputs else output]
+
+
+def heads_of(capture: Capture, stage: Stage, head: int) -> Heads | None:
+    """The heads into which a stage splits its input's features, or which it joins; None where it does neither."""
+    before = next((capture.stage(i) for i in stage.inputs if i in capture), None)
+    if before is None or stage.shape is None or before.shape is None:
+        return None
+    apart, whole = (stage, before) if "H" in stage.axes else (before, stage)
+    if "H" not in apart.axes or apart.axes[-1] not in "KV" or "H" in whole.axes or whole.axes[-1] != "D":
+        return None
+    n, width = apart.shape[1], apart.shape[-1]
+    sizes = f"{n * width} → {n} × {width}" if apart is stage else f"{n} × {width} → {n * width}"
+    return Heads(n, min(head, n - 1), sizes)
 
 
 def stage_panel(
@@ -30,17 +47,20 @@ def stage_panel(
 ) -> Panel:
     """One stage as a matrix: its last two axes for one sentence and one head; a row for a vector, a cell for a number.
 
-    near: the present stage of the walk; a stage of the same layer is titled without the layer's path.
+    near: the present stage of the walk; a stage of the same layer is titled without the layer's path. Where attention or the
+    prediction is the output, a decoder's rows say what they read and what they write.
     """
     stage = capture.stage(name)
     values, axes = slice_of(capture[name], stage.axes, item, head)
     row_letter, col_letter = axes
+    rows = _labels(capture, stage, row_letter, values.shape[0], item, tokenizers)
+    if role == "output" and row_letter == "T" and col_letter in "SW":
+        rows = row_labels(capture, stage.sides["T"], item)
     masked = None
     if stage.mask is not None and stage.mask in capture:
         masked = ~np.broadcast_to(capture[stage.mask][item, 0], values.shape)
     return panel(
-        title(stage, head, near), values, _labels(capture, stage, row_letter, values.shape[0], item, tokenizers),
-        _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
+        title(stage, head, near), values, rows, _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
         row_axis=axis_title(stage, row_letter), col_axis=axis_title(stage, col_letter), kind=stage.kind, masked=masked,
         row_letter=row_letter.strip("1"), col_letter=col_letter.strip("1"), role=role,
     )

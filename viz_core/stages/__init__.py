@@ -76,15 +76,18 @@ def plan(config: TransformerConfig, batch: int, source_len: int = 0, target_len:
     return tuple(replace(s, shape=tuple(length[s.sides.get(a, a)] for a in s.axes)) for s in stages(config))
 
 
-def tour(config: TransformerConfig) -> tuple[str, ...]:
-    """Eight stops that take one token from its id to its logits (fewer where the model has no layer or no head)."""
+def tour(config: TransformerConfig, layer: int = 0) -> tuple[str, ...]:
+    """Eight stops that take one token from its id to its logits (fewer where the model has no layer or no head).
+
+    layer: the one whose attention and feed-forward network it stops at.
+    """
     side = STACKS[config.output_side]
-    layer = f"{side}.layers.0"
-    mixing = f"{layer}.cross_attn.weights" if config.has_cross_attention else f"{layer}.self_attn.z"
+    inside = f"{side}.layers.{layer}"
+    mixing = f"{inside}.cross_attn.weights" if config.has_cross_attention else f"{inside}.self_attn.z"
     stops = (
         f"ids.{config.output_side}", f"{side}.tok_embed", f"{side}.embed",
-        f"{layer}.self_attn.raw_scores", f"{layer}.self_attn.weights", mixing, f"{layer}.ffn.post_act",
-        "logits" if config.has_head else f"{layer}.resid_post",
+        f"{inside}.self_attn.raw_scores", f"{inside}.self_attn.weights", mixing, f"{inside}.ffn.post_act",
+        "logits" if config.has_head else f"{inside}.resid_post",
     )
     names = {s.name for s in stages(config)}
     return tuple(s for s in stops if s in names)

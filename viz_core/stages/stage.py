@@ -65,7 +65,8 @@ SUBLAYERS = {
 class Stage:
     """One intermediate: what it is, how it is computed, and its names in the documents and other libraries.
 
-    `inputs` are the full names of the stages it is computed from (parameters come with the module at `prefix`),
+    `inputs` are the full names of the stages it is computed from (parameters come with the module at `prefix`); written as an
+    equation, `joins` has the sign before each of them and `operation` what stands before the stage itself: q @ k ᵀ = raw_scores.
     `sides` names the side (source or target) of each token axis, `mask` names the mask that applies to its cells,
     `owner` is the model source that computes it ("file" or "file.Class"), `shape` is filled in by `plan`.
     """
@@ -82,6 +83,8 @@ class Stage:
     mask: str | None = None
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     shape: tuple[int, ...] | None = None
+    joins: tuple[str, ...] = ()
+    operation: str = "="
 
     @property
     def prefix(self) -> str:

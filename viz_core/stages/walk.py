@@ -1,12 +1,13 @@
 """The walk through a model: rows of the table at each of their places, in the order of `Transformer.forward`."""
 
+import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from viz_core.activations import ACTIVATIONS
 from viz_core.config import STACKS, Side, TransformerConfig
-from viz_core.formats import latex
+from viz_core.formats import latex, minus
 from viz_core.language import translate as _
 from viz_core.stages.library_names import layer_names, norm_names, stack_names, torch_side, with_documents
 from viz_core.stages.stage import LIBRARIES, SIDE_NAMES, Stage
@@ -45,11 +46,12 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
         shifted = Leaf("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
                        "The decoder's input: the answers, shifted right behind <bos>.",
                        ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
-                        "decoder_input" if both else "tokens"), kind="ids")
+                        "decoder_input" if both else "tokens"), kind="ids", operation="shift right →")
         yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
     elif c.has_head:
         own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
-                      meaning=_("The answers: the next token of each position; the last position has none and is padded."))
+                      meaning=_("The answers: the next token of each position; the last position has none and is padded."),
+                      operation=_("shift left →"))
         yield from _expand(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
 
 
@@ -67,12 +69,13 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
     for side in STACKS:
         if padded[side]:
             part = Leaf(f"{side}_padding", "B 1 1 S", "P", r"P^\text{%s}_{b11s} = [\,x_{bs} \neq \text{pad}\,]" % side, "ids",
-                        _("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]), padding_names[side], kind="mask")
+                        _("Which {side} tokens are words, not padding.", side=SIDE_NAMES[side]), padding_names[side], kind="mask",
+                        operation=_("is a word →"))
             yield from _expand(c, (part,), "masks", {"ids": f"ids.{side}"}, {"S": side}, "masks")
     if c.is_causal:
         part = Leaf("causal", "1 1 T S", "C", r"C_{11ts} = [\,s \le t\,]", "ids", "No token may attend to a later one.",
                     ("tgt_mask (000), torch.tril (002), ¬seq_mask (004)", "¬attn_mask", "causal_mask (GPT-2, Llama)",
-                     "–" if cross else "attn.mask"), kind="mask")
+                     "–" if cross else "attn.mask"), kind="mask", operation=_("s ≤ t →"))
         yield from _expand(c, (part,), "masks", {"ids": f"ids.{own}"}, {"T": own, "S": own}, "masks")
 
     used: list[tuple[str, Side, Side, str, tuple[str, str, str, str]]] = []
@@ -100,7 +103,8 @@ def _masks(c: TransformerConfig) -> Iterator[Stage]:
             terms["C_{11ts}"] = "masks.causal"
         formula = "M_{b1ts} = " + (r" \wedge ".join(terms) or r"1 \quad\text{(nothing is masked)}")
         inputs = tuple(dict.fromkeys(terms.values())) or tuple(dict.fromkeys((f"ids.{queries}", f"ids.{keys}")))
-        leaf = Leaf(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask")
+        leaf = Leaf(name, "B 1 T S", "M", formula, " ".join(inputs), meaning, names, kind="mask", joins="∧" if terms else ",",
+                    operation="=" if terms else _("all on →"))
         yield from _expand(c, (leaf,), "masks", {i: i for i in inputs}, {"T": queries, "S": keys}, "masks")
 
 
@@ -158,7 +162,7 @@ def _residual(c: TransformerConfig, module: str, resid: str, before: str) -> Lea
                  "hidden_states + input_tensor (BERT), residual + hidden_states (BART, Llama)",
                  f"@hook_{resid}" if resid != "resid_cross" else "@hook_resid_mid_cross")
         return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {_symbol(before)}_{{btd}} + {name}_{{btd}}", "before f",
-                    _("The residual stream plus the sub-layer's output{note}.", note=note), names)
+                    _("The residual stream plus the sub-layer's output{note}.", note=note), names, joins="+")
     return Leaf(resid, "B T D", symbol, rf"{symbol}_{{btd}} = {name}_{{btd}}", "f",
                 _("The sub-layer's output alone{note}: the residual connection is switched off.", note=note))
 
@@ -174,6 +178,7 @@ def _attention(c: TransformerConfig, path: str, x: str, side: Side, memory: str 
     names = layer_names(c, path)
     fill = {
         "@scores": r"\bar R_{bhts} + A_{1hts}" if biased else r"\bar R_{bhts}", "@fill": _fill(c), "@d_k": str(c.d_k),
+        "@plus": "+|" * biased,
         "@empty": r"\quad (0 \text{ where a query may see nothing})" if c.empty_row == "zero" else "", "@base": _base(c),
         "@x": _symbol(x), "@y": "y" if cross else _symbol(x), "@where": r", \quad y = \text{the encoder's output}" if cross else "",
     } | names | formula | _bias("QKVO", c.attention_bias)
@@ -193,17 +198,34 @@ def _expand(
     fill: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Stage]:
     """Rows of the table at one place of the model: local inputs become full names, placeholders are filled in."""
-    rows = [leaf for leaf in leaves if leaf.when(c)]
+    rows, numbers = [leaf for leaf in leaves if leaf.when(c)], equation_fields(c)
     local = {leaf.name: f"{path}.{leaf.name}" if path else leaf.name for leaf in rows}
     known = local | dict(about)  # a module's input x never shares a name with its leaves
     for leaf in rows:
-        axes = tuple(leaf.axes.split())
+        axes, inputs = tuple(leaf.axes.split()), tuple(known[i] for i in _fill_in(leaf.inputs, fill).split())
         yield Stage(
             name=local[leaf.name], axes=axes, symbol=leaf.symbol, formula=_fill_in(leaf.formula, fill), owner=owner, kind=leaf.kind,
-            inputs=tuple(known[i] for i in _fill_in(leaf.inputs, fill).split()), meaning=leaf.meaning,
+            inputs=inputs, meaning=leaf.meaning, joins=_joins(_fill_in(leaf.joins, fill), len(inputs)),
+            operation=leaf.operation.format_map(numbers),
             sides=MappingProxyType({a: s for a, s in sides.items() if a in axes}), mask=about["mask"] if leaf.masked else None,
             aliases=MappingProxyType(dict(zip(LIBRARIES, (with_documents(_fill_in(n, fill)) for n in leaf.names), strict=True))),
         )
+
+
+def equation_fields(c: TransformerConfig) -> dict[str, str]:
+    """The fields of `Leaf.operation`, from the config."""
+    return {
+        "d_model": str(c.d_model), "d_k": str(c.d_k), "activation": ACTIVATIONS[c.activation].title,
+        "fill": "−∞" if c.mask_fill == "-inf" else minus(re.sub(r"e\+0*", "e", f"{c.fill:g}")),  # −1e9
+        "bias": " + b" * c.attention_bias, "ffn_bias": " + b" * c.ffn_bias, "head_bias": " + b" * c.head_bias,
+        "output": "E" if c.tie_output else "out",
+    }
+
+
+def _joins(signs: str, n: int) -> tuple[str, ...]:
+    """The sign before each of n inputs: one sign stands between all of them, several are counted from the last input."""
+    each = signs.split("|")
+    return ("", *each * (n - 1))[:n] if len(each) == 1 else ("",) * (n - len(each)) + tuple(each)[-n:]
 
 
 def _fill_in(text: str, fill: Mapping[str, str]) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from viz_core.config import TransformerConfig
 
 if TYPE_CHECKING:
@@ -32,6 +34,15 @@ class Card:
     about: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     examples: Sequence[tuple[str, str]] = ()
     measures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def referent_head(self) -> tuple[int, int] | None:
+        """The layer and head of cross-attention that best resolve pronouns, if training measured that for all heads."""
+        measured = np.array(self.measures.get("referent", {}).get("predicts", ()))  # [layer, head]
+        if measured.shape != (self.config.n_decoder_layers, self.config.n_heads) or not measured.size:
+            return None
+        layer, head = np.unravel_index(int(measured.argmax()), measured.shape)
+        return int(layer), int(head)
 
     def __repr__(self) -> str:
         """ "Card(translator: Translator, English → Chinese; encoder-decoder)" """

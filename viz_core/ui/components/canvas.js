@@ -3,7 +3,8 @@
 
 const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // pixels of the page
 const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 500, NARROW = 560; // where a box is filled: cells at most and, named, at least; a foot of one line
-const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
+const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, SIGN_GAP = 8, SIGN_HIGH = 72, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
+const AXIS_MARK = 58, IDS_HIGH = 7; // pixels of an arrow, a letter and the gap behind an axis; a row of ids: times its width
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -98,9 +99,11 @@ class View {
       if (this.figures[i].node.parentNode !== side) side.append(this.figures[i].node);
       this.figures[i].take(panel);
     });
-    for (const side of [this.inputs, this.outputs]) // the order of the panels, whatever moved between the sides
-      this.figures.filter((f) => f.node.parentNode === side).forEach((f, i) =>
-        side.children[i] !== f.node && side.insertBefore(f.node, side.children[i]));
+    for (const side of [this.inputs, this.outputs]) { // the order of the panels, whatever moved between the sides
+      const nodes = this.figures.filter((f) => f.node.parentNode === side).flatMap((f) => (fill && f.sign.shown ? [f.sign.node, f.node] : [f.node]));
+      nodes.forEach((node, i) => side.children[i] !== node && side.insertBefore(node, side.children[i] ?? null));
+      while (side.children.length > nodes.length) side.lastChild.remove();
+    }
     if (echo >= this.number) [this.number, this.pick] = [echo, pick];
     this.layout();
   }
@@ -117,9 +120,12 @@ class View {
     const inputs = this.figures.filter((f) => f.panel.role === "input");
     const outputs = this.figures.filter((f) => f.panel.role !== "input");
     const split = inputs.length > 0 && outputs.length > 0;
+    this.figures.forEach((f) => (f.labels.bare = false));
+    this.equation = this.fill && split && Boolean(outputs[0].panel.sign);
+    this.root.classList.toggle("equation", this.equation);
     const together = this.fill ? this.fillBox(inputs, outputs, split) : this.fitAll(inputs, outputs, split);
     this.root.classList.toggle("stacked", !together);
-    this.arrow.hidden = !split;
+    this.arrow.hidden = !split || this.equation;
     this.arrow.textContent = together ? "→" : "↓";
     this.figures.forEach((f) => f.draw());
   }
@@ -134,21 +140,33 @@ class View {
 
   /* Fill the box: in one row, or in two where that draws larger cells; returns whether it is one row. */
   fillBox(inputs, outputs, split) {
+    if (this.equation) return this.fillEquation();
     const room = this.height - 2, one = () => this.fillRow(this.figures, this.width - (split ? ARROW - GAP : 0), room);
     if (!split || this.width < NARROW) return split ? this.fillRows([inputs, outputs]) && false : one() || true;
     const beside = one(), stacked = this.fillRows([inputs, outputs]);
     return stacked > beside * 1.15 ? false : one() || true;
   }
 
-  fillRows(sides) {
+  /* Inputs, operation and output beside each other with their signs; on a phone one below the other. */
+  fillEquation() {
+    const { figures, width, height } = this, beside = width >= NARROW, signs = figures.filter((f) => f.sign.shown);
+    const grid = ({ panel: { rows, cols, shape } }) => JSON.stringify([rows, cols, shape]); // alike: their rows stand at one height
+    figures.forEach((f, i) => (f.labels.bare = beside && i > 0 && f.panel.role === "input" && grid(f) === grid(figures[0])));
+    const wide = signs.reduce((sum, { sign }) => sum + sign.measure() + SIGN_GAP, 0);
+    if (beside) this.fillRow(figures, width - wide, height - 2, SIGN_GAP);
+    else this.fillRows(figures.map((f) => [f]), SIGN_HIGH * signs.length);
+    return beside;
+  }
+
+  fillRows(sides, between = ARROW / 2) {
     const heavy = (side) => 5 + Math.min(24, Math.max(...side.map((f) => f.panel.shape[0])));
-    const all = sides.reduce((sum, side) => sum + heavy(side), 0), room = this.height - 2 - ARROW / 2;
+    const all = sides.reduce((sum, side) => sum + heavy(side), 0), room = this.height - 2 - between;
     return sides.reduce((area, side) => area + this.fillRow(side, this.width, (room * heavy(side)) / all), 0);
   }
 
   /* Figures in one row of this size with the largest common width of a cell; returns the pixels that their cells cover. */
-  fillRow(figures, width, height) {
-    const room = width - GAP * (figures.length - 1);
+  fillRow(figures, width, height, gap = GAP) {
+    const room = width - gap * (figures.length - 1);
     const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell), sum + f.width), 0);
     let [low, high] = [MIN_CELL, LARGEST];
     while (low < high) {
@@ -156,7 +174,10 @@ class View {
       if (used(middle) <= room) low = middle;
       else high = middle - 1;
     }
-    if (used(low) > room) figures.forEach((f) => f.fillIn(room / figures.length, height, LARGEST));
+    if (used(low) > room) { // each by itself, the one with more columns in more room
+      const share = (f) => Math.sqrt(f.panel.shape[1]), all = figures.reduce((sum, f) => sum + share(f), 0);
+      figures.forEach((f) => f.fillIn((room * share(f)) / all, height, LARGEST));
+    }
     return figures.reduce((sum, f) => sum + f.cols * f.w * f.panel.shape[0] * f.h, 0);
   }
 

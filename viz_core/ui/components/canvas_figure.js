@@ -6,7 +6,7 @@
 
 class Figure {
   constructor(view, index) {
-    Object.assign(this, { view, index, hover: null, labels: new Labels(view) }); // hover: the flat index of a sent cell
+    Object.assign(this, { view, index, hover: null, labels: new Labels(view), sign: new Sign(view) }); // hover: the flat index of a sent cell
     this.node = make("figure");
     [this.title, this.axes, this.canvas, this.legend, this.readout] = [
       make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
@@ -35,7 +35,8 @@ class Figure {
   take(panel) {
     if (this.panel?.digest !== panel.digest) this.hover = null;
     this.panel = panel;
-    this.title.textContent = panel.title;
+    this.sign.take(panel);
+    this.title.textContent = this.title.title = panel.title;
     this.canvas.dataset.title = panel.title;
     [this.canvas.dataset.rows, this.canvas.dataset.cols] = panel.full;
   }
@@ -93,19 +94,21 @@ class Figure {
   /* Choose cells as large as `width` × `height` pixels allow, at most `cap` wide. Cells between tokens are at most twice as
    * wide as high, or twice as high as wide; with many tokens they keep a size that can be told apart, and the view pans. */
   fillIn(width, height, cap) {
-    const { panel, labels } = this, [rows, cols] = panel.shape, floor = (names) => (names ? LEAST_NAMED : MIN_CELL);
+    const { panel, labels } = this, [rows, cols] = panel.shape, floor = (names) => (names && !this.view.equation ? LEAST_NAMED : MIN_CELL);
     labels.measure(panel, width, this.view.drawn + width);
     const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
-    this.group = panel.cols ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    this.group = panel.cols && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
-    const square = panel.rows && panel.cols, free = square ? 0 : labels.step * 3;
-    this.upright = panel.kind === "ids" && wide < this.valueRoom && wide >= LABEL_FONT;
+    const square = panel.rows && panel.cols && rows > 1 && cols > 1 && wide >= LEAST_NAMED, free = square ? 0 : labels.step * 3;
+    const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
+    const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
+    this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
     for (const lines of [2, 4]) { // above and below the cells: one line each, or two where the figure is narrow
       const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
       const high = Math.max(floor(panel.rows), Math.floor(room / rows));
-      this.w = Math.min(wide, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
-      this.h = Math.min(high, Math.max(2 * wide, free, this.upright ? this.valueRoom : 0));
+      this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
+      this.h = Math.min(high, Math.max(tall * wide, free, this.upright ? this.valueRoom : 0));
       this.measureWhole(width);
       if (this.oneFoot(this.width)) return;
     }
@@ -119,7 +122,8 @@ class Figure {
     [this.left, this.top] = [this.labels.left, top];
     this.wide = this.left + this.cols * this.w + beyond + 1;
     this.high = this.top + this.panel.shape[0] * this.h + 2;
-    this.width = Math.min(width, Math.max(this.wide, MIN_FIGURE));
+    const least = this.view.fill ? Math.min(MIN_FIGURE, this.view.widthOf(this.panel.title, true) + 8) : MIN_FIGURE;
+    this.width = Math.min(width, Math.max(this.wide, least));
   }
 
   /* Draw the cells into `base`, then show them. */
@@ -237,7 +241,8 @@ class Figure {
     const { panel, cols, w, h, left, top, upright } = this;
     const all = panel.kind === "ids" || (w >= (40 * this.view.type) / 14 && panel.kind !== "classes"); // a class has its look and its name
     if (h < LABEL_FONT || w < LABEL_FONT || !(all || this.found.size)) return;
-    Object.assign(pen, { font: this.view.font.replace(/^\d+/, this.view.type - 1), textAlign: "center", textBaseline: "middle" });
+    const size = panel.kind === "ids" ? clamp(Math.floor(Math.min(w / 2.6, h / 3)), this.view.type - 1, 2 * this.view.type) : this.view.type - 1;
+    Object.assign(pen, { font: this.view.font.replace(/^\d+/, size), textAlign: "center", textBaseline: "middle" });
     this.shown.forEach((cell, i) => {
       const x = panel.values[cell], look = special(x);
       if (this.masked(cell) || !(all || look)) return;
@@ -350,14 +355,16 @@ class Figure {
   /* The axis titles above the canvas and the legend below it. */
   describe() {
     const { panel, view, found } = this, [rows, cols] = panel.block, pooled = [rows, cols * this.group];
-    const axis = (arrow, letter, title) => {
-      const part = Object.assign(make("span", "", title || letter ? `${arrow} ` : ""), { title });
-      const rest = letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title;
-      part.append(letter ? chip(letter) : "", rest);
+    const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
+    const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
+    const long = sides.reduce((sum, [, letter, title]) => sum + view.widthOf(words(letter, title)) + AXIS_MARK, 0);
+    const room = this.width - (this.oneFoot(this.width) ? view.widthOf(panel.title, true) + GAP : 0);
+    const short = view.fill && long > room; // then the letter and the size; the words on hover
+    this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
+      const part = Object.assign(make("span", "", `${arrow} `), { title });
+      part.append(letter ? chip(letter) : "", letter && short ? String(panel.full[n]) : words(letter, title));
       return part;
-    };
-    const axes = [axis("↓", panel.rowLetter, panel.rowAxis), axis("→", panel.colLetter, panel.colAxis)];
-    this.axes.replaceChildren(...axes.filter((part) => part.textContent));
+    }));
 
     const entry = (className, background, before, after) => {
       const part = make("span"), mark = make("span", className);

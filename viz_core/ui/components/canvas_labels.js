@@ -14,6 +14,7 @@ class Labels {
 
   /* Measure the names of a panel in a figure of this width; once, not for every cell size that is tried. */
   measure(panel, width, key) {
+    key += String(this.bare);
     if (this.key === key) return;
     Object.assign(this, { key, panel });
     const { view } = this, grow = view.type / 14;
@@ -21,7 +22,7 @@ class Labels {
     const number = (n) => [String(panel.full[n] - 1)];
     this.rowRoom = clamp(width * (view.fill ? 0.3 : 0.22), 56, ROW_ROOM * grow);
     this.colRoom = COL_ROOM * grow;
-    this.rowText = Math.ceil(Math.max(0, ...lengths(panel.rows ?? number(0), this.rowRoom)));
+    this.rowText = this.bare ? 0 : Math.ceil(Math.max(0, ...lengths(panel.rows ?? number(0), this.rowRoom)));
     this.cols = lengths(panel.cols ?? number(1), this.colRoom);
     this.colText = Math.ceil(Math.max(0, ...this.cols));
     this.stacks = panel.cols?.map(stacked);
@@ -59,6 +60,7 @@ class Labels {
   }
 
   row(pen, { left, top, h }, r, name, back) {
+    if (this.bare) return; // the rows are those of the panel before it, at the same height
     this.write(pen, name, this.rowText, left - 5, top + (r + 0.5) * h, "right", back);
   }
 

@@ -1,7 +1,7 @@
 /* Draws the Diagram of viz_core/figures/architecture.py as SVG: frames, then arrows, then boxes.
  * Nodes are kept from run to run, and a box is touched only where it has changed. */
 
-const ROUND = 6, HEAD = 6, MARGIN = 10; // corners of arrows, their heads, and text in a box
+const ROUND = 6, HEAD = 6, MARGIN = 10, STRIP = 200; // corners of arrows, their heads, text in a box; narrower drawings are strips
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -9,6 +9,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!views.has(root)) views.set(root, new View(root));
   const view = views.get(root);
   view.open = (stage) => setTriggerValue("open", stage);
+  view.turn = () => setTriggerValue("turn", true);
   view.show(data);
   view.start();
   return () => view.stop(); // a rerun may stop and start the same elements
@@ -40,6 +41,8 @@ function head(points) {
 class View {
   constructor(root) {
     this.root = root;
+    this.button = root.appendChild(make("button", "turn"));
+    this.button.onclick = () => this.turn();
     this.svg = draw(root, "svg", { role: "group" });
     [this.frames, this.arrows, this.boxes] = ["frames", "arrows", "boxes"].map((name) => draw(this.svg, "g", { class: name }));
     this.drawn = {}; // what each part was last drawn from
@@ -60,7 +63,10 @@ class View {
   stop() { this.resize.disconnect(); }
 
   show(data) {
-    const { width, height, title, description, frames, arrows, boxes, room } = data;
+    const { width, height, title, description, frames, arrows, boxes, room, fill, turn } = data;
+    this.root.classList.toggle("fill", fill);
+    this.root.classList.toggle("strip", width < STRIP);
+    Object.assign(this.button, { hidden: !turn, textContent: turn });
     this.redraw("size", [width, height, room, title, description], () => {
       set(this.svg, { viewBox: `0 0 ${width} ${height}`, "aria-label": `${title}. ${description}` });
       for (const [name, value] of Object.entries({ width, height, room: room ? `${room}px` : "" }))

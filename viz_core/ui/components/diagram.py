@@ -22,14 +22,21 @@ def diagram(
     *,
     key: str,
     height: int | None = None,
+    fill: bool = False,
     stages: Iterable[str] = (),
     on_open: Callable[[str], None] | None = None,
+    turn: str = "",
+    on_turn: Callable[[], None] | None = None,
 ) -> str | None:
     """Draw it and return the stage of the box that was clicked (or chosen by Enter or Space), once; else None.
 
     The drawing takes the width of the page up to a quarter more than its natural size. With a `height` in pixels
     it shrinks to fit, and scrolls inside its own box where its text would become too small. `on_open` is called with
     the stage before the run that follows a click, so that the same run can already show it.
+
+    fill: it takes the size of the container that it is in, and scrolls in it, the lit box in sight.
+
+    turn: the text of a button above the drawing, for another view of it; `on_turn` is called when it is pressed.
 
     stages: all that a drawing of this model may have a box for. A hurried click is on the drawing before this one, whose
     boxes may be others.
@@ -41,7 +48,12 @@ def diagram(
         if on_open is not None and stage is not None:
             on_open(stage)
 
-    result = _COMPONENT(key=key, data=_data(d) | {"room": height}, on_open_change=report)
+    def turned() -> None:
+        if on_turn is not None:
+            on_turn()
+
+    data = _data(d) | {"room": height, "fill": fill, "turn": turn}
+    result = _COMPONENT(key=key, data=data, on_open_change=report, on_turn_change=turned)
     return _opened(result, known)
 
 

@@ -19,7 +19,7 @@ export default function ({ data, parentElement, setStateValue }) {
 
 class Scrubber {
   constructor(root) {
-    [this.label, this.input, this.title] = ["label", "input", "h2"].map((tag) => root.querySelector(tag));
+    [this.label, this.input, this.title] = ["label", "input", "p"].map((tag) => root.querySelector(tag));
     this.number = 0; // counts what was sent: an answer to an older step moves nothing
     this.input.onpointerdown = () => (this.held = true);
     this.input.onpointerup = () => (this.held = false);
@@ -57,7 +57,7 @@ class Scrubber {
     this.input.hidden = data.most < 2;
     if (data.echo < this.number) return; // the answer to an older step
     [this.number, this.at, this.here] = [data.echo, data.value, data.here];
-    this.label.textContent = data.label;
+    this.label.textContent = this.label.title = data.label;
     this.input.setAttribute("aria-valuetext", data.label);
     if (!this.held) this.input.value = data.value;
   }

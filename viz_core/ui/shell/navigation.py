@@ -83,7 +83,7 @@ def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> La
     """
     if not st.session_state.get(SHELL):
         _begin_again()
-    heading(page)
+    tools = heading(page)
     setup = current()
     if faults := st.session_state.get(FAULTS, []):
         st.warning(paragraphs([_("The link says {written}, which {fault}.", written=code(written), fault=fault) for written,
@@ -93,4 +93,4 @@ def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> La
     imported()
     attempt = run_with_status(setup)
     show_written(attempt.target)
-    return Lab(setup, attempt.capture, attempt.batch)
+    return Lab(setup, attempt.capture, attempt.batch, tools)

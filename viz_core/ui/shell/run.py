@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.analysis.counts import Estimate, estimate
 from viz_core.analysis.summary import typed_words
@@ -37,11 +38,15 @@ MAX_NAMED = 6  # unknown words, words that share an id, faults of a link: how ma
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """The context of a page: setup, run and batch. `capture` is None if nothing could run; the page already shows the reason."""
+    """The context of a page: setup, run and batch. `capture` is None if nothing could run; the page already shows the reason.
+
+    tools: the place in the page's line of heading, for controls of the whole page; None in a fragment.
+    """
 
     setup: Setup
     capture: Capture | None
     batch: "Batch | None" = None
+    tools: DeltaGenerator | None = None
 
     @property
     def config(self) -> TransformerConfig:

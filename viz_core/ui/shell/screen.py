@@ -24,16 +24,21 @@ from viz_core.ui.shell.view_widgets import view_widget
 RAIL = 210  # pixels of the narrow column
 
 
-def heading(page: PageSpec) -> None:
-    """The page's question in one line, with its lead one click away, and the button of presenter's mode."""
+def heading(page: PageSpec) -> DeltaGenerator:
+    """The page's question in one line, with its lead one click away, and the button of presenter's mode.
+
+    Returns the place between them, for controls of the whole page.
+    """
     with st.container(key="lab_heading", horizontal=True, vertical_alignment="center", gap="small"):
         st.title(page.question, anchor=False)
         if page.lead:
             with st.popover(_("About"), icon=":material/info:", type="tertiary", width="content"):
                 st.markdown(page.lead)
+        tools = st.container(key="lab_tools", horizontal=True, width="content", vertical_alignment="center", gap="small")
         st.button(_("Present"), icon=":material/slideshow:", type="tertiary", key="lab_present", on_click=set_view,
                   kwargs={"present": True},
                   help=_("The picture alone, for a projector (F). Then ← and → go on, B darkens the screen, Esc leaves."))
+    return tools
 
 
 def section_of(page: PageSpec, available: Callable[[str], bool] = lambda name: True) -> str:

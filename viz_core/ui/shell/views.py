@@ -137,7 +137,8 @@ VIEWS: tuple[View, ...] = (
     View("walk_mode", "whole", ("whole", "tour")),
     View("walk_norms", False, (False, True)),
     View("walk_jump", False, (False, True)),
-    View("walk_follow", -1, range(-1, 1024)),  # the tour's token; -1: the last
+    View("walk_follow", -1, range(-1, 1024)),  # the tour's token; -1: the page chooses
+    View("walk_drawing", False, (False, True)),  # the whole architecture in place of the matrices
     # Shapes
     View("shapes_filter", ""),
     View("shapes_block", "all", renamed=RENAMED_BLOCKS),

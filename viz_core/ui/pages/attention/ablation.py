@@ -19,8 +19,8 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible
-from viz_core.ui.controls import picking, table
 from viz_core.ui.components.heads import Focus
+from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.attention.focus import InFocus, choose_head
 from viz_core.ui.shell import Lab, below, look, picture, set_view, view, view_widget, widget, widget_value
 from viz_core.ui.shell.setup import VIEW

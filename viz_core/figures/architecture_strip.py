@@ -1,0 +1,117 @@
+"""The neighbourhood of one stage as a narrow strip: the stack that it is in, from the top down, one box below the other.
+
+    drawing = strip(plan(config, batch=2, source_len=7, target_len=5), "encoder.layers.1.self_attn.weights")
+
+What stands beside a box in the whole drawing (position, mask, answers) stands above it here, set in. The other stack is one box,
+and of the layers that are not drawn in full only the nearest are there.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from viz_core.figures.architecture import (
+    GAP,
+    HEADING,
+    LANE,
+    LINE,
+    MARGIN,
+    SLAB,
+    SLAB_GAP,
+    Arrow,
+    Box,
+    Diagram,
+    Frame,
+    box_of,
+    height_of,
+    zone_of,
+)
+from viz_core.figures.architecture_parts import STACKS, Parts
+from viz_core.language import translate as _
+from viz_core.stages import STACK_NAMES, Stage
+
+WIDTH = 150.0
+MAIN, INSET = WIDTH - LANE - MARGIN, 26.0  # the boxes; how far those are set in that stand beside another in the whole drawing
+NEAREST = 2  # layers that are not drawn in full, before and after the one that is
+ACROSS = "across."  # begins the name of the box that stands for the other stack
+
+
+def strip(stages: Sequence[Stage], current: str) -> Diagram:
+    """The strip of a stage table, with the box of the stage `current` lit. Raises ValueError where it is not in the table."""
+    if current not in {s.name for s in stages}:
+        raise ValueError(f"stage {current!r} is not in the table; pass the name of one of its {len(stages)} stages.")
+    parts = Parts(stages, current)
+    assert parts.lit is not None
+    column = parts.column_of[parts.lit]
+    boxes, frames, bottom = _stand(parts, column)
+    lit = next(box for box in boxes if box.current)
+    return Diagram(
+        width=WIDTH, height=bottom + MARGIN, frames=frames, arrows=tuple(_arrows(parts, boxes)), boxes=tuple(boxes),
+        title=_("The neighbourhood of this stage in the {stack}", stack=STACK_NAMES[column]),
+        description=_("From the top down. You are at {label}.", label=lit.label),
+    )
+
+
+def _stand(parts: Parts, column: str) -> tuple[list[Box], tuple[Frame, ...], float]:
+    """The boxes below each other, the frame of the layer in full, and where they end."""
+    boxes: list[Box] = []
+    y, layer_top, layer_bottom = MARGIN, 0.0, 0.0
+    others = [other for other in parts.columns if other != column]
+    if others and column == "decoder":
+        boxes.append(_other(parts, others[0], y))
+        y = boxes[-1].bottom + GAP
+    for box, inset in _order(parts, column):
+        inside = zone_of(parts, column, box) == "layer" or (inset and zone_of(parts, column, parts.host[box]) == "layer")
+        if inside and not layer_top:
+            layer_top, y = y, y + HEADING
+        high = SLAB + 4 if parts.kind[box] == "layer" else LINE if inset else height_of(parts.kind[box], [box])
+        left = LANE + (INSET if inset else 0)
+        boxes.append(box_of(parts, box, left, y, WIDTH - MARGIN - left, high, short=True))
+        y = boxes[-1].bottom + (SLAB_GAP if parts.kind[box] == "layer" else GAP)
+        if inside:
+            layer_bottom = y
+    if others and column == "encoder":
+        boxes.append(_other(parts, others[0], y))
+        y = boxes[-1].bottom
+    if not layer_top:
+        return boxes, (), y
+    place = parts.place(column, parts.shown[column])
+    return boxes, (Frame(place, "", 1, layer_top, WIDTH - 2, layer_bottom - layer_top - 2, "layer"),), y
+
+
+def _order(parts: Parts, column: str) -> Iterator[tuple[str, bool]]:
+    """The boxes of a column from the top down, and whether each is set in; far layers are left out."""
+    shown = parts.shown.get(column, 0)
+    for box in parts.members:
+        if parts.column_of[box] != column or box in parts.host:
+            continue
+        if parts.kind[box] == "layer" and abs(int(box.rpartition(".")[2]) - shown) > NEAREST:
+            continue
+        yield from ((beside, True) for beside, host in parts.host.items() if host == box)
+        yield box, False
+
+
+def _other(parts: Parts, column: str, y: float) -> Box:
+    """The box that stands for the other stack; a click opens its end that is nearer."""
+    stages = [s for box, members in parts.members.items() if parts.column_of[box] == column for s in members]
+    stage = stages[0] if column == "decoder" else stages[-1]
+    hint = _("Opens {name}.", name=stage.name)
+    return Box(
+        id=f"{ACROSS}{column}", label=STACKS[column], sub="", shape_text="", axes=(), x=LANE, y=y, w=MAIN, h=SLAB + 4,
+        stage=stage.name, kind="layer", current=False, column=column, hint=hint,
+    )
+
+
+def _arrows(parts: Parts, boxes: Sequence[Box]) -> Iterator[Arrow]:
+    """From box to box downwards, from a set-in box into the one below, and the residual lines at the left."""
+    by_id = {box.id: box for box in boxes}
+    through = LANE + INSET / 2
+    for a, b in pairwise([box for box in boxes if box.id not in parts.host]):
+        if not (a.id.startswith(ACROSS) or b.id.startswith(ACROSS)) and b.y - a.bottom > SLAB_GAP:
+            yield Arrow(a.id, b.id, ((through, a.bottom), (through, b.y)), "flow")
+    for a, b in pairwise(boxes):
+        if a.id in parts.host:
+            yield Arrow(a.id, b.id, ((a.middle[0], a.bottom), (a.middle[0], b.y)), "side")
+    for box in boxes:
+        if box.kind == "add" and len(inputs := parts.stage[box.id].inputs) > 1 and (a := by_id.get(parts.box_of[inputs[0]])):
+            lane, leave, arrive = LANE / 2 + 2, a.bottom - 7, box.y + 7
+            yield Arrow(a.id, box.id, ((a.x, leave), (lane, leave), (lane, arrive), (box.x, arrive)), "residual")

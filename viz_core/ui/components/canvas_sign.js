@@ -1,0 +1,44 @@
+/* What stands before a panel in an equation of matrices: a sign or an operation, and how features are split into heads. */
+
+const SIGN_WIDE = 86, SHORT_SIGN = 3; // pixels at the usual type before words go to another line; characters of a sign drawn large
+
+class Sign {
+  constructor(view) {
+    this.view = view;
+    this.node = make("div", "sign");
+    [this.text, this.split] = [make("div"), make("div", "split")];
+    this.node.append(this.text, this.split);
+  }
+
+  get shown() { return Boolean(this.said); }
+
+  take({ sign, heads }) {
+    const key = JSON.stringify([sign, heads]);
+    if (key === this.key) return;
+    Object.assign(this, { key, said: sign, heads });
+    this.text.replaceChildren(...sign.split(/\^(\S+)/).map((part, i) => (i % 2 ? make("sup", "", part) : part)));
+    this.split.hidden = !heads;
+    this.split.replaceChildren(...(heads ? this.pieces(heads) : []));
+  }
+
+  /* One bar, and the same bar cut into heads; the head that is shown stands out. Where heads are joined, the other way round. */
+  pieces({ count, shown, sizes }) {
+    const whole = make("div", "features"), cut = make("div", "features"), joined = sizes.indexOf("×") < sizes.indexOf("→");
+    whole.append(make("i"));
+    for (let h = 0; h < count; h++) {
+      const piece = cut.appendChild(make("i", h === shown ? "shown" : ""));
+      piece.style.background = THEME.heads[h % THEME.heads.length];
+    }
+    return [make("small", "", sizes), ...(joined ? [cut, whole] : [whole, cut])];
+  }
+
+  /* Set the size of the text, and return the pixels that it takes beside a panel. */
+  measure() {
+    const { view, said, heads } = this, plain = said.replaceAll("^", "").trim(), large = plain.length <= SHORT_SIGN;
+    const size = Math.round(view.type * (large ? 1.8 : 1.05)), wide = (text) => Math.ceil((view.widthOf(text, true) * size) / view.type) + 6;
+    const most = (SIGN_WIDE * view.type) / 14, words = plain.split(/\s+/).map(wide);
+    this.width = large ? wide(plain) : Math.max(...words, Math.min(wide(plain), most), heads ? most : 0);
+    Object.assign(this.node.style, { fontSize: `${size}px`, width: `${this.width}px` });
+    return this.width;
+  }
+}

@@ -1,0 +1,77 @@
+"""What stands below the picture of a stage: its shape, its numbers, its line of source, and its other names."""
+
+import html
+
+import streamlit as st
+
+from viz_core.analysis.summary import Summary, summarize
+from viz_core.capture import Capture
+from viz_core.figures import theme
+from viz_core.formats import minus
+from viz_core.language import translate as _
+from viz_core.sources import source_of
+from viz_core.stages import LIBRARIES, Stage
+
+
+def six_digits(x: float) -> str:
+    """Six significant digits; NaN is spelt out."""
+    return _("NaN (not a number)") if x != x else minus(f"{x:.6g}")
+
+
+def facts(capture: Capture, stage: Stage, hint: str) -> None:
+    """Shape with named axes, statistics, the line of source, and the other names: one element, quick to replace."""
+    # Masked scores hold the fill in masked cells: a number of the mask, not of the model.
+    overwritten = capture[stage.mask] if stage.mask and stage.kind == "signed" else None
+    summary = summarize(capture[stage.name], overwritten)
+    hint_html = f'<div style="opacity:.7;margin-bottom:10px">{hint}</div>'
+    st.html(hint_html + shape_html(stage) + statistics_html(summary, stage) + source_html(stage) + names_html(stage))
+
+
+def source_html(stage: Stage) -> str:
+    """The line of this project's source that computed the stage."""
+    place = source_of(stage)
+    box = "background:rgba(128,128,128,.12);border-radius:4px;padding:10px 12px;margin:4px 0 14px;white-space:pre-wrap"
+    return (
+        '<div style="opacity:.7">'
+         + _("Computed in <code>{file}</code>, line {line}", file=html.escape(place.file), line=place.line)
+         + f'</div><pre style="{box}"><code>{html.escape(place.text)}</code></pre>'
+    )
+
+
+def shape_html(stage: Stage) -> str:
+    """The name and the shape, with one coloured chip for each axis."""
+    chips = "".join(
+        f'<span style="background:{theme.AXIS_COLOURS[a]};color:#fff;border-radius:4px;padding:2px 8px;white-space:nowrap">'
+        f"{a} = {n}</span>"
+        for a, n in zip(stage.axes, stage.shape or (), strict=True)
+    )
+    name = f'<code style="overflow-wrap:anywhere">{html.escape(stage.name)}</code>'
+    shape = f'{name} {chips or _("a single number")} <span>{stage.dtype}</span>'
+    return f'<div style="display:flex;flex-wrap:wrap;gap:6px;align-items:center;margin:4px 0 10px">{shape}</div>'
+
+
+def names_html(stage: Stage) -> str:
+    """The names of the stage in the documents and the libraries, one per line."""
+    lines = "".join(
+        f'<div><span style="opacity:.7">{html.escape(LIBRARIES[who])}</span> '
+        f'<code style="overflow-wrap:anywhere">{html.escape(name)}</code></div>'
+        for who, name in stage.aliases.items()
+    )
+    return ('<div style="display:grid;gap:4px">' + _("<b>Also known as</b>{lines}", lines=lines) + "</div>")
+
+
+def statistics_html(s: Summary, stage: Stage) -> str:
+    """min, mean, max, std of the whole stage, and how many cells are not finite."""
+    cells = [("min", s.min), (_("mean"), s.mean), ("max", s.max), ("std", s.std)]
+    if stage.kind == "ids":
+        cells = [("min", s.min), ("max", s.max)]
+    boxes = "".join(
+        f'<div><div style="opacity:.7">{name}</div><div style="font-size:1.25rem;font-variant-numeric:tabular-nums">'
+        f"{six_digits(value)}</div></div>"
+        for name, value in cells
+    )
+    odd = [f"{n:,} {what}" for n, what in ((s.n_masked, _("masked")), (s.n_infinite, _("infinite")), (s.n_nan, "NaN")) if n]
+    note = ("<div>"
+            + _("over {n_counted:,} cells; {odd} left out", n_counted=s.n_counted, odd=_(" and ").join(odd))
+            + "</div>") if odd else ""
+    return f'<div style="display:flex;flex-wrap:wrap;gap:28px;align-items:end;margin-bottom:8px">{boxes}{note}</div>'

@@ -1,0 +1,166 @@
+"""The row of moves above the picture, and everything that goes to another stage."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+
+from viz_core.capture import Capture
+from viz_core.language import translate as _
+from viz_core.stages import Stage, block_title, stages, sublayer_title, tour
+from viz_core.ui.components.scrubber import At, counts, scrubber
+from viz_core.ui.controls import keep, sentence_picker, with_cell
+from viz_core.ui.shell import Lab, change, current, set_choice, set_view, touch, view, view_widget, widget, widget_value
+from viz_core.ui.shell.setup import Setup
+
+PLAY_SECONDS = 2.0  # long enough to read a title, short enough to keep a class's attention
+WHOLE, TOUR = "whole", "tour"
+SCRUBBER = "walk_scrubber"
+CANVAS, PLAYING, TICK = "walk_canvas", "walk_playing", "walk_tick"
+FEW_HEADS = 4  # as many are buttons; more are a list, which is as narrow
+
+Stops = Mapping[str, int | None]
+"""The stops of a walk in order: the name of each stage, and the head that it is shown in (None: the head that is chosen)."""
+
+
+def modes(lab: Lab) -> None:
+    """All stages or the tour, LayerNorms open or folded, a jump to a stage. They are outside the fragment, beside the page's
+    title, since a step does not change them."""
+    if lab.capture is None or lab.tools is None:
+        return
+    touring = view("walk_mode") == TOUR
+    with lab.tools:
+        # A button, since a radio group would keep the focus and with it the arrow keys.
+        st.button(_("All stages") if touring else _("Short tour"), icon=":material/route:", key="walk_tour", type="tertiary",
+                  on_click=_switch_mode, args=(tour(lab.config)[0],),
+                  help=_("Eight stops that take one token from its id to its logits."))
+        widget(st.toggle, "walk_norms", _("Open LayerNorms"), norms_open(), keep, disabled=touring,
+               help=_("Show mean, variance and normalised value as separate steps."))
+        view_widget(st.toggle, "walk_jump", _("Jump to a stage"), help=_("Choose a stage by chapter, section and operation."))
+
+
+def norms_open() -> bool:
+    """Whether LayerNorms are open: by choice, or because the walk is inside one."""
+    return view("walk_norms") or _inside_norm(current())
+
+
+def _inside_norm(setup: Setup) -> bool:
+    return any(s.inside_norm for s in stages(setup.config) if s.name == setup.stage)
+
+
+def _switch_mode(first: str) -> None:
+    """The tour begins at its first stop, wherever the walk was; the walk goes on where the tour was."""
+    touring = view("walk_mode") == TOUR
+    set_view(walk_mode=WHOLE if touring else TOUR, cells=with_cell(view("cells"), CANVAS, None))
+    if not touring:
+        change(stage=first)
+
+
+# ---------------------------------------------------------------- the row of moves
+
+
+def moves(capture: Capture, stops: Stops, name: str, title: str) -> None:
+    """Previous, next, play, and the scrubber with the stage's title below the row."""
+    names = list(stops)
+    at = _nearest(list(capture), names, name)
+    here = names[at] == name
+    playing = st.session_state.get(PLAYING, False)
+    before, after = names[max(at - 1, 0)] if here else names[at], names[min(at + 1, len(names) - 1)]
+    st.button(_("Previous"), icon=":material/skip_previous:", shortcut="Left", on_click=_press, disabled=at == 0 and here,
+              args=(before, stops[before]), key="walk_previous")
+    st.button(_("Next"), icon=":material/skip_next:", shortcut="Right", on_click=_press, disabled=at == len(names) - 1,
+              args=(after, stops[after]), key="walk_next", type="primary")
+    st.button(_("Pause") if playing else _("Play"), icon=":material/pause:" if playing else ":material/play_arrow:",
+              shortcut="P", on_click=_toggle_play, key="walk_play")
+    label = _("Step {at} of {n_stops} · {path}", at=at + 1, n_stops=len(names), path=path(capture.stage(name)))
+    place = At(at + 1, len(names), here, "walk_previous", "walk_next")
+    scrubber(label, title, place, key=SCRUBBER, on_move=lambda step: go(names[step - 1], stops[names[step - 1]]))
+
+
+def selection(lab: Lab, capture: Capture, shown: Sequence[Stage]) -> tuple[int, int]:
+    """The sentence and the head that the matrices show, with a control for each if there are several."""
+    item, head, n_heads = sentence_picker(lab, capture), lab.setup.attn_head, capture.config.n_heads
+    if n_heads > 1 and any("H" in s.axes for s in shown):
+        if n_heads <= FEW_HEADS:
+            widget(st.segmented_control, "attn_head", _("Head"), head, set_choice, options=range(n_heads), required=True)
+        else:
+            widget(st.selectbox, "attn_head", _("Head"), head, set_choice, options=range(n_heads))
+    return item, head
+
+
+def path(stage: Stage) -> str:
+    """ "Encoder layer 0 › Self-attention › weights" """
+    return " › ".join(dict.fromkeys((block_title(stage.block), sublayer_title(stage.sublayer), stage.leaf)))
+
+
+def _nearest(order: Sequence[str], stops: Sequence[str], name: str) -> int:
+    """The place in the walk at or before a stage."""
+    place = {n: i for i, n in enumerate(order)}
+    return max((i for i, s in enumerate(stops) if place[s] <= place[name]), default=0)
+
+
+def go(name: str, head: int | None = None) -> None:
+    """To a stage, in a head of its own. LayerNorms that the walk has opened stay open; a stop of the tour picks its own cell."""
+    opened = norms_open()
+    change(stage=name, **({} if head is None else {"attn_head": head}))
+    set_view(walk_norms=opened or norms_open())
+    if view("walk_mode") == TOUR:
+        set_view(cells=with_cell(view("cells"), CANVAS, None))
+
+
+def _press(name: str, head: int | None) -> None:
+    """A click on Previous or Next, where the scrubber has not counted it."""
+    touch()
+    if not counts(SCRUBBER):
+        go(name, head)
+
+
+def _toggle_play() -> None:
+    touch()
+    st.session_state[PLAYING] = not st.session_state.get(PLAYING, False)
+    st.session_state[TICK] = time.monotonic()
+
+
+def player(stops: Stops, name: str) -> None:
+    """While playing, a fragment that wakes up and takes the next step; it stops at the last one."""
+    if not st.session_state.get(PLAYING):
+        return
+    names = list(stops)
+    at = names.index(name) if name in stops else -1
+    if at == len(names) - 1:
+        st.session_state[PLAYING] = False
+        st.rerun()
+
+    @st.fragment(run_every=PLAY_SECONDS)
+    def tick() -> None:
+        now = time.monotonic()
+        if st.session_state.get(PLAYING) and now - st.session_state[TICK] > 0.8 * PLAY_SECONDS:
+            st.session_state[TICK] = now
+            go(names[at + 1], stops[names[at + 1]])
+            st.rerun()
+
+    tick()
+
+
+# ---------------------------------------------------------------- jumps
+
+
+def jumps(capture: Capture, stage: Stage) -> None:
+    """Chapter, section and operation: each select box goes to the first stage of what is chosen."""
+    everything = [capture.stage(n) for n in capture]
+    block = [s for s in everything if s.block == stage.block]
+    section = [s for s in block if s.sublayer == stage.sublayer]
+    levels = (
+        ("walk_chapter", _("Chapter"), stage.block, {s.block: s.name for s in reversed(everything)}, block_title),
+        ("walk_section", _("Section"), stage.sublayer, {s.sublayer: s.name for s in reversed(block)}, sublayer_title),
+        ("walk_operation", _("Operation"), stage.leaf, {s.leaf: s.name for s in reversed(section)}, str),
+    )
+    for key, label, value, first, title in levels:
+        widget(st.selectbox, key, label, value, partial(_jump, first), options=list(first)[::-1], format_func=title)
+
+
+def _jump(first: dict[str, str], name: str) -> None:
+    """Go to the first stage of what was chosen; a choice made on an older page may be none of this one's."""
+    if (chosen := widget_value(name)) in first:
+        go(first[chosen])

@@ -1,0 +1,140 @@
+"""The short tour: the token that it follows through one run, and what it says at each stop."""
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.story import Story, last_word, story
+from viz_core.analysis.summary import predictions
+from viz_core.capture import Capture
+from viz_core.figures.panels import Panel
+from viz_core.figures.steps import strongest
+from viz_core.language import translate as _
+from viz_core.stages import Stage
+from viz_core.text import visible
+from viz_core.ui.components.canvas import Pick
+from viz_core.ui.controls import inside, with_cell
+from viz_core.ui.pages.attention.word_swap import find_swap
+from viz_core.ui.pages.steps.cell_words import brief
+from viz_core.ui.pages.steps.moves import CANVAS
+from viz_core.ui.shell import Lab, set_view, view, widget, widget_value
+
+
+def told(lab: Lab, capture: Capture, item: int) -> Story:
+    """The story that the tour tells of a sentence: about the token that is chosen, or about one where something happens.
+
+    Where an example of the trained weights has a twin that differs in one word, the tour follows the row that predicts the first
+    word in which their translations differ, in the head that training measured as the best at it.
+    """
+    last = len(capture.tokens(capture.config.output_side)[item]) - 1
+    if view("walk_follow") >= 0:
+        return story(capture, item, min(view("walk_follow"), last))
+    swap, measured = find_swap(lab.setup, item), lab.setup.card.referent_head if lab.setup.card else None
+    if swap is None or measured is None or measured[0] >= lab.config.n_decoder_layers or "labels" not in capture.sides:
+        return story(capture, item)
+    here, there = capture.tokens("labels")[item], lab.tokenizers[capture.config.output_side].read(swap.target)[0]
+    token = next((t for t, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), None)
+    return story(capture, item, token, None if token is None else measured)
+
+
+def follow(capture: Capture, stage: Stage, item: int, story: Story) -> int:
+    """The control that chooses the token; returns the one that is followed at this stage.
+
+    That is the story's own where the stage is about its side. Between the stops there are stages of the other side: there it is
+    the chosen one, or the last that means something.
+    """
+    side = stage.sides.get("T", capture.config.output_side)
+    row = capture.tokens(side)[item]
+    chosen = inside("walk_follow", _("Token"), len(row) - 1) if view("walk_follow") >= 0 else last_word(capture, side, item)
+    token = story.token if side == capture.config.output_side else chosen
+    widget(st.selectbox, "walk_follow", _("Follow"), token, _follow, options=range(len(row)),
+           format_func=lambda t: f"{t} · {visible(row[t])}")
+    return token
+
+
+def _follow(name: str) -> None:
+    """Another token leads the tour's pick again."""
+    set_view(walk_follow=widget_value(name), cells=with_cell(view("cells"), CANVAS, None))
+
+
+def followed(stage: Stage, panels: list[Panel], token: int) -> Pick | None:
+    """The strongest cell of the token that the tour follows, in the output panel."""
+    if "T" not in stage.sides:
+        return None
+    return Pick(len(panels) - 1, *strongest(panels[-1], token, signed=stage.leaf == "logits"))
+
+
+# ---------------------------------------------------------------- what it says
+
+
+def tour_words(capture: Capture, stage: Stage, item: int, token: int, head: int, word_of: Callable[[int], str]) -> str:
+    """The caption of a stop, about the token that the tour follows in this run. word_of: the word of an id of the output."""
+    word = _named(capture, capture.config.output_side, item, token)
+    match stage.leaf:
+        case "source" | "target":
+            return _("Follow {word} to the word that the model predicts after it. First, each word becomes a number: {word} has "
+                     "the id {id} in the vocabulary.", word=word, id=int(capture[stage.name][item, token]))
+        case "tok_embed":
+            return _("The id selects one row of a table: from here on {word} is a vector of {n} numbers.",
+                     word=word, n=capture.config.d_model)
+        case "embed":
+            return _embedded(capture, word, token)
+        case "raw_scores" | "weights" | "z":
+            return _attended(capture, stage, item, token, head, word)
+        case "post_act":
+            hidden = capture[stage.name][item, token]
+            return _("The feed-forward network transforms each token by itself. Of the {n} hidden values of {word}, {active:.0%} "
+                     "are above 0.", n=hidden.size, word=word, active=float((hidden > 0).mean()))
+        case "logits":
+            return _predicted(capture, item, token, word, word_of)
+    if capture.config.residual:
+        return _("The outputs of attention and of the feed-forward network have been added to the vector of {word}.", word=word)
+    return _("Without residual connections, the output of the feed-forward network replaces the vector of {word}.", word=word)
+
+
+def _named(capture: Capture, side: str, item: int, token: int) -> str:
+    return _("“{token}”", token=visible(capture.tokens(side)[item][token]))
+
+
+def _embedded(capture: Capture, word: str, token: int) -> str:
+    if capture.config.position in ("sinusoidal", "learned"):
+        return _("The position is added: {word} stands at position {at}, and at another one it would have another vector.",
+                 word=word, at=token)
+    return _("This model adds no position here: {word} has the same vector at every position.", word=word)
+
+
+def _attended(capture: Capture, stage: Stage, item: int, token: int, head: int, word: str) -> str:
+    """What attention does with the token in one head: its best match, its largest weight, or the mean of the values."""
+    if stage.leaf == "z":
+        return _("Head {head} now holds a new vector for {word}: the mean of the values of all tokens, each with its weight.",
+                 head=head, word=word)
+    row = capture[stage.name][item, head, token]
+    used = capture[capture.stage(f"{stage.prefix}.weights").mask][item, 0, token]  # type: ignore[index]
+    if not (used & np.isfinite(row)).any():
+        return _("In head {head}, {word} may attend to nothing: every key is masked for it.", head=head, word=word)
+    at = int(np.argmax(np.where(used & np.isfinite(row), row, -np.inf)))
+    key = _named(capture, stage.sides["S"], item, at)
+    if stage.leaf == "raw_scores":
+        return _("The query of {word} is compared with every key, by a dot product. Of the keys that it may see, {key} matches "
+                 "best in head {head}: {score}.", word=word, key=key, head=head, score=brief(float(row[at])))
+    if stage.prefix.endswith("cross_attn"):
+        return _("Now the keys are the words of the source sentence. In head {head}, {word} takes {share:.0%} of its new vector "
+                 "from {key}.", head=head, word=word, share=float(row[at]), key=key)
+    return _("A softmax turns the row into weights that sum to 1. In head {head}, {word} takes {share:.0%} from {key}.",
+             head=head, word=word, share=float(row[at]), key=key)
+
+
+def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Callable[[int], str]) -> str:
+    """The prediction after the token, and whether it is the answer."""
+    ranked = predictions(capture, item, 1)
+    if token >= len(ranked):
+        return _("The last vector gives every word a score. {word} is padding, so its prediction counts for nothing.", word=word)
+    best, chance, answer = ranked[token].ids[0], ranked[token].probabilities[0], ranked[token].answer
+    said = _("The last vector gives every word a score. After {word} the model predicts “{best}”, with a probability of "
+             "{chance:.0%}.", word=word, best=visible(word_of(best)), chance=chance)
+    if answer is None:
+        return said
+    right = (_("That is the answer.") if answer == best else
+             _("The answer is “{answer}”.", answer=visible(word_of(answer))))
+    return f"{said} {right}"
