@@ -109,7 +109,8 @@ PAGE_DARK = {
 }
 
 FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif")
-FONT_SIZE = 15  # read from the back row
+FONT_SIZE = 15
+PRESENTED = 20  # read from the back row
 
 
 def head_colour(head: int) -> str:
@@ -153,21 +154,21 @@ def colorscale(palette: Sequence[str]) -> list[list[float | str]]:
 
 
 @cache
-def template(dark: bool = False) -> go.layout.Template:
-    """The Plotly template of every figure: large fonts, no background of its own, quiet grid lines."""
+def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
+    """The Plotly template of every figure: fonts of this size, no background of its own, quiet grid lines."""
     text, line = ("#FAFAFA", "#454B57") if dark else ("#31333F", "#D5D8DE")
     axis = {
         "automargin": True,
         "gridcolor": line,
         "linecolor": line,
         "zerolinecolor": line,
-        "tickfont": {"size": FONT_SIZE - 1},
-        "title": {"font": {"size": FONT_SIZE}, "standoff": 10},
+        "tickfont": {"size": size - 1},
+        "title": {"font": {"size": size}, "standoff": 10},
     }
     return go.layout.Template(
         layout={
-            "font": {"family": FONT, "size": FONT_SIZE, "color": text},
-            "title": {"font": {"size": FONT_SIZE + 3}, "x": 0, "xanchor": "left"},
+            "font": {"family": FONT, "size": size, "color": text},
+            "title": {"font": {"size": size + 3}, "x": 0, "xanchor": "left"},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": list(HEAD_COLOURS),
@@ -176,14 +177,14 @@ def template(dark: bool = False) -> go.layout.Template:
                 "sequentialminus": colorscale(sequential(dark)[::-1]),
                 "diverging": colorscale(diverging(dark)),
             },
-            "coloraxis": {"colorbar": {"outlinewidth": 0, "tickfont": {"size": FONT_SIZE - 1}}},
-            "hoverlabel": {"font": {"family": FONT, "size": FONT_SIZE}},
-            "legend": {"font": {"size": FONT_SIZE - 1}},
+            "coloraxis": {"colorbar": {"outlinewidth": 0, "tickfont": {"size": size - 1}}},
+            "hoverlabel": {"font": {"family": FONT, "size": size}},
+            "legend": {"font": {"size": size - 1}},
             "margin": {"l": 8, "r": 8, "t": 44, "b": 8},
             "xaxis": axis,
             "yaxis": axis,
         },
-        data={"heatmap": [{"colorbar": {"outlinewidth": 0, "tickfont": {"size": FONT_SIZE - 1}}}]},
+        data={"heatmap": [{"colorbar": {"outlinewidth": 0, "tickfont": {"size": size - 1}}}]},
     )
 
 
@@ -193,20 +194,28 @@ class Figure(go.Figure):
     Plotly copies and checks a template at each assignment, which takes longer than all the rest of a figure.
     """
 
-    def __init__(self, data: Any = None, layout: Any = None, *, dark: bool = False) -> None:
+    def __init__(self, data: Any = None, layout: Any = None, *, dark: bool = False, size: int = FONT_SIZE) -> None:
         super().__init__(data, {"template": "none"} | (layout or {}))
-        self._dark = dark
+        self._dark, self._size = dark, size
 
     def to_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = super().to_dict()
-        found["layout"]["template"] = _written(self._dark)
+        found["layout"]["template"] = _written(self._dark, self._size)
         return found
+
+    def presented(self) -> "Figure":
+        """The same figure with type, and fixed margins, for the back row."""
+        layout = self.layout.to_plotly_json()
+        margin = layout.get("margin", {})
+        if margin.get("autoexpand") is False:
+            layout["margin"] = margin | {side: margin[side] * PRESENTED / FONT_SIZE for side in "tlb"}
+        return Figure(self.data, layout, dark=self._dark, size=PRESENTED)
 
 
 @cache
-def _written(dark: bool) -> dict[str, Any]:
+def _written(dark: bool, size: int) -> dict[str, Any]:
     """The template as it travels."""
-    written: dict[str, Any] = template(dark).to_plotly_json()
+    written: dict[str, Any] = template(dark, size).to_plotly_json()
     return written
 
 

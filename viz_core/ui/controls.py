@@ -41,7 +41,7 @@ def sentence_picker(lab: Lab, capture: Capture) -> int:
     item = lab.item(capture)
     if capture.n_sentences > 1:
         widget(st.segmented_control, "item", _("Sentence"), item, set_choice, options=range(capture.n_sentences), required=True,
-               format_func=lambda i: str(i + 1))
+               label_visibility="collapsed", format_func=lambda i: str(i + 1) if i else _("Sentence 1"))
     return item
 
 
@@ -62,7 +62,8 @@ def picking(
             on_pick(pick)
 
     asked = lead if held is None else Pick(*held) if held else None
-    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill)
+    newest = bool(held) and view("cells")[-1][0] == key  # a link leads to the cell that was picked last
+    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill, reveal=newest)
     if held and not holds([p.values.shape for p in panels], asked):
         panel, row, col = held
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",
@@ -81,9 +82,11 @@ def dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def chart(figure: Any, key: str) -> None:
-    """A Plotly figure as every page shows it."""
-    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False})
+def chart(figure: Any, key: str, fill: bool = False) -> None:
+    """A Plotly figure as every page shows it. fill: as large as its container, and in presenter's mode with larger type."""
+    if fill and view("present"):
+        figure = figure.presented()
+    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, height="stretch" if fill else "content")
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:

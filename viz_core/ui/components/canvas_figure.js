@@ -59,6 +59,13 @@ class Figure {
     return panel === this.index ? this.sent(row, col) : null;
   }
 
+  /* Where on the screen the picked cell is. */
+  placeOfPick() {
+    const { left, top } = this.canvas.getBoundingClientRect(), cell = this.picked(), { w, h, group, panel: { shape } } = this;
+    const [r, k] = [Math.floor(cell / shape[1]), Math.floor((cell % shape[1]) / group)];
+    return new DOMRect(left + this.left + k * w, top + this.top + r * h, w, h);
+  }
+
   /* Pixels that a value written into a cell takes. */
   get valueRoom() {
     const { panel, view } = this;
@@ -81,15 +88,16 @@ class Figure {
   }
 
   /* Choose cells as large as `width` × `height` pixels allow, at most `cap` wide. Cells between tokens are at most twice as
-   * wide as high, or twice as high as wide; with many tokens they keep a size that can be told apart, and the view pans. */
-  fillIn(width, height, cap) {
+   * wide as high, or twice as high as wide; with many tokens they keep a size that can be told apart, and the view pans.
+   * share: what each of several figures has of the width. */
+  fillIn(width, height, cap, share = width) {
     const { panel, labels } = this, [rows, cols] = panel.shape, floor = (names) => (names ? LEAST_NAMED : MIN_CELL);
     labels.measure(panel, width, this.view.drawn + width);
     const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
     this.group = panel.cols ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
     const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
-    const high = Math.max(floor(panel.rows), Math.floor((height - this.chrome(width) - labels.stand(wide).top - 2) / rows));
+    const high = Math.max(floor(panel.rows), Math.floor((height - this.chrome(share) - labels.stand(wide).top - 2) / rows));
     const square = panel.rows && panel.cols, free = square ? 0 : labels.step * 3;
     this.upright = panel.kind === "ids" && wide < this.valueRoom && wide >= LABEL_FONT;
     this.w = Math.min(wide, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
@@ -98,7 +106,7 @@ class Figure {
   }
 
   /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or two at the foot. */
-  chrome(width) { return (this.view.type + 7) * (width >= ONE_FOOT ? 3 : 4) + 4; }
+  chrome(width) { return (this.view.type + 7) * (this.view.shared ? 2 : width >= ONE_FOOT ? 3 : 4) + 4; }
 
   measureWhole(width) {
     const { top, beyond } = this.labels.stand(this.w);
