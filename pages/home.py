@@ -1,15 +1,18 @@
-"""What the app is, the tokens, the architecture with the shapes of this run, the predictions, and links to the other pages."""
+"""Home: one's own sentence and what became of it, the other pages, and the details of this run."""
 
 from viz_core.ui.shell import PAGES, open_page
 from viz_core.ui.shell.warm import home_imported
 
 lab = open_page(PAGES["home"], imported=home_imported)
 
-from viz_core.ui.pages import home
+from viz_core.ui.pages.home.details import drawing, next_word, origin, tokens
+from viz_core.ui.pages.home.offered import offered
+from viz_core.ui.pages.home.welcome import welcome
 
+welcome(lab)
+offered(lab)
 if lab.capture is not None:
-    item = home.tokens(lab, lab.capture)
-    home.drawing(lab.capture)
-    home.next_word(lab, lab.capture, item)
-home.page_links()
-home.origin(lab)
+    item = tokens(lab, lab.capture)
+    drawing(lab.capture)
+    next_word(lab, lab.capture, item)
+origin(lab)

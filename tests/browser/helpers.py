@@ -66,7 +66,7 @@ IDLE = """([call, quiet]) => {
         && !document.querySelector("[data-testid='stSkeleton']")
         && all("[data-testid='stPlotlyChart']").every((e) => e.offsetParent === null || e.querySelector(".main-svg"))
         && all("[data-testid='stBidiComponentIsolated']").every((e) => e.offsetParent === null
-            || e.shadowRoot?.querySelector("canvas, svg, label:not(:empty), .row, .nothing"))
+            || e.shadowRoot?.querySelector("canvas, svg, label:not(:empty), .row, .nothing, .bar"))
         && document.fonts.status === "loaded"
         && [...document.images].every((e) => e.complete);
     const now = performance.now();

@@ -173,12 +173,14 @@ def _both(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
 def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
     title: str, identity: str, echo: tuple[int, int], fill: bool = False,
+    names: tuple[str, str] = (_("queries"), _("keys")),
 ) -> bytes:
     """The lines of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
     All keys are sent if MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
     heads: those shown first; locked: ("query" or "key", its position); identity: changes when other heads are shown;
-    echo: how many locks and choices of heads Python knows of; fill: whether rows grow to the height of their box.
+    echo: how many locks and choices of heads Python knows of; fill: whether rows grow to the height of their box;
+    names: of the two columns.
     """
     n_heads, n_queries, n_keys = weights.shape
     count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))
@@ -188,7 +190,7 @@ def pack_lines(
     header = {
         "queries": [visible(t) for t in queries], "keys": [visible(t) for t in keys], "count": count, "nHeads": n_heads,
         "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
-        "identity": identity, "echo": echo, "fill": fill,
+        "identity": identity, "echo": echo, "fill": fill, "names": names,
     }
     return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 

@@ -12,7 +12,9 @@ class Figure {
       make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
     this.foot = make("div", "foot");
     this.foot.append(this.legend, this.readout);
-    this.node.append(this.title, this.axes, this.canvas, this.foot);
+    const head = make("div", "head");
+    head.append(this.title, this.axes);
+    this.node.append(head, this.canvas, this.foot);
     this.readout.setAttribute("aria-live", "polite");
     this.canvas.setAttribute("role", "img");
     this.canvas.tabIndex = 0;
@@ -105,8 +107,8 @@ class Figure {
     this.measureWhole(width);
   }
 
-  /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or two at the foot. */
-  chrome(width) { return (this.view.type + 7) * (this.view.shared ? 2 : width >= ONE_FOOT ? 3 : 4) + 4; }
+  /* Pixels of the lines above and below the cells where the figure fills a box: one line each, or two where it is narrow. */
+  chrome(width) { return (this.view.type + 7) * (width >= ONE_FOOT || this.view.shared ? 2 : 4) + 6; }
 
   measureWhole(width) {
     const { top, beyond } = this.labels.stand(this.w);
@@ -134,6 +136,7 @@ class Figure {
     canvas.dataset.theme = view.dark ? "dark" : "light";
     canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // where the cells lie, in pixels of the page
     canvas.dataset.drawn = this.panel.digest;
+    canvas.dataset.type = view.type - 1; // the smallest type that is written into it
   }
 
   /* One pixel for each cell, scaled up without smoothing. Masked cells stay transparent, over hatching. */

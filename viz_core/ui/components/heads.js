@@ -199,7 +199,7 @@ class Figure {
     this.describe();
     this.paint();
     Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile, left: LEFT, top: TOP, gap: GAP,
-      shades: this.digest(), theme: view.dark ? "dark" : "light" });
+      type: view.type, shades: this.digest(), theme: view.dark ? "dark" : "light" });
   }
 
   cell(i, cols, c, [high, wide]) { return Math.floor(Math.floor(i / cols) / high) * c + Math.floor((i % cols) / wide); }

@@ -35,9 +35,9 @@ class View {
     this.hover = this.lock = this.before = null;
     this.shown = new Set();
     const part = (name) => root.appendChild(make("div", name));
-    [this.title, this.swatches, this.names, this.box, this.readout] =
-      ["title", "swatches", "names", "box", "readout"].map(part);
-    this.names.append(make("span", "", _("queries")), make("span", "", _("keys")));
+    const head = part("head");
+    [this.title, this.swatches] = ["title", "swatches"].map((name) => head.appendChild(make("div", name)));
+    [this.names, this.box, this.readout] = ["names", "box", "readout"].map(part);
     this.lanes = this.box.appendChild(make("div", "lanes"));
     [this.left, this.middle, this.right] =
       ["column left", "middle", "column right"].map((name) => this.lanes.appendChild(make("div", name)));
@@ -81,6 +81,7 @@ class View {
     if (old?.identity !== data.identity) this.before = null;
     if (old?.identity !== data.identity || choices >= this.choices) [this.choices, this.shown] = [choices, new Set(data.heads)];
     this.title.textContent = data.title;
+    this.names.replaceChildren(...data.names.map((name) => make("span", "", name)));
     const tokens = (column, texts, known) => {
       if (known && String(known) === String(texts) && known.length === texts.length) return;
       column.replaceChildren(...texts.map((text, place) => {

@@ -15,6 +15,7 @@ import streamlit as st
 
 from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
+from viz_core.language import translate as _
 
 Lock = tuple[str, int] | None  # ("query" or "key", the token's position)
 
@@ -25,28 +26,29 @@ _COMPONENT = st.components.v2.component("attention_lab_lines", **assets.componen
 def lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
     key: str, identity: str, on_lock: Callable[[Lock], None], on_heads: Callable[[tuple[int, ...]], None],
-    fill: bool = False,
+    fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")),
 ) -> None:
     """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
     the run that follows another choice of heads, which may be none.
 
-    heads: those shown at first, and again whenever identity changes. fill: rows grow to the height of the container.
+    heads: those shown at first, and again whenever identity changes. fill: rows grow to the height of the container. names: of
+    the two columns.
     """
 
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`, so it must not hold the weights
 
     def report() -> None:
-        _, lock = _read(st.session_state.get(key), n_queries, n_keys)
+        __, lock = _read(st.session_state.get(key), n_queries, n_keys)
         on_lock(lock)
 
     def report_heads() -> None:
-        _, shown = _read_heads(st.session_state.get(key), n_heads)
+        __, shown = _read_heads(st.session_state.get(key), n_heads)
         if shown is not None:
             on_heads(shown)
 
     state = st.session_state.get(key)
     echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]
-    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill)
+    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill, names)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
 
 

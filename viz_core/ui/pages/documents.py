@@ -46,7 +46,7 @@ def presets() -> None:
 
 def is_loaded(setup: Setup, name: str) -> bool:
     """Whether the setup began as this preset, with or without later changes."""
-    return setup.card is None and setup.preset == name
+    return setup.origin is None and setup.preset == name
 
 
 def loaded_words(setup: Setup) -> str:
@@ -54,6 +54,9 @@ def loaded_words(setup: Setup) -> str:
     if setup.card is not None:
         return _("Loaded now are trained weights, **{title}**, which belong to none of the five documents.", title=setup.card.title)
     changed = ", ".join(escaped(BY_FIELD[name].label) for name in changes(setup))
+    if setup.origin is not None:
+        return _("Loaded now is an untrained model of none of the five documents: that of the weights **{title}**, with {changed} "
+                 "changed.", title=setup.origin.title, changed=changed)
     how = _("with {changed} changed", changed=changed) if changed else _("as in its document")
     return _("Loaded now: **{title}**, {how}.", title=PRESETS[setup.preset].title, how=how)
 

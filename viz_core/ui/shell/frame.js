@@ -1,6 +1,6 @@
 /* The browser's side of the frame: where the main picture begins, and presenter's mode with its keys. */
 
-const LEAST_TYPE = 16, TYPE_PER_HIGH = 1 / 36; // pixels of labels in presenter's mode: 20 on a screen of 720
+const LEAST_TYPE = 17, TYPE_PER_HIGH = 1 / 36; // pixels of labels in presenter's mode: 20 on a screen of 720
 const SHOWN = 2500; // ms that the bar of buttons stays after the pointer was last moved
 const REST = 400, HEADER = 48; // ms without a change of the page's size before it scrolls to a picked cell; pixels that the header covers
 const HANDS = ["pointerdown", "keydown", "wheel", "touchmove"]; // what says that somebody is already reading

@@ -19,8 +19,8 @@ from viz_core.ui.shell.widgets import touch
 
 SIDEBAR = 250  # pixels
 FOLDER = Path(__file__).parent
-STYLE = (FOLDER / "frame.css").read_text("utf-8")
 ECHO = "lab_frame_echo"  # the number of the last change by the browser that this session knows of
+STYLE = (FOLDER / "frame.css").read_text("utf-8")
 SLIDERS = {"first": "n_heads", "second": "d_model"}  # the two that keys move: [ and ], - and +
 
 BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))
@@ -35,7 +35,7 @@ _COMPONENT = st.components.v2.component(
 
 def frame(page: str) -> None:
     """Draw it; once in each whole run. page: the name of the page that is shown."""
-    st.html(f"<style>{STYLE}</style>")
+    st.html(f"<style>{STYLE}</style>")  # arrives before the page is built, unlike the script
     data = {"present": view("present"), "echo": st.session_state.get(ECHO, 0), "stages": page == "step_by_step"}
 
     def pressed() -> None:

@@ -49,7 +49,7 @@ PAGES: dict[str, PageSpec] = {
     for p in (
         PageSpec(
             name="home", title="Home", icon=":material/home:",
-            question="Watch a Transformer read your sentence",
+            question="Attention Lab: watch a Transformer read your sentence",
             lead="Type a sentence on the left; a real Transformer runs on it immediately. At first this is a small translator that "
             "was trained for this app. You can open and check every tensor on its way from word to prediction. Under Model you "
             "can also choose the untrained models of five documents, in which you can change every setting.",

@@ -18,6 +18,7 @@ from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache
 from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
 from viz_core.text import AnyTokenizer, TokenizerKind
 from viz_core.ui.escape import escaped, few, words
+from viz_core.ui.shell.left import notice
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
 from viz_core.ui.shell.state import WANTED, current
 from viz_core.ui.shell.warm import all_imported
@@ -81,7 +82,7 @@ class Lab:
 
     def word(self, side: str, id: int) -> str:
         """The name of an id: the word typed here that has it, else the vocabulary's."""
-        typed = {} if self.capture is None or self.setup.card else typed_words(self.capture, side)
+        typed = {} if self.capture is None or self.setup.origin else typed_words(self.capture, side)
         return typed.get(id) or self.tokenizers[side].decode(id)
 
 
@@ -98,9 +99,9 @@ def lab_of(setup: Setup) -> Lab:
 
 
 def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
-    """The tokenizer of each side: that of the trained weights, or the untrained one of the config."""
-    if setup.card:
-        return setup.card.tokenizers()
+    """The tokenizer of each side: that of the checkpoint, or the untrained one of the config."""
+    if setup.origin:
+        return setup.origin.tokenizers()
     from viz_core.run import tokenizers
 
     kind: TokenizerKind = "word" if setup.tokenizer == "ids" else setup.tokenizer
@@ -149,6 +150,7 @@ def _attempt(setup: Setup) -> Attempt:
 def run_with_status(setup: Setup) -> Attempt:
     """The run of this setup, with its status line; if there is none, the page shows the reason."""
     attempt = _attempt(setup)
+    notice(setup)
     for note in attempt.notes:
         st.info(note)
     if st.session_state.get(WANTED):
@@ -181,14 +183,14 @@ def _broken() -> list[str]:
 
 
 def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
-    """One sentence for each side with words that the trained weights do not know, and the nearest words that they know."""
+    """One sentence for each side with words that a checkpoint does not know, and the nearest words that it knows."""
     notes = []
-    for side, tokenizer in _tokenizers(setup).items() if setup.card and setup.tokenizer != "ids" else ():
+    for side, tokenizer in _tokenizers(setup).items() if setup.origin and setup.tokenizer != "ids" else ():
         missing = dict(m for line in typed[side] for m in tokenizer.unknown(line))
         named = [_("{value} (near: {near})", value=words([word]), near=words(near)) if near else words([word]) for word,
                  near in missing.items()]
         if named:
-            notes.append(_("These weights do not know these {side} words and read them as `<unk>`: {named}.",
+            notes.append(_("This model does not know these {side} words and reads them as `<unk>`: {named}.",
                            side=SIDE_NAMES[side], named=few(named, MAX_NAMED)))
     return notes
 
@@ -215,7 +217,7 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     if setup.card and (changed := changes(setup)):
         named = "; ".join(escaped(f"{BY_FIELD[n].label}: {BY_FIELD[n].shown(v)}") for n, v in changed.items())
         st.info(_("Changed since training: {named}. The weights were trained without this change.", named=named))
-    if setup.card is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
+    if setup.origin is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
         _collisions(setup, capture)
 
 

@@ -17,17 +17,17 @@ class Swap:
 
 
 def find_swap(setup: Setup, item: int) -> Swap | None:
-    """Find another example of these weights that differs from the sentence in one source word; None if there is none."""
-    if setup.card is None:
+    """Find another example of the chosen weights that differs from the sentence in one source word; None if there is none."""
+    if setup.origin is None:
         return None
     pairs = list(zip(*sentences(setup)[:2], strict=False))
     if not 0 <= item < len(pairs):
         return None
     source, target = pairs[item]
     own = split_words(source)
-    for other, translation in setup.card.examples:
+    for other, translation in setup.origin.examples:
         words = split_words(other)
         differ = [i for i, (a, b) in enumerate(zip(own, words, strict=False)) if a != b]
-        if (source, target) in setup.card.examples and len(words) == len(own) and len(differ) == 1:
+        if (source, target) in setup.origin.examples and len(words) == len(own) and len(differ) == 1:
             return Swap(own[differ[0]], words[differ[0]], other, translation)
     return None

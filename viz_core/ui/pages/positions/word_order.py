@@ -107,7 +107,7 @@ def _known(lab: Lab) -> list[str]:
 def _tell_left_out(lab: Lab) -> None:
     known = _known(lab)
     if left_out := [text for name, text in SENTENCES.items() if name not in known]:
-        st.caption(_("Some words of {left_out} are not in this model's vocabulary. An untrained model reads any text: choose "
+        st.caption(_("Some words of {left_out} are not in this model's vocabulary. A document's model reads any text: choose "
                      "one under Model.", left_out=", ".join(left_out)))
 
 

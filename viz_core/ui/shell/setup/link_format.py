@@ -25,7 +25,6 @@ from viz_core.ui.shell.setup.value import (
     DEVICES,
     MAX_SEED,
     TEXTS,
-    TOKENS,
     VIEW,
     Setup,
     changes,
@@ -33,6 +32,7 @@ from viz_core.ui.shell.setup.value import (
     editable,
     offered,
     opening,
+    tokens,
     with_preset,
     with_view,
     with_weights,
@@ -41,6 +41,7 @@ from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
 
+MEANS_UNTRAINED = frozenset({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS))  # in a link without weights
 LEFT_OUT = "left_out"  # the parameter that names the text that the link has no room for
 LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # views that may not fit a link
 
@@ -82,13 +83,13 @@ def with_left_out(setup: Setup, text: str) -> Setup:
 
 def packed(setup: Setup) -> str:
     """A whole setup as one text, of any length and never empty: a page keeps it to compare another run with the present one."""
-    return urlencode({"weights": setup.weights, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
+    return urlencode({"weights": setup.checkpoint, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
 
 
 def packed_size(setup: Setup, lengths: Sequence[int]) -> str:
     """The sizes of a run: sentences, source and target tokens, and the setup of its config alone; "1.6.5&weights=…"."""
     source, target = setup.default_texts
-    shape = Setup(setup.weights, setup.preset, setup.config, source, target, chosen=setup.chosen)
+    shape = Setup(setup.checkpoint, setup.preset, setup.config, source, target, chosen=setup.chosen)
     return f"{'.'.join(map(str, lengths))}&{packed(shape)}"
 
 
@@ -115,14 +116,9 @@ def unpacked(text: str) -> tuple[Setup, list[tuple[str, str]]]:
 
 
 def _parameters(setup: Setup) -> dict[str, str]:
-    """The link parameters of everything that differs from the preset."""
+    """The link parameters of everything that differs from the preset, or from the checkpoint."""
     default, start = Setup(), opening()
-    params: dict[str, str] = {}
-    if setup.card is None and (start.card or setup.preset != start.preset):
-        params["preset"] = setup.preset  # a preset in the link means that the weights are untrained
-    elif setup.weights != start.weights:
-        params["weights"] = setup.weights
-    params |= {name: _to_text(value) for name, value in changes(setup).items()}
+    params = {name: _to_text(value) for name, value in changes(setup).items()}
     for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head"):
         if getattr(setup, name) != getattr(default, name):
             params[name] = str(getattr(setup, name))
@@ -132,6 +128,10 @@ def _parameters(setup: Setup) -> dict[str, str]:
     params |= {
         side: getattr(setup, side) for side, own in zip(TEXTS, setup.default_texts, strict=True) if getattr(setup, side) != own
     }
+    if setup.origin is None and (start.origin or setup.preset != start.preset):
+        return {"preset": setup.preset} | params  # a preset in the link means that the weights are untrained
+    if setup.checkpoint != start.checkpoint or (setup.origin and params.keys() & MEANS_UNTRAINED):
+        return {"weights": setup.checkpoint} | params
     return params
 
 
@@ -146,9 +146,10 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
         if control.field in left:
             text = left.pop(control.field)
             value, problem = _from_text(control, text, setup.config)
-            lacking = control.field == "position" and not problem and value not in offered(setup, control)
+            lacking = control.field == "architecture" and not problem and value not in offered(setup, control)
             if lacking or not editable(setup, control.field):
-                problem = _("would need other weights than {weights}; choose weights=untrained to change it", weights=setup.weights)
+                problem = _("would need other words than those of {weights}; choose weights=untrained to change it",
+                            weights=setup.checkpoint)
             if problem:
                 faults.append((f"{control.field}={text}", problem))
             else:
@@ -158,7 +159,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     setup = replace(setup, config=config)
 
     readers: dict[str, Callable[[str], Any]] = {
-        "tokenizer": _one_of(TOKENS), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
+        "tokenizer": _one_of(tokens(setup)), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
         "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
         "attn_head": _whole(config.n_heads - 1), "chosen": _sizes, "source": str, "target": str, **{v.name: v.read for v in VIEWS},
     }
@@ -177,21 +178,21 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
 def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     """The setup that a link starts from: `weights` and `preset` are taken out of `left`.
 
-    A link without weights that has a preset, a seed, a tokenizer or a setting that trained weights fix means the untrained model.
+    A link without weights that has a preset, a seed, a tokenizer or a setting that trained weights fix means a preset's model;
+    with weights, such a setting leaves them.
     """
     faults: list[tuple[str, str]] = []
-    means_untrained = bool(left.keys() & ({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS)))
-    start = Setup() if means_untrained else opening()
+    start = Setup() if left.keys() & MEANS_UNTRAINED else opening()
     setup = start
-    if (weights := left.pop("weights", start.weights)) == UNTRAINED:
+    if (weights := left.pop("weights", start.checkpoint)) == UNTRAINED:
         setup = Setup()
     elif weights in catalogue():
         setup = with_weights(Setup(), weights)
     else:
-        faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.weights)))
+        faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.checkpoint)))
     if (preset := left.pop("preset", DEFAULT_PRESET)) not in PRESETS:
         faults.append((f"preset={preset}", _("is not a preset; {default_preset} is used", default_preset=DEFAULT_PRESET)))
-    elif setup.card is None:
+    elif setup.origin is None:
         setup = with_preset(setup, preset)
     return setup, faults
 

@@ -1,4 +1,4 @@
-"""The parts of the home page."""
+"""Details of the run on Home: the ids, the architecture with its shapes, the predictions, and where the model comes from."""
 
 import html
 from collections import Counter
@@ -20,8 +20,8 @@ from viz_core.ui.components.diagram import diagram
 from viz_core.ui.controls import inside, keep, picking, sentence_picker, table
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
-from viz_core.ui.shell import PAGES, Lab, change, fold, open_stage, view, widget
-from viz_core.ui.shell.setup import changes
+from viz_core.ui.shell import Lab, change, fold, open_stage, view, widget
+from viz_core.ui.shell.setup import BY_FIELD, Setup, changes
 from viz_core.weights.card import Card
 
 NOISE = _("The weights are untrained, so this is noise; it is still exactly what the model computes.")
@@ -110,21 +110,15 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))
 
 
-def page_links() -> None:
-    """Links to all other pages."""
-    st.subheader(_("Explore"), anchor=False)
-    for page in PAGES.values():
-        if page.card:
-            st.page_link(page.path, label=f"{page.title}: {page.card}", icon=page.icon)
-
-
 def origin(lab: Lab) -> None:
-    """Where the model comes from: the card of trained weights, or the rows of the preset's document."""
+    """Where the model comes from: the card of trained weights, their sizes alone, or the rows of the preset's document."""
     st.subheader(_("Where this model comes from"), anchor=False)
-    if lab.setup.card is None:
-        _preset_rows(lab)
-    else:
+    if lab.setup.card is not None:
         _card(lab.setup.card)
+    elif lab.setup.origin is not None:
+        _left(lab.setup, lab.setup.origin)
+    else:
+        _preset_rows(lab)
 
 
 def _card(card: Card) -> None:
@@ -133,6 +127,19 @@ def _card(card: Card) -> None:
     facts = ((html.escape(FACT_TITLES.get(name, name)), html.escape(str(fact))) for name, fact in card.about.items())
     lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
     st.html(f'<div style="display:grid;gap:4px">{lines}</div>{alignment_table(card.measures)}')
+    _examples(card)
+
+
+def _left(setup: Setup, origin: Card) -> None:
+    """What an untrained model took over from the weights that were chosen, and what differs."""
+    changed = ", ".join(escaped(BY_FIELD[name].label) for name in changes(setup))
+    st.markdown(_("The words and settings of **{title}**, with {changed} changed. The weights are not those that were trained: "
+                  "they are random, drawn from the seed.", title=escaped(origin.title), changed=changed))
+    _examples(origin)
+
+
+def _examples(card: Card) -> None:
+    """Sentences in words that these weights know, to try with a click."""
     if card.examples:
         st.markdown(_("Sentences to try"))
         with st.container(horizontal=True):

@@ -1,0 +1,110 @@
+"""Every page and section on one screen: the main picture begins near the top, is whole, and covers most of what is seen; in
+presenter's mode it is alone and fills the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import mean
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.first_screen import Screen, measure
+from tests.browser.helpers import idle
+from viz_core.ui.shell.page_list import PAGES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytest_plugins = ["tests.browser.one_page"]
+
+PROJECTOR, DESK, BACK_ROW = (1280, 720), (1920, 1080), (853, 480)  # the last is the first at 150 % zoom
+# Further states of a page that has no sections: its name, what follows in the link, the key of its main picture.
+STATES = (
+    ("step_by_step", "?walk_mode=tour", "walk_canvas"),
+    ("step_by_step", "?stage=decoder.layers.1.cross_attn.weights", "walk_canvas"),
+    ("step_by_step", "?stage=logits", "walk_canvas"),
+)
+
+
+def states() -> Iterator[tuple[str, str]]:
+    """The link of each page and section from the server's address on, and the key of its main picture."""
+    for page in PAGES.values():
+        path = "" if page.name == "home" else page.name
+        if not page.sections:
+            yield f"/{path}", page.picture
+        for section in page.sections:
+            yield f"/{path}?{page.section_view}={section.name}", section.picture
+    for name, query, key in STATES:
+        yield f"/{name}{query}", key
+
+
+@pytest.fixture
+def screens(serve: Callable[..., str], turn_to: Callable[..., Page]) -> Callable[[str, str], dict[str, Screen]]:
+    """`screens(link, key)` → one page on a projector, on a desk, and presented, also to the back row."""
+
+    def screens(link: str, key: str) -> dict[str, Screen]:
+        page = turn_to(serve() + link, width=PROJECTOR[0], height=PROJECTOR[1])
+        found = {"projector": measure(page, key)}
+        _resize(page, DESK)
+        found["desk"] = measure(page, key)
+        page.keyboard.press("f")
+        _resize(page, PROJECTOR)
+        found["presented"] = measure(page, key)
+        _resize(page, BACK_ROW)
+        found["back row"] = measure(page, key)
+        page.keyboard.press("Escape")
+        idle(page)
+        return found
+
+    return screens
+
+
+def _resize(page: Page, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    idle(page)
+
+
+def test_every_page_shows_its_picture_first(screens: Callable[[str, str], dict[str, Screen]]) -> None:
+    found, faults = {}, []
+    for link, key in states():
+        try:
+            found[link] = screens(link, key)
+        except AssertionError as error:
+            faults.append(f"{link}: {error}")
+    for link, at in found.items():
+        faults += [f"{link}: {fault}" for fault in _faults(at)]
+    for name, most_cover in (("projector", 0.45), ("desk", 0.35)):
+        top, cover = (mean(getattr(at[name], of) for at in found.values()) for of in ("top", "cover"))
+        if top > 170:
+            faults.append(f"{name}: the main picture begins {top:.0f} px from the top in the mean, at most 170 is the aim")
+        if cover < most_cover:
+            faults.append(f"{name}: pictures cover {cover:.1%} of the screen in the mean, at least {most_cover:.0%} is the aim")
+    print(table(found))
+    assert not faults, "\n".join([*faults, table(found)])
+
+
+def _faults(at: dict[str, Screen]) -> Iterator[str]:
+    for name in ("projector", "desk"):
+        if at[name].cover < 0.3:
+            yield f"{name}: pictures cover only {at[name].cover:.1%} of the screen"
+        if at[name].visible < 0.95:
+            yield f"{name}: only {at[name].visible:.0%} of the main picture is on the screen"
+    for name in ("presented", "back row"):
+        if max(at[name].wide, at[name].high) < 0.9:
+            yield f"{name}: the picture spans {at[name].wide:.0%} of the width and {at[name].high:.0%} of the height"
+    for name, least in (("projector", 11), ("presented", 16), ("back row", 16)):
+        if at[name].type[0] < least:
+            yield f"{name}: type of {at[name].type[0]:.3g} px ({at[name].type[1]!r}), at least {least} is the aim"
+
+
+def table(found: dict[str, dict[str, Screen]]) -> str:
+    """One line for each state."""
+    lines = [f"{'':58} top  cover visible type | desk: top cover | presented: wide high type | back row: wide high type"]
+    for link, at in found.items():
+        p, d, s, b = (at[name] for name in ("projector", "desk", "presented", "back row"))
+        lines.append(
+            f"{link:58} {p.top:4.0f} {p.cover:5.0%} {p.visible:6.0%} {p.type[0]:5.3g} | {d.top:9.0f} {d.cover:5.0%} | "
+            f"{s.wide:15.0%} {s.high:4.0%} {s.type[0]:4.3g} | {b.wide:14.0%} {b.high:4.0%} {b.type[0]:4.3g}"
+        )
+    return "\n".join(lines)

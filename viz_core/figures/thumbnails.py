@@ -1,0 +1,89 @@
+"""Small pictures of a run for the cards of the home page: a matrix, a line, bars. Each is a piece of HTML with a text
+alternative, and has no axes: the page behind the card has them."""
+
+import base64
+import html
+import io
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image
+
+from viz_core.figures import theme
+
+WIDE, HIGH = 168, 84  # pixels of the page
+MOST_CELLS = 128  # along each side: more are not told apart at this size
+
+
+def matrix(values: np.ndarray, alt: str, *, signed: bool = False, dark: bool = False) -> str:
+    """Values [rows, cols] as colours: zero-centred if signed, else from 0 to the largest. NaN has its own colour."""
+    values = np.asarray(values, float)
+    values = values[_even(len(values)), :][:, _even(values.shape[1])]
+    finite = np.isfinite(values)
+    most = float(np.abs(values[finite]).max(initial=0.0)) or 1.0
+    palette = np.array([_channels(c) for c in (theme.diverging(dark) if signed else theme.sequential(dark))])
+    place = np.clip((np.where(finite, values, 0) / most + 1) / 2 if signed else np.where(finite, values, 0) / most, 0, 1)
+    at = place * (len(palette) - 1)
+    below = np.minimum(at.astype(int), len(palette) - 2)
+    pixels = palette[below] + (at - below)[..., None] * (palette[below + 1] - palette[below])  # [rows, cols, 3]
+    pixels[~finite] = _channels(theme.SPECIAL["NaN"])
+    return _image(pixels.round().astype(np.uint8), alt)
+
+
+def mosaic(tiles: np.ndarray, alt: str, *, dark: bool = False) -> str:
+    """Matrices [layers, heads, rows, cols] of weights as tiles with a gap between them, layers below each other."""
+    framed = np.pad(tiles, ((0, 0), (0, 0), (0, 1), (0, 1)))
+    layers, heads, rows, cols = framed.shape
+    return matrix(framed.transpose(0, 2, 1, 3).reshape(layers * rows, heads * cols), alt, dark=dark)
+
+
+def classes(values: np.ndarray, alt: str, *, dark: bool = False) -> str:
+    """Class numbers [rows, cols] in the colours that the masks have on every page."""
+    looks = np.array([_channels(look["fill"]) for look in (theme.CLASSES_DARK if dark else theme.CLASSES)])
+    return _image(looks[np.asarray(values)].astype(np.uint8), alt)
+
+
+def line(values: Sequence[float], alt: str) -> str:
+    """Values as a line from left to right, from 0 at the foot; numbers that are not finite are left out."""
+    numbers = np.asarray(values, float)
+    most = float(numbers[np.isfinite(numbers)].max(initial=0.0)) or 1.0
+    x = np.linspace(6, WIDE - 6, len(numbers))
+    points = " ".join(f"{a:.1f},{HIGH - 6 - v / most * (HIGH - 12):.1f}" for a, v in zip(x, numbers, strict=True) if np.isfinite(v))
+    drawn = f'<polyline points="{points}" fill="none" stroke="{theme.head_colour(0)}" stroke-width="3" stroke-linejoin="round"/>'
+    return _svg(drawn, alt)
+
+
+def bars(values: Sequence[float], alt: str) -> str:
+    """Values as bars from left to right."""
+    most, step = max([*values, 0]) or 1.0, (WIDE - 12) / max(1, len(values))
+    drawn = "".join(
+        f'<rect x="{6 + i * step:.1f}" y="{HIGH - 6 - v / most * (HIGH - 12):.1f}" width="{max(1.0, step * 0.8):.1f}" '
+        f'height="{v / most * (HIGH - 12):.1f}" fill="{theme.head_colour(0)}"/>'
+        for i, v in enumerate(values)
+    )
+    return _svg(drawn, alt)
+
+
+def _even(count: int) -> np.ndarray:
+    """Up to MOST_CELLS of `count` places, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_CELLS)).round().astype(int))
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def _image(pixels: np.ndarray, alt: str) -> str:
+    picture, file = Image.fromarray(pixels), io.BytesIO()
+    picture.save(file, "PNG")
+    return _img("image/png", file.getvalue(), alt)
+
+
+def _svg(drawn: str, alt: str) -> str:
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}" preserveAspectRatio="none">{drawn}</svg>'
+    return _img("image/svg+xml", drawing.encode(), alt)
+
+
+def _img(mime: str, data: bytes, alt: str) -> str:
+    style = f"display:block;width:100%;height:{HIGH}px;image-rendering:pixelated;border-radius:4px"
+    return f'<img src="data:{mime};base64,{base64.b64encode(data).decode()}" alt="{html.escape(alt)}" style="{style}">'

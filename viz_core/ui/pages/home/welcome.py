@@ -1,0 +1,108 @@
+"""The first screen of Home: one's own sentence on the left, on the right what became of it, and one next step."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import AttentionKind, kinds, module, real, sides
+from viz_core.capture import Capture
+from viz_core.figures.attention import KIND_TITLES
+from viz_core.language import translate as _
+from viz_core.stages import tour
+from viz_core.ui.components.lines import Lock, lines
+from viz_core.ui.escape import escaped
+from viz_core.ui.pages.attention.focus import first_head
+from viz_core.ui.shell import PAGES, Lab, change, current, look, picture, set_view, touch, widget, widget_value
+from viz_core.ui.shell.state import GOING
+
+TYPED_SIDE = 330  # pixels of the column with the text box
+MOST_EXAMPLES = 4
+COLUMNS = {
+    "cross": (_("what the model writes"), _("your sentence")), "encoder": (_("each word"), _("looks at")),
+    "decoder": (_("to write this word"), _("the model looks at")),
+}
+READS = {
+    "cross": _("Each line leads from a word that the model writes to a word of your sentence that it looked at; the thicker the "
+               "line, the larger the weight."),
+    "encoder": _("Each line leads from a word to a word that it takes information from; the thicker the line, the larger the "
+                 "weight."),
+    "decoder": _("Each line leads from a word to an earlier word that it takes information from; the thicker the line, the larger "
+                 "the weight."),
+}
+
+
+def welcome(lab: Lab) -> None:
+    """The first screen."""
+    kind = kinds(lab.config)[-1] if kinds(lab.config) else None
+    look(READS[kind] if kind else _("This model has no layers, so no word looks at another one. Add a layer in the sidebar."))
+    with st.container(key="lab_beside", horizontal=True, gap="medium"):
+        with st.container(key="home_typed", width=TYPED_SIDE):
+            _box(lab)
+            _examples(lab)
+            _next_step(lab)
+        if lab.capture is not None and kind is not None:
+            with picture():
+                _words(lab, lab.capture, kind)
+
+
+def _box(lab: Lab) -> None:
+    """The text box in the middle of the page: the same text as the sidebar's."""
+    side = lab.config.input_side
+    widget(st.text_area, f"home_{side}", _("Type a sentence"), getattr(current(), side), _keep_text, height=110,
+           help=_("One sentence per line. Press Ctrl+Enter, or click elsewhere, and the model reads it."))
+
+
+def _keep_text(name: str) -> None:
+    change(**{name.removeprefix("home_"): widget_value(name)})
+
+
+def _examples(lab: Lab) -> None:
+    """Sentences to try, at the box."""
+    examples = lab.setup.card.examples if lab.setup.card else []
+    if not examples:
+        return
+    with st.container(gap="xxsmall"):
+        st.caption(_("Or try one of these:"))
+        for i, (source, target) in enumerate(examples[:MOST_EXAMPLES]):
+            st.button(escaped(source or target), key=f"home_try_{i}", on_click=change, type="tertiary", wrap=True,
+                      kwargs={"source": source, "target": target})
+
+
+def _next_step(lab: Lab) -> None:
+    """One button: follow a word through the model."""
+    st.button(_("Follow a word through the model"), key="home_tour", type="primary", icon=":material/arrow_forward:",
+              on_click=_begin_tour, args=(tour(lab.config)[0],), disabled=lab.capture is None, width="stretch")
+
+
+def _begin_tour(first: str) -> None:
+    touch()
+    change(stage=first)
+    set_view(walk_mode="tour")
+    st.session_state[GOING] = PAGES["step_by_step"].path
+
+
+def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
+    """The attention of one head as lines between words: that of the translation to the sentence, or of the sentence to itself."""
+    __, layer, head = first_head(lab, [kind])
+    item = lab.item(capture)
+    query_side, key_side = sides(kind)
+    rows, cols = (np.nonzero(real(capture, side, item))[0] for side in (query_side, key_side))
+    weights = capture[f"{module(kind, layer)}.weights"][item][:, rows][:, :, cols]  # [H, T, S] without padding
+    queries, keys = _named(capture, query_side, item, rows), _named(capture, key_side, item, cols)
+    named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
+    lines(weights, queries, keys, [head], None, named, key="home_words", identity=f"{kind}.{layer}.{head}", on_lock=_ignore,
+          on_heads=_ignore, fill=True, names=COLUMNS[kind])
+
+
+def _named(capture: Capture, side: str, item: int, places: np.ndarray) -> list[str]:
+    """The tokens at these places; of a decoder's rows what each one writes, since that is what its line is about."""
+    tokens: Sequence[str] = capture.tokens(side)[item]
+    if side == "target" and "labels" in capture.sides:
+        tokens = capture.tokens("labels")[item]
+    return [tokens[i] for i in places]
+
+
+def _ignore(chosen: Lock | tuple[int, ...]) -> None:
+    """What is pointed at or shown here is not in the link: the Attention page is for that."""
+    touch()
