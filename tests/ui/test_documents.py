@@ -21,7 +21,7 @@ from viz_core.ui.pages.documents import (
     is_loaded,
     loaded_words,
 )
-from viz_core.ui.shell.setup import Setup, from_link, with_field, with_preset
+from viz_core.ui.shell.setup import Setup, from_link, with_field, with_preset, with_view
 from viz_core.weights.catalogue import Card
 
 
@@ -148,13 +148,23 @@ def test_every_row_is_there_once_with_its_link() -> None:
     hrefs = [html.unescape(h) for h in re.findall(r'href="([^"]*)"', listed)]
     assert Counter(hrefs) == Counter(address(document, place) for document, place in places())
     for text in [c.text for c in CONCEPTS] + [f.printed for f in FAULTS]:
-        assert listed.count(f"<div>{html.escape(text)}</div>") == 1
+        assert listed.count(f'<div role="cell">{html.escape(text)}</div>') == 1
     for document in PRESETS:
         assert f"({sum(c.document == document for c in CONCEPTS)})</span></summary>" in concepts_html()
 
 
+def test_every_list_and_the_table_have_headings() -> None:
+    for listed, n_lists in ((concepts_html(), len(PRESETS)), (faults_html(), len({f.document for f in FAULTS}))):
+        heads = re.findall(r"<div role=columnheader>([^<]*)</div>", listed)
+        assert len(heads) == 3 * n_lists and all(heads)
+    heads = re.findall(r"<th[^>]*>(.*?)</th>", comparison_html())
+    assert len(heads) == 6 + len(TOPICS) and all(re.sub("<[^>]+>", "", head).strip() for head in heads)
+
+
 def test_the_loaded_documents_rows_are_unfolded(page: AppTest) -> None:
-    for body in bodies(sound(page))[1:]:
+    lists = [body for body in bodies(sound(page)) if '<details class="group"' in body]
+    assert len(lists) == 2
+    for body in lists:
         assert re.findall(r'<details class="group" open><summary>SimpleGPT \((\d+)\)', body) == ["003"]
 
 
@@ -167,4 +177,4 @@ def test_the_count_is_the_tables(page: AppTest) -> None:
 def test_a_link_to_a_preset_opens_it_however_the_app_opens(name: str) -> None:
     link = address(name, Place("home", "its whole model"))
     params = dict(parse_qsl(link.removeprefix("./").removeprefix("?"), keep_blank_values=True))
-    assert from_link(params) == (with_preset(Setup(), name), [])
+    assert from_link(params) == (with_view(with_preset(Setup(), name), note="its whole model"), [])

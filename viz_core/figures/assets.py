@@ -15,6 +15,7 @@ from typing import Any, TypedDict
 from viz_core.figures import theme
 from viz_core.language import language, translations
 from viz_core.language.collect import from_script
+from viz_core.stages import AXES
 
 FOLDER = files("viz_core") / "ui" / "components"
 # Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in. One
@@ -42,14 +43,18 @@ def style(name: str) -> str:
 
 @lru_cache(maxsize=16)
 def script(*names: str, folder: Traversable = FOLDER) -> str:
-    """A component's JavaScript module, of one or several files in a folder; the theme's colours, the translations of its
-    messages and what all components share are in front.
+    """A component's JavaScript module, of one or several files in a folder; the theme's colours, the axis letters in words,
+    the translations of its messages and what all components share are in front.
     """
     parts = [(FOLDER / "common.js").read_text("utf-8"), *((folder / f"{name}.js").read_text("utf-8") for name in names)]
     messages = [entry.message for part in parts for entry in from_script(part, "").entries]
     forms, rule = translations(messages)
     words = json.dumps(forms, ensure_ascii=False).replace("<", "\\u003c")  # a file's text may hold "</script>"
-    front = [f"const THEME = {json.dumps(theme.palette())};", f"const WORDS = {{ forms: {words}, form: (n) => Number({rule}) }};"]
+    letters = json.dumps(AXES, ensure_ascii=False)
+    front = [
+        f"const THEME = {json.dumps(theme.palette())};", f"const LETTERS = {letters};",
+        f"const WORDS = {{ forms: {words}, form: (n) => Number({rule}) }};",
+    ]
     return "\n".join([*front, *parts])
 
 

@@ -156,18 +156,23 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
     return Pooled(values[row, col], np.stack([row, col], axis=-1).astype(np.int32), (high, wide))
 
 
-def pack(panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False) -> bytes:
+def pack(
+    panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False,
+    reveal: bool = False,
+) -> bytes:
     """One little-endian buffer for the browser.
 
     As `with_header` writes it: for each panel its float32 values, where it is pooled the uint16 place of each kept
     cell in its block (row by row), and its uint8 mask where it has one. Each part begins at a multiple of 4, counted
     in the header from the header's end.
     `selected` is the picked (panel, row, column) in original indices; `echo` the number of the reader's last
-    pick that the server knows of. fill: whether the panels grow to the size of their box.
+    pick that the server knows of. fill: whether the panels grow to the size of their box. reveal: whether a page that
+    opens with the selected cell scrolls to it.
     """
     payload = bytearray()
     entries = [_entry(each, payload) for each in panels]
-    header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo, "fill": fill}
+    header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo, "fill": fill,
+              "reveal": reveal}
     return with_header(header, bytes(payload))
 
 

@@ -21,7 +21,7 @@ from viz_core.language import translate as _
 def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], most: float) -> list[Panel]:
     """The rows of the typed tokens, one matrix per part (title, [T, D]), with one cell size and one colour range up to most."""
     return [
-        panel(title, x, tokens, row_axis=_("T · token"), col_axis=_("D · feature of the residual stream"), row_letter="T",
+        panel(title, x, tokens, row_axis=_("T · token"), col_axis=_("D · feature"), row_letter="T",
               col_letter="D",
               low=-most, high=most)
         for title, x in parts

@@ -34,8 +34,8 @@ def scatter_figure(
         room, axes = ENTRY * -(-entries // legend_columns), {"automargin": False}
         layout["height"] = height + room
         layout["margin"] = {"t": layout["margin"]["t"], "l": 72, "r": 12, "b": UNDER + room, "autoexpand": False}
-        layout["legend"] |= {"y": -UNDER / (height - layout["margin"]["t"] - UNDER), "entrywidth": 1 / legend_columns - 0.01,
-                             "entrywidthmode": "fraction"}
+        layout["legend"] |= {"y": 0, "yref": "container", "yanchor": "bottom",  # at the foot, however high the figure becomes
+                             "entrywidth": 1 / legend_columns - 0.01, "entrywidthmode": "fraction"}
         layout["xaxis"] |= axes
         layout["yaxis"] |= axes
     return theme.Figure([{"type": "scatter"} | trace for trace in traces], layout, dark=dark)

@@ -13,6 +13,7 @@ from viz_core.figures import theme
 
 PADDED = "padding:6px 14px 6px 0;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
 BREAKS = "max-width:20em;overflow-wrap:break-word"  # a long word breaks, and leaves the other columns their room
+FILLED = "overflow:auto;position:absolute;inset:0;font-size:max(1rem, var(--lab-type))"
 STAYS = "position:sticky;top:0;background:var(--st-background-color)"  # while the rows scroll
 
 
@@ -29,21 +30,23 @@ class Cell:
 
 def table_html(
     headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], *,
-    caption: str = "", right: Collection[int] = (), height: int = 0,
+    caption: str = "", right: Collection[int] = (), height: int = 0, fill: bool = False,
 ) -> str:
     """A table that scrolls in its own box where the page is narrow, or, with a height in pixels, where it is longer than that.
 
-    right: the columns that are aligned on the right, as numbers are. Text is escaped; a line break in it stays one.
+    right: the columns that are aligned on the right, as numbers are. fill: whether it is a main picture, as large as its
+    container. Text is escaped; a line break in it stays one.
     """
     stays = f";{STAYS}" if height else ""
     styles = [f"{PADDED};{BREAKS};text-align:{'right' if i in right else 'left'}" for i in range(len(headings))]
     head = "".join(_heading(h, f"{s};font-weight:600{stays}") for s, h in zip(styles, headings, strict=True))
     body = "".join(f"<tr>{''.join(_cell(cell, s) for cell, s in zip(row, styles, strict=True))}</tr>" for row in rows)
     above = f'<caption style="text-align:left">{html.escape(caption)}</caption>' if caption else ""
-    box, key = (f"overflow:auto;max-height:{height}px", ' tabindex="0"') if height else ("overflow-x:auto", "")  # keys scroll it
+    box = FILLED if fill else f"overflow:auto;max-height:{height}px" if height else "overflow-x:auto"
+    key, size = ' tabindex="0"' if height or fill else "", "width:100%;height:100%;" if fill else ""  # keys scroll it
     return (
         f'<div style="{box};margin:4px 0 10px"{key}>'
-        f'<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">{above}'
+        f'<table style="{size}border-collapse:collapse;font-variant-numeric:tabular-nums">{above}'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -46,7 +46,7 @@ def sentence_picker(lab: Lab, capture: Capture, beside: bool = False) -> int:
     if capture.n_sentences > 1:
         named = {"label_visibility": "collapsed", "format_func": lambda i: _("Sentence {n}", n=i + 1)} if beside else {}
         widget(st.segmented_control, "item", _("Sentence"), item, set_choice, options=range(capture.n_sentences), required=True,
-               **{"format_func": lambda i: str(i + 1), **named})
+               **{"format_func": lambda i: str(i + 1) if i else _("Sentence 1"), "label_visibility": "collapsed", **named})
     return item
 
 
@@ -67,7 +67,8 @@ def picking(
             on_pick(pick)
 
     asked = lead if held is None else Pick(*held) if held else None
-    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill)
+    newest = bool(held) and view("cells")[-1][0] == key  # a link leads to the cell that was picked last
+    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill, reveal=newest)
     if held and not holds([p.values.shape for p in panels], asked):
         panel, row, col = held
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",

@@ -3,7 +3,7 @@
 
 const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // pixels of the page
 const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 500, NARROW = 560; // where a box is filled: cells at most and, named, at least; a foot of one line
-const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, SIGN_GAP = 8, SIGN_HIGH = 72, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
+const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, GAP_ROWS = 10, SIGN_GAP = 8, SIGN_HIGH = 72, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
 const AXIS_MARK = 58, IDS_HIGH = 7; // pixels of an arrow, a letter and the gap behind an axis; a row of ids: times its width
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
@@ -41,6 +41,7 @@ function brief(x) {
 function chip(letter) {
   const mark = make("span", "letter", letter);
   mark.style.background = THEME.axis[letter] ?? THEME.axis["1"];
+  mark.title = LETTERS[letter] ?? "";
   return mark;
 }
 
@@ -89,9 +90,8 @@ class View {
   }
 
   show(data) {
-    const { panels, pick, echo, fill } = decode(data);
-    Object.assign(this, { panels, fill });
-    this.root.classList.toggle("fill", fill);
+    const { panels, pick, echo, fill, reveal } = decode(data), first = !this.panels;
+    Object.assign(this, { panels, boxed: fill });
     while (this.figures.length > panels.length) this.figures.pop().node.remove();
     while (this.figures.length < panels.length) this.figures.push(new Figure(this, this.figures.length));
     panels.forEach((panel, i) => {
@@ -106,6 +106,16 @@ class View {
     }
     if (echo >= this.number) [this.number, this.pick] = [echo, pick];
     this.layout();
+    if (first && reveal) document.dispatchEvent(new CustomEvent("lab-picked", { detail: () => this.reveal() }));
+  }
+
+  /* Scroll this box to the picked cell; returns where on the screen it is then, for the frame around the page. */
+  reveal() {
+    const place = () => this.figures.find((f) => f.picked() !== null)?.placeOfPick();
+    const box = this.root.getBoundingClientRect(), cell = place();
+    if (cell && this.fill && (cell.bottom > box.bottom || cell.right > box.right || cell.top < box.top))
+      this.root.scrollBy(cell.left - box.left - box.width / 2, cell.top - box.top - box.height / 2);
+    return place();
   }
 
   /* Panels stand side by side if every panel keeps legible cells, otherwise inputs above outputs. */
@@ -113,6 +123,9 @@ class View {
     this.width ||= this.root.clientWidth;
     if (!this.width || !this.panels) return void (this.drawn = ""); // in a closed tab: drawn when it opens
     this.readTheme();
+    const below = matchMedia("(max-width: 640px)").matches && !document.documentElement.dataset.labType && this.panels.length > 2;
+    this.fill = this.boxed && !below; // many figures on a phone stand below each other, and the page scrolls
+    this.root.classList.toggle("fill", this.fill);
     if (this.fill && !this.height) return void (this.drawn = ""); // the box's height comes with its first observation
     const picture = [this.width, this.fill && this.height, devicePixelRatio, this.theme, ...this.panels.map((panel) => panel.digest)].join();
     if (picture === this.drawn) return this.figures.forEach((f) => f.paint());
@@ -123,6 +136,7 @@ class View {
     this.figures.forEach((f) => (f.labels.bare = false));
     this.equation = this.fill && split && Boolean(outputs[0].panel.sign);
     this.root.classList.toggle("equation", this.equation);
+    if (!this.fill || this.equation) this.shareLine(false);
     const together = this.fill ? this.fillBox(inputs, outputs, split) : this.fitAll(inputs, outputs, split);
     this.root.classList.toggle("stacked", !together);
     this.arrow.hidden = !split || this.equation;
@@ -142,7 +156,10 @@ class View {
   fillBox(inputs, outputs, split) {
     if (this.equation) return this.fillEquation();
     const room = this.height - 2, one = () => this.fillRow(this.figures, this.width - (split ? ARROW - GAP : 0), room);
-    if (!split || this.width < NARROW) return split ? this.fillRows([inputs, outputs]) && false : one() || true;
+    for (const side of [this.inputs, this.outputs]) side.style.gridTemplateColumns = "";
+    if (split) this.shareLine(false);
+    if (!split) return this.fillGrid(this.figures, room) || true;
+    if (this.width < NARROW) return this.fillRows([inputs, outputs]) && false;
     const beside = one(), stacked = this.fillRows([inputs, outputs]);
     return stacked > beside * 1.15 ? false : one() || true;
   }
@@ -156,6 +173,42 @@ class View {
     if (beside) this.fillRow(figures, width - wide, height - 2, SIGN_GAP);
     else this.fillRows(figures.map((f) => [f]), SIGN_HIGH * signs.length);
     return beside;
+  }
+
+  /* Figures of one side stand in as many rows as draw the largest cells; in one, if that is hardly worse. Several rows of
+   * figures with the same axes and colours have one line in common that says them. */
+  fillGrid(figures, height) {
+    const alike = new Set(figures.map(({ panel: p }) => [p.kind, p.rowAxis, p.colAxis, p.low, p.high].join())).size === 1;
+    const rowsOf = (n) => {
+      const columns = Math.ceil(figures.length / n);
+      return Array.from({ length: n }, (_, i) => figures.slice(i * columns, (i + 1) * columns)).filter((row) => row.length);
+    };
+    const covered = (n) => {
+      this.shareLine(alike && n > 1);
+      const room = (height - (this.shared ? this.type + 12 : 0) - GAP_ROWS * (n - 1)) / n;
+      return rowsOf(n).reduce((sum, row) => sum + this.fillRow(row, this.width, room), 0);
+    };
+    let best = 1, most = covered(1) * 1.15;
+    for (let n = 2; n <= figures.length; n++) if (covered(n) > most) [best, most] = [n, covered(n)];
+    covered(best);
+    const side = figures[0]?.panel.role === "input" ? this.inputs : this.outputs;
+    if (best > 1) side.style.gridTemplateColumns = `repeat(${rowsOf(best)[0].length}, max-content)`;
+  }
+
+  /* The axes and the colours of the first figure stand above all of them, or in that figure. */
+  shareLine(shared) {
+    if (shared === Boolean(this.shared)) return;
+    const [{ head, axes, legend, foot }] = this.figures;
+    this.shared?.remove();
+    this.shared = shared ? make("div", "shared") : null;
+    if (shared) {
+      this.root.prepend(this.shared);
+      this.shared.append(axes, legend);
+    } else {
+      head.append(axes);
+      foot.prepend(legend);
+    }
+    this.root.classList.toggle("sharing", shared);
   }
 
   fillRows(sides, between = ARROW / 2) {

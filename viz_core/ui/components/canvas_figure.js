@@ -12,9 +12,9 @@ class Figure {
       make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
     this.foot = make("div", "foot");
     this.foot.append(this.legend, this.readout);
-    const head = make("div", "head");
-    head.append(this.title, this.axes);
-    this.node.append(head, this.canvas, this.foot);
+    this.head = make("div", "head");
+    this.head.append(this.title, this.axes);
+    this.node.append(this.head, this.canvas, this.foot);
     this.asTable = new ValuesTable(this.foot, this.node, () => panelTable(this));
     this.readout.setAttribute("aria-live", "polite");
     set(this.canvas, { role: "application", "aria-keyshortcuts": [...Object.keys(KEYS), "Home", "End", "Escape"].join(" ") });
@@ -70,6 +70,13 @@ class Figure {
     return panel === this.index ? this.sent(row, col) : null;
   }
 
+  /* Where on the screen the picked cell is. */
+  placeOfPick() {
+    const { left, top } = this.canvas.getBoundingClientRect(), cell = this.picked(), { w, h, group, panel: { shape } } = this;
+    const [r, k] = [Math.floor(cell / shape[1]), Math.floor((cell % shape[1]) / group)];
+    return new DOMRect(left + this.left + k * w, top + this.top + r * h, w, h);
+  }
+
   /* Pixels that a value written into a cell takes. */
   get valueRoom() {
     const { panel, view } = this;
@@ -104,7 +111,7 @@ class Figure {
     const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
     const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
-    for (const lines of [2, 4]) { // above and below the cells: one line each, or two where the figure is narrow
+    for (const lines of this.view.shared ? [2] : [2, 4]) { // above and below the cells: one line each, or two where the figure is narrow
       const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
       const high = Math.max(floor(panel.rows), Math.floor(room / rows));
       this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));

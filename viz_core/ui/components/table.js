@@ -16,11 +16,37 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 const add = (parent, ...what) => parent.appendChild(make(...what));
 
+function writeLetter(node, letter) {
+  const mark = add(node, "span", "letter", letter);
+  mark.style.background = THEME.axis[letter];
+  mark.title = LETTERS[letter];
+}
+
+/* 64 → 4 × 16: one bar, and one cut into heads; the other way round where the heads are joined. */
+function writeSplit(node, { whole, heads, each, letter, joined }) {
+  const mark = add(node, "span", "split"), size = (n, axis) => {
+    const part = make("span", "size", n.toLocaleString("en-US"));
+    part.style.setProperty("--axis", THEME.axis[axis]);
+    return part;
+  };
+  const bar = (parts, axis) => {
+    const drawn = make("span", "bar");
+    drawn.style.setProperty("--axis", THEME.axis[axis]);
+    drawn.append(...Array.from({ length: parts }, () => make("i")));
+    return drawn;
+  };
+  const one = [size(whole, "D"), bar(1, "D")], many = [size(heads, "H"), "×", size(each, letter), bar(Math.min(heads, 16), "H")];
+  mark.append(...(joined ? [...many, "→", ...one] : [...one, "→", ...many]));
+  mark.title = joined
+    ? _("{heads} heads of {each} features stand beside each other as {whole}", { whole, heads, each })
+    : _("{whole} features are split into {heads} heads of {each}", { whole, heads, each });
+}
+
 /* "B H T K" as coloured letters; the text after " = " stays as it is. */
 function writeAxes(node, text) {
   const [letters, rest] = text.split(" = ");
   for (const letter of letters.split(" "))
-    if (letter in THEME.axis) add(node, "span", "letter", letter).style.background = THEME.axis[letter];
+    if (letter in THEME.axis) writeLetter(node, letter);
     else node.append(letter);
   if (rest) node.append(` = ${rest}`);
 }
@@ -49,7 +75,7 @@ class View {
   constructor(root) {
     this.root = root;
     [this.text, this.block, this.part] = root.querySelectorAll(".find :is(input, select)");
-    [this.count, this.box] = [".count", ".box"].map((part) => root.querySelector(part));
+    [this.count, this.box, this.letters] = [".count", ".box", ".letters"].map((part) => root.querySelector(part));
     this.pending = []; // filters on their way to the page
     this.text.oninput = () => this.changed(PAUSE);
     this.block.onchange = this.part.onchange = () => this.changed(0);
@@ -74,7 +100,8 @@ class View {
     }, pause);
   }
 
-  show({ table, marked, ...filter }) {
+  show({ table, marked, fill, ...filter }) {
+    this.root.classList.toggle("fill", fill);
     if (this.table !== table) this.draw(JSON.parse((this.table = table)));
     const told = asKey(filter), answered = this.pending.lastIndexOf(told);
     if (answered >= 0) this.pending.splice(0, answered + 1);
@@ -99,7 +126,15 @@ class View {
     for (const { label, kind } of columns) add(head, "div", `cell ${kind}`, label).setAttribute("role", "columnheader");
     const body = add(table, "div", "body");
     body.setAttribute("role", "rowgroup");
+    this.names = new Set(rows.map((row) => row.cells[0].split(".").at(-1)));
     this.rows = rows.map((row) => this.drawRow(body, columns, row));
+    const letters = new Set(rows.flatMap((row) => row.cells[1].split(" ")));
+    this.letters.replaceChildren(...[..."BTSDHKVFW1"].filter((letter) => letters.has(letter)).map((letter) => {
+      const word = make("span");
+      writeLetter(word, letter);
+      word.append(LETTERS[letter]);
+      return word;
+    }));
     this.nothing = add(made, "div", "nothing", _("No stage matches. Shorten the filter, or choose all blocks and all parts."));
     this.box.replaceChildren(...made.children);
   }
@@ -112,7 +147,7 @@ class View {
     if (select.selectedIndex < 0) select.value = "all";
   }
 
-  drawRow(body, columns, { cells, block, part, mark, was, note }) {
+  drawRow(body, columns, { cells, block, part, mark, was, note, split }) {
     const node = add(body, "div", `row ${mark}`);
     node.setAttribute("role", "row");
     node.title = note;
@@ -126,8 +161,9 @@ class View {
         cell.append(" → ");
       }
       this.write(i in was ? add(cell, "ins") : cell, kind, cells[i], axes);
+      if (split && i === FIRST - 1) writeSplit(cell, split);
     });
-    return { node, block, part, mark, text: [...cells.map(shown), block, part].join("\n").toLowerCase() };
+    return { node, block, part, mark, axes, name: cells[0].split(".").at(-1), text: [...cells.map(shown), block, part].join("\n").toLowerCase() };
   }
 
   write(node, kind, value, axes) {
@@ -141,15 +177,23 @@ class View {
     else node.append(shown(value));
   }
 
+  /* One letter is a whole name, as q, or an axis where it is a capital letter, as H; it is the other if there is no such one. */
+  matches({ name, axes, text }, word) {
+    if (word.length > 1 || !/[a-z]/i.test(word)) return text.includes(word.toLowerCase());
+    const [low, high] = [word.toLowerCase(), word.toUpperCase()], isAxis = high in LETTERS, isName = this.names.has(low);
+    if (isAxis && (word === high || !isName)) return axes.includes(high);
+    return isName ? name === low : text.includes(low);
+  }
+
   /* Shows the rows of the chosen block and part that contain every word of the filter. */
   filter() {
     const { text: typed, block: inBlock, part: ofPart } = this.state;
-    const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = typed.split(/\s+/).filter(Boolean);
     let left = 0;
-    for (const { node, block, part, mark, text } of this.rows) {
-      const fits =
+    for (const row of this.rows) {
+      const { node, block, part, mark } = row, fits =
         [block, "all"].includes(inBlock) && [part, "all"].includes(ofPart) && (!this.marked || mark !== "") &&
-        words.every((word) => text.includes(word));
+        words.every((word) => this.matches(row, word));
       if (node.hidden === fits) node.hidden = !fits;
       left += fits;
     }

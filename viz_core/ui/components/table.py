@@ -32,8 +32,21 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """`whole` features as `heads` times `each`; letter: the axis of `each`. joined: the heads become the whole again."""
+
+    whole: int
+    heads: int
+    each: int
+    letter: str
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One line: one cell per column, its block and part for the filter, its mark. was: column number → the previous cell."""
+    """One line: one cell per column, its block and part for the filter, its mark. was: column number → the previous cell.
+    split: drawn beside its text, where features are split into heads or joined again.
+    """
 
     cells: Sequence[Cell]
     block: str
@@ -41,16 +54,18 @@ class LedgerRow:
     mark: Mark = ""
     was: Mapping[int, Cell] = field(default_factory=dict)
     note: str = ""
+    split: Split | None = None
 
 
 _HTML = f"""<div class="ledger">
 <div class="find">
-  <input type="search" aria-label="{escape(_("Filter"))}" placeholder="{escape(_("Filter by name, axis or word"))}"
+  <input type="search" aria-label="{escape(_("Filter"))}" placeholder="{escape(_("Find a name (q), an axis (H) or a word"))}"
    maxlength="{MAX_VIEW_CHARS}">
   <select aria-label="{escape(_("Block"))}"></select><select aria-label="{escape(_("Part"))}"></select>
   <span class="count" role="status"></span>
 </div>
 <div class="box" tabindex="0"></div>
+<div class="letters"></div>
 </div>"""
 
 _COMPONENT = st.components.v2.component(
@@ -67,12 +82,16 @@ def as_text(columns: Sequence[Head], rows: Sequence[LedgerRow]) -> str:
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:
-    return {"cells": row.cells, "block": row.block, "part": row.part, "mark": row.mark, "was": row.was, "note": row.note}
+    return {"cells": row.cells, "block": row.block, "part": row.part, "mark": row.mark, "was": row.was, "note": row.note,
+            "split": None if row.split is None else asdict(row.split)}
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The rows that are shown: those in the block and part ("all" for any) that contain every word of the text."""
+    """The rows that are shown: those in the block and part ("all" for any) that contain every word of the text.
+
+    A word of one letter is a whole short name (q), or an axis where it is a capital letter (H).
+    """
 
     text: str = ""
     block: str = "all"
@@ -81,9 +100,9 @@ class Filter:
 
 def ledger_table(
     table: str, filter: Filter, *, key: str, on_filter: Callable[[Filter], None], on_open: Callable[[str], None],
-    only_marked: bool = False,
+    only_marked: bool = False, fill: bool = False,
 ) -> None:
-    """Draw `as_text(...)`.
+    """Draw `as_text(...)`. fill: as large as the container that it is in.
 
     After a choice or a pause in typing, `on_filter` receives the visitor's filter before the next run; the rows are
     filtered by then. `on_open` receives the clicked name before the next run.
@@ -104,5 +123,5 @@ def ledger_table(
             on_open(name)
 
     # Side by side: Streamlit imports pandas to see whether a dict is a table.
-    data = {"table": table, "marked": only_marked} | asdict(filter)
+    data = {"table": table, "marked": only_marked, "fill": fill} | asdict(filter)
     _COMPONENT(key=key, data=data, on_filter_change=filtered, on_open_change=opened)

@@ -14,7 +14,7 @@ from viz_core.concepts import CONCEPTS, FAULTS, Concept, Fault, Place, Verdict, 
 from viz_core.language import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, TOPICS, Preset, PresetRow, Status
 from viz_core.ui.escape import escaped
-from viz_core.ui.shell import PAGES, change, current, view_widget, write_link
+from viz_core.ui.shell import PAGES, below, change, current, look, picture, view_widget, write_link
 from viz_core.ui.shell.setup import BY_FIELD, RESOLVED, Setup, changes, from_link, to_link, with_preset
 
 STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
@@ -34,6 +34,7 @@ MARKS = {"differ": _("≠ models differ"), "words": _("≈ only the wording diff
 def presets() -> None:
     """A button for each document's preset, and a sentence about the loaded one."""
     setup = current()
+    st.header(_("Load a document's model"), anchor=False)
     st.markdown(loaded_words(setup))
     with st.container(horizontal=True):
         for name, preset in PRESETS.items():
@@ -83,11 +84,17 @@ def difference(topic: str) -> str:
 @st.fragment
 def side_by_side() -> None:
     """The comparison, with its filter. It is a fragment, so choosing rows reruns nothing else."""
+    look(_("**Look for bold cells:** there a document differs from most others. Click a cell to read why it is so."))
     counts = Counter(map(difference, TOPICS)) | Counter(all=len(TOPICS))
-    chosen = view_widget(st.segmented_control, "documents_rows", _("Rows"), required=True, label_visibility="collapsed",
-                         format_func=lambda which: f"{DIFFERENCES[which]} · {counts[which]}")
+    with picture():
+        place = st.container(key="documents_table")
+    with below():
+        chosen = view_widget(st.segmented_control, "documents_rows", _("Rows"), required=True, label_visibility="collapsed",
+                             format_func=lambda which: f"{DIFFERENCES[which]} · {counts[which]}")
     setup = current()
-    st.html(page_html(comparison_html(chosen, next((n for n in PRESETS if is_loaded(setup, n)), None))))
+    with place:
+        st.html(page_html(comparison_html(chosen, next((n for n in PRESETS if is_loaded(setup, n)), None)), "docs fill"))
+    st.html(page_html(f"<p>{legend_html()}</p>"))
     write_link()
 
 
@@ -100,18 +107,20 @@ def comparison_html(chosen: str = "all", loaded: str | None = None) -> str:
         for at, topic in enumerate(TOPICS)
         if chosen in ("all", kind := difference(topic))
     )
-    legend = (
-        _("{status_tag} in the text · {status_tag_2} because its code cannot run or contradicts the text · {status_tag_3} "
-          "since the text does not show it · <b>bold</b>: differs from most · click a cell for its reason",
-          status_tag=status_tag("stated"), status_tag_2=status_tag("repaired"), status_tag_3=status_tag("assumed"))
-    )
     return (
-        f'<p>{legend}</p><div class="box" role="region" aria-label="'
+        '<div class="box" role="region" aria-label="'
          + _("The five documents side by side")
          + '" tabindex="0"><table><thead><tr><th scope="col">'
          + _("Setting")
          + f"</th>{titles}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
+
+
+def legend_html() -> str:
+    """What the tags of the cells mean."""
+    return _("{status_tag} in the text · {status_tag_2} because its code cannot run or contradicts the text · {status_tag_3} "
+             "since the text does not show it · <b>bold</b>: differs from most",
+             status_tag=status_tag("stated"), status_tag_2=status_tag("repaired"), status_tag_3=status_tag("assumed"))
 
 
 def _title(preset: Preset, loaded: bool) -> str:
@@ -169,33 +178,43 @@ def _unfolded() -> str:
 
 def faults_html(unfolded: str = "") -> str:
     """By document: the printed error, its kind, what this app does instead, and a link to it."""
-    return "".join(_group(name, [_fault(f) for f in FAULTS if f.document == name], name == unfolded) for name in PRESETS)
+    heads = _heads("row fault", _("The document says"), _("Kind of error"), _("Here instead"))
+    return "".join(_group(name, heads, [_fault(f) for f in FAULTS if f.document == name], name == unfolded) for name in PRESETS)
 
 
 def concepts_html(unfolded: str = "") -> str:
     """By document: each concept, a link to its page, and what to look at there."""
-    return "".join(_group(name, [_concept(c) for c in CONCEPTS if c.document == name], name == unfolded) for name in PRESETS)
+    heads = _heads("row", _("Concept"), _("Page"), _("What to look at there"))
+    return "".join(_group(name, heads, [_concept(c) for c in CONCEPTS if c.document == name], name == unfolded) for name in PRESETS)
 
 
-def _group(document: str, rows: Sequence[str], unfolded: bool) -> str:
+def _heads(kind: str, *titles: str) -> str:
+    """The headings above rows of this kind."""
+    return f'<div class="{kind} heads" role="row">{"".join(f"<div role=columnheader>{html.escape(t)}</div>" for t in titles)}</div>'
+
+
+def _group(document: str, heads: str, rows: Sequence[str], unfolded: bool) -> str:
+    """The rows of one document below their headings; they unfold."""
     title = f'{html.escape(PRESETS[document].title)} <span class="quiet">({len(rows)})</span>'
-    body = "".join(rows) or ('<p class="quiet">' + _("None found.") + "</p>")
-    return f'<details class="group"{" open" if unfolded else ""}><summary>{title}</summary><div class="rows">{body}</div></details>'
+    listed = f'<div class="rows" role="table">{heads}{"".join(rows)}</div>'
+    body = listed if rows else f'<p class="rows quiet">{_("None found.")}</p>'
+    return f'<details class="group"{" open" if unfolded else ""}><summary>{title}</summary>{body}</details>'
 
 
 def _fault(fault: Fault) -> str:
     verdict = _tag(*VERDICT_LOOK[fault.verdict])
     where = f" {_link(fault.document, fault.place)}: {html.escape(fault.place.look)}" if fault.place else ""
     return (
-        f'<div class="row fault"><div>{html.escape(fault.printed)}</div><div>{verdict}</div>'
-        f"<div>{html.escape(fault.instead)}{where}</div></div>"
+        f'<div class="row fault" role="row"><div role="cell">{html.escape(fault.printed)}</div><div role="cell">{verdict}</div>'
+        f'<div role="cell">{html.escape(fault.instead)}{where}</div></div>'
     )
 
 
 def _concept(concept: Concept) -> str:
     return (
-        f'<div class="row"><div>{html.escape(concept.text)}</div><div>{_link(concept.document, concept.place, concept.text)}</div>'
-        f'<div class="quiet">{html.escape(concept.place.look)}</div></div>'
+        f'<div class="row" role="row"><div role="cell">{html.escape(concept.text)}</div>'
+        f'<div role="cell">{_link(concept.document, concept.place, concept.text)}</div>'
+        f'<div class="quiet" role="cell">{html.escape(concept.place.look)}</div></div>'
     )
 
 
@@ -205,26 +224,30 @@ def _link(document: str, place: Place, about: str = "") -> str:
 
 
 def setup_of(document: str, place: Place) -> tuple[Setup, Sequence[tuple[str, str]]]:
-    """The setup that a place describes, and the faults of its link: there must be none."""
-    return from_link({"preset": document} | dict(place.state))
+    """The setup that a place describes, and the faults of its link: there must be none. Its note is what to look at."""
+    return from_link(_link_of(document, place))
+
+
+def _link_of(document: str, place: Place) -> dict[str, str]:
+    return {"preset": document, "note": place.look} | dict(place.state)
 
 
 def address(document: str, place: Place) -> str:
     """The link that opens a place, relative to any page: the one function that writes such links."""
-    query = _query(document, tuple(place.state.items()))
+    query = _query(tuple(_link_of(document, place).items()))
     return ("./" if place.page == "home" else place.page) + (f"?{query}" if query else "")
 
 
 @lru_cache(maxsize=256)
-def _query(document: str, state: tuple[tuple[str, str], ...]) -> str:
+def _query(link: tuple[tuple[str, str], ...]) -> str:
     """The differences from an empty link; cached, since an empty link opens the same setup while the app runs."""
-    return urlencode(to_link(from_link({"preset": document} | dict(state))[0])[0])
+    return urlencode(to_link(from_link(dict(link))[0])[0])
 
 
-def page_html(body: str) -> str:
-    """HTML with this page's look around it, in the theme's colours."""
+def page_html(body: str, look: str = "docs") -> str:
+    """HTML with this page's look around it, in the theme's colours. look: its classes; "fill" takes the size of its container."""
     colours = "; ".join(
         f"--{name}: light-dark({st.get_option(f'theme.light.{option}')}, {st.get_option(f'theme.dark.{option}')})"
         for name, option in (("paper", "backgroundColor"), ("link", "primaryColor"))
     )
-    return f'<style>{STYLE}</style><div class="docs" style="{colours}">{body}</div>'
+    return f'<style>{STYLE}</style><div class="{look}" style="{colours}">{body}</div>'

@@ -2,6 +2,8 @@
 
 const LEAST_TYPE = 17, TYPE_PER_HIGH = 1 / 36; // pixels of labels in presenter's mode: 20 on a screen of 720
 const SHOWN = 2500; // ms that the bar of buttons stays after the pointer was last moved
+const REST = 400, HEADER = 48; // ms without a change of the page's size before it scrolls to a picked cell; pixels that the header covers
+const HANDS = ["pointerdown", "keydown", "wheel", "touchmove"]; // what says that somebody is already reading
 const TYPED = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
 const MOVES = { ArrowRight: "next", PageDown: "next", ArrowLeft: "previous", PageUp: "previous", h: "head", H: "head_back",
                 "[": "first_less", "]": "first_more", "-": "second_less", "=": "second_more", "+": "second_more" };
@@ -26,13 +28,17 @@ class Frame {
     this.key = (event) => this.pressed(event);
     this.move = () => this.wake();
     this.sized = () => this.fit();
-    this.resize = new ResizeObserver(() => this.measure());
+    this.resize = new ResizeObserver(() => { this.measure(); this.settle(); });
+    this.picked = (event) => { this.where = this.reading ? null : event.detail; this.settle(); };
+    this.read = () => { this.reading = true; this.where = null; };
   }
 
   start() {
     document.addEventListener("keydown", this.key, true);
     document.addEventListener("pointermove", this.move);
     window.addEventListener("resize", this.sized);
+    document.addEventListener("lab-picked", this.picked);
+    for (const hand of HANDS) document.addEventListener(hand, this.read, { capture: true, passive: true });
     this.block = document.querySelector("[data-testid='stMainBlockContainer']");
     if (this.block) this.resize.observe(this.block);
   }
@@ -41,6 +47,8 @@ class Frame {
     document.removeEventListener("keydown", this.key, true);
     document.removeEventListener("pointermove", this.move);
     window.removeEventListener("resize", this.sized);
+    document.removeEventListener("lab-picked", this.picked);
+    for (const hand of HANDS) document.removeEventListener(hand, this.read, { capture: true });
     this.resize.disconnect();
   }
 
@@ -61,6 +69,17 @@ class Frame {
     if (top === this.top) return;
     this.top = top;
     this.page.style.setProperty("--lab-top", `${top}px`);
+  }
+
+  /* A link to a picked cell opens with that cell in sight: the page scrolls to it once, when it has come to rest. */
+  settle() {
+    clearTimeout(this.settling);
+    if (this.where) this.settling = setTimeout(() => {
+      const cell = this.where?.();
+      this.read();
+      if (cell && !this.on && (cell.top < HEADER || cell.bottom > innerHeight))
+        document.querySelector("[data-testid='stMain']").scrollBy({ top: cell.top - innerHeight / 2 });
+    }, REST);
   }
 
   /* ---- presenter's mode ---- */
@@ -97,7 +116,7 @@ class Frame {
     if (!this.on) return void ((key === "f" || key === "F") && !event.shiftKey && this.press("present"));
     const name = key === "Escape" ? "leave" : key === "b" || key === "." ? "black" : MOVES[key];
     const picks = target.getRootNode() instanceof ShadowRoot || target.closest?.(".st-key-lab_picture"); // a picture's own keys
-    if (!name || (picks && (key.startsWith("Arrow") || (key === "Escape" && this.picked(event))))) return;
+    if (!name || (picks && (key.startsWith("Arrow") || (key === "Escape" && this.holds(event))))) return;
     if (this.data.stages && (name === "next" || name === "previous") && key.startsWith("Arrow")) return; // the scrubber hears them
     event.preventDefault();
     event.stopPropagation();
@@ -105,7 +124,7 @@ class Frame {
   }
 
   /* Whether Esc clears a picked cell first. */
-  picked(event) { return Boolean(event.composedPath()[0].dataset?.pick); }
+  holds(event) { return Boolean(event.composedPath()[0].dataset?.pick); }
 
   press(name) {
     if (name === "black") return void this.page.toggleAttribute("data-lab-black");

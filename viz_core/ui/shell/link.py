@@ -4,7 +4,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_core.language import translate as _
-from viz_core.ui.shell.setup import LEFT_OUT, LeftOut, from_link, to_link, with_left_out
+from viz_core.ui.shell.setup import LEFT_OUT, LeftOut, from_link, to_link, with_left_out, with_view
 from viz_core.ui.shell.state import ADOPTED, BARE, ENTERED, FAULTS, GOING, HELD, LINK, PAGE, SETUP, WANTED, current
 from viz_core.ui.shell.widgets import TOUCHED
 
@@ -53,6 +53,8 @@ def adopt_link(page: str, held: str) -> None:
     state[ADOPTED] = state[SETUP] is not before
     if moved:
         state.pop(GOING, None)
+        if current().view("note") and not state[ADOPTED]:
+            state[SETUP] = with_view(current(), note="")  # it was about the page that is left
     if moved or ENTERED not in state:
         state[ENTERED], state[BARE] = state[SETUP], False
     if not touched or LINK not in state:

@@ -96,7 +96,7 @@ PAGES: dict[str, PageSpec] = {
                 Section("waves", "Waves", "pos_waves"), Section("matrix", "Matrix", "pos_table"),
                 Section("clock", "Clock", "pos_clock"), Section("similarity", "Similarity", "pos_similarity"),
                 Section("sentence", "Your sentence", "pos_parts"), Section("schemes", "All schemes", "pos_schemes"),
-                Section("experiments", "Experiments", "pos_moved"),
+                Section("experiments", "Experiments", "pos_experiment"),
             ),
         ),
         PageSpec(
@@ -119,7 +119,7 @@ PAGES: dict[str, PageSpec] = {
             lead="This table lists every tensor of the run in the order of computation. Look for the head axis (H), which exists "
             "only inside attention, and for the T × S matrices of queries by keys. Click a name to open the tensor in Step by "
             "step.",
-            card="the size and cost of every tensor", group="Reference", picture="shapes_ledger",
+            card="the size and cost of every tensor", group="Reference", picture="shapes_table",
         ),
         PageSpec(
             name="documents", title="Documents", icon=":material/menu_book:",

@@ -18,14 +18,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.language import translate as _
 from viz_core.ui.shell.page_list import PageSpec
-from viz_core.ui.shell.state import set_view
+from viz_core.ui.shell.state import set_view, view
 from viz_core.ui.shell.view_widgets import view_widget
 
 RAIL = 210  # pixels of the narrow column
 
 
 def heading(page: PageSpec) -> DeltaGenerator:
-    """The page's question in one line, with its lead one click away, and the button of presenter's mode.
+    """The page's question in one line, with its lead one click away, and the button of presenter's mode; the link's note.
 
     Returns the place between them, for controls of the whole page.
     """
@@ -38,6 +38,8 @@ def heading(page: PageSpec) -> DeltaGenerator:
         st.button(_("Present"), icon=":material/slideshow:", type="tertiary", key="lab_present", on_click=set_view,
                   kwargs={"present": True},
                   help=_("The picture alone, for a projector (F). Then ← and → go on, B darkens the screen, Esc leaves."))
+    if not page.sections:
+        note()
     return tools
 
 
@@ -46,11 +48,24 @@ def section_of(page: PageSpec, available: Callable[[str], bool] = lambda name: T
     titles = {section.name: section.title for section in page.sections if available(section.name)}
     chosen: str = view_widget(st.segmented_control, page.section_view, _("Section"), options=list(titles), required=True,
                               label_visibility="collapsed", format_func=titles.get)
+    note()
     return chosen
 
 
+def note() -> None:
+    """The sentence that came with the link, until it is closed. Anybody may have written it, so it is shown as plain text."""
+    if text := view("note"):
+        with st.container(key="lab_note", horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(_("**Note in this link:**"), width="content")
+            st.text(text)
+            st.button(_("Close the note"), icon=":material/close:", type="tertiary", key="lab_note_close", on_click=set_view,
+                      kwargs={"note": ""})
+
+
 def look(sentence: str) -> None:
-    """The one sentence above the picture: what to look at."""
+    """The one sentence above the picture: what to look at. A note in the link says it instead, until that is closed."""
+    if view("note"):
+        return
     with st.container(key="lab_look"):
         st.markdown(sentence)
 

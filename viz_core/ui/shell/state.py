@@ -51,5 +51,7 @@ def view(name: str) -> Any:
 
 
 def set_view(**values: Any) -> None:
-    """Change selections of pages; for callbacks."""
+    """Change selections of pages; for callbacks. The note of a link is about one section: with another one it is closed."""
+    if any(page.section_view in values for page in PAGES.values()):
+        values.setdefault("note", "")
     change(views=with_view(current(), **values).views)

@@ -72,13 +72,22 @@ class Cells(View):
     def read(self, text: str) -> Any:
         found = {}
         for part in filter(None, text.split(",")):
-            canvas, *place = part.split(".")
+            canvas, *place = _present_place(*part.split("."))
             number = all(n.isascii() and n.isdigit() and len(n) <= MAX_CELL_DIGITS for n in place)
             if canvas not in (self.options or ()) or len(place) not in (0, 3) or not number:
                 raise ValueError(_("does not name a matrix of this app, then one of its panels, a row and a column by their "
                                    "numbers"))
             found[canvas] = (canvas, *map(int, place))
         return tuple(found.values())
+
+
+def _present_place(canvas: str, *place: str) -> tuple[str, ...]:
+    """A cell as a link wrote it, by the canvas that has its panel now."""
+    moved = dict(zip(("0", "1"), MOVED_PANELS.get(canvas, ()), strict=False))
+    if not place or place[0] not in moved:
+        return canvas, *place
+    now, panel = moved[place[0]]
+    return now, str(panel), *place[1:]
 
 
 def _plain(value: Any) -> str:
@@ -121,9 +130,14 @@ CANVASES = (
     "home_ids", "walk_canvas", "att_rollout", "att_broken", "att_hidden",
     "mask_built", "mask_written", "mask_effect", "mask_leak", "mask_reach", "mask_spread", "mask_empty_0", "mask_empty_2",
     "mask_empty_4", "mask_unsqueeze", "pos_table", "pos_window", "pos_shift", "pos_similarity", "pos_parts",
-    *(f"pos_attention_{position}" for position in CHOICES["position"]), "pos_detail", "pos_detail_own", "pos_detail_trained",
-    "pos_detail_untrained", "pos_moved",
+    "pos_schemes", *(f"pos_added_{position}" for position in CHOICES["position"] if position != "none"),
+    "pos_detail", "pos_detail_own", "pos_detail_trained", "pos_detail_untrained", "pos_moved",
 )
+# Where the panels of a canvas that links once named are now: (canvas, panel), in the order of its panels.
+MOVED_PANELS = {
+    f"pos_attention_{position}": (("pos_schemes", i), (f"pos_added_{position}", 0))
+    for i, position in enumerate(CHOICES["position"])
+}
 FOLDS = ("all_switches", "home_choices", "proof_more", "norm_more", "norm_statements")  # what opens in its place
 
 VIEWS: tuple[View, ...] = (
@@ -131,6 +145,7 @@ VIEWS: tuple[View, ...] = (
     Cells("cells", (), CANVASES),
     View("open", (), FOLDS, many=True),
     View("present", False, (False, True)),  # presenter's mode
+    View("note", ""),  # one sentence on what to look at, which came with the link
     # Home
     View("home_after", -1, range(-1, 1024)),  # -1: the page chooses
     # Step by step

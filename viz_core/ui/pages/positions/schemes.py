@@ -63,7 +63,7 @@ from viz_core.ui.pages.positions.sentence import (
     tell_cut,
     typed,
 )
-from viz_core.ui.shell import Lab, set_choice, set_view, view, view_widget, widget
+from viz_core.ui.shell import Lab, below, look, picture, set_choice, set_view, view, view_widget, widget
 from viz_core.ui.shell.setup import problem_words
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import first_with
@@ -71,7 +71,7 @@ from viz_core.weights.catalogue import first_with
 if TYPE_CHECKING:
     from viz_core.experiments.word_order import SchemeOnSentence
 
-FEW_WORDS = 16  # three matrices fit beside each other
+FEW_WORDS = 16  # three pictures fit beside each other
 ROPE_POSITIONS = 100  # positions on the slider of RoPE's planes
 ROPE_TABLE = 8  # positions of the table of scores
 IN_VIEW = 24  # distances of T5's bias in view at first; the axis can be dragged further
@@ -86,12 +86,11 @@ MOST_ROWS = 200  # rows of a learned table that are compared
 # ---------------------------------------------------------------- the sentence
 
 
-def _head(lab: Lab) -> int:
-    """The selected head, with a control if there are several."""
+def _choose_head(lab: Lab) -> None:
+    """The control of the selected head, if there are several."""
     if lab.config.n_heads > 1:
         widget(st.segmented_control, "attn_head", _("Head"), lab.setup.attn_head, set_choice, options=range(lab.config.n_heads),
-               required=True)
-    return lab.setup.attn_head
+               required=True, label_visibility="collapsed", format_func=lambda h: str(h) if h else _("Head 0"))
 
 
 def sentence(lab: Lab) -> None:
@@ -101,16 +100,10 @@ def sentence(lab: Lab) -> None:
         nothing_typed()
         return
     c = lab.config
-    sides = c.sides
-    with st.container(horizontal=True):
-        side: Side = sides[0]
-        if len(sides) > 1:
-            side = view_widget(st.segmented_control, "pos_side", _("Side"), options=sides, required=True,
-                               format_func=SIDE_NAMES.get)
-        item = sentence_picker(lab, capture)
-        as_is = _("As in the model (with)") if c.scale_embedding else _("As in the model (without)")
-        scale = view_widget(st.segmented_control, "pos_scale", _("Embedding × √d_model"), required=True,
-                            format_func={"model": as_is, "with": _("With"), "without": _("Without")}.get)
+    look(_("**Compare the parts:** all share one colour range, so the part with the larger values is the more intense one."))
+    place, controls = picture(), below()
+    with controls:
+        side, item, scale = _which_rows(lab, capture)
     stack = STACKS[side]
     scaled = c.scale_embedding if scale == "model" else scale == "with"
     content = capture[f"{stack}.tok_embed"][item] * (np.sqrt(c.d_model) if scaled else 1.0)
@@ -125,16 +118,30 @@ def sentence(lab: Lab) -> None:
     if added is None:
         st.info(_("This model adds no positions to the input ({titles}). The section All schemes shows where they enter.",
                   titles=TITLES[c.position]))
-    rows = "" if added is None else " " + _("The position rows are the same for every sentence; the model receives only the sum.")
-    st.markdown(_("**Compare the parts:** all share one colour range, so the part with the larger values is the more intense "
-                  "one.{rows}", rows=rows))
+    else:
+        st.markdown(_("The position rows are the same for every sentence; the model receives only the sum."))
     ends = reach(*(x for __, x in parts))
-    picking(sentence_panels(parts, tokens, ends.most), "pos_parts")
+    with place:
+        picking(sentence_panels(parts, tokens, ends.most), "pos_parts", fill=True)
     _tell_clipped_colours(ends)
     if c.n_segments:
         st.caption(_("This model also adds a segment row, which is {value}part of the sum drawn here.",
                      value="" if own else _("not") + " "))
     _magnitudes(lab, capture, side, item, added)
+
+
+def _which_rows(lab: Lab, capture: Capture) -> tuple[Side, int, str]:
+    """The side, the sentence, and whether the embedding is scaled ("model", "with", "without"), each with its control."""
+    c, side = lab.config, lab.config.sides[0]
+    if len(c.sides) > 1:
+        side = view_widget(st.segmented_control, "pos_side", _("Side"), options=c.sides, required=True,
+                           label_visibility="collapsed", format_func=SIDE_NAMES.get)
+    item = sentence_picker(lab, capture)
+    as_is = _("× √d_model as in the model (yes)") if c.scale_embedding else _("× √d_model as in the model (no)")
+    scale = view_widget(st.segmented_control, "pos_scale", _("Embedding × √d_model"), required=True,
+                        label_visibility="collapsed",
+                        format_func={"model": as_is, "with": _("× √d_model"), "without": _("Not scaled")}.get)
+    return side, item, scale
 
 
 def _tell_clipped_colours(ends: Reach) -> None:
@@ -205,12 +212,19 @@ def all_schemes(lab: Lab) -> None:
     if not words.ids:
         nothing_typed()
         return
-    sentence_picker(lab, lab.capture)
-    head = _head(lab)
+    head = lab.setup.attn_head
+    look(_("**Compare the attention weights of layer 0, head {head}:** the sentence and the weights are the same, only the "
+           "position scheme differs.", head=head))
+    place = picture()
+    with below():
+        sentence_picker(lab, lab.capture)
+        _choose_head(lab)
     found = cached_result("schemes", key_of(lab, words.ids), lambda: schemes(lab.model(), words.ids, lab.setup.seed))
     masked = _future(len(words.ids)) if _causal(lab) else None
-    st.markdown(_("**Compare the attention weights of layer 0, head {head}.** The sentence and the weights are the same; only "
-                  "the position scheme differs. What a scheme adds is drawn below its attention map.", head=head))
+    ready = [(TITLES[s.position], s.weights[head]) for s in found if s.weights is not None]
+    with place:
+        picking(attention_panels(ready, words.tokens, masked), "pos_schemes", fill=True)
+    st.header(_("What each scheme adds"), anchor=False)
     _side_by_side(lab, found, words, head, masked)
     tell_cut(words)
     not_as_trained(lab)
@@ -223,18 +237,14 @@ def all_schemes(lab: Lab) -> None:
 
 
 def _side_by_side(lab: Lab, found: Sequence["SchemeOnSentence"], words: Words, head: int, masked: np.ndarray | None) -> None:
-    """For each scheme: where it enters, its effect on one head, and its picture."""
-    ready = [s for s in found if s.weights is not None]
-    maps = attention_panels([(TITLES[s.position], s.weights[head]) for s in ready if s.weights is not None], words.tokens, masked)
-    attention = dict(zip((s.position for s in ready), maps, strict=True))
+    """For each scheme: where it enters, its effect on one head, and a picture of what it adds."""
     abreast = 3 if len(words.ids) <= FEW_WORDS else 2
     for i in range(0, len(found), abreast):
         for place, s in zip(st.columns(abreast, gap="medium"), found[i : i + abreast], strict=False):
             with place:
                 st.markdown(f"**{TITLES[s.position]}:** {SCHEMES[s.position].summary}. {_effect(s, found[-1], head)}")
-                if s.position in attention:
-                    panels = [attention[s.position], *_picture(lab, s, words, head, masked)]
-                    picking(panels, f"pos_attention_{s.position}")
+                if panels := _picture(lab, s, words, head, masked):
+                    picking(panels, f"pos_added_{s.position}")
 
 
 def _effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:

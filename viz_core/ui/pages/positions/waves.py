@@ -39,7 +39,7 @@ from viz_core.ui.components.curves import curves
 from viz_core.ui.controls import bounded, chart, dark, inside, picking
 from viz_core.ui.pages.positions.schemes import all_schemes, sentence
 from viz_core.ui.pages.positions.word_order import experiments
-from viz_core.ui.shell import PAGES, Lab, present, section_of, set_view, view, view_widget, write_link
+from viz_core.ui.shell import PAGES, Lab, beside, look, present, section_of, set_view, view, view_widget, write_link
 
 LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 21, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -47,8 +47,6 @@ BASES = ("10", "100", "1000", "10000", "100000", "1000000")
 PLOT_OF_001 = {"pos_length": 100, "pos_width": 20, "pos_base": "10000", "pos_dims": (4, 5, 6, 7)}
 MOST_CURVES = 12
 MOST_SQUARE = 200  # positions in a similarity matrix
-LEFT_RIGHT = (5, 2)
-PICTURE_FORMULA = (10, 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +69,18 @@ def positions() -> None:
 # ---------------------------------------------------------------- controls
 
 
-def _table(lab: Lab, abreast: bool = False) -> Table:
-    """The sliders of the page's table, and the two buttons that set them. abreast: side by side if there is room."""
+def _table(lab: Lab) -> Table:
+    """The sliders of the page's table, and the two buttons that set them; they stand in the rail."""
     c = lab.config
     length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _text(c.position_base)
     model = {"pos_length": length, "pos_width": width, "pos_base": own_base}
-    places = st.columns(3, gap="medium") if abreast else [st.container() for __ in range(3)]
-    with places[0]:
-        _slider("pos_length", _("Positions"), LENGTHS, length)
-    with places[1]:
-        _slider("pos_width", "d_model", WIDTHS, width)
-    with places[2]:
-        bases = sorted({*BASES, own_base}, key=float)
-        base = view_widget(st.select_slider, "pos_base", _("Base"), options=bases)
-    with st.container(horizontal=True):
-        st.button(_("As in the model"), key="pos_model", on_click=set_view, kwargs=model,
-                  help=_("Takes max_len, d_model and the position base from the model in the sidebar."))
-        st.button(_("As in {called}", called=DOCUMENTS["001"].called), key="pos_001", on_click=set_view, kwargs=PLOT_OF_001,
-                  help=_("The plot in {value}: d_model 20, 100 positions, dimensions 4 to 7.", value=DOCUMENTS["001"]))
+    _slider("pos_length", _("Positions"), LENGTHS, length)
+    _slider("pos_width", "d_model", WIDTHS, width)
+    base = view_widget(st.select_slider, "pos_base", _("Base"), options=sorted({*BASES, own_base}, key=float))
+    st.button(_("As in the model"), key="pos_model", on_click=set_view, kwargs=model, width="stretch",
+              help=_("Takes max_len, d_model and the position base from the model in the sidebar."))
+    st.button(_("As in {called}", called=DOCUMENTS["001"].called), key="pos_001", on_click=set_view, kwargs=PLOT_OF_001,
+              width="stretch", help=_("The plot in {value}: d_model 20, 100 positions, dimensions 4 to 7.", value=DOCUMENTS["001"]))
     return Table(view("pos_length"), view("pos_width"), float(base))
 
 
@@ -105,25 +97,24 @@ def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
 
 
 def _waves(lab: Lab) -> None:
-    left, right = st.columns(PICTURE_FORMULA, gap="medium")
-    with left:
-        st.markdown(_("**Look at one position, the vertical line:** no other position has the same values on all curves."))
-        picture = st.container()
-        d_model = view("pos_width")
-        dims = view_widget(st.multiselect, "pos_dims", _("Dimensions"), options=range(d_model), max_selections=MOST_CURVES)
-        t = _table(lab, abreast=True)
-    dims = dims[:MOST_CURVES]
-    with right:
+    look(_("**Look at one position, the vertical line:** no other position has the same values on all curves."))
+    place, rail = beside()
+    with rail:
+        t = _table(lab)
         at = bounded(st.slider, "pos_at", _("Position in the formula"), t.length - 1)
+        dims = view_widget(st.multiselect, "pos_dims", _("Dimensions"), options=range(t.d_model), max_selections=MOST_CURVES)
+    dims = dims[:MOST_CURVES]
     if not dims:
-        with picture:
-            st.info(_("You have chosen no dimension: add one from 0 to {d_model} below.", d_model=d_model - 1))
+        with place:
+            st.info(_("You have chosen no dimension: add one from 0 to {d_model} on the right.", d_model=t.d_model - 1))
         return
     terms = [term(at, dim, t.d_model, t.base) for dim in dims]
-    with picture:
-        chart(waves_figure(columns(dims, t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves")
-    with right:
+    with place:
+        chart(waves_figure(columns(dims, t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves", fill=True)
+    left, right = st.columns(2, gap="medium")
+    with left:
         st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
+    with right:
         lengths = dict.fromkeys((x.dim // 2, long(x.wavelength)) for x in terms)
         st.markdown(_("Wavelength:") + " "
                     + ", ".join(_("dims {i} and {i_2}: **{x}** positions", i=2 * i, i_2=2 * i + 1, x=x) for i, x in lengths)
@@ -134,8 +125,9 @@ def _waves(lab: Lab) -> None:
 
 
 def _matrix(lab: Lab) -> None:
-    left, right = st.columns(LEFT_RIGHT, gap="medium")
-    with right:
+    look(_("**Each row is a position; each pair of columns has one frequency:** fast ones on the left, slow ones on the right."))
+    place, rail = beside()
+    with rail:
         t = _table(lab)
     lengths = wavelengths(t.d_model, t.base).tolist()
     overview = table_panel(waves(t.length, t.d_model, t.base), lengths)
@@ -145,24 +137,27 @@ def _matrix(lab: Lab) -> None:
         """Move the window to the clicked cell."""
         set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
 
-    with left:
-        st.markdown(_("**Each row is a position; each pair of columns has one frequency.** {turns}", turns=_turns(lengths))
-                    + (" " + _("Click a cell to move the window there.") if windowed else ""))
-        pick = picking([overview], "pos_table", on_pick=picked)
-        if overview.note:
-            st.caption(_("The legend says by how much this overview is pooled: each drawn cell shows the value with the "
-                         "largest magnitude in its block, and the pointer reads its position. The window below is not pooled."))
-        if pick is not None and not windowed:
-            st.text(_cell(t, pick.row, pick.col))
-        if windowed:
-            _window(t)
-        n = _tokens(lab)
-        span, of = (n - 1, _("your {tokens}", tokens=plural("{n:,} token", "{n:,} tokens", n))) if n else (t.length - 1,
-                                                                                                           _("{length:,} positions",
-                                                                                                                           length=t.length))
-        curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
-        st.caption(_("A pair whose wavelength is longer than the sentence points in a different direction at every word; the "
-                     "fast pairs tell neighbours apart."))
+    with place:
+        pick = picking([overview], "pos_table", on_pick=picked, fill=True)
+    with rail:
+        if pick is None:
+            st.caption(_("Click a cell to move the window below to it.") if windowed
+                       else _("Click a cell to read its formula below the matrix."))
+    if pick is not None and not windowed:
+        st.text(_cell(t, pick.row, pick.col))
+    st.markdown(_turns(lengths))
+    if overview.note:
+        st.caption(_("The legend says by how much this overview is pooled: each drawn cell shows the value with the largest "
+                     "magnitude in its block, and the pointer reads its position. The window below is not pooled."))
+    if windowed:
+        _window(t)
+    n = _tokens(lab)
+    span, of = (t.length - 1, _("{length:,} positions", length=t.length))
+    if n:
+        span, of = n - 1, _("your {tokens}", tokens=plural("{n:,} token", "{n:,} tokens", n))
+    curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
+    st.caption(_("A pair whose wavelength is longer than the sentence points in a different direction at every word; the fast "
+                 "pairs tell neighbours apart."))
 
 
 def _turns(lengths: Sequence[float]) -> str:
@@ -205,31 +200,31 @@ def _tokens(lab: Lab) -> int:
 
 
 def _clock(lab: Lab) -> None:
-    left, right = st.columns(LEFT_RIGHT, gap="medium")
-    with right:
+    look(_("**Each (sin, cos) pair is a clock hand.** Drag the position: the angle between the two hands of a clock stays the "
+           "same."))
+    place, rail = beside()
+    with rail:
         t = _table(lab)
         k = view_widget(st.slider, "pos_k", _("Shift k"), help=_("The dashed hand is this many positions later."))
-    with left:
-        if t.d_model < 2:
+    if t.d_model < 2:
+        with place:
             st.info(_("With d_model 1 there is one sine and no cosine, so there is no hand to draw: choose 2 or more."))
-            return
+        return
+    with place:
         at = inside("pos_at", _("Position"), t.length - 1)
-        lengths = wavelengths(t.d_model, t.base)
-        last = _(", the last one in {length}", length=long(float(lengths[2 * (t.d_model // 2) - 1]))) if t.d_model > 3 else ""
-        st.markdown(_("**Each (sin, cos) pair is a clock hand.** Drag the position: the first hand turns once in {length} "
-                      "positions{last}. The angle between the two hands of a clock stays the same at every position.",
-                      length=long(float(lengths[0])), last=last))
-        clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
-        st.header(_("A shift by {k} is a rotation by $M_{{{k}}}$", k=k), anchor=False)
-        st.markdown(_shift_formula(t, k))
-        residual = rounded(shift_residual(k, t.length, t.d_model, t.base), 2)
-        single = t.d_model - 1
-        odd = "" if paired(t.d_model) > single else " " + _("Dimension {single} has no cosine, so no matrix shifts it.",
-                                                            single=single)
-        st.markdown(_(r"Largest $|PE(p+{k}) - M_{{{k}}}\,PE(p)|$ over all {length:,} positions: **{residual}**, which is "
-                      "rounding. One matrix, the same for every $p$, shifts by {k} positions, so a head can learn it.{odd}",
-                      k=k, length=t.length, residual=residual, odd=odd))
-        picking([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift")
+        clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p), fill=True)
+    lengths = wavelengths(t.d_model, t.base)
+    last = _(", the last one in {length}", length=long(float(lengths[2 * (t.d_model // 2) - 1]))) if t.d_model > 3 else ""
+    st.markdown(_("The first hand turns once in {length} positions{last}.", length=long(float(lengths[0])), last=last))
+    st.header(_("A shift by {k} is a rotation by $M_{{{k}}}$", k=k), anchor=False)
+    st.markdown(_shift_formula(t, k))
+    residual = rounded(shift_residual(k, t.length, t.d_model, t.base), 2)
+    single = t.d_model - 1
+    odd = "" if paired(t.d_model) > single else " " + _("Dimension {single} has no cosine, so no matrix shifts it.", single=single)
+    st.markdown(_(r"Largest $|PE(p+{k}) - M_{{{k}}}\,PE(p)|$ over all {length:,} positions: **{residual}**, which is rounding. "
+                  "One matrix, the same for every $p$, shifts by {k} positions, so a head can learn it.{odd}",
+                  k=k, length=t.length, residual=residual, odd=odd))
+    picking([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift")
 
 
 def _shift_formula(t: Table, k: int) -> str:
@@ -248,40 +243,40 @@ def _shift_formula(t: Table, k: int) -> str:
 
 
 def _similarity(lab: Lab) -> None:
-    left, right = st.columns(LEFT_RIGHT, gap="medium")
-    with right:
+    d_model, length = view("pos_width"), view("pos_length")
+    even = d_model % 2 == 0
+    if even or length == 1:
+        look(_("**Every diagonal has one colour:** the similarity of two positions depends only on the distance between them."))
+    else:
+        look(_("**The colour changes along the diagonals:** d_model {d_model} is odd, so its last dimension is a sine without a "
+               "cosine.", d_model=d_model))
+    place, rail = beside()
+    with rail:
         t = _table(lab)
         n = min(MOST_SQUARE, t.length)
         first = bounded(st.number_input, "pos_row", _("First position in the matrix"), t.length - n)
-    even = t.d_model % 2 == 0
-    found = profiles(list(dict.fromkeys((0, t.length // 2, t.length - 1))), t.length, t.d_model, t.base)
-    with left:
-        if even or t.length == 1:
-            st.markdown(_("**Every diagonal has one colour:** the similarity of two positions depends only on the distance "
-                          "between them."))
-        else:
-            st.markdown(_("**The colour changes along the diagonals:** d_model {d_model} is odd, so its last dimension is a "
-                          "sine without a cosine.", d_model=t.d_model))
-        whole = _("positions {first:,} to {first_2:,} of {length:,}", first=first, first_2=first + n - 1,
-                  length=t.length) if n < t.length else _("{n:,} positions",
-                                                                                                                                                  n=n)
+    whole = _("{n:,} positions", n=n)
+    if n < t.length:
+        whole = _("positions {first:,} to {first_2:,} of {length:,}", first=first, first_2=first + n - 1, length=t.length)
+    with place:
         square = similarity(waves(n, t.d_model, t.base, start=first))
-        picking([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], "pos_similarity")
-        curves(profile_curves(found, t.d_model), "pos_profile")
-        worst = rounded(max(p.residual for p in found), 2)
-        pairs = t.d_model // 2
-        terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)
-        terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not even)
-        formula = rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$"
-        if even:
-            st.markdown(_("{formula}\n\nThe largest difference between the measured points and the closed form is **{worst}**, "
-                          "which is rounding. At distance 0 it is $d/2$ = {expected:g}, the squared length of every row.",
-                          formula=formula, worst=worst, expected=found[0].expected[0]))
-        else:
-            st.markdown(_("{formula}\n\nThe term of dimension {d_model} depends on the two positions themselves. The points "
-                          "differ from the closed form of the {whole_pairs} by up to **{worst}**.",
-                          formula=formula, d_model=t.d_model - 1,
-                          whole_pairs=plural("{n:,} whole pair", "{n:,} whole pairs", pairs), worst=worst))
+        picking([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], "pos_similarity", fill=True)
+    found = profiles(list(dict.fromkeys((0, t.length // 2, t.length - 1))), t.length, t.d_model, t.base)
+    curves(profile_curves(found, t.d_model), "pos_profile")
+    worst = rounded(max(p.residual for p in found), 2)
+    pairs = t.d_model // 2
+    terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)
+    terms += [rf"\sin\omega_{{{pairs}}}p\,\sin\omega_{{{pairs}}}q"] * (not even)
+    formula = rf"$$\langle PE(p), PE(q)\rangle = {' + '.join(terms)}$$"
+    if even:
+        st.markdown(_("{formula}\n\nThe largest difference between the measured points and the closed form is **{worst}**, "
+                      "which is rounding. At distance 0 it is $d/2$ = {expected:g}, the squared length of every row.",
+                      formula=formula, worst=worst, expected=found[0].expected[0]))
+    else:
+        st.markdown(_("{formula}\n\nThe term of dimension {d_model} depends on the two positions themselves. The points "
+                      "differ from the closed form of the {whole_pairs} by up to **{worst}**.",
+                      formula=formula, d_model=t.d_model - 1,
+                      whole_pairs=plural("{n:,} whole pair", "{n:,} whole pairs", pairs), worst=worst))
 
 
 SECTIONS: dict[str, Callable[[Lab], None]] = {

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.config import STACKS, Position
 from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
@@ -30,7 +32,7 @@ from viz_core.ui.pages.positions.sentence import (
     tell_unknown,
     typed,
 )
-from viz_core.ui.shell import Lab, set_view, view, view_widget
+from viz_core.ui.shell import Lab, beside, look, set_view, view, view_widget
 from viz_core.ui.shell.setup import problem_words, sentences
 from viz_core.ui.shell.views import SENTENCES
 from viz_core.weights.card import Card
@@ -41,52 +43,75 @@ if TYPE_CHECKING:
 
 BUTTONS = {"swap": _("Swap two words"), "shuffle": _("Shuffle"), "prepend": _("Prepend a word"), "past": _("Exceed max_len"),
            "longer": _("Length extrapolation")}
+LOOKS = {
+    "swap": _("**Compare the columns:** a blank one is a scheme that does not notice the new order of the words."),
+    "shuffle": _("**Compare the columns:** a blank one is a scheme that does not notice the new order of the words."),
+    "prepend": _("**Look for lines in the grey band:** under these schemes the scores of the same words stay as they were."),
+    "past": _("**Compare the results:** which schemes read a sentence that is longer than the position table?"),
+    "longer": _("**Look to the right of the upright line:** those positions are new to the trained models."),
+}
 SECONDS = 4.0  # in which three models read all held-out sentences, roughly
 
 
 def experiments(lab: Lab) -> None:
     """Four changes to a sentence, each measured under every scheme; and trained weights on longer texts."""
     chosen = view("pos_experiment")
-    with st.container(horizontal=True):
+    look(LOOKS[chosen])
+    place, rail = beside()
+    with place:
+        place = st.container(key="pos_experiment")
+    with rail:
         for name, label in BUTTONS.items():
             st.button(label, key=f"pos_do_{name}", type="primary" if name == chosen else "secondary", on_click=set_view,
-                      kwargs={"pos_experiment": name})
+                      kwargs={"pos_experiment": name}, width="stretch")
     if chosen == "longer":
-        _longer(lab)
+        _longer(lab, place, rail)
         return
-    words = _chosen_sentence(lab)
+    with rail:
+        words = _chosen_sentence(lab)
+    _tell_left_out(lab)
     if not words.ids:
-        nothing_typed()
+        with place:
+            nothing_typed()
         return
     stack = STACK_NAMES[STACKS[lab.config.input_side]]
     st.markdown(_("The {stacks} reads: {tokens}", stacks=stack, tokens=" ".join(map(code, words.tokens))))
     tell_cut(words)
     try:
-        EXPERIMENTS[chosen](lab, words)
+        EXPERIMENTS[chosen](lab, words, place, rail)
     except ValueError as error:
-        st.info(as_markdown(problem_words(error)))
+        with place:
+            st.info(as_markdown(problem_words(error)))
         return
     not_as_trained(lab)
 
 
 def _chosen_sentence(lab: Lab) -> Words:
     """The typed sentence, or one from the documents whose words are all in the vocabulary."""
-    tokenizer = lab.tokenizers[lab.config.input_side]
-    known = [name for name, text in SENTENCES.items() if not tokenizer.unknown(text)]
+    known = _known(lab)
     which = view_widget(st.segmented_control, "pos_sentence", _("Sentence"), options=["yours", *known], required=True,
-                        format_func=lambda name: SENTENCES.get(name, _("Your sentence")))
-    if left_out := [text for name, text in SENTENCES.items() if name not in known]:
-        st.caption(_("Some words of {left_out} are not in this model's vocabulary. A document's model reads any text: choose "
-                     "one under Model.", left_out=", ".join(left_out)))
+                        label_visibility="collapsed", format_func=lambda name: SENTENCES.get(name, _("Your sentence")))
     if which != "yours":
-        return as_words(*tokenizer.read(SENTENCES[which]))
+        return as_words(*lab.tokenizers[lab.config.input_side].read(SENTENCES[which]))
     if lab.capture is None:
         return Words((), ())
     sentence_picker(lab, lab.capture)
     return typed(lab, lab.capture)
 
 
-def _swap(lab: Lab, words: Words) -> None:
+def _known(lab: Lab) -> list[str]:
+    """The documents' sentences whose words are all in the vocabulary."""
+    return [name for name, text in SENTENCES.items() if not lab.tokenizers[lab.config.input_side].unknown(text)]
+
+
+def _tell_left_out(lab: Lab) -> None:
+    known = _known(lab)
+    if left_out := [text for name, text in SENTENCES.items() if name not in known]:
+        st.caption(_("Some words of {left_out} are not in this model's vocabulary. A document's model reads any text: choose "
+                     "one under Model.", left_out=", ".join(left_out)))
+
+
+def _swap(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import swap
 
     n = len(words.ids)
@@ -97,12 +122,12 @@ def _swap(lab: Lab, words: Words) -> None:
     places = spelt if len(spelt) > 1 else list(range(n))
     first = places[0 if len(places) < 4 else 1]
     other = next((i for i in places[::-1] if words.ids[i] != words.ids[first]), places[-1])
-    with st.container(horizontal=True):
+    with rail:
         a = choose_word("pos_a", _("Swap"), words, first)
         b = choose_word("pos_b", _("with"), words, other)
     if a == b:
         raise ValueError(_("You chose the same word twice: choose two different words."))
-    _reordered(lab, words, swap(n, a, b))
+    _reordered(lab, words, swap(n, a, b), place)
 
 
 def _added(lab: Lab) -> set[int]:
@@ -110,15 +135,17 @@ def _added(lab: Lab) -> set[int]:
     return set(lab.tokenizers[lab.config.input_side].read("")[1])
 
 
-def _shuffle(lab: Lab, words: Words) -> None:
+def _shuffle(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import shuffle
 
     draw = view("pos_draw")
-    st.button(_("Shuffle again"), key="pos_again", on_click=set_view, kwargs={"pos_draw": (draw + 1) % 1000})
-    _reordered(lab, words, shuffle(len(words.ids), draw))
+    with rail:
+        st.button(_("Shuffle again"), key="pos_again", on_click=set_view, kwargs={"pos_draw": (draw + 1) % 1000}, width="stretch",
+                  icon=":material/shuffle:")
+    _reordered(lab, words, shuffle(len(words.ids), draw), place)
 
 
-def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
+def _reordered(lab: Lab, words: Words, order: tuple[int, ...], place: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import ROUNDING, reorder
     from viz_core.ui.shell.cache import cached_result
 
@@ -137,24 +164,33 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...]) -> None:
     size = max((r.size for r in result.rows if not r.problem), default=0.0)
     st.caption(minus(_("The table compares the outputs for the original order with those for the new order, put back into the "
                        "original order. Outputs reach {size:.2g}, so a difference up to {rounding:.0e} is float32 rounding: "
-                       "the model is permutation-equivariant. The matrices below show how much each word's output changed, "
-                       "relative to its length.", size=size, rounding=ROUNDING * size)))
+                       "the model is permutation-equivariant. The matrices show how much each word's output changed, relative "
+                       "to its length; a change up to {rounding_2:.0e} is rounding and drawn as 0.", size=size,
+                       rounding=ROUNDING * size, rounding_2=ROUNDING)))
     tried = [r for r in result.rows if not r.problem]
-    moved = [(TITLES[r.position], r.moved, r.moved_causal) for r in tried if r.moved is not None and r.moved_causal is not None]
+    moved = [(TITLES[r.position], _above(ROUNDING, r.moved), _above(ROUNDING, r.moved_causal))
+             for r in tried if r.moved is not None and r.moved_causal is not None]
     if moved:
-        picking(moved_panels(moved, words.tokens), "pos_moved")
+        with place:
+            picking(moved_panels(moved, words.tokens), "pos_moved", fill=True)
+
+
+def _above(least: float, changes: np.ndarray) -> np.ndarray:
+    """Changes [T], with 0 for those that are no more than rounding."""
+    return np.where(changes > least, changes, 0.0)
 
 
 def _with_verdict(difference: float, equivariant: bool) -> str:
     return f"{rounded(difference, 2)} · {_('permutation-equivariant') if equivariant else _('order-sensitive')}"
 
 
-def _prepend(lab: Lab, words: Words) -> None:
+def _prepend(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import ROUNDING, prepend
     from viz_core.ui.shell.cache import cached_result
 
     side = lab.config.input_side
-    text = view_widget(st.text_input, "pos_front", _("Words to put in front"))
+    with rail:
+        text = view_widget(st.text_input, "pos_front", _("Words to put in front"))
     own = _added(lab)
     read = [(t, i) for t, i in zip(*lab.tokenizers[side].read(text), strict=True) if i not in own]
     front = as_words([t for t, __ in read], [i for __, i in read])
@@ -178,10 +214,11 @@ def _prepend(lab: Lab, words: Words) -> None:
                  "score is q·k ÷ √d_k with the bias of ALiBi or T5, before the mask."))
     lines = [(r.position, r.changes) for r in result.rows if r.changes]
     if lines:
-        chart(layers_figure(lines, ROUNDING, dark()), "pos_layers")
+        with place:
+            chart(layers_figure(lines, ROUNDING, dark()), "pos_layers", fill=True)
 
 
-def _past(lab: Lab, words: Words) -> None:
+def _past(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import past_the_table
     from viz_core.ui.shell.cache import cached_result
 
@@ -198,7 +235,8 @@ def _past(lab: Lab, words: Words) -> None:
         else:
             result_words = _("reads all tokens; some outputs are not finite")
         rows.append([TITLES[r.position], f"{r.tokens:,}", result_words])
-    table([_("Scheme"), _("Tokens"), _("Result")], rows)
+    with place:
+        table([_("Scheme"), _("Tokens"), _("Result")], rows, fill=True)
     if len({r.tokens for r in result.rows}) > 1:
         st.caption(_("The schemes without a table have no limit, so fewer tokens are enough to show it."))
     st.caption(_("The waves follow a formula, so a longer table continues the shorter one: raise max_len in the sidebar. A "
@@ -212,18 +250,19 @@ def _past(lab: Lab, words: Words) -> None:
 WAYS = {"moved": _("Start the same sentences later"), "row": _("Join several sentences")}
 
 
-def _longer(lab: Lab) -> None:
+def _longer(lab: Lab, place: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Three shipped translators at positions beyond their training; the model in the sidebar is not used."""
     from viz_core.experiments.length_extrapolation import LEARNT, READ, checkpoints, longer
     from viz_core.ui.shell.cache import cached_result
 
     cards = checkpoints()
     vocabulary = _vocabulary(cards["sinusoidal"])
-    way = view_widget(st.segmented_control, "pos_way", _("How to go beyond the training"), required=True, format_func=WAYS.get)
-    if way == "moved":
-        step = view_widget(st.select_slider, "pos_moved", _("Positions later"))
-    else:
-        step = view_widget(st.select_slider, "pos_row_of", _("Joined sentences"))
+    with rail:
+        way = view_widget(st.radio, "pos_way", _("How to go beyond the training"), format_func=WAYS.get)
+        if way == "moved":
+            step = view_widget(st.select_slider, "pos_moved", _("Positions later"))
+        else:
+            step = view_widget(st.select_slider, "pos_row_of", _("Joined sentences"))
     found: LengthResult = cached_result(
         "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
     )
@@ -238,7 +277,8 @@ def _longer(lab: Lab) -> None:
         curves.append((TITLES[position] + refused, position, places, [score.share for score in scores]))
     at = step if way == "moved" else found.at("none", step).tokens
     axis = _("position of the first word") if way == "moved" else _("tokens of the longest text")
-    chart(longer_figure(curves, found.trained, axis, at, dark()), "pos_longer")
+    with place:
+        chart(longer_figure(curves, found.trained, axis, at, dark()), "pos_longer", fill=True)
     _longer_table(found, cards, step)
     if way == "moved":
         _longer_sentence(lab, cards, vocabulary, step)

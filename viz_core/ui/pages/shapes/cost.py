@@ -105,8 +105,8 @@ def against_rnn(n: int, d: int) -> str:
     """Table 1 of Vaswani et al. 2017 for this run, as Markdown."""
     one, other = layer_costs(n, d)
     return (
-        _("One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| cost | "
-          "self-attention | recurrent |\n|---|---|---|\n| operations | {formula} = {operations:,} | {formula_2} = "
+        _("One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| per "
+          "layer | self-attention | recurrent |\n|---|---|---|\n| operations | {formula} = {operations:,} | {formula_2} = "
           "{operations_2:,} |\n| sequential steps | {sequential:,} | {sequential_2:,} |\n| longest path between two tokens | "
           "{path:,} | {path_2:,} |",
           n=n, d=d, formula=one.formula, operations=one.operations, formula_2=other.formula, operations_2=other.operations,

@@ -13,11 +13,11 @@ from viz_core.analysis.shapes import Line, changed, ledger, statistics, with_sta
 from viz_core.figures.shapes import PART_TITLES
 from viz_core.language import translate as _
 from viz_core.stages import block_title
-from viz_core.ui.components.table import Cell, Filter, Head, LedgerRow, Mark, as_text, ledger_table
+from viz_core.ui.components.table import Cell, Filter, Head, LedgerRow, Mark, Split, as_text, ledger_table
 from viz_core.ui.escape import code
 from viz_core.ui.pages.shapes.columns import ALL, AMOUNTS, COLUMN_TITLES, COLUMNS, Column, sizes
 from viz_core.ui.pages.shapes.size import Size, marked_against, size_of
-from viz_core.ui.shell import Lab, lab_of, open_stage, present, set_view, view, view_widget, write_link
+from viz_core.ui.shell import Lab, below, lab_of, look, open_stage, picture, present, set_view, view, view_widget, write_link
 from viz_core.ui.shell.setup import Setup, changes
 
 
@@ -28,6 +28,7 @@ def table() -> None:
     size = size_of(lab)
     if size is None:
         return
+    look(_("**Each row is a tensor, in the order of computation.** To find one, type its name, such as q, or an axis, such as H."))
     lines, (before, __) = ledger(*size), marked_against()
     chosen = view("shapes_columns")
     text = _planned(size, before, chosen)
@@ -35,13 +36,15 @@ def table() -> None:
         text = table_text(_measured(lab, lines), marks_of(before, lines), chosen)
         if lab.capture is None:
             st.info(_("Statistics need a run, and this one is too large to run."))
-    ledger_table(
-        text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
-        on_filter=partial(_keep_filter, lines),
-        on_open=open_stage,
-    )
-    view_widget(st.pills, "shapes_columns", _("More columns"), selection_mode="multi", format_func=COLUMN_TITLES.get)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with picture():
+        ledger_table(
+            text, _filter(lines), key="shapes_table", only_marked=before is not None and view("shapes_marked"),
+            on_filter=partial(_keep_filter, lines), on_open=open_stage, fill=True,
+        )
+    with below():
+        with st.popover(_("More columns"), icon=":material/view_column:", key="shapes_more"):
+            view_widget(st.pills, "shapes_columns", _("More columns"), selection_mode="multi", label_visibility="collapsed",
+                        format_func=COLUMN_TITLES.get)
         st.download_button(
             _("Download the full table (CSV)"), partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
             icon=":material/download:", on_click="ignore", help=_("All stages with all columns."),
@@ -86,17 +89,31 @@ def marks_of(before: Size | None, lines: Sequence[Line]) -> dict[str, Line | Non
 def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: Sequence[str]) -> str:
     """The first four columns and the chosen ones of every line, with changes marked."""
     columns = [c for c in COLUMNS if not c.choice or c.choice in chosen]
-    rows = [_row(line, columns, line.name in marks, marks.get(line.name)) for line in lines]
+    heads = {line.stage.prefix: line.shape[line.stage.axes.index("H")] for line in lines if line.stage.leaf == "z"}
+    rows = [_row(line, columns, line.name in marks, marks.get(line.name), heads.get(line.stage.prefix, 1)) for line in lines]
     return as_text([Head(c.label, c.kind, c.width) for c in columns], rows)
 
 
-def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None) -> LedgerRow:
+def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None, heads: int) -> LedgerRow:
     cells = [_drawn(c.cell(line)) for c in columns]
     old: dict[int, Cell] = {}
     if was is not None:
         old = {i: _drawn(c.cell(was)) for i, c in enumerate(columns) if c.measure and c.measure(was) != c.measure(line)}
     mark: Mark = "" if not marked else "new" if was is None else "changed" if was.shape != line.shape else "cost"
-    return LedgerRow(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old, _note(line, was) if marked else "")
+    note = _note(line, was) if marked else ""
+    return LedgerRow(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old, note, _split(line, heads))
+
+
+def _split(line: Line, heads: int) -> Split | None:
+    """Where the features of q, k and v become those of the heads, and where the heads of z become one row again."""
+    size = dict(zip(line.stage.axes, line.shape, strict=True))
+    match line.stage.leaf, size:
+        case "q" | "k" | "v" as leaf, {"H": _heads}:
+            letter = "V" if leaf == "v" else "K"
+            return Split(heads * size[letter], heads, size[letter], letter)
+        case "concat", {"D": whole}:
+            return Split(whole, heads, whole // heads, "V", joined=True)
+    return None
 
 
 def _note(line: Line, was: Line | None) -> str:
