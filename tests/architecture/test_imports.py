@@ -39,7 +39,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {member: CAPTURES | MODEL | RUNS for member in RUNS - {"viz_core.weights"}}
     | {"viz_core.weights": CAPTURES | MODEL | RUNS | {"safetensors", "tokenizers", "huggingface_hub", "regex"}},
     {"viz_core.analysis": {"numpy", "viz_core.capture"}},
-    {"viz_core.figures": {"plotly", "numpy", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
+    {"viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
     {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shell": SHELL}
     | {member: SHELL for member in ["viz_core.ui.escape", "viz_core.ui.controls", "viz_core.ui.__init__"]}
     | {"viz_core.ui.pages": SHELL | {"plotly", "viz_core.ui.controls"}},

@@ -25,12 +25,22 @@ BODIES = """(key) => {
     const place = document.querySelector(".st-key-lab_picture");
     if (!place) return null;
     const found = [], own = [], texts = [];
-    const body = "canvas, .lanes, svg.plot, .faces, .drawing svg, .js-plotly-plot, .ledger .table, table, .lab-drawn";
+    const body = "canvas, .lanes, svg.plot, .faces, .drawing svg, .js-plotly-plot, .ledger .table, table, .lab-drawn"; // a table that scrolls counts as far as it is to be seen
+    const clipped = (table) => {
+        let box = table.getBoundingClientRect(), [left, top, right, bottom] = [box.left, box.top, box.right, box.bottom];
+        for (let e = table.parentElement; e; e = e.parentElement ?? e.getRootNode().host) {
+            if (e === place) break;
+            if (getComputedStyle(e).overflowY === "visible") continue;
+            box = e.getBoundingClientRect();
+            [left, top, right, bottom] = [Math.max(left, box.left), Math.max(top, box.top), Math.min(right, box.right), Math.min(bottom, box.bottom)];
+        }
+        return { left, top, width: right - left, height: bottom - top };
+    };
     const walk = (root, mine) => {
         for (const e of root.querySelectorAll("*")) {
             const here = mine || Boolean(e.closest?.(`.st-key-${CSS.escape(key)}`));
             if (e.matches(body) && e.offsetParent !== null || e.matches("svg.plot, .drawing svg")) {
-                const { left, top, width, height } = e.getBoundingClientRect();
+                const { left, top, width, height } = e.matches(".table, table") ? clipped(e) : e.getBoundingClientRect();
                 if (width > 8 && height > 8) {
                     found.push([left, top, width, height]);
                     if (here) own.push([left, top, width, height]);

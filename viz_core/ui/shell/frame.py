@@ -18,7 +18,7 @@ from viz_core.ui.shell.state import FAULTS, NOTES, SETUP, change, current, set_v
 from viz_core.ui.shell.widgets import touch
 from viz_core.ui.shell.written import taken_over
 
-SIDEBAR = 250  # pixels
+SIDEBAR = 236  # pixels
 FOLDER = Path(__file__).parent
 ECHO = "lab_frame_echo"  # the number of the last change by the browser that this session knows of
 STYLE = "\n".join((FOLDER / f"{name}.css").read_text("utf-8") for name in ("frame", "contrast"))

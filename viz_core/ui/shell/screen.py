@@ -21,7 +21,7 @@ from viz_core.ui.shell.page_list import PageSpec
 from viz_core.ui.shell.state import set_view, view
 from viz_core.ui.shell.view_widgets import view_widget
 
-RAIL = 210  # pixels of the narrow column
+RAIL = 196  # pixels of the narrow column
 
 
 def heading(page: PageSpec) -> DeltaGenerator:
