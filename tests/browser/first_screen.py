@@ -25,14 +25,16 @@ BODIES = """(key) => {
     const place = document.querySelector(".st-key-lab_picture");
     if (!place) return null;
     const found = [], own = [], texts = [];
-    const body = "canvas, .lanes, svg.plot, .faces, .drawing svg, .js-plotly-plot, .ledger .table, table, .lab-drawn"; // a table that scrolls counts as far as it is to be seen
+    const body = "canvas, .lanes, svg.plot, .faces, .drawing svg, .js-plotly-plot, .ledger .table, table, .lab-drawn";
+    // A table that scrolls counts as far as it is to be seen.
     const clipped = (table) => {
         let box = table.getBoundingClientRect(), [left, top, right, bottom] = [box.left, box.top, box.right, box.bottom];
         for (let e = table.parentElement; e; e = e.parentElement ?? e.getRootNode().host) {
             if (e === place) break;
             if (getComputedStyle(e).overflowY === "visible") continue;
             box = e.getBoundingClientRect();
-            [left, top, right, bottom] = [Math.max(left, box.left), Math.max(top, box.top), Math.min(right, box.right), Math.min(bottom, box.bottom)];
+            [left, top] = [Math.max(left, box.left), Math.max(top, box.top)];
+            [right, bottom] = [Math.min(right, box.right), Math.min(bottom, box.bottom)];
         }
         return { left, top, width: right - left, height: bottom - top };
     };

@@ -194,7 +194,9 @@ HOLDING = {
 }
 BARE = {("ui.shell.view_widgets", "expander"): "fold, which the link opens",
         ("ui.shell.sidebar", "text_input"): "a name for the hub, until it is opened"}
-OTHER_NAMES = {"model": "weights or preset", "home_": "the text box of Home", "walk_": "Jump boxes, which follow the stage"}  # of widgets that are no view's
+OTHER_NAMES = {  # of widgets that are no view's
+    "model": "weights or preset", "home_": "the text box of Home", "walk_": "Jump boxes, which follow the stage",
+}
 FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
          "norm_both": ("norm_token", "norm_feature")}
 STATE = ("ui.shell.link", "ui.shell.tab", "ui.shell.widgets")  # where the session is called `state`
@@ -297,7 +299,9 @@ def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     at = open_at(page, open=",".join(FOLDS), walk_jump="on", walk_mode="tour", att_more="break")
     keys = set(at.session_state._state.filtered_state)
     buttons = {b.key for b in at.button} | {key for key in keys if key.startswith(("att_save_", "shapes_csv", "FormSubmitter"))}
-    components = {"home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", *FOCUS, *CANVASES}
+    components = {
+        "home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", *FOCUS, *CANVASES,
+    }
     for key in keys - buttons - components - set(FOLDS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)
         assert known, f"{key!r} is in the session alone: give it a view, or name it in SESSION_ONLY"

@@ -111,7 +111,7 @@ class Figure {
     const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
     const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
-    for (const lines of this.view.shared ? [2] : [2, 4]) { // above and below the cells: one line each, or two where the figure is narrow
+    for (const lines of this.view.shared ? [2] : [2, 3]) { // above and below the cells: one line each; below, two where it is narrow
       const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
       const high = Math.max(floor(panel.rows), Math.floor(room / rows));
       this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
@@ -365,7 +365,7 @@ class Figure {
     const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
     const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
     const long = sides.reduce((sum, [, letter, title]) => sum + view.widthOf(words(letter, title)) + AXIS_MARK, 0);
-    const room = this.width - (this.oneFoot(this.width) ? view.widthOf(panel.title, true) + GAP : 0);
+    const room = this.width - view.widthOf(panel.title, true) - GAP;
     const short = view.fill && long > room; // then the letter and the size; the words on hover
     this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
       const part = Object.assign(make("span", "", `${arrow} `), { title });

@@ -17,7 +17,7 @@ from viz_core.ui.pages.attention.focus import first_head
 from viz_core.ui.shell import PAGES, Lab, change, current, look, picture, set_view, touch, widget, widget_value
 from viz_core.ui.shell.state import GOING
 
-TYPED_SIDE = 330  # pixels of the column with the text box
+TYPED_SIDE = 296  # pixels of the column with the text box
 MOST_EXAMPLES = 4
 COLUMNS: dict[str, tuple[str, str]] = {
     "cross": (_("the target"), _("your sentence")), "written": (_("what the model writes"), _("your sentence")),
