@@ -52,7 +52,6 @@ ELSEWHERE = {
     "ui.components.lines": "browser/test_attention",
     "ui.components.scrubber": "browser/test_app",
     "ui.components.table": "browser/test_shapes",
-    "ui.controls": "ui/test_links",
     "ui.pages.home": "ui/test_pages",
     "ui.pages.norms": "ui/test_placement ui/test_layernorm",
     "ui.pages.steps.cell_words": "ui/test_inspector",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, sound, widget, widgets, words
+from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, sound, typed, widget, widgets, words
 from viz_core.analysis.attention import chain
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
@@ -86,7 +86,7 @@ needs_translator = pytest.mark.skipif(OPENING not in catalogue(), reason="the tr
 @needs_translator
 def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     at = open_at()
-    assert any(m.value.startswith("#### Cross-attention, layer 1, head ") for m in at.markdown)
+    assert any(m.value.startswith("## Cross-attention, layer 1, head ") for m in at.markdown)
     widget(at, "att_swap").click().run()
     sound(at)
     comparison = next(m.value for m in at.markdown if "attends most to" in m.value and "**A**" in m.value)
@@ -96,7 +96,7 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     kept, faults = unpacked(now.view("att_a"))
     assert not faults
     assert (kept.source, now.source) == (catalogue()[OPENING].examples[0][0], catalogue()[OPENING].examples[1][0])
-    assert now.target == catalogue()[OPENING].examples[1][1]
+    assert now.writer == kept.writer == "model" and typed(at, "target") == catalogue()[OPENING].examples[1][1]
     widget(at, "att_swap").click().run()
     now = at.session_state["lab_setup"]
     assert not now.view("att_a") and now.source == kept.source

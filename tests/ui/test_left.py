@@ -38,7 +38,7 @@ def left() -> AppTest:
 def test_the_four_sizes_follow_the_text_at_the_models_own_values() -> None:
     at = open_page("home")
     names = [node.key.removeprefix("set_") for node in at.sidebar if str(getattr(node, "key", "")).startswith("set_")]
-    assert names[: 3 + len(SLIDERS)] == ["model", "source", "target", *SLIDERS]
+    assert names[: 4 + len(SLIDERS)] == ["model", "source", "target", "writer", *SLIDERS]
     for name in SLIDERS:
         slider = widget(at, name)
         assert slider.type == "select_slider" and slider.value == getattr(OWN, name) and slider.label == slider.label.split(" ·")[0]
@@ -51,7 +51,7 @@ def test_the_four_sizes_follow_the_text_at_the_models_own_values() -> None:
 def test_another_size_leaves_the_weights_and_the_page_says_so(left: AppTest) -> None:
     assert setup_of(left).card is None and "untrained" in status(left) and typed(left, "source") == "my own words"
     assert f"The weights of *{TITLE}* were trained with n_heads = 4. With n\\_heads = 8, each head would" in said(left)
-    assert link(left) == {"weights": "translator", "n_heads": "8", "source": "my own words"}
+    assert link(left) == {"weights": "translator", "n_heads": "8", "source": "my own words", "target": typed(left, "target")}
     assert widget(left, "model").value == "translator" and widget(left, "seed").value == 0
     sound(widget(left, "d_model").set_value(128).run())
     assert f"weights of *{TITLE}* do not fit n\\_heads = 8 and d\\_model = 128, so this model is untrained" in said(left)

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from viz_core.capture import Capture
+from viz_core.figures.alternatives import alternative
 from viz_core.figures.panels import Panel
 from viz_core.figures.tables import Cell, table_html
 from viz_core.language import translate as _
@@ -86,10 +87,14 @@ def dark() -> bool:
 
 
 def chart(figure: Any, key: str, fill: bool = False) -> None:
-    """A Plotly figure as every page shows it. fill: as large as its container, and in presenter's mode with larger type."""
+    """A Plotly figure as every page shows it, and in words for those who cannot see it.
+
+    fill: as large as its container, and in presenter's mode with larger type.
+    """
     if fill and view("present"):
         figure = figure.presented()
-    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, height="stretch" if fill else "content")
+    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, height="stretch" if fill else "content",
+                    alt=alternative(figure.to_dict()))
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:

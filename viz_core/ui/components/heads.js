@@ -109,7 +109,8 @@ class Figure {
     foot.append(this.legend, this.readout);
     this.node.append(this.title, this.canvas, foot);
     this.readout.setAttribute("aria-live", "polite");
-    this.canvas.setAttribute("role", "img");
+    this.asTable = new ValuesTable(foot, this.node, () => headsTable(this));
+    set(this.canvas, { role: "application", "aria-keyshortcuts": Object.keys(KEYS).join(" ") });
     this.canvas.tabIndex = 0;
     this.base = make("canvas");
     this.canvas.onpointermove = (event) => this.point(this.tileAt(event));
@@ -196,10 +197,10 @@ class Figure {
         pen.drawImage(picture, 0, (layer * heads + head) * r, c, r, x, y, tile, tile);
       }
     this.write(pen);
-    this.describe();
-    this.paint();
     Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile, left: LEFT, top: TOP, gap: GAP,
       type: view.type, shades: this.digest(), theme: view.dark ? "dark" : "light" });
+    this.describe();
+    this.paint();
   }
 
   cell(i, cols, c, [high, wide]) { return Math.floor(Math.floor(i / cols) / high) * c + Math.floor((i % cols) / wide); }
@@ -285,6 +286,7 @@ class Figure {
       : String(at) === String(focus) ? _("layer {layer}, head {head}: in focus", place)
       : _("layer {layer}, head {head}: click to focus", place);
     canvas.dataset.focus = focus ? focus.join() : "";
+    this.asTable.show(`${grid.title} ${canvas.dataset.shades} ${canvas.dataset.focus}`);
     const about = { title: grid.title, layers: grid.shape[0], heads: grid.shape[1], queries: grid.tokens[0], keys: grid.tokens[1] };
     canvas.setAttribute("aria-label", focus
       ? _("{title}, {layers} layers by {heads} heads, {queries} by {keys} tokens each, layer {layer}, head {head} in focus",

@@ -150,13 +150,13 @@ def _tag(look: str, sign: str, word: str) -> str:
 
 def faults() -> None:
     """The section about the errors in the documents."""
-    st.subheader(_("Errors in the printed code and text"), anchor=False)
+    st.header(_("Errors in the printed code and text"), anchor=False)
     st.html(page_html(faults_html(_unfolded())))
 
 
 def concepts() -> None:
     """The section of every concept and example."""
-    st.subheader(_("Where to see the concepts of each text"), anchor=False)
+    st.header(_("Where to see the concepts of each text"), anchor=False)
     st.markdown(_("**{n_places} rows**, here and above, have a link. It opens what the row describes in this tab; Back returns "
                   "here.", n_places=len(list(places()))))
     st.html(page_html(concepts_html(_unfolded())))

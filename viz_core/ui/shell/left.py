@@ -9,6 +9,7 @@ from viz_core.ui.escape import escaped, few
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, misfits, with_fitting_values
 from viz_core.ui.shell.state import FAULTS, SETUP, current
 from viz_core.ui.shell.widgets import touch
+from viz_core.ui.shell.written import taken_over
 from viz_core.weights.card import Card
 
 MAX_NAMED = 4  # settings that are named one by one
@@ -48,4 +49,4 @@ def _listed(values: Sequence[str]) -> str:
 
 def _back() -> None:
     touch()
-    st.session_state[SETUP], st.session_state[FAULTS] = with_fitting_values(current()), []
+    st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_fitting_values(current())), []

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import streamlit as st
@@ -22,11 +22,12 @@ from viz_core.ui.shell.left import notice
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
 from viz_core.ui.shell.state import WANTED, current
 from viz_core.ui.shell.warm import all_imported
+from viz_core.ui.shell.written import box_text, check_table, writing_notes, written
 from viz_core.weights.catalogue import problems
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
-    from viz_core.run import Batch
+    from viz_core.run import Batch, Sentence
 
 # torch takes over a second to import. `viz_core.ui.shell.warm` imports it, and everything else that is large, after the sidebar
 # and the title are sent. Functions that need any of it import it themselves.
@@ -110,13 +111,14 @@ def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A run, or one sentence about why there is none; and notes about the typed sentences."""
+    """A run, or one sentence about why there is none; and notes about the sentences. target: the text that the model wrote."""
 
     capture: Capture | None = None
     batch: "Batch | None" = None
     size: Estimate | None = None
     problem: str = ""
     notes: Sequence[str] = ()
+    target: str = ""
 
 
 def _attempt(setup: Setup) -> Attempt:
@@ -130,21 +132,23 @@ def _attempt(setup: Setup) -> Attempt:
     if len(lines) > MAX_SENTENCES:
         return Attempt(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
                                  n_lines=len(lines), max_sentences=MAX_SENTENCES))
+    text, answers = "", cast("list[Sentence]", target)
     try:
-        batch = _batch(setup, source, target)
+        if setup.writer == "model":
+            said = written(setup)
+            text, answers = box_text(setup, said), [line.sentence for line in said]
+            notes = [*notes, *writing_notes(setup, said)]
+        batch = _batch(setup, source, answers)
+        check_table(setup, batch)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
-        if setup.card and setup.config.has_position_table and max(lengths.values()) > setup.config.max_len:
-            longest = _("the longest sentence has {values:,} tokens", values=max(lengths.values()))
-            return Attempt(problem=_("These weights have {max_len:,} positions and {longest}: shorten it.",
-                                     max_len=setup.config.max_len, longest=longest), notes=notes)
         size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
-            return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes)
+            return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes, target=text)
         notes = [*notes, *_unknown(setup, {"source": source, "target": target})]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
-        return Attempt(capture, batch, size, notes=notes)
+        return Attempt(capture, batch, size, notes=notes, target=text)
     except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
-        return Attempt(problem=problem_words(error), notes=notes)
+        return Attempt(problem=problem_words(error), notes=notes, target=text)
 
 
 def run_with_status(setup: Setup) -> Attempt:
@@ -195,13 +199,13 @@ def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
     return notes
 
 
-def _batch(setup: Setup, source: list[str], target: list[str]) -> "Batch":
-    """Typed sentences, or typed ids, as a batch."""
+def _batch(setup: Setup, source: list[str], target: "list[Sentence]") -> "Batch":
+    """Typed sentences, typed ids, or what the model wrote, as a batch."""
     from viz_core.run import prepare
 
     if setup.tokenizer != "ids":
         return prepare(setup.config, source, target, _tokenizers(setup))
-    return prepare(setup.config, ids("source", source), ids("target", target), _tokenizers(setup))
+    return prepare(setup.config, ids("source", source), ids("target", list(map(str, target))), _tokenizers(setup))
 
 
 def _status(setup: Setup, capture: Capture, size: Estimate) -> None:

@@ -27,10 +27,11 @@ from viz_core.ui.shell.setup import (
     with_preset,
     with_weights,
 )
-from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, UNUSUAL, change, current
+from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, TARGET_BOX, UNUSUAL, change, current
 from viz_core.ui.shell.view_widgets import fold
 from viz_core.ui.shell.warm import home_imported
-from viz_core.ui.shell.widgets import touch, widget, widget_value
+from viz_core.ui.shell.widgets import RESTORING, touch, widget, widget_value
+from viz_core.ui.shell.written import taken_over
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.hub import hub_card, hub_is_open
 
@@ -54,9 +55,9 @@ def sidebar() -> None:
         if hub_is_open():
             _hub()
         if setup.config.has_encoder:
-            _text("source", _("Source sentences") if setup.config.has_decoder else _("Sentences"))
+            _text("source", _("Source sentences") if setup.config.has_decoder else _("Sentences"), setup.source, set_choice)
         if setup.config.has_decoder:
-            _text("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"))
+            _target()
         for control in FIRST[:SLIDERS]:
             _control(control)
         with st.container():  # always there: what follows stays where it is while a slider is moved
@@ -107,9 +108,42 @@ def _devices() -> list[str]:
     return [d for d in DEVICES if d != "cuda" or torch.cuda.is_available()]
 
 
-def _text(side: str, label: str) -> None:
-    widget(st.text_area, side, label, getattr(current(), side), set_choice, height=TEXT_HEIGHT,
+def _text(side: str, label: str, text: str, on_change: Callable[[str], None]) -> None:
+    widget(st.text_area, side, label, text, on_change, height=TEXT_HEIGHT,
             help=_("Type one sentence per line. Spaces separate words; Chinese without spaces is split into characters."))
+
+
+def _target() -> None:
+    """The target's box and, below it, the switch that says who writes it. `show_written` fills the box where the model does."""
+    setup = current()
+    if not setup.translates:
+        _text("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"), setup.target, set_choice)
+        return
+    box = st.container()
+    st.session_state[TARGET_BOX] = box
+    if setup.writer == "typed":
+        with box:
+            _text("target", _("Target sentences, typed by me"), setup.target, _type_target)
+    widget(st.toggle, "writer", _("Written by the model"), setup.writer == "model", _set_writer,
+           help=_("On: the model translates each source sentence, always with the likeliest next word. Off: typed by me; the text "
+                  "stays in the box. Typing in the box switches it off, too."))
+
+
+def show_written(text: str) -> None:
+    """Fill the target's box with the text that the model wrote, once there is one."""
+    if current().writer == "model":
+        with st.session_state[TARGET_BOX]:
+            _text("target", _("Target sentences"), text, _type_target)
+
+
+def _set_writer(name: str) -> None:
+    change(writer="model" if widget_value(name) else "typed")
+
+
+def _type_target(name: str) -> None:
+    """Typing takes over from the model. A tab that has returned may only show what the model wrote for an older source."""
+    if current().writer == "typed" or not st.session_state.get(RESTORING):
+        change(writer="typed", target=widget_value(name))
 
 
 def _control(control: Control) -> None:
@@ -170,7 +204,7 @@ def _open_from_hub() -> None:
     try:
         name = hub_card(st.session_state[HUB_NAME].strip()).name
         catalogue.cache_clear()
-        st.session_state[SETUP], st.session_state[FAULTS] = with_weights(current(), name), []
+        st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_weights(current(), name)), []
     except ValueError as error:
         st.session_state[NOTES] = [escaped(problem_words(error))]
 
@@ -181,7 +215,7 @@ def _model_title(name: str) -> str:
 
 def _set_model(name: str) -> None:
     chosen = widget_value(name)
-    st.session_state[SETUP] = (with_preset if chosen in PRESETS else with_weights)(current(), chosen)
+    st.session_state[SETUP] = taken_over(current(), (with_preset if chosen in PRESETS else with_weights)(current(), chosen))
     st.session_state[FAULTS] = []
 
 
@@ -191,9 +225,10 @@ def set_choice(name: str) -> None:
 
 def _reset() -> None:
     touch()
-    st.session_state[SETUP], st.session_state[FAULTS] = with_own_values(current()), []
+    st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_own_values(current())), []
 
 
 def _set_field(name: str) -> None:
-    st.session_state[SETUP], notes = with_field(current(), name, widget_value(name))
+    changed, notes = with_field(current(), name, widget_value(name))
+    st.session_state[SETUP] = taken_over(current(), changed)
     st.session_state[FAULTS], st.session_state[NOTES] = [], notes

@@ -34,7 +34,7 @@ def one_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
     words = words_shown(lab, capture, focus.kind, focus)
     stops = steps(lab.config, focus.kind)
     about = BIAS_WORDS[capture.config.position] if focus.step == "biased" else STEP_WORDS[focus.step]
-    st.markdown(f"#### {focus.name}\n\n{about} {problem}")
+    st.markdown(f"## {focus.name}\n\n{about} {problem}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         view_widget(st.segmented_control, "att_step", _("From q·k to the weights"), options=stops, required=True,
                     format_func=lambda s: STEP_NAMES[s])

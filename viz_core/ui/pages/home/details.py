@@ -43,14 +43,14 @@ STATUS_MEANINGS: dict[Status, str] = {
 
 def drawing(capture: Capture) -> None:
     """The architecture with the shapes of this run; a click on a box opens its stage."""
-    st.subheader(_("The model, with the shapes of this run"), anchor=False)
+    st.header(_("The model, with the shapes of this run"), anchor=False)
     st.caption(_("The data flows from top to bottom. Click a box to open its numbers in Step by step."))
     diagram(architecture([capture.stage(n) for n in capture]), key="home_map", stages=capture, on_open=open_stage)
 
 
 def tokens(lab: Lab, capture: Capture) -> int:
     """The tokens with their ids, padding shown; returns the selected sentence."""
-    st.subheader(_("Your words become numbers"), anchor=False)
+    st.header(_("Your words become numbers"), anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
     item = sentence_picker(lab, capture)
     names = [f"ids.{side}" for side in sides]
@@ -91,7 +91,7 @@ def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
 
 def next_word(lab: Lab, capture: Capture, item: int) -> None:
     """The top predictions after a chosen token, with a warning that they are noise if the weights are untrained."""
-    st.subheader(_("What the model predicts next"), anchor=False)
+    st.header(_("What the model predicts next"), anchor=False)
     if "probs" not in capture:
         remedy = _("choose other weights") if lab.setup.card else _("turn on 'Vocabulary logits' under All switches")
         st.info(_("This encoder has no vocabulary logits, so it predicts no word; {remedy}.", remedy=remedy))
@@ -112,7 +112,7 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
 
 def origin(lab: Lab) -> None:
     """Where the model comes from: the card of trained weights, their sizes alone, or the rows of the preset's document."""
-    st.subheader(_("Where this model comes from"), anchor=False)
+    st.header(_("Where this model comes from"), anchor=False)
     if lab.setup.card is not None:
         _card(lab.setup.card)
     elif lab.setup.origin is not None:

@@ -70,11 +70,11 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     st.markdown(_("Each cell is the length of a token's vector after a layer: first with the rows as −∞ leaves them, then with "
                   "this app's rule. {spread_words}{note}",
                   spread_words=_spread_words(nan_spread, lab.config.has_cross_attention and side == "target"), note=note))
-    st.markdown(_("#### What each implementation returns\n\nA softmax over −∞ alone is 0 / 0, so the result depends on the "
+    st.markdown(_("## What each implementation returns\n\nA softmax over −∞ alone is 0 / 0, so the result depends on the "
                   "implementation. The table shows the same scores of layer 0, masked in {n_treatments} ways and computed just "
                   "now:", n_treatments=len(result.treatments)))
     _treatments(capture, side, result, focus, int(np.nonzero(result.empty)[0][0]), head)
-    st.markdown(_("#### The weights of head {head} from each implementation", head=head))
+    st.markdown(_("## The weights of head {head} from each implementation", head=head))
     drawn = [(TITLES[t.name], t.weights[head]) for t in result.treatments if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
         panels = head_panels(capture, focus.kind, focus.item, drawn[i : i + 2])

@@ -37,7 +37,7 @@ def gradients(lab: Lab) -> None:
         found = None if compared is None else _by_layer(compared, batches)
     if compared is not None and found is not None:
         _say_by_layer(compared, batches, found)
-    st.subheader(_("The gradient of the last layer against depth"), anchor=False)
+    st.header(_("The gradient of the last layer against depth"), anchor=False)
     width, seed = view("norm_width"), lab.setup.seed
     cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
     most = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)

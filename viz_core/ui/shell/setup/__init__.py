@@ -24,7 +24,7 @@ from viz_core.ui.shell.setup.link_format import (
     with_left_out,
 )
 from viz_core.ui.shell.setup.problem_sentences import either, problem_words
-from viz_core.ui.shell.setup.typed_text import ids, sentences
+from viz_core.ui.shell.setup.typed_text import beside_source, ids, line_numbers, sentences, source_lines
 from viz_core.ui.shell.setup.value import (
     DEFAULT_PRESET,
     DEFAULT_SOURCE,
@@ -35,8 +35,10 @@ from viz_core.ui.shell.setup.value import (
     TEXTS,
     TOKENS,
     VIEW,
+    WRITERS,
     Setup,
     Tokens,
+    Writer,
     changes,
     editable,
     leaves,
@@ -55,8 +57,8 @@ from viz_core.ui.shell.setup.value import (
 __all__ = [
     "BY_FIELD", "CONTROLS", "DEFAULT_PRESET", "DEFAULT_SOURCE", "DEFAULT_TARGET", "DEVICES", "LEFT_OUT", "LONG",
     "MAX_D_MODEL", "MAX_SEED", "NO_SIZE", "OF_WORDS", "OPENING", "RESOLVED", "SIZES", "TEXTS", "TOKENS", "VIEW",
-    "WEIGHTLESS", "Control", "LeftOut", "Setup", "Tokens", "changes", "editable", "either", "from_link", "ids", "leaves",
-    "misfits", "offered", "opening", "packed", "packed_size", "problem_words", "sentences", "to_link", "tokens", "unpacked",
-    "unpacked_size", "with_field", "with_fitting_values", "with_left_out", "with_own_values", "with_preset", "with_view",
-    "with_weights",
+    "WEIGHTLESS", "WRITERS", "Control", "LeftOut", "Setup", "Tokens", "Writer", "beside_source", "changes", "editable",
+    "either", "from_link", "ids", "leaves", "line_numbers", "misfits", "offered", "opening", "packed", "packed_size",
+    "problem_words", "sentences", "source_lines", "to_link", "tokens", "unpacked", "unpacked_size", "with_field",
+    "with_fitting_values", "with_left_out", "with_own_values", "with_preset", "with_view", "with_weights",
 ]

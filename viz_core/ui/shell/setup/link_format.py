@@ -26,7 +26,9 @@ from viz_core.ui.shell.setup.value import (
     MAX_SEED,
     TEXTS,
     VIEW,
+    WRITERS,
     Setup,
+    Writer,
     changes,
     config_or_none,
     editable,
@@ -74,7 +76,8 @@ def _to_link(setup: Setup) -> tuple[Mapping[str, str], LeftOut]:
 def with_left_out(setup: Setup, text: str) -> Setup:
     """The setup with the text that a link had left out, checked as any link is."""
     found = dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass"))
-    setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target))
+    writer = "typed" if "target" in found else setup.writer
+    setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target), writer=writer)
     for name in LONG:
         with suppress(ValueError):
             setup = with_view(setup, **{name: VIEW[name].read(found.get(name, ""))})
@@ -89,7 +92,7 @@ def packed(setup: Setup) -> str:
 def packed_size(setup: Setup, lengths: Sequence[int]) -> str:
     """The sizes of a run: sentences, source and target tokens, and the setup of its config alone; "1.6.5&weights=…"."""
     source, target = setup.default_texts
-    shape = Setup(setup.checkpoint, setup.preset, setup.config, source, target, chosen=setup.chosen)
+    shape = Setup(setup.checkpoint, setup.preset, setup.config, source, target, chosen=setup.chosen, writer="model")
     return f"{'.'.join(map(str, lengths))}&{packed(shape)}"
 
 
@@ -125,9 +128,10 @@ def _parameters(setup: Setup) -> dict[str, str]:
     if setup.chosen:
         params["chosen"] = ",".join(f"{name}:{NO_SIZE if size is None else size}" for name, size in setup.chosen)
     params |= {name: VIEW[name].write(value) for name, value in setup.views}
-    params |= {
-        side: getattr(setup, side) for side, own in zip(TEXTS, setup.default_texts, strict=True) if getattr(setup, side) != own
-    }
+    typed = ((side, getattr(setup, side), own) for side, own in zip(TEXTS, setup.default_texts, strict=True))
+    params |= {side: text for side, text, own in typed if text != own}
+    if setup.translates and setup.writer == "typed" and "target" not in params:
+        params["writer"] = "typed"  # a link with a target needs no more
     if setup.origin is None and (start.origin or setup.preset != start.preset):
         return {"preset": setup.preset} | params  # a preset in the link means that the weights are untrained
     if setup.checkpoint != start.checkpoint or (setup.origin and params.keys() & MEANS_UNTRAINED):
@@ -156,12 +160,15 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
                 fields[control.field] = value
     config, misfits = _fitting(setup.config, fields)
     faults += misfits
-    setup = replace(setup, config=config)
+    writer, contradictions = _writer(left)
+    faults += contradictions
+    setup = replace(setup, config=config, writer=writer if setup.translates else "typed")
 
     readers: dict[str, Callable[[str], Any]] = {
         "tokenizer": _one_of(tokens(setup)), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
         "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
-        "attn_head": _whole(config.n_heads - 1), "chosen": _sizes, "source": str, "target": str, **{v.name: v.read for v in VIEWS},
+        "attn_head": _whole(config.n_heads - 1), "chosen": _sizes, "source": str, "target": str,
+        **{v.name: v.read for v in VIEWS},
     }
     for name, read in readers.items():
         if name in left:
@@ -172,7 +179,23 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
             except ValueError as error:
                 faults.append((f"{name}={text}", _("{error}; the default is used", error=error)))
     faults += [(f"{name}={text}", _("is not a setting of this app and is left out")) for name, text in left.items()]
+    if params.get("writer") == "model" != setup.writer:
+        faults.append(("writer=model", _("is not possible with this model and tokenizer; the target is read as typed")))
+    if "target" in params and setup.writer == "model":
+        faults.append((f"target={params['target']}", _("is left out, since with writer=model the model writes the target")))
     return setup, faults
+
+
+def _writer(left: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
+    """Who writes the target, taken out of `left`, and its faults. A link that does not say so means its own text, if it has one."""
+    implied: Writer = "typed" if "target" in left else "model"
+    match left.pop("writer", implied):
+        case "typed":
+            return "typed", []
+        case "model":
+            return "model", []
+        case other:
+            return implied, [(f"writer={other}", _("is not one of {few}; the default is used", few=", ".join(WRITERS)))]
 
 
 def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:

@@ -22,6 +22,8 @@ DEFAULT_SOURCE = _("the cat sat on the mat")
 DEFAULT_TARGET = "猫 坐在 垫子 上"
 Tokens = TokenizerKind | Literal["ids"]  # "ids": the user types the numbers themselves
 TOKENS = ("word", "character", "ids")
+Writer = Literal["model", "typed"]  # of the target: "model" only with weights that translate
+WRITERS = ("model", "typed")
 DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
 TEXTS = ("source", "target")
@@ -36,6 +38,9 @@ VIEW = {v.name: v for v in VIEWS}
 @dataclass(frozen=True, slots=True)
 class Setup:
     """Everything that a link holds. `config` is that of the preset, or of the checkpoint, with the visitor's changes.
+
+    Where the model writes the target, nothing is typed: `target` is then that of the weights' example, and the run reads
+    what the model writes. Weights that do not translate leave the target to the visitor.
 
     Changes that the checkpoint's parameters do not fit leave it: the model is then untrained, but keeps the checkpoint's words.
     """
@@ -53,6 +58,19 @@ class Setup:
     attn_head: int = 0
     views: tuple[tuple[str, Any], ...] = ()  # the selections of the pages that are not the default
     chosen: tuple[tuple[str, int | None], ...] = ()  # SIZES that were rounded, as chosen
+    writer: Writer = "typed"  # who writes the target
+
+    def __post_init__(self) -> None:
+        if self.writer == "model":
+            if self.translates:
+                object.__setattr__(self, "target", self.default_texts[1])
+            else:
+                object.__setattr__(self, "writer", "typed")
+
+    @property
+    def translates(self) -> bool:
+        """Whether the model can write the target: trained weights of an encoder-decoder that read words."""
+        return self.weights != UNTRAINED and self.config.has_cross_attention and self.tokenizer != "ids"
 
     @property
     def origin(self) -> Card | None:
@@ -166,13 +184,18 @@ def _with_config(setup: Setup, config: TransformerConfig) -> Setup:
 
 
 def _with_base(setup: Setup, checkpoint: str, preset: str, config: TransformerConfig) -> Setup:
-    """Text that the visitor typed stays; example sentences are replaced by examples that the new weights know."""
+    """Text that the visitor typed stays; example sentences are replaced by examples that the new weights know.
+
+    The target is left to the new weights if they translate, unless the visitor has just taken it from others that do.
+    """
     offered = {(DEFAULT_SOURCE, DEFAULT_TARGET), *(tuple(e) for card in catalogue().values() for e in card.examples)}
-    untouched = (setup.source, setup.target) in offered
+    own = (setup.source,) if setup.writer == "model" else (setup.source, setup.target)
+    untouched = own in {texts[: len(own)] for texts in offered}
+    writer: Writer = "typed" if setup.translates and setup.writer == "typed" else "model"
     stage = _kept_stage(setup.stage, config)
-    new = replace(setup, checkpoint=checkpoint, preset=preset, config=config, chosen=(), stage=stage, attn_head=0)
+    new = replace(setup, checkpoint=checkpoint, preset=preset, config=config, chosen=(), stage=stage, attn_head=0, writer=writer)
     if new.tokenizer not in tokens(new):
-        new = replace(new, tokenizer="word")
+        new = replace(new, tokenizer="word", writer=writer)
     source, target = new.default_texts
     return replace(new, source=source, target=target) if untouched else new
 
