@@ -107,6 +107,22 @@ def test_closed_cells_differ_without_colour(open_at: Open) -> None:
         assert sum(map(sum, crossed)) > 1.4 * sum(map(sum, lined)), theme
 
 
+LABEL = """(c, [x, y, wide, high]) => {
+    const s = c.width / c.clientWidth;
+    return [...c.getContext("2d").getImageData(x * s, y * s, wide * s, high * s).data];
+}"""
+
+
+def test_no_label_lies_across_the_next_one(open_at: Open) -> None:
+    """Among Chinese labels "<bos>" is turned: what is drawn above the second column has no part of it."""
+    page = open_at(mask_section="conventions", source="x", target="动物 没有 穿过 街道 因为 动物 太 累")
+    canvas = page.locator('canvas[data-title="True (1) = blocked"][data-drawn]')
+    canvas.wait_for()
+    left, top, wide, _ = map(float, canvas.get_attribute("data-grid").split(","))
+    animal = [canvas.evaluate(LABEL, [left + at * wide, 0, wide, top - 2]) for at in (1, 6)]  # the same word twice
+    assert any(animal[0]) and animal[0] == animal[1]
+
+
 def test_the_example_brings_padding(open_at: Open) -> None:
     page = open_at(source="one two", target="three")
     assert mask_map(page).get_attribute("data-rows") == "2"

@@ -28,6 +28,7 @@ from viz_core.analysis import counts
 from viz_core.config import CHOICES
 from viz_core.experiments import placement as experiments
 from viz_core.figures.placement import METRIC_TITLES, TITLES
+from viz_core.figures.theme import FONT_SIZE, PRESENTED
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.pages.norms import on_request
@@ -129,6 +130,14 @@ def test_it_opens_on_two_placements_and_the_power_of_the_stream(open_at: Open) -
         expected = [(v**2).sum(-1).mean() / 16 for v in x]
         np.testing.assert_allclose(y(at, shown)[-6:], expected, rtol=FLOAT)
         assert f"**{expected[-1]:.4g}**" in words(at) or name == "post"
+
+
+def test_the_main_chart_has_larger_type_in_presenters_mode(open_at: Open) -> None:
+    def sizes(**params: str) -> list[int]:
+        return [chart["layout"]["template"]["layout"]["font"]["size"] for chart in charts(open_at("gradients", **params))]
+
+    assert sizes() == [FONT_SIZE, FONT_SIZE]
+    assert sizes(present="on") == [PRESENTED, FONT_SIZE]  # the other one lies below and is not shown
 
 
 @pytest.mark.parametrize("metric", METRIC_TITLES)

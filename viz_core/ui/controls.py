@@ -88,8 +88,10 @@ def dark() -> bool:
 
 
 def chart(figure: Any, key: str, fill: bool = False) -> None:
-    """A Plotly figure as every page shows it, and in words for those who cannot see it. fill: as large as its container, and in
-    presenter's mode with larger type."""
+    """A Plotly figure as every page shows it, and in words for those who cannot see it.
+
+    fill: as large as its container, and in presenter's mode with larger type.
+    """
     if fill and view("present"):
         figure = figure.presented()
     st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, height="stretch" if fill else "content",

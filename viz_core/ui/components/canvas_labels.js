@@ -1,12 +1,12 @@
 /* The labels of a panel of the canvas: rows on the left, columns above the cells.
  *
  * Column labels stay upright where they fit. Where they do not, Chinese, Japanese and Korean ones stand one character above
- * the other, and all others slant, or are turned where they stand among such: slanting they would lie across these. What is
- * still too long is shortened; the readout says the whole. */
+ * the other, and all others slant; where one would slant across such a label, they are turned. What is still too long is
+ * shortened; the readout says the whole. */
 
 const SLANT = Math.SQRT1_2; // 45 degrees: the sine, and the cosine
-const STACKED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー]{1,6}$/u;
-const stacked = (name) => (STACKED.test(name) || [...name].length === 1 ? [...name].length : 0); // characters above each other
+const STACKED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー\u3001-\u303f\uff01-\uff1f]{1,6}$/u;
+const stacked = (name) => (STACKED.test(name) ? [...name].length : 0); // characters that stand above each other
 const ROW_ROOM = 110, COL_ROOM = 84; // pixels of a label at the usual type
 
 class Labels {
@@ -26,7 +26,7 @@ class Labels {
     this.cols = lengths(panel.cols ?? number(1), this.colRoom);
     this.colText = Math.ceil(Math.max(0, ...this.cols));
     this.stacks = panel.cols?.map(stacked);
-    this.turned = Boolean(panel.cols?.some((name) => STACKED.test(name)));
+    this.turned = Boolean(this.stacks?.some((high, k) => high && k && !this.stacks[k - 1]));
   }
 
   get left() { return this.rowText + 8; }
