@@ -26,11 +26,17 @@ BODIES = """(key) => {
     if (!place) return null;
     const found = [], own = [], texts = [];
     const body = "canvas, .lanes, svg.plot, .faces, .drawing svg, .js-plotly-plot, .ledger .table, table, .lab-drawn";
+    const seen = (e) => { // a table's rows scroll in a box of their own: what counts is the box
+        const { left, top, width, height } = e.getBoundingClientRect();
+        const box = e.matches("table, .table") ? e.parentElement.getBoundingClientRect() : { top, height };
+        const [first, foot] = [Math.max(top, box.top), Math.min(top + height, box.top + box.height)];
+        return { left, top: first, width, height: foot - first };
+    };
     const walk = (root, mine) => {
         for (const e of root.querySelectorAll("*")) {
             const here = mine || Boolean(e.closest?.(`.st-key-${CSS.escape(key)}`));
             if (e.matches(body) && e.offsetParent !== null || e.matches("svg.plot, .drawing svg")) {
-                const { left, top, width, height } = e.getBoundingClientRect();
+                const { left, top, width, height } = seen(e);
                 if (width > 8 && height > 8) {
                     found.push([left, top, width, height]);
                     if (here) own.push([left, top, width, height]);

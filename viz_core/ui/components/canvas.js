@@ -2,6 +2,7 @@
  * Typed text reaches the page by textContent and fillText only. */
 
 const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // pixels of the page
+const FINE = 0.25, CRISP = 8; // steps of a cell's size, up to the size from which cells begin at whole pixels
 const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 430, NARROW = 560; // where a box is filled: cells at most and, named, at least; a foot of one line
 const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, GAP_ROWS = 10, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -29,6 +30,8 @@ function special(x) {
 function precise(x, digits = 6) {
   return special(x) || String(Number(x.toPrecision(digits)));
 }
+
+const whole = (size) => (size < CRISP ? Math.floor(size / FINE) * FINE : Math.floor(size));
 
 /* At most four digits, for a cell: "0", "0.125", "12.5", "1235", "4e-4". */
 function brief(x) {
@@ -180,14 +183,14 @@ class View {
   /* The axes and the colours of the first figure stand above all of them, or in that figure. */
   shareLine(shared) {
     if (shared === Boolean(this.shared)) return;
-    const [{ node, axes, legend, canvas, foot }] = this.figures;
+    const [{ head, axes, legend, foot }] = this.figures;
     this.shared?.remove();
     this.shared = shared ? make("div", "shared") : null;
     if (shared) {
       this.root.prepend(this.shared);
       this.shared.append(axes, legend);
     } else {
-      node.insertBefore(axes, canvas);
+      head.append(axes);
       foot.prepend(legend);
     }
     this.root.classList.toggle("sharing", shared);
@@ -203,13 +206,13 @@ class View {
   fillRow(figures, width, height) {
     const room = width - GAP * (figures.length - 1);
     const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell, width / figures.length), sum + f.width), 0);
-    let [low, high] = [MIN_CELL, LARGEST];
+    let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in parts of a pixel, which count where there are many columns
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      if (used(middle) <= room) low = middle;
+      if (used(middle * FINE) <= room) low = middle;
       else high = middle - 1;
     }
-    if (used(low) > room) figures.forEach((f) => f.fillIn(room / figures.length, height, LARGEST));
+    if (used(low * FINE) > room) figures.forEach((f) => f.fillIn(room / figures.length, height, LARGEST));
     return figures.reduce((sum, f) => sum + f.cols * f.w * f.panel.shape[0] * f.h, 0);
   }
 

@@ -12,9 +12,9 @@ class Figure {
       make("figcaption"), make("div", "axes"), make("canvas"), make("div", "legend"), make("div", "readout")];
     this.foot = make("div", "foot");
     this.foot.append(this.legend, this.readout);
-    const head = make("div", "head");
-    head.append(this.title, this.axes);
-    this.node.append(head, this.canvas, this.foot);
+    this.head = make("div", "head");
+    this.head.append(this.title, this.axes);
+    this.node.append(this.head, this.canvas, this.foot);
     this.readout.setAttribute("aria-live", "polite");
     this.canvas.setAttribute("role", "img");
     this.canvas.tabIndex = 0;
@@ -98,9 +98,9 @@ class Figure {
     const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
     this.group = panel.cols ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
-    const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
-    const high = Math.max(floor(panel.rows), Math.floor((height - this.chrome(share) - labels.stand(wide).top - 2) / rows));
-    const square = panel.rows && panel.cols, free = square ? 0 : labels.step * 3;
+    const wide = clamp(whole(room / this.cols), floor(panel.cols), whole(cap));
+    const high = Math.max(floor(panel.rows), whole((height - this.chrome(share) - labels.stand(wide).top - 2) / rows));
+    const square = panel.rows && panel.cols && panel.colLetter, free = square ? 0 : labels.step * 3;
     this.upright = panel.kind === "ids" && wide < this.valueRoom && wide >= LABEL_FONT;
     this.w = Math.min(wide, Math.max(2 * high, free, panel.kind === "ids" ? this.valueRoom : 0));
     this.h = Math.min(high, Math.max(2 * wide, free, this.upright ? this.valueRoom : 0));
