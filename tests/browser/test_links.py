@@ -247,3 +247,36 @@ def test_a_cell_that_is_not_there_is_named_and_not_picked(open_at: Open) -> None
     told = "The picked cell, row 900 and column 1 of matrix 3, is out of range, so no cell is picked."
     expect(page.get_by_text(told)).to_be_visible()
     assert page.locator(".arithmetic").count() == 0 and set(shown(page)["picks"]) == {""}
+
+
+# ---------------------------------------------------------------- a link to a picked cell
+
+
+SCROLLED = "e => e.scrollTop"
+
+
+def in_sight(page: Page, drawn: Locator, row: int, col: int) -> bool:
+    left, top, wide, high = map(float, drawn.get_attribute("data-grid").split(","))
+    box = drawn.bounding_box()
+    middle = box["y"] + top + (row + 0.5) * high
+    return 48 <= middle <= page.viewport_size["height"]
+
+
+def test_a_link_to_a_picked_cell_scrolls_to_it_once(open_at: Open) -> None:
+    main = "[data-testid='stMain']"
+    page = open_at("positions", pos_section="clock", cells="pos_shift.0.7.7")
+    drawn = canvas(page, "M₃, its first 10 of 20 dimensions")
+    until(page, lambda: in_sight(page, drawn, 7, 7))
+    assert page.locator(main).evaluate(SCROLLED) > 0
+    page.locator(main).evaluate("e => e.scrollTo(0, 0)")
+    button(page, "pos_model").click()  # another run, with the same cell
+    linked(page, "pos_width=")
+    page.wait_for_timeout(1000)
+    assert page.locator(main).evaluate(SCROLLED) == 0
+
+
+def test_a_page_whose_picked_cell_is_in_sight_stays_at_its_top(open_at: Open) -> None:
+    page = open_at("positions", pos_section="matrix", cells="pos_table.0.3.4")
+    canvas(page, "The whole table: 100 positions × 20 dimensions")
+    page.wait_for_timeout(1500)
+    assert page.locator("[data-testid='stMain']").evaluate(SCROLLED) == 0

@@ -74,6 +74,7 @@ def test_the_table_and_its_csv_show_every_stage(open_shapes: Open) -> None:
     expect(cells.nth(1).locator(".letter")).to_have_text(["B", "H", "T", "S"])
     expect(row(page, "loss").locator(".cell").nth(2)).to_have_text("a single number")
     the_csv_reread_by_pandas_is_the_run(page)
+    keyed(page, "shapes_more").locator("button").first.click()
     option(page, "shapes_columns", "flops").click()  # a further column
     expect(page.locator(".head .cell")).to_have_count(5)
     expect(row(page, "logits").locator(".cell").last).to_have_text(f"{2 * 5 * 32 * 1000:,}")
@@ -156,6 +157,21 @@ def test_an_answer_takes_back_nothing_that_was_typed_meanwhile(open_shapes: Open
     line.arrive()
     linked(page, "shapes_filter=normt(&|$)")
     assert box(page).input_value() == "normt"
+
+
+def test_one_letter_is_a_name_or_an_axis(open_shapes: Open) -> None:
+    page = open_shapes()
+    box(page).fill("q")
+    assert names(page) == [x.name for x in LINES if x.stage.leaf == "q"] and names(page)
+    split = row(page, "encoder.layers.0.self_attn.q").locator(".split")
+    expect(split).to_have_text("32→4×8")
+    expect(split.locator(".bar").last.locator("i")).to_have_count(4)
+    box(page).fill("H")
+    assert names(page) == [x.name for x in LINES if "H" in x.stage.axes] and names(page)
+    box(page).fill("q decoder")
+    assert names(page) == [x.name for x in LINES if x.stage.leaf == "q" and "decoder" in x.name]
+    letters = page.locator(".letters > span").all_inner_texts()
+    assert "Hhead" in letters and page.locator(".body .letter[title='query token']").count()
 
 
 # ---------------------------------------------------------------- marks

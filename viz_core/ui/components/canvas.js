@@ -2,6 +2,7 @@
  * Typed text reaches the page by textContent and fillText only. */
 
 const MIN_CELL = 2, MAX_CELL = 34, WRITTEN = 48, MAX_HEIGHT = 480; // pixels of the page
+const FINE = 0.25, CRISP = 8; // steps of a cell's size, up to the size from which cells begin at whole pixels
 const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 500, NARROW = 560; // where a box is filled: cells at most and, named, at least; a foot of one line
 const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, GAP_ROWS = 10, SIGN_GAP = 8, SIGN_HIGH = 72, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
 const AXIS_MARK = 58, IDS_HIGH = 7; // pixels of an arrow, a letter and the gap behind an axis; a row of ids: times its width
@@ -30,6 +31,8 @@ function special(x) {
 function precise(x, digits = 6) {
   return special(x) || String(Number(x.toPrecision(digits)));
 }
+
+const whole = (size) => (size < CRISP ? Math.floor(size / FINE) * FINE : Math.floor(size));
 
 /* At most four digits, for a cell: "0", "0.125", "12.5", "1235", "4e-4". */
 function brief(x) {
@@ -221,13 +224,13 @@ class View {
   fillRow(figures, width, height, gap = GAP) {
     const room = width - gap * (figures.length - 1);
     const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell), sum + f.width), 0);
-    let [low, high] = [MIN_CELL, LARGEST];
+    let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in parts of a pixel, which count where there are many columns
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);
-      if (used(middle) <= room) low = middle;
+      if (used(middle * FINE) <= room) low = middle;
       else high = middle - 1;
     }
-    if (used(low) > room) { // each by itself, the one with more columns in more room
+    if (used(low * FINE) > room) { // each by itself, the one with more columns in more room
       const share = (f) => Math.sqrt(f.panel.shape[1]), all = figures.reduce((sum, f) => sum + share(f), 0);
       figures.forEach((f) => f.fillIn((room * share(f)) / all, height, LARGEST));
     }

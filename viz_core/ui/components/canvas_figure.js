@@ -106,14 +106,15 @@ class Figure {
     const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
     this.group = panel.cols && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
-    const wide = clamp(Math.floor(room / this.cols), floor(panel.cols), cap);
-    const square = panel.rows && panel.cols && rows > 1 && cols > 1 && wide >= LEAST_NAMED, free = square ? 0 : labels.step * 3;
+    const wide = clamp(whole(room / this.cols), floor(panel.cols), whole(cap));
+    const named = panel.rows && panel.cols && panel.colLetter, square = named && rows > 1 && cols > 1 && wide >= LEAST_NAMED;
+    const free = square ? 0 : labels.step * 3;
     const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
     const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
     for (const lines of this.view.shared ? [2] : [2, 3]) { // above and below the cells: one line each; below, two where it is narrow
       const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
-      const high = Math.max(floor(panel.rows), Math.floor(room / rows));
+      const high = Math.max(floor(panel.rows), whole(room / rows));
       this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
       this.h = Math.min(high, Math.max(tall * wide, free, this.upright ? this.valueRoom : 0));
       this.measureWhole(width);
