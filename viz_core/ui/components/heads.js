@@ -33,7 +33,8 @@ class View {
   constructor(root) {
     this.root = root;
     this.figures = [];
-    this.readout = root.appendChild(make("div", "readout shared")); // one for all grids where they fill a box
+    this.shared = root.appendChild(make("div", "shared")); // one line for all grids where they fill a box
+    this.readout = this.shared.appendChild(make("div", "readout"));
     this.readout.setAttribute("aria-live", "polite");
     this.number = 0; // counts the reader's choices, so that an answer to an older one is not mistaken for news
     this.resize = new ResizeObserver(() => {
@@ -48,7 +49,7 @@ class View {
     const { grids, focus, echo, fill } = decode(data);
     Object.assign(this, { grids, fill });
     this.root.classList.toggle("fill", fill);
-    while (this.figures.length > grids.length) this.figures.pop().node.remove();
+    while (this.figures.length > grids.length) this.figures.pop().remove();
     while (this.figures.length < grids.length) this.figures.push(new Figure(this));
     grids.forEach((grid, i) => (this.figures[i].grid = grid));
     if (echo >= this.number) [this.number, this.focus] = [echo, focus];
@@ -123,7 +124,8 @@ class Figure {
     this.heading = make("div", "heading");
     this.node.append(this.heading, this.canvas, foot);
     this.readout.setAttribute("aria-live", "polite");
-    this.canvas.setAttribute("role", "img");
+    this.asTable = new ValuesTable(foot, this.node, () => headsTable(this));
+    set(this.canvas, { role: "application", "aria-keyshortcuts": Object.keys(KEYS).join(" ") });
     this.canvas.tabIndex = 0;
     this.base = make("canvas");
     this.canvas.onpointermove = (event) => this.point(this.tileAt(event));
@@ -141,6 +143,11 @@ class Figure {
       const next = this.focused() ? [clamp(layer + step[0], 0, layers - 1), clamp(head + step[1], 0, heads - 1)] : [0, 0];
       view.choose([this.grid.kind, ...next], event.repeat);
     };
+  }
+
+  remove() {
+    this.node.remove();
+    this.asTable.button.remove();
   }
 
   focused() {
@@ -176,6 +183,7 @@ class Figure {
     this.heading.classList.toggle("one", Boolean(view.fill && view.oneLine));
     if (!view.fill) this.foot.prepend(this.legend);
     this.foot.append(this.readout);
+    (view.fill ? view.shared : this.foot).append(this.asTable.button);
     const pen = base.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     pen.imageSmoothingEnabled = false;
@@ -215,10 +223,10 @@ class Figure {
         pen.drawImage(picture, 0, (layer * heads + head) * r, c, r, x, y, wide, high);
       }
     this.write(pen);
-    this.describe();
-    this.paint();
     Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile: wide, high, left: view.left, top: view.top, gap: GAP,
       type: view.type, shades: this.digest(), theme: view.dark ? "dark" : "light" });
+    this.describe();
+    this.paint();
   }
 
   cell(i, cols, c, [high, wide]) { return Math.floor(Math.floor(i / cols) / high) * c + Math.floor((i % cols) / wide); }
@@ -305,8 +313,11 @@ class Figure {
       : _("layer {layer}, head {head}: click to focus", place);
     this.readout.textContent = view.fill ? "" : told;
     if (view.fill && (this.hover || !view.figures.some((f) => f.hover)))
-      view.readout.textContent = this.hover ? told : _("rows: layers, columns: heads");
+      view.readout.textContent = this.hover ? told : _("↓ layer, → head");
+    const asked = view.figures.find((f) => f.focused()) ?? view.figures[0]; // whose table the shared line offers
+    this.asTable.button.classList.toggle("other", view.fill && asked !== this);
     canvas.dataset.focus = focus ? focus.join() : "";
+    this.asTable.show(`${grid.title} ${canvas.dataset.shades} ${canvas.dataset.focus}`);
     const about = { title: grid.title, layers: grid.shape[0], heads: grid.shape[1], queries: grid.tokens[0], keys: grid.tokens[1] };
     canvas.setAttribute("aria-label", focus
       ? _("{title}, {layers} layers by {heads} heads, {queries} by {keys} tokens each, layer {layer}, head {head} in focus",

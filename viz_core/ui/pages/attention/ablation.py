@@ -19,8 +19,8 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible
-from viz_core.ui.controls import picking, table
 from viz_core.ui.components.heads import Focus
+from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.attention.focus import InFocus, choose_head
 from viz_core.ui.shell import Lab, below, look, picture, set_view, view, view_widget, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
@@ -44,7 +44,7 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], foc
         runs = [c for c in (capture, ablated) if c is not None]
         panels = [head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in runs]
         both = (_("Intact"), _("Ablated"))
-        picking(compared(*panels, both) if ablated else [replace(panels[0], title=f"{both[0]}: {panels[0].title}")], "att_broken",
+        picking(compared(panels[0], panels[1], both) if ablated else [replace(panels[0], title=f"{both[0]}: {panels[0].title}")], "att_broken",
                 fill=True)
     with below():
         _ablation_controls(lab.config, names, chosen, focus)
