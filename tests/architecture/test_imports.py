@@ -38,7 +38,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {"viz_core.model": {"torch", "viz_core.tracing"}},
     {member: CAPTURES | MODEL | RUNS for member in RUNS - {"viz_core.weights"}}
     | {"viz_core.weights": CAPTURES | MODEL | RUNS | {"safetensors", "tokenizers", "huggingface_hub", "regex"}},
-    {"viz_core.analysis": {"numpy", "viz_core.capture"}},
+    {"viz_core.analysis": {"numpy", "viz_core.capture", "viz_core.text"}},
     {"viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
     {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shell": SHELL}
     | {member: SHELL for member in ["viz_core.ui.escape", "viz_core.ui.controls", "viz_core.ui.__init__"]}

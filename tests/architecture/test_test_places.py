@@ -50,6 +50,7 @@ ELSEWHERE = {
     "ui.components.curves": "browser/test_positions",
     "ui.components.heads": "browser/test_attention",
     "ui.components.lines": "browser/test_attention",
+    "ui.components.profiles": "browser/test_attention",
     "ui.components.scrubber": "browser/test_app",
     "ui.components.table": "browser/test_shapes",
     "ui.pages.home": "ui/test_pages",

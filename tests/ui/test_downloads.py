@@ -93,7 +93,8 @@ def test_the_files_are_of_what_was_shown(files_of: Callable[..., Files]) -> None
     assert list(read["column label"][:6]) == ["the", "cat", "sat", "on", "the", "mat"] and read["value"].min() < 0
     lines = ElementTree.fromstring(elsewhere(files["cross_layer0_lines.svg"]))
     texts = [e.text for e in lines.iter("{http://www.w3.org/2000/svg}text")]
-    assert "head 1" not in texts and "垫子" in texts
+    assert "head 1" not in texts and "坐在 → 垫子" in texts
+    assert list(dict.fromkeys(read["row label"]))[:3] == ["<bos> → 猫", "猫 → 坐在", "坐在 → 垫子"]
     shown = ElementTree.fromstring(elsewhere(files_of("attention", att_kind="cross", attn_head="1")["cross_layer0_lines.svg"]))
     assert "head 1" in [e.text for e in shown.iter("{http://www.w3.org/2000/svg}text")]
 

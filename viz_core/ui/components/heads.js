@@ -33,7 +33,8 @@ class View {
   constructor(root) {
     this.root = root;
     this.figures = [];
-    this.readout = root.appendChild(make("div", "readout shared")); // one for all grids where they fill a box
+    this.shared = root.appendChild(make("div", "shared")); // one line for all grids where they fill a box
+    this.readout = this.shared.appendChild(make("div", "readout"));
     this.readout.setAttribute("aria-live", "polite");
     this.number = 0; // counts the reader's choices, so that an answer to an older one is not mistaken for news
     this.resize = new ResizeObserver(() => {
@@ -48,7 +49,7 @@ class View {
     const { grids, focus, echo, fill } = decode(data);
     Object.assign(this, { grids, fill });
     this.root.classList.toggle("fill", fill);
-    while (this.figures.length > grids.length) this.figures.pop().node.remove();
+    while (this.figures.length > grids.length) this.figures.pop().remove();
     while (this.figures.length < grids.length) this.figures.push(new Figure(this));
     grids.forEach((grid, i) => (this.figures[i].grid = grid));
     if (echo >= this.number) [this.number, this.focus] = [echo, focus];
@@ -144,6 +145,11 @@ class Figure {
     };
   }
 
+  remove() {
+    this.node.remove();
+    this.asTable.button.remove();
+  }
+
   focused() {
     const [kind, ...at] = this.view.focus ?? [];
     return kind === this.grid.kind ? at : null;
@@ -177,6 +183,7 @@ class Figure {
     this.heading.classList.toggle("one", Boolean(view.fill && view.oneLine));
     if (!view.fill) this.foot.prepend(this.legend);
     this.foot.append(this.readout);
+    (view.fill ? view.shared : this.foot).append(this.asTable.button);
     const pen = base.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     pen.imageSmoothingEnabled = false;
@@ -306,7 +313,9 @@ class Figure {
       : _("layer {layer}, head {head}: click to focus", place);
     this.readout.textContent = view.fill ? "" : told;
     if (view.fill && (this.hover || !view.figures.some((f) => f.hover)))
-      view.readout.textContent = this.hover ? told : _("rows: layers, columns: heads");
+      view.readout.textContent = this.hover ? told : _("↓ layer, → head");
+    const asked = view.figures.find((f) => f.focused()) ?? view.figures[0]; // whose table the shared line offers
+    this.asTable.button.classList.toggle("other", view.fill && asked !== this);
     canvas.dataset.focus = focus ? focus.join() : "";
     this.asTable.show(`${grid.title} ${canvas.dataset.shades} ${canvas.dataset.focus}`);
     const about = { title: grid.title, layers: grid.shape[0], heads: grid.shape[1], queries: grid.tokens[0], keys: grid.tokens[1] };
