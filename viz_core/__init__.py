@@ -3,6 +3,7 @@
 Public, for notebooks and other programs:
 
     run           run(config, source, target, ...) -> Capture; build, prepare, trace, switched
+    generate      write(model, source, ...): a translation; generate and next_logits: the same for ids, step by step
     config        TransformerConfig: every size and switch of the model
     presets       PRESETS: the model of each of the five documents
     capture       Capture: the arrays of one run by name, their tokens and gradients
@@ -20,10 +21,12 @@ The layers, from the lowest to the highest (each imports only from those below i
     1  capture, text                                                            numpy
     2  tracing                                                                  torch
     3  model/                                                                   the Transformer
-    4  run, experiments/, weights/, training/                                   text + config + weights -> Capture
+    4  run, generate, experiments/, weights/, training/                                   text + config + weights -> Capture
     5  analysis/                                                                numbers about configs and captures
     6  figures/                                                                 pictures as data
     7  ui/                                                                      Streamlit: components, shell, pages
 """
 
-__all__ = ["analysis", "capture", "config", "experiments", "figures", "presets", "run", "stages", "text", "tracing", "weights"]
+__all__ = [
+    "analysis", "capture", "config", "experiments", "figures", "generate", "presets", "run", "stages", "text", "tracing", "weights",
+]

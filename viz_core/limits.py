@@ -15,6 +15,10 @@ MAX_TOKENS = 1024
 """Tokens in one sentence, `<bos>` and `<eos>` included. One head's weights are tokens x tokens: 4 MiB in float32 here.
 It is also the longest context of the published checkpoints with learned positions that fit `MAX_PARAMETERS`."""
 
+MAX_WRITTEN = 64
+"""Tokens that a model writes for one sentence before it is cut off. The longest translation of the training has about 20,
+and a model whose settings were changed since may never come to an end."""
+
 MAX_CAPTURE_BYTES = 512 * 2**20
 """Bytes recorded in one run (512 MiB, which is 536.9 MB): what a server keeps of all runs has to hold it, with its model."""
 

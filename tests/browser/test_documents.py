@@ -89,7 +89,7 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
     assert f" {estimate(setup.config, 1, 1, 1).parameters:,} parameters" in said
     if place.page == "step_by_step":
         stage = stage_of(setup.config, place.state["stage"])
-        assert [plain(text) for text in page.locator("h5").all_inner_texts()] == [plain(stage.meaning)]
+        assert [plain(text) for text in page.locator("h2").all_inner_texts()] == [plain(stage.meaning)]
         assert page.locator("canvas[data-drawn]").count()
     if place.page == "attention":
         focus = re.compile(f"layer {place.state['att_layer']}, head {setup.attn_head}$")

@@ -51,3 +51,14 @@ def test_numbers_are_on_the_right_and_a_long_table_scrolls_under_its_headings() 
 def test_a_row_has_a_cell_for_each_heading() -> None:
     with pytest.raises(ValueError, match="argument 2 is"):
         table_html(("a", "b"), [("only one",)])
+
+
+def test_every_heading_heads_a_column_and_none_is_empty() -> None:
+    html = table_html(["", "a"], [["x", "1"]])
+    assert [(text(c), c.get("scope")) for c in cells(html, "th")] == [("a", "col")]
+    assert [len(list(row)) for row in cells(html, "tr")] == [2, 2]
+
+
+def test_a_table_that_scrolls_down_is_reached_by_keys() -> None:
+    for height, stop in ((0, None), (400, "0")):
+        assert ET.fromstring(table_html(["a"], [["1"]], height=height)).get("tabindex") == stop

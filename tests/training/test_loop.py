@@ -9,10 +9,11 @@ import torch
 from torch import nn
 
 from viz_core.config import TransformerConfig
+from viz_core.generate import generate
 from viz_core.model.transformer import Transformer
-from viz_core.run import build, prepare
+from viz_core.run import prepare
 from viz_core.text import Vocabulary
-from viz_core.training.loop import Recipe, batches, encode, greedy, pad_ids, repeatable, train, trimmed
+from viz_core.training.loop import Recipe, batches, encode, pad_ids, repeatable, train, trimmed
 
 WORDS = Vocabulary(tuple("abcdef"))
 BOTH = {"source": WORDS, "target": WORDS}
@@ -32,8 +33,8 @@ def test_a_tiny_task_is_learnt() -> None:
     assert losses[0] > 1.5 and sum(losses[-10:]) / 10 < 0.1
     assert not model.training
     start = torch.full((len(PAIRS), 1), WORDS.bos_id)
-    said = greedy(model, start, WORDS.eos_id, data["source"])
-    assert [[WORDS.decode(i) for i in row] for row in said] == [target for _, target in PAIRS]
+    said = generate(model, start, data["source"], eos_id=WORDS.eos_id, most=30)
+    assert [[WORDS.decode(i) for i in one.ids] for one in said] == [target for _, target in PAIRS]
 
 
 def test_a_language_model_is_learnt_too() -> None:
@@ -42,10 +43,10 @@ def test_a_language_model_is_learnt_too() -> None:
     assert set(data) == {"target", "labels"}
     model = Transformer(config, 0)
     train(model, data, replace(RECIPE, steps=60, batch=4))
-    assert greedy(model, torch.tensor([[WORDS.bos_id]]), WORDS.eos_id) == [WORDS.encode("abcde")]
+    assert generate(model, torch.tensor([[WORDS.bos_id]]), eos_id=WORDS.eos_id, most=30) == [(WORDS.encode("abcde"), True)]
     start = torch.tensor([[WORDS.bos_id, *WORDS.encode("ab")]])
-    assert greedy(model, start, WORDS.eos_id) == [WORDS.encode("cde")]
-    assert greedy(model, start, WORDS.eos_id, longest=2) == [WORDS.encode("cd")]
+    assert generate(model, start, eos_id=WORDS.eos_id, most=30) == [(WORDS.encode("cde"), True)]
+    assert generate(model, start, eos_id=WORDS.eos_id, most=2) == [(WORDS.encode("cd"), False)]
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:
@@ -139,19 +140,6 @@ def test_batches_follow_their_seed() -> None:
     data = encode(CONFIG, PAIRS, BOTH)
     first = [[x["source"].tolist() for x in islice(batches(data, pad_ids(CONFIG), 6, seed), 4)] for seed in (0, 0, 1)]
     assert first[0] == first[1] != first[2]
-
-
-def test_greedy_takes_the_likeliest_word_each_time() -> None:
-    """Beside a loop by hand, each sentence alone, on an untrained model."""
-    model = build(CONFIG, seed=4)
-    source = torch.tensor([[4, 5, 6], [7, 8, 0], [9, 0, 0]])
-    rows = greedy(model, torch.full((3, 1), WORDS.bos_id), WORDS.eos_id, source, longest=7)
-    for row, ids in zip(rows, source.tolist(), strict=True):
-        alone, said = torch.tensor([[i for i in ids if i]]), [WORDS.bos_id]
-        for _ in range(7):
-            said.append(int(model(alone, torch.tensor([said])).logits[0, -1].argmax()))
-        by_hand = said[1:]
-        assert row == (by_hand[: by_hand.index(WORDS.eos_id)] if WORDS.eos_id in by_hand else by_hand)
 
 
 def test_padding_may_have_any_id() -> None:

@@ -95,7 +95,7 @@ def words(at: AppTest) -> str:
 
 def bodies(at: AppTest) -> list[str]:
     """Each piece of HTML on the page."""
-    return [h.proto.body for h in at.get("html")]
+    return [h.proto.body for h in at.get("html") if not h.proto.body.startswith("<style>")]
 
 
 def table(at: AppTest) -> list[list[str]]:
@@ -118,7 +118,7 @@ def numbers(values: Any) -> np.ndarray:
 
 
 def components(at: AppTest) -> list[Any]:
-    """Canvases and drawings on the page; what the tab holds is not to be seen."""
+    """Canvases and drawings on the page, without what stands around every page."""
     return [e for e in at.get("bidi_component") if e.proto.component_name not in ("attention_lab_tab", "attention_lab_frame")]
 
 

@@ -24,6 +24,8 @@ ACCENTED = "áḅćḍéḟǵḥíĵḱĺṁńóṕɋŕśťúṽẃẋýžÁḄ�
 # What a translator would leave as it is: fields, formulas, code, markup, addresses, an icon, an entity, LaTeX outside of $.
 KEPT = re.compile(r"%?\{\{?[^{}]*\}?\}|\$[^$]+\$|`[^`]+`|<[^<>]+>|\]\([^)]*\)|:material/\w+:|&\w+;|\\[a-zA-Z]+")
 
+FRAME = ("attention_lab_tab", "attention_lab_frame")  # what stands around every page shows no message of Python's
+
 
 def pseudo(message: str) -> str:
     """The message in the pseudo language, in brackets that show where one ends and the next begins."""
@@ -55,7 +57,9 @@ STAGES = (
     f"{LAYER}.norm_ffn.mean", f"{LAYER}.norm_ffn.normalized", f"{LAYER}.ffn.post_act", "logits", "loss",
 )
 STATES: dict[str, list[dict[str, str]]] = {
-    "home": [{}, {"open": "all_switches,home_choices"}, {"weights": "translator"}, {"architecture": "encoder-only", "head": "off"}],
+    "home": [{}, {"open": "all_switches,home_choices"}, {"weights": "translator"},
+             {"weights": "translator", "n_heads": "8", "d_model": "128", "open": "all_switches"},
+             {"architecture": "encoder-only", "head": "off"}],
     "step_by_step": [
         *({"stage": stage, "walk_norms": "on", "cells": "walk_canvas.0.0.0"} for stage in STAGES),
         {"walk_mode": "tour"}, {"walk_jump": "on", "open": "proof_more"},
@@ -128,7 +132,7 @@ def shown(at: Any) -> Iterator[tuple[str, str]]:
     for block in (at.sidebar, at.main):
         for node in block:
             proto = getattr(node, "proto", None)
-            if proto is None or not hasattr(proto, "ListFields") or getattr(proto, "component_name", "") == "attention_lab_tab":
+            if proto is None or not hasattr(proto, "ListFields") or getattr(proto, "component_name", "") in FRAME:
                 continue
             if hasattr(proto, "vertical") or type(proto).__name__ == "Block":
                 found = fields_of(proto.expandable, "expander") if hasattr(proto, "expandable") else iter(())
@@ -200,7 +204,7 @@ def main(file: str, pages: list[str]) -> None:
     for page in pages or STATES:
         for state in STATES[page]:
             at = AppTest.from_file(ROOT / "app.py", default_timeout=120)
-            at.query_params.update({"weights": "translator"} if "weights" in state else TINY | state)
+            at.query_params.update(state if "weights" in state else TINY | state)
             at.run()
             at.switch_page(f"pages/{page}.py").run()
             where = f"{page} {' '.join(f'{k}={v}' for k, v in state.items())}".strip()

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.tolerances import FLOAT
-from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, panels, sound, widget, widgets, words
+from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, panels, sound, typed, widget, widgets, words
 from viz_core.analysis.attention import chain
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
@@ -109,7 +109,7 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     kept, faults = unpacked(now.view("att_a"))
     assert not faults
     assert (kept.source, now.source) == (catalogue()[OPENING].examples[0][0], catalogue()[OPENING].examples[1][0])
-    assert now.target == catalogue()[OPENING].examples[1][1]
+    assert now.writer == kept.writer == "model" and typed(at, "target") == catalogue()[OPENING].examples[1][1]
     widget(at, "att_swap").click().run()
     now = at.session_state["lab_setup"]
     assert not now.view("att_a") and now.source == kept.source

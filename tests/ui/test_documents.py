@@ -21,7 +21,7 @@ from viz_core.ui.pages.documents import (
     is_loaded,
     loaded_words,
 )
-from viz_core.ui.shell.setup import Setup, from_link, with_preset
+from viz_core.ui.shell.setup import Setup, from_link, with_field, with_preset
 from viz_core.weights.catalogue import Card
 
 
@@ -130,10 +130,14 @@ def test_trained_weights_are_none_of_the_five(monkeypatch: pytest.MonkeyPatch) -
     config = PRESETS["000"].config
     card = Card(name="some", title="Some trained model", config=config, tokenizers=dict, load=lambda: build(config))
     monkeypatch.setattr("viz_core.ui.shell.setup.value.catalogue", lambda: {"some": card})
-    setup = Setup(weights="some")
+    setup = Setup(checkpoint="some")
     assert loaded_words(setup).startswith("Loaded now are trained weights, **Some trained model**")
     assert not any(is_loaded(setup, name) for name in PRESETS)
     assert "loaded now" not in comparison_html()
+    left, __ = with_field(setup, "n_heads", 8)
+    assert loaded_words(left).startswith("Loaded now is an untrained model of none of the five documents")
+    assert "**Some trained model**, with n\\_heads changed" in loaded_words(left)
+    assert not any(is_loaded(left, name) for name in PRESETS)
 
 
 # ---------------------------------------------------------------- the lists

@@ -290,7 +290,7 @@ def test_a_word_outside_a_trained_vocabulary() -> None:
     found = terms(capture, "ids.source", (0, 0), parameter)
     vocabulary = Vocabulary(("cat", "sat"))
     given = Arithmetic(found.stage, (0, 0), 3.0, (Given("dog", vocabulary.unk_id),))
-    text = sentence(given, Names(capture, {"source": vocabulary}, trained=True))
+    text = sentence(given, Names(capture, {"source": vocabulary}, own_words=True))
     assert Page(text).text == "“dog” is not in the vocabulary and becomes “<unk>”, id 3."
 
 

@@ -19,6 +19,7 @@ from viz_core.ui.shell.setup import (
     VIEW,
     Setup,
     from_link,
+    opening,
     packed_size,
     to_link,
     unpacked_size,
@@ -79,9 +80,10 @@ def test_all_that_can_be_picked_and_opened_fits_a_link() -> None:
     assert not left_out.name and sum(len(k) + len(v) for k, v in params.items()) < MAX_LINK_BYTES / 4
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_a_size_before_survives_its_link(preset: str) -> None:
-    setup = with_field(with_preset(Setup(), preset), "n_heads", 2)[0]
+@pytest.mark.parametrize("begin", [*(with_preset(Setup(), preset) for preset in PRESETS), opening()],
+                         ids=[*PRESETS, "weights that were left"])
+def test_a_size_before_survives_its_link(begin: Setup) -> None:
+    setup = with_field(begin, "n_heads", 2)[0]
     lengths = (3, 12 * setup.config.has_encoder, 1024 * setup.config.has_decoder)
     text = packed_size(with_view(setup, mask_word="typed"), lengths)
     assert unpacked_size(text) == (setup.config, *lengths) and "typed" not in text and len(text) < MAX_SIZE_CHARS

@@ -76,7 +76,7 @@ def test_without_a_layer_it_says_so(open_at: Open, monkeypatch: pytest.MonkeyPat
 
 def test_the_picked_cell_is_told_as_typed(open_at: Open) -> None:
     at = open_at({**SMALL, **PADDED}, mask_kind="decoder", mask_query="1", mask_key="3")
-    told = next(m.value for m in at.markdown if m.value.startswith("#### Why?"))
+    told = next(m.value for m in at.markdown if m.value.startswith("## Why?"))
     assert "` 我 ` (1) may not attend to ` 你 ` (3). The key is 2 positions later" in told
     setup = at.session_state["lab_setup"]
     capture = run(setup.config, PADDED["source"].split("\n"), PADDED["target"].split("\n"), device="cpu")

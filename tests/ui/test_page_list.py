@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui.helpers import open_page
 from viz_core.ui.shell import PAGES, PageSpec
+from viz_core.ui.shell.setup import VIEW
 
 ROOT = Path(__file__).parents[2]
 each_page = pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))
@@ -48,10 +49,20 @@ def test_it_has_tests_of_its_own(page: PageSpec) -> None:
             f"write tests/{folder}/test_{page.name}.py, which opens {page.name!r} by this name")
 
 
+@each_page
+def test_its_main_pictures_are_declared(page: PageSpec) -> None:
+    """A page has one, or one in each section; the view that names its sections offers these and no others."""
+    assert bool(page.picture) != bool(page.sections), "give it the key of its main picture, or sections that have one each"
+    if page.sections:
+        assert [s.name for s in page.sections] == list(VIEW[page.section_view].options or ())
+    assert all(section.picture for section in page.sections)
+
+
 def test_home_links_to_all_others() -> None:
     at = open_page("home")
     labels = {link.proto.label for link in at.get("page_link")}
-    assert labels == {f"{p.title}: {p.card}" for p in PAGES.values() if p.name != "home"}
+    assert labels == {f"**{p.title}**" for p in PAGES.values() if p.name != "home"}
+    assert {p.card for p in PAGES.values() if p.card} <= {c.value for c in at.caption}
 
 
 FRAGMENTS = [

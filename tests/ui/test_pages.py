@@ -9,14 +9,30 @@ from xml.etree import ElementTree
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import APP, Open, components, formula, go, own_link, said, sound, start, status, tiny, typed, widget, widgets
+from tests.ui.helpers import (
+    APP,
+    Open,
+    bodies,
+    components,
+    formula,
+    go,
+    own_link,
+    said,
+    sound,
+    start,
+    status,
+    tiny,
+    typed,
+    widget,
+    widgets,
+)
 from viz_core.limits import MAX_CAPTURE_BYTES, MAX_PARAMETERS, megabytes
 from viz_core.presets import PRESETS
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import BY_FIELD, Setup, from_link, with_preset
 
 # Canvases, drawings and other components that each page shows; the walk has a scrubber.
-COMPONENTS = {"home": 2, "step_by_step": 3, "attention": 3, "masks": 1, "positions": 0, "norms": 0, "shapes": 1, "documents": 0}
+COMPONENTS = {"home": 3, "step_by_step": 3, "attention": 3, "masks": 1, "positions": 0, "norms": 0, "shapes": 1, "documents": 0}
 each_page = pytest.mark.parametrize("page", PAGES)
 each_preset = pytest.mark.parametrize("preset", PRESETS)
 
@@ -33,9 +49,9 @@ def test_home_at_the_presets_own_size(open_at: Open, preset: str) -> None:
     at = sound(open_at(preset=preset))
     assert not at.warning
     assert status(at).startswith(PRESETS[preset].config.architecture)
-    assert len(components(at)) == 2  # the ids and the drawing
-    (bars,) = at.get("html")
-    assert len(ElementTree.fromstring(bars.proto.body).findall(".//*[@title]")) == 8
+    assert len(components(at)) == COMPONENTS["home"]
+    bars = bodies(at)[-1]  # below the pages' pictures
+    assert len(ElementTree.fromstring(bars).findall(".//*[@title]")) == 8
     assert any(PRESETS[preset].title in m.value for m in at.markdown)
 
 
@@ -56,7 +72,7 @@ def test_home_shows_the_card_of_trained_weights_as_text() -> None:
         from types import SimpleNamespace
 
         from viz_core.config import TransformerConfig
-        from viz_core.ui.pages.home import origin
+        from viz_core.ui.pages.home.details import origin
         from viz_core.weights.card import Card
 
         card = Card(name="t", title="*t*", config=TransformerConfig(), tokenizers=dict, load=dict, about={"data": "<b>", "n": 9})
@@ -91,7 +107,7 @@ def test_every_page_with_every_preset(open_at: Open, page: str, preset: str) -> 
     assert len(components(at)) == COMPONENTS[page]
     if page == "step_by_step":
         assert "x_{bt}" in formula(at)
-        (facts,) = [h.proto.body for h in at.get("html")]
+        (facts,) = bodies(at)
         assert "Computed in <code>viz_core/model/transformer.py</code>" in facts and "TransformerLens" in facts
 
 

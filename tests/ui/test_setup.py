@@ -27,25 +27,34 @@ from viz_core.ui.shell.setup import (
     Setup,
     from_link,
     ids,
+    misfits,
+    offered,
     opening,
     packed,
     sentences,
     to_link,
+    tokens,
     unpacked,
     with_field,
+    with_fitting_values,
     with_left_out,
+    with_own_values,
     with_preset,
     with_view,
+    with_weights,
 )
+from viz_core.weights.catalogue import catalogue, shipped
 
 SELECTION = ("tokenizer", "seed", "device", "stage", "item", "attn_head", "chosen", "source", "target")
-NAMES = ("preset", *BY_FIELD, *SELECTION)
+NAMES = ("preset", "weights", *BY_FIELD, *SELECTION)
+CHECKPOINTS = tuple(shipped())
 each_preset = pytest.mark.parametrize("preset", PRESETS)
 each_control = pytest.mark.parametrize("control", CONTROLS, ids=lambda c: c.field)
 
 
-def start(preset: str) -> Setup:
-    return with_preset(Setup(), preset)
+def start(model: str) -> Setup:
+    """A preset's model, or that of shipped weights."""
+    return with_preset(Setup(), model) if model in PRESETS else with_weights(Setup(), model)
 
 
 def meaning(setup: Setup) -> dict[str, Any]:
@@ -92,11 +101,11 @@ LINKED = st.sampled_from([BY_FIELD[name] for name in PULLING])
 changes = st.lists(st.tuples(st.one_of(LINKED, ANY), st.integers(0, 99)), max_size=6)
 
 
-def walk(preset: str, moves: list[tuple[Any, int]]) -> tuple[Setup, list[str]]:
+def walk(model: str, moves: list[tuple[Any, int]]) -> tuple[Setup, list[str]]:
     """The setup after choosing offered values of several controls, one after the other."""
-    setup, notes = start(preset), []
+    setup, notes = start(model), []
     for control, n in moves:
-        options = control.offered(setup.config)
+        options = offered(setup, control)
         if control.when(setup.config):
             setup, notes = with_field(setup, control.field, options[n % len(options)])
     return setup, notes
@@ -106,6 +115,22 @@ def walk(preset: str, moves: list[tuple[Any, int]]) -> tuple[Setup, list[str]]:
 @given(st.sampled_from(sorted(PRESETS)), changes)
 def test_any_walk_over_the_controls_survives_the_link(preset: str, moves: list[tuple[Any, int]]) -> None:
     assert_round_trip(walk(preset, moves)[0])
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(CHECKPOINTS), changes, st.sampled_from([0, 7]), st.sampled_from(["word", "ids"]))
+def test_any_walk_away_from_trained_weights_survives_the_link_and_leads_back(
+    name: str, moves: list[tuple[Any, int]], seed: int, tokenizer: Any
+) -> None:
+    begin = replace(start(name), source="my words", seed=seed, tokenizer=tokenizer)
+    setup = replace(walk(name, moves)[0], source="my words", seed=seed, tokenizer=tokenizer)
+    assert_round_trip(setup)
+    assert (setup.card is None) == bool(misfits(begin.config, setup.config)) == (setup.weights == "untrained")
+    assert setup.origin is begin.card and setup.base == begin.config
+    for back in (with_fitting_values(setup), with_own_values(setup)):
+        assert back.card is begin.card
+        assert_round_trip(back)
+    assert meaning(with_own_values(setup)) == meaning(replace(begin, stage=back.stage, attn_head=back.attn_head))
 
 
 def test_setups_that_differ_in_what_was_chosen_have_links_of_their_own() -> None:
@@ -165,13 +190,14 @@ ODD = st.sampled_from(["", "nan", "inf", "-1", "0", "1e400", "1_0", "٣", "on", 
 OFFERED = [str(o) for c in CONTROLS for p in PRESETS.values() for o in c.options(p.config)]
 VALUES = st.one_of(
     st.text(max_size=8), ODD, st.sampled_from(OFFERED), st.integers(-5, 2000).map(str), st.floats().map(repr),
-    st.sampled_from(sorted(PRESETS)),
+    st.sampled_from(sorted(PRESETS)), st.sampled_from(CHECKPOINTS),
 )
 NUMBERS = [c.field for c in CONTROLS if not any(isinstance(o, str | bool) for o in c.options(PRESETS["000"].config))]
 LINKS = st.tuples(
     st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=8)), VALUES, max_size=8),
     st.dictionaries(st.sampled_from(NUMBERS), st.one_of(st.integers(1, 40).map(str), st.floats(0, 1e6).map(repr)), max_size=3),
-).map(lambda both: both[0] | both[1])
+    st.dictionaries(st.just("weights"), st.sampled_from([*CHECKPOINTS, "untrained"]), max_size=1),
+).map(lambda parts: parts[0] | parts[1] | parts[2])
 
 
 @settings(max_examples=200)
@@ -180,13 +206,16 @@ def test_no_link_breaks_the_app(params: dict[str, str]) -> None:
     setup, faults = from_link(params)
     assert isinstance(setup.config, TransformerConfig)  # valid, or it would not exist
     assert setup.preset in PRESETS and setup.tokenizer in TOKENS and setup.device in DEVICES
+    assert setup.checkpoint in ("untrained", *catalogue()) and setup.tokenizer in tokens(setup)
+    if setup.card:
+        assert not misfits(setup.card.config, setup.config)
     assert 0 <= setup.seed <= MAX_SEED and 0 <= setup.attn_head < setup.config.n_heads
     assert setup.stage == "" or setup.stage in {s.name for s in stages(setup.config)}
     for control in CONTROLS:  # the sidebar can show it
-        assert control.value(setup.config) in control.offered(setup.config)
+        assert control.value(setup.config) in offered(setup, control)
     for text, sentence in faults:  # what was written is quoted, never woven into the sentence
         assert text.partition("=")[0] in params or any(text.startswith(f"{k}=") for k in params)
-        assert sentence.startswith(("is ", "does not fit (", "would need other weights than "))
+        assert sentence.startswith(("is ", "does not fit (", "would need other words than ", "are not on this machine"))
     named = {text.partition("=")[0] for text, _ in faults}
     for name in params:
         if name not in (*NAMES, *VIEW, "weights", "left_out") and not name.startswith("embed") and "=" not in name:

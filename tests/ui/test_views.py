@@ -8,16 +8,20 @@ import pytest
 
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_VIEW_CHARS
+from viz_core.position_schemes import SCHEMES
 from viz_core.text import Tokenizer
 from viz_core.ui.shell.setup import (
     BY_FIELD,
     DEFAULT_SOURCE,
+    OF_WORDS,
     WEIGHTLESS,
     Setup,
     from_link,
     offered,
     to_link,
     with_field,
+    with_fitting_values,
+    with_own_values,
     with_preset,
     with_view,
     with_weights,
@@ -141,25 +145,89 @@ def test_what_nobody_typed_gives_way_and_what_was_typed_stays(trained: Card) -> 
     assert with_weights(replace(there, source="mine"), "table").source == "mine"
 
 
-def test_trained_weights_fix_what_they_depend_on(trained: Card) -> None:
+def test_a_field_that_parameters_depend_on_leaves_the_weights_and_its_own_value_brings_them_back(trained: Card) -> None:
+    setup = replace(with_weights(Setup(), "translator"), source="mine", seed=3)
+    for field, control in BY_FIELD.items():
+        for value in [o for o in offered(setup, control) if o != control.value(TINY) and control.when(TINY)]:
+            there, notes = with_field(setup, field, value)
+            if field in OF_WORDS:
+                assert there == setup and len(notes) == 1
+                continue
+            kept = field in WEIGHTLESS and not (field == "position" and value in ("learned", "t5"))
+            assert (there.card, there.weights) == ((trained, "translator") if kept else (None, "untrained")), (field, value)
+            assert there.origin is trained and there.base == TINY and there.source == "mine"
+            back, faults = from_link(to_link(there)[0])
+            assert not faults and resolved(back.config) == resolved(there.config)
+            assert replace(back, config=there.config) == there
+            assert with_own_values(there).config == TINY and with_own_values(there).card is trained
+            fitting = with_fitting_values(there)
+            assert fitting.card is trained and (fitting == there if kept else fitting.source == "mine"), (field, value)
+
+
+def resolved(config: TransformerConfig) -> list[Any]:
+    return [control.value(config) for control in BY_FIELD.values()]
+
+
+def test_the_link_of_weights_that_were_left_names_them_and_the_changed_sizes(trained: Card) -> None:
+    left, __ = with_field(with_weights(Setup(), "translator"), "n_heads", 4)
+    assert to_link(left)[0] == {"weights": "translator", "n_heads": "4"}
+    assert from_link({"n_heads": "4"})[0].origin is None, "without weights it means a preset's model, as it always did"
+    assert to_link(with_field(left, "n_heads", 2)[0])[0] == {} and with_field(left, "n_heads", 2)[0].card is trained
+    other, __ = with_field(with_weights(Setup(), "table"), "d_model", 16)
+    assert to_link(other)[0] == {"weights": "table", "d_model": "16"}
+
+
+@pytest.mark.parametrize("change", [{"seed": 3}, {"tokenizer": "ids"}])
+def test_a_choice_that_would_mean_an_untrained_model_is_written_with_the_weights(trained: Card, change: dict[str, Any]) -> None:
+    setup = replace(with_weights(Setup(), "translator"), **change)
+    assert to_link(setup)[0]["weights"] == "translator" and from_link(to_link(setup)[0]) == (setup, [])
+
+
+def test_what_weights_fit_stays_on_the_way_back_to_them(trained: Card) -> None:
     setup = with_weights(Setup(), "translator")
-    for field in [f for f, c in BY_FIELD.items() if f not in WEIGHTLESS and c.when(TINY)]:
-        value = next((o for o in BY_FIELD[field].options(TINY) if o != BY_FIELD[field].value(TINY)), None)
-        if value is not None:
-            same, notes = with_field(setup, field, value)
-            assert same == setup and len(notes) >= 1, (field, value)
-        _, faults = from_link({"weights": "translator", field: "2"})
-        assert [f"{field}=2"] == [written for written, _ in faults] and "weights=untrained" in faults[0][1]
-    assert with_field(setup, "scale_scores", False)[0].config == replace(TINY, scale_scores=False)
+    for field, value in (("causal", False), ("position", "none"), ("n_heads", 4), ("d_model", 16), ("scale_scores", False)):
+        setup, __ = with_field(setup, field, value)
+    back = with_fitting_values(replace(setup, attn_head=3))
+    assert back.config == replace(TINY, causal=False, position="none", scale_scores=False) and back.attn_head == 1
+    assert with_own_values(setup).config == TINY
 
 
-def test_a_learned_table_is_offered_only_where_one_was_learned(trained: Card) -> None:
-    position = BY_FIELD["position"]
-    assert "learned" not in offered(with_weights(Setup(), "translator"), position)
-    assert "learned" in offered(with_weights(Setup(), "table"), position)
-    setup, faults = from_link({"weights": "translator", "position": "learned"})
-    assert setup.config == TINY and "weights=untrained" in faults[0][1]
-    assert from_link({"weights": "table", "position": "none"})[0].config.position == "none"
+def test_positions_that_nobody_learned_leave_the_weights(trained: Card) -> None:
+    without = {"none", "sinusoidal", "rope", "alibi"}
+    for name, fits in (("translator", without), ("table", without | {"learned"})):
+        setup = with_weights(Setup(), name)
+        assert {p for p in SCHEMES if with_field(setup, "position", p)[0].card} == fits
+    table = with_weights(Setup(), "table")
+    assert with_field(table, "max_len", 50)[0].card is None, "the learned table has its own number of rows"
+    moved = with_field(with_field(table, "position", "sinusoidal")[0], "max_len", 50)[0]
+    assert moved.card is not None and with_fitting_values(with_field(moved, "n_heads", 1)[0]).config == moved.config
+    back = with_fitting_values(with_field(moved, "position", "t5")[0])
+    assert back.config == table.config and back.card is not None
+
+
+def test_weights_have_no_words_for_a_side_that_they_lack(monkeypatch: pytest.MonkeyPatch, trained: Card) -> None:
+    words = {"source": Tokenizer("word", 20)}
+    config = replace(TINY, architecture="encoder-only")
+    reader = Card(name="reader", title="Reader", config=config, tokenizers=lambda: words, load=lambda: None)  # type: ignore[arg-type,return-value]
+    for module in ("value", "link_format"):
+        monkeypatch.setattr(f"viz_core.ui.shell.setup.{module}.catalogue", lambda: {"reader": reader, "translator": trained})
+    setup, architecture = with_weights(Setup(), "reader"), BY_FIELD["architecture"]
+    assert offered(setup, architecture) == ["encoder-only"] and len(offered(with_weights(Setup(), "translator"), architecture)) == 3
+    assert with_field(setup, "architecture", "encoder-decoder")[0] == setup
+    back, faults = from_link({"weights": "reader", "architecture": "encoder-decoder"})
+    assert back == setup and faults[0][1].startswith("would need other words than those of reader")
+    assert with_field(setup, "n_decoder_layers", 3)[0].card is reader, "what has no effect fits"
+
+
+@pytest.mark.parametrize("field", sorted(OF_WORDS))
+def test_a_link_that_would_number_the_words_of_weights_anew_is_named(trained: Card, field: str) -> None:
+    setup, faults = from_link({"weights": "translator", field: "21" if "vocab" in field else "2"})
+    assert setup.config == TINY and len(faults) == 1 and "choose weights=untrained" in faults[0][1]
+
+
+def test_weights_have_a_tokenizer_of_their_own(trained: Card) -> None:
+    setup, ((written, said),) = from_link({"weights": "translator", "tokenizer": "character"})
+    assert setup.tokenizer == "word" and written == "tokenizer=character" and said.startswith("is not one of word, ids")
 
 
 def test_weights_that_are_not_here_are_named(trained: Card) -> None:

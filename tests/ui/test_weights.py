@@ -6,6 +6,7 @@ import pytest
 from tests.ui.helpers import canvas_headers, open_page, status, widget
 from viz_core.position_schemes import SCHEMES
 from viz_core.ui.shell import PAGES
+from viz_core.ui.shell.setup import OF_WORDS
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 
@@ -30,7 +31,7 @@ def test_shipped_weights_come_with_the_app() -> None:
 
 def test_unknown_words_are_named_with_their_neighbours_and_the_rest_runs() -> None:
     at = open_page("home", weights="translator", source="the *caat* sat on the mat", target="猫 坐在 垫子 上")
-    (note,) = [i.value for i in at.info if "These weights do not know these" in i.value]
+    (note,) = [i.value for i in at.info if "This model does not know these" in i.value]
     assert "` caat `" in note and "` cat `" in note.partition("near:")[2] and "source" in note
     assert "source 8 tokens" in status(at)  # * c * are tokens of their own
 
@@ -42,11 +43,13 @@ def test_a_switch_that_was_not_trained_is_marked() -> None:
     assert "Changed since training" not in str([i.value for i in open_page("home", weights="translator").info])
 
 
-def test_only_switches_without_weights_are_offered() -> None:
-    at = open_page("home", weights="translator")
-    keys = {s.key for s in (*at.select_slider, *at.selectbox, *at.number_input)}
-    assert "set_position" in keys and not keys & {"set_d_model", "set_n_heads", "set_seed"}
-    assert widget(at, "position").options == [SCHEMES[p].title for p in ("sinusoidal", "rope", "alibi", "none")]
+def test_the_words_of_weights_keep_their_ids() -> None:
+    at = open_page("home", weights="translator", open="all_switches")
+    keys = {s.key for s in (*at.select_slider, *at.selectbox, *at.number_input, *at.toggle)}
+    assert {"set_n_heads", "set_d_model", "set_position", "set_qk_dim"} <= keys
+    assert not keys & {f"set_{name}" for name in ("seed", *OF_WORDS)}
+    assert widget(at, "position").options == [s.title for s in SCHEMES.values()]
+    assert "character" not in widget(at, "tokenizer").options
 
 
 needs_minilm = pytest.mark.skipif("minilm" not in set(catalogue()), reason="the MiniLM package is not installed")

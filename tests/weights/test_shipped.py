@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from viz_core.generate import generate, write
 from viz_core.limits import megabytes
 from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
 from viz_core.training.evaluate import attention_measures, best_head, next_word, translations
 from viz_core.training.grammar import examples
-from viz_core.training.loop import encode, greedy
+from viz_core.training.loop import encode
 from viz_core.training.plans import PLANS, SHOWN
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
@@ -31,11 +32,8 @@ def vocabulary(name: str) -> dict[str, Vocabulary]:
 
 def translate(name: str, sentence: str) -> str:
     """As a visitor's sentence is read and translated."""
-    words = vocabulary(name)
-    source = torch.tensor([words["source"].read(sentence)[1]])
-    start = torch.tensor([[words["target"].bos_id]])
-    (ids,) = greedy(MODELS[name], start, words["target"].eos_id, source)
-    return " ".join(map(words["target"].decode, ids))
+    (written,) = write(MODELS[name], [sentence], vocabulary(name), most=30)
+    return written.text
 
 
 def looked_at(name: str, sentence: str, target: str, word: int) -> list[str]:
@@ -172,8 +170,8 @@ def generated(name: str, n: int) -> list[list[str]]:
     """What follows the first two words of n sentences."""
     words = vocabulary(name)["target"]
     starts = [words.encode(e.source[:2]) for e in islice(examples(5), n) if len(e.source) > 3]
-    rows = greedy(MODELS[name], torch.tensor([[words.bos_id, *ids] for ids in starts]), words.eos_id)
-    return [[words.decode(i) for i in row] for row in rows]
+    start = torch.tensor([[words.bos_id, *ids] for ids in starts])
+    return [[words.decode(i) for i in one.ids] for one in generate(MODELS[name], start, eos_id=words.eos_id, most=30)]
 
 
 def test_only_with_the_mask_it_learns_to_go_on() -> None:

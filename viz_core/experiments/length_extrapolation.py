@@ -14,11 +14,12 @@ import torch
 from torch import Tensor
 
 from viz_core.config import Position, TransformerConfig
+from viz_core.generate import generate
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 from viz_core.text import Vocabulary
 from viz_core.training.grammar import Example, examples
-from viz_core.training.loop import encode, greedy, pad_ids
+from viz_core.training.loop import encode, pad_ids
 from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import shipped
@@ -137,6 +138,5 @@ def translated(model: Transformer, vocabulary: Mapping[str, Vocabulary], ids: Se
     words, c = vocabulary["target"], model.config
     source = moved(torch.tensor([list(ids)]), places, c.source_pad_id)  # [1, places + S]
     start = moved(torch.tensor([[words.bos_id]]), places, c.target_pad_id)  # [1, places + 1]
-    room = LONGEST if c.position == "none" else min(LONGEST, c.max_len - places)
-    (row,) = greedy(model, start, words.eos_id, source, max(1, room))
-    return [*map(words.decode, row), *(["…"] if len(row) >= room else [])]
+    (written,) = generate(model, start, source, eos_id=words.eos_id, most=LONGEST)
+    return [*map(words.decode, written.ids), *([] if written.ended else ["…"])]

@@ -17,11 +17,13 @@ from viz_core.language import language, translations
 from viz_core.language.collect import from_script
 
 FOLDER = files("viz_core") / "ui" / "components"
-# Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in.
+# Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in. One
+# that shows its numbers as a table on request has `values_table`, and the table's style with it.
 PICTURES = {
-    "canvas": ("lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure")), "clock": ("clocks", ("clock",)),
-    "curves": ("curves", ("curves",)), "diagram": ("drawing", ("diagram",)),
-    "heads": ("heads", ("heads",)), "lines": ("view", ("lines",)),
+    "canvas": ("lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure", "panel_table", "values_table")),
+    "clock": ("clocks", ("clock",)),
+    "curves": ("curves", ("curves", "curves_table", "values_table")), "diagram": ("drawing", ("diagram",)),
+    "heads": ("heads", ("heads", "heads_table", "values_table")), "lines": ("view", ("lines", "lines_table", "values_table")),
 }
 
 
@@ -54,7 +56,8 @@ def script(*names: str, folder: Traversable = FOLDER) -> str:
 def component(name: str) -> Component:
     """The `html`, `css` and `js` of one of `PICTURES`."""
     root, scripts = PICTURES[name]
-    return {"html": f'<div class="{root}">\n</div>', "css": style(name), "js": script(*scripts)}
+    looks = [style(part) for part in (name, "values_table") if part in scripts]
+    return {"html": f'<div class="{root}">\n</div>', "css": "\n".join(looks), "js": script(*scripts)}
 
 
 def document(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
@@ -80,8 +83,10 @@ body {{ margin: 1rem; font: {theme.FONT_SIZE}px var(--st-font) }}
 body {{ color: var(--st-text-color); background: var(--st-background-color) }}
 {parts["css"]}
 </style>
+<main>
 <h1>{html.escape(title)}</h1>
 {parts["html"]}
+</main>
 <script type="module">
 {draw}
 component({{ data: {read}, parentElement: document, setStateValue() {{}}, setTriggerValue() {{}} }});

@@ -1,7 +1,7 @@
 """Histograms of a stage, layer by layer, as ridges."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,13 +50,14 @@ def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: flo
 
     x: the places of the edges. A ridge ends where its layer has no more numbers.
     """
-    xs, ys, hover = [np.empty(0)], [np.empty(0)], list[str]()
+    xs, ys, hover, spans = [np.empty(0)], [np.empty(0)], list[str](), list[tuple[int, float, float]]()
     bins = [_("{a} to {b}", a=rounded(a, 3), b=rounded(b, 3)) for a, b in zip(edges.tolist(), edges[1:].tolist(), strict=False)]
     for layer, shares in zip(s.layers, s.shares, strict=True):
         held = np.flatnonzero(shares)
         if not held.size:
             continue
         start, end = int(held[0]), int(held[-1]) + 1
+        spans.append((layer, float(edges[start]), float(edges[end])))
         up = np.concatenate([[0.0], np.repeat(shares[start:end], 2), [0.0]]) / highest * OVERLAP
         says = [_("layer {layer}, {bin}: {share:.2%}", layer=layer, bin=bins[i], share=shares[i]) for i in range(start, end)]
         xs += [np.repeat(x[start : end + 1], 2), np.array([np.nan])]
@@ -65,9 +66,17 @@ def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: flo
     fill = ",".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))
     return {
         "type": "scatter", "x": np.concatenate(xs).astype(np.float32), "y": np.concatenate(ys).astype(np.float32),
-        "name": html.escape(name), "mode": "lines", "fill": "toself", "fillcolor": f"rgba({fill},.25)", "hoveron": "points",
+        "name": html.escape(name), "meta": _span_words(spans), "mode": "lines", "fill": "toself", "fillcolor": f"rgba({fill},.25)",
+        "hoveron": "points",
         "line": {"color": colour, "width": 1.8}, "text": hover, "hovertemplate": f"%{{text}}<extra>{html.escape(name)}</extra>",
     }
+
+
+def _span_words(spans: Sequence[tuple[int, float, float]]) -> str:
+    """From where to where the first and the last layer reach; spans: (layer, lowest edge, highest edge)."""
+    said = [_("in layer {layer} from {low} to {high}", layer=layer, low=rounded(low, 3), high=rounded(high, 3))
+            for layer, low, high in dict.fromkeys([*spans[:1], *spans[-1:]])]
+    return ", ".join(said) or _("no values")
 
 
 def _ticks(found: Spreads) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
             "showarrow": False, "font": {"size": theme.FONT_SIZE - 1}, "yshift": -0.02 * plot / n,
         })
         traces.append({
-            "type": "bar", "x": np.arange(d, dtype=np.int32), "y": values.astype(np.float32), "yaxis": f"y{name}",
+            "type": "bar", "name": heading, "x": np.arange(d, dtype=np.int32), "y": values.astype(np.float32), "yaxis": f"y{name}",
             "marker": {"color": np.where(values < 0, BELOW, ABOVE).tolist(), "line": {"width": 0}},
             "customdata": [rounded(v, 6) for v in values.tolist()], "hovertemplate": _("feature %{x}: "
                                                                                        "%{customdata}<extra></extra>"),

@@ -37,14 +37,20 @@ def table_html(
     """
     stays = f";{STAYS}" if height else ""
     styles = [f"{PADDED};{BREAKS};text-align:{'right' if i in right else 'left'}" for i in range(len(headings))]
-    head = "".join(f'<th style="{s};font-weight:600{stays}">{html.escape(h)}</th>' for s, h in zip(styles, headings, strict=True))
+    head = "".join(_heading(h, f"{s};font-weight:600{stays}") for s, h in zip(styles, headings, strict=True))
     body = "".join(f"<tr>{''.join(_cell(cell, s) for cell, s in zip(row, styles, strict=True))}</tr>" for row in rows)
     above = f'<caption style="text-align:left">{html.escape(caption)}</caption>' if caption else ""
-    box = f"overflow:auto;max-height:{height}px" if height else "overflow-x:auto"
+    box, key = (f"overflow:auto;max-height:{height}px", ' tabindex="0"') if height else ("overflow-x:auto", "")  # keys scroll it
     return (
-        f'<div style="{box};margin:4px 0 10px"><table style="border-collapse:collapse;font-variant-numeric:tabular-nums">'
-        f"{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div style="{box};margin:4px 0 10px"{key}>'
+        f'<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">{above}'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _heading(text: str, style: str) -> str:
+    """The head of a column; over a column of names it is empty, and then it heads nothing."""
+    return f'<th scope="col" style="{style}">{html.escape(text)}</th>' if text else f'<td style="{style}"></td>'
 
 
 def _cell(cell: str | Cell, style: str) -> str:

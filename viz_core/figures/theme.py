@@ -101,7 +101,7 @@ SPECIAL = {"NaN": "#D81B9A", "+∞": "#F2DC1B", "−∞": "#8E44E0"}
 # The page around a picture, as `.streamlit/config.toml` has it.
 PAGE = {
     "primary_color": "#1f6aa5", "background_color": "#ffffff", "secondary_background_color": "#f3f5f7",
-    "text_color": "#1d2733", "border_color": "#d5dbe1",
+    "text_color": "#0d141c", "border_color": "#d5dbe1",
 }
 PAGE_DARK = {
     "primary_color": "#6cb2e8", "background_color": "#14181d", "secondary_background_color": "#20262d",

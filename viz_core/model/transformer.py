@@ -142,10 +142,10 @@ class Transformer(nn.Module):
     ) -> Output:
         """source [B, S] and target [B, T] ids, as the architecture needs; labels [B, T] for a loss."""
         ids, here = tap.scope("ids"), self.config
-        source = self._checked("source", ids, source) if here.has_encoder else None
+        source = self.checked("source", source, ids) if here.has_encoder else None
         if labels is not None and here.has_decoder:
             labels = ids("labels", labels)  # [B, T]
-        target = self._checked("target", ids, target) if here.has_decoder else None
+        target = self.checked("target", target, ids) if here.has_decoder else None
         if labels is not None and not here.has_decoder:
             labels = ids("labels", labels)  # [B, T]
         masks = make_masks(here, source, target, tap.scope("masks"))
@@ -166,7 +166,8 @@ class Transformer(nn.Module):
         loss = tap("loss", F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad))  # []
         return Output(x, logits, loss)
 
-    def _checked(self, side: Side, tap: Tap, ids: Tensor | None) -> Tensor:
+    def checked(self, side: Side, ids: Tensor | None, tap: Tap = NO_TAP) -> Tensor:
+        """The ids [B, T] of a side, tapped under its name. `ValueError` if there are none, or for one outside the vocabulary."""
         size = self.config.vocab_size(side)
         if ids is None:
             raise Problem(f"{side}=None, but architecture={self.config.architecture!r} reads it; give {side} ids.",

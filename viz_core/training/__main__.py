@@ -14,12 +14,13 @@ from typing import Any
 
 import torch
 
+from viz_core.generate import generate
 from viz_core.limits import megabytes
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
 from viz_core.training.evaluate import attention_measures, best_head, exact_match, next_word
 from viz_core.training.grammar import Example, examples, with_unknown_words
-from viz_core.training.loop import encode, greedy, train
+from viz_core.training.loop import encode, train
 from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED, MEASURED, PLANS, SENTENCES, STARTS, Plan, Recipe
 from viz_core.weights.catalogue import SHIPPED
 from viz_core.weights.checkpoint import save
@@ -133,8 +134,8 @@ def continuations(model: Transformer, words: Vocabulary) -> str:
     texts = []
     for start in STARTS:
         read = words.read(start)[1]
-        (ids,) = greedy(model, torch.tensor([[words.bos_id, *read]]), words.eos_id, longest=10)
-        texts.append(f"{start} … {' '.join(map(words.decode, ids))}")
+        (written,) = generate(model, torch.tensor([[words.bos_id, *read]]), eos_id=words.eos_id, most=10)
+        texts.append(f"{start} … {' '.join(map(words.decode, written.ids))}")
     return "; ".join(texts)
 
 

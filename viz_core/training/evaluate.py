@@ -12,13 +12,15 @@ import torch
 from torch import Tensor
 
 from viz_core.capture import Capture
+from viz_core.generate import generate
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary
 from viz_core.training.grammar import Example
-from viz_core.training.loop import encode, greedy
+from viz_core.training.loop import encode
 
 Row = Literal["predicts", "reads"]
+LONGEST = 30  # words after which a translation is cut off
 
 
 # --- Attention compared with the alignment: numbers only --------------------------------------------------------------
@@ -62,7 +64,8 @@ def translations(model: Transformer, examples: Sequence[Example], vocabulary: Ma
     for part in _parts(examples):
         source = encode(model.config, [(e.source, e.target) for e in part], vocabulary)["source"]
         start = torch.full((len(part), 1), target.bos_id)
-        done += [[target.decode(i) for i in row] for row in greedy(model, start, target.eos_id, source)]
+        written = generate(model, start, source, eos_id=target.eos_id, most=LONGEST)
+        done += [[target.decode(i) for i in one.ids] for one in written]
     return done
 
 

@@ -1,4 +1,4 @@
-"""The training loop, with one step of Adam for each batch of sentences; and greedy decoding."""
+"""The training loop, with one step of Adam for each batch of sentences."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -100,20 +100,3 @@ def repeatable(seed: int) -> Iterator[None]:
             yield
         finally:
             torch.use_deterministic_algorithms(before)
-
-
-# --- Using what was learnt --------------------------------------------------------------------------------------------
-@torch.inference_mode()
-def greedy(model: Transformer, start: Tensor, eos_id: int, source: Tensor | None = None, longest: int = 30) -> list[list[int]]:
-    """The likeliest next word, again and again up to <eos>: the ids of each sentence behind its start.
-
-    start [B, T]: what the decoder has read already, <bos> at least. source [B, S] for an encoder. <eos> is left out; a
-    sentence without one ends after `longest` words.
-    """
-    ids, done = start, torch.zeros(len(start), dtype=torch.bool)  # [B, T], [B]
-    while ids.shape[1] < start.shape[1] + longest and not done.all():
-        logits = model(source, ids).logits  # [B, T, W]
-        ids = torch.cat((ids, logits[:, -1:].argmax(dim=-1)), dim=1)  # [B, T + 1]
-        done = done | (ids[:, -1] == eos_id)  # [B]
-    rows = ids[:, start.shape[1] :].tolist()
-    return [row[: row.index(eos_id)] if eos_id in row else row for row in rows]

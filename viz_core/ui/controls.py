@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from viz_core.capture import Capture
+from viz_core.figures.alternatives import alternative
 from viz_core.figures.panels import Panel
 from viz_core.figures.tables import Cell, table_html
 from viz_core.language import translate as _
@@ -86,8 +87,8 @@ def dark() -> bool:
 
 
 def chart(figure: Any, key: str) -> None:
-    """A Plotly figure as every page shows it."""
-    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False})
+    """A Plotly figure as every page shows it, and in words for those who cannot see it."""
+    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, alt=alternative(figure.to_dict()))
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:

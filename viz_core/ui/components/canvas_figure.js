@@ -15,8 +15,9 @@ class Figure {
     const head = make("div", "head");
     head.append(this.title, this.axes);
     this.node.append(head, this.canvas, this.foot);
+    this.asTable = new ValuesTable(this.foot, this.node, () => panelTable(this));
     this.readout.setAttribute("aria-live", "polite");
-    this.canvas.setAttribute("role", "img");
+    set(this.canvas, { role: "application", "aria-keyshortcuts": [...Object.keys(KEYS), "Home", "End", "Escape"].join(" ") });
     this.canvas.tabIndex = 0;
     this.front = this.canvas.getContext("2d");
     this.base = make("canvas"); // the cells alone, so that moving the pointer costs little
@@ -43,6 +44,13 @@ class Figure {
   rowName(row) { return this.panel.rows?.[row] ?? String(row); }
   colName(col) { return this.panel.cols?.[col] ?? String(col); }
   masked(cell) { return Boolean(this.panel.masked?.[cell]); }
+
+  /* The value of a sent cell in words. */
+  valueOf(cell) {
+    const { kind, names, values } = this.panel;
+    const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
+    return this.masked(cell) ? `${said} (${_("masked")})` : said;
+  }
 
   /* A sent cell → the row and column of its value in the panel's own values. */
   origin(cell) {
@@ -319,8 +327,7 @@ class Figure {
   /* The readout, the accessible name and the data-* attributes: for the hovered cell, or else for the picked one. */
   say() {
     const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
-    const read = (x) => (panel.kind === "classes" ? panel.names[x] : minus(precise(x)));
-    const value = (of) => read(panel.values[of]) + (this.masked(of) ? ` (${_("masked")})` : "");
+    const value = (of) => this.valueOf(of);
     const named = (letter, axis, title, name, number, labels) => {
       const part = Object.assign(make("span"), { title });
       const text = make("bdi", "", labels ? `“${name}”` : name);
@@ -344,6 +351,7 @@ class Figure {
       said = _("{title}, {rows} rows by {columns} columns, picked row {row}, column {column}: {value}", about);
     }
     canvas.setAttribute("aria-label", said);
+    this.asTable.show(`${panel.digest} ${picked}`);
   }
 
   /* The axis titles above the canvas and the legend below it. */

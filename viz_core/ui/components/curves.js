@@ -63,10 +63,12 @@ class View {
     Object.assign(this, { root, at: null });
     const part = (name) => root.appendChild(make("div", name));
     this.title = part("title");
-    this.svg = draw(root, "svg", { height: HEIGHT, class: "plot", role: "img", tabindex: 0 });
+    this.svg = draw(root, "svg", { height: HEIGHT, class: "plot", role: "application", tabindex: 0 });
     this.legend = part("legend");
     this.readout = part("readout");
     this.readout.setAttribute("aria-live", "polite");
+    this.foot = part("foot");
+    this.asTable = new ValuesTable(this.foot, root, () => curvesTable(this));
     this.resize = new ResizeObserver(() => {
       const changed = root.clientWidth !== this.wide || (this.chart?.fill && root.clientHeight !== this.tall);
       if (changed && this.chart) this.draw();
@@ -92,6 +94,7 @@ class View {
     this.svg.setAttribute("aria-label", _("{title}: {y} over {x}. Use the arrow keys to read its points.", { title: chart.title, y: chart.yTitle, x: chart.xTitle }));
     this.at = null;
     this.draw();
+    this.asTable.show(chart.drawn);
     Object.assign(this.root.dataset, { title: chart.title, drawn: chart.drawn,
                                        series: JSON.stringify(chart.series.map((s) => [s.name, s.n])) });
   }
@@ -101,7 +104,7 @@ class View {
     const type = typeSize();
     [this.wide, this.tall] = [this.root.clientWidth, this.root.clientHeight];
     if (!this.wide || (chart.fill && !this.tall)) return; // hidden; drawn when it has a size
-    const height = chart.fill ? Math.max(160, this.tall - this.title.offsetHeight - this.legend.offsetHeight - this.readout.offsetHeight - 12) : HEIGHT;
+    const height = chart.fill ? Math.max(160, this.tall - this.title.offsetHeight - this.legend.offsetHeight - this.readout.offsetHeight - this.foot.offsetHeight - 16) : HEIGHT;
     Object.assign(svg.style, { height: `${height}px` });
     svg.setAttribute("width", this.wide);
     svg.replaceChildren();

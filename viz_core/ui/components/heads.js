@@ -3,6 +3,7 @@
 
 const GAP = 5, MIN_TILE = 22, MAX_TILE = 132, BESIDE = 40, MAX_HIGH = 840; // pixels of the page
 const LARGEST = 240, LEAST = 16, LINE = 7, BETWEEN = 14; // where a box is filled: of a tile; of a line beyond its type; between grids
+const TITLE = 0.48, LEGEND = 7.5, MASKED = 1.5; // the widths of a title's letter, of a legend and of its last word, times the type
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -32,7 +33,8 @@ class View {
   constructor(root) {
     this.root = root;
     this.figures = [];
-    this.readout = root.appendChild(make("div", "readout shared")); // one for all grids where they fill a box
+    this.shared = root.appendChild(make("div", "shared")); // one line for all grids where they fill a box
+    this.readout = this.shared.appendChild(make("div", "readout"));
     this.readout.setAttribute("aria-live", "polite");
     this.number = 0; // counts the reader's choices, so that an answer to an older one is not mistaken for news
     this.resize = new ResizeObserver(() => {
@@ -47,7 +49,7 @@ class View {
     const { grids, focus, echo, fill } = decode(data);
     Object.assign(this, { grids, fill });
     this.root.classList.toggle("fill", fill);
-    while (this.figures.length > grids.length) this.figures.pop().node.remove();
+    while (this.figures.length > grids.length) this.figures.pop().remove();
     while (this.figures.length < grids.length) this.figures.push(new Figure(this));
     grids.forEach((grid, i) => (this.figures[i].grid = grid));
     if (echo >= this.number) [this.number, this.focus] = [echo, focus];
@@ -79,7 +81,9 @@ class View {
 
   /* As many grids in a row as draw the largest tiles, which are at most twice as wide as high, or twice as high as wide. */
   fillBox() {
-    const { grids, type, left, top } = this, lines = 2 * (type + LINE) + top + 8, foot = type + LINE;
+    const { grids, type, left, top } = this, line = type + LINE;
+    const shareOf = (beside) => Math.floor((this.width - 28 * (beside - 1)) / beside); // the width that a grid may take
+    const titled = Math.max(...grids.map((g) => g.title.length)) * TITLE * type, spare = (beside) => shareOf(beside) - LEGEND * type;
     const tilesFor = (beside) => {
       let wide = Infinity, layers = 0, rows = 0;
       for (let i = 0; i < grids.length; i += beside, rows++) {
@@ -87,12 +91,15 @@ class View {
         wide = Math.min(wide, (this.width - 28 * (row.length - 1) - row.length * (left + GAP)) / heads - GAP);
         layers += Math.max(...row.map((g) => g.shape[0]));
       }
-      const high = (this.height - foot - rows * lines - BETWEEN * (rows - 1)) / layers - GAP;
+      const lines = (spare(beside) < titled ? 2 : 1) * line + top + 8;
+      const high = (this.height - line - rows * lines - BETWEEN * rows) / layers - GAP;
       const [w, h] = [wide, high].map((size) => clamp(Math.floor(size), 1, LARGEST));
       return [Math.min(w, 2 * h), Math.min(h, 2 * w)];
     };
     const found = grids.map((_, i) => tilesFor(i + 1)), area = ([w, h]) => w * h;
-    const tile = found.reduce((best, next) => (area(next) > area(best) ? next : best));
+    const beside = found.reduce((best, tile, i) => (area(tile) > area(found[best]) ? i : best), 0) + 1, tile = found[beside - 1];
+    Object.assign(this, { share: shareOf(beside), oneLine: spare(beside) >= titled });
+    this.says = spare(beside) - (this.oneLine ? titled : 0) > MASKED * type; // "masked", beside its look
     this.figures.forEach((figure) => figure.draw(...tile.map((size) => Math.max(size, LEAST)))); // smaller ones scroll
   }
 
@@ -113,10 +120,12 @@ class Figure {
     [this.title, this.canvas, this.legend, this.readout] =
       [make("figcaption"), make("canvas"), make("div", "legend"), make("div", "readout")];
     const foot = make("div", "foot");
-    foot.append(this.legend, this.readout);
-    this.node.append(this.title, this.canvas, foot);
+    this.foot = foot;
+    this.heading = make("div", "heading");
+    this.node.append(this.heading, this.canvas, foot);
     this.readout.setAttribute("aria-live", "polite");
-    this.canvas.setAttribute("role", "img");
+    this.asTable = new ValuesTable(foot, this.node, () => headsTable(this));
+    set(this.canvas, { role: "application", "aria-keyshortcuts": Object.keys(KEYS).join(" ") });
     this.canvas.tabIndex = 0;
     this.base = make("canvas");
     this.canvas.onpointermove = (event) => this.point(this.tileAt(event));
@@ -134,6 +143,11 @@ class Figure {
       const next = this.focused() ? [clamp(layer + step[0], 0, layers - 1), clamp(head + step[1], 0, heads - 1)] : [0, 0];
       view.choose([this.grid.kind, ...next], event.repeat);
     };
+  }
+
+  remove() {
+    this.node.remove();
+    this.asTable.button.remove();
   }
 
   focused() {
@@ -164,7 +178,12 @@ class Figure {
     for (const each of [canvas, base])
       Object.assign(each, { width: Math.round(across * this.scale), height: Math.round(down * this.scale) });
     Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
-    this.node.style.width = view.fill ? `${across}px` : "";
+    this.node.style.width = view.fill ? `${Math.max(across, view.share)}px` : "";
+    this.heading.append(this.title, ...(view.fill ? [this.legend] : []));
+    this.heading.classList.toggle("one", Boolean(view.fill && view.oneLine));
+    if (!view.fill) this.foot.prepend(this.legend);
+    this.foot.append(this.readout);
+    (view.fill ? view.shared : this.foot).append(this.asTable.button);
     const pen = base.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
     pen.imageSmoothingEnabled = false;
@@ -204,10 +223,10 @@ class Figure {
         pen.drawImage(picture, 0, (layer * heads + head) * r, c, r, x, y, wide, high);
       }
     this.write(pen);
-    this.describe();
-    this.paint();
     Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile: wide, high, left: view.left, top: view.top, gap: GAP,
       type: view.type, shades: this.digest(), theme: view.dark ? "dark" : "light" });
+    this.describe();
+    this.paint();
   }
 
   cell(i, cols, c, [high, wide]) { return Math.floor(Math.floor(i / cols) / high) * c + Math.floor((i % cols) / wide); }
@@ -260,8 +279,8 @@ class Figure {
   describe() {
     const { grid, view, legend, block } = this, colours = grid.diverging ? view.colours.diverging : view.colours.sequential;
     this.title.textContent = grid.title;
-    const entry = (name, background, before, after) => {
-      const part = Object.assign(make("span"), { title: after }), mark = make("span", name);
+    const entry = (name, background, before, after, title = "") => {
+      const part = Object.assign(make("span"), { title }), mark = make("span", name);
       mark.style.background = background;
       part.append(before, mark, after);
       legend.append(part);
@@ -269,7 +288,7 @@ class Figure {
     legend.replaceChildren();
     entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, plain(grid.low), plain(grid.high));
     const { fill, line } = view.colours.masked;
-    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", _("masked"));
+    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", view.fill && !view.says ? "" : _("masked"), _("masked"));
     if (grid.shades.includes(255)) entry("swatch", THEME.special.NaN, "", "NaN");
     if (block[0] * block[1] > 1) legend.append(make("span", "note", _("pooled {size}: the largest of each block", { size: block.join("×") })));
   }
@@ -294,8 +313,11 @@ class Figure {
       : _("layer {layer}, head {head}: click to focus", place);
     this.readout.textContent = view.fill ? "" : told;
     if (view.fill && (this.hover || !view.figures.some((f) => f.hover)))
-      view.readout.textContent = this.hover ? told : _("rows: layers, columns: heads");
+      view.readout.textContent = this.hover ? told : _("↓ layer, → head");
+    const asked = view.figures.find((f) => f.focused()) ?? view.figures[0]; // whose table the shared line offers
+    this.asTable.button.classList.toggle("other", view.fill && asked !== this);
     canvas.dataset.focus = focus ? focus.join() : "";
+    this.asTable.show(`${grid.title} ${canvas.dataset.shades} ${canvas.dataset.focus}`);
     const about = { title: grid.title, layers: grid.shape[0], heads: grid.shape[1], queries: grid.tokens[0], keys: grid.tokens[1] };
     canvas.setAttribute("aria-label", focus
       ? _("{title}, {layers} layers by {heads} heads, {queries} by {keys} tokens each, layer {layer}, head {head} in focus",

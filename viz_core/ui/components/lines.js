@@ -42,6 +42,7 @@ class View {
     [this.left, this.middle, this.right] =
       ["column left", "middle", "column right"].map((name) => this.lanes.appendChild(make("div", name)));
     this.canvas = this.middle.appendChild(make("canvas"));
+    this.asTable = new ValuesTable(part("foot"), root, () => linesTable(this));
     this.canvas.setAttribute("role", "img");
     this.readout.setAttribute("aria-live", "polite");
     this.box.onscroll = () => this.later();
@@ -76,6 +77,7 @@ class View {
   show(bytes) {
     const data = decode(bytes), old = this.data;
     this.data = data;
+    this.sent = (this.sent ?? 0) + 1;
     const [locks, choices] = data.echo;
     if (locks >= this.number) [this.number, this.lock] = [locks, data.locked];
     if (old?.identity !== data.identity) this.before = null;
@@ -245,6 +247,7 @@ class View {
     Object.assign(root.dataset, {
       heads: heads.join(), drawn, count: data.count, lock: this.lock ? this.lock.join() : "", hover: this.hover ? this.hover.join() : "",
       identity: data.identity });
+    this.asTable.show(`${this.sent} ${heads} ${this.lock}`);
     const about = { title: data.title, queries: data.queries.length, keys: data.keys.length, heads: heads.join(", ") };
     this.canvas.setAttribute("aria-label", heads.length ? _("{title}: lines from {queries} queries to {keys} keys, heads {heads}", about)
       : _("{title}: lines from {queries} queries to {keys} keys, heads none", about));

@@ -85,7 +85,7 @@ class View {
   }
 
   row(row) {
-    const line = make("tr");
+    const line = make("tr", "row");
     line.dataset.row = row;
     if (row === this.focus) line.setAttribute("aria-current", "true");
     this.columns.forEach(({ written, shares, heat }, column) => {

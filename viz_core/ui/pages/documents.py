@@ -45,7 +45,7 @@ def presets() -> None:
 
 def is_loaded(setup: Setup, name: str) -> bool:
     """Whether the setup began as this preset, with or without later changes."""
-    return setup.card is None and setup.preset == name
+    return setup.origin is None and setup.preset == name
 
 
 def loaded_words(setup: Setup) -> str:
@@ -53,6 +53,9 @@ def loaded_words(setup: Setup) -> str:
     if setup.card is not None:
         return _("Loaded now are trained weights, **{title}**, which belong to none of the five documents.", title=setup.card.title)
     changed = ", ".join(escaped(BY_FIELD[name].label) for name in changes(setup))
+    if setup.origin is not None:
+        return _("Loaded now is an untrained model of none of the five documents: that of the weights **{title}**, with {changed} "
+                 "changed.", title=setup.origin.title, changed=changed)
     how = _("with {changed} changed", changed=changed) if changed else _("as in its document")
     return _("Loaded now: **{title}**, {how}.", title=PRESETS[setup.preset].title, how=how)
 
@@ -147,13 +150,13 @@ def _tag(look: str, sign: str, word: str) -> str:
 
 def faults() -> None:
     """The section about the errors in the documents."""
-    st.subheader(_("Errors in the printed code and text"), anchor=False)
+    st.header(_("Errors in the printed code and text"), anchor=False)
     st.html(page_html(faults_html(_unfolded())))
 
 
 def concepts() -> None:
     """The section of every concept and example."""
-    st.subheader(_("Where to see the concepts of each text"), anchor=False)
+    st.header(_("Where to see the concepts of each text"), anchor=False)
     st.markdown(_("**{n_places} rows**, here and above, have a link. It opens what the row describes in this tab; Back returns "
                   "here.", n_places=len(list(places()))))
     st.html(page_html(concepts_html(_unfolded())))

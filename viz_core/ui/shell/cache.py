@@ -1,7 +1,7 @@
 """Models, runs and results shared by all visitors: one store, bounded by one setting (`viz_core.limits`)."""
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -10,7 +10,8 @@ import streamlit as st
 from viz_core.analysis.counts import estimate
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.limits import cache_bytes
+from viz_core.generate import Written, write
+from viz_core.limits import MAX_WRITTEN, cache_bytes
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, build, pick_device, switched, trace
 from viz_core.ui.shell.store import Store, return_dropped
@@ -20,6 +21,7 @@ from viz_core.weights.catalogue import catalogue
 T = TypeVar("T")
 FLOPS, BYTES = 2e10, 1e9  # that one thread computes and records per second, roughly: used only for the order of jobs
 RESULT = 0.05  # seconds for a result without an estimate
+WORD = 0.002  # seconds for a word that a small model writes
 
 
 @st.cache_resource(show_spinner=False)
@@ -112,6 +114,23 @@ def run_key(weights: str, config: TransformerConfig, batch: Batch, seed: int, de
     tokens = tuple((side, tuple(map(tuple, rows))) for side, rows in batch.tokens.items())
     ids = tuple((side, x.shape, x.tobytes()) for side, x in batch.ids.items())
     return weights, config, seed if weights == UNTRAINED else 0, pick_device(device), tokens, ids
+
+
+def cached_writing(
+    weights: str, config: TransformerConfig, source: Sequence[str], batch: Batch, seed: int, device: str
+) -> tuple[Written, ...]:
+    """What trained weights write for each source. batch: these sources as `viz_core.generate.unwritten` reads them."""
+
+    def make() -> tuple[Written, ...]:
+        model = cached_model(weights, config, seed, device)
+        return write(model, source, catalogue()[weights].tokenizers(), most=MAX_WRITTEN)
+
+    ids = batch.ids["source"]
+    key = (model_key(weights, config, seed, device), ids.shape, ids.tobytes())
+    seconds, nbytes = run_cost(config, batch)
+    if key[0] not in models():
+        seconds, nbytes = seconds + model_cost(config)[0], nbytes + model_cost(config)[1]
+    return cached_result("written", key, make, seconds + WORD * MAX_WRITTEN, nbytes)
 
 
 def cached_result(kind: str, key: Hashable, make: Callable[[], T], seconds: float = RESULT, nbytes: int = 0) -> T:

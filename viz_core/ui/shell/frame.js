@@ -71,8 +71,6 @@ class Frame {
     this.page.toggleAttribute("data-lab-present", on);
     this.page.removeAttribute("data-lab-black");
     this.bar.hidden = !on;
-    const app = document.querySelector("[data-testid='stApp']");
-    this.page.style.setProperty("--lab-paper", getComputedStyle(app).backgroundColor);
     this.fit();
     if (on) this.wake();
   }

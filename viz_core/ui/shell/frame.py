@@ -16,11 +16,12 @@ from viz_core.ui.shell.page_list import PAGES
 from viz_core.ui.shell.setup import BY_FIELD, offered, with_field
 from viz_core.ui.shell.state import FAULTS, NOTES, SETUP, change, current, set_view, view
 from viz_core.ui.shell.widgets import touch
+from viz_core.ui.shell.written import taken_over
 
 SIDEBAR = 250  # pixels
 FOLDER = Path(__file__).parent
-STYLE = (FOLDER / "frame.css").read_text("utf-8")
 ECHO = "lab_frame_echo"  # the number of the last change by the browser that this session knows of
+STYLE = "\n".join((FOLDER / f"{name}.css").read_text("utf-8") for name in ("frame", "contrast"))
 SLIDERS = {"first": "n_heads", "second": "d_model"}  # the two that keys move: [ and ], - and +
 
 BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))
@@ -35,7 +36,9 @@ _COMPONENT = st.components.v2.component(
 
 def frame(page: str) -> None:
     """Draw it; once in each whole run. page: the name of the page that is shown."""
-    st.html(f"<style>{STYLE}</style>")
+    paper = ", ".join(str(st.get_option(f"theme.{theme}.backgroundColor")) for theme in ("light", "dark"))
+    # Unlike the script's, this style arrives before the page is built.
+    st.html(f"<style>:root {{ --lab-paper: light-dark({paper}); }}\n{STYLE}</style>")
     data = {"present": view("present"), "echo": st.session_state.get(ECHO, 0), "stages": page == "step_by_step"}
 
     def pressed() -> None:
@@ -87,7 +90,8 @@ def _slide(field: str, by: int) -> None:
     setup, control = current(), BY_FIELD[field]
     stops = sorted({*offered(setup, control), control.value(setup.config)})
     at = stops.index(control.value(setup.config)) + by
-    st.session_state[SETUP], notes = with_field(setup, field, stops[max(0, min(at, len(stops) - 1))])
+    changed, notes = with_field(setup, field, stops[max(0, min(at, len(stops) - 1))])
+    st.session_state[SETUP] = taken_over(setup, changed)
     st.session_state[FAULTS], st.session_state[NOTES] = [], notes
 
 

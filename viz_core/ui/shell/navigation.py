@@ -15,7 +15,7 @@ from viz_core.ui.shell.link import adopt_link, left_out, write_link
 from viz_core.ui.shell.page_list import PageSpec
 from viz_core.ui.shell.run import Lab, paragraphs, run_with_status
 from viz_core.ui.shell.screen import heading
-from viz_core.ui.shell.sidebar import sidebar
+from viz_core.ui.shell.sidebar import show_written, sidebar
 from viz_core.ui.shell.state import ARRIVED, FAULTS, NOTES, SETTLE, SHELL, current
 from viz_core.ui.shell.tab import say_whole, tab
 from viz_core.ui.shell.warm import all_imported, cards_read
@@ -92,4 +92,5 @@ def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> La
         st.info(note)
     imported()
     attempt = run_with_status(setup)
+    show_written(attempt.target)
     return Lab(setup, attempt.capture, attempt.batch, tools)

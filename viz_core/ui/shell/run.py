@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import streamlit as st
@@ -19,14 +19,16 @@ from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache
 from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
 from viz_core.text import AnyTokenizer, TokenizerKind
 from viz_core.ui.escape import escaped, few, words
+from viz_core.ui.shell.left import notice
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
 from viz_core.ui.shell.state import WANTED, current
 from viz_core.ui.shell.warm import all_imported
+from viz_core.ui.shell.written import box_text, check_table, writing_notes, written
 from viz_core.weights.catalogue import problems
 
 if TYPE_CHECKING:
     from viz_core.model.transformer import Transformer
-    from viz_core.run import Batch
+    from viz_core.run import Batch, Sentence
 
 # torch takes over a second to import. `viz_core.ui.shell.warm` imports it, and everything else that is large, after the sidebar
 # and the title are sent. Functions that need any of it import it themselves.
@@ -86,7 +88,7 @@ class Lab:
 
     def word(self, side: str, id: int) -> str:
         """The name of an id: the word typed here that has it, else the vocabulary's."""
-        typed = {} if self.capture is None or self.setup.card else typed_words(self.capture, side)
+        typed = {} if self.capture is None or self.setup.origin else typed_words(self.capture, side)
         return typed.get(id) or self.tokenizers[side].decode(id)
 
 
@@ -103,9 +105,9 @@ def lab_of(setup: Setup) -> Lab:
 
 
 def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
-    """The tokenizer of each side: that of the trained weights, or the untrained one of the config."""
-    if setup.card:
-        return setup.card.tokenizers()
+    """The tokenizer of each side: that of the checkpoint, or the untrained one of the config."""
+    if setup.origin:
+        return setup.origin.tokenizers()
     from viz_core.run import tokenizers
 
     kind: TokenizerKind = "word" if setup.tokenizer == "ids" else setup.tokenizer
@@ -114,13 +116,14 @@ def _tokenizers(setup: Setup) -> Mapping[str, AnyTokenizer]:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A run, or one sentence about why there is none; and notes about the typed sentences."""
+    """A run, or one sentence about why there is none; and notes about the sentences. target: the text that the model wrote."""
 
     capture: Capture | None = None
     batch: "Batch | None" = None
     size: Estimate | None = None
     problem: str = ""
     notes: Sequence[str] = ()
+    target: str = ""
 
 
 def _attempt(setup: Setup) -> Attempt:
@@ -134,26 +137,29 @@ def _attempt(setup: Setup) -> Attempt:
     if len(lines) > MAX_SENTENCES:
         return Attempt(problem=_("There are {n_lines} sentences and the limit is {max_sentences}: remove some lines.",
                                  n_lines=len(lines), max_sentences=MAX_SENTENCES))
+    text, answers = "", cast("list[Sentence]", target)
     try:
-        batch = _batch(setup, source, target)
+        if setup.writer == "model":
+            said = written(setup)
+            text, answers = box_text(setup, said), [line.sentence for line in said]
+            notes = [*notes, *writing_notes(setup, said)]
+        batch = _batch(setup, source, answers)
+        check_table(setup, batch)
         lengths = {side: ids.shape[1] for side, ids in batch.ids.items()}
-        if setup.card and setup.config.has_position_table and max(lengths.values()) > setup.config.max_len:
-            longest = _("the longest sentence has {values:,} tokens", values=max(lengths.values()))
-            return Attempt(problem=_("These weights have {max_len:,} positions and {longest}: shorten it.",
-                                     max_len=setup.config.max_len, longest=longest), notes=notes)
         size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
-            return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes)
+            return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes, target=text)
         notes = [*notes, *_unknown(setup, {"source": source, "target": target})]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
-        return Attempt(capture, batch, size, notes=notes)
+        return Attempt(capture, batch, size, notes=notes, target=text)
     except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
-        return Attempt(problem=problem_words(error), notes=notes)
+        return Attempt(problem=problem_words(error), notes=notes, target=text)
 
 
 def run_with_status(setup: Setup) -> Attempt:
     """The run of this setup, with its status line; if there is none, the page shows the reason."""
     attempt = _attempt(setup)
+    notice(setup)
     for note in attempt.notes:
         st.info(note)
     if st.session_state.get(WANTED):
@@ -186,25 +192,25 @@ def _broken() -> list[str]:
 
 
 def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
-    """One sentence for each side with words that the trained weights do not know, and the nearest words that they know."""
+    """One sentence for each side with words that a checkpoint does not know, and the nearest words that it knows."""
     notes = []
-    for side, tokenizer in _tokenizers(setup).items() if setup.card and setup.tokenizer != "ids" else ():
+    for side, tokenizer in _tokenizers(setup).items() if setup.origin and setup.tokenizer != "ids" else ():
         missing = dict(m for line in typed[side] for m in tokenizer.unknown(line))
         named = [_("{value} (near: {near})", value=words([word]), near=words(near)) if near else words([word]) for word,
                  near in missing.items()]
         if named:
-            notes.append(_("These weights do not know these {side} words and read them as `<unk>`: {named}.",
+            notes.append(_("This model does not know these {side} words and reads them as `<unk>`: {named}.",
                            side=SIDE_NAMES[side], named=few(named, MAX_NAMED)))
     return notes
 
 
-def _batch(setup: Setup, source: list[str], target: list[str]) -> "Batch":
-    """Typed sentences, or typed ids, as a batch."""
+def _batch(setup: Setup, source: list[str], target: "list[Sentence]") -> "Batch":
+    """Typed sentences, typed ids, or what the model wrote, as a batch."""
     from viz_core.run import prepare
 
     if setup.tokenizer != "ids":
         return prepare(setup.config, source, target, _tokenizers(setup))
-    return prepare(setup.config, ids("source", source), ids("target", target), _tokenizers(setup))
+    return prepare(setup.config, ids("source", source), ids("target", list(map(str, target))), _tokenizers(setup))
 
 
 def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
@@ -220,7 +226,7 @@ def _status(setup: Setup, capture: Capture, size: Estimate) -> None:
     if setup.card and (changed := changes(setup)):
         named = "; ".join(escaped(f"{BY_FIELD[n].label}: {BY_FIELD[n].shown(v)}") for n, v in changed.items())
         st.info(_("Changed since training: {named}. The weights were trained without this change.", named=named))
-    if setup.card is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
+    if setup.origin is None and setup.tokenizer != "ids":  # trained words may share an id on purpose: The, the
         _collisions(setup, capture)
 
 

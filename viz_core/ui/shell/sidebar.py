@@ -7,48 +7,63 @@ import streamlit as st
 
 from viz_core.language import translate as _
 from viz_core.limits import MAX_VIEW_CHARS
+from viz_core.position_schemes import SCHEMES
 from viz_core.presets import PRESETS
-from viz_core.ui.escape import escaped
+from viz_core.ui.escape import escaped, few
 from viz_core.ui.shell.setup import (
     CONTROLS,
     DEVICES,
     MAX_SEED,
-    TOKENS,
     Control,
+    changes,
     editable,
+    either,
+    leaves,
     offered,
     problem_words,
+    tokens,
     with_field,
+    with_own_values,
     with_preset,
     with_weights,
 )
-from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, UNUSUAL, change, current
+from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, TARGET_BOX, UNUSUAL, change, current
 from viz_core.ui.shell.view_widgets import fold
 from viz_core.ui.shell.warm import home_imported
-from viz_core.ui.shell.widgets import touch, widget, widget_value
+from viz_core.ui.shell.widgets import RESTORING, touch, widget, widget_value
+from viz_core.ui.shell.written import taken_over
 from viz_core.weights.catalogue import catalogue
 from viz_core.weights.hub import hub_card, hub_is_open
 
 TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
+LEAVES = _("Trained weights fit only the value that they were trained with; with any other the model is untrained.")
+LACKING = _("Trained weights lack what {titles} would learn; with that the model is untrained.")
 DEVICE_LABELS = {"auto": _("automatic"), "cpu": "CPU", "cuda": _("GPU (CUDA)")}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
+FIRST = tuple(c for c in CONTROLS if not c.group)
+TEXT_HEIGHT = 96  # with its label: two lines, the least that Streamlit allows
+MAX_NAMED = 3  # changed switches that are named one by one
+SLIDERS = 4  # of the first: the sizes that are in reach without scrolling
 
 
 def sidebar() -> None:
     with st.sidebar:
         setup = current()
-        chosen = setup.weights if setup.card else setup.preset
+        chosen = setup.checkpoint if setup.origin else setup.preset
         widget(st.selectbox, "model", _("Model"), chosen, _set_model, options=[*catalogue(), *PRESETS], format_func=_model_title,
                 help=_("Trained weights, or the model of one of the five documents with random weights."))
         if hub_is_open():
             _hub()
         if setup.config.has_encoder:
-            _text("source", _("Source sentences") if setup.config.has_decoder else _("Sentences"))
+            _text("source", _("Source sentences") if setup.config.has_decoder else _("Sentences"), setup.source, set_choice)
         if setup.config.has_decoder:
-            _text("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"))
-        for control in CONTROLS:
-            if not control.group:
-                _control(control)
+            _target()
+        for control in FIRST[:SLIDERS]:
+            _control(control)
+        with st.container():  # always there: what follows stays where it is while a slider is moved
+            _changes()
+        for control in FIRST[SLIDERS:]:
+            _control(control)
         if setup.card is None:
             widget(st.number_input, "seed", _("Seed"), setup.seed, set_choice, min_value=0, max_value=MAX_SEED, step=1,
                     help=_("The same setup and seed give bit-identical weights."))
@@ -58,11 +73,20 @@ def sidebar() -> None:
                 _all_switches()
 
 
+def _changes() -> None:
+    """A button that resets all settings, and the names of those that are changed under All switches; nothing if none is."""
+    if not changes(current()):
+        return
+    st.button(_("Reset to the model's values"), key="reset_settings", on_click=_reset, icon=":material/undo:", width="stretch",
+              help=_("Every setting has the model's own value again. Your text stays."))
+    if folded := [escaped(c.label) for c in CONTROLS if c.group and _changed(c)]:
+        st.caption(_("Changed under All switches: {labels}.", labels=few(folded, MAX_NAMED)))
+
+
 def _all_switches() -> None:
     setup = current()
-    labels = TOKENIZER_LABELS | ({"word": _("the weights' own")} if setup.card else {})
-    kinds = [t for t in TOKENS if not (setup.card and t == "character")]
-    widget(st.selectbox, "tokenizer", _("Tokenizer"), setup.tokenizer, set_choice, options=kinds,
+    labels = TOKENIZER_LABELS | ({"word": _("the weights' own")} if setup.origin else {})
+    widget(st.selectbox, "tokenizer", _("Tokenizer"), setup.tokenizer, set_choice, options=list(tokens(setup)),
             format_func=labels.get,
             help=_("Words are split at spaces and punctuation. Characters makes each character a token. Ids lets you type the "
                    "numbers. Trained weights have their own tokenizer."))
@@ -84,9 +108,42 @@ def _devices() -> list[str]:
     return [d for d in DEVICES if d != "cuda" or torch.cuda.is_available()]
 
 
-def _text(side: str, label: str) -> None:
-    widget(st.text_area, side, label, getattr(current(), side), set_choice, height=110,
+def _text(side: str, label: str, text: str, on_change: Callable[[str], None]) -> None:
+    widget(st.text_area, side, label, text, on_change, height=TEXT_HEIGHT,
             help=_("Type one sentence per line. Spaces separate words; Chinese without spaces is split into characters."))
+
+
+def _target() -> None:
+    """The target's box and, below it, the switch that says who writes it. `show_written` fills the box where the model does."""
+    setup = current()
+    if not setup.translates:
+        _text("target", _("Target sentences") if setup.config.has_encoder else _("Sentences"), setup.target, set_choice)
+        return
+    box = st.container()
+    st.session_state[TARGET_BOX] = box
+    if setup.writer == "typed":
+        with box:
+            _text("target", _("Target sentences, typed by me"), setup.target, _type_target)
+    widget(st.toggle, "writer", _("Written by the model"), setup.writer == "model", _set_writer,
+           help=_("On: the model translates each source sentence, always with the likeliest next word. Off: typed by me; the text "
+                  "stays in the box. Typing in the box switches it off, too."))
+
+
+def show_written(text: str) -> None:
+    """Fill the target's box with the text that the model wrote, once there is one."""
+    if current().writer == "model":
+        with st.session_state[TARGET_BOX]:
+            _text("target", _("Target sentences"), text, _type_target)
+
+
+def _set_writer(name: str) -> None:
+    change(writer="model" if widget_value(name) else "typed")
+
+
+def _type_target(name: str) -> None:
+    """Typing takes over from the model. A tab that has returned may only show what the model wrote for an older source."""
+    if current().writer == "typed" or not st.session_state.get(RESTORING):
+        change(writer="typed", target=widget_value(name))
 
 
 def _control(control: Control) -> None:
@@ -95,7 +152,9 @@ def _control(control: Control) -> None:
         return
     value = control.value(config)
     options = _steady(control.field, tuple(control.options(config)), offered(setup, control), value)
-    kwargs: dict[str, Any] = {"help": control.help}
+    if len(options) < 2:
+        return
+    kwargs: dict[str, Any] = {"help": _help(control)}
     make: Callable[..., Any]
     if set(options) <= {True, False} and isinstance(value, bool):
         make = st.toggle
@@ -105,7 +164,22 @@ def _control(control: Control) -> None:
         make, kwargs = st.select_slider, kwargs | {"options": options}
     if make is not st.toggle:
         kwargs["format_func"] = control.shown
-    widget(make, control.field, control.label, value, _set_field, **kwargs)
+    label = _("{label} · was {value}", label=control.label, value=control.shown(control.value(setup.base)))
+    widget(make, control.field, label if _changed(control) else control.label, value, _set_field, **kwargs)
+
+
+def _help(control: Control) -> str:
+    """The control's help, and which of its values trained weights do not fit."""
+    setup, lacking = current(), [s.title for name, s in SCHEMES.items() if s.parameter and name != current().base.position]
+    if not leaves(setup, control.field):
+        return control.help
+    return control.help + " " + (LACKING.format(titles=either(lacking)) if control.field == "position" else LEAVES)
+
+
+def _changed(control: Control) -> bool:
+    """Whether a control differs from the model's own value."""
+    own, config = current().base, current().config
+    return control.when(config) and control.value(config) != control.value(own)
 
 
 def _steady(name: str, usual: tuple[Any, ...], options: list[Any], value: Any) -> list[Any]:
@@ -130,7 +204,7 @@ def _open_from_hub() -> None:
     try:
         name = hub_card(st.session_state[HUB_NAME].strip()).name
         catalogue.cache_clear()
-        st.session_state[SETUP], st.session_state[FAULTS] = with_weights(current(), name), []
+        st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_weights(current(), name)), []
     except ValueError as error:
         st.session_state[NOTES] = [escaped(problem_words(error))]
 
@@ -141,7 +215,7 @@ def _model_title(name: str) -> str:
 
 def _set_model(name: str) -> None:
     chosen = widget_value(name)
-    st.session_state[SETUP] = (with_preset if chosen in PRESETS else with_weights)(current(), chosen)
+    st.session_state[SETUP] = taken_over(current(), (with_preset if chosen in PRESETS else with_weights)(current(), chosen))
     st.session_state[FAULTS] = []
 
 
@@ -149,6 +223,12 @@ def set_choice(name: str) -> None:
     change(**{name: widget_value(name)})
 
 
+def _reset() -> None:
+    touch()
+    st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_own_values(current())), []
+
+
 def _set_field(name: str) -> None:
-    st.session_state[SETUP], notes = with_field(current(), name, widget_value(name))
+    changed, notes = with_field(current(), name, widget_value(name))
+    st.session_state[SETUP] = taken_over(current(), changed)
     st.session_state[FAULTS], st.session_state[NOTES] = [], notes

@@ -8,6 +8,7 @@ import streamlit as st
 from viz_core.ui.shell.page_list import PAGES
 from viz_core.ui.shell.setup import TEXTS, Setup, with_view
 from viz_core.ui.shell.widgets import RESTORING, touch
+from viz_core.ui.shell.written import taken_over
 
 # The keys of the session state: the setup, now and when this page was entered; the link as written, and whether it was left
 # empty; the text that it leaves out and the tab holds, the name of a missing text, and whether this run read a link; the
@@ -16,6 +17,7 @@ SETUP, ENTERED, LINK, BARE = "lab_setup", "lab_entered", "lab_link", "lab_bare"
 HELD, WANTED, ADOPTED = "lab_held", "lab_wanted", "lab_adopted"
 PAGE, FAULTS, NOTES = "lab_page", "lab_faults", "lab_notes"
 HUB_NAME, UNUSUAL = "lab_hub", "lab_unusual"
+TARGET_BOX = "lab_target_box"  # of this run: where the sidebar shows the target once the model has written it
 SETTLE = "lab_settle"  # by page: a function that runs between a change and its link, so that both are one entry of the history
 SHELL, ARRIVED = "lab_in_frame", "lab_arrived"
 GOING = "lab_going"  # the page that a click opens, until it is entered
@@ -28,9 +30,10 @@ def current() -> Setup:
 
 
 def change(**selection: Any) -> None:
-    """Change a selection (stage, item, head) or the typed text; for callbacks."""
+    """Change a selection (stage, item, head) or the typed text; for callbacks. Where the model writes, a target is left to it."""
     touch()
-    st.session_state[SETUP] = replace(current(), **selection)
+    changed = replace(current(), **selection)
+    st.session_state[SETUP] = changed if "target" in selection else taken_over(current(), changed)
     st.session_state[FAULTS] = []
     if not selection.keys().isdisjoint(TEXTS) and not st.session_state.get(RESTORING):
         st.session_state[WANTED] = ""  # newly typed, so the text that the link had left out is no longer missing

@@ -16,7 +16,7 @@ from viz_core.memory import keep_freed_pages
 from viz_core.weights.catalogue import catalogue
 
 FOR_HOME = (
-    "torch", "safetensors.torch", "viz_core.run", "viz_core.weights.checkpoint", "viz_core.weights.subword",
+    "torch", "safetensors.torch", "viz_core.run", "viz_core.generate", "viz_core.weights.checkpoint", "viz_core.weights.subword",
     "viz_core.ui.shell.cache", "viz_core.ui.pages.home.details", "viz_core.ui.pages.home.offered", "viz_core.ui.pages.home.welcome",
 )
 # The modules that Streamlit imports when it shows a table or a chart, and the packages that the other pages need.

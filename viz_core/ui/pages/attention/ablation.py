@@ -19,10 +19,10 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible
-from viz_core.ui.controls import picking, table
 from viz_core.ui.components.heads import Focus
+from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.attention.focus import InFocus, choose_head
-from viz_core.ui.shell import Lab, beside, look, set_view, view, view_widget, widget, widget_value
+from viz_core.ui.shell import Lab, below, look, picture, set_view, view, view_widget, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], foc
     change = Ablation(off, view("att_unscaled") and lab.config.scale_scores, view("att_temperature"))
     ablated = None if change.nothing else _ablated(lab, change)
     look(_what_to_look_at(capture, ablated, focus))
-    place, rail = beside()
-    with place:
+    with picture():
         runs = [c for c in (capture, ablated) if c is not None]
         panels = [head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in runs]
         both = (_("Intact"), _("Ablated"))
-        picking(compared(*panels, both) if ablated else [replace(panels[0], title=f"{both[0]}: {panels[0].title}")], "att_broken",
+        picking(compared(panels[0], panels[1], both) if ablated else [replace(panels[0], title=f"{both[0]}: {panels[0].title}")], "att_broken",
                 fill=True)
-    with rail:
+    with below():
         _ablation_controls(lab.config, names, chosen, focus)
+    st.caption(_("Scores are divided by the temperature before every softmax. Below 1, weights become sharper; above 1, flatter."))
     if (focus.path, focus.head) in off:
         st.caption(_("A head that is switched off still computes its weights; only its output is set to 0."))
     if ablated is not None:
@@ -75,7 +75,7 @@ def _what_to_look_at(capture: Capture, ablated: Capture | None, focus: InFocus) 
     moved = float(np.nanmax(np.abs(change), initial=0.0))
     if not moved:
         return _("**{name}.** Its weights do not depend on what is changed. Look at the hidden states below.", name=focus.name)
-    return _("**{name}.** Which weights move? The largest change is {moved}; orange cells are larger in the ablated run.",
+    return _("**{name}.** The largest change of a weight is {moved}. Orange cells are larger in the ablated run.",
              name=focus.name, moved=rounded(moved, 3))
 
 
@@ -89,12 +89,15 @@ def _ablation_controls(
     def drawn(name: str) -> None:
         choose_head(names[widget_value(name)])
 
-    widget(st.selectbox, "att_drawn", _("Head that is drawn"), here, drawn, options=list(names), format_func=lambda n: _named(*names[n]))
-    view_widget(st.multiselect, "att_off", _("Heads switched off"), options=offered, format_func=lambda n: _named(*names[n]))
+    widget(st.selectbox, "att_drawn", _("Head that is drawn"), here, drawn, options=list(names), width=180,
+           format_func=lambda n: _named(*names[n]), label_visibility="collapsed")
+    view_widget(st.multiselect, "att_off", _("Heads switched off"), options=offered, format_func=lambda n: _named(*names[n]),
+                placeholder=_("Heads to switch off"), width=250, label_visibility="collapsed")
     if here in offered and here not in chosen:
-        st.button(_("Switch off the head in focus"), key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)})
-    view_widget(st.select_slider, "att_temperature", _("Softmax temperature"), format_func=lambda t: f"{t:g}",
-                help=_("Scores are divided by it before every softmax. Below 1, weights become sharper; above 1, flatter."))
+        st.button(_("Switch it off"), key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)},
+                  help=_("The head that is drawn writes zeros instead of its result."))
+    view_widget(st.select_slider, "att_temperature", _("Softmax temperature"), width=160, label_visibility="collapsed",
+                format_func=lambda t: _("temperature {t}", t=f"{t:g}"))
     view_widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), disabled=not config.scale_scores)
 
 

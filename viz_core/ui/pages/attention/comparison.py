@@ -44,11 +44,12 @@ def _keep(setup: Setup) -> None:
 def _swap(swap: Swap, focus: InFocus) -> None:
     """Switch to the other sentence and keep this one as A, unless the other one is A already. The focus stays."""
     setup, kept = current(), _kept()
-    pairs = list(zip(*sentences(setup)[:2], strict=False))
-    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
-    sources[focus.item], targets[focus.item] = swap.source, swap.target
-    source, target = "\n".join(sources), "\n".join(targets)
-    is_back = kept is not None and (kept.source, kept.target) == (source, target)
+    sources, targets, __ = sentences(setup)
+    sources[focus.item] = swap.source
+    if targets:
+        targets[focus.item] = swap.target
+    source, target = "\n".join(sources), "\n".join(targets) if targets else setup.target  # which the model writes, if it does
+    is_back = kept is not None and (kept.source, kept.target, kept.writer) == (source, target, setup.writer)
     same = {"att_kind": focus.kind, "att_layer": focus.layer, "att_query": focus.query}
     views = with_view(setup, **same, att_a="" if is_back else packed(setup)).views
     change(source=source, target=target, views=views, attn_head=focus.head)

@@ -33,7 +33,7 @@ def differences(a: Setup, b: Setup, item: int) -> list[Difference]:
     for control in CONTROLS:
         values = [control.value(setup.config) for setup in (a, b)]
         if values[0] != values[1] and all(control.when(setup.config) for setup in (a, b)):
-            found.append(Difference(control.label, *map(control.shown, values)))
+            found.append(Difference(control.label, control.shown(values[0]), control.shown(values[1])))
     for side, (one, other) in zip(("source", "target"), zip(sentences(a)[:2], sentences(b)[:2], strict=True), strict=True):
         if item < min(len(one), len(other)) and getattr(b.config, "has_encoder" if side == "source" else "has_decoder"):
             found += _words(one[item], other[item], side)
@@ -55,7 +55,8 @@ def _words(one: str, other: str, side: str) -> list[Difference]:
     if not parts:
         return []
     if len(parts) > PLACES or any(max(i2 - i1, j2 - j1) > NAMED for __, i1, i2, j1, j2 in parts):
-        return [Difference(SIDE_NAMES[side], *(plural("{n} word", "{n} words", len(words)) for words in (a, b)))]
+        counted = [plural("{n} word", "{n} words", len(words)) for words in (a, b)]
+        return [Difference(SIDE_NAMES[side], counted[0], counted[1])]
     of_a, of_b = ([" ".join(words[i:j]) or NOTHING for i, j in places]
                   for words, places in ((a, [p[1:3] for p in parts]), (b, [p[3:5] for p in parts])))
     return [Difference("", " … ".join(of_a), " … ".join(of_b), True)]
@@ -70,6 +71,10 @@ def in_words(differ: Sequence[Difference]) -> str:
 
 def in_titles(differ: Sequence[Difference]) -> tuple[str, str]:
     """What A is and what B is, as plain text for the titles of pictures: ("n_heads 2", "n_heads 8")."""
-    a, b = (", ".join(shorten(visible(d[side]).replace("␠", " ") if d.typed else f"{d.label} {d[side]}") for d in differ[:IN_TITLE])
-            for side in (1, 2))
+    a, b = (", ".join(_in_title(d, value) for d, value in zip(differ[:IN_TITLE], values, strict=False))
+            for values in ([d.a for d in differ], [d.b for d in differ]))
     return a, b
+
+
+def _in_title(difference: Difference, value: str) -> str:
+    return shorten(visible(value).replace("␠", " ") if difference.typed else f"{difference.label} {value}")

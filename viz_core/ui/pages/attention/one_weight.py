@@ -29,14 +29,14 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
     weights = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
     lengths = contribution_norms(weights[None], v, head_columns(w_o, focus.head, v.shape[-1]))[0]
     st.html(
-        '<h4 style="margin:0">'
+        '<h2 style="margin:0;font-size:1.25rem">'
          + _("One weight")
-         + "</h4><p>"
+         + "</h2><p>"
          + _("How the query <b>{query}</b> gets its weight for the key <b>{key}</b>. Click a cell above to choose another weight.",
              query=query, key=token(keys[focus.key]))
-         + f'</p>{product_bars(steps)}{chain_html(steps)}<h5 style="margin:10px 0 4px">'
+         + f'</p>{product_bars(steps)}{chain_html(steps)}<h3 style="margin:10px 0 4px;font-size:1.125rem">'
          + _("Contribution to the output")
-         + f"</h5>{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, weights, lengths, focus.key)}"
+         + f"</h3>{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, weights, lengths, focus.key)}"
          + '<p style="opacity:.75;margin-top:6px">'
          + _("Compare the two columns: a large weight on a short value vector contributes little. {sum_words}",
              sum_words=_sum_words(lab, capture, focus, w_o))

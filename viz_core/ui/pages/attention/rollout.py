@@ -25,8 +25,8 @@ def rollout(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focu
     after = view("att_after") if 0 <= view("att_after") < layers else layers - 1
     rolled = rollout_of(capture, kind, focus.item)[after]
     mean = mean_over_heads(capture[f"{module(kind, after)}.weights"][focus.item])
-    look(_("**{kind}: how much of each input token has reached each position after layer {after}?** Compare it with that layer "
-           "alone.", kind=KIND_TITLES[kind], after=after))
+    look(_("**How much of each input token has reached each position after layer {after}?** At the right: that layer alone.",
+           after=after))
     with picture():
         panels = [
             token_panel(capture, kind, focus.item, _("Rollout after layer {after}", after=after), rolled),

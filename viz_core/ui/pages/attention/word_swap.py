@@ -1,14 +1,15 @@
 """A pair of example sentences that differ in one word: what changes when that word is replaced?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from viz_core.text import split_words
 from viz_core.ui.shell.setup import Setup, sentences
+from viz_core.ui.shell.written import text_written
 
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """One source word replaced by another, with the sentence pair that results."""
+    """One source word replaced by another, with the sentence pair that results; the target is the model's where it writes."""
 
     old: str
     new: str
@@ -17,17 +18,21 @@ class Swap:
 
 
 def find_swap(setup: Setup, item: int) -> Swap | None:
-    """Find another example of these weights that differs from the sentence in one source word; None if there is none."""
-    if setup.card is None:
+    """Find another example of the chosen weights that differs from the sentence in one source word; None if there is none.
+
+    The sentence is an example itself, and so is its target if it was typed.
+    """
+    sources, targets, __ = sentences(setup)
+    if setup.origin is None or not 0 <= item < len(sources):
         return None
-    pairs = list(zip(*sentences(setup)[:2], strict=False))
-    if not 0 <= item < len(pairs):
+    here = (sources[item], *targets[item : item + 1])
+    if here not in {pair[: len(here)] for pair in setup.origin.examples}:
         return None
-    source, target = pairs[item]
-    own = split_words(source)
-    for other, translation in setup.card.examples:
+    own = split_words(here[0])
+    for other, translation in setup.origin.examples:
         words = split_words(other)
         differ = [i for i, (a, b) in enumerate(zip(own, words, strict=False)) if a != b]
-        if (source, target) in setup.card.examples and len(words) == len(own) and len(differ) == 1:
-            return Swap(own[differ[0]], words[differ[0]], other, translation)
+        if len(words) == len(own) and len(differ) == 1:
+            target = text_written(replace(setup, source=other)) if setup.writer == "model" else translation
+            return Swap(own[differ[0]], words[differ[0]], other, target)
     return None

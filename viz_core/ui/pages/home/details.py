@@ -21,7 +21,7 @@ from viz_core.ui.controls import inside, keep, picking, sentence_picker, table
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
 from viz_core.ui.shell import Lab, change, fold, open_stage, view, widget
-from viz_core.ui.shell.setup import changes
+from viz_core.ui.shell.setup import BY_FIELD, Setup, changes
 from viz_core.weights.card import Card
 
 NOISE = _("The weights are untrained, so this is noise; it is still exactly what the model computes.")
@@ -43,14 +43,14 @@ STATUS_MEANINGS: dict[Status, str] = {
 
 def drawing(capture: Capture) -> None:
     """The architecture with the shapes of this run; a click on a box opens its stage."""
-    st.subheader(_("The model, with the shapes of this run"), anchor=False)
+    st.header(_("The model, with the shapes of this run"), anchor=False)
     st.caption(_("The data flows from top to bottom. Click a box to open its numbers in Step by step."))
     diagram(architecture([capture.stage(n) for n in capture]), key="home_map", stages=capture, on_open=open_stage)
 
 
 def tokens(lab: Lab, capture: Capture) -> int:
     """The tokens with their ids, padding shown; returns the selected sentence."""
-    st.subheader(_("Your words become numbers"), anchor=False)
+    st.header(_("Your words become numbers"), anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
     item = sentence_picker(lab, capture)
     names = [f"ids.{side}" for side in sides]
@@ -91,7 +91,7 @@ def _pieces(lab: Lab, capture: Capture, sides: list[str], item: int) -> str:
 
 def next_word(lab: Lab, capture: Capture, item: int) -> None:
     """The top predictions after a chosen token, with a warning that they are noise if the weights are untrained."""
-    st.subheader(_("What the model predicts next"), anchor=False)
+    st.header(_("What the model predicts next"), anchor=False)
     if "probs" not in capture:
         remedy = _("choose other weights") if lab.setup.card else _("turn on 'Vocabulary logits' under All switches")
         st.info(_("This encoder has no vocabulary logits, so it predicts no word; {remedy}.", remedy=remedy))
@@ -111,12 +111,14 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
 
 
 def origin(lab: Lab) -> None:
-    """Where the model comes from: the card of trained weights, or the rows of the preset's document."""
-    st.subheader(_("Where this model comes from"), anchor=False)
-    if lab.setup.card is None:
-        _preset_rows(lab)
-    else:
+    """Where the model comes from: the card of trained weights, their sizes alone, or the rows of the preset's document."""
+    st.header(_("Where this model comes from"), anchor=False)
+    if lab.setup.card is not None:
         _card(lab.setup.card)
+    elif lab.setup.origin is not None:
+        _left(lab.setup, lab.setup.origin)
+    else:
+        _preset_rows(lab)
 
 
 def _card(card: Card) -> None:
@@ -125,6 +127,19 @@ def _card(card: Card) -> None:
     facts = ((html.escape(FACT_TITLES.get(name, name)), html.escape(str(fact))) for name, fact in card.about.items())
     lines = "".join(f'<div><span style="opacity:.7">{name}</span> {fact}</div>' for name, fact in facts)
     st.html(f'<div style="display:grid;gap:4px">{lines}</div>{alignment_table(card.measures)}')
+    _examples(card)
+
+
+def _left(setup: Setup, origin: Card) -> None:
+    """What an untrained model took over from the weights that were chosen, and what differs."""
+    changed = ", ".join(escaped(BY_FIELD[name].label) for name in changes(setup))
+    st.markdown(_("The words and settings of **{title}**, with {changed} changed. The weights are not those that were trained: "
+                  "they are random, drawn from the seed.", title=escaped(origin.title), changed=changed))
+    _examples(origin)
+
+
+def _examples(card: Card) -> None:
+    """Sentences in words that these weights know, to try with a click."""
     if card.examples:
         st.markdown(_("Sentences to try"))
         with st.container(horizontal=True):

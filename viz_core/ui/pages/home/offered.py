@@ -24,7 +24,7 @@ WIDTH = 232  # pixels of a card
 
 def offered(lab: Lab) -> None:
     """A card for each page but this one."""
-    st.subheader(_("What you can look at"), anchor=False)
+    st.header(_("What you can look at"), anchor=False)
     with st.container(horizontal=True, gap="small", key="home_cards"):
         for page in PAGES.values():
             if not page.card:

@@ -19,13 +19,16 @@ from viz_core.ui.shell.state import GOING
 
 TYPED_SIDE = 330  # pixels of the column with the text box
 MOST_EXAMPLES = 4
-COLUMNS = {
-    "cross": (_("what the model writes"), _("your sentence")), "encoder": (_("each word"), _("looks at")),
+COLUMNS: dict[str, tuple[str, str]] = {
+    "cross": (_("the target"), _("your sentence")), "written": (_("what the model writes"), _("your sentence")),
+    "encoder": (_("each word"), _("looks at")),
     "decoder": (_("to write this word"), _("the model looks at")),
 }
-READS = {
-    "cross": _("Each line leads from a word that the model writes to a word of your sentence that it looked at; the thicker the "
+READS: dict[str, str] = {
+    "cross": _("Each line leads from a word of the target to a word of your sentence that the model looked at; the thicker the "
                "line, the larger the weight."),
+    "written": _("Each line leads from a word that the model writes to a word of your sentence that it looked at; the thicker the "
+                 "line, the larger the weight."),
     "encoder": _("Each line leads from a word to a word that it takes information from; the thicker the line, the larger the "
                  "weight."),
     "decoder": _("Each line leads from a word to an earlier word that it takes information from; the thicker the line, the larger "
@@ -36,7 +39,7 @@ READS = {
 def welcome(lab: Lab) -> None:
     """The first screen."""
     kind = kinds(lab.config)[-1] if kinds(lab.config) else None
-    look(READS[kind] if kind else _("This model has no layers, so no word looks at another one. Add a layer in the sidebar."))
+    look(READS[_story(lab, kind)] if kind else _("This model has no layers, so no word looks at another one. Add a layer in the sidebar."))
     with st.container(key="lab_beside", horizontal=True, gap="medium"):
         with st.container(key="home_typed", width=TYPED_SIDE):
             _box(lab)
@@ -45,6 +48,11 @@ def welcome(lab: Lab) -> None:
         if lab.capture is not None and kind is not None:
             with picture():
                 _words(lab, lab.capture, kind)
+
+
+def _story(lab: Lab, kind: AttentionKind) -> str:
+    """What the lines are about: a kind of attention, or what the model itself writes."""
+    return "written" if kind == "cross" and lab.setup.writer == "model" else kind
 
 
 def _box(lab: Lab) -> None:
@@ -60,7 +68,7 @@ def _keep_text(name: str) -> None:
 
 def _examples(lab: Lab) -> None:
     """Sentences to try, at the box."""
-    examples = lab.setup.card.examples if lab.setup.card else []
+    examples = lab.setup.origin.examples if lab.setup.origin else []
     if not examples:
         return
     with st.container(gap="xxsmall"):
@@ -93,7 +101,7 @@ def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
     queries, keys = _named(capture, query_side, item, rows), _named(capture, key_side, item, cols)
     named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
     lines(weights, queries, keys, [head], None, named, key="home_words", identity=f"{kind}.{layer}.{head}", on_lock=_ignore,
-          on_heads=_ignore, fill=True, names=COLUMNS[kind])
+          on_heads=_ignore, fill=True, names=COLUMNS[_story(lab, kind)])
 
 
 def _named(capture: Capture, side: str, item: int, places: np.ndarray) -> list[str]:

@@ -73,10 +73,10 @@ def _example() -> None:
 
 
 def example(setup: Setup) -> tuple[str, str]:
-    """Two sentences of different lengths in words that the weights know. The shorter one comes first and is padded."""
-    if setup.card is None or not setup.card.examples:
+    """Two sentences of different lengths in words that the chosen weights know. The shorter one comes first and is padded."""
+    if setup.origin is None or not setup.origin.examples:
         return PADDED["source"], PADDED["target"]
-    by_length = sorted(setup.card.examples, key=lambda pair: len(split_words(pair[0] + " " + pair[1])))
+    by_length = sorted(setup.origin.examples, key=lambda pair: len(split_words(pair[0] + " " + pair[1])))
     short, long = by_length[0], by_length[-1]
     return f"{short[0]}\n{long[0]}", f"{short[1]}\n{long[1]}"
 

@@ -60,13 +60,13 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     _treatments(capture, side, result, focus, row, head)
     nan_spread = cached_result("mask spread", (lab.key(), side, focus.item),
                                lambda: spread(model, batch, side, focus.item, seed), *cost)
-    st.markdown(_("#### How NaN spreads\n\nEach cell is the length of a token's vector after a layer: first with the rows as −∞ "
+    st.markdown(_("## How NaN spreads\n\nEach cell is the length of a token's vector after a layer: first with the rows as −∞ "
                   "leaves them, then with this app's rule. {spread_words}",
                   spread_words=_spread_words(nan_spread, lab.config.has_cross_attention and side == "target")))
     tokens = labels(capture, side, focus.item)
     both = [(_("Rows as −∞ leaves them"), nan_spread.filled), (_("This app: the rows are zeros"), nan_spread.zero)]
     picking(spread_panels([stop_words(s) for s in nan_spread.stops], both, tokens), "mask_spread")
-    st.markdown(_("#### The weights of head {head} from each implementation", head=head))
+    st.markdown(_("## The weights of head {head} from each implementation", head=head))
     drawn = [(TITLES[t.name], t.weights[head]) for t in result.treatments if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
         panels = head_panels(capture, focus.kind, focus.item, drawn[i : i + 2])

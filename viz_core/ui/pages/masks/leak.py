@@ -66,7 +66,7 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
         return place, _others(lab, capture, focus, side)[place]
     tokenizer = lab.tokenizers[side]
     if unknown := [word for word, __ in tokenizer.unknown(typed)]:
-        st.caption(_(r"These weights do not know {unknown} and read \<unk> instead.", unknown=words(unknown)))
+        st.caption(_(r"This model does not know {unknown} and reads \<unk> instead.", unknown=words(unknown)))
     read, ids = tokenizer.read(typed)
     if len(read) > 1:
         st.caption(_("This is {n_read} tokens, but it replaces one, so only {read} is used.", n_read=len(read), read=code(read[0])))

@@ -33,7 +33,7 @@ def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
         counts = tally(why)
         lines = [f"- {name}: **{n:,}**" for name, n in zip(WHY_TITLES.values(), counts, strict=True) if n]
         note = _unused(lab, capture, focus)
-        st.markdown(_("#### Why?\n\n{explanation}\n\nOf {size:,} cells:", explanation=explanation, size=why.size) + "\n\n"
+        st.markdown(_("## Why?\n\n{explanation}\n\nOf {size:,} cells:", explanation=explanation, size=why.size) + "\n\n"
                     + "\n".join(lines) + f"\n\n{note}")
 
 

@@ -36,7 +36,7 @@ def gradients(lab: Lab) -> None:
         compared = compared_stack(lab)
         if compared is not None:
             _by_layer(compared, batches)
-        st.subheader(_("The gradient of the last layer against depth"), anchor=False)
+        st.header(_("The gradient of the last layer against depth"), anchor=False)
         width, seed = view("norm_width"), lab.setup.seed
         cost = sum(2 * batches * flop_count(Setting(depth=d, width=width).config, SENTENCES, TOKENS) for d in DEPTHS)
         most = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)

@@ -220,7 +220,7 @@ def _clock(lab: Lab) -> None:
                       "positions{last}. The angle between the two hands of a clock stays the same at every position.",
                       length=long(float(lengths[0])), last=last))
         clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p))
-        st.subheader(_("A shift by {k} is a rotation by $M_{{{k}}}$", k=k), anchor=False)
+        st.header(_("A shift by {k} is a rotation by $M_{{{k}}}$", k=k), anchor=False)
         st.markdown(_shift_formula(t, k))
         residual = rounded(shift_residual(k, t.length, t.d_model, t.base), 2)
         single = t.d_model - 1

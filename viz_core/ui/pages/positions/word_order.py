@@ -76,7 +76,7 @@ def _chosen_sentence(lab: Lab) -> Words:
     which = view_widget(st.segmented_control, "pos_sentence", _("Sentence"), options=["yours", *known], required=True,
                         format_func=lambda name: SENTENCES.get(name, _("Your sentence")))
     if left_out := [text for name, text in SENTENCES.items() if name not in known]:
-        st.caption(_("Some words of {left_out} are not in this model's vocabulary. An untrained model reads any text: choose "
+        st.caption(_("Some words of {left_out} are not in this model's vocabulary. A document's model reads any text: choose "
                      "one under Model.", left_out=", ".join(left_out)))
     if which != "yours":
         return as_words(*tokenizer.read(SENTENCES[which]))

@@ -1,7 +1,5 @@
 """The effect of a change of size: which tensors have another shape, and what the model costs then."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from viz_core.analysis.shapes import changed, gone, ledger, total
@@ -11,8 +9,7 @@ from viz_core.ui.escape import code, few
 from viz_core.ui.pages.shapes.columns import AMOUNTS
 from viz_core.ui.pages.shapes.size import Size, marked_against
 from viz_core.ui.shell import change, current, set_view, view
-from viz_core.ui.shell.setup import CONTROLS, editable, with_field
-from viz_core.weights.card import UNTRAINED
+from viz_core.ui.shell.setup import CONTROLS, with_field
 
 MOST_NAMED = 4  # changed settings that are named one by one
 
@@ -22,7 +19,7 @@ def changing(size: Size) -> None:
     config, (before, problem) = size[0], marked_against()
     less = narrower(config)
     with st.container(horizontal=True, vertical_alignment="center"):
-        trained = not editable(current(), "qk_dim")
+        trained = current().card is not None
         st.button(
             _("Try qk_dim {qk_width} → {less}", qk_width=config.qk_width, less=less), icon=":material/compress:", on_click=_narrow,
             args=(less,), key="shapes_try",
@@ -46,11 +43,8 @@ def narrower(config: TransformerConfig) -> int:
 
 
 def _narrow(qk_dim: int) -> None:
-    setup = current()
-    if not editable(setup, "qk_dim"):
-        setup = replace(setup, weights=UNTRAINED)
-    new, __ = with_field(setup, "qk_dim", qk_dim)
-    change(weights=new.weights, config=new.config)
+    new, __ = with_field(current(), "qk_dim", qk_dim)
+    change(config=new.config, chosen=new.chosen)
 
 
 def difference(before: Size, after: Size) -> str:

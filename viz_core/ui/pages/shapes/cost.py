@@ -75,7 +75,7 @@ def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], headi
 def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
     """Growth of the layers' FLOPs and recorded bytes with the number of tokens, compared with an RNN."""
     here = None if size is None else max(size[2:])
-    st.subheader(_("The cost of longer texts"), anchor=False)
+    st.header(_("The cost of longer texts"), anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
         chart(_growth(config, "flops", _("FLOPs against tokens"), here, dark), "shapes_growth_flops")
@@ -105,7 +105,7 @@ def against_rnn(n: int, d: int) -> str:
     """Table 1 of Vaswani et al. 2017 for this run, as Markdown."""
     one, other = layer_costs(n, d)
     return (
-        _("One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| | "
+        _("One layer on N = {n:,} tokens of width d = {d:,} (table 1 of Vaswani et al. 2017, constants left out):\n\n| cost | "
           "self-attention | recurrent |\n|---|---|---|\n| operations | {formula} = {operations:,} | {formula_2} = "
           "{operations_2:,} |\n| sequential steps | {sequential:,} | {sequential_2:,} |\n| longest path between two tokens | "
           "{path:,} | {path_2:,} |",

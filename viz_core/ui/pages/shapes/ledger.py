@@ -148,6 +148,6 @@ def as_csv(lines: Sequence[Line]) -> bytes:
 def file_name(setup: Setup) -> str:
     """ "shapes_000_qk_dim=8.csv": the model and the changed settings."""
     settings = changes(setup) | ({"seed": setup.seed} if setup.seed else {})
-    base = setup.preset if setup.card is None else setup.weights
+    base = setup.preset if setup.origin is None else setup.checkpoint
     parts = [base, *(f"{name}={value}" for name, value in settings.items())]
     return f"shapes_{re.sub(r'[^a-zA-Z0-9_=.+-]', '-', '_'.join(parts))[:120]}.csv"

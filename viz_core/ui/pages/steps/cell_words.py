@@ -46,12 +46,12 @@ WHO = {"key": _("the key"), "query": _("the query")}
 class Names:
     """The names of the positions of a run: tokens, words of the vocabulary, features.
 
-    trained: the vocabulary names each id; otherwise an id is named after the typed word that has it.
+    own_words: the vocabulary names each id, as a checkpoint's does; otherwise an id is named after the typed word that has it.
     """
 
     capture: Capture
     tokenizers: Mapping[str, AnyTokenizer]
-    trained: bool = False
+    own_words: bool = False
 
     @property
     def output_side(self) -> str:
@@ -61,7 +61,7 @@ class Names:
     @cached_property
     def typed(self) -> dict[int, str]:
         """The typed word of each id of the output side."""
-        return {} if self.trained else typed_words(self.capture, self.output_side)
+        return {} if self.own_words else typed_words(self.capture, self.output_side)
 
     def token(self, stage: Stage, letter: str, item: int, at: int) -> str:
         """The name of a position on an axis of a stage: a token, a word, or else its number."""

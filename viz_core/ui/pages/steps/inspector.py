@@ -60,7 +60,7 @@ def inspect_cell(lab: Lab, name: str, index: tuple[int, ...]) -> None:
     if capture is None:
         raise ValueError(_("there is no run to take a cell of {name!r} from; call this only if lab.capture is not None.",
                            name=name))
-    names = Names(capture, lab.tokenizers, trained=lab.setup.card is not None)
+    names = Names(capture, lab.tokenizers, own_words=lab.setup.origin is not None)
     st.html(inspection(terms(capture, name, index, lab.parameter), names))
 
 
@@ -365,13 +365,15 @@ def _unfold(sizes: np.ndarray, more: list[int], rest: list[int], rows: list[str]
 def _table(formula: str, heads: Sequence[str], rows: Sequence[str]) -> str:
     """A table; without heads it continues the columns of the one before."""
     caption = f"<caption>{html.escape(formula)}</caption>" if formula else ""
-    head = "".join(f'<th{" class=far" if h == SO_FAR else ""}>{h}</th>' for h in heads)
+    head = "".join(f'<th scope="col"{" class=far" if h == SO_FAR else ""}>{h}</th>' if h else "<td></td>" for h in heads)
     return f"<table>{caption}{f'<tr class=heads>{head}</tr>' if heads else ''}{''.join(rows)}</table>"
 
 
 def _row(label: str, *cells: str, so_far: str | None = None, bar: str = "", span: int = 1, look: str = "") -> str:
     numbers = "".join(f"<td>{cell}</td>" for cell in cells) + ("" if so_far is None else f"<td class=far>{so_far}</td>")
-    return f'<tr class="{look}"><th{f" colspan={span}" if span > 1 else ""}>{label}</th>{numbers}<td>{bar}</td></tr>'
+    wide = f" colspan={span}" if span > 1 else ""
+    name = f'<th scope="row"{wide}>{label}</th>' if label else f"<td{wide}></td>"
+    return f'<tr class="{look}">{name}{numbers}<td>{bar}</td></tr>'
 
 
 def _bar(value: float, size: float, share: bool = False) -> str:

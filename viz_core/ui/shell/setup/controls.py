@@ -43,11 +43,12 @@ class Control:
         return options
 
 
-# Settings that no parameter depends on: they stay editable with trained weights, which were then trained otherwise.
+# Settings that no parameter depends on: trained weights fit any value of them, but were trained with one.
 WEIGHTLESS = frozenset({
     "position", "position_base", "max_len", "scale_embedding", "scale_scores", "residual", "causal", "activation", "norm_eps",
     "mask_source_padding", "mask_target_padding", "mask_padded_queries", "mask_fill", "empty_row",
 })
+OF_WORDS = frozenset({"source_vocab_size", "target_vocab_size", "source_pad_id", "target_pad_id"})  # they number the words
 RESOLVED = {"qk_dim": "qk_width", "d_ff": "ff_width", "causal": "is_causal", "final_norm": "has_final_norm"}
 SIZES = ("d_model", "qk_dim")  # they follow n_heads, since they split into equal heads
 NO_SIZE = "auto"  # how a link says that qk_dim follows d_model
@@ -94,13 +95,13 @@ PAD_IDS = _of(0, 1, 2, 3)
 POSITION_HELP = _("How word order reaches the model.") + " " + " ".join(f"{scheme.title}: {scheme.summary}." for scheme in SCHEMES.values())
 
 CONTROLS: tuple[Control, ...] = (
-    Control("architecture", "Architecture", "An encoder that reads and a decoder that writes, or only one of the two.", _choices("architecture")),
-    Control("norm", "LayerNorm", "Where a LayerNorm stands: after each residual sum, before each sub-layer, or nowhere.", _choices("norm")),
-    Control("position", "Positions", POSITION_HELP, _choices("position")),
     Control("n_heads", "n_heads", "The number of attention heads in each layer.", _of(*range(1, 17))),
     Control("d_model", "d_model", "The number of features in each token's vector; they are split evenly among the heads.", _widths),
     Control("n_encoder_layers", "Encoder layers", "The number of layers in the encoder.", LAYERS, when=lambda c: c.has_encoder),
     Control("n_decoder_layers", "Decoder layers", "The number of layers in the decoder.", LAYERS, when=lambda c: c.has_decoder),
+    Control("position", "Positions", POSITION_HELP, _choices("position")),
+    Control("norm", "LayerNorm", "Where a LayerNorm stands: after each residual sum, before each sub-layer, or nowhere.", _choices("norm")),
+    Control("architecture", "Architecture", "An encoder that reads and a decoder that writes, or only one of the two.", _choices("architecture")),
     Control("qk_dim", "qk_dim", "The width of the queries (and of the keys) over all heads together; the values keep d_model.", _qk_widths, "Sizes"),
     Control("d_ff", "d_ff", "The number of hidden units in the feed-forward network; usually 4 · d_model.",
             _of(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3072, 4096), "Sizes"),

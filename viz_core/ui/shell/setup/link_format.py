@@ -25,14 +25,16 @@ from viz_core.ui.shell.setup.value import (
     DEVICES,
     MAX_SEED,
     TEXTS,
-    TOKENS,
     VIEW,
+    WRITERS,
     Setup,
+    Writer,
     changes,
     config_or_none,
     editable,
     offered,
     opening,
+    tokens,
     with_preset,
     with_view,
     with_weights,
@@ -41,6 +43,7 @@ from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED
 from viz_core.weights.catalogue import catalogue
 
+MEANS_UNTRAINED = frozenset({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS))  # in a link without weights
 LEFT_OUT = "left_out"  # the parameter that names the text that the link has no room for
 LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # views that may not fit a link
 
@@ -73,7 +76,8 @@ def _to_link(setup: Setup) -> tuple[Mapping[str, str], LeftOut]:
 def with_left_out(setup: Setup, text: str) -> Setup:
     """The setup with the text that a link had left out, checked as any link is."""
     found = dict(parse_qsl(text, keep_blank_values=True, errors="surrogatepass"))
-    setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target))
+    writer = "typed" if "target" in found else setup.writer
+    setup = replace(setup, source=found.get("source", setup.source), target=found.get("target", setup.target), writer=writer)
     for name in LONG:
         with suppress(ValueError):
             setup = with_view(setup, **{name: VIEW[name].read(found.get(name, ""))})
@@ -82,13 +86,13 @@ def with_left_out(setup: Setup, text: str) -> Setup:
 
 def packed(setup: Setup) -> str:
     """A whole setup as one text, of any length and never empty: a page keeps it to compare another run with the present one."""
-    return urlencode({"weights": setup.weights, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
+    return urlencode({"weights": setup.checkpoint, **_parameters(replace(setup, views=()))}, errors="surrogatepass")
 
 
 def packed_size(setup: Setup, lengths: Sequence[int]) -> str:
     """The sizes of a run: sentences, source and target tokens, and the setup of its config alone; "1.6.5&weights=…"."""
     source, target = setup.default_texts
-    shape = Setup(setup.weights, setup.preset, setup.config, source, target, chosen=setup.chosen)
+    shape = Setup(setup.checkpoint, setup.preset, setup.config, source, target, chosen=setup.chosen, writer="model")
     return f"{'.'.join(map(str, lengths))}&{packed(shape)}"
 
 
@@ -115,23 +119,23 @@ def unpacked(text: str) -> tuple[Setup, list[tuple[str, str]]]:
 
 
 def _parameters(setup: Setup) -> dict[str, str]:
-    """The link parameters of everything that differs from the preset."""
+    """The link parameters of everything that differs from the preset, or from the checkpoint."""
     default, start = Setup(), opening()
-    params: dict[str, str] = {}
-    if setup.card is None and (start.card or setup.preset != start.preset):
-        params["preset"] = setup.preset  # a preset in the link means that the weights are untrained
-    elif setup.weights != start.weights:
-        params["weights"] = setup.weights
-    params |= {name: _to_text(value) for name, value in changes(setup).items()}
+    params = {name: _to_text(value) for name, value in changes(setup).items()}
     for name in ("tokenizer", "seed", "device", "stage", "item", "attn_head"):
         if getattr(setup, name) != getattr(default, name):
             params[name] = str(getattr(setup, name))
     if setup.chosen:
         params["chosen"] = ",".join(f"{name}:{NO_SIZE if size is None else size}" for name, size in setup.chosen)
     params |= {name: VIEW[name].write(value) for name, value in setup.views}
-    params |= {
-        side: getattr(setup, side) for side, own in zip(TEXTS, setup.default_texts, strict=True) if getattr(setup, side) != own
-    }
+    typed = ((side, getattr(setup, side), own) for side, own in zip(TEXTS, setup.default_texts, strict=True))
+    params |= {side: text for side, text, own in typed if text != own}
+    if setup.translates and setup.writer == "typed" and "target" not in params:
+        params["writer"] = "typed"  # a link with a target needs no more
+    if setup.origin is None and (start.origin or setup.preset != start.preset):
+        return {"preset": setup.preset} | params  # a preset in the link means that the weights are untrained
+    if setup.checkpoint != start.checkpoint or (setup.origin and params.keys() & MEANS_UNTRAINED):
+        return {"weights": setup.checkpoint} | params
     return params
 
 
@@ -146,21 +150,25 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
         if control.field in left:
             text = left.pop(control.field)
             value, problem = _from_text(control, text, setup.config)
-            lacking = control.field == "position" and not problem and value not in offered(setup, control)
+            lacking = control.field == "architecture" and not problem and value not in offered(setup, control)
             if lacking or not editable(setup, control.field):
-                problem = _("would need other weights than {weights}; choose weights=untrained to change it", weights=setup.weights)
+                problem = _("would need other words than those of {weights}; choose weights=untrained to change it",
+                            weights=setup.checkpoint)
             if problem:
                 faults.append((f"{control.field}={text}", problem))
             else:
                 fields[control.field] = value
     config, misfits = _fitting(setup.config, fields)
     faults += misfits
-    setup = replace(setup, config=config)
+    writer, contradictions = _writer(left)
+    faults += contradictions
+    setup = replace(setup, config=config, writer=writer if setup.translates else "typed")
 
     readers: dict[str, Callable[[str], Any]] = {
-        "tokenizer": _one_of(TOKENS), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
+        "tokenizer": _one_of(tokens(setup)), "device": _one_of(DEVICES), "seed": _whole(MAX_SEED),
         "stage": _one_of(tuple(s.name for s in stages(config))), "item": _whole(MAX_SENTENCES - 1),
-        "attn_head": _whole(config.n_heads - 1), "chosen": _sizes, "source": str, "target": str, **{v.name: v.read for v in VIEWS},
+        "attn_head": _whole(config.n_heads - 1), "chosen": _sizes, "source": str, "target": str,
+        **{v.name: v.read for v in VIEWS},
     }
     for name, read in readers.items():
         if name in left:
@@ -171,27 +179,43 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
             except ValueError as error:
                 faults.append((f"{name}={text}", _("{error}; the default is used", error=error)))
     faults += [(f"{name}={text}", _("is not a setting of this app and is left out")) for name, text in left.items()]
+    if params.get("writer") == "model" != setup.writer:
+        faults.append(("writer=model", _("is not possible with this model and tokenizer; the target is read as typed")))
+    if "target" in params and setup.writer == "model":
+        faults.append((f"target={params['target']}", _("is left out, since with writer=model the model writes the target")))
     return setup, faults
+
+
+def _writer(left: dict[str, str]) -> tuple[Writer, list[tuple[str, str]]]:
+    """Who writes the target, taken out of `left`, and its faults. A link that does not say so means its own text, if it has one."""
+    implied: Writer = "typed" if "target" in left else "model"
+    match left.pop("writer", implied):
+        case "typed":
+            return "typed", []
+        case "model":
+            return "model", []
+        case other:
+            return implied, [(f"writer={other}", _("is not one of {few}; the default is used", few=", ".join(WRITERS)))]
 
 
 def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     """The setup that a link starts from: `weights` and `preset` are taken out of `left`.
 
-    A link without weights that has a preset, a seed, a tokenizer or a setting that trained weights fix means the untrained model.
+    A link without weights that has a preset, a seed, a tokenizer or a setting that trained weights fix means a preset's model;
+    with weights, such a setting leaves them.
     """
     faults: list[tuple[str, str]] = []
-    means_untrained = bool(left.keys() & ({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS)))
-    start = Setup() if means_untrained else opening()
+    start = Setup() if left.keys() & MEANS_UNTRAINED else opening()
     setup = start
-    if (weights := left.pop("weights", start.weights)) == UNTRAINED:
+    if (weights := left.pop("weights", start.checkpoint)) == UNTRAINED:
         setup = Setup()
     elif weights in catalogue():
         setup = with_weights(Setup(), weights)
     else:
-        faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.weights)))
+        faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.checkpoint)))
     if (preset := left.pop("preset", DEFAULT_PRESET)) not in PRESETS:
         faults.append((f"preset={preset}", _("is not a preset; {default_preset} is used", default_preset=DEFAULT_PRESET)))
-    elif setup.card is None:
+    elif setup.origin is None:
         setup = with_preset(setup, preset)
     return setup, faults
 

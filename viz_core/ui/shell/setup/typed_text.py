@@ -8,10 +8,15 @@ from viz_core.ui.shell.setup.value import TEXTS, Setup
 
 
 def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
-    """The typed lines as sources and targets, without blank pairs, and notes about lines that lack a partner."""
+    """The typed lines as sources and targets, without blank pairs, and notes about lines that lack a partner.
+
+    No targets where the model writes them.
+    """
     c = setup.config
     notes: list[str] = []
     source, target = (_lines(getattr(setup, side)) for side in TEXTS)
+    if setup.writer == "model":
+        return [line for line in source if line.strip()], [], notes
     if not c.has_cross_attention:
         own = [line for line in (source if c.has_encoder else target) if line.strip()]
         return (own, [], notes) if c.has_encoder else ([], own, notes)
@@ -25,13 +30,25 @@ def sentences(setup: Setup) -> tuple[list[str], list[str], list[str]]:
         if t.strip() and not s.strip():
             no_source.append(i + 1)
     if no_target:
-        notes.append(_("No target for {line_numbers}: the decoder reads only <bos> there.", line_numbers=_line_numbers(no_target)))
+        notes.append(_("No target for {line_numbers}: the decoder reads only <bos> there.", line_numbers=line_numbers(no_target)))
     if no_source:
-        notes.append(_("No source for {line_numbers}: the target there is left out.", line_numbers=_line_numbers(no_source)))
+        notes.append(_("No source for {line_numbers}: the target there is left out.", line_numbers=line_numbers(no_source)))
     return [s for s, __ in pairs], [t for __, t in pairs], notes
 
 
-def _line_numbers(numbers: list[int]) -> str:
+def beside_source(setup: Setup, texts: Sequence[str]) -> str:
+    """One text for each sentence of the source as the text of a box: each stands at its source's line, the others are blank."""
+    rest = iter(texts)
+    return "\n".join(next(rest, "") if line.strip() else "" for line in _lines(setup.source))
+
+
+def source_lines(setup: Setup) -> list[int]:
+    """The number of the line, counted from 1, of each sentence of the source."""
+    return [i for i, line in enumerate(_lines(setup.source), start=1) if line.strip()]
+
+
+def line_numbers(numbers: Sequence[int]) -> str:
+    """ "lines 1, 3, 4" """
     few = ", ".join(map(str, numbers[:6])) + (", …" if len(numbers) > 6 else "")
     return _("line {few}", few=few) if len(numbers) == 1 else _("lines {few}", few=few)
 

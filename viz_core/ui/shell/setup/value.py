@@ -11,7 +11,7 @@ from viz_core.presets import PRESETS
 from viz_core.stages import stages
 from viz_core.text import TokenizerKind
 from viz_core.training.plans import PLANS
-from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, SIZES, WEIGHTLESS, Control
+from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, OF_WORDS, SIZES, WEIGHTLESS, Control
 from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED, Card
 from viz_core.weights.catalogue import catalogue
@@ -22,6 +22,8 @@ DEFAULT_SOURCE = _("the cat sat on the mat")
 DEFAULT_TARGET = "猫 坐在 垫子 上"
 Tokens = TokenizerKind | Literal["ids"]  # "ids": the user types the numbers themselves
 TOKENS = ("word", "character", "ids")
+Writer = Literal["model", "typed"]  # of the target: "model" only with weights that translate
+WRITERS = ("model", "typed")
 DEVICES = ("auto", "cpu", "cuda")
 MAX_SEED = 2**31 - 1
 TEXTS = ("source", "target")
@@ -35,10 +37,16 @@ VIEW = {v.name: v for v in VIEWS}
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Everything that a link holds. `config` is that of the preset, or of the trained weights, with the visitor's changes."""
+    """Everything that a link holds. `config` is that of the preset, or of the checkpoint, with the visitor's changes.
 
-    weights: str = UNTRAINED  # or a name in the catalogue
-    preset: str = DEFAULT_PRESET  # where the weights are untrained
+    Where the model writes the target, nothing is typed: `target` is then that of the weights' example, and the run reads
+    what the model writes. Weights that do not translate leave the target to the visitor.
+
+    Changes that the checkpoint's parameters do not fit leave it: the model is then untrained, but keeps the checkpoint's words.
+    """
+
+    checkpoint: str = UNTRAINED  # or the trained weights that were chosen: a name in the catalogue
+    preset: str = DEFAULT_PRESET  # where no checkpoint was chosen
     config: TransformerConfig = field(default_factory=lambda: PRESETS[DEFAULT_PRESET].config)
     source: str = DEFAULT_SOURCE
     target: str = DEFAULT_TARGET
@@ -50,21 +58,45 @@ class Setup:
     attn_head: int = 0
     views: tuple[tuple[str, Any], ...] = ()  # the selections of the pages that are not the default
     chosen: tuple[tuple[str, int | None], ...] = ()  # SIZES that were rounded, as chosen
+    writer: Writer = "typed"  # who writes the target
+
+    def __post_init__(self) -> None:
+        if self.writer == "model":
+            if self.translates:
+                object.__setattr__(self, "target", self.default_texts[1])
+            else:
+                object.__setattr__(self, "writer", "typed")
+
+    @property
+    def translates(self) -> bool:
+        """Whether the model can write the target: trained weights of an encoder-decoder that read words."""
+        return self.weights != UNTRAINED and self.config.has_cross_attention and self.tokenizer != "ids"
+
+    @property
+    def origin(self) -> Card | None:
+        """The card of the checkpoint that was chosen, whose words the model reads even where its parameters do not fit."""
+        return None if self.checkpoint == UNTRAINED else catalogue()[self.checkpoint]
 
     @property
     def card(self) -> Card | None:
-        """The trained weights' card; None where they are untrained."""
-        return None if self.weights == UNTRAINED else catalogue()[self.weights]
+        """The card of the trained weights that the model has; None where it is untrained."""
+        origin = self.origin
+        return None if origin is None or misfits(origin.config, self.config) else origin
+
+    @property
+    def weights(self) -> str:
+        """The name of the trained weights that the model has, or "untrained"."""
+        return UNTRAINED if self.card is None else self.checkpoint
 
     @property
     def base(self) -> TransformerConfig:
-        """The config that changes start from: that of the preset or of the trained weights."""
-        return PRESETS[self.preset].config if self.card is None else self.card.config
+        """The config that changes start from: the model's own, that of the preset or of the checkpoint."""
+        return PRESETS[self.preset].config if self.origin is None else self.origin.config
 
     @property
     def default_texts(self) -> tuple[str, str]:
-        """The source and target that these weights open with."""
-        return (DEFAULT_SOURCE, DEFAULT_TARGET) if self.card is None else _example(self.card)
+        """The source and target that this model opens with."""
+        return (DEFAULT_SOURCE, DEFAULT_TARGET) if self.origin is None else _example(self.origin)
 
     def view(self, name: str) -> Any:
         """The selection that a page keeps under a name in `VIEWS`."""
@@ -92,6 +124,21 @@ def changes(setup: Setup) -> dict[str, Any]:
     return found
 
 
+def misfits(own: TransformerConfig, config: TransformerConfig) -> list[str]:
+    """The fields of a config that do not fit parameters trained with the config `own`. Fields without effect always fit."""
+    both = [c for c in CONTROLS if c.when(own) and c.when(config)]
+    return [c.field for c in both if c.value(own) != c.value(config) and _is_fixed(own, config, c.field)]
+
+
+def _is_fixed(own: TransformerConfig, config: TransformerConfig, name: str) -> bool:
+    """Whether parameters depend on a field: their shapes, how they are drawn, or what they mean."""
+    if name == "position":
+        return bool(config.scheme.parameter)  # what this scheme would have learned is missing
+    if name == "max_len":
+        return config.position == own.position and own.scheme.has_table and bool(own.scheme.parameter)
+    return name not in WEIGHTLESS
+
+
 def _resolved(config: TransformerConfig | None) -> list[Any]:
     return [] if config is None else [c.value(config) for c in CONTROLS]
 
@@ -117,14 +164,38 @@ def with_weights(setup: Setup, name: str) -> Setup:
     return _with_base(setup, name, setup.preset, catalogue()[name].config)
 
 
-def _with_base(setup: Setup, weights: str, preset: str, config: TransformerConfig) -> Setup:
-    """Text that the visitor typed stays; example sentences are replaced by examples that the new weights know."""
+def with_own_values(setup: Setup) -> Setup:
+    """The model's own settings again; everything else stays."""
+    return _with_config(setup, setup.base)
+
+
+def with_fitting_values(setup: Setup) -> Setup:
+    """The checkpoint again: the settings that no parameter depends on stay, unless they do not fit its own sizes."""
+    own, present = setup.base, setup.config
+    scheme = own.position if present.scheme.parameter else present.position
+    there = config_or_none(own, {"position": scheme}) or own
+    free = {name: getattr(present, name) for name in WEIGHTLESS if not _is_fixed(own, there, name)}
+    return _with_config(setup, config_or_none(own, free | {"position": there.position}) or own)
+
+
+def _with_config(setup: Setup, config: TransformerConfig) -> Setup:
+    head = min(setup.attn_head, config.n_heads - 1)
+    return replace(setup, config=config, chosen=(), stage=_kept_stage(setup.stage, config), attn_head=head)
+
+
+def _with_base(setup: Setup, checkpoint: str, preset: str, config: TransformerConfig) -> Setup:
+    """Text that the visitor typed stays; example sentences are replaced by examples that the new weights know.
+
+    The target is left to the new weights if they translate, unless the visitor has just taken it from others that do.
+    """
     offered = {(DEFAULT_SOURCE, DEFAULT_TARGET), *(tuple(e) for card in catalogue().values() for e in card.examples)}
-    untouched = (setup.source, setup.target) in offered
+    own = (setup.source,) if setup.writer == "model" else (setup.source, setup.target)
+    untouched = own in {texts[: len(own)] for texts in offered}
+    writer: Writer = "typed" if setup.translates and setup.writer == "typed" else "model"
     stage = _kept_stage(setup.stage, config)
-    new = replace(setup, weights=weights, preset=preset, config=config, chosen=(), stage=stage, attn_head=0)
-    if weights != UNTRAINED and new.tokenizer == "character":
-        new = replace(new, tokenizer="word")
+    new = replace(setup, checkpoint=checkpoint, preset=preset, config=config, chosen=(), stage=stage, attn_head=0, writer=writer)
+    if new.tokenizer not in tokens(new):
+        new = replace(new, tokenizer="word", writer=writer)
     source, target = new.default_texts
     return replace(new, source=source, target=target) if untouched else new
 
@@ -137,26 +208,42 @@ def with_view(setup: Setup, **values: Any) -> Setup:
     return replace(setup, views=tuple(sorted((n, v) for n, v in kept.items() if v != VIEW[n].default)))
 
 
+def tokens(setup: Setup) -> tuple[str, ...]:
+    """The tokenizers that a setup may have: a checkpoint has its own words, which are no characters."""
+    return TOKENS if setup.origin is None else tuple(t for t in TOKENS if t != "character")
+
+
 def editable(setup: Setup, name: str) -> bool:
-    """Whether a config field may be changed: with trained weights, only a field that no parameter depends on."""
-    scheme = setup.base.scheme
-    sizes_a_table = name == "max_len" and scheme.has_table and bool(scheme.parameter)
-    return setup.card is None or (name in WEIGHTLESS and not sizes_a_table)
+    """Whether a config field may be changed: a checkpoint's words keep their ids, so its vocabularies are fixed."""
+    return setup.origin is None or name not in OF_WORDS
 
 
 def offered(setup: Setup, control: Control) -> list[Any]:
-    """The values of a control that the weights allow: a position scheme with parameters only if they contain these."""
+    """The values of a control, with a checkpoint those for which it has words: its decoder's words are no encoder's."""
     values = control.offered(setup.config)
-    if control.field != "position" or setup.card is None:
+    if control.field != "architecture" or setup.origin is None:
         return values
-    return [p for p in values if p == setup.base.position or not SCHEMES[p].parameter]
+    there = set(setup.base.sides)
+    return [value for value in values if there.issuperset(TransformerConfig(architecture=value).sides)]
+
+
+def leaves(setup: Setup, name: str) -> bool:
+    """Whether some value of a field does not fit the parameters of the setup's checkpoint."""
+    if setup.origin is None or not editable(setup, name):
+        return False
+    own = setup.base
+    return name == "position" or _is_fixed(own, own, name)
 
 
 def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     """Change one config field; fields that no longer fit are adapted, each with a sentence that says so.
 
+    A field that the parameters of a checkpoint do not fit leaves it, and its own value brings the checkpoint back.
     d_model and qk_dim are rounded from the last chosen value, so changing n_heads and changing it back restores them.
     """
+    if not editable(setup, name) or (name == "architecture" and value not in offered(setup, BY_FIELD[name])):
+        return setup, [_("{label} stays as it is: with {shown} the words of these weights would not have their ids.",
+                         label=BY_FIELD[name].label, shown=BY_FIELD[name].shown(value))]
     values: dict[str, Any] = {f: getattr(setup.config, f) for f in TransformerConfig.__dataclass_fields__} | {name: value}
     chosen = {f: getattr(setup.config, f) for f in SIZES} | dict(setup.chosen) | ({name: value} if name in SIZES else {})
     values |= chosen
@@ -193,15 +280,8 @@ def with_field(setup: Setup, name: str, value: Any) -> tuple[Setup, list[str]]:
     )
     if values["mask_padded_queries"] and not padded:
         follow("mask_padded_queries", False, NOTHING_MASKED)
-    bound = [f for f, v in values.items() if v != getattr(setup.config, f) and not editable(setup, f)]
-    if bound:
-        control, changed = BY_FIELD[name], ", ".join(BY_FIELD[f].label if f in BY_FIELD else f for f in bound)
-        return setup, [_("{label} stays as it is: {shown} would change {changed}, which the trained weights fix.",
-                         label=control.label, shown=control.shown(value), changed=changed)]
-    config = TransformerConfig(**values)
     rounded = tuple((f, v) for f, v in chosen.items() if v != values[f])
-    head = min(setup.attn_head, config.n_heads - 1)
-    return replace(setup, config=config, chosen=rounded, stage=_kept_stage(setup.stage, config), attn_head=head), notes
+    return replace(_with_config(setup, TransformerConfig(**values)), chosen=rounded), notes
 
 
 def _multiple(size: int, heads: int) -> int:

@@ -1,0 +1,67 @@
+"""axe-core finds nothing on any page or section, light and dark, in what this app draws or sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import axe_playwright_python
+import pytest
+
+from tests.browser.helpers import idle
+from tests.ui.pseudo import STATES, TINY
+from viz_core.ui.shell import PAGES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytest_plugins = ["tests.browser.one_page"]
+
+AXE = next(Path(axe_playwright_python.__file__).parent.rglob("axe.min.js")).read_text("utf-8")
+RULES = {"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
+# Streamlit's own chrome: (rule, where it may break the rule, why that is not this app's). None at present.
+CHROME: tuple[tuple[str, str, str], ...] = ()
+SIDEBAR = "[data-testid='stSidebar']"
+# Where the sections of a page differ only in their numbers, those with the most to look at.
+SHOWN = {"stage": ("pos_embed", "weights", "loss"), "pos_scheme": ("learned", "alibi"), "pos_experiment": ("swap", "past")}
+# What each broken rule found, and whether all of it lies in Streamlit's chrome. A target is a path through shadow roots.
+RUN = """async ([tags, chrome, only, left]) => {
+    const found = await axe.run(left ? { include: [["html"]], exclude: [[left]] } : document, {
+        preload: false, iframes: false, resultTypes: ["violations"],
+        runOnly: only ? { type: "rule", values: only } : { type: "tag", values: tags } });
+    const element = (target) => target.flat().reduce((root, path) => (root.shadowRoot ?? root).querySelector(path), document);
+    const own = (rule, node) => !chrome.some(([of, where]) => of === rule && element(node.target)?.closest(where));
+    const why = ({ any, all, none }) => [...any, ...all, ...none].map((check) => check.message).join("; ").slice(0, 200);
+    return found.violations.flatMap(({ id, nodes }) =>
+        nodes.filter((node) => own(id, node)).map((node) => `${id}: ${node.html.slice(0, 160)} ${why(node)}`));
+}"""
+
+
+def violations(page: Page, only: list[str] | None = None, left: str = "") -> list[str]:
+    """What axe finds wrong, Streamlit's chrome left out. only: the rules to check, else all; left: what is not looked at."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    found: list[str] = page.evaluate(RUN, [sorted(RULES), [entry[:2] for entry in CHROME], only, left])
+    return found
+
+
+def states(page: str) -> list[dict[str, Any]]:
+    """Every section of a page, as a link."""
+    shown = [state for state in STATES[page] if all(state[view].endswith(SHOWN[view]) for view in SHOWN if view in state)]
+    return [state if "weights" in state else TINY | state for state in shown]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(serve: Callable[..., str], turn_to: Callable[..., Page], name: str) -> None:
+    found = []
+    for i, state in enumerate(states(name)):
+        left = SIDEBAR if i else ""  # the same in every section
+        path = "" if name == "home" else name
+        page = turn_to(f"{serve()}/{path}?{urlencode(state)}", theme="light")
+        found += [f"light {state}: {each}" for each in violations(page, left=left)]
+        page.emulate_media(color_scheme="dark")
+        idle(page)
+        found += [f"dark {state}: {each}" for each in violations(page, ["color-contrast"], left)]
+    assert not found, "\n".join(found)

@@ -1,0 +1,73 @@
+"""Presenter's mode (`viz_core.ui.shell.frame`) in Chromium: a key opens and leaves it, the link says so, keys go on from there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tests.browser.helpers import idle
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytest_plugins = ["tests.browser.one_page"]
+
+
+def presented(page: Page) -> bool:
+    return page.evaluate("document.documentElement.hasAttribute('data-lab-present')")
+
+
+def press(page: Page, key: str) -> None:
+    page.keyboard.press(key)
+    idle(page)
+
+
+def test_a_key_opens_it_and_the_link_says_so(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve() + "/masks")
+    assert not presented(page)
+    press(page, "f")
+    assert presented(page) and "present=on" in page.url
+    box = page.locator(".st-key-lab_picture").bounding_box()
+    assert box is not None and (box["x"], box["y"]) == (0, 0) and box["width"] == page.viewport_size["width"]
+    assert page.get_by_test_id("stSidebar").is_hidden() and page.get_by_test_id("stHeader").is_hidden()
+    press(page, "Escape")
+    assert not presented(page) and "present" not in page.url
+    assert page.get_by_test_id("stSidebar").is_visible()
+
+
+def test_keys_go_on_and_move_the_sliders(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve() + "/masks?present=on&preset=002&n_heads=2&d_model=16&source=a+b&target=c")
+    assert presented(page)
+    press(page, "ArrowRight")
+    assert "mask_section=built" in page.url
+    press(page, "PageDown")  # as a clicker sends it
+    assert "mask_section=conventions" in page.url
+    press(page, "ArrowLeft")
+    assert "mask_section=built" in page.url
+    press(page, "]")
+    assert "n_heads=3" in page.url and presented(page)
+    before = int(re.search(r"d_model=(\d+)", page.url)[1])
+    press(page, "-")
+    assert int(re.search(r"d_model=(\d+)", page.url)[1]) < before
+    page.keyboard.press("b")
+    assert page.evaluate("getComputedStyle(document.body, '::after').backgroundColor") == "rgb(0, 0, 0)"
+    page.keyboard.press("b")
+    assert page.evaluate("getComputedStyle(document.body, '::after').content") == "none"
+
+
+def test_its_buttons_do_the_same_on_a_touch_screen(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve() + "/masks?present=on&preset=002&n_heads=2&d_model=16&source=a+b&target=c")
+    page.mouse.move(200, 200)
+    page.get_by_role("button", name="Next (→)").click()
+    idle(page)
+    assert "mask_section=built" in page.url
+    page.get_by_role("button", name="Leave presenter's mode (Esc)").click()
+    idle(page)
+    assert not presented(page)
+
+
+def test_a_letter_typed_into_a_box_is_text(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve() + "/masks?preset=002&n_heads=2&d_model=16&source=a+b&target=c")
+    page.locator(".st-key-set_source textarea").press("f")
+    assert not presented(page)

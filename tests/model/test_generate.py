@@ -1,0 +1,206 @@
+"""Greedy decoding against the model's own forward pass, prefix by prefix; against `transformers`; and as text."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.model.small import SOURCE, configs, small
+from tests.model.test_t5 import CONFIG as T5
+from tests.model.test_t5 import theirs
+from viz_core.config import CHOICES, TransformerConfig
+from viz_core.generate import Continuation, generate, next_logits, read_source, room, write
+from viz_core.model.transformer import Transformer
+from viz_core.run import build, prepare, run
+from viz_core.text import Vocabulary, pad
+
+BOS, EOS = 6, 7  # neither is a padding id of `configs`
+WORDS = Vocabulary(tuple("abcdef"))
+BOTH = {"source": WORDS, "target": WORDS}
+CONFIG = small(source_vocab_size=10, target_vocab_size=10)
+
+
+@torch.no_grad()
+def by_hand(model: Transformer, start: torch.Tensor, source: torch.Tensor | None, most: int) -> list[Continuation]:
+    """The likeliest word of the model's whole forward pass, one after the other, until every row has ended."""
+    ids, found = start, []
+    for _ in range(most):
+        logits = model(source, ids).logits[:, -1]  # [B, W]
+        ids = torch.cat((ids, logits.argmax(dim=-1)[:, None]), dim=1)
+    for row in ids[:, start.shape[1] :].tolist():
+        found.append(Continuation(row[: row.index(EOS)], True) if EOS in row else Continuation(row, False))
+    return found
+
+
+def padded(config: TransformerConfig) -> torch.Tensor:
+    """Three sources of unlike length."""
+    return torch.from_numpy(pad(SOURCE, config.source_pad_id))
+
+
+# ---------------------------------------------------------------- the model's own forward pass
+
+
+@pytest.mark.parametrize("position", CHOICES["position"])
+@pytest.mark.parametrize("norm", CHOICES["norm"])
+@pytest.mark.parametrize("architecture", ["encoder-decoder", "decoder-only"])
+def test_each_word_is_the_likeliest_of_the_whole_forward_pass(architecture: str, norm: str, position: str) -> None:
+    c = small(architecture=architecture, norm=norm, position=position)
+    start = torch.tensor([[BOS], [BOS], [BOS]]) if c.has_encoder else torch.tensor([[BOS, 9], [BOS, 4], [BOS, 11]])
+    source = padded(c) if c.has_encoder else None
+    said = []
+    for seed in range(6):
+        model = build(c, seed)
+        found = generate(model, start, source, eos_id=EOS, most=8)
+        assert found == by_hand(model, start, source, 8)
+        said += [one.ids for one in found]
+    assert len(set(map(tuple, said))) > 6, "models that all say the same prove nothing"
+
+
+@settings(max_examples=60, deadline=None)
+@given(configs().filter(lambda c: c.has_decoder), st.integers(0, 3))
+def test_so_it_is_under_every_switch(config: TransformerConfig, seed: int) -> None:
+    model = build(config, seed)
+    source = padded(config) if config.has_encoder else None
+    start = torch.tensor([[BOS, 8], [BOS, 9], [BOS, 10]])
+    context = None if source is None else read_source(model, source, start)
+    with torch.inference_mode():
+        whole = model(source, start).logits[:, -1]  # [B, W]
+        torch.testing.assert_close(next_logits(model, start, context), whole, equal_nan=True)
+
+
+def test_a_source_is_translated_alone_as_beside_longer_ones() -> None:
+    start, rows = torch.full((3, 1), WORDS.bos_id), [[4, 5, 6, 9, 8], [7, 8], [9]]
+    told_apart = 0
+    for seed in range(8):
+        model = build(CONFIG, seed)
+        beside = generate(model, start, torch.from_numpy(pad(rows, 0)), eos_id=WORDS.eos_id, most=7)
+        alone = [generate(model, start[:1], torch.tensor([row]), eos_id=WORDS.eos_id, most=7)[0] for row in rows]
+        assert beside == alone
+        told_apart += len({tuple(one.ids) for one in alone}) > 1
+    assert told_apart, "models that do not listen to their source prove nothing"
+
+
+# ---------------------------------------------------------------- where it ends
+
+
+@pytest.mark.parametrize("position", CHOICES["position"])
+def test_a_position_table_bounds_it_and_other_positions_do_not(position: str) -> None:
+    c = small(position=position, max_len=6)
+    model, start = build(c, seed=1), torch.tensor([[BOS, 9]])
+    with torch.no_grad():
+        model.head.bias[EOS] = -1e9  # type: ignore[index,union-attr]  # it never ends by itself
+    (found,) = generate(model, start, torch.tensor([[4, 5]]), eos_id=EOS, most=20)
+    assert not found.ended and len(found.ids) == (5 if c.has_position_table else 20) == room(model, 2, 20)
+    if c.has_position_table:
+        with pytest.raises(ValueError, match="max_len=6 is too short for 7 tokens"):
+            generate(model, torch.tensor([[BOS, *[9] * 6]]), torch.tensor([[4, 5]]), eos_id=EOS, most=20)
+        with pytest.raises(ValueError, match="max_len=6 is too short for 8 tokens"):
+            generate(model, start, torch.tensor([[4] * 8]), eos_id=EOS, most=20)
+
+
+def test_each_row_ends_at_its_own_end() -> None:
+    model, start = build(CONFIG, seed=2), torch.tensor([[BOS], [8], [9]])
+    source = torch.tensor([[4, 5], [6, 7], [8, 9]])
+    endless = generate(model, start, source, eos_id=-1, most=6)
+    assert [one.ended for one in endless] == [False] * 3
+    end = endless[0].ids[2]
+    cut = generate(model, start, source, eos_id=end, most=6)
+    for one, whole in zip(cut, endless, strict=True):
+        assert one.ended == (end in whole.ids)
+        assert one.ids == (whole.ids[: whole.ids.index(end)] if end in whole.ids else whole.ids)
+
+
+def test_what_cannot_write_says_so() -> None:
+    encoder = build(small(architecture="encoder-only"))
+    with pytest.raises(ValueError, match="has no decoder"):
+        generate(encoder, torch.tensor([[BOS]]), torch.tensor([[4]]), eos_id=EOS, most=3)
+    with pytest.raises(ValueError, match="source=None"):
+        generate(build(small()), torch.tensor([[BOS]]), eos_id=EOS, most=3)
+    with pytest.raises(ValueError, match="source id 40 is outside the vocabulary"):
+        generate(build(small()), torch.tensor([[BOS]]), torch.tensor([[40]]), eos_id=EOS, most=3)
+    with pytest.raises(ValueError, match="target id 40 is outside the vocabulary"):
+        generate(build(small()), torch.tensor([[40]]), torch.tensor([[4]]), eos_id=EOS, most=3)
+
+
+# ---------------------------------------------------------------- the published implementation
+
+
+def test_gpt2_goes_on_as_theirs_does(tmp_path: Path) -> None:
+    from tests.weights.published import write as write_model
+    from viz_core.weights.folder import read_folder
+
+    published = write_model(tmp_path, "GPT2LMHeadModel")
+    model = read_folder(tmp_path).load()
+    start = torch.tensor([[0, 9, 14, 7], [0, 250, 11, 3], [0, 8, 8, 19]])
+    expected = published.generate(
+        input_ids=start, attention_mask=torch.ones_like(start), do_sample=False, max_new_tokens=12, pad_token_id=0,
+        eos_token_id=299,
+    )
+    found = generate(model, start, eos_id=299, most=12)
+    assert [one.ids for one in found] == [_until(row, 299) for row in expected[:, 4:].tolist()]
+    assert len({tuple(one.ids) for one in found}) == 3 and max(len(set(one.ids)) for one in found) > 1
+
+
+def test_t5_translates_as_theirs_does() -> None:
+    """An encoder-decoder with padded sources, in float64."""
+    for seed in range(4):
+        model = build(T5, seed).double()
+        with torch.no_grad():
+            for stack in (model.encoder, model.decoder):
+                stack.relative_bias.weight.mul_(3.0)  # type: ignore[union-attr]
+            model.decoder.tok_embedding.weight.copy_(model.encoder.tok_embedding.weight)  # type: ignore[union-attr]
+        source = torch.tensor([[5, 6, 7, 8, 9, 3], [7, 30, 3, 0, 0, 0], [11, 12, 13, 3, 0, 0]])
+        expected = theirs(model).generate(
+            input_ids=source, attention_mask=source.ne(0), do_sample=False, num_beams=1, max_new_tokens=10,
+            decoder_start_token_id=2, eos_token_id=1, pad_token_id=0,
+        )
+        found = generate(model, torch.full((3, 1), 2), source, eos_id=1, most=10)
+        assert [one.ids for one in found] == [_until(row, 1) for row in expected[:, 1:].tolist()]
+
+
+def _until(row: list[int], end: int) -> list[int]:
+    return row[: row.index(end)] if end in row else row
+
+
+# ---------------------------------------------------------------- as text
+
+
+def test_what_is_written_reads_back_as_the_same_ids() -> None:
+    for seed in range(8):
+        model = build(CONFIG, seed)
+        with torch.no_grad():
+            model.head.bias[: len(WORDS.words) - 2] -= 1e9  # type: ignore[index,union-attr]  # no special: words alone
+        for one in write(model, ["a b", "c"], BOTH, most=5):
+            assert one.typeable and one.sentence == one.text and len(one.text.split()) == 5 and not one.ended
+
+
+def test_what_cannot_be_typed_is_read_as_ids() -> None:
+    model = build(CONFIG, seed=3)
+    with torch.no_grad():
+        model.head.bias[WORDS.unk_id] += 1e9  # type: ignore[index,union-attr]
+    (one,) = write(model, ["a b"], BOTH, most=2)
+    assert (one.text, one.sentence, one.typeable) == ("<unk> <unk>", (WORDS.unk_id, WORDS.unk_id, WORDS.eos_id), False)
+    capture = run(CONFIG, ["a b"], [one.sentence], weights=model)
+    assert capture["ids.target"].tolist() == [[WORDS.bos_id, WORDS.unk_id, WORDS.unk_id]]
+
+
+def test_a_silent_model_writes_an_empty_line_which_runs() -> None:
+    model = build(CONFIG, seed=3)
+    with torch.no_grad():
+        model.head.bias[WORDS.eos_id] += 1e9  # type: ignore[index,union-attr]
+    silent = write(model, ["a b", "c"], BOTH, most=4)
+    assert [(one.text, one.sentence, one.ended) for one in silent] == [("", "", True)] * 2
+    assert prepare(CONFIG, ["a b", "c"], [one.sentence for one in silent], BOTH).ids["labels"].tolist() == [[WORDS.eos_id]] * 2
+
+
+@pytest.mark.parametrize("position", ["learned", "sinusoidal"])
+def test_a_text_leaves_room_for_its_run(position: str) -> None:
+    c = small(position=position, max_len=5, source_vocab_size=10, target_vocab_size=10)
+    model = build(c, seed=1)
+    with torch.no_grad():
+        model.head.bias[[WORDS.eos_id, WORDS.unk_id, 0, 1]] -= 1e9  # type: ignore[index,union-attr]
+    (one,) = write(model, ["a b c"], BOTH, most=20)
+    assert len(one.text.split()) == 4 and not one.ended
+    assert run(c, ["a b c"], [one.sentence], weights=model)["ids.target"].shape == (1, 5)

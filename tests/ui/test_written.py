@@ -1,0 +1,269 @@
+"""The target that the model writes: in its box, in the run, in the link, and when it changes hands."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.helpers import open_page, said, sound, start, typed, widget, widgets, words
+from viz_core.capture import Capture
+from viz_core.limits import MAX_WRITTEN
+from viz_core.run import run
+from viz_core.ui.shell.run import lab_of
+from viz_core.ui.shell.setup import (
+    DEFAULT_TARGET,
+    Setup,
+    from_link,
+    opening,
+    packed,
+    packed_size,
+    sentences,
+    to_link,
+    unpacked,
+    with_field,
+    with_left_out,
+    with_preset,
+    with_weights,
+)
+from viz_core.ui.shell.written import taken_over, text_written, writing_notes, written
+from viz_core.weights.catalogue import catalogue
+
+DOG = "the dog chased the cat"
+
+
+def link(at: AppTest) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else value[-1] for name, value in at.query_params.items()}
+
+
+def setup_of(at: AppTest) -> Setup:
+    setup: Setup = at.session_state["lab_setup"]
+    return setup
+
+
+def translator(source: str, weights: str = "translator", **switches: object) -> Setup:
+    """The model writes the target of this source."""
+    setup = replace(with_weights(Setup(), weights), source=source)
+    return replace(setup, config=replace(setup.config, **switches))  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- the setup and its link
+
+
+def test_weights_that_translate_write_and_no_others() -> None:
+    for name, card in catalogue().items():
+        setup = with_weights(Setup(), name)
+        assert setup.translates == card.config.has_cross_attention == (setup.writer == "model"), name
+    assert opening().writer == "model" and Setup().writer == with_preset(opening(), "004").writer == "typed"
+    assert replace(Setup(), writer="model").writer == "typed", "an untrained model has nothing to say"
+    assert replace(opening(), tokenizer="ids").writer == "typed"
+
+
+@pytest.mark.parametrize(("params", "writer", "target"), [
+    ({}, "model", None),
+    ({"source": DOG}, "model", None),
+    ({"weights": "translator-pre", "source": DOG}, "model", None),
+    ({"source": DOG, "target": "猫"}, "typed", "猫"),  # as links were before there was a choice
+    ({"source": DOG, "writer": "typed"}, "typed", opening().target),
+    ({"source": DOG, "target": "猫", "writer": "typed"}, "typed", "猫"),
+    ({"writer": "model"}, "model", None),
+    ({"preset": "000"}, "typed", DEFAULT_TARGET),
+    ({"weights": "english"}, "typed", None),
+    ({"weights": "translator", "tokenizer": "ids", "source": "5 6", "target": "7"}, "typed", "7"),
+])
+def test_a_link_says_who_writes(params: dict[str, str], writer: str, target: str | None) -> None:
+    setup, faults = from_link(params)
+    assert not faults and setup.writer == writer and (target is None or setup.target == target)
+    again, faults = from_link(to_link(setup)[0])
+    assert not faults and again == setup
+    assert unpacked(packed(setup)) == (replace(setup, views=()), [])
+
+
+@pytest.mark.parametrize(("params", "fault"), [
+    ({"writer": "me"}, ("writer=me", "is not one of model, typed; the default is used")),
+    ({"writer": "model", "preset": "001"},
+     ("writer=model", "is not possible with this model and tokenizer; the target is read as typed")),
+    ({"writer": "model", "target": "猫"}, ("target=猫", "is left out, since with writer=model the model writes the target")),
+])
+def test_what_a_link_cannot_have_is_named(params: dict[str, str], fault: tuple[str, str]) -> None:
+    setup, faults = from_link(params)
+    assert faults == [fault] and from_link(to_link(setup)[0]) == (setup, [])
+
+
+def test_what_the_model_writes_is_in_no_link() -> None:
+    setup = translator(DOG)
+    assert to_link(setup)[0] == {"source": DOG}
+    assert to_link(replace(setup, writer="typed"))[0] == {"source": DOG, "writer": "typed"}
+    assert to_link(replace(setup, writer="typed", target="猫"))[0] == {"source": DOG, "target": "猫"}
+    assert "writer" not in packed_size(setup, (1, 5, 5))
+
+
+def test_a_long_text_that_a_link_leaves_out_comes_back_as_typed() -> None:
+    setup = replace(translator("the cat " * 700), writer="typed", target="猫 " * 2000)
+    params, left_out = to_link(setup)
+    assert left_out.name and with_left_out(from_link(params)[0], left_out.text) == setup
+    setup = translator("the cat " * 2000)
+    params, left_out = to_link(setup)
+    assert left_out.name and with_left_out(from_link(params)[0], left_out.text) == setup
+
+
+def test_sentences_have_no_target_until_the_model_has_written() -> None:
+    assert sentences(translator(f"{DOG}\n\nI love you")) == ([DOG, "I love you"], [], [])
+
+
+# ---------------------------------------------------------------- what is written
+
+
+@pytest.mark.parametrize("name", [n for n, card in catalogue().items() if card.config.has_cross_attention])
+def test_the_run_reads_what_the_box_shows(name: str) -> None:
+    setup = translator(f"{DOG}\n\nI love you\nwhere is my dog ?", name)
+    text = text_written(setup)
+    assert [bool(line) for line in text.split("\n")] == [True, False, True, True], "a line beside each line of the source"
+    lab = lab_of(setup)
+    assert lab.capture is not None
+    lines = [line for line in text.split("\n") if line]
+    by_hand = run(setup.config, sentences(setup)[0], lines, weights=catalogue()[name], device="cpu")
+    for stage in ("ids.target", "ids.labels"):
+        np.testing.assert_array_equal(lab.capture[stage], by_hand[stage])
+    assert greedy_of(lab.capture) == by_hand["ids.labels"].tolist(), "each word is the likeliest one"
+
+
+def greedy_of(capture: Capture) -> list[list[int]]:
+    """The likeliest id at each place, padding where the run has padding."""
+    labels = capture["ids.labels"]
+    likeliest: list[list[int]] = np.where(labels == 0, 0, capture["logits"].argmax(-1)).tolist()
+    return likeliest
+
+
+def test_a_changed_switch_is_decoded_as_it_is() -> None:
+    assert text_written(translator(DOG)) == "狗 追 了 猫"
+    assert text_written(translator("the cat chased the dog")) == "猫 追 了 狗"
+    without = text_written(translator(DOG, position="none"))
+    assert without and without != "狗 追 了 猫"
+
+
+def test_a_text_without_an_end_is_cut_off_and_that_is_said() -> None:
+    setup = translator(f"{DOG}\n\nI love you")
+    lines = written(setup)
+    endless = replace(lines[1], ended=False, text=" ".join(["猫"] * MAX_WRITTEN))
+    (note,) = writing_notes(setup, (lines[0], endless))
+    assert note == "The model did not come to an end in line 3: its text stops after 64 words."
+    assert writing_notes(setup, lines) == []
+
+
+# ---------------------------------------------------------------- on the page
+
+
+def test_a_new_source_has_a_new_target() -> None:
+    at = open_page("home")
+    assert typed(at, "target") == catalogue()["translator"].examples[0][1] and widget(at, "writer").value is True
+    sound(widget(at, "source").set_value(DOG).run())
+    assert typed(at, "target") == "狗 追 了 猫" and link(at) == {"source": DOG}
+    assert "target 5 tokens" in words(at)
+
+
+def test_the_text_is_taken_over_and_given_back() -> None:
+    at = open_page("home", source=DOG)
+    sound(widget(at, "writer").set_value(False).run())
+    assert typed(at, "target") == "狗 追 了 猫" and link(at) == {"source": DOG, "target": "狗 追 了 猫"}
+    sound(widget(at, "target").set_value("猫").run())
+    sound(widget(at, "source").set_value("I love you").run())
+    assert typed(at, "target") == "猫" and "target 2 tokens" in words(at), "typed text stays"
+    sound(widget(at, "writer").set_value(True).run())
+    assert typed(at, "target") == "我 爱 你" and link(at) == {"source": "I love you"}
+
+
+def test_typing_takes_over() -> None:
+    at = open_page("home", source=DOG)
+    sound(widget(at, "target").set_value("猫 追 了 狗").run())
+    assert widget(at, "writer").value is False and typed(at, "target") == "猫 追 了 狗"
+    assert link(at) == {"source": DOG, "target": "猫 追 了 狗"}
+    at = open_page("home", source=DOG)
+    sound(widget(at, "target").set_value(opening().target).run())  # the example's, word for word
+    assert typed(at, "target") == opening().target and link(at) == {"source": DOG, "writer": "typed"}
+
+
+def test_another_model_that_translates_writes_anew_and_one_that_does_not_keeps_the_text() -> None:
+    at = open_page("home", weights="translator", source=DOG)
+    sound(widget(at, "model").set_value("translator-pre").run())
+    assert widget(at, "writer").value is True and typed(at, "target") == "狗 追 了 猫"
+    sound(widget(at, "model").set_value("003").run())
+    sound(widget(at, "model").set_value("000").run())
+    assert not widgets(at, "writer") and (typed(at, "source"), typed(at, "target")) == (DOG, "狗 追 了 猫")
+    sound(widget(at, "model").set_value("translator").run())
+    assert widget(at, "writer").value is True
+    sound(widget(at, "target").set_value("猫").run())
+    sound(widget(at, "model").set_value("translator-learned").run())
+    assert typed(at, "target") == "猫" and widget(at, "writer").value is False
+
+
+def test_ids_are_typed() -> None:
+    at = open_page("home", source=DOG, open="all_switches")
+    sound(widget(at, "tokenizer").set_value("ids").run())
+    assert not widgets(at, "writer") and typed(at, "target") == "狗 追 了 猫" and "not an id" in said(at)
+
+
+def test_an_unknown_word_runs_and_what_cannot_be_typed_is_said() -> None:
+    at = open_page("home", source="the dog chased the zebra")
+    assert typed(at, "target") == "狗 追 了 <unk>" and "The model wrote ` <unk> `. Typed, this would be read" in said(at)
+    assert "target 5 tokens" in words(at)  # <unk> is one token, as the model wrote it
+
+
+def test_an_error_is_one_sentence_and_the_page_stays() -> None:
+    at = open_page("home", weights="translator-learned", source="the " * 40)
+    assert [w.value for w in at.warning] == ["These weights have 32 positions and the longest sentence has 40 tokens: shorten it."]
+    assert typed(at, "target") == "" and widgets(at, "writer")
+    sound(widget(at, "source").set_value("").run())
+    assert "There is nothing to read yet" in said(at) and typed(at, "target") == ""
+    sound(widget(at, "source").set_value(DOG).run())
+    assert typed(at, "target") == "狗 追 了 猫"
+
+
+def test_a_source_that_is_too_large_for_a_run_is_not_decoded() -> None:
+    at = open_page("home", weights="translator-nopos", source="\n".join(["the cat " * 500] * 32))
+    (warning,) = at.warning
+    assert warning.value.startswith("This run would record ") and typed(at, "target") == ""
+
+
+def test_the_examples_are_written_by_who_writes() -> None:
+    at = open_page("home", weights="translator-nopos")
+    source, target = catalogue()["translator-nopos"].examples[2]
+    sound(widget(at, "home_example_2").click().run())
+    assert typed(at, "source") == source and widget(at, "writer").value is True
+    assert typed(at, "target") == text_written(setup_of(at))
+    sound(widget(at, "writer").set_value(False).run())
+    sound(widget(at, "target").set_value("猫").run())
+    sound(widget(at, "home_example_2").click().run())
+    assert (typed(at, "source"), typed(at, "target")) == (source, target), "typed, so the example brings its own"
+
+
+def test_two_sentences_are_two_lines() -> None:
+    at = open_page("masks", mask_section="empty")
+    sound(widget(at, "mask_example").click().run())
+    assert widget(at, "writer").value is True and len(typed(at, "target").split("\n")) == 2
+    assert "blocked: padding" in words(sound(widget(at, "mask_section").set_value("who").run()))
+
+
+def test_a_swap_that_was_typed_stays_typed() -> None:
+    (first, own), (second, other) = catalogue()["translator"].examples[:2]
+    at = open_page("attention", source=first, target=own)
+    sound(widget(at, "att_swap").click().run())
+    assert (typed(at, "source"), typed(at, "target")) == (second, other) and widget(at, "writer").value is False
+    sound(widget(at, "att_swap").click().run())
+    assert typed(at, "target") == own and not setup_of(at).view("att_a")
+
+
+def test_taking_over_keeps_what_came_with_a_change() -> None:
+    before = translator(DOG)
+    assert taken_over(before, before) is before
+    assert taken_over(before, replace(before, writer="typed")).target == "狗 追 了 猫"
+    given = replace(before, writer="typed", source="a", target="b")
+    assert taken_over(before, given) is given
+    assert with_field(before, "causal", False)[0].writer == "model"
+
+
+def test_the_link_of_a_returning_session_writes_again() -> None:
+    at = start(source=DOG)
+    at.session_state["lab_touched"] = True
+    sound(at.run())
+    assert typed(at, "target") == "狗 追 了 猫" and link(at) == {"source": DOG}

@@ -1,0 +1,147 @@
+"""What a Plotly figure shows, in words: its text alternative, computed from the numbers that it draws.
+
+    alternative(figure.to_dict())
+    # "Power of the residual stream, ‖x‖²/d. Horizontal: layers passed; vertical: ‖x‖² / d. Post-LN: 8 at 0, 8 at 12, …"
+"""
+
+import base64
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_core.formats import long
+from viz_core.language import plural
+from viz_core.language import translate as _
+
+MOST = 500  # characters; series that no longer fit are counted
+
+
+class _Drawn(NamedTuple):
+    """What one trace draws. values [N]: along the axis of amounts, NaN where nothing stands; places [N]: on the other axis."""
+
+    values: np.ndarray
+    places: Sequence[str]
+    bars: bool
+
+
+def alternative(figure: Mapping[str, Any]) -> str:
+    """Title, axes, and of each series its first and last, smallest and largest value with their places; of bars the largest.
+
+    figure: as `to_dict` writes it. A trace that has its own summary carries it in `meta`. Traces that the pointer skips are
+    decoration. At most `MOST` characters, if the title and the axes leave that much.
+    """
+    layout = figure.get("layout", {})
+    said = [part for part in (_sentence(_title(layout)), _axes(layout)) if part]
+    traces = [trace for trace in figure.get("data", ()) if trace.get("hoverinfo") != "skip"]
+    for i, trace in enumerate(traces):
+        part = _series(trace, layout)
+        rest = plural("And one more series.", "And {n} more series.", len(traces) - i)
+        if len(" ".join([*said, part, rest])) > MOST and i:
+            return " ".join([*said, rest])
+        said.append(part)
+    return " ".join(said)
+
+
+def _series(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
+    name = plain(trace.get("name") or "")
+    if isinstance(own := trace.get("meta"), str):
+        return _sentence(_named(name, own))
+    return _sentence(_named(name, _extremes(_drawn(trace, layout))))
+
+
+def _named(name: str, said: str) -> str:
+    return _("{name}: {said}", name=name, said=said) if name else said[:1].upper() + said[1:]
+
+
+def _extremes(drawn: _Drawn) -> str:
+    """The ends and the extremes of a series. Each value stands once, although a rising line begins at its smallest one."""
+    held = np.flatnonzero(np.isfinite(drawn.values))
+    if not held.size:
+        return _("no values")
+
+    def at(i: int) -> str:
+        return _("{value} at {place}", value=long(float(drawn.values[i])), place=drawn.places[i])
+
+    first, last = int(held[0]), int(held[-1])
+    low, high = (int(held[f(drawn.values[held])]) for f in (np.argmin, np.argmax))
+    if first == last:
+        return at(first)
+    if drawn.bars:
+        signed = drawn.values[low] < 0
+        return _("bars between {low} and {high}", low=at(low), high=at(high)) if signed else _("largest bar {high}", high=at(high))
+    if drawn.values[low] == drawn.values[high]:
+        return _("{value} everywhere from {first} to {last}", value=long(float(drawn.values[low])), first=drawn.places[first],
+                 last=drawn.places[last])
+    ends = {drawn.values[first], drawn.values[last]}
+    if {drawn.values[low], drawn.values[high]} == ends:
+        return _("from {first} to {last}", first=at(first), last=at(last))
+    return _("from {first} to {last}, lowest {low}, highest {high}", first=at(first), last=at(last), low=at(low), high=at(high))
+
+
+# ---------------------------------------------------------------- reading a figure
+
+
+def _drawn(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> _Drawn:
+    """Amounts lie along y, or along x where bars lie on their side or y holds names."""
+    x, y = (_array(trace.get(axis)) for axis in "xy")
+    if x is None and y is not None:
+        x = trace.get("x0", 0) + trace.get("dx", 1) * np.arange(len(y))
+    if y is None or x is None:
+        return _Drawn(np.empty(0), (), False)
+    lying = trace.get("orientation") == "h" or y.dtype.kind not in "fiub"
+    values, places, axis = (x, y, "yaxis") if lying else (y, x, "xaxis")
+    return _Drawn(values.astype(float), _Places(places, layout.get(axis, {})), trace.get("type") == "bar")
+
+
+class _Places(Sequence[str]):
+    """What the axis calls each place; only the few that are asked for are put into words."""
+
+    def __init__(self, at: np.ndarray, axis: Mapping[str, Any]) -> None:
+        self._at, ticks, texts = at, _array(axis.get("tickvals")), axis.get("ticktext")
+        self._names = {} if ticks is None or texts is None else dict(zip(ticks.tolist(), texts, strict=False))
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def __getitem__(self, i: Any) -> Any:
+        at = self._at[i].item() if hasattr(self._at[i], "item") else self._at[i]
+        return plain(str(self._names.get(at) or (long(at) if isinstance(at, int | float) else at)))
+
+
+def _array(values: Any) -> np.ndarray | None:
+    """A Plotly array, in base64 or as a list; None where there is none. Numbers that are missing are NaN."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    listed = list(values)
+    if any(isinstance(v, str) for v in listed):
+        return np.array(listed, dtype=object)
+    return np.array([np.nan if v is None else v for v in listed], dtype=float)
+
+
+def plain(text: str) -> str:
+    """Plotly's markup as plain text: "10<sup>2</sup><br>" → "10^2"."""
+    text = re.sub(r"<sup>(.*?)</sup>", r"^\1", text)
+    return " ".join(html.unescape(re.sub(r"<[^<>]*>", " ", text)).split()).strip(" :,")
+
+
+def _title(part: Mapping[str, Any]) -> str:
+    """The title of a layout or of an axis."""
+    title = part.get("title") or ""
+    return plain(title if isinstance(title, str) else title.get("text") or "")
+
+
+def _axes(layout: Mapping[str, Any]) -> str:
+    x, y = (_title(layout.get(axis, {})) for axis in ("xaxis", "yaxis"))
+    if x and y:
+        return _("Horizontal: {x}; vertical: {y}.", x=x, y=y)
+    return _("Horizontal: {x}.", x=x) if x else _("Vertical: {y}.", y=y) if y else ""
+
+
+def _sentence(said: str) -> str:
+    """With its full stop, where it does not end a sentence already."""
+    return said if not said or said[-1] in ".?!…" else f"{said}."

@@ -1,0 +1,19 @@
+/* What the table of a grid of heads says: a row for each layer, a column for each head, and in a cell what its tile shows best. */
+
+function headsTable(figure) {
+  const { grid } = figure, [layers, heads] = grid.shape, size = grid.blocked.length;
+  const largest = (layer, head) => {
+    const from = (layer * heads + head) * size;
+    let most = -1;
+    for (let i = 0; i < size; i++) {
+      const shade = grid.shades[from + i];
+      if (!grid.blocked[i] && shade < 255 && shade > most) most = shade; // 255 is no number
+    }
+    return most < 0 ? "–" : plain(grid.low + (most / 254) * (grid.high - grid.low));
+  };
+  return {
+    title: grid.title, rows: layers, cols: heads, at: figure.focused(),
+    note: _("the largest value of each head, read from its colour"),
+    rowName: (layer) => _("layer {layer}", { layer }), colName: (head) => _("head {head}", { head }), value: largest,
+  };
+}

@@ -1,0 +1,17 @@
+/* What the table of the lines says: a row for each query, a column for each head that is shown, and in a cell its strongest key. */
+
+function linesTable(view) {
+  const { data } = view, heads = [...view.shown].sort((a, b) => a - b), { queries, keys, count, values, places } = data;
+  const strongest = (query, head) => {
+    const from = (head * queries.length + query) * count;
+    let best = from;
+    for (let i = from; i < from + count; i++) if (values[i] > values[best]) best = i;
+    return count ? `${keys[places[best]]} (${places[best]}) ${written(values[best])}` : "–";
+  };
+  return {
+    title: data.title, rows: queries.length, cols: heads.length, note: _("the strongest key of each query, and its weight"),
+    at: view.lock?.[0] === "query" ? [view.lock[1], 0] : null,
+    rowName: (query) => `${queries[query]} (${query})`, colName: (col) => _("head {head}", { head: heads[col] }),
+    value: (query, col) => strongest(query, heads[col]),
+  };
+}

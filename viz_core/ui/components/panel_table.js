@@ -1,0 +1,16 @@
+/* What the table of one panel of the canvas says. Its lines are those of the sent cells: blocks, where Python pooled. */
+
+function panelTable(figure) {
+  const { panel } = figure, [high, wide] = panel.block, picked = figure.picked(), [rows, cols] = panel.shape;
+  const name = (labels, at) => (labels?.[at] ? `${labels[at]} (${at})` : String(at));
+  const size = panel.block.join("×");
+  const pooled = panel.kind === "classes" ? _("pooled {size}: blocked before allowed", { size })
+    : _("pooled {size}: largest absolute value, sign kept", { size });
+  return {
+    title: panel.title, rows, cols, note: high * wide > 1 ? pooled : "",
+    at: picked === null ? null : [Math.floor(picked / cols), picked % cols],
+    rowName: (row) => name(panel.rows, row * high),
+    colName: (col) => name(panel.cols, col * wide),
+    value: (row, col) => figure.valueOf(row * cols + col),
+  };
+}

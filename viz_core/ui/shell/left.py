@@ -1,0 +1,52 @@
+"""The notice of a model whose settings do not fit the trained weights that were chosen, and the way back to these."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from viz_core.language import translate as _
+from viz_core.ui.escape import escaped, few
+from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, misfits, with_fitting_values
+from viz_core.ui.shell.state import FAULTS, SETUP, current
+from viz_core.ui.shell.widgets import touch
+from viz_core.ui.shell.written import taken_over
+from viz_core.weights.card import Card
+
+MAX_NAMED = 4  # settings that are named one by one
+HEADS = _("The weights of *{title}* were trained with n_heads = {own}. With {values}, each head would read other features "
+          "than it was trained on, so this model is untrained: its numbers are exact, but it has learned nothing.")
+OTHERS = _("The trained weights of *{title}* do not fit {values}, so this model is untrained: its numbers are exact, but it has "
+           "learned nothing.")
+
+
+def notice(setup: Setup) -> None:
+    """Say that the chosen weights do not fit, and why, with a button that goes back to them; nothing if they fit."""
+    if setup.origin is None or setup.card is not None:
+        return
+    said, back = st.columns((3, 1), vertical_alignment="center")
+    said.info(left_words(setup, setup.origin))
+    back.button(_("Back to the trained weights"), key="back_to_weights", on_click=_back, icon=":material/undo:", width="stretch",
+                help=_("Your text stays, and so does every setting that these weights fit."))
+
+
+def left_words(setup: Setup, origin: Card) -> str:
+    """Why the model is untrained although weights were chosen."""
+    differ = misfits(origin.config, setup.config)
+    named = [name for name in changes(setup) if name in differ]
+    values = [_("{label} = {value}", label=BY_FIELD[n].label, value=BY_FIELD[n].shown(BY_FIELD[n].value(setup.config)))
+              for n in named]
+    sentence = HEADS if differ == ["n_heads"] else OTHERS
+    return sentence.format(title=escaped(origin.title), values=escaped(_listed(values)), own=origin.config.n_heads)
+
+
+def _listed(values: Sequence[str]) -> str:
+    """ "n_heads = 8, d_model = 128 and d_ff = 512"; of many only the first few."""
+    *first, last = values
+    if not first or len(values) > MAX_NAMED:
+        return few(values, MAX_NAMED)
+    return _("{first} and {last}", first=", ".join(first), last=last)
+
+
+def _back() -> None:
+    touch()
+    st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_fitting_values(current())), []
