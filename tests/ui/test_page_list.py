@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.helpers import open_page
+from viz_core.ui.pages.home.offered import PREVIEWS
 from viz_core.ui.shell import PAGES, PageSpec
 from viz_core.ui.shell.setup import VIEW
 
@@ -56,6 +57,10 @@ def test_its_main_pictures_are_declared(page: PageSpec) -> None:
     if page.sections:
         assert [s.name for s in page.sections] == list(VIEW[page.section_view].options or ())
     assert all(section.picture for section in page.sections)
+
+
+def test_home_has_a_small_picture_of_each() -> None:
+    assert set(PREVIEWS) == {page.name for page in PAGES.values() if page.card}
 
 
 def test_home_links_to_all_others() -> None:

@@ -39,7 +39,8 @@ READS: dict[str, str] = {
 def welcome(lab: Lab) -> None:
     """The first screen."""
     kind = kinds(lab.config)[-1] if kinds(lab.config) else None
-    look(READS[_story(lab, kind)] if kind else _("This model has no layers, so no word looks at another one. Add a layer in the sidebar."))
+    look(READS[_story(lab, kind)] if kind else _("This model has no layers, so no word looks at another one. Add a layer in the "
+                                                 "sidebar."))
     with st.container(key="lab_beside", horizontal=True, gap="medium"):
         with st.container(key="home_typed", width=TYPED_SIDE):
             _box(lab)
