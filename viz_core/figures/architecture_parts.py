@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from viz_core.language import translate as _
-from viz_core.stages import STACK_NAMES, SUBLAYERS, Stage
+from viz_core.stages import AXES, STACK_NAMES, SUBLAYERS, Stage
 
 BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]
 
@@ -133,7 +133,8 @@ class Parts:
                      stacks=STACKS[column], place=self.place(column, int(box.rpartition(".")[2])), name=stage.name)
         inside = ".layers." in box
         where = f", {STACK_NAMES[column]} {self.place(column, self.shown[column])}" if inside else ""
-        return f"{self.label(box)}{where}: {shape_text(stage)}. {stage.meaning}"
+        letters = ", ".join(f"{a} = {AXES[a].partition(' (')[0]}" for a in stage.axes if a != "1")
+        return f"{self.label(box)}{where}: {shape_text(stage)}. {stage.meaning}" + (f" ({letters})" if letters else "")
 
 
 def _kind(box: str) -> BoxKind:

@@ -138,13 +138,15 @@ class Figure {
   draw() {
     const { canvas, base, sheet, view } = this;
     this.scale = window.devicePixelRatio || 1;
-    for (const each of [canvas, base, sheet])
-      Object.assign(each, { width: Math.round(this.wide * this.scale), height: Math.round(this.high * this.scale) });
+    const [width, height] = [this.wide, this.high].map((side) => Math.round(side * this.scale));
+    for (const each of [canvas, base, sheet]) // a canvas that is given its size anew is emptied and made anew, which takes time
+      if (each.width !== width || each.height !== height) Object.assign(each, { width, height });
     Object.assign(canvas.style, { width: `${this.wide}px`, height: `${this.high}px` });
     this.node.style.width = `${this.view.fill ? Math.max(this.width, this.wide) : this.width}px`;
     this.node.classList.toggle("narrow", !this.oneFoot(this.width));
     const pen = base.getContext("2d");
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    pen.clearRect(0, 0, width, height);
     this.drawCells(pen);
     this.writeValues(pen);
     this.describe();
@@ -334,8 +336,8 @@ class Figure {
   say() {
     const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
     const value = (of) => this.valueOf(of);
-    const named = (letter, axis, name, number, labels) => {
-      const part = make("span");
+    const named = (letter, axis, title, name, number, labels) => {
+      const part = Object.assign(make("span"), { title });
       const text = make("bdi", "", labels ? `“${name}”` : name);
       part.append(letter ? chip(letter) : `${axis} `, text, labels ? ` (${number})` : "");
       return part;
@@ -343,9 +345,9 @@ class Figure {
     readout.replaceChildren();
     if (cell !== null) {
       const [row, col] = this.origin(cell);
-      if (this.rowName(row)) readout.append(named(panel.rowLetter, _("row"), this.rowName(row), row, panel.rows), " ");
+      if (this.rowName(row)) readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, this.rowName(row), row, panel.rows), " ");
       readout.append(
-        named(panel.colLetter, _("column"), this.colName(col), col, panel.cols), " ", make("b", "", value(cell)));
+        named(panel.colLetter, _("column"), panel.colAxis, this.colName(col), col, panel.cols), " ", make("b", "", value(cell)));
     }
     canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
     canvas.dataset.pick = picked === null ? "" : this.view.pick.slice(1).join();

@@ -19,7 +19,7 @@ export default function ({ data, parentElement, setStateValue }) {
 
 class Scrubber {
   constructor(root) {
-    [this.label, this.input, this.title] = ["label", "input", "p"].map((tag) => root.querySelector(tag));
+    [this.label, this.input, this.title] = ["label", "input", "h2"].map((tag) => root.querySelector(tag));
     this.number = 0; // counts what was sent: an answer to an older step moves nothing
     this.input.onpointerdown = () => (this.held = true);
     this.input.onpointerup = () => (this.held = false);

@@ -14,7 +14,7 @@ from viz_core.figures.assets import script, style
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_scrubber",
-    html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n<p></p>\n</div>',
+    html='<div class="scrubber">\n<label for="range"></label>\n<input id="range" type="range" min="1" step="1">\n<h2></h2>\n</div>',
     css=style("scrubber"),
     js=script("scrubber"),
 )

@@ -7,10 +7,11 @@ import streamlit as st
 from viz_core.analysis.summary import Summary, summarize
 from viz_core.capture import Capture
 from viz_core.figures import theme
+from viz_core.figures.steps import axis_title
 from viz_core.formats import minus
 from viz_core.language import translate as _
 from viz_core.sources import source_of
-from viz_core.stages import LIBRARIES, Stage
+from viz_core.stages import AXES, LIBRARIES, Stage
 
 
 def six_digits(x: float) -> str:
@@ -39,15 +40,20 @@ def source_html(stage: Stage) -> str:
 
 
 def shape_html(stage: Stage) -> str:
-    """The name and the shape, with one coloured chip for each axis."""
+    """The name and the shape, with one coloured chip for each axis and what its letter stands for."""
     chips = "".join(
         f'<span style="background:{theme.AXIS_COLOURS[a]};color:#fff;border-radius:4px;padding:2px 8px;white-space:nowrap">'
-        f"{a} = {n}</span>"
+        f"{a} = {n}</span> <span>{html.escape(meaning_of(stage, a))}</span>"
         for a, n in zip(stage.axes, stage.shape or (), strict=True)
     )
     name = f'<code style="overflow-wrap:anywhere">{html.escape(stage.name)}</code>'
     shape = f'{name} {chips or _("a single number")} <span>{stage.dtype}</span>'
     return f'<div style="display:flex;flex-wrap:wrap;gap:6px;align-items:center;margin:4px 0 10px">{shape}</div>'
+
+
+def meaning_of(stage: Stage, letter: str) -> str:
+    """What the letter of an axis stands for at this stage: "source key token"."""
+    return AXES["1"] if letter == "1" else axis_title(stage, letter).removeprefix(f"{letter} · ")
 
 
 def names_html(stage: Stage) -> str:
