@@ -149,13 +149,6 @@ def test_empty_rows_come_out_as_torch_has_them(open_at: Open) -> None:
     assert "no padded source token" in whole.info[0].value and len(components(whole)) == 0
 
 
-def test_one_sentence_is_padded_beside_its_own_first_half(open_at: Open) -> None:
-    at = open_at(SMALL, mask_section="empty", source="a b c d", target="e f")
-    n = run(at.session_state["lab_setup"].config, ["a b c d"], ["e f"], device="cpu")["ids.source"].shape[1]
-    assert "together with its own first half" in words(at)
-    assert f"out of {n}: embedding **0**, after layer 0 **{n - (n + 1) // 2}**, after layer 1 **{n}**" in words(at)
-
-
 def test_torch_is_quoted_and_the_leak_is_measured(open_at: Open) -> None:
     at = open_at(SMALL, mask_section="unsqueeze", source="a b c", target="e f g")
     with pytest.raises(RuntimeError) as error:
