@@ -256,7 +256,7 @@ SCROLLED = "e => e.scrollTop"
 
 
 def in_sight(page: Page, drawn: Locator, row: int, col: int) -> bool:
-    left, top, wide, high = map(float, drawn.get_attribute("data-grid").split(","))
+    __, top, ___, high = map(float, drawn.get_attribute("data-grid").split(","))
     box = drawn.bounding_box()
     middle = box["y"] + top + (row + 0.5) * high
     return 48 <= middle <= page.viewport_size["height"]
