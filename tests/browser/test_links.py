@@ -262,9 +262,9 @@ def in_sight(page: Page, drawn: Locator, row: int, col: int) -> bool:
     return 48 <= middle <= page.viewport_size["height"]
 
 
-def test_a_link_to_a_picked_cell_scrolls_to_it_once(open_at: Open) -> None:
+def test_a_link_to_a_picked_cell_scrolls_to_it_once(two_servers: tuple[str, str], new_page: Open) -> None:
     main = "[data-testid='stMain']"
-    page = open_at("positions", pos_section="clock", cells="pos_shift.0.7.7")
+    page = open_page(new_page(), f"{two_servers[0]}/positions?preset=000&pos_section=clock&cells=pos_shift.0.7.7")
     drawn = canvas(page, "M₃, its first 10 of 20 dimensions")
     until(page, lambda: in_sight(page, drawn, 7, 7))
     assert page.locator(main).evaluate(SCROLLED) > 0
@@ -275,8 +275,8 @@ def test_a_link_to_a_picked_cell_scrolls_to_it_once(open_at: Open) -> None:
     assert page.locator(main).evaluate(SCROLLED) == 0
 
 
-def test_a_page_whose_picked_cell_is_in_sight_stays_at_its_top(open_at: Open) -> None:
-    page = open_at("positions", pos_section="matrix", cells="pos_table.0.3.4")
+def test_a_page_whose_picked_cell_is_in_sight_stays_at_its_top(two_servers: tuple[str, str], new_page: Open) -> None:
+    page = open_page(new_page(), f"{two_servers[0]}/positions?preset=000&pos_section=matrix&cells=pos_table.0.3.4")
     canvas(page, "The whole table: 100 positions × 20 dimensions")
     page.wait_for_timeout(1500)
     assert page.locator("[data-testid='stMain']").evaluate(SCROLLED) == 0
