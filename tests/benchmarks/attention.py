@@ -57,10 +57,10 @@ def load(page: Page, url: str) -> None:
     idle(page, timeout=240_000)
 
 
-def clicked(page: Page, label: str, button: str, condition: str, awaited: dict) -> float:
+def clicked(page: Page, button: str, condition: str, awaited: dict) -> float:
     """Milliseconds from a click on one of a row of buttons until the page shows what is awaited."""
     idle(page)
-    found = page.get_by_test_id("stButtonGroup").filter(has_text=label).get_by_role("radio", name=button, exact=True)
+    found = page.get_by_test_id("stButtonGroup").get_by_role("radio", name=button, exact=True)
     return timed(page, "click", condition, awaited, found.click)
 
 
@@ -71,12 +71,11 @@ def shell_steps(page: Page, params: dict[str, str]) -> Iterator[float]:
         yield shell_step(page, {"name": name})
 
 
-def moves(sentences: int) -> list[tuple[str, str]]:
+def moves(sentences: int) -> list[str]:
     """Clicks after each of which the tiles are others than ever before."""
     if sentences > 2:
-        return [("Sentence", str(i)) for i in range(2, sentences + 1)]
-    return [("Sentence", "2"), ("Colour scale", "0 to 1"), ("Sentence", "1"), ("Colour scale", "relative to uniform"),
-            ("Sentence", "2")]
+        return [f"Sentence {i}" for i in range(2, sentences + 1)]
+    return ["Sentence 2", "0 to 1", "Sentence 1", "relative to uniform", "Sentence 2"]
 
 
 def grid(page: Page, shell: Page, url: str, shell_url: str, tokens: int, sentences: int, bar: float | None, most: float | None,
@@ -90,9 +89,9 @@ def grid(page: Page, shell: Page, url: str, shell_url: str, tokens: int, sentenc
     assert drawn == [layers, heads], f"the page draws {drawn[0]} × {drawn[1]} heads"
     first, steps = wire.received, shell_steps(shell, params)
     changes, shells, sizes = [], [], []
-    for label, button in moves(sentences):
+    for button in moves(sentences):
         before, received = page.evaluate(SHADES), wire.received
-        changes.append(clicked(page, label, button, TILES, {"shades": before}))
+        changes.append(clicked(page, button, TILES, {"shades": before}))
         shells.append(next(steps))
         sizes.append((wire.received - received) / 1e6)
     setting = f"{layers} × {heads} heads, {tokens} tokens, {len(changes)} changes"
@@ -110,7 +109,7 @@ def one_head(page: Page, shell: Page, url: str, shell_url: str, tokens: int, bar
     titles = {"q·k": "raw scores", "÷ √d_k": "scaled scores", "masked": "masked scores", "weights": "weights"}
     for _ in range(3 if bar else 1):
         for button, title in titles.items():
-            changes.append(clicked(page, "From q·k", button, MATRIX, {"title": title}))
+            changes.append(clicked(page, button, MATRIX, {"title": title}))
             shells.append(next(steps, shells[-1] if shells else 0.0))
     yield ratio(f"one head at {tokens:,} tokens", changes, shells, bar, f"{len(changes)} steps from q·k to the weights")
 

@@ -1,7 +1,7 @@
 """A table as HTML, for rows that are only read: one way for every page.
 
 Four tables are not drawn here, since they do something else: `ui/components/table` filters, sorts and marks hundreds of
-stages; Attention's head statistics are sorted by a click on a heading (`st.dataframe`); the cells of the Documents page
+stages; `ui/components/profiles` sorts and opens Attention's heads; the cells of the Documents page
 unfold; and the rows of the cell inspector are terms of a sum, with bars and a part that unfolds.
 """
 

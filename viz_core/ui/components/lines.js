@@ -2,7 +2,7 @@
  * line's strength is its weight. Typed text reaches the page by textContent only. The canvas is as high as the box that
  * scrolls. */
 
-const ROW = 24, MAX_ROW = 60, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
+const ROW = 24, MAX_ROW = 110, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
 const CALM = 300; // milliseconds without a click before Python hears of the heads: a double click is one choice
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 

@@ -44,8 +44,8 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], foc
         runs = [c for c in (capture, ablated) if c is not None]
         panels = [head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in runs]
         both = (_("Intact"), _("Ablated"))
-        intact = [replace(panels[0], title=f"{both[0]}: {panels[0].title}")]
-        picking(compared(panels[0], panels[1], both) if ablated else intact, "att_broken", fill=True)
+        alone = replace(panels[0], title=f"{both[0]}: {panels[0].title}")
+        picking(compared(panels[0], panels[1], both) if ablated else [alone], "att_broken", fill=True)
     with below():
         _ablation_controls(lab.config, names, chosen, focus)
     st.caption(_("Scores are divided by the temperature before every softmax. Below 1, weights become sharper; above 1, flatter."))

@@ -27,10 +27,8 @@ def kinds_shown(available: Sequence[AttentionKind]) -> list[AttentionKind]:
     return [k for k in available if only in ("all", k) or only not in available]
 
 
-def colours_and_words(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
-    """The controls of how weights are drawn: their colours, and words in place of tokens where a word is several."""
-    view_widget(st.segmented_control, "att_colour", _("Colour scale"), required=True, help=UNIFORM,
-                format_func=lambda c: COLOURS[c])
+def words_or_tokens(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
+    """The switch that shows words in place of tokens, where a word is several."""
     if any(not w.whole for kind in kinds_shown(available) for w in words_of_both_sides(lab, capture, kind, focus.item)):
         view_widget(st.toggle, "att_words", _("Group tokens by word"), help=BY_WORD)
 

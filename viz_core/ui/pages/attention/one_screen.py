@@ -12,10 +12,10 @@ from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.language import translate as _
 from viz_core.ui.escape import code
-from viz_core.ui.pages.attention.all_heads import KIND_LABELS, all_heads, colours_and_words
+from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads
 from viz_core.ui.pages.attention.comparison import compare, kept_run, strongest_keys
 from viz_core.ui.pages.attention.differences import Difference, differences, in_words
-from viz_core.ui.pages.attention.files import STEP_NAMES, save
+from viz_core.ui.pages.attention.files import STEP_NAMES
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.one_head import drawn_lines, drawn_matrix, step_words
 from viz_core.ui.pages.attention.one_weight import one_weight
@@ -39,8 +39,8 @@ def one_screen(lab: Lab, capture: Capture, available: Sequence[AttentionKind], f
             compare(kept, other, lab, capture, focus, differ)
             all_heads(lab, capture, available, focus, kept)
     with below():
-        _controls(lab, capture, available, focus)
-    st.caption(step_words(capture, focus))
+        _controls(lab, available, focus)
+    st.caption(step_words(capture, focus) + (f" {UNIFORM}" if focus.colour == "uniform" else ""))
     if other is not None:
         strongest_keys(other, capture, focus)
         drawn_lines(lab, capture, focus, _("Lines of B"))
@@ -64,13 +64,12 @@ def _how_they_differ(differ: Sequence[Difference]) -> str:
              differences=in_words(differ))
 
 
-def _controls(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
-    """One row below the picture: which attention, which step, its colours, and files."""
+def _controls(lab: Lab, available: Sequence[AttentionKind], focus: InFocus) -> None:
+    """One row below the picture: which attention, which step, and its colours."""
     if len(available) > 1:
         view_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
                     format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
     view_widget(st.segmented_control, "att_step", _("From q·k to the weights"), options=steps(lab.config, focus.kind),
                 required=True, format_func=lambda s: STEP_NAMES[s], label_visibility="collapsed")
-    with st.popover(_("Colours"), icon=":material/palette:", key="att_look", width="content"):
-        colours_and_words(lab, capture, available, focus)
-    save(lab.setup, focus)
+    view_widget(st.segmented_control, "att_colour", _("Colour scale"), required=True, format_func=lambda c: COLOURS[c],
+                label_visibility="collapsed")

@@ -13,7 +13,9 @@ from viz_core.capture import Capture
 from viz_core.language import translate as _
 from viz_core.ui.controls import sentence_picker
 from viz_core.ui.pages.attention.ablation import ablation
+from viz_core.ui.pages.attention.all_heads import words_or_tokens
 from viz_core.ui.pages.attention.comparison import runs_to_compare
+from viz_core.ui.pages.attention.files import save
 from viz_core.ui.pages.attention.focus import InFocus, read_focus
 from viz_core.ui.pages.attention.one_screen import one_screen
 from viz_core.ui.pages.attention.rollout import rollout
@@ -42,6 +44,8 @@ def attention() -> None:
         sentence_picker(lab, lab.capture, beside=True)
         if section == "none":
             runs_to_compare(lab, focus, swap)
+            save(lab.setup, focus)
+            words_or_tokens(lab, lab.capture, available, focus)
     SECTIONS[section](lab, lab.capture, available, focus)
     write_link()
 
