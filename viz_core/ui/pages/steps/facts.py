@@ -7,6 +7,7 @@ import streamlit as st
 from viz_core.analysis.summary import Summary, summarize
 from viz_core.capture import Capture
 from viz_core.figures import theme
+from viz_core.figures.steps import axis_title
 from viz_core.formats import minus
 from viz_core.language import translate as _
 from viz_core.sources import source_of
