@@ -112,6 +112,7 @@ def _arrows(parts: Parts, boxes: Sequence[Box]) -> Iterator[Arrow]:
         if a.id in parts.host:
             yield Arrow(a.id, b.id, ((a.middle[0], a.bottom), (a.middle[0], b.y)), "side")
     for box in boxes:
-        if box.kind == "add" and len(inputs := parts.stage[box.id].inputs) > 1 and (a := by_id.get(parts.box_of[inputs[0]])):
-            lane, leave, arrive = LANE / 2 + 2, a.bottom - 7, box.y + 7
-            yield Arrow(a.id, box.id, ((a.x, leave), (lane, leave), (lane, arrive), (box.x, arrive)), "residual")
+        inputs = parts.stage[box.id].inputs if box.kind == "add" else ()
+        if len(inputs) > 1 and (source := by_id.get(parts.box_of[inputs[0]])):
+            lane, leave, arrive = LANE / 2 + 2, source.bottom - 7, box.y + 7
+            yield Arrow(source.id, box.id, ((source.x, leave), (lane, leave), (lane, arrive), (box.x, arrive)), "residual")

@@ -29,7 +29,7 @@ MAX_COLS = 768
 class Heads(NamedTuple):
     """Where features are split into heads, or heads are joined: how many there are, which one is shown, and the sizes."""
 
-    count: int
+    n: int
     shown: int
     sizes: str  # "512 → 8 × 64"
 

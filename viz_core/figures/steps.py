@@ -31,12 +31,12 @@ def stage_panels(
 def heads_of(capture: Capture, stage: Stage, head: int) -> Heads | None:
     """The heads into which a stage splits its input's features, or which it joins; None where it does neither."""
     before = next((capture.stage(i) for i in stage.inputs if i in capture), None)
-    if before is None or stage.shape is None or before.shape is None:
+    if before is None:
         return None
     apart, whole = (stage, before) if "H" in stage.axes else (before, stage)
     if "H" not in apart.axes or apart.axes[-1] not in "KV" or "H" in whole.axes or whole.axes[-1] != "D":
         return None
-    n, width = apart.shape[1], apart.shape[-1]
+    n, width = capture[apart.name].shape[1], capture[apart.name].shape[-1]
     sizes = f"{n * width} → {n} × {width}" if apart is stage else f"{n} × {width} → {n * width}"
     return Heads(n, min(head, n - 1), sizes)
 

@@ -22,10 +22,10 @@ class Sign {
   }
 
   /* One bar, and the same bar cut into heads; the head that is shown stands out. Where heads are joined, the other way round. */
-  pieces({ count, shown, sizes }) {
+  pieces({ n, shown, sizes }) {
     const whole = make("div", "features"), cut = make("div", "features"), joined = sizes.indexOf("×") < sizes.indexOf("→");
     whole.append(make("i"));
-    for (let h = 0; h < count; h++) {
+    for (let h = 0; h < n; h++) {
       const piece = cut.appendChild(make("i", h === shown ? "shown" : ""));
       piece.style.background = THEME.heads[h % THEME.heads.length];
     }
