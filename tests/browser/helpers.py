@@ -199,3 +199,12 @@ class Line:
         self.slow, self.finished = False, 0
         for page in self.pages:
             page.evaluate("0")  # goes the way of the messages: they are all there when it comes back
+
+
+def nav(page: Page, name: str) -> Locator:
+    """The link to a page in the navigation ("" is the first); the menu that holds it is opened first."""
+    first = next(iter(PAGES))
+    spec, path = PAGES[name or first], "" if name == first else name
+    if spec.group and (menu := page.get_by_test_id("stTopNavSection").filter(has_text=spec.group)).count():
+        menu.click()
+    return page.locator(f'a:is([data-testid^="stTopNav"], [data-testid="stSidebarNavLink"])[href$="/{path}"]')

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.helpers import Line, box, go, idle, keyed, linked, open_page, slider, until
+from tests.browser.helpers import Line, box, go, idle, keyed, linked, nav, open_page, slider, until
 from tests.browser.looks import look
 from viz_core.presets import PRESETS
 from viz_core.run import run
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PICTURES = Path(__file__).with_name("pictures")
 # Path → title, of the pages that these tests open.
 PAGES = {"" if name == "home" else name: ALL_PAGES[name].question for name in ("home", "step_by_step", "masks", "norms")}
-N_PAGES = len(ALL_PAGES)
+
 ORDER = [s.name for s in stages(PRESETS["000"].config) if not s.inside_norm]
 WEIGHTS = "decoder.layers.0.cross_attn.weights"
 Open = Callable[..., "Page"]
@@ -76,11 +76,6 @@ def cell(drawn: Locator, row: int, col: int) -> dict[str, float]:
     return {"x": left + (col + 0.5) * wide, "y": top + (row + 0.5) * high}
 
 
-def nav(page: Page, path: str) -> Locator:
-    """The link to a page in the sidebar."""
-    return page.locator(f'[data-testid="stSidebarNavLink"][href$="/{path}"]')
-
-
 def playing(page: Page, on: bool) -> Locator:
     """The button of the walk that starts it, or, while it plays, that pauses it."""
     return keyed(page, "walk_play").get_by_test_id("stIconMaterial").filter(has_text="pause" if on else "play_arrow")
@@ -95,7 +90,7 @@ def title(page: Page) -> str:
 
 def sound(page: Page) -> None:
     """The page has its frame, and nothing went wrong."""
-    assert page.get_by_test_id("stSidebarNavLink").count() == N_PAGES
+    assert page.get_by_test_id("stTopNav").count() == 1 and page.get_by_test_id("stSidebar").count() == 1
     assert page.get_by_role("dialog").count() == 0
     assert page.get_by_test_id("stException").count() == 0
 

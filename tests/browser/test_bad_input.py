@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import at_page, box, go, idle, linked, open_page
+from tests.browser.helpers import at_page, box, go, idle, linked, nav, open_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -112,7 +112,7 @@ def test_an_emptied_box_stays_empty_and_each_page_says_so(serve: Callable[..., s
     typed.press("Control+Enter")
     said.filter(has_text="nothing to read yet").wait_for()
     idle(page)
-    page.locator('[data-testid="stSidebarNavLink"][href$="/step_by_step"]').click()
+    nav(page, "step_by_step").click()
     at_page(page, "step_by_step")
     idle(page)
     assert "nothing to read yet" in said.inner_text() and typed.input_value() == ""

@@ -70,8 +70,7 @@ def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
 def promised(page: Page, setup: Setup, place: Place) -> None:
     """The page shows the state: its own title in the navigation, sentences, model, stage or refusal, and no complaint."""
     assert urlsplit(page.url).path == ("/" if place.page == "home" else f"/{place.page}")
-    nav = page.locator('[data-testid="stSidebarNavLink"][aria-current="page"]').inner_text()
-    assert nav.split("\n")[-1] == PAGES[place.page].title
+    assert page.locator("h1").inner_text() == PAGES[place.page].question
     assert query(page) == to_link(setup)[0]  # understood, and not mended
     alerts = page.get_by_test_id("stAlert").all_inner_texts()
     assert not [text for text in alerts if "The link says" in text]

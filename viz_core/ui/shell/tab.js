@@ -5,7 +5,7 @@
 
 const LONGEST = 2 ** 20, HELD = 3; // characters of a text, and how many texts
 const PATIENCE = 60000, STORE = "attention-lab ";
-const LINKS = "[data-testid='stSidebarNavLink'], [data-testid='stTopNavLink'], [data-testid='stPageLink-NavLink']";
+const LINKS = ":is([data-testid='stSidebarNavLink'], [data-testid^='stTopNav']:is(a), [data-testid='stPageLink-NavLink'])";
 const FIELDS = "textarea, input[type=text]:not([role=combobox]), input[type=number]"; // what is sent when it is left
 const kept = new WeakMap(); // the element of this component → its Tab
 
