@@ -255,12 +255,16 @@ HOLDING = {
 BARE = {("ui.shell.view_widgets", "expander"): "fold, which the link opens",
         ("ui.shell.sidebar", "text_input"): "a name for the hub, until it is opened"}
 OTHER_NAMES = {  # of widgets that are no view's
-    "model": "weights or preset", "home_": "the text box of Home", "walk_": "Jump boxes, which follow the stage",
+    "model": "weights or preset", "home_": "the text box of Home", "att_drawn": "the head in focus",
+    "walk_": "Jump boxes, which follow the stage",
 }
 FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
          "norm_both": ("norm_token", "norm_feature")}
 STATE = ("ui.shell.link", "ui.shell.tab", "ui.shell.widgets")  # where the session is called `state`
-COMPONENTS = {f"ui.components.{name}" for name in ("canvas", "clock", "curves", "diagram", "heads", "lines", "scrubber", "table")}
+COMPONENTS = {
+    f"ui.components.{name}"
+    for name in ("canvas", "clock", "curves", "diagram", "heads", "lines", "profiles", "scrubber", "table")
+}
 
 FILES = [*(ROOT / "viz_core/ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
 MODULES = {

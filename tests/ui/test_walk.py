@@ -1,4 +1,4 @@
-"""The walk without a browser: its steps in order, the tour, the boxes that jump, and what it selects."""
+"""The walk without a browser: its steps in order, the row of moves, the tour, the boxes that jump, and what it selects."""
 
 import json
 
