@@ -20,7 +20,7 @@ from viz_core.ui.shell.setup import from_link
 
 BAR = 2.0
 LAYERS, SMALL = 12, 2
-WORDS = ("s", "scores", "decoder scores", "weights", "norm out", "ffn", "b t", "d_ff", "")  # typed one after another
+WORDS = ("sc", "scores", "decoder scores", "weights", "norm out", "ffn", "tok embed", "d_ff", "")  # typed one after another
 COLUMNS = ("bytes", "FLOPs", "torch")
 
 LEDGER = 'const ledger = roots().map((root) => root.querySelector(".ledger")).find(Boolean);'

@@ -5,7 +5,6 @@ That every link does, tests/ui/test_concepts.py holds without a browser.
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from viz_core.stages import stage_of
 from viz_core.ui.pages.documents import address, setup_of
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import Setup, problem_words, to_link
+from viz_core.ui.shell.written import text_written
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -77,7 +77,8 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
     assert page.get_by_test_id("stException").count() == 0
     for side, own in (("source", setup.config.has_encoder), ("target", setup.config.has_decoder)):
         if own:
-            assert box(page, side).input_value() == getattr(setup, side)
+            by_model = side == "target" and setup.writer == "model"
+            assert box(page, side).input_value() == (text_written(setup) if by_model else getattr(setup, side))
     status = page.get_by_test_id("stCaptionContainer").filter(has_text=" parameters").filter(has_text=" ms on ")
     if place.problem:
         assert any(problem_words(refusal(setup)) in text for text in alerts)
@@ -92,8 +93,7 @@ def promised(page: Page, setup: Setup, place: Place) -> None:
         assert [plain(text) for text in page.locator("h2").all_inner_texts()] == [plain(stage.meaning)]
         assert page.locator("canvas[data-drawn]").count()
     if place.page == "attention":
-        focus = re.compile(f"layer {place.state['att_layer']}, head {setup.attn_head}$")
-        assert page.get_by_role("heading", name=focus).count() == 1
+        assert page.locator(f'canvas[data-kind][data-focus="{place.state["att_layer"]},{setup.attn_head}"]').count() == 1
     if place.page == "positions":
         assert option(page, "pos_section", setup.view("pos_section")).get_attribute("aria-checked") == "true"
     if "shapes_filter" in place.state:
@@ -146,6 +146,9 @@ def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str]
     expect(page.locator(".st-key-lab_note")).to_have_count(0)
     idle(page)
     assert query(page) == {"preset": "003", "stage": "loss"}
+    page.go_back()  # to the note
+    expect(page.locator(".st-key-lab_note")).to_have_count(1)
+    idle(page)
     page.go_back()
     at_page(page, "documents")
     idle(page)

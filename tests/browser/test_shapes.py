@@ -202,8 +202,8 @@ def test_a_wide_page_keeps_the_name_and_a_phone_reads_cards(serve: Callable[...,
     page = open_shapes(shapes_columns="parameters,flops,bytes,documents")
     name = row(page, "ids.source").locator(".name")
     left = name.bounding_box()["x"]
-    page.locator(".box").evaluate("e => e.scrollTo(500, 0)")
-    assert page.locator(".box").evaluate("e => e.scrollLeft") == 500
+    page.locator(".box").evaluate("e => e.scrollTo(400, 0)")
+    assert page.locator(".box").evaluate("e => e.scrollLeft") == 400
     assert name.bounding_box()["x"] == pytest.approx(left, abs=1)
 
     page.set_viewport_size({"width": 390, "height": 900})

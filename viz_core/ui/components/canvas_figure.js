@@ -101,12 +101,13 @@ class Figure {
   /* Choose cells as large as `width` × `height` pixels allow, at most `cap` wide. Cells between tokens are at most twice as
    * wide as high, or twice as high as wide; with many tokens they keep a size that can be told apart, and the view pans. */
   fillIn(width, height, cap) {
-    const { panel, labels } = this, [rows, cols] = panel.shape, floor = (names) => (names && !this.view.equation ? LEAST_NAMED : MIN_CELL);
+    const { panel, labels } = this, [rows, cols] = panel.shape, tokens = (names, letter) => names && "TS".includes(letter);
+    const floor = (names, letter) => (tokens(names, letter) && !this.view.equation ? LEAST_NAMED : MIN_CELL);
     labels.measure(panel, width, this.view.drawn + width);
     const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
-    this.group = panel.cols && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
+    this.group = tokens(panel.cols, panel.colLetter) && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
     this.cols = Math.ceil(cols / this.group);
-    const wide = clamp(whole(room / this.cols), floor(panel.cols), whole(cap));
+    const wide = clamp(whole(room / this.cols), floor(panel.cols, panel.colLetter), whole(cap));
     const named = panel.rows && panel.cols && panel.colLetter, square = named && rows > 1 && cols > 1 && wide >= LEAST_NAMED;
     const free = square ? 0 : labels.step * 3;
     const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
@@ -114,7 +115,7 @@ class Figure {
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
     for (const lines of this.view.shared ? [2] : [2, 3]) { // above and below the cells: one line each; below, two where it is narrow
       const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
-      const high = Math.max(floor(panel.rows), whole(room / rows));
+      const high = Math.max(floor(panel.rows, panel.rowLetter), whole(room / rows));
       this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
       this.h = Math.min(high, Math.max(tall * wide, free, this.upright ? this.valueRoom : 0));
       this.measureWhole(width);

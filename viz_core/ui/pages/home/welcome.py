@@ -15,7 +15,8 @@ from viz_core.ui.components.lines import Lock, lines
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import first_head
 from viz_core.ui.shell import PAGES, Lab, change, current, look, picture, set_view, touch, widget, widget_value
-from viz_core.ui.shell.state import GOING
+from viz_core.ui.shell.state import ENTERED, GOING
+from viz_core.ui.shell.widgets import RESTORING
 
 TYPED_SIDE = 296  # pixels of the column with the text box
 MOST_EXAMPLES = 4
@@ -64,7 +65,10 @@ def _box(lab: Lab) -> None:
 
 
 def _keep_text(name: str) -> None:
-    change(**{name.removeprefix("home_"): widget_value(name)})
+    side = name.removeprefix("home_")
+    if st.session_state.get(RESTORING) and widget_value(name) == getattr(st.session_state[ENTERED], side):
+        return  # a tab that returns: it is the other box that was typed into
+    change(**{side: widget_value(name)})
 
 
 def _examples(lab: Lab) -> None:
