@@ -78,6 +78,7 @@ def measure(small: bool) -> Iterator[Result]:
             times["linked"].append(timed(page, "input", IN_LINK, {"part": part}, partial(choose, part)))
             bare("shell")
         page.get_by_label("Part", exact=True).select_option("all")
+        page.locator(".st-key-shapes_more button").first.click()
         for count, column in enumerate(COLUMNS[:1] if small else COLUMNS, 5):
             idle(page)
             press = page.get_by_role("button", name=column, exact=True).click

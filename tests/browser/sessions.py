@@ -7,11 +7,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.browser.helpers import box, button, linked, open_page, option, slider
+from tests.browser.helpers import box, button, keyed, linked, open_page, option, slider
 from tests.browser.test_app import address, query
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, WebSocketRoute
+
+
+
+def further_column(page: Page) -> Locator:
+    keyed(page, "shapes_more").locator("button").first.click()
+    return option(page, "shapes_columns", "flops")
+
 
 # On each page something that answers only where the page's fragment is known, and the parameter that the link has then.
 CLICKS: dict[str, tuple[Callable[[Page], Locator], str]] = {
@@ -21,7 +28,7 @@ CLICKS: dict[str, tuple[Callable[[Page], Locator], str]] = {
     "masks": (lambda page: option(page, "mask_section", "conventions"), "mask_section"),
     "positions": (lambda page: option(page, "pos_section", "matrix"), "pos_section"),
     "norms": (lambda page: option(page, "norm_section", "gradients"), "norm_section"),
-    "shapes": (lambda page: option(page, "shapes_columns", "flops"), "shapes_columns"),
+    "shapes": (further_column, "shapes_columns"),
     "documents": (lambda page: option(page, "documents_rows", "differ"), "documents_rows"),
 }
 STATE = "document.querySelector('[data-testid=stApp]').getAttribute('data-test-connection-state')"

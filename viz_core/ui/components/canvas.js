@@ -189,7 +189,8 @@ class View {
     const covered = (n) => {
       this.shareLine(alike && n > 1);
       const room = (height - (this.shared ? this.type + 12 : 0) - GAP_ROWS * (n - 1)) / n;
-      return rowsOf(n).reduce((sum, row) => sum + this.fillRow(row, this.width, room), 0);
+      const rows = rowsOf(n), wide = (count) => ((this.width + GAP) / rows[0].length) * count - GAP; // a short last row keeps the columns
+      return rows.reduce((sum, row) => sum + this.fillRow(row, wide(row.length), room), 0);
     };
     let best = 1, most = covered(1) * 1.15;
     for (let n = 2; n <= figures.length; n++) if (covered(n) > most) [best, most] = [n, covered(n)];
