@@ -63,7 +63,7 @@ def cells_html(found: Sequence[Members], words: np.ndarray, tokens: Sequence[Seq
         + "".join(_block(m, b, words, tokens[b], spans, at, dark) for b in spans[0]) + "</figure>"
         for m in found
     )
-    return f'{STYLE}<div class="lab-norms"><div class="pictures lab-drawn">{pictures}</div>{_key(shape, spans, dark)}</div>'
+    return f'{STYLE}<div class="lab-norms" tabindex="0"><div class="pictures lab-drawn">{pictures}</div>{_key(shape, spans, dark)}</div>'
 
 
 def _window(n: int, at: int, most: int) -> range:
