@@ -63,7 +63,8 @@ def cells_html(found: Sequence[Members], words: np.ndarray, tokens: Sequence[Seq
         + "".join(_block(m, b, words, tokens[b], spans, at, dark) for b in spans[0]) + "</figure>"
         for m in found
     )
-    return f'{STYLE}<div class="lab-norms" tabindex="0"><div class="pictures lab-drawn">{pictures}</div>{_key(shape, spans, dark)}</div>'
+    drawn = f'<div class="pictures lab-drawn">{pictures}</div>{_key(shape, spans, dark)}'
+    return f'{STYLE}<div class="lab-norms" tabindex="0">{drawn}</div>'  # keys scroll it
 
 
 def _window(n: int, at: int, most: int) -> range:
