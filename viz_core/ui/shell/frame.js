@@ -22,6 +22,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 class Frame {
   constructor(root) {
     this.page = document.documentElement;
+    this.presses = 0;
     this.number = 0; // counts the reader's own changes, so that an answer to an older one moves nothing
     this.bar = root.querySelector(".bar");
     for (const button of this.bar.querySelectorAll("button")) button.onclick = () => this.press(button.name);
@@ -137,5 +138,3 @@ class Frame {
     this.send({ name, times: ++this.presses });
   }
 }
-
-Frame.prototype.presses = 0;

@@ -13,10 +13,10 @@ import streamlit as st
 from viz_core.figures.assets import script
 from viz_core.language import translate as _
 from viz_core.ui.shell.page_list import PAGES
-from viz_core.ui.shell.setup import BY_FIELD, offered, with_field
-from viz_core.ui.shell.state import FAULTS, NOTES, SETUP, change, current, set_view, view
+from viz_core.ui.shell.setup import BY_FIELD, offered
+from viz_core.ui.shell.sidebar import set_field
+from viz_core.ui.shell.state import change, current, set_view, view
 from viz_core.ui.shell.widgets import touch
-from viz_core.ui.shell.written import taken_over
 
 SIDEBAR = 236  # pixels
 FOLDER = Path(__file__).parent
@@ -90,8 +90,6 @@ def _slide(field: str, by: int) -> None:
     setup, control = current(), BY_FIELD[field]
     stops = sorted({*offered(setup, control), control.value(setup.config)})
     at = stops.index(control.value(setup.config)) + by
-    changed, notes = with_field(setup, field, stops[max(0, min(at, len(stops) - 1))])
-    st.session_state[SETUP] = taken_over(setup, changed)
-    st.session_state[FAULTS], st.session_state[NOTES] = [], notes
+    set_field(field, stops[max(0, min(at, len(stops) - 1))])
 
 

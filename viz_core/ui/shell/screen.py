@@ -11,8 +11,6 @@ Or, with controls and words in a narrow column at its right:
         ...
 """
 
-from collections.abc import Callable
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -43,9 +41,9 @@ def heading(page: PageSpec) -> DeltaGenerator:
     return tools
 
 
-def section_of(page: PageSpec, available: Callable[[str], bool] = lambda name: True) -> str:
-    """The name of the section that is shown, with the switch that chooses it. available: whether this run has one."""
-    titles = {section.name: section.title for section in page.sections if available(section.name)}
+def section_of(page: PageSpec) -> str:
+    """The name of the section that is shown, with the switch that chooses it."""
+    titles = {section.name: section.title for section in page.sections}
     chosen: str = view_widget(st.segmented_control, page.section_view, _("Section"), options=list(titles), required=True,
                               label_visibility="collapsed", format_func=titles.get)
     note()

@@ -229,6 +229,11 @@ def _reset() -> None:
 
 
 def _set_field(name: str) -> None:
-    changed, notes = with_field(current(), name, widget_value(name))
+    set_field(name, widget_value(name))
+
+
+def set_field(name: str, value: Any) -> None:
+    """Change one field of the config, and what follows from it; for callbacks."""
+    changed, notes = with_field(current(), name, value)
     st.session_state[SETUP] = taken_over(current(), changed)
     st.session_state[FAULTS], st.session_state[NOTES] = [], notes
