@@ -81,13 +81,8 @@ def first_head(lab: Lab, available: Sequence[AttentionKind]) -> Focus:
     """The head that the page shows first: the best one at resolving pronouns, if training measured that."""
     card = lab.setup.card
     kind: AttentionKind = available[-1]
-    if card is not None and kind == "cross":
-        measured: Any = card.measures.get("referent", {}).get("predicts")
-        if measured is not None:
-            scores = np.array(measured)  # [layer, head]
-            if scores.shape == (lab.config.n_decoder_layers, lab.config.n_heads):
-                layer, head = np.unravel_index(scores.argmax(), scores.shape)
-                return "cross", int(layer), int(head)
+    if card is not None and kind == "cross" and (measured := card.referent_head):
+        return "cross", *measured
     return kind, n_layers(lab.config, kind) - 1, 0
 
 

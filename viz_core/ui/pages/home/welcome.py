@@ -1,12 +1,12 @@
 """The first screen of Home: one's own sentence on the left, on the right what became of it, and one next step."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, kinds, module, real, sides
+from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
+from viz_core.config import Side
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.language import translate as _
 from viz_core.stages import tour
@@ -109,12 +109,10 @@ def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
           on_heads=_ignore, fill=True, names=COLUMNS[_story(lab, kind)])
 
 
-def _named(capture: Capture, side: str, item: int, places: np.ndarray) -> list[str]:
+def _named(capture: Capture, side: Side, item: int, places: np.ndarray) -> list[str]:
     """The tokens at these places; of a decoder's rows what each one writes, since that is what its line is about."""
-    tokens: Sequence[str] = capture.tokens(side)[item]
-    if side == "target" and "labels" in capture.sides:
-        tokens = capture.tokens("labels")[item]
-    return [visible(tokens[i]) for i in places]
+    rows = reads_and_writes(capture, side, item)
+    return [visible(rows[i].reads if rows[i].writes is None else rows[i].writes) for i in places]
 
 
 def _ignore(chosen: Lock | tuple[int, ...]) -> None:
