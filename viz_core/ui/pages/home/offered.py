@@ -23,15 +23,21 @@ WIDTH = 232  # pixels of a card
 
 
 def offered(lab: Lab) -> None:
-    """A card for each page but this one."""
+    """A card for each page but this one. Their pictures are drawn once for all visitors of a run."""
+    from viz_core.ui.shell.cache import cached_result
+
+    capture = lab.capture
+    drawn = {} if capture is None else cached_result(
+        "previews", (lab.key(), lab.item(capture), dark()), lambda: {name: draw(lab, capture) for name, draw in PREVIEWS.items()}
+    )
     st.header(_("What you can look at"), anchor=False)
     with st.container(horizontal=True, gap="small", key="home_cards"):
         for page in PAGES.values():
             if not page.card:
                 continue
             with st.container(border=True, width=WIDTH, gap="xsmall"):
-                if lab.capture is not None and (drawn := PREVIEWS[page.name](lab, lab.capture)):
-                    st.html(drawn)
+                if picture := drawn.get(page.name):
+                    st.html(picture)
                 st.page_link(page.path, label=f"**{page.title}**", icon=page.icon)
                 st.caption(page.card)
 
