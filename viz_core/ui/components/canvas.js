@@ -158,13 +158,18 @@ class View {
   /* Fill the box: in one row, or in two where that draws larger cells; returns whether it is one row. */
   fillBox(inputs, outputs, split) {
     if (this.equation) return this.fillEquation();
-    const room = this.height - 2, one = () => this.fillRow(this.figures, this.width - (split ? ARROW - GAP : 0), room);
+    const room = this.height - 2;
     for (const side of [this.inputs, this.outputs]) side.style.gridTemplateColumns = "";
-    if (split) this.shareLine(false);
-    if (!split) return this.fillGrid(this.figures, room) || true;
-    if (this.width < NARROW) return this.fillRows([inputs, outputs]) && false;
-    const beside = one(), stacked = this.fillRows([inputs, outputs]);
-    return stacked > beside * 1.15 ? false : one() || true;
+    if (!split) {
+      this.fillGrid(this.figures, room);
+      return true;
+    }
+    this.shareLine(false);
+    const one = () => this.fillRow(this.figures, this.width - ARROW + GAP, room);
+    const beside = this.width < NARROW ? 0 : one(), stacked = this.fillRows([inputs, outputs]);
+    if (stacked > beside * 1.15) return false;
+    one();
+    return true;
   }
 
   /* Inputs, operation and output beside each other with their signs; on a phone one below the other. */
