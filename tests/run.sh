@@ -61,7 +61,7 @@ export PATH="$PWD/.venv/bin:$PATH"
 
 # --- the checks ---------------------------------------------------------------------------------
 
-pytest_here() { OMP_NUM_THREADS=1 python -m pytest "$@"; } # one torch thread a process: two processes share the cores
+pytest_here() { OMP_NUM_THREADS=1 python -m pytest --dist worksteal "$@"; } # one torch thread a process: two share the cores
 
 # Layers and words, every recorded number against its formula, the presets against the documents' own code, each position
 # scheme and mask against another library's, every page, and every link.

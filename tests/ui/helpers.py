@@ -52,8 +52,7 @@ def go(at: AppTest, page: str) -> AppTest:
 
 def open_page(page: str, **params: str) -> AppTest:
     """A page as its link opens it, run and sound: `open_page("masks", mask_section="leak")`."""
-    at = start(**params).run()
-    return sound(at if page == "home" else go(at, page))
+    return sound(go(start(**params), page))
 
 
 def sound(at: AppTest) -> AppTest:

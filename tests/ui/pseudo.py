@@ -205,7 +205,6 @@ def main(file: str, pages: list[str]) -> None:
         for state in STATES[page]:
             at = AppTest.from_file(ROOT / "app.py", default_timeout=120)
             at.query_params.update(state if "weights" in state else TINY | state)
-            at.run()
             at.switch_page(f"pages/{page}.py").run()
             where = f"{page} {' '.join(f'{k}={v}' for k, v in state.items())}".strip()
             for error in at.exception:

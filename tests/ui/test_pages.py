@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.grids import in_pairs, spread
 from tests.ui.helpers import (
     APP,
     Open,
@@ -206,7 +207,7 @@ def test_back_takes_the_links_state_and_keeps_what_is_too_long_for_it(open_at: O
 # ---------------------------------------------------------------- too large
 
 
-@each_page
+@pytest.mark.parametrize("page", ["home", "step_by_step", "shapes"])
 def test_a_run_past_the_budget_is_not_run(open_at: Open, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Any] = []
     monkeypatch.setattr("viz_core.ui.shell.cache.cached_run", lambda *given: ran.append(given))
@@ -253,9 +254,15 @@ BAD: dict[str, tuple[str, str]] = {  # name → (what is typed, a part of what i
 }
 
 
-@each_page
-@pytest.mark.parametrize("side", ["source", "target"])
-@pytest.mark.parametrize("kind", BAD)
+# What can be run is drawn by each page; what cannot is answered in the sidebar, which is the same on all of them.
+SIDES = ("source", "target")
+BAD_ON_PAGES = [
+    *((page, SIDES[(i + j) % 2], kind) for i, page in enumerate(PAGES) for j, kind in enumerate(k for k in BAD if not BAD[k][1])),
+    *((page, side, kind) for side in SIDES for page, kind in zip(PAGES, (k for k in BAD if BAD[k][1]), strict=False)),
+]
+
+
+@pytest.mark.parametrize(("page", "side", "kind"), BAD_ON_PAGES)
 def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind: str) -> None:
     text, sentence = BAD[kind]
     at = open_at(page, **tiny())
@@ -280,9 +287,7 @@ def test_bad_text_is_kept_and_answered(open_at: Open, page: str, side: str, kind
         assert typed(again, side) == text
 
 
-@each_page
-@pytest.mark.parametrize("preset", ["003", "000"])
-@pytest.mark.parametrize("text", ["", "<b>$x$ **b**", "the the the"])
+@pytest.mark.parametrize(("page", "preset", "text"), in_pairs(PAGES, ["003", "000"], ["", "<b>$x$ **b**", "the the the"]))
 def test_a_model_of_one_stack_has_one_box(open_at: Open, page: str, preset: str, text: str) -> None:
     more = {} if preset == "003" else {"architecture": "decoder-only"}
     at = open_at(page, **tiny(preset, **more))
@@ -312,9 +317,9 @@ BAD_LINKS: list[tuple[dict[str, str], str]] = [
 ]
 
 
-@each_page
-@pytest.mark.parametrize(("params", "sentence"), BAD_LINKS, ids=[" ".join(p) for p, _ in BAD_LINKS])
-def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, page: str, params: dict[str, str], sentence: str) -> None:
+@pytest.mark.parametrize(("bad", "page"), spread(range(len(BAD_LINKS)), PAGES, times=2))
+def test_a_bad_link_is_answered_and_loses_nothing(open_at: Open, bad: int, page: str) -> None:
+    params, sentence = BAD_LINKS[bad]
     at = sound(open_at(page, **{"source": "keep me", "scale_embedding": "on"} | params))
     assert sentence in said(at).replace("\\", "")
     assert typed(at, "source") == "keep me"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.grids import in_pairs, spread
 from tests.tolerances import FLOAT
 from tests.ui.helpers import (
     FEW_WORDS,
@@ -70,9 +71,7 @@ def test_every_section_with_every_preset(open_at: Open, preset: str, section: st
     assert len(charts(at)) == {"depth": 1, "theory": 2, "gradients": 2}.get(section, len(charts(at)))
 
 
-@pytest.mark.parametrize("section", OWN)
-@pytest.mark.parametrize("architecture", CHOICES["architecture"])
-@pytest.mark.parametrize("position", CHOICES["position"])
+@pytest.mark.parametrize(("section", "architecture", "position"), in_pairs(OWN, CHOICES["architecture"], CHOICES["position"]))
 def test_every_kind_of_model(open_at: Open, architecture: str, position: str, section: str) -> None:
     at = open_at(section, architecture=architecture, position=position, source="the cat\na longer one here")
     assert charts(at) and not at.warning
@@ -82,12 +81,15 @@ def test_every_kind_of_model(open_at: Open, architecture: str, position: str, se
         assert stages[0] == f"{stack}.embed" and stages[-1] == f"{stack}.layers.2.resid_post"
 
 
-@pytest.mark.parametrize("section", SECTIONS)
-@pytest.mark.parametrize("params", [
+CORNERS: list[dict[str, str]] = [
     {"source": "one", "target": "x"}, {"norm": "none"}, {"norm": "pre"}, {"activation": "gelu"}, {"norm_depth": "1"},
     {"norm_init": "torch"}, {"tokenizer": "ids", "source": "5 6 7", "target": "8"}, {"residual": "off"},
-], ids=str)
-def test_corners(open_at: Open, params: dict[str, str], section: str) -> None:
+]
+
+
+@pytest.mark.parametrize(("corner", "section"), [(0, "gradients"), *spread(range(len(CORNERS)), SECTIONS, times=3)])
+def test_corners(open_at: Open, corner: int, section: str) -> None:
+    params = CORNERS[corner]
     at = open_at(section, **params)
     refused = section == "gradients" and params.get("source") == "one"
     said = ["The text has no next token to predict; type a sentence of at least two words."]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -70,20 +71,22 @@ def test_every_kind_of_model(number: int, section: str) -> None:
     assert ("adds no positions to the input" in words(at)) == (section == "sentence" and not added)
 
 
-@each_section
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"pos_length": "1"}, {"pos_width": "1"}, {"pos_width": "1", "pos_length": "1"}, {"pos_width": "2"}, {"pos_width": "3"},
-        {"pos_width": "21", "pos_k": "0"}, {"pos_length": "5000", "pos_width": "16", "pos_row": "4990"},
-        {"source": "one", "target": "x"}, {"n_heads": "1"}, {"n_heads": "16", "d_model": "16"},
-        {"n_heads": "3", "d_model": "15", "qk_dim": "9"}, {"d_model": "18", "qk_dim": "18"},
-        {"source": "a b\nc d e", "target": "x\ny z", "item": "1"}, {"tokenizer": "ids", "source": "5 6 7", "target": "8"},
-        {"pos_base": "10"}, {"position_base": "123.5"},
-    ],
-    ids=str,
-)
-def test_odd_widths_one_token_one_head_and_other_corners(params: dict[str, str], section: str) -> None:
+ODD_SIZES: list[dict[str, str]] = [  # of the table that the first four sections draw
+    {"pos_length": "1"}, {"pos_width": "1"}, {"pos_width": "1", "pos_length": "1"}, {"pos_width": "2"}, {"pos_width": "3"},
+    {"pos_width": "21", "pos_k": "0"}, {"pos_length": "5000", "pos_width": "16", "pos_row": "4990"}, {"pos_base": "10"},
+]
+ODD_MODELS: list[dict[str, str]] = [  # whose sentence the others read
+    {"source": "one", "target": "x"}, {"n_heads": "1"}, {"n_heads": "16", "d_model": "16"},
+    {"n_heads": "3", "d_model": "15", "qk_dim": "9"}, {"d_model": "18", "qk_dim": "18"},
+    {"source": "a b\nc d e", "target": "x\ny z", "item": "1"}, {"tokenizer": "ids", "source": "5 6 7", "target": "8"},
+    {"position_base": "123.5"},
+]
+
+
+@pytest.mark.parametrize(("section", "params"), [
+    *product([s for s in SECTIONS if s not in SECTIONS_OF_THE_MODEL], ODD_SIZES), *product(SECTIONS_OF_THE_MODEL, ODD_MODELS),
+], ids=str)
+def test_odd_widths_one_token_one_head_and_other_corners(section: str, params: dict[str, str]) -> None:
     assert not positions_at(section, **params).warning
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.grids import spread
 from viz_core.activations import ACTIVATIONS
 from viz_core.config import TransformerConfig
 from viz_core.limits import MAX_LINK_BYTES
@@ -49,7 +50,9 @@ SELECTION = ("tokenizer", "seed", "device", "stage", "item", "attn_head", "chose
 NAMES = ("preset", "weights", *BY_FIELD, *SELECTION)
 CHECKPOINTS = tuple(shipped())
 each_preset = pytest.mark.parametrize("preset", PRESETS)
-each_control = pytest.mark.parametrize("control", CONTROLS, ids=lambda c: c.field)
+each_control_and_preset = pytest.mark.parametrize(
+    ("control", "preset"), spread(CONTROLS, PRESETS, times=2), ids=lambda x: getattr(x, "field", x)
+)
 
 
 def start(model: str) -> Setup:
@@ -81,8 +84,7 @@ def test_an_untouched_preset_is_only_its_name(preset: str) -> None:
     assert_round_trip(start(preset))
 
 
-@each_preset
-@each_control
+@each_control_and_preset
 def test_every_offered_value_survives_the_link(control: Any, preset: str) -> None:
     begin = start(preset)
     for value in control.offered(begin.config):
@@ -326,8 +328,7 @@ def test_a_setup_kept_beside_leaves_a_link_that_it_does_not_fit() -> None:
 # ---------------------------------------------------------------- changing a field
 
 
-@each_preset
-@each_control
+@each_control_and_preset
 def test_what_is_offered_is_valid(control: Any, preset: str) -> None:
     begin = start(preset)
     options = control.offered(begin.config)

@@ -3,6 +3,7 @@
 
 import pytest
 
+from tests.grids import spread
 from tests.ui.helpers import canvas_headers, open_page, status, widget
 from viz_core.position_schemes import SCHEMES
 from viz_core.ui.shell import PAGES
@@ -10,8 +11,7 @@ from viz_core.ui.shell.setup import OF_WORDS
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 
-@pytest.mark.parametrize("name", catalogue())
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("page", "name"), spread(PAGES, catalogue(), times=3))
 def test_every_page_with_every_weights(page: str, name: str) -> None:
     at = open_page(page, weights=name)
     assert "parameters, trained" in status(at) and not at.warning
