@@ -59,6 +59,7 @@ def test_after_a_long_cut_a_long_text_and_a_kept_run_are_there(impatient: str, n
     box(page).press("Control+Enter")
     linked(page, "left_out=")
     button(page, "att_keep").click()
+    button(page, "att_drop").wait_for()  # the address already says left_out
     linked(page, "left_out=")
     before = query(page)
     cable.cut([page], GIVEN_UP)
