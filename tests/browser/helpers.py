@@ -88,7 +88,7 @@ def idle(page: Page, timeout: float = 60_000) -> None:
     """Wait until the app has answered everything that was asked of it, and drawn the answer."""
     global calls
     calls += 1
-    page.wait_for_function(IDLE, arg=[calls, 250], timeout=timeout, polling=50)  # a frame each time would cost more
+    page.wait_for_function(IDLE, arg=[calls, 150], timeout=timeout, polling=50)  # a frame each time would cost more
 
 
 def new_tab(opener: Page) -> Page:
