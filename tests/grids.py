@@ -1,7 +1,7 @@
 """Choosing a few combinations of many switches that still show what all of them would."""
 
 from collections.abc import Iterable
-from itertools import combinations, cycle, islice
+from itertools import combinations, cycle, islice, product
 
 
 def spread(*axes: Iterable[object], times: int = 1) -> list[tuple]:
@@ -19,7 +19,8 @@ def spread(*axes: Iterable[object], times: int = 1) -> list[tuple]:
 def in_pairs(*axes: Iterable[object]) -> list[tuple]:
     """Rows in which any two values of two axes meet at least once: of three axes of 3, 3 and 6 values 18 rows instead of 54."""
     values = [list(axis) for axis in axes]
-    left = {((i, a), (j, b)) for i, j in combinations(range(len(values)), 2) for a in range(len(values[i])) for b in range(len(values[j]))}
+    places = [[(n, a) for a in range(len(axis))] for n, axis in enumerate(values)]
+    left = {two for one, other in combinations(places, 2) for two in product(one, other)}
     rows: list[tuple] = []
     while left:
         first = min(left)

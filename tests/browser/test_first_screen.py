@@ -107,7 +107,8 @@ def table(found: dict[str, dict[str, Screen]]) -> str:
     for link, at in found.items():
         p, s, d, b = (at.get(name) for name in ("projector", "presented", "desk", "back row"))
         lines.append(
-            f"{link:58} {p.top:4.0f} {p.cover:5.0%} {p.visible:6.0%} {p.type[0]:5.3g} | {s.wide:15.0%} {s.high:4.0%} {s.type[0]:4.3g}"
+            f"{link:58} {p.top:4.0f} {p.cover:5.0%} {p.visible:6.0%} {p.type[0]:5.3g} | "
+            f"{s.wide:15.0%} {s.high:4.0%} {s.type[0]:4.3g}"
             + (f" | {d.top:9.0f} {d.cover:5.0%} | {b.wide:14.0%} {b.high:4.0%} {b.type[0]:4.3g}" if d and b else "")
         )
     return "\n".join(lines)
