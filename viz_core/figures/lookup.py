@@ -44,7 +44,7 @@ def lookup(capture: Capture, name: str, item: int, tokenizers: Mapping[str, AnyT
     ids = [capture[each][item] for each in (*stage.inputs, name) if each in capture]
     side = stage.sides["T"]
     step = 1 if name == "ids.target" else -1  # an encoder's answers are its own words, one place earlier
-    moved = _moved(*ids, step, capture.config.pad_id(side)) if len(ids) == 2 else ()
+    moved = _moved(ids[0], ids[1], step, capture.config.pad_id(side)) if len(ids) == 2 else ()
     rows = _rows(capture, stage, item, tokenizers[side])
     return Lookup(tuple(tuple(map(int, x)) for x in ids), rows, tokenizers[side].vocab_size, moved)
 

@@ -2,7 +2,9 @@
  * is another one shifted, both stand beside each other, and arrows say where each word went. `viz_core/figures/lookup.py` says
  * what is drawn. A column that is longer than its box scrolls by itself. */
 
-const SPACE = 8, TALLEST = 4, GAP_SPACE = 2, LARGER = 1.4, TIP = 6; // pixels around a line of type; a row at most, times its type; around "⋮"; type where there is room; an arrow's tip
+const SPACE = 10, GAP_SPACE = 2; // pixels beside a line of type, and beside "⋮"
+const TALLEST = 4, LARGER = 1.4; // rows and their type at most, times the usual type
+const TIP = 6, FAINT = 0.25, PLAIN = 0.6; // pixels of an arrow's tip; how strong the other lines are, and all where none is chosen
 const TURNS = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 };
 
 class Lookup {
@@ -26,18 +28,18 @@ class Lookup {
     if (digest === this.digest) return;
     Object.assign(this, { digest, panels, hover: null, ...lookup, last: panels.length - 1 });
     this.place = new Map(this.rows.map((row, i) => [row.id, i]));
-    this.words = panels.map((panel, p) => this.column(`words ${p ? "second" : "first"}`, this.ids[p].map((id, t) =>
+    this.words = panels.map((panel, p) => this.column(`words ${p ? "second" : "first"}`, panel.title, this.ids[p].map((id, t) =>
       this.button(`${t}: ${this.word(p, t)} → ${id}`, [make("bdi", "", this.word(p, t)), make("b", "", id)], [p, t]))));
-    const entries = this.rows.flatMap((row, i) => [
-      ...this.gap(this.rows[i - 1]?.id ?? -1, row.id),
-      this.button(`${row.id}: ${row.words.join(", ")}`, [make("b", "", row.id), make("bdi", "", row.words.join(", "))], [this.last + 1, i]),
+    const entries = this.rows.flatMap(({ id, words }, i) => [
+      ...this.gap(this.rows[i - 1]?.id ?? -1, id),
+      this.button(`${id}: ${words.join(", ")}`, [make("b", "", id), make("bdi", "", words.join(", "))], [this.last + 1, i]),
     ]);
-    this.entries = this.column("entries", [...entries, ...this.gap(this.rows.at(-1)?.id ?? -1, this.size)]);
+    const size = plural("vocabulary, {n} row", "vocabulary, {n} rows", this.size);
+    this.entries = this.column("entries", size, [...entries, ...this.gap(this.rows.at(-1)?.id ?? -1, this.size)]);
     const heads = panels.map((panel) => this.head(panel.title, panel.colAxis, panel.colLetter ? [chip(panel.colLetter)] : []));
     const between = this.last ? [heads[0], make("div", "sign", panels[1].sign), heads[1]] : heads;
-    const size = this.head(plural("vocabulary, {n} row", "vocabulary, {n} rows", this.size), _("The embedding table has the same rows."));
     this.lanes.classList.toggle("shifted", this.last > 0);
-    this.lanes.replaceChildren(this.canvas, ...between, make("div"), size, ...this.words, this.entries);
+    this.lanes.replaceChildren(this.canvas, ...between, make("div"), this.head(size, _("The embedding table has the same rows.")), ...this.words, this.entries);
     for (const column of this.words) column.onscroll = () => { // both rows of ids scroll together
       for (const other of this.words) if (other !== column) other.scrollTop = column.scrollTop;
       this.later();
@@ -72,8 +74,9 @@ class Lookup {
   }
 
   /* One column of buttons; one of them is reached with Tab, the others with the arrow keys. */
-  column(name, children) {
-    const column = make("div", name), at = (event) => event.target.closest?.("button")?.dataset.at.split(",").map(Number) ?? null;
+  column(name, title, children) {
+    const column = set(make("div", name), { role: "group", "aria-label": title });
+    const at = (event) => event.target.closest?.("button")?.dataset.at.split(",").map(Number) ?? null;
     column.append(...children);
     column.buttons = [...column.querySelectorAll("button")];
     column.onpointerover = column.onfocusin = (event) => this.point(at(event));
@@ -141,37 +144,43 @@ class Lookup {
   }
 
   draw() {
-    const { canvas, view, words, entries, last } = this;
+    const { canvas, view, words, entries, last, hover } = this, scale = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
     this.measure();
-    const { width, height } = canvas.getBoundingClientRect(), scale = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
+    const { left, width, height } = canvas.getBoundingClientRect();
     Object.assign(canvas, { width: Math.round(width * scale), height: Math.round(height * scale) });
     pen.scale(scale, scale);
-    const held = this.marks(view.pick), over = this.hover, shown = over && over[0] <= last ? this.marks([over[0], 0, over[1]]) : held;
-    const row = over?.[0] === last + 1 ? over[1] : null, any = row !== null || shown.length > 0;
-    const middle = (t) => (t + 0.5) * this.row - words[0].scrollTop, { left } = canvas.getBoundingClientRect();
-    const edge = (column, side) => column.getBoundingClientRect()[side] - left;
-    const line = (x, y, to, v, strong) => {
-      if (y < 0 || y > height) return; // its word is out of sight
-      Object.assign(pen, { strokeStyle: view.accent, fillStyle: view.accent, globalAlpha: strong ? 1 : any ? 0.25 : 0.6, lineWidth: (strong ? 3 : 1.5) * (view.type > 14 ? 1.5 : 1) });
-      pen.beginPath();
-      pen.moveTo(x, y);
-      pen.bezierCurveTo(x + (to - x) * 0.45, y, x + (to - x) * 0.55, v, to - TIP, v);
-      pen.stroke();
-      pen.beginPath();
-      for (const [back, side] of [[0, 0], [TIP * 1.5, TIP * 0.7], [TIP * 1.5, -TIP * 0.7]]) pen.lineTo(to - back, v + side);
-      pen.fill();
-    };
-    const [from, to] = [edge(words[last], "right"), edge(entries, "left")];
+    Object.assign(pen, { strokeStyle: view.accent, fillStyle: view.accent });
+    const held = this.marks(view.pick), row = hover?.[0] === last + 1 ? hover[1] : undefined; // a row that is pointed at
+    const shown = row !== undefined ? [...Array(last + 1), row] : hover ? this.marks([hover[0], 0, hover[1]]) : held;
+    const middle = (t) => (t + 0.5) * this.row - words[0].scrollTop;
+    const line = ([x, to], t, v, strong) => middle(t) > 0 && middle(t) < height && this.line(pen, [x, middle(t)], [to, v],
+      [strong ? 3 : 1.5, strong ? 1 : shown.length ? FAINT : PLAIN]); // none from a word that is out of sight
+    const between = (a, b) => [a.getBoundingClientRect().right - left, b.getBoundingClientRect().left - left];
+    const across = between(words[last], entries), aside = between(words[0], words[last]);
     this.ids[last].forEach((id, t) => {
       const at = this.place.get(id);
-      line(from, middle(t), to, this.middles[at] - entries.scrollTop, row === null ? shown[last] === t : row === at);
+      line(across, t, this.middles[at] - entries.scrollTop, row === undefined ? shown[last] === t : row === at);
     });
-    for (const [a, b] of this.moved) line(edge(words[0], "right"), middle(a), edge(words[1], "left"), middle(b), row === null && shown[0] === a);
-    this.mark(held, row === null ? shown : [...Array(last + 1), row]);
+    for (const [from, to] of this.moved) line(aside, from, middle(to), row === undefined && shown[0] === from);
+    this.mark(held, shown);
+    this.tell(hover ?? [view.pick?.[0], view.pick?.[2]]);
     Object.assign(canvas.dataset, { title: this.panels[last].title, drawn: "lookup" });
   }
 
-  /* The picked word, and what is pointed at; which button Tab reaches; and the words about them. */
+  /* An arrow from one point to another. */
+  line(pen, [x, y], [to, v], [wide, strength]) {
+    const bend = (to - x) * 0.45;
+    Object.assign(pen, { globalAlpha: strength, lineWidth: (wide * this.view.type) / 14 });
+    pen.beginPath();
+    pen.moveTo(x, y);
+    pen.bezierCurveTo(x + bend, y, to - bend, v, to - TIP, v);
+    pen.stroke();
+    pen.beginPath();
+    for (const [back, side] of [[0, 0], [1.5 * TIP, 0.7 * TIP], [1.5 * TIP, -0.7 * TIP]]) pen.lineTo(to - back, v + side);
+    pen.fill();
+  }
+
+  /* The picked word, what is pointed at and what belongs to it; and which button of a column Tab reaches. */
   mark(held, shown) {
     const { pick } = this.view;
     for (const button of this.marked ?? []) {
@@ -180,20 +189,26 @@ class Lookup {
     }
     this.marked = new Set();
     [...this.words, this.entries].forEach(({ buttons }, side) => {
-      for (const at of [held[side], shown[side]]) if (buttons[at]) this.marked.add(Object.assign(buttons[at], { className: "shown" }));
       const stop = buttons[held[side] ?? 0], picked = pick?.[0] === side;
+      for (const button of [buttons[held[side]], buttons[shown[side]]]) if (button) this.marked.add(Object.assign(button, { className: "shown" }));
       if (!stop) return;
-      stop.tabIndex = 0;
+      this.marked.add(Object.assign(stop, { tabIndex: 0 }));
       if (pick) stop.dataset.pick = pick; // so that presenter's mode leaves Esc to it
       if (picked) Object.assign(stop, { className: "picked", ariaPressed: "true" });
-      this.marked.add(stop);
     });
-    const at = shown.at(-1) ?? null, t = shown[this.last], row = this.rows[at], bdi = (text) => make("bdi", "", `“${text}”`);
-    const said = t === undefined ? _("Row {id} of the vocabulary: {words}") : _("{word} has the id {id}: row {id} of the vocabulary.");
-    const about = { word: t === undefined ? "" : bdi(this.word(this.last, t)), id: String(row?.id), words: bdi(row?.words.join(", ")) };
-    this.readout.replaceChildren(...(row ? nodes(said, about) : [_("Each word leads to its row of the vocabulary. The number of that row is the word’s id.")]));
-    const title = this.panels[this.last].title, n = this.ids[this.last].length;
-    this.node.setAttribute("aria-label", plural("{title}: {n} word and its row of the vocabulary", "{title}: {n} words and their rows of the vocabulary", n, { title }));
+  }
+
+  /* The line of words below the picture, the accessible name and the table; about a word of a panel, or a row. */
+  tell([side, at]) {
+    const { panels, ids, rows, last } = this, bdi = (text) => make("bdi", "", `“${text}”`);
+    let said = [_("Each word leads to its row of the vocabulary. The number of that row is the word’s id.")];
+    if (side <= last) {
+      const about = { word: bdi(this.word(side, at)), id: String(ids[side][at]) };
+      said = nodes(_("{word} has the id {id}: row {id} of the vocabulary."), about);
+    } else if (side) said = nodes(_("Row {id} of the vocabulary: {words}"), { id: String(rows[at].id), words: bdi(rows[at].words.join(", ")) });
+    this.readout.replaceChildren(...said);
+    this.node.setAttribute("aria-label", plural("{title}: {n} word and its row of the vocabulary",
+                                                "{title}: {n} words and their rows of the vocabulary", ids[last].length, { title: panels[last].title }));
     this.asTable.show(`${this.digest} ${this.view.pick}`);
   }
 
