@@ -164,7 +164,7 @@ class Lookup {
     for (const [from, to] of this.moved) line(aside, from, middle(to), row === undefined && shown[0] === from);
     this.mark(held, shown);
     this.tell(hover ?? [view.pick?.[0], view.pick?.[2]]);
-    Object.assign(canvas.dataset, { title: this.panels[last].title, drawn: "lookup" });
+    Object.assign(canvas.dataset, { title: this.panels[last].title, drawn: this.panels.map((panel) => panel.digest).join() });
   }
 
   /* An arrow from one point to another. */
