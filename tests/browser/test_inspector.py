@@ -115,13 +115,35 @@ def test_without_a_mouse(open_at: Open, capture: Capture) -> None:
 
 def test_typed_words_are_text(open_at: Open) -> None:
     page = open_at("ids.source", source="<b>x</b> $y$ &lt; שלום")
-    drawn = canvas(page, "ids.source")
-    click(drawn, 0, 0)
+    words = page.locator(".lookup .words button")
+    words.first.click()
     card(page, "ids.source[b=0, t=0]")
     said = page.locator(".arithmetic .says")
     assert said.inner_text().startswith("“<” has the id ") and said.locator("b").count() == 0
-    click(drawn, 0, int(drawn.get_attribute("data-cols") or 0) - 1)
+    words.last.click()
     page.locator(".arithmetic .says bdi").first.filter(has_text="שלום").wait_for()
+
+
+def test_words_lead_to_rows_by_pointer_and_by_keys(open_at: Open) -> None:
+    page = open_at("ids.source", source="the cat saw the dog")
+    words, rows, picked = (page.locator(f".lookup {part}") for part in (".words button", ".entries button", ".words .picked"))
+    the = rows.filter(has_text=re.compile(r"^\d+the$"))
+    assert rows.count() == 4 and words.nth(0).locator("b").inner_text() == the.locator("b").inner_text()
+    for at in (0, 3, 0):  # a row's words, one after the other
+        the.click()
+        card(page, f"ids.source[b=0, t={at}]")
+        assert picked.get_attribute("title").startswith(f"{at}: the") and the.get_attribute("class") == "shown"
+    words.nth(0).focus()
+    for key, at in (("ArrowDown", 1), ("ArrowRight", 2), ("End", 4), ("ArrowUp", 3)):
+        page.keyboard.press(key)
+        card(page, f"ids.source[b=0, t={at}]")
+        assert words.nth(at).evaluate("e => e.matches(':focus') && e.ariaPressed") == "true"
+    page.get_by_role("button", name="Show as a table: ids.source").click()
+    assert page.locator(".lookup [aria-current]").inner_text() == words.nth(3).inner_text().replace("\n", " · ")
+    page.keyboard.press("Escape")
+    words.nth(3).press("Escape")
+    page.locator(".arithmetic").wait_for(state="detached")
+    assert "cells" not in page.url and "stage=ids.source" in page.url and picked.count() == 0
 
 
 def test_bars_take_the_themes_colours(open_at: Open) -> None:

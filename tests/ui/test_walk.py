@@ -5,7 +5,21 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import Open, components, formula, here, models, own_link, sound, status, tiny, typed, widget
+from tests.ui.helpers import (
+    Open,
+    bodies,
+    canvas_headers,
+    components,
+    formula,
+    here,
+    models,
+    own_link,
+    sound,
+    status,
+    tiny,
+    typed,
+    widget,
+)
 from viz_core.presets import PRESETS
 from viz_core.stages import stages, tour
 from viz_core.ui.shell.setup import from_link
@@ -129,3 +143,30 @@ def test_the_selected_sentence_and_head(open_at: Open) -> None:
     assert widget(at, "attn_head")
     sound(widget(at, "item").set_value(1).run())
     assert at.session_state["lab_setup"].item == 1 and own_link(at)["item"] == "1"
+
+
+# ---------------------------------------------------------------- ids
+
+
+def test_ids_are_drawn_as_rows_of_the_vocabulary(open_at: Open) -> None:
+    at = sound(open_at("step_by_step", weights="translator", stage="ids.source"))
+    (header,) = canvas_headers(at)
+    rows = {row["id"]: row["words"] for row in header["lookup"]["rows"]}
+    (ids,) = header["lookup"]["ids"]
+    assert [rows[id] for id in ids][:2] == [["the"], ["animal"]], "The and the are one row"
+    assert header["lookup"]["size"] == at.session_state["lab_setup"].config.source_vocab_size
+    at.query_params["stage"] = "ids.target"
+    (header,) = canvas_headers(sound(at.run()))
+    answers, read = header["lookup"]["ids"]
+    assert read[1:] == answers[:-1] and header["lookup"]["moved"] == [[t, t + 1] for t in range(len(answers) - 1)]
+    at.query_params["stage"] = "encoder.tok_embed"
+    (header,) = canvas_headers(sound(at.run()))
+    assert header["lookup"] is None, "matrices are drawn as matrices"
+
+
+def test_a_word_in_a_link_is_picked_with_its_arithmetic(open_at: Open) -> None:
+    texts = {"source": "a\nb c", "target": "x\ny z", "item": "1"}
+    at = sound(open_at("step_by_step", **tiny(stage="ids.target", cells="walk_canvas.1.0.2", **texts)))
+    (header,) = canvas_headers(at)
+    assert header["pick"] == [1, 0, 2] and header["lookup"]["ids"][1][2] == header["lookup"]["ids"][0][1], "the second sentence"
+    assert any("ids.target[b=1, t=2]" in body for body in bodies(at))

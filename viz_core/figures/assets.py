@@ -21,7 +21,8 @@ FOLDER = files("viz_core") / "ui" / "components"
 # Each component that draws a picture: the class of the element in which it lives, and the scripts that it is written in. One
 # that shows its numbers as a table on request has `values_table`, and the table's style with it.
 PICTURES = {
-    "canvas": ("lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure", "panel_table", "values_table")),
+    "canvas": (
+        "lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure", "canvas_lookup", "panel_table", "values_table")),
     "clock": ("clocks", ("clock",)),
     "curves": ("curves", ("curves", "curves_table", "values_table")), "diagram": ("drawing", ("diagram",)),
     "heads": ("heads", ("heads", "heads_table", "values_table")), "lines": ("view", ("lines", "lines_table", "values_table")),
@@ -61,7 +62,7 @@ def script(*names: str, folder: Traversable = FOLDER) -> str:
 def component(name: str) -> Component:
     """The `html`, `css` and `js` of one of `PICTURES`."""
     root, scripts = PICTURES[name]
-    looks = [style(part) for part in (name, "values_table") if part in scripts]
+    looks = [style(part) for part in (name, "canvas_lookup", "values_table") if part in scripts]
     return {"html": f'<div class="{root}">\n</div>', "css": "\n".join(looks), "js": script(*scripts)}
 
 

@@ -9,12 +9,13 @@ import json
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from viz_core.figures import theme
+from viz_core.figures.lookup import Lookup
 from viz_core.language import translate as _
 
 PanelKind = Literal["probability", "signed", "mask", "ids", "classes"]
@@ -158,7 +159,7 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
 
 def pack(
     panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False,
-    reveal: bool = False,
+    reveal: bool = False, lookup: Lookup | None = None,
 ) -> bytes:
     """One little-endian buffer for the browser.
 
@@ -167,12 +168,12 @@ def pack(
     in the header from the header's end.
     `selected` is the picked (panel, row, column) in original indices; `echo` the number of the reader's last
     pick that the server knows of. fill: whether the panels grow to the size of their box. reveal: whether a page that
-    opens with the selected cell scrolls to it.
+    opens with the selected cell scrolls to it. lookup: panels of ids are drawn as the rows of the vocabulary that they number.
     """
     payload = bytearray()
     entries = [_entry(each, payload) for each in panels]
     header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo, "fill": fill,
-              "reveal": reveal}
+              "reveal": reveal, "lookup": None if lookup is None else asdict(lookup)}
     return with_header(header, bytes(payload))
 
 

@@ -38,7 +38,8 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
     both = c.has_cross_attention
     labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The answers: the word to predict at each position.",
                   ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
-    source = Leaf("source", "B T", "x", r"x_{bt}", "", "The source words as ids; shorter sentences are padded.",
+    source = Leaf("source", "B T", "x", r"x_{bt}", "",
+                  "The source words as ids: the numbers of their rows in the vocabulary. Shorter sentences are padded.",
                   ("src (000, 001, 002), x (003), src_seq (004)", "–", "input_ids", "tokens"), kind="ids")
     if c.has_encoder:
         yield from _expand(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from viz_core.capture import Capture
 from viz_core.figures.alternatives import alternative
+from viz_core.figures.lookup import Lookup
 from viz_core.figures.panels import Panel
 from viz_core.figures.tables import Cell, table_html
 from viz_core.language import translate as _
@@ -52,12 +53,12 @@ def sentence_picker(lab: Lab, capture: Capture, beside: bool = False) -> int:
 
 def picking(
     panels: Sequence[Panel], key: str, lead: Pick | None = None, on_pick: Callable[[Pick], None] | None = None,
-    fill: bool = False,
+    fill: bool = False, lookup: Lookup | None = None,
 ) -> Pick | None:
     """`matrices` whose picked cell is in the link; returns it. key: one of `CANVASES`.
 
     lead: what the page picks where nobody has. A cell that is not here is named, and nothing is picked. on_pick is called
-    before the run that follows another choice of a cell. fill: as large as its container.
+    before the run that follows another choice of a cell. fill: as large as its container. lookup: of panels of ids.
     """
     held, has_lead = next((place for canvas, *place in view("cells") if canvas == key), None), lead is not None
 
@@ -68,7 +69,7 @@ def picking(
 
     asked = lead if held is None else Pick(*held) if held else None
     newest = bool(held) and view("cells")[-1][0] == key  # a link leads to the cell that was picked last
-    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill, reveal=newest)
+    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill, reveal=newest, lookup=lookup)
     if held and not holds([p.values.shape for p in panels], asked):
         panel, row, col = held
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",

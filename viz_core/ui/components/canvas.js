@@ -93,8 +93,10 @@ class View {
   }
 
   show(data) {
-    const { panels, pick, echo, fill, reveal } = decode(data), first = !this.panels;
+    const { panels: sent, pick, echo, fill, reveal, lookup } = decode(data), first = !this.panels;
+    const panels = lookup ? [] : sent; // ids are drawn as rows of a vocabulary, by `Lookup` alone
     Object.assign(this, { panels, boxed: fill });
+    this.lookUp(sent, lookup);
     while (this.figures.length > panels.length) this.figures.pop().node.remove();
     while (this.figures.length < panels.length) this.figures.push(new Figure(this, this.figures.length));
     panels.forEach((panel, i) => {
@@ -112,8 +114,15 @@ class View {
     if (first && reveal) document.dispatchEvent(new CustomEvent("lab-picked", { detail: () => this.reveal() }));
   }
 
+  lookUp(panels, lookup) {
+    if (lookup) this.lookup ??= new Lookup(this);
+    else if (this.lookup) this.lookup = void this.lookup.node.remove();
+    this.lookup?.take(panels, lookup);
+  }
+
   /* Scroll this box to the picked cell; returns where on the screen it is then, for the frame around the page. */
   reveal() {
+    if (this.lookup) return this.lookup.reveal();
     const place = () => this.figures.find((f) => f.picked() !== null)?.placeOfPick();
     const box = this.root.getBoundingClientRect(), cell = place();
     if (cell && this.fill && (cell.bottom > box.bottom || cell.right > box.right || cell.top < box.top))
@@ -126,6 +135,7 @@ class View {
     this.width ||= this.root.clientWidth;
     if (!this.width || !this.panels) return void (this.drawn = ""); // in a closed tab: drawn when it opens
     this.readTheme();
+    if (this.lookup) return void (this.root.classList.add("fill"), this.lookup.later());
     const below = matchMedia("(max-width: 640px)").matches && !document.documentElement.dataset.labType && this.panels.length > 2;
     this.fill = this.boxed && !below; // many figures on a phone stand below each other, and the page scrolls
     this.root.classList.toggle("fill", this.fill);
@@ -293,6 +303,7 @@ class View {
     this.pick = pick;
     this.number += 1;
     this.figures.forEach((f) => f.paint());
+    this.lookup?.draw();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.report({ number: this.number, cell: pick }), wait ? 120 : 0);
   }

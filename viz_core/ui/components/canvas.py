@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from viz_core.figures import assets
+from viz_core.figures.lookup import Lookup
 from viz_core.figures.panels import Panel, pack
 
 
@@ -42,11 +43,13 @@ def matrices(
     on_pick: Callable[[Pick | None], None] | None = None,
     fill: bool = False,
     reveal: bool = False,
+    lookup: Lookup | None = None,
 ) -> Pick | None:
     """Draw the panels, inputs left of outputs (above them where the page is narrow), and return the picked cell.
 
     fill: cells grow to the height of the container that this is in, and scroll in it where they would become too small.
-    reveal: a page that opens with this pick scrolls to it.
+    reveal: a page that opens with this pick scrolls to it. lookup: of panels of ids, which are then drawn as words that lead to
+    the rows of a vocabulary; to pick a word there is to pick its cell.
 
     The later of two picks counts: the reader's last one, or `pick` from the run in which it last changed. So a page
     can leave `pick` out and use the returned one, or keep the pick itself (in a link, or with a select box) and pass
@@ -71,7 +74,7 @@ def matrices(
     st.session_state[memory_key] = _Memory(pick, number, shown)
 
     drawn = shown if holds(sizes, shown) else None
-    _COMPONENT(key=key, data=pack(panels, drawn, number, fill, reveal), on_pick_change=report)
+    _COMPONENT(key=key, data=pack(panels, drawn, number, fill, reveal, lookup), on_pick_change=report)
     return drawn
 
 

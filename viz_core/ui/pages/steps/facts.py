@@ -24,7 +24,7 @@ def facts(capture: Capture, stage: Stage, hint: str) -> None:
     # Masked scores hold the fill in masked cells: a number of the mask, not of the model.
     overwritten = capture[stage.mask] if stage.mask and stage.kind == "signed" else None
     summary = summarize(capture[stage.name], overwritten)
-    hint_html = f'<div style="opacity:.7;margin-bottom:10px">{hint}</div>'
+    hint_html = f'<div class="walk-{stage.kind}" style="opacity:.7;margin-bottom:10px">{hint}</div>'
     st.html(hint_html + shape_html(stage) + statistics_html(summary, stage) + source_html(stage) + names_html(stage))
 
 

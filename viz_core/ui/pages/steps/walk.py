@@ -8,6 +8,7 @@ import streamlit as st
 from viz_core.capture import Capture
 from viz_core.figures.architecture import architecture
 from viz_core.figures.architecture_strip import strip
+from viz_core.figures.lookup import lookup
 from viz_core.figures.steps import original_index, stage_panels
 from viz_core.language import translate as _
 from viz_core.stages import Stage, tour
@@ -24,6 +25,10 @@ __all__ = ["TOUR", "WHOLE", "path", "step_by_step", "walk"]
 HINT = (
     _("Click a cell to see its arithmetic, or reach a matrix with Tab and press an arrow key. ← and → go to the previous and "
       "next step; P plays or pauses.")
+)
+WORDS_HINT = (
+    _("Click a word to see where its number comes from, or reach the words with Tab and press an arrow key. ← and → go to the "
+      "previous and next step; P plays or pauses.")
 )
 PICKED_HINT = _("The arrow keys pick the next cell; Esc clears the choice. Then ← and → go to the previous and next step again.")
 STRIP = 150  # pixels of the architecture beside the picture
@@ -82,7 +87,7 @@ def step_by_step() -> None:
             pick = None
             diagram(architecture(table, name), key="walk_whole", fill=True, stages=capture, on_open=_open)
         else:
-            pick = picking(panels, CANVAS, lead, fill=True)
+            pick = picking(panels, CANVAS, lead, fill=True, lookup=lookup(capture, name, item, lab.tokenizers))
     with rail:
         turn = _("Show the matrices") if view("walk_drawing") else _("Whole drawing")
         diagram(strip(table, name), key="walk_map", fill=True, stages=capture, on_open=go, turn=turn, on_turn=_turn)
@@ -90,7 +95,7 @@ def step_by_step() -> None:
         cell = shown[pick.panel]
         inspect_cell(lab, cell.name, original_index(cell, pick.row, pick.col, item, head))
     st.markdown(f"$$\n{stage.formula}\n$$")
-    facts(capture, stage, HINT if pick is None else PICKED_HINT)
+    facts(capture, stage, PICKED_HINT if pick else WORDS_HINT if stage.kind == "ids" else HINT)
     player(stops, name)
     write_link()
 

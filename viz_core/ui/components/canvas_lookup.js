@@ -1,0 +1,233 @@
+/* Ids as what they are: each word of a sentence is joined to its row of the vocabulary, whose number is the id. Where one row of ids
+ * is another one shifted, both stand beside each other, and arrows say where each word went. `viz_core/figures/lookup.py` says
+ * what is drawn. A column that is longer than its box scrolls by itself. */
+
+const SPACE = 10, GAP_SPACE = 2; // pixels beside a line of type, and beside "⋮"
+const TALLEST = 4, LARGER = 1.4; // rows and their type at most, times the usual type
+const TIP = 6, FAINT = 0.25, PLAIN = 0.6; // pixels of an arrow's tip; how strong the other lines are, and all where none is chosen
+const TURNS = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 };
+
+class Lookup {
+  constructor(view) {
+    this.view = view;
+    this.node = view.root.appendChild(make("div", "lookup"));
+    this.lanes = this.node.appendChild(make("div", "lanes"));
+    this.canvas = make("canvas");
+    const foot = this.node.appendChild(make("div", "foot"));
+    this.readout = foot.appendChild(make("div", "readout"));
+    this.asTable = new ValuesTable(foot, this.node, () => this.table());
+    this.readout.setAttribute("aria-live", "polite");
+    this.canvas.setAttribute("aria-hidden", "true"); // each button says where it leads
+    this.node.setAttribute("role", "group");
+    this.hover = null;
+    new ResizeObserver(() => this.later()).observe(this.lanes); // its table takes room from it, too
+  }
+
+  take(panels, lookup) {
+    const digest = JSON.stringify([panels.map((panel) => panel.digest), lookup]);
+    if (digest === this.digest) return;
+    Object.assign(this, { digest, panels, hover: null, ...lookup, last: panels.length - 1 });
+    this.place = new Map(this.rows.map((row, i) => [row.id, i]));
+    this.words = panels.map((panel, p) => this.column(`words ${p ? "second" : "first"}`, panel.title, this.ids[p].map((id, t) =>
+      this.button(`${t}: ${this.word(p, t)} → ${id}`, [make("bdi", "", this.word(p, t)), make("b", "", id)], [p, t]))));
+    const entries = this.rows.flatMap(({ id, words }, i) => [
+      ...this.gap(this.rows[i - 1]?.id ?? -1, id),
+      this.button(`${id}: ${words.join(", ")}`, [make("b", "", id), make("bdi", "", words.join(", "))], [this.last + 1, i]),
+    ]);
+    const size = plural("vocabulary, {n} row", "vocabulary, {n} rows", this.size);
+    this.entries = this.column("entries", size, [...entries, ...this.gap(this.rows.at(-1)?.id ?? -1, this.size)]);
+    const heads = panels.map((panel) => this.head(panel.title, panel.colAxis, panel.colLetter ? [chip(panel.colLetter)] : []));
+    const between = this.last ? [heads[0], make("div", "sign", panels[1].sign), heads[1]] : heads;
+    this.lanes.classList.toggle("shifted", this.last > 0);
+    this.lanes.replaceChildren(this.canvas, ...between, make("div"), this.head(size, _("The embedding table has the same rows.")), ...this.words, this.entries);
+    for (const column of this.words) column.onscroll = () => { // both rows of ids scroll together
+      for (const other of this.words) if (other !== column) other.scrollTop = column.scrollTop;
+      this.later();
+    };
+    this.entries.onscroll = () => this.later();
+  }
+
+  word(p, t) { return this.panels[p].cols?.[t] ?? String(t); }
+
+  head(text, title, more = []) {
+    const head = make("div", "title", text);
+    head.append(...more);
+    return Object.assign(head, { title: `${text} · ${title}` });
+  }
+
+  button(title, parts, at) {
+    const button = Object.assign(make("button"), { title, tabIndex: -1, ariaPressed: "false" });
+    button.append(...parts);
+    button.dataset.at = at;
+    return button;
+  }
+
+  /* The rows that this sentence does not use, between two ids. */
+  gap(after, before) {
+    const n = before - after - 1;
+    if (!n) return [];
+    const gap = make("div", "gap");
+    gap.title = plural("row {first}: not a word of this sentence", "rows {first} to {last}: not words of this sentence", n,
+                       { first: after + 1, last: before - 1 });
+    gap.setAttribute("aria-hidden", "true");
+    return [gap];
+  }
+
+  /* One column of buttons; one of them is reached with Tab, the others with the arrow keys. */
+  column(name, title, children) {
+    const column = set(make("div", name), { role: "group", "aria-label": title });
+    const at = (event) => event.target.closest?.("button")?.dataset.at.split(",").map(Number) ?? null;
+    column.append(...children);
+    column.buttons = [...column.querySelectorAll("button")];
+    column.onpointerover = column.onfocusin = (event) => this.point(at(event));
+    column.onpointerleave = column.onfocusout = () => this.point(null);
+    column.onclick = (event) => at(event) && this.choose(at(event), false);
+    column.onkeydown = (event) => this.press(event, column, at(event));
+    return column;
+  }
+
+  press(event, column, [side, here]) {
+    const step = TURNS[event.key], n = column.buttons.length, end = { Home: 0, End: n - 1 }[event.key];
+    const known = step || end !== undefined || event.key === "Escape";
+    if (!known || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation(); // the page has shortcuts of its own
+    if (event.key === "Escape") return this.view.choose(null, false);
+    const picked = this.marks(this.view.pick)[side]; // the first key picks the word in focus
+    const next = end ?? (picked === undefined ? here : clamp(picked + step, 0, n - 1));
+    column.buttons[next].focus();
+    this.choose([side, next], event.repeat);
+  }
+
+  /* A word is picked; of a row of the vocabulary its first word, or the one after the word that is picked. */
+  choose([side, at], wait) {
+    const { id } = this.rows[at] ?? {}, [panel, , now] = this.view.pick ?? [], own = this.ids[this.last];
+    const next = panel === this.last && own[now] === id ? own.indexOf(id, now + 1) : -1;
+    this.view.choose(side <= this.last ? [side, 0, at] : [this.last, 0, next < 0 ? own.indexOf(id) : next], wait);
+    this.reveal();
+  }
+
+  /* Whatever belongs to a word: the places in each column, the vocabulary last; undefined where there is none. */
+  marks(pick) {
+    if (!pick) return [];
+    const [panel, , at] = pick, [from, to] = this.moved.find((pair) => pair[panel] === at) ?? [];
+    const words = this.last ? (panel ? [from, at] : [at, to]) : [at];
+    return [...words, this.place.get(this.ids[this.last][words[this.last]])];
+  }
+
+  point(at) {
+    this.hover = at;
+    this.later();
+  }
+
+  later() { this.frame ??= requestAnimationFrame(() => { this.frame = null; if (this.node.isConnected) this.draw(); }); }
+
+  /* Rows fill the height of the box, and scroll where they would be smaller than their type. */
+  measure() {
+    const { node, entries, words, view, rows } = this, room = entries.clientHeight, least = view.type + SPACE;
+    const gaps = entries.children.length - rows.length, gap = view.type + GAP_SPACE, most = Math.floor(view.type * TALLEST);
+    const fit = (height, n) => clamp(Math.floor(height / Math.max(n, 1)), least, most);
+    this.row = fit(room, words[0].buttons.length);
+    this.entry = fit(room - gaps * gap, rows.length);
+    this.gapHigh = clamp(Math.floor((room - rows.length * this.entry) / Math.max(gaps, 1)), gap, 1.5 * gap);
+    const larger = view.width < NARROW ? 1 : LARGER;
+    const type = clamp(Math.floor(Math.min(this.row, this.entry) / 1.9), view.type, Math.round(view.type * larger));
+    node.style.setProperty("--digits", Math.max(2, String(this.size - 1).length));
+    for (const [name, high] of Object.entries({ row: this.row, entry: this.entry, gap: this.gapHigh, type }))
+      node.style.setProperty(`--${name}`, `${high}px`);
+    let top = 0;
+    this.middles = [...entries.children].flatMap((child) => {
+      const high = child.className === "gap" ? this.gapHigh : this.entry;
+      top += high;
+      return child.className === "gap" ? [] : [top - high / 2];
+    });
+  }
+
+  draw() {
+    const { canvas, view, words, entries, last, hover } = this, scale = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
+    this.measure();
+    const { left, width, height } = canvas.getBoundingClientRect();
+    Object.assign(canvas, { width: Math.round(width * scale), height: Math.round(height * scale) });
+    pen.scale(scale, scale);
+    Object.assign(pen, { strokeStyle: view.accent, fillStyle: view.accent });
+    const held = this.marks(view.pick), row = hover?.[0] === last + 1 ? hover[1] : undefined; // a row that is pointed at
+    const shown = row !== undefined ? [...Array(last + 1), row] : hover ? this.marks([hover[0], 0, hover[1]]) : held;
+    const middle = (t) => (t + 0.5) * this.row - words[0].scrollTop;
+    const line = ([x, to], t, v, strong) => middle(t) > 0 && middle(t) < height && this.line(pen, [x, middle(t)], [to, v],
+      [strong ? 3 : 1.5, strong ? 1 : shown.length ? FAINT : PLAIN]); // none from a word that is out of sight
+    const between = (a, b) => [a.getBoundingClientRect().right - left, b.getBoundingClientRect().left - left];
+    const across = between(words[last], entries), aside = between(words[0], words[last]);
+    this.ids[last].forEach((id, t) => {
+      const at = this.place.get(id);
+      line(across, t, this.middles[at] - entries.scrollTop, row === undefined ? shown[last] === t : row === at);
+    });
+    for (const [from, to] of this.moved) line(aside, from, middle(to), row === undefined && shown[0] === from);
+    this.mark(held, shown);
+    this.tell(hover ?? [view.pick?.[0], view.pick?.[2]]);
+    Object.assign(canvas.dataset, { title: this.panels[last].title, drawn: this.panels.map((panel) => panel.digest).join() });
+  }
+
+  /* An arrow from one point to another. */
+  line(pen, [x, y], [to, v], [wide, strength]) {
+    const bend = (to - x) * 0.45;
+    Object.assign(pen, { globalAlpha: strength, lineWidth: (wide * this.view.type) / 14 });
+    pen.beginPath();
+    pen.moveTo(x, y);
+    pen.bezierCurveTo(x + bend, y, to - bend, v, to - TIP, v);
+    pen.stroke();
+    pen.beginPath();
+    for (const [back, side] of [[0, 0], [1.5 * TIP, 0.7 * TIP], [1.5 * TIP, -0.7 * TIP]]) pen.lineTo(to - back, v + side);
+    pen.fill();
+  }
+
+  /* The picked word, what is pointed at and what belongs to it; and which button of a column Tab reaches. */
+  mark(held, shown) {
+    const { pick } = this.view;
+    for (const button of this.marked ?? []) {
+      Object.assign(button, { className: "", ariaPressed: "false", tabIndex: -1 });
+      delete button.dataset.pick;
+    }
+    this.marked = new Set();
+    [...this.words, this.entries].forEach(({ buttons }, side) => {
+      const stop = buttons[held[side] ?? 0], picked = pick?.[0] === side;
+      for (const button of [buttons[held[side]], buttons[shown[side]]]) if (button) this.marked.add(Object.assign(button, { className: "shown" }));
+      if (!stop) return;
+      this.marked.add(Object.assign(stop, { tabIndex: 0 }));
+      if (pick) stop.dataset.pick = pick; // so that presenter's mode leaves Esc to it
+      if (picked) Object.assign(stop, { className: "picked", ariaPressed: "true" });
+    });
+  }
+
+  /* The line of words below the picture, the accessible name and the table; about a word of a panel, or a row. */
+  tell([side, at]) {
+    const { panels, ids, rows, last } = this, bdi = (text) => make("bdi", "", `“${text}”`);
+    let said = [_("Each word leads to its row of the vocabulary. The number of that row is the word’s id.")];
+    if (side <= last) {
+      const about = { word: bdi(this.word(side, at)), id: String(ids[side][at]) };
+      said = nodes(_("{word} has the id {id}: row {id} of the vocabulary."), about);
+    } else if (side) said = nodes(_("Row {id} of the vocabulary: {words}"), { id: String(rows[at].id), words: bdi(rows[at].words.join(", ")) });
+    this.readout.replaceChildren(...said);
+    this.node.setAttribute("aria-label", plural("{title}: {n} word and its row of the vocabulary",
+                                                "{title}: {n} words and their rows of the vocabulary", ids[last].length, { title: panels[last].title }));
+    this.asTable.show(`${this.digest} ${this.view.pick}`);
+  }
+
+  /* Bring the picked word and its row into sight; returns where on the screen the word is. */
+  reveal() {
+    const held = this.marks(this.view.pick);
+    [...this.words, this.entries].forEach((column, side) => {
+      const box = column.getBoundingClientRect(), cell = column.buttons[held[side]]?.getBoundingClientRect();
+      if (cell && (cell.top < box.top || cell.bottom > box.bottom)) column.scrollTop += cell.top - box.top - box.height / 2;
+    });
+    return this.words[this.view.pick?.[0]]?.buttons[this.view.pick[2]]?.getBoundingClientRect();
+  }
+
+  table() {
+    const { panels, ids, rows, last, place } = this, [panel, , at] = this.view.pick ?? [];
+    return {
+      title: panels[last].title, rows: ids[last].length, cols: last + 2, note: "", at: at === undefined ? null : [at, panel],
+      rowName: String, colName: (col) => panels[col]?.title ?? _("row of the vocabulary"),
+      value: (t, col) => (col <= last ? `${this.word(col, t)} · ${ids[col][t]}` : rows[place.get(ids[last][t])].words.join(", ")),
+    };
+  }
+}
