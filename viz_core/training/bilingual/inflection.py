@@ -1,6 +1,7 @@
 """Regular English forms; the tables give the irregular ones."""
 
 import re
+from collections.abc import Callable
 
 _VOWELS = "aeiou"
 # Verbs of several syllables with the stress on the last one, which doubles its consonant.
@@ -37,12 +38,14 @@ def superlative(adjective: str) -> str:
     return _with_vowel(adjective, "est")
 
 
-def _first(verb: str, inflect) -> str:  # type: ignore[no-untyped-def]
+def _first(verb: str, inflect: Callable[[str], str]) -> str:
+    """The first word inflected, the others as they are."""
     word, space, rest = verb.partition(" ")
     return f"{inflect(word)}{space}{rest}"
 
 
 def _with_s(word: str) -> str:
+    """-s, or -es behind a hissing sound; y becomes i behind a consonant."""
     if re.search(r"(s|x|z|ch|sh)$", word):
         return f"{word}es"
     return f"{word[:-1]}ies" if re.search(r"[^aeiou]y$", word) else f"{word}s"
@@ -58,6 +61,7 @@ def _with_vowel(word: str, ending: str) -> str:
 
 
 def _doubles(word: str) -> bool:
+    """Whether the last consonant doubles: stop, begin, but not open, rain, play."""
     syllables = len(re.findall(r"[aeiouy]+", word.replace("qu", "k")))
     short = bool(re.search(r"[^aeiou][aeiou][^aeiouwxy]$", word.replace("qu", "k")))
     return short and (syllables == 1 or word in _STRESSED_LAST)

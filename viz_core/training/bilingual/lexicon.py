@@ -5,7 +5,7 @@ names the noun holds before one that names a class of nouns, and that before `an
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,10 @@ from viz_core.training.bilingual import inflection
 TABLES = Path(__file__).with_name("tables")
 CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType({"being": ("person", "animal", "pet", "bird")})
 """Names for several classes at once."""
-Frame = Literal["i", "t", "place", "loc", "put", "give", "for", "tell", "to", "ing", "that", "tellthat", "wh", "tellwh", "make", "link"]
+Frame = Literal[
+    "i", "t", "place", "loc", "put", "give", "for", "tell", "to", "ing", "that", "tellthat", "wh", "tellwh", "make", "link"
+]
+"""What follows a verb: nothing, an object, where to, where, what and where, what and to or for whom, a further verb, a clause."""
 T = TypeVar("T", "Verb", "Adjective")
 
 
@@ -88,19 +91,23 @@ class Adjective:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adverb:
+    """kind: frequency, time, place, manner, degree, sentence, focus or answer."""
+
     english: str
     chinese: str
     kind: str
 
 
 # A point in time in Chinese: nothing that goes on.
-MOMENTARY = frozenset(
-    "死 去世 到 到达 出发 离开 成为 加入 丢 错过 失去 忘记 忘了 忘 坏 碎 停 发生 结束 发现 听说 得知 毕业 结婚 离婚 出国 决定 获得 引起".split()
-)
+MOMENTARY = frozenset({
+    "死", "去世", "到", "到达", "出发", "离开", "成为", "加入", "丢", "错过", "失去", "忘记", "忘了", "忘", "坏", "碎", "停",
+    "发生", "结束", "发现", "听说", "得知", "毕业", "结婚", "离婚", "出国", "决定", "获得", "引起",
+})
 
 
 # --- Reading the tables -----------------------------------------------------------------------------------------------
 def _rows(table: str, width: int) -> list[list[str]]:
+    """The lines of a table as cells; empty ones at the end may be left out."""
     lines = (TABLES / f"{table}.txt").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split(";")] for line in lines if line.strip() and not line.startswith("#")]
     return [row + [""] * (width - len(row)) for row in rows]
@@ -118,7 +125,8 @@ def _verb(english: str, chinese: str, frame: Frame, subjects: str, objects: str,
     given = [f"{form}{space}{rest}" for form in forms.split()]
     regular = [inflection.past(english), inflection.past(english), inflection.ing(english), inflection.third(english)]
     past, participle, ing, third = given + regular[len(given) :]
-    return Verb(english, third, past, participle, ing, chinese, frame, subjects, objects, frozenset(f.split(":")[0] for f in flags.split()))
+    own = frozenset(flag.partition(":")[0] for flag in flags.split())
+    return Verb(english, third, past, participle, ing, chinese, frame, subjects, objects, own)
 
 
 def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, objects: str) -> Adjective:
@@ -224,11 +232,11 @@ def adjectives_of(noun: Noun) -> tuple[Adjective, ...]:
     return _described()[noun]
 
 
+def of_people(adjective: Adjective) -> bool:
+    """Whether it describes people and stands alone, unlike "afraid of"."""
+    return "of" not in adjective.flags and ("person" in adjective.nouns or "being" in adjective.nouns)
+
+
 @cache
 def adverbs(kind: str) -> tuple[Adverb, ...]:
     return tuple(adverb for adverb in ADVERBS if adverb.kind == kind)
-
-
-def words(texts: Iterable[str]) -> tuple[str, ...]:
-    """The different words of some texts, in order."""
-    return tuple(dict.fromkeys(word for text in texts for word in text.split()))

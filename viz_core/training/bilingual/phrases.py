@@ -58,6 +58,16 @@ def english(text: str) -> Phrase:
     return pair(text)
 
 
+def from_all(phrases: Iterable[Phrase], chinese: str) -> Phrase:
+    """Chinese words that come from all the English words of some phrases: did not -> 没有."""
+    return more(Phrase(tuple(word for phrase in phrases for word in phrase.source)), chinese)
+
+
+def texts(phrase: Phrase) -> str:
+    """Its English words in one string."""
+    return " ".join(word.text for word in phrase.source)
+
+
 def join(source: Iterable[Phrase], target: Iterable[Phrase] | None = None) -> Phrase:
     """The pieces in the order of each language; without `target` the same order in both."""
     source = tuple(source)
@@ -66,12 +76,15 @@ def join(source: Iterable[Phrase], target: Iterable[Phrase] | None = None) -> Ph
     return Phrase(words, tuple(link for phrase in target for link in phrase.target))
 
 
+COMMA = pair(",", "，")
+
+
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
     """A phrase and its noun.
 
     head: the noun alone, which a pronoun of the same sentence stands for and the target repeats. pronoun: he, she, it or they.
-    all: whether its Chinese verb takes 都. plain: without an article, so that "a" or 一 may still come before it.
+    all: whether its Chinese verb takes 都. negative: nobody, 没有 人. name: what the split of combinations calls it.
     """
 
     phrase: Phrase
@@ -80,10 +93,11 @@ class NounPhrase:
     person: Person = "third"
     pronoun: str = "it"
     all: bool = False
-    negative: bool = False  # nobody, nothing: 没有 人
+    negative: bool = False
     name: str = ""
 
     def with_phrase(self, phrase: Phrase) -> "NounPhrase":
+        """The same noun, said with other words."""
         return replace(self, phrase=phrase)
 
 
@@ -92,19 +106,21 @@ class Speaker:
     """Chooses at random, and remembers what a sentence is about.
 
     depth: how many phrases may still stand inside a phrase. combinations: its content words that go together, which decide the
-    held-out split. referent: the noun that a pronoun stood for and the target repeats.
+    held-out split. referent: the noun that a pronoun stood for and the target repeats. names: numbered slots used so far.
     """
 
     rng: Random
     depth: int = 2
     combinations: list[tuple[str, ...]] = field(default_factory=list)
     referent: Word | None = None
-    names: int = 0  # numbered slots used so far
+    names: int = 0
 
     def chance(self, probability: float) -> bool:
+        """True as often as this."""
         return self.rng.random() < probability
 
     def one(self, choices: Sequence[T]) -> T:
+        """One of them, each as likely as the others."""
         return choices[int(self.rng.random() * len(choices))]
 
     def often(self, choices: Mapping[T, float]) -> T:
