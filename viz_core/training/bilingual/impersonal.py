@@ -7,6 +7,7 @@ from viz_core.training.bilingual import nouns, to_be, verb_phrases
 from viz_core.training.bilingual.clauses import Clause, make, statement
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, join, more, pair
 from viz_core.training.bilingual.predicates import Predicate, degree_of, infinitive, someone, very
+from viz_core.training.bilingual.small_words import BE, WAS
 from viz_core.training.bilingual.times import MONTHS, WEEKDAYS, clock, when
 
 RAIN = {"rain": "下雨", "snow": "下雪"}
@@ -30,11 +31,17 @@ def there_is(s: Speaker) -> Phrase:
     time = when(s, "past" if past else "present") if s.chance(0.12) else NOTHING
     if negated:
         what = nouns.noun_phrase(s, lex.nouns("thing food drink person"), {nouns.bare: 1})
-    many = what.person == "plural"
-    there = pair(f"there {('were' if many else 'was') if past else 'are' if many else 'is'}")
-    no = pair(s.one(("no", "not any"))) if negated else NOTHING
-    has = from_all([there, no], "没有" if negated else "有")
-    return join([there, no, what.phrase, *source, time], [time, *target, has, what.phrase])
+    no = s.one(("no", "not any")) if negated else ""
+    return say_there_is(what, (source, target), past=past, no=no, time=time)
+
+
+def say_there_is(what: NounPhrase, where: nouns.Place, *, past: bool, no: str = "", time: Phrase = NOTHING) -> Phrase:
+    """there | is | not any | cats | on the table; 桌子 上 | 没有 | 猫. no: how it is negated in English."""
+    source, target = where
+    there = pair(f"there {(WAS if past else BE)[what.person]}")
+    negation = pair(no)
+    has = from_all([there, negation], "没有" if no else "有")
+    return join([there, negation, what.phrase, *source, time], [time, *target, has, what.phrase])
 
 
 # --- Weather, time and day --------------------------------------------------------------------------------------------

@@ -72,10 +72,10 @@ def object_question(s: Speaker, *, embedded: bool = False) -> Phrase:
     front, gap = asked_noun(s, lex.objects_of(verb))
     who = subjects.subject(s, lex.subjects_of(verb))
     p = Predicate(verb, verb.chinese, rest=[gap], about=(verb.base, "what"))
-    return _fronted(make(s, who, p=p, positive=s.chance(0.9)), front, embedded)
+    return fronted(make(s, who, p=p, positive=s.chance(0.9)), front, embedded)
 
 
-def _fronted(c: Clause, front: Phrase, embedded: bool) -> Phrase:
+def fronted(c: Clause, front: Phrase, embedded: bool) -> Phrase:
     """A clause whose question word leads it in English and stays in its place in Chinese."""
     c.time_first = False
     g = group(c, question=not embedded)
@@ -109,7 +109,7 @@ def place_question(s: Speaker, *, embedded: bool = False) -> Phrase:
         verb = s.one(lex.verbs("loc"))
         who = subjects.subject(s, lex.subjects_of(verb))
         c = make(s, who, p=verb_phrases.predicate(s, verb, where=([], [gap])), positive=True)
-    return _fronted(c, front, embedded)
+    return fronted(c, front, embedded)
 
 
 # --- Inside another clause --------------------------------------------------------------------------------------------

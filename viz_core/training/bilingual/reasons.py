@@ -10,7 +10,7 @@ from viz_core.training.bilingual import nouns, verb_phrases
 from viz_core.training.bilingual.clauses import Clause, statement
 from viz_core.training.bilingual.compound import stands_for
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, join, pair
-from viz_core.training.bilingual.predicates import is_whole, very
+from viz_core.training.bilingual.predicates import is_whole
 from viz_core.training.bilingual.small_words import BE, TOO, WAS
 
 
@@ -71,7 +71,7 @@ def about_things(s: Speaker) -> Phrase:
     it = _again(s, culprit)
     be = pair((BE if tense == "present" else WAS)[it.person])
     degree = s.word(TOO) if s.chance(0.9) else NOTHING
-    return _because(statement(c), it, be, degree, very(degree), adjective)
+    return because(statement(c), it, be, degree, pair(adjective.english, adjective.chinese))
 
 
 def _adjective(s: Speaker, reasons: str, culprit: NounPhrase) -> lex.Adjective:
@@ -95,14 +95,17 @@ def about_people(s: Speaker) -> Phrase:
     c = Clause(one, verb_phrases.predicate(s, verbs[row.verb], one, two), "past", s.chance(0.15))
     it = _again(s, culprit)
     degree = s.word(TOO) if s.chance(0.7) else NOTHING
-    graded = adjective.flags.isdisjoint({"le", "verb"})
-    said = _because(statement(c), it, pair(WAS[it.person]), degree, very(degree) if graded else degree, adjective)
+    word = pair(adjective.english, adjective.chinese)
+    very = "很" if adjective.flags.isdisjoint({"le", "verb"}) else ""
+    said = because(statement(c), it, pair(WAS[it.person]), degree, word, very)
     return join([said, chinese("了") if "le" in adjective.flags else NOTHING])
 
 
-def _because(said: Phrase, it: NounPhrase, be: Phrase, degree: Phrase, zh_degree: Phrase, adjective: lex.Adjective) -> Phrase:
-    because, word = pair("because", "因为"), pair(adjective.english, adjective.chinese)
-    return join([said, because, it.phrase, be, degree, word], [said, because, it.phrase, zh_degree, word])
+def because(said: Phrase, it: NounPhrase, be: Phrase, degree: Phrase, adjective: Phrase, very: str = "很") -> Phrase:
+    """... because it was too tired. very: what Chinese says where there is no degree."""
+    word = pair("because", "因为")
+    target = [said, word, it.phrase, degree or chinese(very), adjective]
+    return join([said, word, it.phrase, be, degree, adjective], target)
 
 
 def _again(s: Speaker, culprit: NounPhrase) -> NounPhrase:

@@ -25,7 +25,8 @@ def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
     return _of_subject(s, noun, head, whose=kind == "whose")
 
 
-def _before(head: NounPhrase, word: Phrase, c: Clause) -> NounPhrase:
+def behind_head(head: NounPhrase, word: Phrase, c: Clause) -> NounPhrase:
+    """A noun with a clause whose gap it fills. word: that, who, which, where, whose or nothing."""
     g = group(c)
     return nouns.before(head, subordinate(c, g, word), [*in_chinese(c, g), chinese("的")])
 
@@ -43,7 +44,7 @@ def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     if s.chance(0.15):
         c.time = when(s, c.tense)
     word = s.one(("that", "", "", "who" if noun.is_a("person") else "which"))
-    return _before(head, english(word), c)
+    return behind_head(head, english(word), c)
 
 
 def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
@@ -51,7 +52,7 @@ def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     verb = s.one(lex.verbs_where(by_person, "loc"))
     who = subjects.pronoun(s)
     p = Predicate(verb, verb.chinese, le=False, about=(verb.base, noun.english))
-    return _before(head, english("where"), plain_clause(s, who, p=p, tense=s.one(("past", "present"))))
+    return behind_head(head, english("where"), plain_clause(s, who, p=p, tense=s.one(("past", "present"))))
 
 
 def _of_subject(s: Speaker, noun: lex.Noun, head: NounPhrase, *, whose: bool) -> NounPhrase:
@@ -66,7 +67,7 @@ def _of_subject(s: Speaker, noun: lex.Noun, head: NounPhrase, *, whose: bool) ->
     c.predicate.le = False
     if s.chance(0.15):
         c.time = when(s, c.tense)
-    return _before(head, english(word), c)
+    return behind_head(head, english(word), c)
 
 
 inside.noun_phrases["relative"] = relative

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 
+from viz_core.training import everyday
 from viz_core.training.bilingual.about_people import age, apposition, been_to, born, called, owns
 from viz_core.training.bilingual.compound import conditional, sequence, two_clauses
 from viz_core.training.bilingual.constructions import (
@@ -84,7 +85,17 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
 
 
 def examples(seed: int) -> Iterator[Example]:
-    """Random sentences without end, the same ones for the same seed."""
+    """Random sentences without end, the same ones for the same seed.
+
+    A sentence whose words equal one of the everyday list is left out: that list is for measuring only.
+    """
     rng = Random(seed)
     while True:
-        yield say(rng)
+        example = say(rng)
+        if everyday.words(typed(example)) not in everyday.known():
+            yield example
+
+
+def typed(example: Example) -> str:
+    """The English sentence as people type it: the boy's ball, not the boy 's ball."""
+    return " ".join(example.source).replace(" 's", "'s")

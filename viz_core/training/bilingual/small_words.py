@@ -28,7 +28,7 @@ SHE = frozenset({
 })
 HE = frozenset({
     "man", "boy", "father", "dad", "uncle", "grandfather", "grandpa", "king", "brother", "son", "husband", "gentleman", "waiter",
-    "prince", "boyfriend", "actor", "nephew", "grandson", "guy", "policeman", "fireman", "postman",
+    "prince", "boyfriend", "actor", "nephew", "grandson", "guy", "policeman", "postman",
 })
 
 # --- Numbers and amounts ----------------------------------------------------------------------------------------------

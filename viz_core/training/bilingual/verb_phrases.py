@@ -38,7 +38,7 @@ MEALS = {"breakfast": "早饭", "lunch": "午饭", "dinner": "晚饭"}
 
 def predicate(s: Speaker, verb: Verb, subject: Given = None, thing: Given = None, where: Place | None = None) -> Predicate:
     """A verb with an object, a place or a further clause, as its frame asks. thing, where: instead of random ones."""
-    built = _BUILDERS[verb.frame](s, verb, subject, thing, where)
+    built = BUILDERS[verb.frame](s, verb, subject, thing, where)
     if verb.frame in WITH_MORE and where is None:
         _add_more(s, built)
     return built
@@ -282,7 +282,7 @@ def _add(p: Predicate, source: list[Phrase], target: list[Phrase] | None = None)
     p.lead = [*(source if target is None else target), *p.lead]
 
 
-_BUILDERS: Mapping[Frame, Callable[[Speaker, Verb, Given, Given, Place | None], Predicate]] = {
+BUILDERS: Mapping[Frame, Callable[[Speaker, Verb, Given, Given, Place | None], Predicate]] = {
     "i": _plain, "t": _with_object, "place": _to_place, "loc": _at_place, "put": _put, "give": _give, "for": _for, "tell": _tell,
     "to": _to, "ing": _ing, "that": _that, "tellthat": _tellthat, "wh": _wh, "tellwh": _tellwh, "make": _make, "link": _link,
 }
