@@ -21,7 +21,7 @@ from viz_core.training.bilingual import (
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import Clause, statement
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, pair
-from viz_core.training.bilingual.predicates import Predicate
+from viz_core.training.bilingual.predicates import Predicate, infinitive
 from viz_core.training.bilingual.sentences import spell
 
 T = TypeVar("T")
@@ -88,6 +88,11 @@ def on(text: str) -> nouns.Place:
 def does(base: str, frame: str, thing: NounPhrase | None = None, *, zh: str = "", where: nouns.Place | None = None,
          but: tuple[float, ...] = ()) -> Predicate:
     return verb_phrases.predicate(Usual(*but), verb(base, frame, zh), HE, thing, where)
+
+
+def wants_to(p: Predicate) -> Predicate:
+    source, target = infinitive(p)
+    return Predicate(verb("want", "to"), "想", [english("to"), *source], rest=[*target], le=False)
 
 
 def is_(text: str, of: str) -> Predicate:
@@ -188,8 +193,16 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(HE, does("turn on", "t", word("it", "它"))))),
     ("he talked to the dog | 他 0, 和, 狗 4, 说话 1+2, 了 1+2",
      lambda: statement(said(HE, does("talk to", "t", the("dog")), "past"))),
-    ("he wants to eat the fish | 他 0, 想 1, 吃 3, 鱼 5",
-     lambda: statement(said(HE, does("want", "to")))),
+    ("he wants to put the book on the table | 他 0, 想 1, 把, 书 5, 放 3, 在, 桌子 8, 上 6",
+     lambda: statement(said(HE, wants_to(does("put", "put", the("book"), where=on("table")))))),
+    ("he did not put the book on the table | 他 0, 没有 1+2, 把, 书 5, 放 3, 在, 桌子 8, 上 6",
+     lambda: statement(said(HE, does("put", "put", the("book"), where=on("table")), "past", no=True))),
+    ("he will not give the book to me | 他 0, 不 1+2, 会 1+2, 把, 书 5, 给 3, 我 7",
+     lambda: statement(said(HE, does("give", "give", the("book"), but=(0.45,)), "future", no=True))),
+    ("he always talks to the dog | 他 0, 总是 1, 和, 狗 5, 说话 2+3",
+     lambda: statement(said(HE, does("talk to", "t", the("dog")), middle=pair("always", "总是")))),
+    ("when will he buy me a hat | 他 2, 什么 0, 时候 0, 会 1, 给, 我 4, 买 3, 一 5, 顶 6, 帽子 6",
+     lambda: questions.adverbial_question(said(HE, does("buy", "for", a("hat")), "future"), "when")),
     # Questions
     ("did the dog chase the cat | 狗 2, 追 3, 了 3, 猫 5, 吗 0",
      lambda: questions.yes_no(said(the("dog"), does("chase", "t", the("cat")), "past"))),
