@@ -150,11 +150,11 @@ def _from_to(s: Speaker, c: Clause) -> None:
 
 
 def _nothing(s: Speaker, c: Clause) -> None:
-    """Nothing more."""
+    """A plain clause: an empty place for "about"."""
 
 
 def _no_more(s: Speaker, c: Clause) -> None:
-    """Nothing more either."""
+    """A plain clause: an empty place for "until"."""
 
 
 _CIRCUMSTANCES: Mapping[Callable[[Speaker, Clause], None], float] = {

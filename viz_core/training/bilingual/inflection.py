@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 
-_VOWELS = "aeiou"
 # Verbs of several syllables with the stress on the last one, which doubles its consonant.
 _STRESSED_LAST = ("admit", "begin", "control", "forget", "occur", "permit", "prefer", "refer", "regret", "upset")
 
