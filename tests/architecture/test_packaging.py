@@ -13,7 +13,8 @@ import pytest
 import viz_core
 from tests.architecture.test_imports import MODULES, ROOT, imports
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT = DECLARED["project"]
 EXAMPLES = [module for module, path in MODULES.items() if ">>>" in path.read_text("utf-8")]
 
 
@@ -31,6 +32,15 @@ def test_all_that_is_imported_is_declared_and_the_other_way_round() -> None:
         assert declared & {name.replace("-", "_") for name in names}, f"{root} is imported and not declared in pyproject.toml"
     used = {name.replace("-", "_") for names in owners.values() for name in names}
     assert declared - used <= {"pandas"}
+
+
+def test_all_data_files_ship() -> None:
+    """Every file of the package that is no code has an ending that is packed with it: tables, scripts, weights, translations."""
+    patterns = DECLARED["tool"]["setuptools"]["package-data"]["viz_core"]
+    packed = {path for pattern in patterns for path in (ROOT / "viz_core").glob(pattern)}
+    files = {path for path in (ROOT / "viz_core").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert {path for path in files - packed if path.suffix != ".py"} == set()
+    assert ROOT / "viz_core/training/bilingual/tables/nouns.txt" in packed
 
 
 @pytest.mark.parametrize("name", viz_core.__all__)

@@ -1,0 +1,270 @@
+"""Clauses of fixed words: the exact English, Chinese and alignment."""
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import TypeVar
+
+import pytest
+
+from viz_core.training.bilingual import (
+    compound,
+    constructions,
+    contractions,
+    impersonal,
+    nouns,
+    questions,
+    reasons,
+    relative,
+    to_be,
+    verb_phrases,
+)
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.clauses import Clause, statement
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, pair
+from viz_core.training.bilingual.predicates import Predicate, infinitive
+from viz_core.training.bilingual.sentences import spell
+
+T = TypeVar("T")
+
+
+class Usual(Speaker):
+    """Says what is likeliest: the first of all choices, and nothing that is said in less than half of the cases.
+
+    but: probabilities of which the unlikely case is wanted.
+    """
+
+    def __init__(self, *but: float, depth: int = 2) -> None:
+        super().__init__(Random(0), depth)
+        self.but = but
+
+    def chance(self, probability: float) -> bool:
+        return (probability > 0.5) != (probability in self.but)
+
+    def one(self, choices: Sequence[T]) -> T:
+        return choices[0]
+
+    def often(self, choices: Mapping[T, float]) -> T:
+        return max(choices, key=lambda choice: choices[choice])
+
+
+S = Usual()
+
+
+def noun(text: str) -> lex.Noun:
+    return next(n for n in lex.NOUNS if n.english == text)
+
+
+def verb(base: str, frame: str, said: str = "") -> lex.Verb:
+    return next(v for v in lex.VERBS if v.base == base and v.frame == frame and said in v.chinese)
+
+
+def adjective(text: str) -> lex.Adjective:
+    return next(a for a in lex.ADJECTIVES if a.english == text)
+
+
+def word(text: str, zh: str, person: str = "third") -> NounPhrase:
+    return NounPhrase(pair(text, zh), pair(text, zh), person=person, name=text)  # type: ignore[arg-type]
+
+
+ME, YOU, HE, THEY = word("I", "我", "I"), word("you", "你", "plural"), word("he", "他"), word("they", "他们", "plural")
+EVERYBODY = NounPhrase(pair("everybody", "大家"), NOTHING, all=True)
+GAP = NounPhrase(NOTHING, NOTHING)
+YESTERDAY, TOMORROW = pair("yesterday", "昨天"), pair("tomorrow", "明天")
+
+
+def the(text: str) -> NounPhrase:
+    return nouns.the(S, noun(text))
+
+
+def a(text: str) -> NounPhrase:
+    return nouns.a(S, noun(text))
+
+
+def on(text: str) -> nouns.Place:
+    where, preposition = the(text).phrase, pair("on", "上")
+    return [preposition, where], [where, preposition]
+
+
+def does(base: str, frame: str, thing: NounPhrase | None = None, *, zh: str = "", where: nouns.Place | None = None,
+         but: tuple[float, ...] = ()) -> Predicate:
+    return verb_phrases.predicate(Usual(*but), verb(base, frame, zh), HE, thing, where)
+
+
+def wants_to(p: Predicate) -> Predicate:
+    source, target = infinitive(p)
+    return Predicate(verb("want", "to"), "想", [english("to"), *source], rest=[*target], le=False)
+
+
+def is_(text: str, of: str) -> Predicate:
+    return to_be.adjective_predicate(S, noun(of), adjective(text))
+
+
+def said(who: NounPhrase, p: Predicate, tense: str = "present", *, no: bool = False, time: Phrase = NOTHING,
+         first: bool = False, middle: Phrase = NOTHING) -> Clause:
+    return Clause(who, p, tense, no, time, first, middle)
+
+
+def that(head: str, who: NounPhrase, p: Predicate, tense: str) -> Phrase:
+    """the book that I bought."""
+    p.le = False
+    return relative.behind_head(the(head), english("that"), said(who, p, tense)).phrase
+
+
+def what(tense: str, *, embedded: bool = False) -> Phrase:
+    """what did he buy."""
+    wh = pair("what", "什么")
+    bought = does("buy", "t", NounPhrase(Phrase((), wh.target), NOTHING))
+    return questions.fronted(said(HE, bought, tense), Phrase(wh.source), embedded)
+
+
+def passive(tense: str, by: NounPhrase | None, *, negated: bool = False) -> Phrase:
+    return constructions.say_passive(the("window"), verb("break", "t", "打破"), by, tense, negated=negated, time=NOTHING)
+
+
+def because_it(culprit: NounPhrase, reason: str, zh: str) -> Phrase:
+    """... because it was too tired: "it" is the culprit, who also acts or is acted on."""
+    animal, street = (culprit if culprit.name == name else the(name) for name in ("animal", "street"))
+    c = said(animal, does("cross", "t", street), "past", no=True)
+    it = culprit.with_phrase(compound.stands_for(Usual(), culprit.head, "it"))
+    return reasons.because(statement(c), it, pair("was"), pair("too", "太"), pair(reason, zh))
+
+
+# English | each Chinese word with the places of the English ones that it comes from, counted from 0.
+CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
+    # Tenses
+    ("the dog chased a cat yesterday | 狗 1, 昨天 5, 追 2, 了 2, 一 3, 只 4, 猫 4",
+     lambda: statement(said(the("dog"), does("chase", "t", a("cat")), "past", time=YESTERDAY))),
+    ("yesterday the dog slept | 昨天 0, 狗 2, 睡觉 3, 了 3",
+     lambda: statement(said(the("dog"), does("sleep", "i"), "past", time=YESTERDAY, first=True))),
+    ("he is eating the apple | 他 0, 在 1, 吃 2, 苹果 4",
+     lambda: statement(said(HE, does("eat", "t", the("apple")), "going on"))),
+    ("he has already eaten the apple | 他 0, 已经 2, 吃 3, 了 1, 苹果 5",
+     lambda: statement(said(HE, does("eat", "t", the("apple")), "perfect", middle=pair("already", "已经")))),
+    ("he has never seen the apple | 他 0, 从来 2, 没有 2, 看见 3, 过 2, 苹果 5",
+     lambda: statement(said(HE, does("see", "t", the("apple")), "perfect", middle=pair("never", "从来 没有")))),
+    ("they have been sleeping | 他们 0, 一直 1+2, 在 1+2, 睡觉 3",
+     lambda: statement(said(THEY, does("sleep", "i"), "perfect going on"))),
+    ("I am going to swim tomorrow | 我 0, 明天 5, 要 1+2+3, 游泳 4",
+     lambda: statement(said(ME, does("swim", "i"), "going to", time=TOMORROW))),
+    ("I can swim | 我 0, 会 1, 游泳 2",
+     lambda: statement(said(ME, does("swim", "i"), "can"))),
+    ("he has to eat the apple | 他 0, 必须 1+2, 吃 3, 苹果 5",
+     lambda: statement(said(HE, does("eat", "t", the("apple")), "have to"))),
+    ("he liked the cat | 他 0, 喜欢 1, 猫 3",
+     lambda: statement(said(HE, does("like", "t", the("cat")), "past"))),
+    # Negations
+    ("the dog did not chase the cat | 狗 1, 没有 2+3, 追 4, 猫 6",
+     lambda: statement(said(the("dog"), does("chase", "t", the("cat")), "past", no=True))),
+    ("he does not eat | 他 0, 不 1+2, 吃饭 3",
+     lambda: statement(said(HE, does("eat", "i"), no=True))),
+    ("you can not swim | 你 0, 不 1+2, 会 1+2, 游泳 3",
+     lambda: statement(said(YOU, does("swim", "i"), "can", no=True))),
+    ("he does not have to sleep | 他 0, 不用 1+2+3+4, 睡觉 5",
+     lambda: statement(said(HE, does("sleep", "i"), "have to", no=True))),
+    ("I do not have a cat | 我 0, 没有 1+2+3, 一 4, 只 5, 猫 5",
+     lambda: statement(said(ME, does("have", "t", a("cat"), zh="有"), no=True))),
+    ("everybody will sleep | 大家 0, 都, 会 1, 睡觉 2",
+     lambda: statement(said(EVERYBODY, does("sleep", "i"), "future"))),
+    # To be
+    ("the cat is big | 猫 1, 很, 大 3",
+     lambda: statement(said(the("cat"), is_("big", "cat")))),
+    ("the cat is not big | 猫 1, 不 3, 大 4",
+     lambda: statement(said(the("cat"), is_("big", "cat"), no=True))),
+    ("the cat was dead | 猫 1, 死 3, 了 3",
+     lambda: statement(said(the("cat"), is_("dead", "cat"), "past"))),
+    ("the cat was not dead | 猫 1, 没有 3, 死 4",
+     lambda: statement(said(the("cat"), is_("dead", "cat"), "past", no=True))),
+    ("the table is wooden | 桌子 1, 是 2, 木头 3, 的 3",
+     lambda: statement(said(the("table"), is_("wooden", "table")))),
+    ("the cat is bigger than the dog | 猫 1, 比 4, 狗 6, 大 3",
+     lambda: statement(said(the("cat"), to_be.comparison(Usual(), adjective("big"), noun("dog"), ())))),
+    # Places, receivers, further verbs
+    ("the cat sat on the table | 猫 1, 坐 2, 在, 桌子 5, 上 3",
+     lambda: statement(said(the("cat"), does("sit", "loc", where=on("table")), "past"))),
+    ("he put the book on the table | 他 0, 把, 书 3, 放 1, 在, 桌子 6, 上 4",
+     lambda: statement(said(HE, does("put", "put", the("book"), where=on("table")), "past"))),
+    ("he gave me a book | 他 0, 给 1, 了 1, 我 2, 一 3, 本 4, 书 4",
+     lambda: statement(said(HE, does("give", "give", a("book")), "past"))),
+    ("he gave the book to me | 他 0, 把, 书 3, 给 1, 了 1, 我 5",
+     lambda: statement(said(HE, does("give", "give", the("book"), but=(0.45,)), "past"))),
+    ("he bought me a hat | 他 0, 给, 我 2, 买 1, 了 1, 一 3, 顶 4, 帽子 4",
+     lambda: statement(said(HE, does("buy", "for", a("hat")), "past"))),
+    ("he turns it on | 他 0, 打开 1, 它 2",
+     lambda: statement(said(HE, does("turn on", "t", word("it", "它"))))),
+    ("he talked to the dog | 他 0, 和, 狗 4, 说话 1+2, 了 1+2",
+     lambda: statement(said(HE, does("talk to", "t", the("dog")), "past"))),
+    ("he wants to put the book on the table | 他 0, 想 1, 把, 书 5, 放 3, 在, 桌子 8, 上 6",
+     lambda: statement(said(HE, wants_to(does("put", "put", the("book"), where=on("table")))))),
+    ("he did not put the book on the table | 他 0, 没有 1+2, 把, 书 5, 放 3, 在, 桌子 8, 上 6",
+     lambda: statement(said(HE, does("put", "put", the("book"), where=on("table")), "past", no=True))),
+    ("he will not give the book to me | 他 0, 不 1+2, 会 1+2, 把, 书 5, 给 3, 我 7",
+     lambda: statement(said(HE, does("give", "give", the("book"), but=(0.45,)), "future", no=True))),
+    ("he always talks to the dog | 他 0, 总是 1, 和, 狗 5, 说话 2+3",
+     lambda: statement(said(HE, does("talk to", "t", the("dog")), middle=pair("always", "总是")))),
+    ("when will he buy me a hat | 他 2, 什么 0, 时候 0, 会 1, 给, 我 4, 买 3, 一 5, 顶 6, 帽子 6",
+     lambda: questions.adverbial_question(said(HE, does("buy", "for", a("hat")), "future"), "when")),
+    # Questions
+    ("did the dog chase the cat | 狗 2, 追 3, 了 3, 猫 5, 吗 0",
+     lambda: questions.yes_no(said(the("dog"), does("chase", "t", the("cat")), "past"))),
+    ("is the cat big | 猫 2, 大 3, 吗 0",
+     lambda: questions.yes_no(said(the("cat"), is_("big", "cat")))),
+    ("why are you sleeping | 你 2, 为什么 0, 在 1, 睡觉 3",
+     lambda: questions.adverbial_question(said(YOU, does("sleep", "i"), "going on"), "why")),
+    ("when you slept | 你 1, 什么 0, 时候 0, 睡觉 2, 了 2",
+     lambda: questions.adverbial_question(said(YOU, does("sleep", "i"), "past"), "when", embedded=True)),
+    ("what did he buy | 他 2, 买 3, 了 3, 什么 0",
+     lambda: what("past")),
+    ("what he bought | 他 1, 买 2, 了 2, 什么 0",
+     lambda: what("past", embedded=True)),
+    # Relative clauses
+    ("the dog that chased the cat | 追 3, 猫 5, 的, 狗 1",
+     lambda: that("dog", GAP, does("chase", "t", the("cat")), "past")),
+    ("the book that I bought | 我 3, 买 4, 的, 书 1",
+     lambda: that("book", ME, does("buy", "t", GAP), "past")),
+    # Passive
+    ("the window was broken by a boy | 窗户 1, 被 4, 一 5, 个 6, 男孩 6, 打破 3, 了 2",
+     lambda: passive("past", a("boy"))),
+    ("the window will be broken | 窗户 1, 会 2+3, 被 2, 打破 4",
+     lambda: passive("future", None)),
+    ("the window has not been broken | 窗户 1, 没有 2+3+4, 被 2, 打破 5",
+     lambda: passive("perfect", None, negated=True)),
+    # A reason that decides what a pronoun means
+    ("the animal did not cross the street because it was too tired | 动物 1, 没有 2+3, 过 4, 街 6, 因为 7, 动物 1+8, 太 10, 累 11",
+     lambda: because_it(the("animal"), "tired", "累")),
+    ("the animal did not cross the street because it was too wide | 动物 1, 没有 2+3, 过 4, 街 6, 因为 7, 街 6+8, 太 10, 宽 11",
+     lambda: because_it(the("street"), "wide", "宽")),
+    # There is
+    ("there is a cat on the table | 桌子 6, 上 4, 有 0+1, 一 2, 只 3, 猫 3",
+     lambda: impersonal.say_there_is(a("cat"), on("table"), past=False)),
+    ("there were not any cats on the table | 桌子 7, 上 5, 没有 0+1+2+3, 猫 4",
+     lambda: impersonal.say_there_is(nouns.bare(S, noun("cat")), on("table"), past=True, no="not any")),
+]
+
+
+@pytest.mark.parametrize(("expected", "build"), CLAUSES, ids=[expected.partition(" | ")[0] for expected, __ in CLAUSES])
+def test_a_clause_of_fixed_words_is_the_hand_written_one(expected: str, build: Callable[[], Phrase]) -> None:
+    example = spell(build())
+    linked = zip(example.target, ("+".join(map(str, places)) for places in example.alignment), strict=True)
+    assert f"{' '.join(example.source)} | {', '.join(f'{zh} {places}'.strip() for zh, places in linked)}" == expected
+
+
+@pytest.mark.parametrize(("text", "short"), [
+    ("I am here", "I'm here"), ("he is not here", "he's not here"), ("they were not here", "they weren't here"),
+    ("you can not go", "you can't go"), ("I think he is", "I think he is"), ("he is .", "he is ."),
+])
+def test_short_forms(text: str, short: str) -> None:
+    """Both words of a short form become one, and what came from them comes from it; none stands at the end."""
+    words = [pair(word, word) for word in text.split()]
+    example = spell(contractions.contract(S, join(words)))
+    assert " ".join(example.source) == short
+    assert example.target == text.split() and max(example.alignment) == (len(example.source) - 1,)
+
+
+def test_can_not_is_always_one_word() -> None:
+    assert spell(contractions.contract(Usual(0.55), join([pair("I can not do not")]))).source == ["I", "cannot", "do", "not"]
+
+
+def test_the_referent_is_the_noun_that_the_pronoun_became() -> None:
+    speaker, street = Usual(), the("street")
+    example = spell(join([street.phrase, compound.stands_for(speaker, street.head, "it")]), speaker.referent)
+    assert (example.source, example.target, example.referent) == (["the", "street", "it"], ["街", "街"], (1, 1))

@@ -1,0 +1,134 @@
+"""What holds for every sentence that the bilingual grammar says."""
+
+import re
+from itertools import islice, pairwise
+from random import Random
+
+import pytest
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import nouns
+from viz_core.training.bilingual.phrases import Speaker, pair
+from viz_core.training.bilingual.sentences import FRAMES, Example, examples, say, spell
+
+SAID = list(islice(examples(0), 2000))
+LONGEST = 40
+ARTICLES = {"a", "an", "the"}
+ASKING = {
+    *("what", "where", "how", "why", "who", "when", "whom", "which", "whose", "what's", "where's", "who's"),
+    *("am", "is", "are", "was", "were", "do", "does", "did", "have", "has", "had", "can", "could", "will", "would", "should"),
+    *("must", "may", "might"),
+}
+MARKS = {".": "。", "?": "？", "!": "！", ",": "，、："}
+PRONOUN = re.compile(r"(it|they|he|she)('\w+)?")
+SLOT = re.compile(r"<\d+>")
+
+
+def text(example: Example) -> str:
+    return " ".join(example.source)
+
+
+def test_each_word_is_aligned_within_its_sentence() -> None:
+    for e in SAID:
+        assert len(e.alignment) == len(e.target)
+        assert all(0 <= i < len(e.source) for places in e.alignment for i in places), e
+        assert all(places == tuple(sorted(set(places))) for places in e.alignment), e
+
+
+def test_words_are_words() -> None:
+    """None is empty or holds a space; the Chinese has no English words."""
+    for e in SAID:
+        assert e.source and e.target
+        assert all(word and not re.search(r"\s", word) for word in (*e.source, *e.target)), e
+        assert all(word.isascii() for word in e.source), e
+        assert all(SLOT.fullmatch(word) or not re.search(r"[a-z<>]", word) for word in e.target), e
+
+
+def test_sentences_are_no_longer_than_a_person_types() -> None:
+    assert max(len(words) for e in SAID for words in (e.source, e.target)) <= LONGEST
+
+
+def test_a_name_is_carried_over() -> None:
+    for e in SAID:
+        assert {word for word in e.target if SLOT.fullmatch(word)} == {word for word in e.source if SLOT.fullmatch(word)}, e
+        for word, places in zip(e.target, e.alignment, strict=True):
+            assert not SLOT.fullmatch(word) or word in {e.source[i] for i in places}, e
+    assert sum(any(map(SLOT.fullmatch, e.target)) for e in SAID) > 200
+
+
+def test_no_two_articles_in_a_row() -> None:
+    for e in SAID:
+        assert not [two for two in pairwise(e.source) if set(two) <= ARTICLES], e
+
+
+def test_a_question_mark_stands_behind_questions_only() -> None:
+    asked = [e for e in SAID if "?" in e.source]
+    assert len(asked) > 100
+    for e in asked:
+        assert e.source.index("?") == len(e.source) - 1 and e.source[0] in ASKING, e
+
+
+def test_marks_are_the_same_in_both_languages() -> None:
+    for e in SAID:
+        ends = [sentence[-1] for sentence in (e.source, e.target)]
+        assert (ends[1] in ".。？！") == (ends[0] in MARKS), e
+        for mark, places in zip(e.target, e.alignment, strict=True):
+            assert mark not in "。？！，" or not places or mark in MARKS[e.source[places[0]]], e
+    marked = sum(e.source[-1] in MARKS for e in SAID) / len(SAID)
+    assert 0.55 < marked < 0.65
+
+
+def test_a_pronoun_that_became_a_noun_comes_from_both() -> None:
+    resolved = [e for e in SAID if e.referent]
+    assert len(resolved) > 80
+    for e in resolved:
+        assert e.referent is not None
+        target, source = e.referent
+        pronouns = [i for i in e.alignment[target] if PRONOUN.fullmatch(e.source[i])]
+        assert source in e.alignment[target] and len(pronouns) == 1, e
+        assert e.target.count(e.target[target]) >= 2, e
+
+
+def test_a_noun_is_translated_as_one_of_its_nouns() -> None:
+    """Counted over all phrases of one noun in any form: its Chinese is there, and comes from its English."""
+    rng = Random(1)
+    for noun in lex.NOUNS:
+        phrase = nouns.noun_phrase(Speaker(rng, depth=0), (noun,)).phrase
+        example = spell(phrase)
+        place = example.target.index(noun.chinese)
+        assert {example.source[i] for i in example.alignment[place]} <= {*noun.english.split(), *noun.plural.split()}, example
+
+
+def test_a_or_an_as_the_next_word_sounds() -> None:
+    words = {"apple": "an", "dog": "a", "hour": "an", "university": "a", "useful": "a", "one": "a", "old": "an", "european": "a"}
+    assert {word: nouns.an([pair(word)]) for word in words} == words
+
+
+def test_a_sentence_has_what_it_is_about() -> None:
+    about = [e for e in SAID if e.combinations]
+    assert len(about) > 0.7 * len(SAID)
+    assert all(isinstance(word, str) for e in about for words in e.combinations for word in words)
+
+
+def test_sentences_are_different() -> None:
+    assert len(set(map(text, SAID))) > 0.97 * len(SAID)
+
+
+def test_the_same_seed_says_the_same() -> None:
+    assert list(islice(examples(0), 50)) == SAID[:50]
+    assert list(islice(examples(1), 50)) != SAID[:50]
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: frame.__name__)
+def test_every_kind_of_sentence_can_be_said(frame: object) -> None:
+    build = next(kind for kind in FRAMES if kind is frame)
+    for seed in range(20):
+        example = spell(build(Speaker(Random(seed))))
+        assert example.source and example.target
+
+
+def test_what_is_said_once_is_not_kept_for_the_next() -> None:
+    """The speaker of a sentence forgets: the same state of chance says the same sentence."""
+    first, second = Random(3), Random(3)
+    said = [say(first) for __ in range(20)]
+    assert [say(second) for __ in range(20)] == said

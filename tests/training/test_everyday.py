@@ -1,0 +1,42 @@
+"""The list of everyday sentences, and that the grammar says none of them."""
+
+from itertools import islice
+
+import pytest
+
+from viz_core.training import everyday
+from viz_core.training.bilingual import sentences
+from viz_core.training.bilingual.phrases import join, pair
+
+
+def test_the_list_is_long_and_its_sentences_too() -> None:
+    assert len(everyday.sentences()) >= 300
+    assert sum(len(everyday.words(sentence.english)) >= 9 for sentence in everyday.sentences()) >= 100
+
+
+def test_each_sentence_is_there_once_with_one_to_three_translations() -> None:
+    assert len(everyday.known()) == len(everyday.sentences())
+    for sentence in everyday.sentences():
+        assert sentence.english.strip() == sentence.english and sentence.english.isascii()
+        assert 1 <= len(set(sentence.chinese)) == len(sentence.chinese) <= 3, sentence
+        assert all(text.strip() == text and not text.isascii() for text in sentence.chinese), sentence
+
+
+def test_the_final_mark_and_capitals_make_no_other_sentence() -> None:
+    assert everyday.words("Are you OK?") == everyday.words("are you ok") == ("are", "you", "ok")
+    assert everyday.words("Yes, I am") == ("yes", ",", "i", "am")
+
+
+@pytest.mark.slow
+def test_the_grammar_says_none_of_them() -> None:
+    said = (everyday.words(sentences.typed(example)) for example in islice(sentences.examples(0), 20_000))
+    assert not everyday.known() & set(said)
+
+
+def test_the_grammar_leaves_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with other capitals, without the mark and with the words as the grammar splits them; another sentence it says."""
+    texts = ["my father is a doctor", "My father is a doctor .", "grandma 's soup smells good", "my father is a doctor too"]
+    told = iter([sentences.spell(join([pair(text, "好")])) for text in texts])
+    monkeypatch.setattr(sentences, "say", lambda rng: next(told))
+    assert sentences.typed(next(sentences.examples(0))) == "my father is a doctor too"
+    assert everyday.words("Grandma's soup smells good.") in everyday.known()

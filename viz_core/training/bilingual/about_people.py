@@ -1,0 +1,80 @@
+"""What people say of themselves and others: ages, names, where they were born, what is theirs, where they have been."""
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import nouns, small_words, subjects
+from viz_core.training.bilingual.clauses import make, statement
+from viz_core.training.bilingual.phrases import NOTHING, Phrase, Speaker, english, join, more, pair
+from viz_core.training.bilingual.small_words import HAVE, WAS
+from viz_core.training.bilingual.tenses import is_or_was
+from viz_core.training.bilingual.times import when
+
+BIRTHPLACES = "country city 'village' 'town' 'hospital' 'farm'"
+NEVER = {"never": "从来 没有", "already": "已经", "also": "也"}
+
+
+def age(s: Speaker) -> Phrase:
+    """I am twenty-two years old -> 我 二十二 岁; she is five."""
+    forms: nouns.Forms = {nouns.the: 2, nouns.owned: 4}
+    who = subjects.pronoun(s) if s.chance(0.6) else nouns.noun_phrase(s, lex.nouns("person pet"), forms)
+    number = s.word(small_words.AGES)
+    be = is_or_was(s, who, 0.2)
+    if s.chance(0.3):
+        return join([who.phrase, be, number], [who.phrase, number, more(number, "岁")])
+    return join([who.phrase, be, number, pair("years old", "岁")])
+
+
+def called(s: Speaker) -> Phrase:
+    """my name is John -> 我 的 名字 是 John; this is my friend Anna; I am John."""
+    kind = s.often({"name": 4, "this": 4, "am": 2})
+    who = nouns.name(s)
+    if kind == "name":
+        owner, rest = s.word(small_words.OWNERS), [pair("name", "名字"), pair("is", "是"), who.phrase]
+        return join([owner, *rest], [owner, more(owner, "的"), *rest])
+    if kind == "am":
+        return join([pair("I", "我"), pair("am", "是"), who.phrase])
+    friend = nouns.noun_phrase(s, lex.nouns("person"), {nouns.owned: 1})
+    return join([pair("this", "这"), pair("is", "是"), friend.phrase, who.phrase if s.chance(0.5) else NOTHING])
+
+
+def born(s: Speaker) -> Phrase:
+    """I was born in a small village -> 我 出生 在 一 个 小 村庄."""
+    who = subjects.subject(s, lex.nouns("person"))
+    be, verb = pair(WAS[who.person]), pair("born", "出生")
+    if s.chance(0.35):
+        time = when(s, "past")
+        return join([who.phrase, be, verb, time], [who.phrase, time, verb])
+    forms = (nouns.a, nouns.the, nouns.bare, nouns.this)
+    where = nouns.name(s) if s.chance(0.2) else nouns.inner(s, BIRTHPLACES, forms)
+    return join([who.phrase, be, verb, pair("in", "在"), where.phrase])
+
+
+def apposition(s: Speaker) -> Phrase:
+    """my friend Tom lives here -> 我 的 朋友 Tom 住 在 这里."""
+    who, name = nouns.noun_phrase(s, lex.nouns("family job 'friend'"), {nouns.owned: 1}), nouns.name(s)
+    return statement(make(s, who.with_phrase(join([who.phrase, name.phrase]))))
+
+
+def owns(s: Speaker) -> Phrase:
+    """the red car is mine -> 红 车 是 我 的; this dog is my sister's -> 这 只 狗 是 我 姐姐 的."""
+    what = nouns.noun_phrase(s, lex.nouns("thing vehicle clothes reading pet building"), {nouns.the: 3, nouns.this: 4})
+    be = pair("are" if what.person == "plural" else "is", "是")
+    no = pair("not", "不") if s.chance(0.25) else NOTHING
+    if s.chance(0.3):
+        owner = nouns.name(s) if s.chance(0.4) else nouns.inner(s, "person", (nouns.the, nouns.owned))
+        whose = join([owner.phrase, pair("'s", "的")])
+    else:
+        mine = s.word(small_words.OWN)
+        whose = join([mine], [mine, more(mine, "的")])
+    return join([what.phrase, be, no, whose], [what.phrase, no, be, whose])
+
+
+def been_to(s: Speaker) -> Phrase:
+    """I have never been to Beijing -> 我 从来 没有 去 过 北京; have you ever been to China -> 你 去 过 中国 吗."""
+    who = subjects.pronoun(s)
+    where = nouns.name(s) if s.chance(0.3) else nouns.inner(s, "country city place", (nouns.bare, nouns.the))
+    have, been = pair(HAVE[who.person]), pair("been to", "去 过")
+    if s.chance(0.5):
+        ever = english("ever") if s.chance(0.7) else NOTHING
+        return join([have, who.phrase, ever, been, where.phrase], [who.phrase, been, where.phrase, more(have, "吗")])
+    never = s.word(NEVER) if s.chance(0.7) else NOTHING
+    return join([who.phrase, have, never, been, where.phrase])

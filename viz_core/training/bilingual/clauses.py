@@ -1,0 +1,217 @@
+"""Clauses: a subject and a predicate with a tense, a negation and adverbs.
+
+Chinese puts them in the order: time, subject, adverbs, negation or modal, place and manner, verb, 了, objects, 吗.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from viz_core.training.bilingual import inside, subjects, tenses, to_be, verb_phrases
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, join, more, pair
+from viz_core.training.bilingual.predicates import SHORT, SKILLS, Predicate, by_person, frame_of, spoken, verbs_of_subject
+from viz_core.training.bilingual.small_words import BE, DO, WAS
+from viz_core.training.bilingual.tenses import TENSES
+from viz_core.training.bilingual.times import when
+
+PLACED = "being thing reading toy food device"
+"""What is often said to be somewhere."""
+WITH_DO: Mapping[str, str] = {"have to": "have to", "had to": "have to", "used to": "use to"}
+"""Modal verbs that ask and deny with "do", and what stands behind it."""
+
+
+@dataclass(slots=True)
+class Clause:
+    """One clause before it is said: what a statement, a question and a relative clause are made of.
+
+    middle: always, already. end: too, again, which stands at the end in English and in the middle in Chinese.
+    """
+
+    subject: NounPhrase
+    predicate: Predicate
+    tense: str
+    negated: bool = False
+    time: Phrase = NOTHING
+    time_first: bool = False
+    middle: Phrase = NOTHING
+    end: Phrase = NOTHING
+
+
+# --- What it says -----------------------------------------------------------------------------------------------------
+def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "", positive: bool = False,
+         plain: bool = False) -> Clause:
+    """A clause, random in all that is not given. plain: without adverbs and times."""
+    if p is None:
+        p, who = said_of(s, who)
+    elif who is None:
+        raise ValueError("a predicate needs its subject")
+    tense = tense or tenses.tense_of(s, p)
+    built = Clause(who, p, tense, negated=not positive and not who.negative and tense != "used to" and s.chance(0.17))
+    s.combinations.append((who.name, *p.about))
+    if plain:
+        return built
+    if s.chance(0.25):
+        built.time, built.time_first = when(s, tense), s.chance(0.25)
+    if s.chance(0.12) and tense in tenses.MIDDLES and not built.negated and not who.negative:
+        built.middle = tenses.middle(s, tense, p)
+    elif s.chance(0.04) and not built.negated:
+        built.end = pair(*s.one((("too", "也"), ("again", "又" if tense in ("past", "perfect") else "再"), ("as well", "也"))))
+    return built
+
+
+def plain_clause(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "") -> Clause:
+    """Without a negation, adverbs and times."""
+    return make(s, who, p=p, tense=tense, positive=True, plain=True)
+
+
+def said_of(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
+    """A predicate, and a subject that it can be said of, if there is none yet."""
+    if s.chance(0.27):
+        return _is(s, who)
+    frame = frame_of(s)
+    if who is None:
+        choices: Sequence[lex.Verb] = lex.verbs(frame)
+    elif who.noun is None:
+        choices = lex.verbs_where(by_person, frame)
+    else:
+        choices = verbs_of_subject(who.noun, frame)
+    if not choices:
+        return _is(s, who)
+    verb = s.one(choices)
+    if verb.frame not in SHORT:
+        s.depth -= 1
+    who = who or subjects.subject(s, lex.subjects_of(verb))
+    return verb_phrases.predicate(s, verb, who), who
+
+
+def _is(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
+    """To be: with an adjective, a noun or a place."""
+    kind = s.often({"adjective": 60, "noun": 20, "place": 20})
+    if who is None:
+        if kind == "adjective" and s.chance(0.6):
+            adjective = s.one(lex.adjectives("nopred of"))
+            who = subjects.subject(s, lex.nouns_of(adjective))
+            if who.noun is None or who.noun in lex.nouns_of(adjective):
+                return to_be.adjective_predicate(s, who.noun, adjective), who
+        else:
+            who = subjects.subject(s, lex.nouns(("any" if kind != "place" else PLACED) if s.chance(0.5) else "person"))
+    if kind == "noun" and who.person != "plural":
+        return to_be.noun_predicate(s, who), who
+    if kind == "place":
+        return to_be.place_predicate(s), who
+    return to_be.adjective_predicate(s, who.noun or s.one(lex.nouns("person"))), who
+
+
+# --- Verb groups ------------------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class Group:
+    """aux | not | extra | main in English, and around the verb in Chinese: before | main | after.
+
+    extra: the rest of the auxiliary: have | to.
+    """
+
+    aux: Phrase
+    no: Phrase
+    main: Phrase
+    before: Phrase
+    after: Phrase
+    extra: Phrase = NOTHING
+
+
+def group(c: Clause, *, question: bool = False) -> Group:
+    """The verb of a clause with its tense."""
+    p, no = c.predicate, pair("not") if c.negated else NOTHING
+    if p.is_be and c.tense in ("present", "past"):
+        aux = pair((BE if c.tense == "present" else WAS)[c.subject.person])
+        return Group(aux, no, more(aux, p.said), _negation(c, no), NOTHING)
+    if p.verb.base.startswith("would "):
+        would, __, rest = p.verb.base.partition(" ")
+        aux, main = pair(would), english(rest)
+        return Group(aux, no, Phrase(main.source, from_all([aux, main], p.said).target), _negation(c, no), NOTHING)
+    aux, extra, form = _auxiliary(c, question)
+    main = spoken(p, getattr(p.verb, form))
+    if c.negated:
+        return _negated(c, Group(aux, no, main, NOTHING, NOTHING, extra))
+    tense = TENSES[c.tense]
+    before = "会" if tense.before == "能" and p.said in SKILLS else tense.before
+    cause = [aux, extra] if tense.aux else [main]
+    finished = p.le and not p.is_state and bool(tense.after)
+    return Group(aux, no, main, from_all([aux, extra], before), from_all(cause, tense.after) if finished else NOTHING, extra)
+
+
+def _auxiliary(c: Clause, question: bool) -> tuple[Phrase, Phrase, str]:
+    """The auxiliary, the rest of it, and the form of the main verb: did | | see; has | been | seeing; does | have to | see."""
+    person, tense = c.subject.person, TENSES[c.tense]
+    with_do = question or c.negated
+    do = "did" if c.tense in ("past", "had to", "used to") else DO[person]
+    if with_do and c.tense in WITH_DO:
+        return pair(do), english(WITH_DO[c.tense]), tense.form
+    first, __, rest = tense.of(person).partition(" ")
+    if first:
+        return pair(first), english(rest), tense.form
+    if with_do:
+        return pair(do), NOTHING, "base"
+    return NOTHING, NOTHING, "third" if tense.form == "base" and person == "third" else tense.form
+
+
+def _negation(c: Clause, no: Phrase) -> Phrase:
+    """不 of a negated "to be", 没有 of one that ends in 了."""
+    return more(no, "没有" if c.predicate.last else "不") if c.negated else NOTHING
+
+
+def _negated(c: Clause, g: Group) -> Group:
+    """The Chinese of a negation: did not go -> 没有 去; does not have -> 没有; cannot swim -> 不 会 游泳."""
+    p, tense = c.predicate, TENSES[c.tense]
+    no = tense.no_state if p.is_state else tense.no
+    if tense.before == "能" and p.said in SKILLS and no == "不 能":
+        no = "不 会"
+    if p.said == "有":  # 没有 is the negated verb itself
+        have = from_all([g.aux, g.no, g.main], "没有" if no in ("不", "没有") else f"{no} 有")
+        g.main = Phrase(g.main.source, have.target)
+    else:
+        g.before = from_all([g.aux, g.no, g.extra], no)
+    return g
+
+
+# --- Saying it --------------------------------------------------------------------------------------------------------
+def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool = False) -> list[Phrase]:
+    """The clause in Chinese from the subject on. asked: 为什么, 怎么, 什么时候 behind the subject."""
+    p = c.predicate
+    very = p.very if not c.negated and not question else NOTHING
+    last = more(p.rest[-1], p.last) if p.last and not c.negated and p.rest else NOTHING
+    both = chinese("都") if c.subject.all else NOTHING
+    middle, after = c.middle, g.after
+    if [zh for zh, __ in middle.target[:2]] == ["从来", "没有"]:
+        after = more(middle, "过")  # 从来 没有 吃 过
+    time = NOTHING if c.time_first else c.time
+    return [c.subject.phrase, time, both, c.end, middle, asked, g.before, *p.lead, very, g.main, after, *p.rest, last]
+
+
+def statement(c: Clause) -> Phrase:
+    """the dog has already eaten the apple today -> 狗 今天 已经 吃 了 苹果."""
+    g = group(c)
+    first, last = (c.time, NOTHING) if c.time_first else (NOTHING, c.time)
+    verb = [g.aux, c.middle, g.no, g.extra, g.main] if g.aux else [c.middle, g.main]
+    if c.predicate.is_be and g.aux and not g.main.source:
+        verb = [g.aux, g.no, c.middle]
+    source = [first, c.subject.phrase, *verb, *c.predicate.tail, last, c.end]
+    return join(source, [first, *in_chinese(c, g)])
+
+
+def inverted(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
+    """The English words of a question, behind what it asks for: (why) did the dog chase the cat."""
+    return [front, g.aux, c.subject.phrase, g.no, g.extra, c.middle, g.main, *c.predicate.tail, c.time, c.end]
+
+
+def subordinate(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
+    """The English words of a clause inside another, behind what leads it in: (who) lives here, (what) you ate."""
+    return [front, c.subject.phrase, g.aux, g.no, g.extra, g.main, *c.predicate.tail, c.time]
+
+
+def that_clause(s: Speaker) -> Phrase:
+    """(he thinks that) the dog is tired."""
+    s.depth -= 1
+    return statement(make(s))
+
+
+inside.clauses["that"] = that_clause

@@ -1,0 +1,113 @@
+"""Sentences of several clauses: he was tired but he did not sleep; if it rains we stay at home; he came in and sat down."""
+
+from dataclasses import dataclass, replace
+
+from viz_core.training.bilingual import small_words
+from viz_core.training.bilingual.clauses import Clause, group, make, plain_clause, said_of, statement
+from viz_core.training.bilingual.orders import order
+from viz_core.training.bilingual.phrases import COMMA, NOTHING, NounPhrase, Phrase, Speaker, Word, chinese, join, more, pair
+
+JOINED = {"but": "但是", "and": "", "so": "所以", "because": "因为", "or": "或者", "until": "直到"}
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """lead, tail: Chinese before and behind the clause that it leads. tenses: of that clause. weight: how often it is said."""
+
+    lead: str
+    tail: str
+    weight: float
+    tenses: tuple[str, ...] = ("present", "past", "past")
+
+
+CONJUNCTIONS = {
+    "if": Conjunction("如果", "", 10, ("present", "present", "past", "going on")),
+    "when": Conjunction("", "的 时候", 10),
+    "while": Conjunction("", "的 时候", 3, ("going on", "went on", "went on")),
+    "before": Conjunction("", "之前", 5, ("present", "past")),
+    "after": Conjunction("", "以后", 5, ("present", "past")),
+    "although": Conjunction("虽然", "", 3),
+    "since": Conjunction("自从", "以后", 1, ("past",)),
+    "because": Conjunction("因为", "", 2),
+    "unless": Conjunction("除非", "", 0.5),
+}
+WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
+POSITIVE = ("when", "while", "before", "after", "since")
+
+
+def two_clauses(s: Speaker) -> Phrase:
+    """he was tired but he did not sleep -> 他 很 累 但是 他 没有 睡觉."""
+    word = s.often({"but": 9, "and": 7, "so": 6, "because": 10, "until": 1.5, "or": 0.7})
+    first, second = make(s), make(s)
+    if s.chance(0.35) and first.subject.noun is not None:
+        second = echo(s, first)
+    second.time_first = False
+    comma = COMMA if s.chance(0.9 if word in ("but", "so") and s.chance(0.5) else 0.15) else NOTHING
+    return join([statement(first), comma, pair(word, JOINED[word]), statement(second)])
+
+
+def echo(s: Speaker, first: Clause) -> Clause:
+    """A second clause about the subject of the first, which a pronoun names: the target repeats the noun if it is "it"."""
+    return make(s, repeated(s, first.subject), plain=True)
+
+
+def repeated(s: Speaker, noun: NounPhrase) -> NounPhrase:
+    """he, she and they stay pronouns; "it" becomes the noun that it stands for."""
+    if noun.noun is None:
+        pronoun = noun.name if noun.name in small_words.SUBJECTS else noun.pronoun
+        word = pair(pronoun, small_words.SUBJECTS[pronoun])
+        return replace(noun, phrase=word, head=word)
+    if noun.noun.is_a("person") or (noun.person == "plural" and noun.noun.is_a("being")):
+        word = pair(noun.pronoun, small_words.SUBJECTS[noun.pronoun])
+        return replace(noun, phrase=word, head=word, all=False)
+    again = stands_for(s, noun.head, "they" if noun.person == "plural" else "it")
+    return replace(noun, phrase=again, head=again, all=False)
+
+
+def stands_for(s: Speaker, head: Phrase, pronoun: str) -> Phrase:
+    """A pronoun that Chinese says as the noun again: its words come from the noun and the pronoun."""
+    word = Word(pronoun)
+    s.referent = head.source[0]
+    return Phrase((word,), tuple((zh, (*words, word)) for zh, words in head.target))
+
+
+def conditional(s: Speaker) -> Phrase:
+    """if it rains we will stay at home -> 如果 下雨 我们 会 待 在 家; call me when you arrive -> 你 到 的 时候 给 我 打电话."""
+    word = s.often({word: conjunction.weight for word, conjunction in CONJUNCTIONS.items()})
+    lead, tail = CONJUNCTIONS[word].lead, CONJUNCTIONS[word].tail
+    side = make(s, tense=s.one(CONJUNCTIONS[word].tenses), positive=word in POSITIVE, plain=True)
+    if tail and word != "since":
+        side.predicate.le = False
+    main = order(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
+    conjunction, clause = pair(word), statement(side)
+    before, end = more(conjunction, lead), more(conjunction, tail)
+    if s.chance(0.5) or word == "although":  # in front in both languages
+        comma = COMMA if s.chance(0.7) or word == "although" else NOTHING
+        then = chinese("但是") if word == "although" else NOTHING
+        return join([conjunction, clause, comma, main], [before, clause, end, comma, then, main])
+    if word == "because":
+        return join([main, conjunction, clause], [main, before, clause])
+    return join([main, conjunction, clause], [before, clause, end, main])
+
+
+def _main(s: Speaker, side: Clause) -> Phrase:
+    """What holds under a condition, sometimes about its subject again."""
+    said = make(s)
+    if s.chance(0.3) and side.subject.noun is not None:
+        said = echo(s, side)
+    said.time_first = False
+    return statement(said)
+
+
+def sequence(s: Speaker) -> Phrase:
+    """he opened the door and went out -> 他 打开 了 门 然后 出去 了."""
+    first = plain_clause(s, tense=s.one(("past", "past", "future", "present")))
+    same = NounPhrase(NOTHING, NOTHING, first.subject.noun, first.subject.person, first.subject.pronoun)
+    action, __ = said_of(s, same)
+    then = pair(s.one(("and", "and", "and then")), "然后")
+    g = group(Clause(same, action, first.tense))
+    if first.tense == "future":
+        g.aux, g.before = NOTHING, NOTHING
+    said = statement(first)
+    source = [said, then, g.aux, g.extra, g.main, *action.tail]
+    return join(source, [said, then, g.before, *action.lead, action.very, g.main, g.after, *action.rest])

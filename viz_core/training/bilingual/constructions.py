@@ -1,0 +1,297 @@
+"""Ways to build a clause that have a pattern of their own: passive, purpose, too ... to, so ... that, what I want is, no longer."""
+
+from collections.abc import Callable, Mapping
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import nouns, small_words, subjects, verb_phrases
+from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, statement, subordinate, that_clause
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, from_all, join, more, pair
+from viz_core.training.bilingual.predicates import (
+    Predicate,
+    by_person,
+    done_by_person,
+    infinitive,
+    is_whole,
+    optional_that,
+    someone,
+    verbs_of_object,
+)
+from viz_core.training.bilingual.questions import yes_no
+from viz_core.training.bilingual.small_words import BE, HAVE, WAS
+from viz_core.training.bilingual.tenses import is_or_was
+from viz_core.training.bilingual.times import WEEKDAYS, clock, when
+
+NEVER_PASSIVE = ("have", "get", "do", "want", "be")
+PASSIVES = {  # of each tense: its weight, its negation, and what Chinese says where it is not negated
+    "past": (10, "没有", ""), "perfect": (3, "没有", ""), "future": (2, "不 会", "会"), "present": (2, "不", ""),
+    "must": (1, "不 能", "必须"),
+}
+ABLE = {
+    "able to": "能", "ready to": "准备好", "happy to": "很 高兴", "afraid to": "不 敢", "about to": "马上 要", "glad to": "很 高兴",
+    "sorry to": "很 抱歉", "sure to": "一定 会", "allowed to": "可以", "supposed to": "应该",
+}
+NOT_ABLE = {"able to": "不", "ready to": "没有", "allowed to": "不", "supposed to": "不"}
+IT_IS = {
+    "it is true": "确实", "it seems": "似乎", "it is possible": "可能", "it is clear": "很 清楚", "it is good": "很 好",
+    "it is a pity": "很 遗憾", "it's strange": "很 奇怪", "it is important": "重要 的 是",
+}
+SURE = {
+    "sure": "肯定", "afraid": "恐怕", "glad": "很 高兴", "happy": "很 高兴", "sorry": "很 抱歉", "surprised": "很 惊讶",
+    "proud": "很 骄傲", "worried": "担心", "certain": "肯定",
+}
+WHAT = {"what": "的", "all": "的 一切", "everything": "的 一切", "the only thing": "的 唯一 的 东西"}
+PATHS = {"along": "沿着", "through": "穿过"}
+
+
+# --- Passive ----------------------------------------------------------------------------------------------------------
+def passive(s: Speaker) -> Phrase:
+    """the window was broken by the boy -> 窗户 被 男孩 打破 了; the bridge will be built -> 桥 会 被 建."""
+    verb = s.one(lex.verbs_where(_can_be_done_to, "t"))
+    forms: nouns.Forms = {
+        nouns.the: 6, nouns.owned: 4, nouns.this: 3, nouns.the_plural: 2, nouns.counted: 1, nouns.possessive: 1,
+    }
+    what = nouns.noun_phrase(s, lex.objects_of(verb), forms)
+    if s.chance(0.2):
+        what = subjects.pronoun(s)
+    agent = _agent(s, verb) if s.chance(0.5) else None
+    s.combinations.append((verb.base, what.name))
+    tense = s.often({name: weight for name, (weight, _no, _modal) in PASSIVES.items()})
+    negated = s.chance(0.12)
+    time = when(s, tense if tense in ("past", "future") else "present") if s.chance(0.25) and tense != "perfect" else NOTHING
+    return say_passive(what, verb, agent, tense, negated=negated, time=time)
+
+
+def _can_be_done_to(verb: lex.Verb) -> bool:
+    return is_whole(verb) and "state" not in verb.flags and verb.base.split()[0] not in NEVER_PASSIVE
+
+
+def _agent(s: Speaker, verb: lex.Verb) -> NounPhrase:
+    choices = lex.subjects_of(verb)
+    return subjects.subject_noun(s, choices, bool(subjects.people(choices[:5])))
+
+
+def say_passive(what: NounPhrase, verb: lex.Verb, agent: NounPhrase | None, tense: str, *, negated: bool, time: Phrase) -> Phrase:
+    """was | not | been | broken in English; 没有 | 被 男孩 | 打破 | 了 in Chinese."""
+    person = what.person
+    aux = {
+        "past": WAS[person], "perfect": f"{HAVE[person]} been", "future": "will be", "present": BE[person], "must": "must be",
+    }[tense]
+    first, __, rest = aux.partition(" ")
+    be, no, been = pair(first), (pair("not") if negated else NOTHING), english(rest)
+    _weight, denied, modal = PASSIVES[tense]
+    before = from_all([be, no, been], denied if negated else modal)
+    le = more(be, "了") if tense in ("past", "perfect") and not negated else NOTHING
+    main = pair(verb.participle, verb.chinese)
+    by, doer = (pair("by", "被"), agent.phrase) if agent else (NOTHING, NOTHING)
+    source = [what.phrase, be, no, been, main, by, doer, time]
+    return join(source, [what.phrase, time, before, by or more(be, "被"), doer, main, le])
+
+
+# --- Purposes, means, and what is missing -----------------------------------------------------------------------------
+def purpose(s: Speaker) -> Phrase:
+    """he went to the shop to buy milk -> 他 去 商店 买 牛奶; I came here to help you."""
+    base = s.one(("go to", "go to", "come to"))
+    p = verb_phrases.predicate(s, next(verb for verb in lex.verbs("place") if verb.base == base))
+    source, target = infinitive(verb_phrases.inner_predicate(s))
+    p.tail += [english("to"), *source]
+    p.rest += target
+    p.le = False
+    return statement(make(s, subjects.subject(s, lex.nouns("person")), p=p))
+
+
+def circumstance(s: Speaker) -> Phrase:
+    """he ran like a dog -> 他 像 狗 一样 跑; because of the rain; from monday to friday; through the forest; without his coat."""
+    add = s.often(_CIRCUMSTANCES)
+    c = make(s, plain=True)
+    if c.predicate.verb.frame in ("i", "t", "place", "loc"):
+        add(s, c)
+    return statement(c)
+
+
+def _because_of(s: Speaker, c: Clause) -> None:
+    word, what = pair("because of", "因为"), nouns.inner(s, "weather illness event idea", (nouns.the, nouns.owned, nouns.this))
+    c.predicate.tail += [word, what.phrase]
+    c.middle = join([], [word, what.phrase])
+
+
+def _like(s: Speaker, c: Clause) -> None:
+    word, what = pair("like", "像"), nouns.inner(s, "animal person", (nouns.a, nouns.owned))
+    c.predicate.tail += [word, what.phrase]
+    c.predicate.lead = [word, what.phrase, more(word, "一样"), *c.predicate.lead]
+
+
+def _without(s: Speaker, c: Clause) -> None:
+    _leading(c, pair("without", "没有"), nouns.inner(s, "thing clothes money person", (nouns.owned, nouns.a)))
+
+
+def _along(s: Speaker, c: Clause) -> None:
+    _path(s, c, "along")
+
+
+def _through(s: Speaker, c: Clause) -> None:
+    _path(s, c, "through")
+
+
+def _path(s: Speaker, c: Clause, word: str) -> None:
+    _leading(c, pair(word, PATHS[word]), nouns.inner(s, "way 'river' 'forest' 'park'", (nouns.the, nouns.this)))
+
+
+def _leading(c: Clause, word: Phrase, what: NounPhrase) -> None:
+    """Words behind the verb in English and before it in Chinese."""
+    c.predicate.tail += [word, what.phrase]
+    c.predicate.lead = [word, what.phrase, *c.predicate.lead]
+
+
+def _from_to(s: Speaker, c: Clause) -> None:
+    start, end = clock(s), clock(s)
+    if s.chance(0.5):
+        start, end = s.word(WEEKDAYS), s.word(WEEKDAYS)
+    c.time = join([pair("from", "从"), start, pair("to", "到"), end])
+
+
+def _nothing(s: Speaker, c: Clause) -> None:
+    """A plain clause: an empty place for "about"."""
+
+
+def _no_more(s: Speaker, c: Clause) -> None:
+    """A plain clause: an empty place for "until"."""
+
+
+_CIRCUMSTANCES: Mapping[Callable[[Speaker, Clause], None], float] = {
+    _because_of: 4, _like: 3, _nothing: 2, _from_to: 3, _along: 2, _through: 2, _no_more: 1, _without: 2,
+}
+
+
+# --- Adjectives with more ---------------------------------------------------------------------------------------------
+def too_to(s: Speaker) -> Phrase:
+    """he is too young to drive -> 他 太 小 不 能 开车; the box is too heavy for me -> 盒子 对 我 来说 太 重."""
+    adjective, who = _graded(s)
+    be, too, word = is_or_was(s, who, 0.3), pair("too", "太"), pair(adjective.english, adjective.chinese)
+    start = [who.phrase, be, too, word]
+    if s.chance(0.4):
+        for_, whom = pair("for", "对"), someone(s)
+        return join([*start, for_, whom.phrase], [who.phrase, for_, whom.phrase, more(for_, "来说"), too, word])
+    source, target = infinitive(verb_phrases.inner_predicate(s))
+    to = pair("to", "不 能")
+    return join([*start, to, *source], [*start, to, *target])
+
+
+def so_that(s: Speaker) -> Phrase:
+    """the bus was so full that we could not get on -> 公交车 太 满 了 我们 不 能 上 去."""
+    adjective, who = _graded(s)
+    be, so = is_or_was(s, who, 0.5), pair("so", "太")
+    word, that = pair(adjective.english, adjective.chinese), pair("that", "了")
+    inside = statement(make(s, tense=s.one(("could", "past", "can", "present"))))
+    return join([who.phrase, be, so, word, that, inside])
+
+
+def _graded(s: Speaker) -> tuple[lex.Adjective, NounPhrase]:
+    """An adjective that can be too much, and what it is said of."""
+    adjective = s.one([a for a in lex.adjectives(nouns.UNGRADED) if a.comparative])
+    return adjective, subjects.subject(s, lex.nouns_of(adjective))
+
+
+def able(s: Speaker) -> Phrase:
+    """she is able to swim -> 她 能 游泳; he is about to leave; I am ready to go; I am afraid to ask."""
+    text, zh = s.one(list(ABLE.items()))
+    who = subjects.subject(s, lex.nouns("person"))
+    be, word = is_or_was(s, who, 0.25), pair(text, zh)
+    no = pair("not", NOT_ABLE[text]) if text in NOT_ABLE and s.chance(0.25) else NOTHING
+    source, target = infinitive(verb_phrases.inner_predicate(s, who))
+    return join([who.phrase, be, no, word, *source], [who.phrase, no, word, *target])
+
+
+def sure(s: Speaker) -> Phrase:
+    """I am sure that he will come -> 我 肯定 他 会 来; I am afraid that; it is true that; it seems that."""
+    inside = that_clause(s)
+    that = optional_that(s)
+    if s.chance(0.35):
+        return join([s.word(IT_IS), that, inside])
+    who = subjects.pronoun(s)
+    word = s.word(SURE)
+    no = pair("not", "不") if word.source[0].text in ("sure", "certain") and s.chance(0.3) else NOTHING
+    return join([who.phrase, english(BE[who.person]), no, word, that, inside])
+
+
+# --- Emphasis and limits ----------------------------------------------------------------------------------------------
+def one_of(s: Speaker) -> Phrase:
+    """London is one of the biggest cities -> ... 是 最 大 的 城市 之一; this is the best cake that I have ever eaten."""
+    adjective = s.one([a for a in lex.adjectives("shi nopred noattr le of") if a.superlative])
+    noun = s.one([n for n in lex.nouns_of(adjective) if n.plural and not n.only_plural] or lex.nouns("thing"))
+    best = nouns.most_of(adjective)
+    who = _one(s, noun)
+    be = is_or_was(s, who, 0.2, "是")
+    where, whole = _within(s) if s.chance(0.4) else (NOTHING, NOTHING)
+    start, end = [who.phrase, be], [best, more(best, "的")]
+    if s.chance(0.5):
+        one, head = pair("one of", "之一"), pair(noun.plural, noun.chinese)
+        return join([*start, one, english("the"), best, head, where, whole], [*start, whole, *end, head, one])
+    head = pair(noun.english, noun.chinese)
+    verbs = [verb for verb in verbs_of_object(noun) if by_person(verb)]
+    if s.chance(0.6) and verbs:
+        source, target = _ever_done(s, s.one(verbs))
+        return join([*start, english("the"), best, head, source], [*start, target, *end, head])
+    return join([*start, english("the"), best, head, where, whole], [*start, whole, *end, head])
+
+
+def _one(s: Speaker, noun: lex.Noun) -> NounPhrase:
+    """A name, a pronoun or a noun phrase for a noun."""
+    if s.chance(0.4):
+        return nouns.name(s)
+    if s.chance(0.4):
+        return subjects.pronoun(s, noun.is_a("person"))
+    return nouns.noun_phrase(s, (noun,), {nouns.this: 3, nouns.owned: 2})
+
+
+def _within(s: Speaker) -> tuple[Phrase, Phrase]:
+    """in the world, in my family."""
+    whole = nouns.inner(s, "country city 'world' 'class' 'family'", (nouns.the, nouns.owned, nouns.bare))
+    return english("in"), whole.phrase
+
+
+def _ever_done(s: Speaker, verb: lex.Verb) -> tuple[Phrase, Phrase]:
+    """(that) I have ever eaten -> 我 吃 过 的."""
+    who = subjects.pronoun(s)
+    that, have, ever = optional_that(s, 0.5), english(HAVE[who.person]), pair("ever", "过")
+    main = pair(verb.participle, verb.chinese)
+    return join([that, who.phrase, have, ever, main]), join([], [who.phrase, main, ever, more(NOTHING, "的")])
+
+
+def no_longer(s: Speaker) -> Phrase:
+    """he no longer works here -> 他 不再 在 这里 工作; he does not smoke at all; I do not know anyone; I have not seen anything."""
+    c = plain_clause(s, tense=s.one(("present", "present", "past", "can")))
+    if s.chance(0.4):
+        c.middle = pair("no longer", "不再")
+        c.predicate.very = NOTHING
+        c.predicate.le = False
+        return statement(c)
+    if s.chance(0.5):
+        c.negated = True
+        if s.chance(0.3):
+            c.predicate.tail = [*c.predicate.tail, english("at all")]
+        return statement(c)
+    return _not_any(s)
+
+
+def _not_any(s: Speaker) -> Phrase:
+    """I do not know anyone -> 我 不 认识 任何 人."""
+    verb = s.one(lex.verbs_where(done_by_person, "t"))
+    what = s.word(small_words.ANYBODY if subjects.people(lex.objects_of(verb)[:3]) else small_words.ANYTHING)
+    p = Predicate(verb, verb.chinese, [what], rest=[what], about=(verb.base, "any"))
+    who = subjects.subject(s, lex.subjects_of(verb))
+    c = plain_clause(s, who, p=p, tense=s.one(("present", "past", "perfect", "can")))
+    c.negated = not who.negative
+    return yes_no(c) if s.chance(0.25) and not c.negated else statement(c)
+
+
+def cleft(s: Speaker) -> Phrase:
+    """what I want is to sleep -> 我 想要 的 是 睡觉; all you need is love -> 你 需要 的 一切 是 爱."""
+    verb = s.one(lex.verbs_where(done_by_person, "t"))
+    p = Predicate(verb, verb.chinese, le=False, about=(verb.base, "what"))
+    c = plain_clause(s, subjects.pronoun(s), p=p, tense=s.one(("present", "past")))
+    g = group(c)
+    what = s.word(WHAT)
+    that = english("that") if what.source[0].text != "what" and s.chance(0.4) else NOTHING
+    forms: nouns.Forms = {nouns.a: 2, nouns.bare: 3, nouns.owned: 2, nouns.the: 1}
+    be, thing = pair("is", "是"), nouns.noun_phrase(s, lex.objects_of(verb), forms)
+    return join([what, *subordinate(c, g, that), be, thing.phrase], [*in_chinese(c, g), what, be, thing.phrase])

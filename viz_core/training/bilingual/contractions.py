@@ -1,0 +1,57 @@
+"""Short forms: do not -> don't, he is -> he's."""
+
+from viz_core.training.bilingual.phrases import Phrase, Speaker, Word
+
+WITH_BE = {
+    ("i", "am"): "I'm", ("you", "are"): "you're", ("he", "is"): "he's", ("she", "is"): "she's", ("it", "is"): "it's",
+    ("we", "are"): "we're", ("they", "are"): "they're", ("that", "is"): "that's", ("there", "is"): "there's",
+    ("what", "is"): "what's", ("where", "is"): "where's", ("who", "is"): "who's",
+}
+WITH_WILL = {
+    ("i", "will"): "I'll", ("you", "will"): "you'll", ("he", "will"): "he'll", ("she", "will"): "she'll", ("it", "will"): "it'll",
+    ("we", "will"): "we'll", ("they", "will"): "they'll",
+}
+WITH_HAVE = {
+    ("i", "have"): "I've", ("you", "have"): "you've", ("we", "have"): "we've", ("they", "have"): "they've", ("he", "has"): "he's",
+    ("she", "has"): "she's",
+}
+WITH_WOULD = {
+    ("i", "would"): "I'd", ("you", "would"): "you'd", ("he", "would"): "he'd", ("she", "would"): "she'd", ("we", "would"): "we'd",
+    ("they", "would"): "they'd",
+}
+WITH_NOT = {
+    ("is", "not"): "isn't", ("are", "not"): "aren't", ("was", "not"): "wasn't", ("were", "not"): "weren't", ("do", "not"): "don't",
+    ("does", "not"): "doesn't", ("did", "not"): "didn't", ("will", "not"): "won't", ("would", "not"): "wouldn't",
+    ("can", "not"): "can't", ("could", "not"): "couldn't", ("should", "not"): "shouldn't", ("must", "not"): "mustn't",
+    ("have", "not"): "haven't", ("has", "not"): "hasn't", ("had", "not"): "hadn't",
+}
+CONTRACTED = WITH_BE | WITH_WILL | WITH_HAVE | WITH_WOULD | WITH_NOT
+
+
+def contract(s: Speaker, phrase: Phrase) -> Phrase:
+    """do not -> don't, he is -> he's, in about half of the sentences; "can not" is written as one word in all."""
+    often = s.chance(0.55)
+    source: list[Word] = []
+    merged: dict[Word, Word] = {}
+    words = list(phrase.source)
+    while words:
+        short = _short(words, source[-1].text if source else "", often)
+        if short:
+            word = Word(short)
+            merged[words[0]] = merged[words[1]] = word
+            source.append(word)
+            del words[:2]
+        else:
+            source.append(words.pop(0))
+    links = tuple((zh, tuple(dict.fromkeys(merged.get(word, word) for word in of))) for zh, of in phrase.target)
+    return Phrase(tuple(source), links)
+
+
+def _short(words: list[Word], before: str, often: bool) -> str:
+    """The short form of the first two words, "" if they have none here: at the end one says "I think he is"."""
+    if len(words) < 2:
+        return ""
+    both = words[0].text.lower(), words[1].text
+    short = CONTRACTED.get(both, "") if often else "cannot" if both == ("can", "not") else ""
+    last = len(words) == 2 or words[2].text in (",", ".", "?", "!")
+    return "" if (last and short and not short.endswith("n't")) or before == "'s" else short

@@ -1,0 +1,86 @@
+"""How well, how long, how much: she runs fast; I have lived here for six years; the ticket costs ten dollars."""
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import nouns, small_words, subjects
+from viz_core.training.bilingual.clauses import group, in_chinese, inverted, make, plain_clause, statement
+from viz_core.training.bilingual.phrases import Phrase, Speaker, english, join, more, pair
+from viz_core.training.bilingual.predicates import Predicate, by_person, degree_of, someone, very
+from viz_core.training.bilingual.times import duration
+
+MANNERS = {
+    "well": "好", "fast": "快", "slowly": "慢", "early": "早", "late": "晚", "quickly": "快", "badly": "差", "loudly": "大声",
+    "beautifully": "好听", "far": "远", "high": "高", "a lot": "多",
+}
+BETTER = {
+    "faster": "快", "better": "好", "worse": "差", "longer": "久", "earlier": "早", "later": "晚", "harder": "努力",
+    "more slowly": "慢", "higher": "高",
+}
+
+
+def how_well(s: Speaker) -> Phrase:
+    """she runs fast -> 她 跑 得 很 快; he runs faster than his brother -> 他 比 他 哥哥 跑 得 快."""
+    verbs = lex.verbs_where(by_person, "i")
+    verb = s.one([v for v in verbs if v.flags.isdisjoint({"state", "res"}) and len(v.chinese) <= 2])
+    said = verb.chinese[:1] if "vo" in verb.flags else verb.chinese  # 游泳 -> 游 得 快
+    who = subjects.subject(s, lex.nouns("person"))
+    p = Predicate(verb, said, le=False, about=(verb.base, "how"))
+    if s.chance(0.4):
+        _better(s, p)
+    else:
+        word = s.word(MANNERS)
+        degree = degree_of(s)
+        p.tail, p.rest = [degree, word], [more(word, "得"), very(degree), word]
+    return statement(make(s, who, p=p, tense=s.one(("present", "present", "past", "can", "should"))))
+
+
+def _better(s: Speaker, p: Predicate) -> None:
+    """faster than his brother -> 比 他 哥哥 (跑) 得 快; faster -> (跑) 得 更 快."""
+    word = s.word(BETTER)
+    p.tail, p.rest = [word], [more(word, "得"), word]
+    if s.chance(0.75):
+        p.lead = [pair("than", "比"), someone(s).phrase]
+        p.tail += p.lead
+    else:
+        p.rest = [more(word, "得"), more(word, "更"), word]
+
+
+def how_long(s: Speaker) -> Phrase:
+    """how long have you waited -> 你 等 了 多久; I have studied english for six years -> 我 学 了 六 年 英语."""
+    verb = s.one([v for v in lex.verbs_where(by_person, "i") if v.goes_on])
+    said = verb.chinese[:1] if "vo" in verb.flags and len(verb.chinese) == 2 else verb.chinese
+    who = subjects.pronoun(s) if s.chance(0.6) else subjects.subject(s, lex.nouns("person"))
+    if s.chance(0.4):
+        how = pair("how long", "多久")
+        tense = s.one(("perfect", "past", "future"))
+        p = Predicate(verb, said, rest=[Phrase((), how.target)], about=(verb.base, "how long"))
+        c = plain_clause(s, who, p=p, tense=tense)
+        g = group(c, question=True)
+        return join(inverted(c, g, Phrase(how.source)), in_chinese(c, g, question=True))
+    for_, span = english("for"), duration(s)
+    waited = Predicate(verb, said, [for_, span], rest=[span], about=(verb.base, "for"))
+    p = _studied(s, for_, span) if s.chance(0.35) else waited
+    return statement(make(s, who, p=p, tense=s.one(("perfect", "past", "future", "perfect")), plain=True))
+
+
+def _studied(s: Speaker, for_: Phrase, span: Phrase) -> Predicate:
+    """study english for six years -> 学 六 年 英语."""
+    subject, base = s.one(lex.nouns("language subject")), s.one(("study", "learn"))
+    thing = pair(subject.english, subject.chinese)
+    verb = next(v for v in lex.VERBS if v.base == base and v.frame == "t")
+    return Predicate(verb, "学", [thing, for_, span], rest=[span, thing], about=(base, subject.english))
+
+
+def costs(s: Speaker) -> Phrase:
+    """the ticket costs ten dollars -> 票 要 十 美元; I bought a hat for ten dollars -> 我 花 十 美元 买 了 一 顶 帽子."""
+    money = s.one(lex.nouns("'dollar' 'pound' 'euro' 'yuan'"))
+    amount = join([s.word(small_words.NUMBERS), pair(money.plural or money.english, money.chinese)])
+    if s.chance(0.5):
+        forms: nouns.Forms = {nouns.the: 3, nouns.this: 3, nouns.owned: 1}
+        what = nouns.noun_phrase(s, lex.nouns("thing food clothes 'ticket' 'room' vehicle"), forms)
+        present = s.chance(0.7)
+        return join([what.phrase, pair("costs" if present and what.person != "plural" else "cost", "要"), amount])
+    who = subjects.pronoun(s)
+    what = nouns.noun_phrase(s, lex.nouns("thing food clothes"), {nouns.a: 3, nouns.this: 2, nouns.counted: 2})
+    bought, for_ = pair("bought", "买"), pair("for", "花")
+    source = [who.phrase, bought, what.phrase, for_, amount]
+    return join(source, [who.phrase, for_, amount, bought, more(bought, "了"), what.phrase])

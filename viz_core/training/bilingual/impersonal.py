@@ -1,0 +1,136 @@
+"""Sentences whose subject says nothing: there is a cat, it is raining, it is seven o'clock, it is important to sleep."""
+
+from collections.abc import Callable, Mapping
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import nouns, to_be, verb_phrases
+from viz_core.training.bilingual.clauses import Clause, make, statement
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, join, more, pair
+from viz_core.training.bilingual.predicates import Predicate, degree_of, infinitive, someone, very
+from viz_core.training.bilingual.small_words import BE, WAS
+from viz_core.training.bilingual.times import MONTHS, WEEKDAYS, clock, when
+
+RAIN = {"rain": "下雨", "snow": "下雪"}
+RAINING = {f"{word}ing": zh for word, zh in RAIN.items()}
+WEATHER = ("cold", "hot", "warm", "cool", "windy", "cloudy", "sunny", "dark", "wet", "dry", "foggy", "late", "early")
+GETTING = {"dark": "黑", "cold": "冷", "warm": "暖和", "late": "晚", "hot": "热"}
+JUDGED = {
+    "important": "重要", "easy": "容易", "difficult": "难", "hard": "难", "dangerous": "危险", "nice": "不错", "good": "好",
+    "fun": "有趣", "expensive": "贵", "necessary": "必要", "interesting": "有趣", "boring": "无聊", "better": "更 好",
+    "wrong": "不 对", "healthy": "健康",
+}
+
+
+# --- There is ---------------------------------------------------------------------------------------------------------
+def there_is(s: Speaker) -> Phrase:
+    """there is a cat on the mat -> 垫子 上 有 一 只 猫; there were not any children in the garden -> 花园 里 没有 孩子."""
+    choices = lex.nouns("any") if s.chance(0.5) else lex.nouns("person animal thing food building furniture")
+    what = nouns.noun_phrase(s, choices, {nouns.a: 5, nouns.counted: 3, nouns.some: 4, nouns.bare: 1, nouns.with_thing: 0.3})
+    source, target = nouns.place(s) if s.chance(0.85) else ([], [])
+    negated, past = s.chance(0.15), s.chance(0.3)
+    time = when(s, "past" if past else "present") if s.chance(0.12) else NOTHING
+    if negated:
+        what = nouns.noun_phrase(s, lex.nouns("thing food drink person"), {nouns.bare: 1})
+    no = s.one(("no", "not any")) if negated else ""
+    return say_there_is(what, (source, target), past=past, no=no, time=time)
+
+
+def say_there_is(what: NounPhrase, where: nouns.Place, *, past: bool, no: str = "", time: Phrase = NOTHING) -> Phrase:
+    """there | is | not any | cats | on the table; 桌子 上 | 没有 | 猫. no: how it is negated in English."""
+    source, target = where
+    there = pair(f"there {(WAS if past else BE)[what.person]}")
+    negation = pair(no)
+    has = from_all([there, negation], "没有" if no else "有")
+    return join([there, negation, what.phrase, *source, time], [time, *target, has, what.phrase])
+
+
+# --- Weather, time and day --------------------------------------------------------------------------------------------
+def weather(s: Speaker) -> Phrase:
+    """What "it" is said of: the weather, the hour, the day."""
+    return s.often(_WEATHER)(s)
+
+
+def _raining(s: Speaker) -> Phrase:
+    """it is raining hard -> 在 下雨 得 很 大."""
+    word = s.one(list(RAINING))
+    past = s.chance(0.3)
+    be, verb = pair("was" if past else "is", "在"), pair(word, RAINING[word])
+    time = when(s, "past" if past else "going on") if s.chance(0.5) else NOTHING
+    hard = pair(s.one(("hard", "heavily")), "得 很 大") if s.chance(0.1) else NOTHING
+    return join([english("it"), be, verb, hard, time], [time, be, verb, hard])
+
+
+def _rains(s: Speaker) -> Phrase:
+    """it often rains in summer -> 夏天 经常 下雨; it will rain tomorrow -> 明天 会 下雨."""
+    word = s.one(list(RAIN))
+    tense = s.one(("past", "future", "going to", "present", "might"))
+    verb = lex.Verb(word, f"{word}s", f"{word}ed", f"{word}ed", f"{word}ing", RAIN[word], "i", "", "", frozenset())
+    c = _it(s, Predicate(verb, RAIN[word], about=("it", word)), tense)
+    if s.chance(0.2) and not c.negated and tense == "present":
+        c.middle = s.word({"often": "经常", "sometimes": "有时", "always": "总是"})
+    return statement(c)
+
+
+def _it(s: Speaker, p: Predicate, tense: str) -> Clause:
+    """A clause about the weather, often with a time."""
+    it = english("it")
+    c = make(s, NounPhrase(it, it, name="it"), p=p, tense=tense, plain=True)
+    c.time = when(s, tense) if s.chance(0.6) else NOTHING
+    return c
+
+
+def _cold(s: Speaker) -> Phrase:
+    """it was cold yesterday -> 昨天 很 冷; it is warm in the house -> 房子 里 很 暖和."""
+    adjective = s.one([a for a in lex.ADJECTIVES if a.english in WEATHER and "of" not in a.flags])
+    p = to_be.adjective_predicate(s, None, adjective)
+    c = _it(s, p, s.one(("present", "present", "past", "future")))
+    source, target = nouns.place(s) if s.chance(0.2) else ([], [])
+    p.tail += source
+    c.subject = c.subject.with_phrase(Phrase(c.subject.phrase.source, join([], target).target))
+    return statement(c)
+
+
+def _hour(s: Speaker) -> Phrase:
+    """it is seven o'clock -> 现在 是 七 点."""
+    return join([english("it"), pair("is", "现在 是"), clock(s)])
+
+
+def _day(s: Speaker) -> Phrase:
+    """it is monday today, today is monday -> 今天 是 星期一."""
+    today = s.word({"today": "今天", "tomorrow": "明天"})
+    be, day = pair("is", "是"), s.word(WEEKDAYS | MONTHS)
+    if s.chance(0.5):
+        return join([today, be, day])
+    return join([english("it"), be, day, today], [today, be, day])
+
+
+def _getting(s: Speaker) -> Phrase:
+    """it is getting dark -> 天 变 黑 了."""
+    verb, adjective = pair(s.one(("is getting", "gets", "is becoming")), "变"), s.word(GETTING)
+    return join([english("it"), verb, adjective], [chinese("天"), verb, adjective, chinese("了")])
+
+
+_WEATHER: Mapping[Callable[[Speaker], Phrase], float] = {_raining: 4, _rains: 3, _cold: 6, _hour: 3, _day: 2, _getting: 1}
+
+
+# --- It is good to ----------------------------------------------------------------------------------------------------
+def it_is_to(s: Speaker) -> Phrase:
+    """it is important to sleep -> 睡觉 很 重要; it is easy for me to swim -> 对 我 来说 游泳 很 容易; swimming is fun."""
+    word = s.word(JUDGED)
+    action = verb_phrases.inner_predicate(s)
+    degree = degree_of(s)
+    negated = s.chance(0.15)
+    alone = negated or len(word.target) > 1  # 更 好, 不 对
+    before = degree if alone else very(degree)
+    be, no = pair(s.one(("is", "is", "was"))), (pair("not", "不") if negated else NOTHING)
+    judgement = [no, before, word]
+    if s.chance(0.25):
+        source, target = infinitive(action, "ing")
+        return join([*source, be, no, degree, word], [*target, *judgement])
+    source, target = infinitive(action)
+    it, to = english("it"), english("to")
+    if s.chance(0.2):
+        for_, whom = pair("for", "对"), someone(s)
+        pieces = [it, be, no, degree, word, for_, whom.phrase, to, *source]
+        return join(pieces, [for_, whom.phrase, more(for_, "来说"), *target, *judgement])
+    return join([it, be, no, degree, word, to, *source], [*target, *judgement])

@@ -1,0 +1,242 @@
+"""The words of both languages, read from the tables: what each becomes, its forms, and what it goes with.
+
+Where a word has several translations, the other words of its phrase decide: play the piano 弹, play football 踢. A line that
+names the noun holds before one that names a class of nouns, and that before `any`.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, TypeVar
+
+from viz_core.training.bilingual import inflection
+
+TABLES = Path(__file__).with_name("tables")
+CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType({"being": ("person", "animal", "pet", "bird")})
+"""Names for several classes at once."""
+Frame = Literal[
+    "i", "t", "place", "loc", "put", "give", "for", "tell", "to", "ing", "that", "tellthat", "wh", "tellwh", "make", "link"
+]
+"""What follows a verb: nothing, an object, where to, where, what and where, what and to or for whom, a further verb, a clause."""
+T = TypeVar("T", "Verb", "Adjective")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noun:
+    """`classifier` stands between a number and the noun: 一 只 猫, "a cat"; "" where the noun counts itself: 一 天.
+
+    plural: "" where there is none (water); equal to english for "sheep"; `only_plural`: trousers.
+    """
+
+    english: str
+    chinese: str
+    classifier: str
+    classes: frozenset[str]
+    plural: str
+    only_plural: bool = False
+
+    @property
+    def is_mass(self) -> bool:
+        return not self.plural
+
+    def is_a(self, *names: str) -> bool:
+        """Whether it is of one of these classes."""
+        return not self.classes.isdisjoint(names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verb:
+    """One use of a verb: see, sees, saw, seen, seeing -> 看见, with the classes of its subjects and objects.
+
+    flags: state (no progressive, and its past no 了), vo (verb and object in one word: 游泳), res (a result: no progressive),
+    pre (在 the place before it), post (在 the place behind it), sep (turn the light on).
+    """
+
+    base: str
+    third: str
+    past: str
+    participle: str
+    ing: str
+    chinese: str
+    frame: Frame
+    subjects: str
+    objects: str
+    flags: frozenset[str]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has a progressive."""
+        return self.flags.isdisjoint({"state", "res"}) and self.chinese not in MOMENTARY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjective:
+    """One use of an adjective. comparative: "" where it has none, "more" for more careful.
+
+    flags: tight (大 狗 without 的), shi (是 … 的), ren (a person 是 … 人), le (… 了), verb (no 很), noattr (never before its
+    noun), nopred (only there), of (with a prepositional object, `objects`).
+    """
+
+    english: str
+    chinese: str
+    nouns: str
+    comparative: str
+    superlative: str
+    flags: frozenset[str]
+    objects: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adverb:
+    """kind: frequency, time, place, manner, degree, sentence, focus or answer."""
+
+    english: str
+    chinese: str
+    kind: str
+
+
+# A point in time in Chinese: nothing that goes on.
+MOMENTARY = frozenset({
+    "死", "去世", "到", "到达", "出发", "离开", "成为", "加入", "丢", "错过", "失去", "忘记", "忘了", "忘", "坏", "碎", "停",
+    "发生", "结束", "发现", "听说", "得知", "毕业", "结婚", "离婚", "出国", "决定", "获得", "引起",
+})
+
+
+# --- Reading the tables -----------------------------------------------------------------------------------------------
+def _rows(table: str, width: int) -> list[list[str]]:
+    """The lines of a table as cells; empty ones at the end may be left out."""
+    lines = (TABLES / f"{table}.txt").read_text("utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split(";")] for line in lines if line.strip() and not line.startswith("#")]
+    return [row + [""] * (width - len(row)) for row in rows]
+
+
+def _noun(english: str, chinese: str, classifier: str, classes: str, plural: str) -> Noun:
+    forms = {"": inflection.plural(english), "-": "", "=": english, "+": english}
+    own = frozenset(classes.split())
+    own |= {name for name, parts in CLASSES.items() if not own.isdisjoint(parts)}
+    return Noun(english, chinese, classifier.strip("-"), own, forms.get(plural, plural), plural == "+")
+
+
+def _verb(english: str, chinese: str, frame: Frame, subjects: str, objects: str, forms: str, flags: str) -> Verb:
+    _, space, rest = english.partition(" ")
+    given = [f"{form}{space}{rest}" for form in forms.split()]
+    regular = [inflection.past(english), inflection.past(english), inflection.ing(english), inflection.third(english)]
+    past, participle, ing, third = given + regular[len(given) :]
+    own = frozenset(flag.partition(":")[0] for flag in flags.split())
+    return Verb(english, third, past, participle, ing, chinese, frame, subjects, objects, own)
+
+
+def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, objects: str) -> Adjective:
+    if degree in ("-", "more"):
+        degrees = ["", ""] if degree == "-" else ["more", "most"]
+    else:
+        degrees = degree.split() or [inflection.comparative(english), inflection.superlative(english)]
+    comparative, superlative = degrees
+    return Adjective(english, chinese, nouns, comparative, superlative, frozenset(flags.split()), objects)
+
+
+NOUNS: tuple[Noun, ...] = tuple(_noun(*row) for row in _rows("nouns", 5))
+VERBS: tuple[Verb, ...] = tuple(_verb(*row) for row in _rows("verbs", 7))  # type: ignore[arg-type]
+ADJECTIVES: tuple[Adjective, ...] = tuple(_adjective(*row) for row in _rows("adjectives", 6))
+ADVERBS: tuple[Adverb, ...] = tuple(Adverb(*row) for row in _rows("adverbs", 3))
+
+
+# --- What goes with what ----------------------------------------------------------------------------------------------
+_QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
+UNCOMMON = ("month", "weekday", "country", "language", "number", "price", "part", "time", "season", "quality", "subject")
+"""Classes that `any` leaves out: few verbs that take any object take these."""
+
+
+@cache
+def nouns(wanted: str) -> tuple[Noun, ...]:
+    """The nouns that a cell of a table names: classes, quoted nouns, or `any`."""
+    return tuple(noun for noun in NOUNS if _fits(noun, wanted))
+
+
+@cache
+def _wanted(wanted: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The quoted nouns and the classes of a cell."""
+    return frozenset(_QUOTED.findall(wanted)), frozenset(_QUOTED.sub("", wanted).split())
+
+
+def _fits(noun: Noun, wanted: str) -> int:
+    """3 for a noun that is named, 2 for one of its classes, 1 for `any`, 0 where the noun does not belong."""
+    quoted, names = _wanted(wanted)
+    if noun.english in quoted:
+        return 3
+    return 2 if noun.is_a(*names) else int("any" in names and not noun.is_a(*UNCOMMON))
+
+
+@cache
+def verbs(frame: Frame) -> tuple[Verb, ...]:
+    """The verbs of a frame that have a subject, and an object where they need one."""
+    return tuple(v for v in VERBS if v.frame == frame and subjects_of(v) and (objects_of(v) or not v.objects))
+
+
+@cache
+def verbs_where(test: Callable[[Verb], bool], *frames: Frame) -> tuple[Verb, ...]:
+    """The verbs of some frames for which a test holds."""
+    return tuple(verb for frame in frames for verb in verbs(frame) if test(verb))
+
+
+@cache
+def adjectives(without: str = "") -> tuple[Adjective, ...]:
+    """The adjectives that have none of these flags and describe some noun."""
+    return tuple(a for a in ADJECTIVES if a.flags.isdisjoint(without.split()) and nouns_of(a))
+
+
+@cache
+def subjects_of(verb: Verb) -> tuple[Noun, ...]:
+    """The nouns that it is said of with this translation."""
+    same = [v for v in VERBS if v.base == verb.base and v.frame == verb.frame and v.objects == verb.objects]
+    return _own(verb, same, "subjects")
+
+
+@cache
+def objects_of(verb: Verb) -> tuple[Noun, ...]:
+    """The nouns that are its object with this translation."""
+    same = [v for v in VERBS if v.base == verb.base and v.frame == verb.frame]
+    return _own(verb, same, "objects")
+
+
+@cache
+def nouns_of(adjective: Adjective) -> tuple[Noun, ...]:
+    """The nouns that it describes with this translation."""
+    side = {"noattr", "nopred"} & adjective.flags
+    same = [a for a in ADJECTIVES if a.english == adjective.english and not side ^ ({"noattr", "nopred"} & a.flags)]
+    return _own(adjective, same, "nouns")
+
+
+def _own(entry: T, same: Sequence[T], cell: str) -> tuple[Noun, ...]:
+    """The nouns of a cell that no other line of the same word names more precisely (the first of two equal ones holds)."""
+    def claim(noun: Noun, other: T) -> int:
+        return _fits(noun, getattr(other, cell))
+
+    return tuple(n for n in nouns(getattr(entry, cell)) if max(same, key=lambda other: claim(n, other)) is entry)
+
+
+@cache
+def _described() -> Mapping[Noun, tuple[Adjective, ...]]:
+    found: dict[Noun, list[Adjective]] = {noun: [] for noun in NOUNS}
+    for adjective in ADJECTIVES:
+        for noun in nouns_of(adjective) if "of" not in adjective.flags else ():
+            found[noun].append(adjective)
+    return {noun: tuple(adjectives) for noun, adjectives in found.items()}
+
+
+def adjectives_of(noun: Noun) -> tuple[Adjective, ...]:
+    """The adjectives that describe a noun, each with its translation there."""
+    return _described()[noun]
+
+
+def of_people(adjective: Adjective) -> bool:
+    """Whether it describes people and stands alone, unlike "afraid of"."""
+    return "of" not in adjective.flags and ("person" in adjective.nouns or "being" in adjective.nouns)
+
+
+@cache
+def adverbs(kind: str) -> tuple[Adverb, ...]:
+    return tuple(adverb for adverb in ADVERBS if adverb.kind == kind)

@@ -1,0 +1,368 @@
+"""Noun phrases: the big dog, three cups of tea, my sister's friend, everybody, the man who lives next door (大 狗 ...)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from viz_core.training.bilingual import inflection, small_words
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.lexicon import Adjective, Noun
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Speaker, chinese, english, join, more, pair
+
+Form = Callable[[Speaker, Noun], NounPhrase]
+Forms = Mapping[Form, float]  # with weights
+Place = tuple[Sequence[Phrase], Sequence[Phrase]]
+"""A place in English and, in another order and without its 在, in Chinese."""
+UNGRADED = "of nopred shi ren le verb"
+"""Flags of the adjectives that 很 or 太 cannot stand before, or that need more than themselves."""
+_WHOLES = {
+    "part": "furniture building room vehicle city animal", "quality": "person building city thing", "price": "thing food clothes",
+    "group": "city country", "idea": "person group", "body": "animal", "room": "building", "speech": "person reading",
+    "job": "group city country", "family": "person",
+}
+_HAD = {
+    "person": "clothes worn 'hair' 'eye' pet", "building": "room 'garden' 'door' 'window' 'roof'", "room": "furniture 'window'",
+    "animal": "'tail' 'ear' 'leg' 'nose'", "furniture": "'leg' 'drawer'", "clothes": "'pocket' 'button'", "city": "building place",
+    "drink": "'milk' 'sugar' 'ice'", "food": "'egg' 'cheese' 'meat'",
+}
+_INSIDES = "container room building 'park' 'garden' 'forest' 'city' 'village' 'town' 'river' 'lake'"
+_SURFACES = "surface furniture way 'island' 'farm'"
+
+
+# --- One noun ---------------------------------------------------------------------------------------------------------
+def classifier(noun: Noun, from_: Phrase) -> Phrase:
+    """The measure word of a noun, which Chinese needs behind a number or 这."""
+    return more(from_, noun.classifier)
+
+
+def pronoun_of(s: Speaker, noun: Noun, person: Person) -> str:
+    """it, they, he or she: drawn where the noun does not say which."""
+    if person == "plural":
+        return "they"
+    if not noun.is_a("person"):
+        return "it"
+    if noun.english in small_words.SHE:
+        return "she"
+    return "he" if noun.english in small_words.HE else s.one(("he", "she"))
+
+
+def described(s: Speaker, noun: Noun, often: float = 0.22) -> list[Phrase]:
+    """None, one or two adjectives, each with its 的 where it needs one."""
+    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags]
+    if not choices or not s.chance(often):
+        return []
+    return [attribute(s, s.one(choices)) for __ in range(1 + s.chance(0.12))]
+
+
+def attribute(s: Speaker, adjective: Adjective) -> Phrase:
+    """big -> 大; careful -> 小心 的; very big -> 非常 大 的."""
+    base = pair(adjective.english, adjective.chinese)
+    if adjective.flags.isdisjoint({"shi", "le", "verb", "nopred"}) and s.chance(0.06):
+        very = pair("very", "非常")
+        return join([very, base, more(base, "的")])
+    return base if "tight" in adjective.flags else join([base, more(base, "的")])
+
+
+def an(words: Sequence[Phrase]) -> str:
+    """a or an before these words."""
+    first = next((phrase.source[0].text for phrase in words if phrase.source), "x")
+    sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "one", "eu"))
+    return "an" if sounds_open or first.startswith("hour") else "a"
+
+
+
+def _phrase(s: Speaker, noun: Noun, source: Sequence[Phrase], target: Sequence[Phrase], head: Phrase, person: Person) -> NounPhrase:
+    return NounPhrase(join(source, target), head, noun, person, pronoun_of(s, noun, person), name=noun.english)
+
+
+def _singular(s: Speaker, noun: Noun) -> tuple[list[Phrase], Phrase, Person]:
+    """Its adjectives, the noun itself, and its person."""
+    return described(s, noun), pair(noun.english, noun.chinese), "plural" if noun.only_plural else "third"
+
+
+def _plural(s: Speaker, noun: Noun) -> tuple[list[Phrase], Phrase, Person]:
+    return described(s, noun), pair(noun.plural, noun.chinese), "plural"
+
+
+def the(s: Speaker, noun: Noun) -> NounPhrase:
+    """the red ball -> 红 球."""
+    adjectives, head, person = _singular(s, noun)
+    pieces = [english("the"), *adjectives, head]
+    return _phrase(s, noun, pieces, pieces, head, person)
+
+
+def the_plural(s: Speaker, noun: Noun) -> NounPhrase:
+    """the children -> 孩子 们; the books -> 书."""
+    adjectives, head, person = _plural(s, noun)
+    many = more(head, "们") if noun.is_a("person") else NOTHING
+    pieces = [english("the"), *adjectives, head, many]
+    return _phrase(s, noun, pieces, pieces, join([head], [head, many]), person)
+
+
+def a(s: Speaker, noun: Noun) -> NounPhrase:
+    """a small dog -> 一 只 小 狗."""
+    adjectives, head, person = _singular(s, noun)
+    one = pair(an([*adjectives, head]), "一") if s.chance(0.94) else pair("one", "一")
+    return _phrase(s, noun, [one, *adjectives, head], [one, classifier(noun, head), *adjectives, head], head, person)
+
+
+def bare(s: Speaker, noun: Noun) -> NounPhrase:
+    """water -> 水; dogs -> 狗."""
+    adjectives, head, person = _singular(s, noun) if noun.is_mass else _plural(s, noun)
+    pieces = [*adjectives, head]
+    return _phrase(s, noun, pieces, pieces, head, person)
+
+
+def this(s: Speaker, noun: Noun) -> NounPhrase:
+    """this house -> 这 座 房子; those apples -> 那些 苹果."""
+    many = bool(noun.plural) and (noun.only_plural or s.chance(0.3))
+    adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
+    pointer = s.word(small_words.SEVERAL_DEMONSTRATIVES if many else small_words.DEMONSTRATIVES)
+    between = NOTHING if many else classifier(noun, head)
+    return _phrase(s, noun, [pointer, *adjectives, head], [pointer, between, *adjectives, head], head, person)
+
+
+def owned(s: Speaker, noun: Noun) -> NounPhrase:
+    """my book -> 我 的 书; my mother -> 我 妈妈; her children -> 她 的 孩子 们."""
+    many = bool(noun.plural) and s.chance(0.25)
+    adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
+    owner = s.word(small_words.OWNERS)
+    close = noun.is_a("family") and not adjectives and not many
+    of = NOTHING if close else more(owner, "的")
+    several = more(head, "们") if many and noun.is_a("person") else NOTHING
+    pieces = [owner, of, *adjectives, head, several]
+    return _phrase(s, noun, pieces, pieces, join([head], [head, several]), person)
+
+
+def counted(s: Speaker, noun: Noun) -> NounPhrase:
+    """three books -> 三 本 书; two hundred years -> 两百 年."""
+    adjectives, head, person = _plural(s, noun)
+    number = s.word(small_words.FEW_NUMBERS if s.chance(0.7) else small_words.NUMBERS)
+    return _phrase(s, noun, [number, *adjectives, head], [number, classifier(noun, head), *adjectives, head], head, person)
+
+
+def some(s: Speaker, noun: Noun) -> NounPhrase:
+    """many people -> 很多 人; a few books -> 几 本 书; too much water -> 太多 的 水."""
+    number = _singular(s, noun) if noun.is_mass else _plural(s, noun)
+    return _amount(s, noun, small_words.MUCH if noun.is_mass else small_words.MANY, *number)
+
+
+def _amount(s: Speaker, noun: Noun, table: Mapping[str, str], adjectives: list[Phrase], head: Phrase, person: Person) -> NounPhrase:
+    """An amount before a noun; the "*" of its translation is the classifier of the noun."""
+    words, meaning = s.one(list(table.items()))
+    amount = pair(words, meaning.replace(" *", ""))
+    counting = classifier(noun, head) if "*" in meaning else NOTHING
+    return _phrase(s, noun, [amount, *adjectives, head], [amount, counting, *adjectives, head], head, person)
+
+
+def every(s: Speaker, noun: Noun) -> NounPhrase:
+    """every student -> 每 个 学生 ... 都; all the students -> 所有 的 学生 ... 都."""
+    if noun.plural and s.chance(0.6):
+        return replace(_amount(s, noun, small_words.ALL_OF, *_plural(s, noun)), all=True)
+    adjectives, head, __ = _singular(s, noun)
+    each = s.word({"every": "每", "each": "每"})
+    pieces = [each, classifier(noun, head), *adjectives, head]
+    return replace(_phrase(s, noun, [each, *adjectives, head], pieces, head, "third"), all=True)
+
+
+def measured(s: Speaker, noun: Noun) -> NounPhrase:
+    """a cup of tea -> 一 杯 茶; two pairs of shoes -> 两 双 鞋."""
+    choices = [(word, zh) for word, (zh, what) in small_words.MEASURES.items() if noun in lex.nouns(what)]
+    word, zh = s.one(choices)
+    many = s.chance(0.35)
+    adjectives, head, __ = _singular(s, noun) if noun.is_mass else _plural(s, noun)
+    number = s.word(small_words.FEW_NUMBERS) if many else pair("a", "一")
+    unit = pair(inflection.plural(word) if many else word, zh)
+    of = english("of")
+    person: Person = "plural" if many else "third"
+    return _phrase(s, noun, [number, unit, of, *adjectives, head], [number, unit, *adjectives, head], head, person)
+
+
+def superlative(s: Speaker, noun: Noun) -> NounPhrase:
+    """the biggest city -> 最 大 的 城市; the most beautiful girl -> 最 漂亮 的 女孩."""
+    most = most_of(s.one(_superlatives(noun)))
+    head = pair(noun.english, noun.chinese)
+    return _phrase(s, noun, [english("the"), most, head], [most, more(most, "的"), head], head, "third")
+
+
+def _superlatives(noun: Noun) -> list[Adjective]:
+    """The adjectives of a noun that can stand before it in the superlative."""
+    return [a for a in lex.adjectives_of(noun) if a.superlative and a.flags.isdisjoint({"shi", "nopred", "noattr", "le"})]
+
+
+def ordinal(s: Speaker, noun: Noun) -> NounPhrase:
+    """the second book -> 第二 本 书; the last day -> 最后 一 天; another cup -> 另一 个 杯子; the other hand -> 另一 只 手."""
+    adjectives, head, person = _singular(s, noun)
+    words, meaning = s.one(list(small_words.ORDINALS.items())) if s.chance(0.25) else s.often(small_words.POSITIONS)
+    number = pair(words, meaning)
+    between = NOTHING if meaning.endswith("的") else classifier(noun, head)
+    return _phrase(s, noun, [number, *adjectives, head], [number, between, *adjectives, head], head, person)
+
+
+def compared(adjective: Adjective) -> Phrase:
+    """bigger -> 更 大; more careful -> 更 小心."""
+    return _degree(adjective, adjective.comparative, "more", "更")
+
+
+def most_of(adjective: Adjective) -> Phrase:
+    """biggest -> 最 大; most careful -> 最 小心."""
+    return _degree(adjective, adjective.superlative, "most", "最")
+
+
+def _degree(adjective: Adjective, form: str, word: str, zh: str) -> Phrase:
+    if form == word:
+        return join([pair(word, zh), pair(adjective.english, adjective.chinese)])
+    return pair(form, f"{zh} {adjective.chinese}")
+
+
+# --- Phrases inside a phrase ------------------------------------------------------------------------------------------
+def possessive(s: Speaker, noun: Noun) -> NounPhrase:
+    """my sister's friend -> 我 姐姐 的 朋友; the boy's red ball -> 男孩 的 红 球; John's mother -> John 的 妈妈."""
+    owner = name(s) if s.chance(0.3) else inner(s, "person animal", (the, owned))
+    many = bool(noun.plural) and s.chance(0.2)
+    adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
+    of = pair("'s", "的")
+    pieces = [owner.phrase, of, *adjectives, head]
+    return _phrase(s, noun, pieces, pieces, head, person)
+
+
+def of_phrase(s: Speaker, noun: Noun) -> NounPhrase:
+    """the door of the house -> 房子 的 门; the capital of France -> 法国 的 首都."""
+    whole = inner(s, next(wanted for kind, wanted in _WHOLES.items() if noun.is_a(kind)), (the, owned, this))
+    adjectives, head, person = _singular(s, noun)
+    part = [*adjectives, head]
+    source = [english("the"), *part, english("of"), whole.phrase]
+    return _phrase(s, noun, source, [whole.phrase, chinese("的"), *part], head, person)
+
+
+def with_thing(s: Speaker, noun: Noun) -> NounPhrase:
+    """a house with a red door -> 一 座 有 红 门 的 房子; the girl with long hair -> 有 长 头发 的 女孩."""
+    first = inner_form(s, noun, (the, a))
+    had = inner(s, next((wanted for kind, wanted in _HAD.items() if noun.is_a(kind)), "part"), (a, bare))
+    with_ = pair("with", "有")
+    return before(first, [with_, had.phrase], [with_, had.phrase, more(with_, "的")])
+
+
+def located(s: Speaker, noun: Noun) -> NounPhrase:
+    """the ball in the box -> 盒子 里 的 球; the shop near the station -> 车站 附近 的 商店."""
+    first = inner_form(s, noun, (the, the, a, the_plural))
+    source, target = place(s)
+    return before(first, source, [*target, chinese("的")])
+
+
+def about(s: Speaker, noun: Noun) -> NounPhrase:
+    """a book about animals -> 一 本 关于 动物 的 书; a letter from London; a present for my mother."""
+    first = inner_form(s, noun, (the, a))
+    if s.chance(0.4):
+        other, word = inner(s, "animal person country subject idea nature food", (bare, the, owned)), pair("about", "关于")
+    elif s.chance(0.5):
+        other, word = inner(s, "country city", (bare,)), pair("from", "来自")
+    else:
+        other, word = inner(s, "person", (the, owned)), pair("for", "给")
+    return before(first, [word, other.phrase], [word, other.phrase, more(word, "的")])
+
+
+def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
+    """What English says behind a noun stands in Chinese before it, but behind its number and classifier."""
+    links = first.phrase.target
+    lead = 0  # 一 只, 这 个: before the modifier
+    if first.noun is not None and first.noun.classifier:
+        for i, (word, __) in enumerate(links[:3]):
+            if word == first.noun.classifier:
+                lead = i + 1
+    head, rest = Phrase((), links[:lead]), Phrase((), links[lead:])
+    own = Phrase(first.phrase.source, ())
+    return first.with_phrase(join([own, *source], [head, *target, rest]))
+
+
+# --- Places -----------------------------------------------------------------------------------------------------------
+def place(s: Speaker, wanted: str = "") -> Place:
+    """A place without its 在: on the table -> 桌子 上; at school -> 学校; in China -> 中国; between A and B."""
+    kind = s.often({"in": 30, "on": 22, "at": 12, "other": 16, "country": 8, "between": 2, "name": 5})
+    if kind == "name":
+        return _in(name(s))
+    if kind == "country":
+        return _in(inner(s, "country city", (bare,)))
+    if kind == "between":
+        one, two = (inner(s, "furniture building way", (the,)) for __ in range(2))
+        word, and_ = pair("between", "之间"), pair("and", "和")
+        return [word, one.phrase, and_, two.phrase], [one.phrase, and_, two.phrase, word]
+    if kind == "at":
+        noun = s.one(lex.nouns(" ".join(f'"{n}"' for n in small_words.PLACES_AT)))
+        where = bare_singular(noun) if noun.english in small_words.WITHOUT_ARTICLE else inner_form(s, noun, (the,))
+        return [english("at"), where.phrase], [where.phrase]
+    usual = {"in": _INSIDES, "on": _SURFACES}.get(kind, "furniture building way nature vehicle")
+    where = inner(s, wanted or usual, (the, the, the, owned, a, this))
+    if kind == "in" and where.noun is not None and where.noun.is_a("country", "city"):
+        return _in(where)
+    word = pair("in", "里") if kind == "in" else pair("on", "上") if kind == "on" else s.word(small_words.PREPOSITIONS)
+    return [word, where.phrase], [where.phrase, word]
+
+
+def _in(where: NounPhrase) -> Place:
+    """in China -> 中国, without 里."""
+    return [english("in"), where.phrase], [where.phrase]
+
+
+def bare_singular(noun: Noun) -> NounPhrase:
+    """school -> 学校, without an article."""
+    head = pair(noun.english, noun.chinese)
+    return NounPhrase(head, head, noun, name=noun.english)
+
+
+# --- Choosing ---------------------------------------------------------------------------------------------------------
+def name(s: Speaker) -> NounPhrase:
+    """A name or an unknown word, which is carried over: a numbered slot in both languages."""
+    slot = s.slot()
+    word = pair(slot, slot)
+    return NounPhrase(word, word, None, pronoun=s.one(("he", "she")), name=slot)
+
+
+def _fits(form: Form, noun: Noun) -> bool:
+    """Whether a noun can stand in a form: no "two waters", no "a China"."""
+    if noun.is_a("country", "city", "language", "month", "weekday", "subject") and noun.is_mass:
+        return form is bare
+    if noun.only_plural:
+        return form in (the, bare, owned, possessive, located)
+    if noun.is_mass:
+        return form in (the, bare, owned, some, measured, possessive, located, of_phrase, about, with_thing)
+    return True
+
+
+USUAL: Forms = {
+    the: 30, a: 22, owned: 14, bare: 7, the_plural: 8, this: 7, counted: 6, some: 7, every: 3, measured: 3, superlative: 2,
+    ordinal: 3, possessive: 5, of_phrase: 3, located: 3, with_thing: 1.5, about: 1.5,
+}
+DEEP = (possessive, of_phrase, located, with_thing, about)
+
+
+def inner_form(s: Speaker, noun: Noun, forms: Sequence[Form]) -> NounPhrase:
+    """A noun in one of these forms, or in one that it can stand in."""
+    possible = [form for form in forms if _fits(form, noun)] or [bare if noun.is_mass or noun.only_plural else the]
+    return s.one(possible)(s, noun)
+
+
+def inner(s: Speaker, wanted: str, forms: Sequence[Form] = (the, a, owned)) -> NounPhrase:
+    """A short noun phrase inside another phrase. wanted: as in the tables."""
+    return inner_form(s, s.one(lex.nouns(wanted)), forms)
+
+
+def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
+    """Whether a form fits the noun, has the words that it needs, and is not too deep."""
+    if not _fits(form, noun) or (form in DEEP and not s.deeper()):
+        return False
+    if form is measured:
+        return any(noun in lex.nouns(what) for __, what in small_words.MEASURES.values())
+    if form is of_phrase:
+        return noun.is_a(*_WHOLES)
+    return form is not superlative or bool(_superlatives(noun))
+
+
+def noun_phrase(s: Speaker, choices: Sequence[Noun], forms: Forms = USUAL) -> NounPhrase:
+    """A noun phrase of one of these nouns, in any form that fits it."""
+    noun = s.one(choices)
+    for __ in range(8):
+        form = s.often(forms)
+        if _possible(s, form, noun):
+            s.depth -= form in DEEP
+            return form(s, noun)
+    return inner_form(s, noun, (the,))

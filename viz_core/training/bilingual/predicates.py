@@ -1,0 +1,181 @@
+"""What is said of a subject, before it has a tense, and what its builders share.
+
+A predicate keeps the pieces of both languages apart, since a clause puts the tense, the negation and the adverbs between them:
+
+    English:  verb tail                          gave | the girl a book
+    Chinese:  lead verb (了) rest                 在 学校 里 | 给 | 了 | 女孩 一 本 书
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import get_args
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import nouns, small_words
+from viz_core.training.bilingual.lexicon import Frame, Noun, Verb
+from viz_core.training.bilingual.nouns import Place
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, pair
+
+BE = Verb("be", "is", "was", "been", "being", "", "link", "any", "", frozenset({"state"}))
+SKILLS = frozenset({
+    "游泳", "跳舞", "唱歌", "开车", "做饭", "滑冰", "滑雪", "弹", "踢", "打", "拉", "骑", "画", "说", "写", "写字", "飞", "走路",
+    "下", "吹", "画画",
+})
+"""What one has learned: can is 会, not 能."""
+FRAMES: Mapping[Frame, float] = {
+    "i": 14, "t": 34, "place": 6, "loc": 9, "put": 4, "give": 5, "for": 3, "tell": 2, "to": 8, "ing": 2, "that": 5, "tellthat": 1.5,
+    "wh": 3, "tellwh": 1, "make": 4, "link": 4,
+}
+SHORT: Mapping[Frame, float] = {"i": 20, "t": 40, "place": 8, "loc": 9, "put": 3, "give": 3, "for": 2}
+"""The frames without a further verb."""
+_NOT_SAID_ALONE = ("home", "away", "at work")  # places that only some verbs take
+
+
+@dataclass(slots=True)
+class Predicate:
+    """A verb with all that belongs to it. about: content words, for the held-out split.
+
+    said: the Chinese words of the verb itself. very: what stands before an adjective in Chinese where nothing else does (很): not
+    in a question or a negation. last: the 了 of "is dead", which a negation drops. le: whether its past has 了.
+    """
+
+    verb: Verb
+    said: str
+    tail: list[Phrase] = field(default_factory=list)
+    lead: list[Phrase] = field(default_factory=list)
+    rest: list[Phrase] = field(default_factory=list)
+    very: Phrase = NOTHING
+    last: str = ""
+    le: bool = True
+    about: tuple[str, ...] = ()
+
+    @property
+    def is_be(self) -> bool:
+        return self.verb is BE
+
+    @property
+    def is_state(self) -> bool:
+        return "state" in self.verb.flags
+
+
+# --- Which verb goes with which noun ----------------------------------------------------------------------------------
+@cache
+def _said_of() -> Mapping[tuple[Noun, Frame], list[Verb]]:
+    found: dict[tuple[Noun, Frame], list[Verb]] = {}
+    for frame in get_args(Frame):
+        for verb in lex.verbs(frame):
+            for noun in lex.subjects_of(verb):
+                found.setdefault((noun, frame), []).append(verb)
+    return found
+
+
+def verbs_of_subject(noun: Noun, frame: Frame) -> Sequence[Verb]:
+    """What can be said of a noun."""
+    return _said_of().get((noun, frame), ())
+
+
+@cache
+def _done_to() -> Mapping[Noun, list[Verb]]:
+    found: dict[Noun, list[Verb]] = {}
+    for verb in lex.verbs("t"):
+        for noun in lex.objects_of(verb) if is_whole(verb) else ():
+            found.setdefault(noun, []).append(verb)
+    return found
+
+
+def verbs_of_object(noun: Noun) -> Sequence[Verb]:
+    """What can be done to a noun."""
+    return _done_to().get(noun, ())
+
+
+def by_person(verb: Verb) -> bool:
+    """Whether a person does it."""
+    return "person" in verb.subjects or "being" in verb.subjects
+
+
+def is_whole(verb: Verb) -> bool:
+    """Whether its Chinese stands in one place, unlike 和 ~ 说话."""
+    return "~" not in verb.chinese
+
+
+def takes_plain_object(verb: Verb) -> bool:
+    """Whether its object simply stands behind it in both languages."""
+    return is_whole(verb) and "sep" not in verb.flags
+
+
+def done_by_person(verb: Verb) -> bool:
+    """Whether a person does it to an object that simply stands behind it."""
+    return takes_plain_object(verb) and by_person(verb)
+
+
+def frame_of(s: Speaker, frames: Mapping[Frame, float] = FRAMES) -> Frame:
+    """A random frame; one without a further verb where the sentence is deep enough."""
+    return s.often(frames if s.deeper() else SHORT)
+
+
+@cache
+def without_particle(verb: Verb) -> tuple[Verb, str]:
+    """turn on -> turn, on."""
+    base, third, past, participle, ing = (
+        form.partition(" ")[0] for form in (verb.base, verb.third, verb.past, verb.participle, verb.ing)
+    )
+    first = replace(verb, base=base, third=third, past=past, participle=participle, ing=ing)
+    return first, verb.base.partition(" ")[2]
+
+
+# --- What the builders share ------------------------------------------------------------------------------------------
+def spoken(p: Predicate, form: str) -> Phrase:
+    """The verb itself in both languages."""
+    return pair(form, p.said)
+
+
+def infinitive(inside: Predicate, form: str = "base") -> Place:
+    """The pieces of a predicate without a tense: [eat, the apple], [吃, 苹果]."""
+    main = spoken(inside, getattr(inside.verb, form))
+    return [main, *inside.tail], [*inside.lead, inside.very, main, *inside.rest]
+
+
+def someone(s: Speaker) -> NounPhrase:
+    """A person, often a pronoun."""
+    kind = s.often({"pronoun": 45, "name": 12, "noun": 43})
+    if kind == "pronoun":
+        word = s.word(small_words.PERSONS)
+        return NounPhrase(word, word, name=word.source[0].text)
+    if kind == "name":
+        return nouns.name(s)
+    return nouns.noun_phrase(s, lex.nouns("person"), {nouns.the: 4, nouns.owned: 4, nouns.a: 1, nouns.possessive: 1})
+
+
+def somewhere(s: Speaker) -> Place:
+    """A place, or here, upstairs, at home."""
+    if s.chance(0.15):
+        adverb = s.one([a for a in lex.adverbs("place") if a.english not in _NOT_SAID_ALONE])
+        word = pair(adverb.english, adverb.chinese)
+        return [word], [word]
+    return nouns.place(s)
+
+
+def at(target: Sequence[Phrase]) -> Phrase:
+    """The 在 before a Chinese place, unless the place begins with it."""
+    return NOTHING if first_word(target).startswith("在") else chinese("在")
+
+
+def first_word(pieces: Sequence[Phrase]) -> str:
+    """The first Chinese word."""
+    return next((word for piece in pieces for word, __ in piece.target), "")
+
+
+def degree_of(s: Speaker) -> Phrase:
+    """very 非常, too 太, a little 有点: in a third of the cases."""
+    return s.word(small_words.DEGREES) if s.chance(0.35) else NOTHING
+
+
+def very(degree: Phrase) -> Phrase:
+    """What stands before a Chinese adjective: its degree, or else 很."""
+    return degree or chinese("很")
+
+
+def optional_that(s: Speaker, share: float = 0.6) -> Phrase:
+    """that, or nothing: (I know) that he is right."""
+    return english("that") if s.chance(share) else NOTHING

@@ -1,0 +1,73 @@
+"""Relative clauses: English says them behind their noun, Chinese before it with 的 (the book that I bought, 我 买 的 书)."""
+
+from viz_core.training.bilingual import inside, nouns, subjects
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, subordinate
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, pair
+from viz_core.training.bilingual.predicates import Predicate, by_person, verbs_of_object
+from viz_core.training.bilingual.times import when
+
+HEADS: nouns.Forms = {nouns.the: 5, nouns.the_plural: 2, nouns.a: 1.5, nouns.this: 0.5}
+
+
+def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
+    """the man who lives here -> 住 在 这里 的 男人; the book (that) I bought -> 我 买 的 书; the house where he lives."""
+    forms: nouns.Forms = {nouns.the: 1} if noun.is_mass or noun.only_plural else HEADS
+    head = s.often(forms)(s, noun)
+    kind = s.often({
+        "subject": 45, "object": 40 if verbs_of_object(noun) else 0,
+        "where": 10 if noun.is_a("place", "building", "room", "city", "country") else 0, "whose": 4 if noun.is_a("person") else 0,
+    })
+    if kind == "object":
+        return _of_object(s, noun, head)
+    if kind == "where":
+        return _where(s, noun, head)
+    return _of_subject(s, noun, head, whose=kind == "whose")
+
+
+def behind_head(head: NounPhrase, word: Phrase, c: Clause) -> NounPhrase:
+    """A noun with a clause whose gap it fills. word: that, who, which, where, whose or nothing."""
+    g = group(c)
+    return nouns.before(head, subordinate(c, g, word), [*in_chinese(c, g), chinese("的")])
+
+
+def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+    """the book (that) I bought, the man whom she loves."""
+    verb = s.one(verbs_of_object(noun))
+    if s.chance(0.4):
+        choices = lex.subjects_of(verb)
+        who = subjects.subject_noun(s, choices, bool(subjects.people(choices[:5])))
+    else:
+        who = subjects.pronoun(s, by_person(verb))
+    p = Predicate(verb, verb.chinese, le=False, about=(verb.base, noun.english))
+    c = plain_clause(s, who, p=p, tense=s.one(("past", "past", "past", "present", "perfect")))
+    if s.chance(0.15):
+        c.time = when(s, c.tense)
+    word = s.one(("that", "", "", "who" if noun.is_a("person") else "which"))
+    return behind_head(head, english(word), c)
+
+
+def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+    """the house where he lives -> 他 住 的 房子."""
+    verb = s.one(lex.verbs_where(by_person, "loc"))
+    who = subjects.pronoun(s)
+    p = Predicate(verb, verb.chinese, le=False, about=(verb.base, noun.english))
+    return behind_head(head, english("where"), plain_clause(s, who, p=p, tense=s.one(("past", "present"))))
+
+
+def _of_subject(s: Speaker, noun: lex.Noun, head: NounPhrase, *, whose: bool) -> NounPhrase:
+    """the man who lives here -> 住 在 这里 的 男人; the man whose dog is big -> 狗 很 大 的 男人."""
+    word = "that" if s.chance(0.4) else "who" if noun.is_a("person") else "which"
+    who = NounPhrase(NOTHING, NOTHING, noun, head.person, head.pronoun, name=noun.english)
+    if whose:
+        word, thing = "whose", s.one(lex.nouns("family thing pet"))
+        owned = pair(thing.english, thing.chinese)
+        who = NounPhrase(owned, owned, thing, name=thing.english)
+    c = make(s, who, plain=True)
+    c.predicate.le = False
+    if s.chance(0.15):
+        c.time = when(s, c.tense)
+    return behind_head(head, english(word), c)
+
+
+inside.noun_phrases["relative"] = relative

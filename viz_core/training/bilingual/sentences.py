@@ -1,0 +1,101 @@
+"""Whole sentences: which kind is said how often, its mark, and the result as words and positions."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from random import Random
+
+from viz_core.training import everyday
+from viz_core.training.bilingual.about_people import age, apposition, been_to, born, called, owns
+from viz_core.training.bilingual.compound import conditional, sequence, two_clauses
+from viz_core.training.bilingual.constructions import (
+    able,
+    circumstance,
+    cleft,
+    no_longer,
+    one_of,
+    passive,
+    purpose,
+    so_that,
+    sure,
+    too_to,
+)
+from viz_core.training.bilingual.contractions import contract
+from viz_core.training.bilingual.degrees import costs, how_long, how_well
+from viz_core.training.bilingual.impersonal import it_is_to, there_is, weather
+from viz_core.training.bilingual.lists import either, listed
+from viz_core.training.bilingual.orders import order
+from viz_core.training.bilingual.phrases import Phrase, Speaker, Word, join, pair
+from viz_core.training.bilingual.questions import question
+from viz_core.training.bilingual.reasons import about_people, about_things
+from viz_core.training.bilingual.small_talk import exclamation, fragment, greeting, plain, says, sentence_adverb, tagged
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One sentence in both languages.
+
+    alignment: for each target word the source positions that it comes from, none for a word that only Chinese needs.
+    referent: (target position of a noun that a pronoun became, source position of that noun) or None.
+    combinations: its content words that go together, such as (dog, bite, man), which decide the held-out split.
+    """
+
+    source: list[str]
+    target: list[str]
+    alignment: list[tuple[int, ...]]
+    referent: tuple[int, int] | None = None
+    combinations: tuple[tuple[str, ...], ...] = ()
+
+
+FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
+    plain: 34, question: 15, order: 9, two_clauses: 8, conditional: 8, sequence: 3, there_is: 3, weather: 3, passive: 4,
+    it_is_to: 2.5, too_to: 1.5, about_things: 5, about_people: 1.5, fragment: 4, greeting: 2, exclamation: 0.6,
+    sentence_adverb: 1.5, age: 1, called: 1.2, born: 0.7, apposition: 0.8, owns: 1.2, been_to: 1, purpose: 3, circumstance: 3,
+    able: 1.5, sure: 2, so_that: 1, listed: 2.5, either: 1, one_of: 1.5, how_well: 2, how_long: 1.5, costs: 0.8, no_longer: 1.5,
+    cleft: 0.7, says: 0.7, tagged: 0.3,
+}
+"""The weight of each kind of sentence."""
+
+
+def say(rng: Random) -> Example:
+    """A random sentence; most end in a mark."""
+    s = Speaker(rng, depth=rng.choice((1, 1, 2, 2, 3)))
+    frame = s.often(FRAMES)
+    phrase = contract(s, frame(s))
+    if not s.chance(0.4):
+        phrase = join([phrase, _mark(s, frame)])
+    return spell(phrase, s.referent, tuple(s.combinations))
+
+
+def _mark(s: Speaker, frame: Callable[[Speaker], Phrase]) -> Phrase:
+    if frame is question:
+        return pair("?", "？")
+    return pair("!", "！") if frame is exclamation or (frame is order and s.chance(0.2)) else pair(".", "。")
+
+
+def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tuple[str, ...], ...] = ()) -> Example:
+    """A phrase as strings and positions."""
+    position = {word: i for i, word in enumerate(phrase.source)}
+    alignment = [tuple(sorted(position[word] for word in words if word in position)) for __, words in phrase.target]
+    found = None
+    if referent is not None and referent in position:
+        places = [i for i, (__, words) in enumerate(phrase.target) if referent in words]
+        found = (max(places), position[referent]) if len(places) > 1 else None
+    source, target = [word.text for word in phrase.source], [word for word, __ in phrase.target]
+    return Example(source, target, alignment, found, combinations)
+
+
+def examples(seed: int) -> Iterator[Example]:
+    """Random sentences without end, the same ones for the same seed.
+
+    A sentence whose words equal one of the everyday list is left out: that list is for measuring only.
+    """
+    rng = Random(seed)
+    while True:
+        example = say(rng)
+        if everyday.words(typed(example)) not in everyday.known():
+            yield example
+
+
+def typed(example: Example) -> str:
+    """The English sentence as people type it: the boy's ball, not the boy 's ball."""
+    return " ".join(example.source).replace(" 's", "'s")

@@ -1,0 +1,113 @@
+"""Tenses and modal verbs: how each is said, how often, and the adverbs that go with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Speaker, pair
+from viz_core.training.bilingual.predicates import Predicate
+from viz_core.training.bilingual.small_words import BE, HAVE, WAS
+from viz_core.training.bilingual.times import ADVERBS
+
+
+@dataclass(frozen=True, slots=True)
+class Tense:
+    """How a tense is said.
+
+    aux: the auxiliary of each person, "" where only questions and negations have one. form: of the main verb behind it.
+    before, after: Chinese around an action; no: its negation, which takes the place of `before`; no_state: that of a state.
+    """
+
+    aux: Mapping[Person, str] | str
+    form: str
+    before: str = ""
+    after: str = ""
+    no: str = "不"
+    no_state: str = "不"
+
+    def of(self, person: Person) -> str:
+        """The auxiliary of a person."""
+        return self.aux if isinstance(self.aux, str) else self.aux[person]
+
+
+def _modal(word: str, before: str, no: str) -> Tense:
+    return Tense(word, "base", before, no=no, no_state=no)
+
+
+def _of_each(forms: Mapping[Person, str], rest: str) -> Mapping[Person, str]:
+    """am going to, is going to, are going to."""
+    return {person: f"{word} {rest}" for person, word in forms.items()}
+
+
+TENSES: Mapping[str, Tense] = MappingProxyType({
+    "present": Tense("", "base"),
+    "past": Tense("", "past", after="了", no="没有"),
+    "going on": Tense(BE, "ing", "在", no="没有 在"),
+    "went on": Tense(WAS, "ing", "在", no="没有 在"),
+    "future": _modal("will", "会", "不 会"),
+    "going to": Tense(_of_each(BE, "going to"), "base", "要", no="不 会", no_state="不 会"),
+    "perfect": Tense(HAVE, "participle", after="了", no="没有"),
+    "perfect going on": Tense(_of_each(HAVE, "been"), "ing", "一直 在", no="没有 在"),
+    "past perfect": Tense("had", "participle", after="了", no="没有"),
+    "can": _modal("can", "能", "不 能"),
+    "could": _modal("could", "能", "不 能"),
+    "should": _modal("should", "应该", "不 应该"),
+    "must": _modal("must", "必须", "不 能"),
+    "may": _modal("may", "可以", "不 可以"),
+    "might": _modal("might", "可能", "可能 不"),
+    "would": _modal("would", "会", "不 会"),
+    "have to": Tense(_of_each(HAVE, "to"), "base", "必须", no="不用"),
+    "had to": Tense("had to", "base", "不得不", no="不用"),
+    "used to": Tense("used to", "base", "以前"),
+})
+OF_ACTIONS: Mapping[str, float] = {
+    "past": 26, "present": 18, "going on": 9, "went on": 3, "future": 9, "going to": 4, "perfect": 6, "perfect going on": 1,
+    "past perfect": 2, "can": 7, "could": 2, "should": 3, "must": 2, "may": 1, "might": 1.5, "would": 1.5, "have to": 2,
+    "had to": 1, "used to": 0.8,
+}
+OF_STATES: Mapping[str, float] = {
+    "present": 45, "past": 25, "future": 8, "can": 3, "could": 1, "should": 2, "must": 1.5, "may": 0.7, "might": 1.5, "would": 1,
+    "have to": 0.5, "used to": 0.5, "going to": 1,
+}
+GOING_ON = ("going on", "went on", "perfect going on")
+MIDDLES: Mapping[str, Mapping[str, float]] = {
+    "present": {
+        "always": 3, "usually": 3, "often": 3, "sometimes": 2, "never": 3, "rarely": 0.5, "still": 2, "also": 2, "really": 1,
+        "only": 1,
+    },
+    "past": {"never": 1, "also": 1, "just": 1, "finally": 1, "suddenly": 1, "only": 0.5},
+    "going on": {"still": 3, "also": 1, "just": 0.5},
+    "future": {"never": 2, "always": 1, "also": 1, "soon": 0.5},
+    "perfect": {"already": 5, "just": 3, "never": 3, "always": 0.5, "finally": 1},
+    "past perfect": {"already": 4, "never": 1},
+    "can": {"also": 1, "still": 1, "always": 0.5, "only": 0.5, "never": 0.5},
+}
+"""Adverbs in the middle of a clause, for each tense that has some."""
+_MIDDLE = {
+    **ADVERBS, **{a.english: a.chinese for a in lex.ADVERBS if a.kind in ("focus", "sentence", "degree")}, "also": "也",
+    "really": "真的", "only": "只", "still": "还", "never": "从不", "just": "刚",
+}
+_NEVER = {"perfect": "从来 没有", "past perfect": "从来 没有", "past": "从来 没有", "future": "永远 不"}
+
+
+def tense_of(s: Speaker, p: Predicate) -> str:
+    """A random tense that the verb has."""
+    if p.verb.base.startswith("would "):
+        return "present"
+    if p.is_be or p.is_state:
+        return s.often(OF_STATES)
+    return s.often(OF_ACTIONS if p.verb.goes_on else {name: weight for name, weight in OF_ACTIONS.items() if name not in GOING_ON})
+
+
+def middle(s: Speaker, tense: str, p: Predicate) -> Phrase:
+    """always 总是, never 从不, already 已经: as the tense asks; none where it does not go with "to be"."""
+    word = s.often(MIDDLES[tense])
+    if p.is_be and word in ("finally", "suddenly", "just"):
+        return Phrase()
+    return pair(word, _NEVER.get(tense, _MIDDLE[word]) if word == "never" else _MIDDLE[word])
+
+
+def is_or_was(s: Speaker, who: NounPhrase, past: float = 0.15, chinese: str = "") -> Phrase:
+    """am, is or are; was or were as often as `past` says."""
+    return pair((WAS if s.chance(past) else BE)[who.person], chinese)

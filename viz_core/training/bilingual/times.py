@@ -1,0 +1,82 @@
+"""When and how long: yesterday, at seven o'clock, next monday, in july, two years ago, for an hour."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import small_words
+from viz_core.training.bilingual.phrases import NOTHING, Phrase, Speaker, english, join, more, pair
+
+TIMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "past": (
+        "yesterday", "the day before yesterday", "last night", "last week", "last month", "last year", "this morning",
+        "a long time ago", "yesterday morning", "yesterday afternoon", "yesterday evening", "last summer", "last winter",
+        "two days ago", "two years ago", "today", "last weekend", "one day",
+    ),
+    "present": (
+        "every day", "every morning", "every week", "every year", "these days", "in the morning", "in the evening", "at night",
+        "in summer", "in winter", "in spring", "in autumn", "every evening", "at the weekend", "every night", "now",
+        "in the afternoon",
+    ),
+    "going on": ("now", "right now", "at the moment", "today"),
+    "future": (
+        "tomorrow", "tonight", "soon", "next week", "next month", "next year", "the day after tomorrow", "this evening", "today",
+        "tomorrow morning", "tomorrow evening", "this weekend", "in the future", "one day", "later", "this afternoon",
+        "next summer",
+    ),
+    "perfect": ("recently", "today", "so far"),
+})
+"""The words for a time that go with each tense."""
+SAME_TIMES = {
+    "went on": "past", "past perfect": "past", "going to": "future", "can": "future", "should": "future", "must": "future",
+    "have to": "present", "had to": "past", "might": "future", "may": "future", "could": "past",
+}
+ADVERBS = {adverb.english: adverb.chinese for adverb in lex.ADVERBS if adverb.kind in ("time", "frequency")}
+WEEKDAYS = {noun.english: noun.chinese for noun in lex.NOUNS if noun.is_a("weekday")}
+MONTHS = {noun.english: noun.chinese for noun in lex.NOUNS if noun.is_a("month")}
+WHICH_WEEKDAY = {"next": "下个", "last": "上个", "every": "每个", "this": "这个"}
+SPANS = {"minute": "分钟", "hour": "个 小时", "day": "天", "week": "个 星期", "month": "个 月", "year": "年"}
+LONG_SPANS = {"a long time": "很 长 时间", "a while": "一会儿", "half an hour": "半 个 小时", "many years": "很多 年"}
+
+
+def when(s: Speaker, tense: str) -> Phrase:
+    """A time that fits the tense: yesterday 昨天, at seven o'clock 七 点, on monday 星期一."""
+    kind = s.often({"word": 70, "clock": 12, "weekday": 9, "month": 3, "ago": 6})
+    time = SAME_TIMES.get(tense, tense)
+    if kind == "clock" and tense != "going on":
+        return clock(s, "at")
+    if kind == "weekday" and tense != "going on":
+        day = s.word(WEEKDAYS)
+        which = s.often({"on": 6, "next": 2, "last": 2, "every": 1, "this": 1})
+        if which == "on":
+            return join([english("on"), day])
+        if (which == "last") == (time == "past"):
+            return join([pair(which, WHICH_WEEKDAY[which]), day])
+    if kind == "month":
+        return join([english("in"), s.word(MONTHS)])
+    if kind == "ago" and time == "past":
+        return join([duration(s), pair("ago", "前")])
+    known = [word for word in TIMES.get(time, TIMES["present"]) if word in ADVERBS]
+    word = s.one(known)
+    return pair(word, ADVERBS[word])
+
+
+def clock(s: Speaker, word: str = "") -> Phrase:
+    """seven o'clock -> 七 点; half past seven -> 七 点 半."""
+    hour = s.word(small_words.CLOCK)
+    at = english(word)
+    if s.chance(0.25):
+        half = pair("half past", "半")
+        return join([at, half, hour], [hour, more(hour, "点"), half])
+    o_clock = pair("o'clock", "点") if s.chance(0.6) else NOTHING
+    return join([at, hour, o_clock], [hour, o_clock or more(hour, "点")])
+
+
+def duration(s: Speaker) -> Phrase:
+    """three years -> 三 年; an hour -> 一 个 小时; a long time -> 很 长 时间."""
+    if s.chance(0.15):
+        return s.word(LONG_SPANS)
+    unit, zh = s.one(list(SPANS.items()))
+    if s.chance(0.3):
+        return join([pair("an" if unit == "hour" else "a", "一"), pair(unit, zh)])
+    return join([s.word(small_words.NUMBERS if s.chance(0.3) else small_words.FEW_NUMBERS), pair(f"{unit}s", zh)])

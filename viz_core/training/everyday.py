@@ -1,0 +1,45 @@
+"""Everyday sentences as people type them, each with the translations that are accepted: what a translator is measured on.
+
+Nothing is trained on them: the grammar only leaves them out.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from viz_core.text import split_words
+
+LIST = Path(__file__).with_name("everyday.txt")
+MARKS = frozenset(".?!。？！")
+
+
+@dataclass(frozen=True, slots=True)
+class Everyday:
+    """A sentence and its accepted translations."""
+
+    english: str
+    chinese: tuple[str, ...]
+
+
+@cache
+def sentences() -> tuple[Everyday, ...]:
+    """The sentences of the list, in its order."""
+    lines = [line for line in LIST.read_text("utf-8").splitlines() if line.strip() and not line.startswith("#")]
+    rows = [line.split("\t") for line in lines]
+    return tuple(Everyday(row[0], tuple(row[1:])) for row in rows)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a sentence as the app reads them, in small letters and without the mark at its end.
+
+    >>> words("Our teacher's dog isn't here.")
+    ('our', "teacher's", 'dog', "isn't", 'here')
+    """
+    found = [word.lower() for word in split_words(text)]
+    return tuple(found[:-1] if found and found[-1] in MARKS else found)
+
+
+@cache
+def known() -> frozenset[tuple[str, ...]]:
+    """The English sentences of the list as words."""
+    return frozenset(words(sentence.english) for sentence in sentences())
