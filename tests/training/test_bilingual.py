@@ -142,6 +142,14 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(HE, does("eat", "t", the("apple")), "perfect", middle=pair("already", "已经")))),
     ("he has never seen the apple | 他 0, 从来 2, 没有 2, 看见 3, 过 2, 苹果 5",
      lambda: statement(said(HE, does("see", "t", the("apple")), "perfect", middle=pair("never", "从来 没有")))),
+    ("he is playing on the table | 他 0, 在, 桌子 5, 上 3, 玩 2",
+     lambda: statement(said(HE, does("play", "loc", where=on("table")), "going on"))),
+    ("he is sitting on the table | 他 0, 坐 2, 在, 桌子 5, 上 3",
+     lambda: statement(said(HE, does("sit", "loc", where=on("table")), "going on"))),
+    ("he is going to the city | 他 0, 要 1, 去 2+3, 城市 5",
+     lambda: statement(said(HE, does("go to", "place", the("city")), "going on"))),
+    ("he travelled to the city | 他 0, 去 1+2, 城市 4, 旅行",
+     lambda: statement(said(HE, does("travel to", "place", the("city")), "past"))),
     ("they have been sleeping | 他们 0, 一直 1+2, 在 1+2, 睡觉 3",
      lambda: statement(said(THEY, does("sleep", "i"), "perfect going on"))),
     ("I am going to swim tomorrow | 我 0, 明天 5, 要 1+2+3, 游泳 4",
@@ -172,6 +180,10 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(the("cat"), is_("big", "cat"), no=True))),
     ("the cat was dead | 猫 1, 死 3, 了 3",
      lambda: statement(said(the("cat"), is_("dead", "cat"), "past"))),
+    ("the cat will be dead | 猫 1, 会 2, 死 4",
+     lambda: statement(said(the("cat"), is_("dead", "cat"), "future"))),
+    ("he is a boss | 他 0, 是 1, 一 2, 名 3, 老板 3",
+     lambda: statement(said(HE, to_be.noun_predicate(Usual(), HE)))),
     ("the cat was not dead | 猫 1, 没有 3, 死 4",
      lambda: statement(said(the("cat"), is_("dead", "cat"), "past", no=True))),
     ("the table is wooden | 桌子 1, 是 2, 木头 3, 的 3",
@@ -221,6 +233,8 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: that("dog", GAP, does("chase", "t", the("cat")), "past")),
     ("the book that I bought | 我 3, 买 4, 的, 书 1",
      lambda: that("book", ME, does("buy", "t", GAP), "past")),
+    ("the table that is wooden | 是 3, 木头 4, 的 4, 桌子 1",
+     lambda: that("table", GAP, is_("wooden", "table"), "present")),
     # Passive
     ("the window was broken by a boy | 窗户 1, 被 4, 一 5, 个 6, 男孩 6, 打破 3, 了 2",
      lambda: passive("past", a("boy"))),
@@ -229,9 +243,11 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
     ("the window has not been broken | 窗户 1, 没有 2+3+4, 被 2, 打破 5",
      lambda: passive("perfect", None, negated=True)),
     # A reason that decides what a pronoun means
-    ("the animal did not cross the street because it was too tired | 动物 1, 没有 2+3, 过 4, 街 6, 因为 7, 动物 1+8, 太 10, 累 11",
+    ("the animal did not cross the street because it was too tired | 动物 1, 没有 2+3, 穿过 4, 街道 6, "
+     "因为 7, 动物 1+8, 太 10, 累 11",
      lambda: because_it(the("animal"), "tired", "累")),
-    ("the animal did not cross the street because it was too wide | 动物 1, 没有 2+3, 过 4, 街 6, 因为 7, 街 6+8, 太 10, 宽 11",
+    ("the animal did not cross the street because it was too wide | 动物 1, 没有 2+3, 穿过 4, 街道 6, "
+     "因为 7, 街道 6+8, 太 10, 宽 11",
      lambda: because_it(the("street"), "wide", "宽")),
     # There is
     ("there is a cat on the table | 桌子 6, 上 4, 有 0+1, 一 2, 只 3, 猫 3",
@@ -267,4 +283,4 @@ def test_can_not_is_always_one_word() -> None:
 def test_the_referent_is_the_noun_that_the_pronoun_became() -> None:
     speaker, street = Usual(), the("street")
     example = spell(join([street.phrase, compound.stands_for(speaker, street.head, "it")]), speaker.referent)
-    assert (example.source, example.target, example.referent) == (["the", "street", "it"], ["街", "街"], (1, 1))
+    assert (example.source, example.target, example.referent) == (["the", "street", "it"], ["街道", "街道"], (1, 1))

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from viz_core.training.bilingual import inside, subjects, tenses, to_be, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, join, more, pair
-from viz_core.training.bilingual.predicates import SHORT, SKILLS, Predicate, by_person, frame_of, spoken, verbs_of_subject
+from viz_core.training.bilingual.predicates import (
+    SHORT,
+    SKILLS,
+    Predicate,
+    by_person,
+    first_word,
+    frame_of,
+    spoken,
+    verbs_of_subject,
+)
 from viz_core.training.bilingual.small_words import BE, DO, WAS
 from viz_core.training.bilingual.tenses import TENSES
 from viz_core.training.bilingual.times import when
@@ -133,10 +142,20 @@ def group(c: Clause, *, question: bool = False) -> Group:
     if c.negated:
         return _negated(c, Group(aux, no, main, NOTHING, NOTHING, extra))
     tense = TENSES[c.tense]
-    before = "会" if tense.before == "能" and p.said in SKILLS else tense.before
+    before = _said_before(tense.before, p)
     cause = [aux, extra] if tense.aux else [main]
     finished = p.le and not p.is_state and bool(tense.after)
     return Group(aux, no, main, from_all([aux, extra], before), from_all(cause, tense.after) if finished else NOTHING, extra)
+
+
+def _said_before(before: str, p: Predicate) -> str:
+    """What a tense says before the verb: can is 会 of what one has learned; who is going to a place 要 去 it, and who is sitting
+    simply 坐 在 there."""
+    if before == "能" and p.said in SKILLS:
+        return "会"
+    if before == "在" and p.verb.frame == "place":
+        return "要"
+    return "" if before == "在" and "post" in p.verb.flags else before
 
 
 def _auxiliary(c: Clause, question: bool) -> tuple[Phrase, Phrase, str]:
@@ -169,7 +188,7 @@ def _negated(c: Clause, g: Group) -> Group:
         have = from_all([g.aux, g.no, g.main], "没有" if no in ("不", "没有") else f"{no} 有")
         g.main = Phrase(g.main.source, have.target)
     else:
-        g.before = from_all([g.aux, g.no, g.extra], no)
+        g.before = from_all([g.aux, g.no, g.extra], "没有" if "post" in p.verb.flags and no == "没有 在" else no)
     return g
 
 
@@ -178,13 +197,17 @@ def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool =
     """The clause in Chinese from the subject on. asked: 为什么, 怎么, 什么时候 behind the subject."""
     p = c.predicate
     very = p.very if not c.negated and not question else NOTHING
-    last = more(p.rest[-1], p.last) if p.last and not c.negated and p.rest else NOTHING
+    is_so = p.last and not c.negated and c.tense in ("present", "past")  # 死 了, but 会 死
+    last = more(p.rest[-1], p.last) if is_so and p.rest else NOTHING
     both = chinese("都") if c.subject.all else NOTHING
     middle, after = c.middle, g.after
     if [zh for zh, __ in middle.target[:2]] == ["从来", "没有"]:
         after = more(middle, "过")  # 从来 没有 吃 过
     time = NOTHING if c.time_first else c.time
-    return [c.subject.phrase, time, both, c.end, middle, asked, g.before, *p.lead, very, g.main, after, *p.rest, last]
+    before = g.before
+    if before.target and before.target[-1][0] == "在" and first_word([*p.lead, g.main]).startswith("在"):
+        before = Phrase(before.source, before.target[:-1])  # he is playing in the park: one 在 for both
+    return [c.subject.phrase, time, both, c.end, middle, asked, before, *p.lead, very, g.main, after, *p.rest, last]
 
 
 def statement(c: Clause) -> Phrase:

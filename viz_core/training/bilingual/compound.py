@@ -81,6 +81,8 @@ def conditional(s: Speaker) -> Phrase:
     main = order(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
     conjunction, clause = pair(word), statement(side)
     before, end = more(conjunction, lead), more(conjunction, tail)
+    if tail.startswith("的") and clause.target[-1][0] == "的":  # 是 红色 的 时候
+        clause = Phrase(clause.source, clause.target[:-1])
     if s.chance(0.5) or word == "although":  # in front in both languages
         comma = COMMA if s.chance(0.7) or word == "although" else NOTHING
         then = chinese("但是") if word == "although" else NOTHING

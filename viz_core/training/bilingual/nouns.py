@@ -122,12 +122,12 @@ def this(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def owned(s: Speaker, noun: Noun) -> NounPhrase:
-    """my book -> 我 的 书; my mother -> 我 妈妈; her children -> 她 的 孩子 们."""
+    """my book -> 我 的 书; her children -> 她 的 孩子 们; my favourite book -> 我 最喜欢 的 书."""
     many = bool(noun.plural) and s.chance(0.25)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     owner = s.word(small_words.OWNERS)
-    close = noun.is_a("family") and not adjectives and not many
-    of = NOTHING if close else more(owner, "的")
+    favourite = bool(adjectives) and adjectives[0].target[0][0] == "最喜欢"
+    of = NOTHING if favourite else more(owner, "的")
     several = more(head, "们") if many and noun.is_a("person") else NOTHING
     pieces = [owner, of, *adjectives, head, several]
     return _phrase(s, noun, pieces, pieces, join([head], [head, several]), person)

@@ -76,6 +76,12 @@ def join(source: Iterable[Phrase], target: Iterable[Phrase] | None = None) -> Ph
     return Phrase(words, tuple(link for phrase in target for link in phrase.target))
 
 
+def with_de(pieces: Sequence[Phrase]) -> list[Phrase]:
+    """The pieces and a 的, unless they end in one: 二手 的 衣柜."""
+    last = next((word for phrase in reversed(pieces) for word, __ in reversed(phrase.target)), "")
+    return [*pieces] if last == "的" else [*pieces, chinese("的")]
+
+
 COMMA = pair(",", "，")
 
 

@@ -50,12 +50,12 @@ def adverbial_question(c: Clause, word: str, *, embedded: bool = False) -> Phras
 
 
 # --- Who and what -----------------------------------------------------------------------------------------------------
-def asked_noun(s: Speaker, choices: Sequence[lex.Noun]) -> tuple[Phrase, Phrase]:
-    """What is asked for: the English words in front, and the Chinese ones in their place."""
+def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False) -> tuple[Phrase, Phrase]:
+    """What is asked for: the English words in front, and the Chinese ones in their place. whom: it is an object."""
     noun = s.one(choices)
     kind = s.often({"what": 60, "which": 15, "how many": 12, "whose": 4, "what kind": 4})
     if kind == "what" or not noun.plural:
-        wh = pair(s.one(("who", "whom", "who")), "谁") if noun.is_a("person") else pair("what", "什么")
+        wh = pair(s.one(("who", "whom", "who")) if whom else "who", "谁") if noun.is_a("person") else pair("what", "什么")
         return Phrase(wh.source), Phrase((), wh.target)
     head = pair(noun.plural if kind == "how many" else noun.english, noun.chinese)
     between = NOTHING
@@ -69,7 +69,7 @@ def asked_noun(s: Speaker, choices: Sequence[lex.Noun]) -> tuple[Phrase, Phrase]
 def object_question(s: Speaker, *, embedded: bool = False) -> Phrase:
     """what did you eat yesterday -> 你 昨天 吃 了 什么; embedded: (I know) what you ate."""
     verb = s.one(lex.verbs_where(takes_plain_object, "t"))
-    front, gap = asked_noun(s, lex.objects_of(verb))
+    front, gap = asked_noun(s, lex.objects_of(verb), whom=True)
     who = subjects.subject(s, lex.subjects_of(verb))
     p = Predicate(verb, verb.chinese, rest=[gap], about=(verb.base, "what"))
     return fronted(make(s, who, p=p, positive=s.chance(0.9)), front, embedded)

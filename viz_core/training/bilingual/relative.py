@@ -3,7 +3,7 @@
 from viz_core.training.bilingual import inside, nouns, subjects
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, subordinate
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, pair, with_de
 from viz_core.training.bilingual.predicates import Predicate, by_person, verbs_of_object
 from viz_core.training.bilingual.times import when
 
@@ -28,7 +28,7 @@ def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
 def behind_head(head: NounPhrase, word: Phrase, c: Clause) -> NounPhrase:
     """A noun with a clause whose gap it fills. word: that, who, which, where, whose or nothing."""
     g = group(c)
-    return nouns.before(head, subordinate(c, g, word), [*in_chinese(c, g), chinese("的")])
+    return nouns.before(head, subordinate(c, g, word), with_de(in_chinese(c, g)))
 
 
 def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:

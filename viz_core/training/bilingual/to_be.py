@@ -5,7 +5,7 @@ from functools import cache
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words
 from viz_core.training.bilingual.lexicon import Adjective, Noun
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Speaker, chinese, english, join, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, join, more, pair
 from viz_core.training.bilingual.predicates import BE, Predicate, at, degree_of, first_word, someone, somewhere
 
 
@@ -84,7 +84,16 @@ def noun_predicate(s: Speaker, subject: NounPhrase) -> Predicate:
         forms = {nouns.bare: 3, nouns.owned: 2}
     choices = [n for n in lex.nouns(wanted) if n.plural and not n.only_plural] or list(lex.nouns("thing"))
     what = nouns.noun_phrase(s, choices, forms)
-    return Predicate(BE, "是", [what.phrase], rest=[what.phrase], about=(subject.name, what.name))
+    said = _as_profession(what) if what.noun is not None and what.noun.is_a("job") else what.phrase
+    return Predicate(BE, "是", [said], rest=[said], about=(subject.name, what.name))
+
+
+def _as_profession(what: NounPhrase) -> Phrase:
+    """a doctor -> 一 名 医生, where it says what someone is."""
+    assert what.noun is not None
+    links = what.phrase.target
+    counted = len(links) > 2 and links[0][0] == "一" and links[1][0] == what.noun.classifier
+    return Phrase(what.phrase.source, (links[0], ("名", links[1][1]), *links[2:])) if counted else what.phrase
 
 
 def place_predicate(s: Speaker) -> Predicate:

@@ -126,9 +126,10 @@ def _to_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place
         return _homeward(s, verb)
     goal = thing or (nouns.name(s) if s.chance(0.1) else _goal(s, verb))
     built = _with_object(s, verb, subject, goal, None)
-    if not is_whole(verb):  # 走 到 ~
-        said, *then = verb.chinese.replace("~", "").split()
-        rest = [chinese(" ".join(then)), goal.phrase]
+    if not is_whole(verb):  # 走 到 ~, 去 ~ 旅行
+        left, __, then = verb.chinese.partition("~")
+        said, *to = left.split()
+        rest = [chinese(" ".join(to)), goal.phrase, chinese(then)]
         built = Predicate(verb, said, [goal.phrase], rest=rest, le=False, about=(verb.base, goal.name))
     elif " " in verb.chinese:  # 开车 去
         *lead, built.said = verb.chinese.split()
