@@ -246,7 +246,8 @@ def located(s: Speaker, noun: Noun) -> NounPhrase:
     """the ball in the box -> 盒子 里 的 球; the shop near the station -> 车站 附近 的 商店."""
     first = inner_form(s, noun, (the, the, a, the_plural))
     source, target = place(s)
-    return before(first, source, [*target, chinese("的")])
+    own, rest = Phrase(first.phrase.source), Phrase((), first.phrase.target)
+    return first.with_phrase(join([own, *source], [*target, chinese("的"), rest]))  # a ball in the box: 盒子 里 的 一 个 球
 
 
 def about(s: Speaker, noun: Noun) -> NounPhrase:

@@ -21,6 +21,19 @@ from viz_core.training.bilingual.constructions import (
 )
 from viz_core.training.bilingual.contractions import contract
 from viz_core.training.bilingual.degrees import costs, how_long, how_well
+from viz_core.training.bilingual.everyday_patterns import (
+    any_of,
+    as_soon_as,
+    become,
+    bounded,
+    feel,
+    feeling_to,
+    meaning,
+    not_that,
+    side_by_side,
+    waited_for,
+    where_from,
+)
 from viz_core.training.bilingual.impersonal import it_is_to, there_is, weather
 from viz_core.training.bilingual.lists import either, listed
 from viz_core.training.bilingual.orders import order
@@ -51,9 +64,11 @@ FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
     it_is_to: 2.5, too_to: 1.5, about_things: 5, about_people: 1.5, fragment: 4, greeting: 2, exclamation: 0.6,
     sentence_adverb: 1.5, age: 1, called: 1.2, born: 0.7, apposition: 0.8, owns: 1.2, been_to: 1, purpose: 3, circumstance: 3,
     able: 1.5, sure: 2, so_that: 1, listed: 2.5, either: 1, one_of: 1.5, how_well: 2, how_long: 1.5, costs: 0.8, no_longer: 1.5,
-    cleft: 0.7, says: 0.7, tagged: 0.3,
+    cleft: 0.7, says: 0.7, tagged: 0.3, any_of: 1.5, where_from: 0.8, not_that: 0.4, as_soon_as: 1, bounded: 1, become: 1,
+    side_by_side: 1.5, meaning: 0.5, waited_for: 0.7, feeling_to: 0.7, feel: 0.5,
 }
 """The weight of each kind of sentence."""
+ASKING = (where_from, meaning)  # questions among other sentences
 
 
 def say(rng: Random) -> Example:
@@ -62,12 +77,13 @@ def say(rng: Random) -> Example:
     frame = s.often(FRAMES)
     phrase = contract(s, frame(s))
     if not s.chance(0.4):
-        phrase = join([phrase, _mark(s, frame)])
+        phrase = join([phrase, _mark(s, frame, phrase)])
     return spell(phrase, s.referent, tuple(s.combinations))
 
 
-def _mark(s: Speaker, frame: Callable[[Speaker], Phrase]) -> Phrase:
-    if frame is question:
+def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phrase:
+    asks = frame in ASKING and phrase.source[0].text in ("what", "where")
+    if frame is question or asks or phrase.target[-1][0] in ("吗", "多久"):
         return pair("?", "？")
     return pair("!", "！") if frame is exclamation or (frame is order and s.chance(0.2)) else pair(".", "。")
 

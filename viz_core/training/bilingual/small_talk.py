@@ -95,5 +95,5 @@ def tagged(s: Speaker) -> Phrase:
     """he is tired, isn't he -> 他 很 累 ， 不 是 吗."""
     who = subjects.pronoun(s)
     p = to_be.adjective_predicate(s, s.one(lex.nouns("person"))) if s.chance(0.7) else to_be.place_predicate(s)
-    tag = pair(f"{BE[who.person]} not {who.name}", "不 是 吗")
+    tag = pair(f"{'isn' if who.person == 'third' else 'aren'}'t {who.name}", "不 是 吗")
     return join([statement(plain_clause(s, who, p=p, tense="present")), COMMA, tag])
