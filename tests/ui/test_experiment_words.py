@@ -67,6 +67,7 @@ def test_longer_than_trained() -> None:
     start = "Next-word accuracy on sentences that start 1 positions later: "
     assert moved.startswith(start + "sinusoidal 70% (100% before), no positions 95% (as before).")
     assert "Learned: the texts exceed the position table." in moved and "Without positions no position is new" in moved
+    assert "the decoder gets some information about it from its causal mask" in moved
     row = length_words(found("row", sinusoidal=(1.0, 0.7), none=(0.95, 0.6)), 2)
     assert row.startswith("Next-word accuracy on texts of 2 joined sentences: sinusoidal 70% (100% before)")
     assert "The accuracy falls even without positions" in row and "no position is new" not in row and "exceed" not in row

@@ -109,8 +109,8 @@ def length_words(found: "LengthResult", step: int) -> str:
     elif fallen:
         sentences.append(_("Even if the table has a row for each position, the layers learned to read only the positions that "
                            "training used."))
-        sentences.append(_("Without positions no position is new, so nothing changes; but such a model knows no word order "
-                           "anywhere."))
+        sentences.append(_("Without positions no position is new, so that accuracy does not fall. Such an encoder cannot tell the "
+                           "order of the words; the decoder gets some information about it from its causal mask."))
     return " ".join(sentences)
 
 
