@@ -5,7 +5,7 @@ import pytest
 from viz_core.experiments.length_extrapolation import STEPS, LengthResult, Score
 from viz_core.experiments.word_order import PastMaxLen, Prepended, Reordered
 from viz_core.problems import Problem
-from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words
+from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words, zero_words
 
 REFUSED = Problem("The table ends.", "max_len", max_len=4, tokens=5)
 
@@ -47,6 +47,14 @@ def test_words_in_front_in_deeper_layers() -> None:
         "In deeper layers the scores change under every scheme (by 0.1 to 0.2): there the new word is mixed into the others."
     )
     assert prepend_words([Prepended("rope", REFUSED)]) == ""
+
+
+def test_schemes_without_any_change_are_said_to_coincide_on_the_edge() -> None:
+    rope, *zeros = [Prepended("rope", None, (2e-7, 0.1)), Prepended("t5", None, (0.0, 0.1)), Prepended("none", None, (0.0, 0.2))]
+    start = "the change in layer 0 is exactly 0. A logarithmic axis has no 0, so "
+    assert zero_words([rope, *zeros]) == f"T5's bias and no positions: {start}their marks coincide on the lower edge."
+    assert zero_words([rope, zeros[1]]) == f"No positions: {start}its mark stands on the lower edge."
+    assert zero_words([rope, Prepended("alibi", REFUSED)]) == ""
 
 
 def test_past_the_table() -> None:

@@ -146,7 +146,7 @@ def test_the_masks_page_tells_of_a_leak_where_there_is_one(open_at: Open, settin
 def test_nan_comes_from_the_encoder_only_where_it_is_nan() -> None:
     text = {"source": "a b c\na b c", "target": "x\nx y z"}
     at = open_page("masks", **SMALL | text, mask_section="empty", mask_kind="decoder", mask_target_padding="on")
-    assert "Tokens that are NaN" in told(at) and "The decoder attends to the encoder's output" not in told(at)
+    assert "tokens, this many are NaN" in told(at) and "The decoder attends to the encoder's output" not in told(at)
 
 
 @each_setting

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from viz_core.config import Position
 from viz_core.formats import rounded, rounded_percent
+from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES
 
@@ -65,6 +66,16 @@ def prepend_words(rows: "Sequence[Prepended]") -> str:
         sentences.append(_("In deeper layers the scores change under every scheme (by {least} to {most_deep}): there the new "
                            "word is mixed into the others.", least=least, most_deep=most_deep))
     return " ".join(sentences)
+
+
+def zero_words(rows: "Sequence[Prepended]") -> str:
+    """Which schemes' scores do not change at all in layer 0, so that a logarithmic axis has no place for them; "" if none."""
+    zeros = [r.position for r in rows if r.changes and r.changes[0] == 0]
+    if not zeros:
+        return ""
+    return plural("{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so its mark stands on the lower edge.",
+                  "{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so their marks coincide on the lower "
+                  "edge.", len(zeros), names=_names(zeros))
 
 
 def past_words(rows: "Sequence[PastMaxLen]") -> str:

@@ -9,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 from viz_core.config import STACKS, Position
 from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
 from viz_core.formats import rounded, rounded_percent
-from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.problems import Problem
 from viz_core.stages import STACK_NAMES
@@ -17,7 +16,7 @@ from viz_core.text import Vocabulary
 from viz_core.ui.controls import chart, dark, picking, sentence_picker, table
 from viz_core.ui.escape import code
 from viz_core.ui.escape import words as safe_words
-from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words
+from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words, zero_words
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
     Words,
@@ -226,10 +225,8 @@ def _prepend(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator
     st.caption(_("The largest change of a score between the same two words, relative to the largest score of the layer. A "
                  "score is q·k ÷ √d_k with the bias of ALiBi or T5, before the mask."))
     lines = [(r.position, r.changes) for r in result.rows if r.changes]
-    if zeros := [TITLES[position] for position, changes in lines if changes[0] == 0]:
-        st.caption(plural("{names} changes by exactly 0 in layer 0. A logarithmic axis has no 0, so its mark stands on the lower "
-                          "edge.", "{names} change by exactly 0 in layer 0. A logarithmic axis has no 0, so their marks coincide "
-                          "on the lower edge.", len(zeros), names=", ".join(zeros)))
+    if zeros := zero_words(result.rows):
+        st.caption(zeros)
     if lines:
         with place:
             chart(layers_figure(lines, ROUNDING, dark()), "pos_layers", fill=True)
