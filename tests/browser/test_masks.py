@@ -139,6 +139,14 @@ def test_the_example_brings_padding(open_at: Open) -> None:
 # ---------------------------------------------------------------- sections
 
 
+def test_the_readout_is_whole_beside_a_long_legend(open_at: Open) -> None:
+    page = open_at(mask_kind="decoder", mask_query="2", mask_key="4")
+    mask_map(page)
+    value = page.locator("figure .readout b")
+    assert value.inner_text() == "blocked: padding and future"
+    assert value.evaluate("b => b.getBoundingClientRect().right <= b.parentNode.getBoundingClientRect().right")
+
+
 def drawn(page: Page) -> list[str]:
     return page.locator("canvas[data-drawn]").evaluate_all("found => found.map(c => c.dataset.title)")
 

@@ -120,7 +120,7 @@ def test_what_costs_much_is_asked_for(open_at: Open) -> None:
     assert not drawn(page) and ask.count() == 2
     ask.first.click()
     idle(page, 120_000)
-    assert page.get_by_text("preliminary").is_visible()
+    assert page.get_by_text("for the last layer only").is_visible()
     assert [c["title"] for c in drawn(page)] == ["Gradient of each layer's weights, 4 batches"] and ask.count() == 1
 
 

@@ -38,6 +38,22 @@ def test_ridges_are_as_high_as_the_shares() -> None:
     assert figure.layout.xaxis.title.text == "value of an activation" and figure.layout.yaxis.title.text == "layer"
 
 
+def test_of_a_deep_stack_fewer_layers_are_drawn_and_each_is_higher() -> None:
+    def spread(layers: int) -> Spreads:
+        shares = np.zeros((layers, BINS))
+        shares[:, 30] = 1.0
+        one = Spread(tuple(range(layers)), shares, *np.zeros((2, layers)), np.ones(layers))
+        return Spreads("encoder.layers.*.x", "linear", 1.0, np.linspace(-1, 1, BINS + 1), {"a": one}, ())
+
+    few, many = (distributions.ridges_figure(spread(n), {"a": "#0072B2"}) for n in (24, 48))
+    for figure, drawn, last in ((few, 24, 23), (many, 16, 47)):
+        rows = {t.split(",")[0] for t in figure.data[0].text if t}
+        assert len(rows) == drawn and {"layer 0", f"layer {last}"} <= rows
+    tops = [float(np.nanmin(figure.data[0].y)) for figure in (few, many)]  # of layer 0, above its row
+    assert tops == pytest.approx([-distributions.OVERLAP, -distributions.OVERLAP * 47 / 15])
+    assert many.layout.yaxis.tickvals[:2] == (0, 3) and many.layout.yaxis.tickvals[-1] == 47
+
+
 def test_hover_reads_the_share_of_its_bin() -> None:
     found = two_placements()
     trace = distributions.ridges_figure(found, {"post": "#0072B2", "pre": "#E69F00"}).data[0]

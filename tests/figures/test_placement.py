@@ -120,6 +120,8 @@ def test_pre_ln_in_its_band() -> None:
     assert drawn["band's upper edge: (1 + 3l/2) d"].y.tolist() == high.tolist()
     assert drawn["measured after each layer"].y.tolist() == [1.6, 2.4]
     assert drawn["mean field"].y.tolist() == [1, *mean_field("pre", 2, 16).power[1::2]]
+    assert list(drawn)[-1] == "mean field"  # over the points, in another colour than theirs
+    assert drawn["mean field"].line.color != drawn["measured after each layer"].marker.color
 
 
 # ---------------------------------------------------------------- gradients

@@ -5,7 +5,7 @@ import pytest
 from viz_core.experiments.length_extrapolation import STEPS, LengthResult, Score
 from viz_core.experiments.word_order import PastMaxLen, Prepended, Reordered
 from viz_core.problems import Problem
-from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words
+from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words, zero_words
 
 REFUSED = Problem("The table ends.", "max_len", max_len=4, tokens=5)
 
@@ -49,6 +49,14 @@ def test_words_in_front_in_deeper_layers() -> None:
     assert prepend_words([Prepended("rope", REFUSED)]) == ""
 
 
+def test_schemes_without_any_change_are_said_to_coincide_on_the_edge() -> None:
+    rope, *zeros = [Prepended("rope", None, (2e-7, 0.1)), Prepended("t5", None, (0.0, 0.1)), Prepended("none", None, (0.0, 0.2))]
+    start = "the change in layer 0 is exactly 0. A logarithmic axis has no 0, so "
+    assert zero_words([rope, *zeros]) == f"T5's bias and no positions: {start}their marks coincide on the lower edge."
+    assert zero_words([rope, zeros[1]]) == f"No positions: {start}its mark stands on the lower edge."
+    assert zero_words([rope, Prepended("alibi", REFUSED)]) == ""
+
+
 def test_past_the_table() -> None:
     rows = [PastMaxLen("sinusoidal", 5, REFUSED), PastMaxLen("learned", 5, REFUSED), PastMaxLen("rope", 5, None, True)]
     assert past_words(rows) == (
@@ -67,6 +75,7 @@ def test_longer_than_trained() -> None:
     start = "Next-word accuracy on sentences that start 1 positions later: "
     assert moved.startswith(start + "sinusoidal 70% (100% before), no positions 95% (as before).")
     assert "Learned: the texts exceed the position table." in moved and "Without positions no position is new" in moved
+    assert "the decoder gets some information about it from its causal mask" in moved
     row = length_words(found("row", sinusoidal=(1.0, 0.7), none=(0.95, 0.6)), 2)
     assert row.startswith("Next-word accuracy on texts of 2 joined sentences: sinusoidal 70% (100% before)")
     assert "The accuracy falls even without positions" in row and "no position is new" not in row and "exceed" not in row

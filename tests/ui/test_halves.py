@@ -12,7 +12,8 @@ def test_one_sentence_is_padded_beside_its_own_first_half() -> None:
     at = open_page("masks", **SMALL, mask_section="empty", source="a b c d", target="e f")
     n = run(at.session_state["lab_setup"].config, ["a b c d"], ["e f"], device="cpu")["ids.source"].shape[1]
     assert "together with its own first half" in words(at)
-    assert f"out of {n}: embedding **0**, after layer 0 **{n - (n + 1) // 2}**, after layer 1 **{n}**" in words(at)
+    assert f"Of {n} tokens, this many are NaN: **0** in the embedding, **{n - (n + 1) // 2}** after layer 0" in words(at)
+    assert f", **{n}** after layer 1" in words(at)
 
 
 @pytest.mark.parametrize(("texts", "sizes"), [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.ui.helpers import SIZES, Open, components, open_page, sound, widget, widgets, words
+from tests.ui.helpers import SIZES, Open, components, open_page, panels, sound, widget, widgets, words
 from viz_core.analysis import masks as numbers
 from viz_core.concepts import PADDED
 from viz_core.figures.masks import WHY_TITLES
@@ -96,6 +96,23 @@ def test_the_example_is_one_click_away(open_at: Open) -> None:
     assert "blocked: padding" in words(at)
 
 
+def test_padding_is_named_on_the_sentences_button(open_at: Open) -> None:
+    named = widget(open_at({**SMALL, **PADDED}, mask_kind="encoder"), "item").proto.options
+    assert [option.content for option in named] == ["Sentence 1 (padded)", "Sentence 2"]
+    named = widget(open_at(SMALL, source="a b\nc d", target="e\nf", mask_kind="encoder"), "item").proto.options
+    assert [option.content for option in named] == ["Sentence 1", "Sentence 2"]
+
+
+@pytest.mark.parametrize(("params", "said", "title"), [
+    ({"mask_kind": "decoder"}, "A mask is the AND of its parts", "mask: their AND"),
+    ({"mask_kind": "encoder", "mask_padded_queries": "off"}, "This mask has one part.", "mask"),
+    ({"mask_kind": "encoder", "mask_source_padding": "off"}, "This attention has no mask", "mask: every cell is allowed"),
+])
+def test_a_mask_is_called_the_and_of_several_parts_only(open_at: Open, params: dict[str, str], said: str, title: str) -> None:
+    at = open_at({**SMALL, **PADDED}, mask_section="built", **params)
+    assert said in words(at) and title in panels(at)
+
+
 def test_the_example_knows_the_weights_words(open_at: Open) -> None:
     assert example(Setup()) == (PADDED["source"], PADDED["target"])
     if OPENING not in catalogue():
@@ -144,7 +161,7 @@ def test_empty_rows_come_out_as_torch_has_them(open_at: Open) -> None:
     at = open_at({**SMALL, **PADDED}, mask_section="empty")
     rows = next(h.proto.body for h in at.get("html") if "need_weights" in h.proto.body)
     assert "NaN" in rows and "0.2 each" in rows and "not returned" in rows
-    assert "after layer 0 **2**, after layer 1 **5**" in words(at) and "0 × NaN" in words(at)
+    assert "**2** after layer 0, **5** after layer 1" in words(at) and "0 × NaN" in words(at)
     whole = open_at(SMALL, mask_section="empty", source="a b\nc d", target="c d\ne f")
     assert "no padded source token" in whole.info[0].value and len(components(whole)) == 0
 

@@ -52,6 +52,17 @@ def open_at() -> Open:
     return open_at
 
 
+def test_the_growth_of_pre_ln_is_explained_where_it_is_drawn(open_at: Open) -> None:
+    at = open_at("depth", norm_depth="6")
+    grown = y(at, "Pre-LN")[-1]
+    said = re.search(r"about √([\d.]+) = ([\d.]+), and the gradients", words(at))
+    assert said and [float(x) for x in said.groups()] == pytest.approx([grown, math.sqrt(grown)], rel=0.005) and grown > 1
+    sound(widget(at, "norm_to_gradients").click().run())
+    assert link(at)["norm_section"] == "gradients"
+    for params in ({"norm_placements": "post"}, {"norm_metric": "mean"}):
+        assert "Growth is not the fault here" not in words(open_at("depth", **params))
+
+
 def traces(at: AppTest, chart: int = 0) -> dict[str, dict[str, Any]]:
     return {t["name"]: t for t in charts(at)[chart]["data"]}
 
@@ -231,7 +242,10 @@ def test_in_the_papers_setting_the_points_lie_on_the_lines(open_at: Open) -> Non
     found = rows(at)
     post, pre = found["Post-LN, mean of all layers"], found["Pre-LN, after the last layer"]
     assert post[1] == "Lemma 2: 1.5" and abs(percent(post[2])) < 0.04
-    assert pre[1] == "Lemma 2: 5 to 13" and pre[2] == "0 of 8 layers outside" and abs(percent(pre[5])) < 0.06
+    assert pre[1] == "Lemma 2: 5 to 13" and pre[2] == "0 of 8 layers outside" and len(pre) == 6
+    last, mean = re.findall(r"(?:last layer|all layers) ([+−-][\d.]+%)", pre[5])
+    assert abs(percent(mean)) < 0.06
+    assert percent(last) == pytest.approx(float(pre[0]) / float(pre[4].removeprefix("mean field: ")) - 1, abs=2e-3)
     assert "All assumptions hold" in words(at)
     drawn = y(at, "measured before the second norm")
     assert float(post[0]) == pytest.approx(drawn.mean(), rel=1e-3)
@@ -290,7 +304,7 @@ def test_gradients_are_those_of_the_experiment(open_at: Open) -> None:
         np.testing.assert_allclose(y(at, f"{title} · attention"), expected.attention, rtol=FLOAT)
         np.testing.assert_allclose(y(at, f"{title} · feed-forward"), expected.ffn, rtol=FLOAT)
         assert f"{title} {expected.loss:.4g}" in words(at)
-    assert "your text and 1 batch of random words" in words(at) and "preliminary" in words(at)
+    assert "your text and 1 batch of random words" in words(at) and "for the last layer only" in words(at)
     (times,) = re.findall(r"is \*\*([\d.]+) times\*\*", words(at))
     assert float(times) == pytest.approx(y(at, "Post-LN · feed-forward")[-1] / y(at, "Pre-LN · feed-forward")[-1], rel=5e-3)
 

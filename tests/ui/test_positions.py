@@ -144,7 +144,9 @@ def test_a_view_that_is_not_to_be_had_is_said() -> None:
 
 def test_the_table_as_in_the_model_and_as_in_document_001() -> None:
     at = positions_at("waves", position_base="500", pos_dims="0,1")
+    assert "The model's d_model is 16." in words(at)  # the table's own is 20
     sound(widget(at, "pos_model").click().run())
+    assert "The model's d_model" not in words(at)
     assert link(at).items() >= {"pos_length": "20", "pos_width": "16", "pos_base": "500"}.items()
     assert "500^{2i/16}" in words(at) and len(numbers(charts(at)[0]["data"][0]["y"])) == 20
     sound(widget(at, "pos_001").click().run())
@@ -233,7 +235,7 @@ def test_the_three_parts_add_up_and_are_the_runs(model_scales: str, scale: str) 
     capture = at_capture(at)
     scaled = model_scales == "on" if scale == "model" else scale == "with"
     shown = panels(at)
-    content = shown["Token embedding × √d_model" if scaled else "Token embedding"]
+    content = shown["Embedding × √d_model" if scaled else "Token embedding"]
     np.testing.assert_allclose(content, capture["encoder.tok_embed"][0] * (4 if scaled else 1), rtol=1e-6)
     assert np.array_equal(shown["+ position · sinusoidal"], capture["encoder.pos_embed"][0])
     np.testing.assert_allclose(content + shown["+ position · sinusoidal"], shown["= what enters the first layer"], atol=1e-5)

@@ -53,7 +53,7 @@ def test_the_heads_are_those_of_a_run_with_each_scheme(head: int) -> None:
             continue
         plain = run(from_link(POSITIONS | {"position": "none"})[0].config, ["the cat sat"], ["x"], device="cpu")
         change = np.abs(weights - plain[f"{name}.weights"][0, head]).max()
-        assert real(re.findall(r"weight: \*\*(\S+)\*\*", said)[0]) == pytest.approx(change, rel=0.06)
+        assert real(re.findall(r"weight, compared with None: \*\*(\S+)\*\*", said)[0]) == pytest.approx(change, rel=0.06)
         if SCHEMES[position].enters == "scores":
             np.testing.assert_array_equal(shown[f"{title}: added to the scores"], capture[f"{name}.bias"][0, head])
         elif position == "rope":
@@ -83,7 +83,7 @@ def test_a_scheme_that_does_not_fit_is_a_sentence() -> None:
 
 
 def test_alibi_in_an_encoder_is_called_an_extension() -> None:
-    assert "an extension" in words(positions_at("schemes", pos_scheme="alibi"))
+    assert "so this app extends it" in words(positions_at("schemes", pos_scheme="alibi"))
     assert "an extension" not in words(positions_at("schemes", pos_scheme="alibi", architecture="decoder-only"))
 
 

@@ -146,7 +146,7 @@ def test_the_masks_page_tells_of_a_leak_where_there_is_one(open_at: Open, settin
 def test_nan_comes_from_the_encoder_only_where_it_is_nan() -> None:
     text = {"source": "a b c\na b c", "target": "x\nx y z"}
     at = open_page("masks", **SMALL | text, mask_section="empty", mask_kind="decoder", mask_target_padding="on")
-    assert "Tokens that are NaN" in told(at) and "The decoder attends to the encoder's output" not in told(at)
+    assert "tokens, this many are NaN" in told(at) and "The decoder attends to the encoder's output" not in told(at)
 
 
 @each_setting
@@ -162,9 +162,9 @@ def test_the_positions_page_tells_how_fast_columns_turn_and_which_part_is_longer
         place = np.asarray(sinusoidal(len(real), c.d_model))[real]
     long, short = (float(np.sqrt((x.astype(float) ** 2).sum(-1).mean())) for x in (word, place))
     assert compare_lengths(long, short) in told(at)
-    times = re.search(r"Here the (word|position) is ([\d.]+) times", told(at))
+    times = re.search(r"the (embedding|position) vectors are ([\d.]+) times", told(at))
     if times:
-        assert times[1] == ("word" if long > short else "position")
+        assert times[1] == ("embedding" if long > short else "position")
         assert float(times[2]) == pytest.approx(max(long / short, short / long), rel=1e-3)
 
 
@@ -176,7 +176,7 @@ def test_the_norms_page_says_of_depth_only_what_holds_for_what_is_drawn(open_at:
     activation = setup_of(at).config.activation
     assert look_at(metric, drawn, activation) in "\n".join(m.value for m in at.markdown)
     if metric == "power":
-        assert ("Post-LN returns to 1" in told(at)) == ("post" in drawn)
+        assert ("Post-LN's LayerNorm brings ‖x‖²/d back to 1" in told(at)) == ("post" in drawn)
     else:
         assert ("passes nothing on and learns nothing" in told(at)) == (activation == "relu")
 
@@ -228,7 +228,7 @@ def test_ridges_change_as_the_page_says(open_at: Open, setting: str) -> None:
 def test_what_a_norm_leaves_is_what_the_page_says(open_at: Open, setting: str, section: str) -> None:
     said = told(open_at("norms", setting, norm_section=section))
     if section == "token":
-        remainders = ("its overall magnitude is lost", "keeps part of its overall magnitude", "nothing of it remains")
+        remainders = ("their overall size is lost", "keeps part of their overall size", "nothing of it remains")
         assert any(remainder in said for remainder in remainders)
     else:
         only = setting == "one token"  # BatchNorm over one token has no variance
@@ -318,7 +318,7 @@ RANDOM = np.random.default_rng(0).normal(size=(2, 5, 8))
 )
 def test_what_each_norm_is_said_to_give_is_counted(x: np.ndarray, rows: str, columns: str) -> None:
     said = describe_results(x, 1e-5)
-    assert f"after LayerNorm {rows} mean 0 and variance 1; after BatchNorm {columns}, over" in said
+    assert f"after LayerNorm {rows} mean 0 and variance 1; after BatchNorm {columns} mean 0 and variance 1, over" in said
     assert ("too small compared with ε" in said) == ("of" in rows + columns)
 
 
@@ -327,8 +327,8 @@ def test_what_is_no_number_is_not_said_to_have_a_variance() -> None:
 
 
 @pytest.mark.parametrize(("word", "place", "said"), [
-    (6.0, 4.0, "the word is 1.5 times as long"), (0.25, 4.0, "the position is 16 times as long"), (4.0, 4.0, "about equally long"),
-    (0.0, 4.0, "has length 0"), (512.0, 16.0, "the word is 32 times as long"),
+    (6.0, 4.0, "the embedding vectors are 1.5 times"), (0.25, 4.0, "the position vectors are 16 times"),
+    (4.0, 4.0, "about equally long"), (0.0, 4.0, "has length 0"), (512.0, 16.0, "the embedding vectors are 32 times"),
 ])
 def test_which_part_of_the_sum_is_said_to_be_longer(word: float, place: float, said: str) -> None:
     assert said in compare_lengths(word, place)

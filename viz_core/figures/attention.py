@@ -273,7 +273,7 @@ def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
     if c.empty and c.weight == 0:
         return [*steps, (_("rule"), "0", _("every key is masked, so all weights of the row are 0"))]
     exp = f"exp(· − {rounded(c.top)})".replace("− −", "+ ")
-    steps.append((exp, rounded(c.exponential), _("minus the row's largest, against overflow")))
+    steps.append((exp, rounded(c.exponential), _("the row's largest score is subtracted, to avoid overflow")))
     steps.append((f"÷ {rounded(c.total)}", rounded(c.weight), _("divided by the sum of the row: the weight")))
     return steps
 

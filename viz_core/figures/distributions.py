@@ -19,46 +19,59 @@ ABOVE, BELOW = theme.HEAD_COLOURS[4], theme.HEAD_COLOURS[0]  # of zero, as where
 
 RIDGE = 26  # pixels of a layer's row
 OVERLAP = 1.7  # rows that the highest ridge covers
+MOST_ROWS, FEWER = 24, 16  # layers that are all drawn; of more, that many, since each needs some height to be a ridge
 
 
 def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False) -> go.Figure:
-    """Every layer's histogram as a ridge, the first layer at the top; all placements share the same bins.
+    """The layers' histograms as ridges, the first layer at the top; all placements share the same bins.
 
-    The height of a ridge is the share of its layer's numbers in a bin; the highest one overlaps the rows above.
+    The height of a ridge is the share of its layer's numbers in a bin; the highest one overlaps the rows above. Of a deep
+    stack only the layers of `drawn_layers` are drawn.
     colours: one for each placement.
     """
     edges = found.place(found.edges)
     highest = max((float(s.shares.max(initial=0.0)) for s in found.by.values()), default=0.0) or 1.0
     layers = max((len(s.layers) for s in found.by.values()), default=0)
-    traces = [_ridges(name, s, found.edges, edges, highest, colours[name]) for name, s in found.by.items()]
+    drawn = drawn_layers(sorted({layer for s in found.by.values() for layer in s.layers}))
+    step = (layers - 1) / (len(drawn) - 1) if len(drawn) > 1 else 1.0  # layers from one ridge to the next
+    traces = [_ridges(name, s, found.edges, edges, OVERLAP * step / highest, colours[name], drawn) for name, s in found.by.items()]
     reach = float(edges[-1])
     away = " " + _("(log away from 0)") if found.scale == "log" else ""
-    every = max(1, -(-layers // 16))
+    every = 1 if layers > MOST_ROWS else max(1, -(-layers // 16))
     layout: dict[str, Any] = {
-        "height": 190 + RIDGE * max(4, layers), "title": {"text": _leaf_title(found.stage)},
+        "height": 190 + RIDGE * max(4, len(drawn)), "title": {"text": _leaf_title(found.stage)},
         "legend": LEGEND, "margin": {"t": 48, "b": 8}, "showlegend": True,
         "xaxis": {"title": {"text": _("value of an activation{away}", away=away)}, "range": [-reach, reach],
                   "tickangle": 0} | _ticks(found),
-        "yaxis": {"title": {"text": _("layer")}, "range": [layers - 0.5, -OVERLAP], "tickvals": list(range(0, layers, every)),
+        "yaxis": {"title": {"text": _("layer")}, "range": [layers - 0.5, -OVERLAP * step],
+                  "tickvals": drawn[::every],
                   "showgrid": False, "zeroline": False},
     }
     return theme.Figure(traces, layout, dark=dark)
 
 
-def _ridges(name: str, s: Spread, edges: np.ndarray, x: np.ndarray, highest: float, colour: str) -> dict[str, Any]:
-    """All layers of one placement as one line with gaps, each layer filled down to its row.
+def drawn_layers(layers: Sequence[int]) -> list[int]:
+    """Those that are drawn: all, or of many some at even steps, with the first and the last."""
+    places = range(len(layers)) if len(layers) <= MOST_ROWS else np.linspace(0, len(layers) - 1, FEWER).round().astype(int)
+    return [layers[i] for i in places]
 
-    x: the places of the edges. A ridge ends where its layer has no more numbers.
+
+def _ridges(
+    name: str, s: Spread, edges: np.ndarray, x: np.ndarray, high: float, colour: str, drawn: Sequence[int]
+) -> dict[str, Any]:
+    """The drawn layers of one placement as one line with gaps, each layer filled down to its row.
+
+    x: the places of the edges. high: the height of a share of 1, in layers. A ridge ends where its layer has no more numbers.
     """
     xs, ys, hover, spans = [np.empty(0)], [np.empty(0)], list[str](), list[tuple[int, float, float]]()
     bins = [_("{a} to {b}", a=rounded(a, 3), b=rounded(b, 3)) for a, b in zip(edges.tolist(), edges[1:].tolist(), strict=False)]
     for layer, shares in zip(s.layers, s.shares, strict=True):
         held = np.flatnonzero(shares)
-        if not held.size:
+        if layer not in drawn or not held.size:
             continue
         start, end = int(held[0]), int(held[-1]) + 1
         spans.append((layer, float(edges[start]), float(edges[end])))
-        up = np.concatenate([[0.0], np.repeat(shares[start:end], 2), [0.0]]) / highest * OVERLAP
+        up = np.concatenate([[0.0], np.repeat(shares[start:end], 2), [0.0]]) * high
         says = [_("layer {layer}, {bin}: {share:.2%}", layer=layer, bin=bins[i], share=shares[i]) for i in range(start, end)]
         xs += [np.repeat(x[start : end + 1], 2), np.array([np.nan])]
         ys += [layer - up, np.array([np.nan])]

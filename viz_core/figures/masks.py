@@ -21,6 +21,7 @@ CONVENTION_TITLES: dict[Convention, str] = {
 }
 WHY_TITLES = dict(zip(WHY, (_("may attend"), _("blocked: padding"), _("blocked: future"), _("blocked: padding and future")),
                       strict=True))
+CHANGE = _("largest change of a feature")  # what a leak is measured by
 PAIRS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
 
 
@@ -63,7 +64,7 @@ def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Pa
             )
     if used.causal:
         shown.append(panel(_("tril: key not later than query"), capture[used.causal][0, 0], **axes, kind="mask", role="input"))
-    title = _("mask: their AND") if shown else _("mask: every cell is allowed")
+    title = _("mask: every cell is allowed") if not shown else _("mask: their AND") if len(shown) > 1 else _("mask")
     return [*shown, panel(title, capture[MASK[kind]][item, 0], **axes, kind="mask")]
 
 
@@ -83,7 +84,7 @@ def leak_panel(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str],
     rows = (_("causal mask on"), _("causal mask off"))
     return panel(_("Change of each output when {changed} is replaced", changed=changed), np.stack([moved, moved_free]), rows,
                  tokens, row_axis="",
-                 col_axis=_("T · output at token"), kind="probability", col_letter="T")
+                 col_axis=_("T · output at token"), kind="probability", col_letter="T", remark=CHANGE)
 
 
 def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
@@ -93,7 +94,7 @@ def reach_panels(moved: np.ndarray, moved_free: np.ndarray, tokens: Sequence[str
     return [
         panel(_("Causal mask {name}", name=name), x, tokens, tokens, row_axis=_("replaced token"),
               col_axis=_("T · output at token"),
-              kind="probability", high=high, col_letter="T")
+              kind="probability", high=high, col_letter="T", remark=CHANGE)
         for name, x in (("on", moved), ("off", moved_free))
     ]
 

@@ -127,12 +127,14 @@ def pre_figure(measured: Curve, low: np.ndarray, high: np.ndarray, field: MeanFi
     """Pre-LN's stream after each layer in Lemma 2's band from low to high [L + 1], and the mean field as a line."""
     depth, values = layer_ends(measured)
     whole, layers = field.depth % 1 == 0, np.arange(len(low))
+    ink = (theme.PAGE_DARK if dark else theme.PAGE)["text_color"]
+    over = {"line": {"color": ink, "width": 2.5, "dash": "dash"}}  # over the points, which it follows closely
     filled = {"fill": "tonexty", "fillcolor": "rgba(230,159,0,0.16)"}
     traces = [
         _line(layers, high, _("band's upper edge: (1 + 3l/2) d"), "pre", "dot"),
         _line(layers, low, _("Lemma 2's band, from (1 + l/2) d"), "pre", "dot") | filled,
-        _line(np.append(0, field.depth[whole]), np.append(1, field.power[whole]), _("mean field"), "pre", "dash"),
         _points(depth, values, _("measured after each layer"), "pre", "circle"),
+        _line(np.append(0, field.depth[whole]), np.append(1, field.power[whole]), _("mean field"), "pre", "dash") | over,
     ]
     return _figure(traces, _("Pre-LN: theory predicts growth"), {"title": _("layers passed"), "range": [0, 1.03 * layers[-1]]},
                    {"title": _("‖x‖² / d of the stream"), "rangemode": "tozero"}, dark)

@@ -29,7 +29,7 @@ def moved_panels(moved: Sequence[tuple[str, np.ndarray, np.ndarray]], tokens: Se
     return [
         panel(title, np.stack([row[at] for row in moved], axis=1), tokens, names, row_axis=_("T · word, original order"),
               col_axis=_("scheme"), row_letter="T", kind="probability", high=most)
-        for title, at in ((_("Change of each word, no mask"), 1), (_("Change of each word, causal mask only"), 2))
+        for title, at in ((_("Change, no mask"), 1), (_("Change, causal mask only"), 2))
     ]
 
 
@@ -92,6 +92,7 @@ def longer_figure(
         xaxis={"range": [-0.03 * most, 1.05 * most]},
         shapes=[guide_line("x", trained, colour=theme.HEAD_COLOURS[4], dash="solid"), guide_line("x", chosen)],
         annotations=[{"text": _("longest in training: {trained}", trained=trained), "x": trained, "y": 0.02, "yref": "paper",
-                      "xanchor": "left",
-                      "yanchor": "bottom", "showarrow": False, "xshift": 4}],
+                      "xanchor": "left", "yanchor": "bottom", "showarrow": False, "xshift": 4},
+                     {"text": _("chosen: {chosen}", chosen=chosen), "x": chosen, "y": 1, "yref": "paper", "xanchor": "left",
+                      "yanchor": "top", "showarrow": False, "xshift": 4}],
     )

@@ -38,14 +38,18 @@ def keep(name: str) -> None:
     set_view(**{name: widget_value(name)})
 
 
-def sentence_picker(lab: Lab, capture: Capture, beside: bool = False) -> int:
+def sentence_picker(lab: Lab, capture: Capture, beside: bool = False, padded: Callable[[int], bool] = lambda i: False) -> int:
     """The selected sentence of a run, counted from 0, with the control that selects it if there are several.
 
-    beside: in a row of controls, where its label would make the row higher.
+    beside: in a row of controls, where its label would make the row higher, so each sentence is named in full; padded: which
+    of them are said to be padded.
     """
     item = lab.item(capture)
     if capture.n_sentences > 1:
-        named = {"label_visibility": "collapsed", "format_func": lambda i: _("Sentence {n}", n=i + 1)} if beside else {}
+        def name(i: int) -> str:
+            return _("Sentence {n} (padded)", n=i + 1) if padded(i) else _("Sentence {n}", n=i + 1)
+
+        named = {"label_visibility": "collapsed", "format_func": name} if beside else {}
         widget(st.segmented_control, "item", _("Sentence"), item, set_choice, options=range(capture.n_sentences), required=True,
                **{"format_func": lambda i: str(i + 1) if i else _("Sentence 1"), "label_visibility": "collapsed", **named})
     return item

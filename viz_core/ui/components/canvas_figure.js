@@ -124,7 +124,13 @@ class Figure {
   }
 
   /* Whether a figure of this width has its title and axes on one line, and its legend and readout on another. */
-  oneFoot(width) { return width >= (ONE_FOOT * this.view.type) / 14; }
+  oneFoot(width) { return width >= (ONE_FOOT * this.view.type) / 14 + this.classesRoom(); }
+
+  /* Pixels of the legend's entries where cells are of several classes, whose names are long. */
+  classesRoom() {
+    const { kind, names, values } = this.panel, found = kind === "classes" ? names.filter((_name, i) => values.includes(i)) : [];
+    return found.length < 3 ? 0 : found.reduce((sum, name) => sum + this.view.widthOf(name) + CLASS_MARK, 0);
+  }
 
   measureWhole(width) {
     const { top, beyond } = this.labels.stand(this.w);

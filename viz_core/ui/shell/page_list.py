@@ -82,7 +82,7 @@ PAGES: dict[str, PageSpec] = {
                 Section("who", "Reasons", "mask_map"), Section("built", "Construction", "mask_built"),
                 Section("conventions", "Conventions", "mask_written"), Section("effect", "Effect", "mask_effect"),
                 Section("leak", "Leak test", "mask_leak"), Section("empty", "Fully masked rows", "mask_spread"),
-                Section("unsqueeze", "unsqueeze(1)", "mask_unsqueeze"),
+                Section("unsqueeze", "A mask bug", "mask_unsqueeze"),
             ),
         ),
         PageSpec(

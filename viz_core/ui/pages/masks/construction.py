@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_core.analysis.masks import MASK, InUse, in_use, recipe
+from viz_core.analysis.masks import MASK, InUse, in_use, parts, recipe
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.masks import building_panels
@@ -18,13 +18,20 @@ AXIS_WORDS = {"B": _("sentences"), "H": _("heads"), "T": _("queries"), "S": _("k
 def construction(lab: Lab, capture: Capture, focus: InFocus) -> None:
     """The parts of the mask in their own shapes, their AND, and how each broadcasts over the scores."""
     name = MASK[focus.kind]
-    look(_("**A mask is the AND of its parts: a cell is allowed if every part allows it.** Look for what each part blocks."))
+    n_parts = sum(part is not None for part in parts(lab.config, focus.kind))
+    if n_parts > 1:
+        look(_("**A mask is the AND of its parts: a cell is allowed if every part allows it.** Look for what each part blocks."))
+    elif n_parts:
+        look(_("**This mask has one part.** Look for what it blocks."))
+    else:
+        look(_("**This attention has no mask:** every query may attend to every key."))
     with picture():
         picking(building_panels(capture, focus.kind, focus.item), "mask_built", fill=True)
     with below():
         choose_focus(lab, capture, focus)
-    st.markdown(_("`ne` allows keys that are not padding, and `tril` keys that are not later than the query. {value} multiplies "
-                  "masks of 0 and 1 instead of taking their AND, which gives the same result.", value=DOCUMENTS["002"]))
+    st.markdown(_("`ne` (not equal to the padding id) allows keys that are not padding; `tril` (lower triangle) allows keys that "
+                  "are not later than the query. {value} multiplies masks of 0 and 1 instead of taking their AND, which gives the "
+                  "same result.", value=DOCUMENTS["002"]))
     st.markdown(f"$$\n{capture.stage(name).formula}\n$$")
     st.code("\n".join(recipe(lab.config, focus.kind)), language="python")
     st.markdown(_("**Each part keeps its own small shape, and broadcasting repeats it along axes of size 1.** These are all "

@@ -23,8 +23,8 @@ WRITTEN_BY = {
 
 def conventions(lab: Lab, capture: Capture, focus: InFocus) -> None:
     """One mask in three conventions, with the line of code that converts it to each and the line that converts it back."""
-    look(_("**The same mask, written in three ways.** Compare the first two: True means the opposite, and torch cannot tell which "
-           "one you mean."))
+    look(_("**The same mask, written in three ways.** The first two give True opposite meanings, and torch cannot detect a "
+           "mix-up."))
     with picture():
         picking(convention_panels(capture, focus.kind, focus.item), "mask_written", fill=True)
     with below():

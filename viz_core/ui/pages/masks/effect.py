@@ -9,6 +9,7 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import compared, head_name, head_panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
+from viz_core.stages import SIDE_NAMES
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus, layer_and_head, no_padding_here
 from viz_core.ui.shell import Lab, below, look, picture, view, widget
@@ -72,8 +73,8 @@ def _effect_words(lab: Lab, on: Capture, off: Capture, focus: InFocus, layer: in
         sentences.append(_("This mask blocks {sum:,} of {size:,} cells.", sum=int(cells.sum()), size=cells.size))
         if rows.any():
             taken = f"{weight_there(weights, cells, rows):.1%}".replace("nan%", "NaN")
-            sentences.append(_("Without it, these cells take **{taken}** of the weight, averaged over the words that have such "
-                               "a cell.", taken=taken))
+            sentences.append(_("Without it, these cells take **{taken}** of their row's weight, averaged over the words in whose "
+                               "rows it blocks a cell.", taken=taken))
     elif name == "causal" and focus.kind == "cross":
         sentences.append(_("Cross-attention has no causal mask: any difference here comes from the decoder's self-attention."))
     else:
@@ -83,7 +84,7 @@ def _effect_words(lab: Lab, on: Capture, off: Capture, focus: InFocus, layer: in
     if "probs" in on:
         both = list(zip(predictions(on, focus.item, 1), predictions(off, focus.item, 1), strict=True))
         changed = sum(a.ids != b.ids for a, b in both)
-        sentences.append(_("Without it, the most likely next word changes after **{changed} of {n_both}** tokens; the loss is "
-                           "{loss} with and {loss_2} without.",
+        sentences.append(_("Without it, the most likely next word changes at **{changed} of {n_both}** {side} positions; the "
+                           "loss is {loss} with and {loss_2} without.", side=SIDE_NAMES[on.config.output_side],
                            changed=changed, n_both=len(both), loss=rounded(float(on["loss"])), loss_2=rounded(float(off["loss"]))))
     return sentences

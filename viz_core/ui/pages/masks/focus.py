@@ -48,11 +48,11 @@ def choose_focus(lab: Lab, capture: Capture, focus: InFocus) -> None:
     if len(focus.offered) > 1:
         widget(st.segmented_control, "mask_kind", _("Attention"), focus.kind, _keep_kind, options=focus.offered, required=True,
                format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
-    sentence_picker(lab, capture, beside=True)
+    sentence_picker(lab, capture, beside=True, padded=lambda i: not no_padding_here(capture, focus.kind, i))
     if focus.offered and not _has_padding(capture):
         st.button(_("Show a padded sentence"), icon=":material/format_line_spacing:", key=EXAMPLE, on_click=_example,
-                  help=_("These sentences have no padding. This puts in two sentences of different lengths: the shorter one is "
-                         "padded, and the padding has to be masked."))
+                  help=_("These sentences have no padding. This replaces what you typed by two sentences of different lengths: "
+                         "the shorter one is padded, and the padding has to be masked."))
 
 
 def _has_padding(capture: Capture) -> bool:

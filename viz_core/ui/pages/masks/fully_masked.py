@@ -16,7 +16,7 @@ from viz_core.stages import SIDE_NAMES
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.halves import has_half, with_own_half
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus, layer_and_head
-from viz_core.ui.pages.masks.words import no_twin_words, stop_words, values_words
+from viz_core.ui.pages.masks.words import no_twin_words, stop_words, values_words, where_words
 from viz_core.ui.shell import Lab, below, look, picture
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     from viz_core.experiments.masks import empty_rows, spread
     from viz_core.ui.shell.cache import cached_result
 
-    look(_("**{value} masks padded queries too, so their rows are fully masked.** See how NaN spreads from them, layer by layer.",
-           value=DOCUMENTS["002"]))
+    look(_("**{value} masks padded queries too, so their rows are fully masked:** their softmax is NaN (not a number). See how it "
+           "spreads.", value=DOCUMENTS["002"]))
     place = picture()
     with below():
         choose_focus(lab, capture, focus)
@@ -67,8 +67,8 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     both = [(_("Rows as −∞ leaves them"), nan_spread.filled), (_("This app: the rows are zeros"), nan_spread.zero)]
     with place:
         picking(spread_panels([stop_words(s) for s in nan_spread.stops], both, tokens), "mask_spread", fill=True)
-    st.markdown(_("Each cell is the length of a token's vector after a layer: first with the rows as −∞ leaves them, then with "
-                  "this app's rule. {spread_words}{note}",
+    st.markdown(_("Each cell is the length of a token's vector after a layer: first with the rows as a softmax over −∞ leaves "
+                  "them, then with this app's rule, which sets all weights of such a row to 0. {spread_words}{note}",
                   spread_words=_spread_words(nan_spread, lab.config.has_cross_attention and side == "target"), note=note))
     st.markdown(_("## What each implementation returns\n\nA softmax over −∞ alone is 0 / 0, so the result depends on the "
                   "implementation. The table shows the same scores of layer 0, masked in {n_treatments} ways and computed just "
@@ -104,20 +104,20 @@ def _treatments(capture: Capture, side: str, result: "EmptyRows", focus: InFocus
     token = labels(capture, side, focus.item)[row]
     table([_("Masked by"), _("Weights of “{token}” ({row}), head {head}", token=token, row=row, head=head),
            _("Output at that token")], lines)
-    st.caption(_("The fused function returns no weights, so the app reads them off with V = 1: its output is then its weights. "
-                 "If all weights of a row are 0, its output is the bias of W_O."))
+    st.caption(_("F.scaled_dot_product_attention returns no weights, so the app also calls it with the identity matrix as V: its "
+                 "output is then its weights. If all weights of a row are 0, the output at that token is the bias of W_O."))
 
 
 def _spread_words(nan_spread: "NaNSpread", reads_memory: bool) -> str:
     """How many tokens are NaN after each layer, and why, computed from the vectors' lengths."""
     counts = [int(np.isnan(x).sum()) for x in nan_spread.filled]
     n_tokens = nan_spread.filled.shape[1]
-    by_stop = ", ".join(f"{stop_words(stop)} **{n}**" for stop, n in zip(nan_spread.stops, counts, strict=True))
+    by_stop = ", ".join(f"**{n}** {where_words(stop)}" for stop, n in zip(nan_spread.stops, counts, strict=True))
     why = ""
     if reads_memory and n_tokens in counts[:2]:  # its own padded keys are NaN only from the next layer on
         why = " " + _("The decoder attends to the encoder's output, which is NaN already for this sentence.")
     elif n_tokens in counts:
         why = " " + _("A padded key has weight 0, but 0 × NaN is NaN, so one layer later every token is NaN.")
     left = int(np.isnan(nan_spread.zero).any(axis=0).sum())
-    return _("Tokens that are NaN, out of {n_tokens}: {by_stop}.{why} With this app's rule: {left}.",
+    return _("Of {n_tokens} tokens, this many are NaN: {by_stop}.{why} With this app's rule: {left}.",
              n_tokens=n_tokens, by_stop=by_stop, why=why, left=left or _("none"))

@@ -1,4 +1,4 @@
-"""The section unsqueeze(1): a mask of the wrong shape that runs without an error where T equals the number of heads."""
+"""The section A mask bug: unsqueeze(1), a mask of the wrong shape that runs without an error where T equals the number of heads."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -25,8 +25,8 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
     from viz_core.experiments.masks import read_side, unsqueezed
     from viz_core.ui.shell.cache import cached_result
 
-    look(_("**Where T equals H, the mask that {value} passes runs without an error and leaks the future:** compare the first two.",
-           value=DOCUMENTS["004"]))
+    look(_("**With as many tokens as heads, the mask that {value} prints causes no error, but queries see the future.** Compare "
+           "the first two pictures.", value=DOCUMENTS["004"]))
     side: Side = read_side(lab.config)
     heads, n_tokens = lab.config.n_heads, capture[f"ids.{side}"].shape[1]
     model, batch = lab.model(), batch_of(lab)
@@ -36,10 +36,10 @@ def unsqueeze(lab: Lab, capture: Capture, focus: InFocus) -> None:
         return cached_result("mask unsqueeze", key, lambda: unsqueezed(model, batch, focus.item, length, lab.setup.seed))
 
     if heads == 1:
-        st.info(_("With one head, T = H means a single token, and it has no future to leak. Choose more heads."))
+        st.info(_("With one head, as many tokens as heads means a single token, and it has no future to leak. Choose more heads."))
     elif n_tokens < heads:
-        st.info(_("If T = H, it runs without an error and leaks the future. For that, the {side} needs at least {heads} "
-                  "tokens, but it has {n_tokens}. Type a longer sentence or choose fewer heads.",
+        st.info(_("With as many tokens (T) as heads (H), the mask causes no error and leaks the future. For that, the {side} needs "
+                  "at least {heads} tokens, but it has {n_tokens}. Type a longer sentence or choose fewer heads.",
                   side=SIDE_NAMES[side], heads=heads, n_tokens=n_tokens))
     else:
         _leak(lab, capture, focus, side, attempt(heads))

@@ -68,3 +68,8 @@ def no_twin_words(reasons: Sequence[str], config: TransformerConfig) -> str:
 def stop_words(layer: int | None) -> str:
     """Where a vector's length was taken: the embedding, or after a layer."""
     return _("embedding") if layer is None else _("after layer {layer}", layer=layer)
+
+
+def where_words(layer: int | None) -> str:
+    """The same within a sentence."""
+    return _("in the embedding") if layer is None else stop_words(layer)

@@ -93,8 +93,8 @@ def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
     """One norm's numbers for the picked cell, and its uses."""
     found = share(x, norm, at, eps, np.ones(x.shape[:2], bool))
     return (
-        _("**{name}**, mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes **{value}**. {value_2} names its "
-          "use: {used_for}",
+        _("**{name}**, mean of {cells}: μ = {mean}, σ² = {var}. The picked cell, {x}, becomes **{value}**. Typical use, "
+          "according to {value_2}: {used_for}",
           name=NAMES[norm], cells=_cells(found.cells), mean=rounded(found.mean, 4), var=rounded(found.var, 4),
           x=rounded(float(x[at]), 4), value=rounded(found.value, 4), value_2=DOCUMENTS["002"], used_for=USED_FOR[norm])
     )
@@ -130,8 +130,8 @@ def describe_results(x: np.ndarray, eps: float) -> str:
     row_count = _("every row has") if normed == len(rows) else _("{one:,} of {n:,} rows have", one=normed, n=len(rows))
     column_count = _("every column has") if normed_columns == len(columns) else _("{one:,} of {n:,} columns have",
                                                                                   one=normed_columns, n=len(columns))
-    result = (_("after LayerNorm {count} mean 0 and variance 1; after BatchNorm {count_2}, over all sentences and their "
-                "padding together.", count=row_count, count_2=column_count))
+    result = (_("after LayerNorm {count} mean 0 and variance 1; after BatchNorm {count_2} mean 0 and variance 1, over all "
+                "sentences and their padding together.", count=row_count, count_2=column_count))
     short = bool((np.abs(rows - 1) >= 0.01).any() or (np.abs(columns - 1) >= 0.01).any())
     return result + (" " + _("The variance of the others is too small compared with ε.")) * short
 

@@ -1,5 +1,6 @@
 """One metric along depth for every placement of the LayerNorm, and a drawing of both blocks."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
@@ -12,7 +13,7 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark
 from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs, warn_not_finite
-from viz_core.ui.shell import Lab, below, beside, look, view, view_widget
+from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
 
 # The stage inside whose box a metric measures; the other metrics measure the stream.
 HIGHLIGHTED = {"inactive": "ffn.out", "entropy": "self_attn.out"}
@@ -21,7 +22,8 @@ LOOK: dict[Metric, str] = {
     "mean": _("**See how far the mean of the features drifts from 0:** a LayerNorm subtracts it."),
     "std": _("**Compare with the power:** the standard deviation is its square root where the mean is small. Right after a "
              "norm it is 1."),
-    "largest": _("**See how large the largest single value becomes:** it is the first to exceed the range of half precision."),
+    "largest": _("**See how large the largest single value becomes:** it is the first to exceed the range of half precision "
+                 "(float16), which ends at 65,504."),
     "cosine": _("**Do the tokens become the same?** At 1 all tokens of a sentence point in the same direction, and attention "
                 "cannot tell them apart."),
     "inactive": _("**See how many hidden units are at or below 0 for every token:** such a unit {passes} on and learns "
@@ -52,6 +54,9 @@ def depth(lab: Lab) -> None:
         figure = depth_figure(shown, metric, dark())
         if compared:
             chart(figure, "norm_depth_chart", fill=True)
+    if metric == "power" and (grown := _growth(shown.get("pre", ()))) is not None:
+        with rail:
+            _what_growth_means(grown)
     if compared:
         warn_not_finite({name: odd for name, (__, odd) in found.items()})
         st.markdown(_last_values(shown, metric) + LOG * (figure.layout.yaxis.type == "log"))
@@ -61,6 +66,21 @@ def depth(lab: Lab) -> None:
     lit = view_widget(st.segmented_control, "norm_lit", _("Highlight the path to"), required=True, wrap=True,
                       format_func=lambda s: s or _("the stage of the metric"))
     block_drawings(lit or HIGHLIGHTED.get(metric, "resid_mid"))
+
+
+def _growth(curves_: Sequence[Curve]) -> float | None:
+    """‖x‖²/d at the end of Pre-LN's stream, before its final norm; None where it has not grown or is not finite."""
+    last = next((float(c.values[-1]) for c in curves_ if c.kind == "stream" and len(c.values) > 1), 0.0)
+    return last if 1 < last < math.inf else None
+
+
+def _what_growth_means(grown: float) -> None:
+    """Why the growing stream is not Pre-LN's weakness, and where the page shows what decides."""
+    st.markdown(_("**Growth is not the fault here.** Pre-LN's final norm divides the stream by about √{grown} = {length}, and the "
+                  "gradients of its layers with it. In Post-LN, those of the last layers do not shrink with depth, so it needs a "
+                  "warm-up: a small learning rate at first.", grown=rounded(grown, 3), length=rounded(math.sqrt(grown), 3)))
+    st.button(_("See the gradients"), key="norm_to_gradients", on_click=set_view, kwargs={"norm_section": "gradients"},
+              icon=":material/arrow_forward:", width="stretch")
 
 
 def _notes(compared: Compared, metric: Metric, names: Sequence[str]) -> None:
@@ -74,8 +94,8 @@ def _notes(compared: Compared, metric: Metric, names: Sequence[str]) -> None:
 
 MOST_SAID = 2  # placements whose effect stands in the line above the chart; the others' stand below it
 EFFECTS = {
-    "post": _("Post-LN returns to 1 after every sum."),
-    "pre": _("Pre-LN's stream is never rescaled, so each layer's contribution stays in it."),
+    "post": _("Post-LN's LayerNorm brings ‖x‖²/d back to 1 after every sum."),
+    "pre": _("In Pre-LN nothing rescales the stream, so all contributions stay in it."),
     "pre_no_final": _("Without a final norm, Pre-LN's stream leaves the stack unscaled."),
     "none": _("Without any norm, nothing limits the stream."),
     "post_no_residual": _("Without residual connections, Post-LN's norm reads only the output of the sub-layer."),

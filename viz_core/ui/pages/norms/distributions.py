@@ -10,7 +10,7 @@ from viz_core.analysis.layernorm import Spreads, leaves, spreads
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.figures import theme
-from viz_core.figures.distributions import ridges_figure
+from viz_core.figures.distributions import drawn_layers, ridges_figure
 from viz_core.figures.placement import COLOURS, TITLES
 from viz_core.formats import rounded
 from viz_core.language import translate as _
@@ -27,7 +27,12 @@ def distributions(lab: Lab) -> None:
     if compared is None:
         return
     names = view("norm_placements") or VIEW["norm_placements"].default
-    look(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top."))
+    layers = compared.config.n_layers(compared.config.output_side)
+    if (drawn := len(drawn_layers(range(layers)))) < layers:
+        look(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top. Of {layers} layers, "
+               "{drawn} are drawn.", layers=layers, drawn=drawn))
+    else:
+        look(_("**Compare the widths of the ridges:** each ridge is one layer, with the first at the top."))
     place, rail = beside()
     with rail:
         choose_sizes()

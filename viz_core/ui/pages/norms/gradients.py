@@ -27,7 +27,8 @@ def gradients(lab: Lab) -> None:
     """The gradient of every layer in both placements, and below it that of the last layer in stacks of several depths."""
     from viz_core.experiments.placement import DEPTHS, SENTENCES, TOKENS, Setting
 
-    look(_("**Compare the two placements layer by layer:** a warm-up protects training from large gradients in its first steps."))
+    look(_("**Compare the last layers:** in deeper models Pre-LN's gradients are smaller there, Post-LN's are not. So Post-LN "
+           "needs a warm-up, a small learning rate at first."))
     place, rail = beside()
     with rail:
         choose_sizes()
@@ -68,8 +69,8 @@ def _say_by_layer(c: Compared, batches: int, found: "Mapping[str, LayerGradients
                    batches=batches - 1, value=_("es") * (batches > 2)) if batches > 1 else ""
     losses = ", ".join(f"{TITLES[n]} {rounded(g.loss, 4)}" for n, g in found.items())
     st.markdown(_(r"{describe_ratios} The chart shows the Frobenius norm of $\partial L/\partial W$ over all matrices of a "
-                  "part, after averaging the gradient over your text{more}. The loss: {losses}. The paper calls its statements "
-                  "about layers before the last preliminary: the shape of the lines depends on the words and on the width.",
+                  "part, after averaging the gradient over your text{more}. The loss: {losses}. Xiong et al. (2020) prove their "
+                  "theorem for the last layer only: before it, the shape of the lines depends on the words and on the width.",
                   describe_ratios=describe_ratios(found["post"].ffn, found["pre"].ffn), more=more, losses=losses))
     if any(not np.isfinite(x).all() for g in found.values() for x in (g.attention, g.ffn)):
         st.warning(_("Some gradients are infinite or NaN; their points are left out."))
@@ -114,5 +115,5 @@ def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, ba
           "−0.5).", post=powers["post"], pre=powers["pre"])
     )
     n = plural("{n} batch", "{n} batches", batches)
-    st.caption(_("In the paper's setting, d = d_ff = {width}, Gaussian inputs, random answers, {n}. A bound gives the slope, "
-                 "not the height: the height of each line is fitted to its points.", width=width, n=n))
+    st.caption(_("In the setting of Xiong et al., d = d_ff = {width}, Gaussian inputs, random labels, {n}. A bound gives the "
+                 "slope, not the height: the height of each line is fitted to its points.", width=width, n=n))

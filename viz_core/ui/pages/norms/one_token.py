@@ -26,8 +26,8 @@ def one_token(lab: Lab) -> None:
         st.info(_("This model has no LayerNorm: set LayerNorm to post or pre in the sidebar. The next section, LayerNorm and "
                   "BatchNorm, works without one."))
         return
-    look(_("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing by the root "
-           "changes only their scale."))
+    look(_("**Compare the bars from row to row:** subtracting the mean shifts them all by the same amount; dividing by "
+           "√(σ² + ε) changes only their scale."))
     picture, rail = beside()
     with rail:
         item = sentence_picker(lab, capture)
@@ -54,8 +54,8 @@ def describe_remainder(steps: Steps) -> str:
     if steps.var == 0:
         return _("This token has the same value in every feature, so nothing of it remains.")
     if not steps.kept >= 0.99:
-        return _("The pattern stays, and ε keeps part of its overall magnitude.")
-    return _("The pattern stays; its overall magnitude is lost.")
+        return _("The pattern of the bars stays, and ε keeps part of their overall size.")
+    return _("The pattern of the bars stays; their overall size is lost.")
 
 
 def _untrained(gamma: np.ndarray, beta: np.ndarray) -> str:

@@ -89,7 +89,8 @@ def theory(lab: Lab) -> None:
         broken = view_widget(st.pills, "norm_broken", _("Assumptions to drop"), selection_mode="multi", wrap=True,
                              format_func=lambda b: ASSUMED[b][0])
         reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
-        st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_view, kwargs=reset)
+        st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_view, kwargs=reset,
+                  help=_("The setting of Xiong et al. (2020), in which their theory holds. Its statements stand below."))
     with place:
         measured = _measured(lab, depth, width, draws, broken)
         if measured is None:
@@ -152,7 +153,7 @@ def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: f
     depth, post = layer_ends(found.post)
     __, pre = layer_ends(found.pre)
     low, high = pre_band(depth)
-    whole = fields["pre"].depth % 1 == 0
+    expected = fields["pre"].power[fields["pre"].depth % 1 == 0]  # after whole layers
     rows = [
         (_("Post-LN, mean of all layers"), rounded(float(post.mean()), 4), _("Lemma 2: 1.5"),
          change(difference(post, post_line()))),
@@ -162,10 +163,12 @@ def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: f
         (_("Pre-LN, after the last layer"), rounded(float(pre[-1]), 4),
          _("Lemma 2: {low} to {high}", low=rounded(float(low[-1])), high=rounded(float(high[-1]))),
          _("{outside} of {n_pre} layers outside", outside=outside(pre, low, high), n_pre=len(pre))),
-        ("", "", _("mean field: {power}", power=rounded(float(fields["pre"].power[-1]), 4)),
-         _("{difference} on average", difference=change(difference(pre, fields["pre"].power[whole])))),
+        ("", "", _("mean field: {power}", power=rounded(float(expected[-1]), 4)),
+         _("after the last layer {last}, mean of all layers {mean}", last=change(difference(pre[-1], float(expected[-1]))),
+           mean=change(difference(pre, expected)))),
     ]
     table((_("‖x‖² / d of"), _("measured"), _("theory"), _("difference")), rows)
+    st.caption(_("The mean field is what a very wide model has on average over all weights."))
 
 
 def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, fields: Mapping[str, MeanField]) -> None:
@@ -174,7 +177,8 @@ def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, 
                           for name in ("post", "pre"))
         st.markdown(_("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights "
                       "and about wide models; this is {draws} at width {view}. In the mean field two tokens have a cosine of "
-                      "{alike} at the end: the more similar they are, the less attention changes by averaging them.",
+                      "{alike} at the end. Attention averages over the tokens, and an average of similar vectors is longer than "
+                      "one of different vectors. So the more similar the tokens become, the more attention adds.",
                       draws=plural("{n:,} draw", "{n:,} draws", draws), view=view("norm_width"), alike=alike))
         return
     power = rounded(float(found.pre.values[0]), 3)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from viz_core.config import Position
 from viz_core.formats import rounded, rounded_percent
+from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES
 
@@ -67,6 +68,16 @@ def prepend_words(rows: "Sequence[Prepended]") -> str:
     return " ".join(sentences)
 
 
+def zero_words(rows: "Sequence[Prepended]") -> str:
+    """Which schemes' scores do not change at all in layer 0, so that a logarithmic axis has no place for them; "" if none."""
+    zeros = [r.position for r in rows if r.changes and r.changes[0] == 0]
+    if not zeros:
+        return ""
+    return plural("{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so its mark stands on the lower edge.",
+                  "{names}: the change in layer 0 is exactly 0. A logarithmic axis has no 0, so their marks coincide on the lower "
+                  "edge.", len(zeros), names=_names(zeros))
+
+
 def past_words(rows: "Sequence[PastMaxLen]") -> str:
     """Which schemes refuse a sentence that is longer than the table."""
     refused, read_on = [r for r in rows if r.problem], [r for r in rows if not r.problem]
@@ -109,8 +120,8 @@ def length_words(found: "LengthResult", step: int) -> str:
     elif fallen:
         sentences.append(_("Even if the table has a row for each position, the layers learned to read only the positions that "
                            "training used."))
-        sentences.append(_("Without positions no position is new, so nothing changes; but such a model knows no word order "
-                           "anywhere."))
+        sentences.append(_("Without positions no position is new, so that accuracy does not fall. Such an encoder cannot tell the "
+                           "order of the words; the decoder gets some information about it from its causal mask."))
     return " ".join(sentences)
 
 

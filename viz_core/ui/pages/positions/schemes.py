@@ -100,7 +100,7 @@ def sentence(lab: Lab) -> None:
         nothing_typed()
         return
     c = lab.config
-    look(_("**Compare the parts:** all share one colour range, so the part with the larger values is the more intense one."))
+    look(_("**Compare the parts:** all share one colour scale, so the stronger a colour, the further its number is from 0."))
     place, controls = picture(), below()
     with controls:
         side, item, scale = _which_rows(lab, capture)
@@ -111,7 +111,7 @@ def sentence(lab: Lab) -> None:
     own = scaled == c.scale_embedding
     total = capture[f"{stack}.embed"][item] if own else content + (0 if added is None else added)
     tokens = [visible(t) for t in capture.tokens(side)[item]]
-    parts = [(_("Token embedding{which}", which=" × √d_model" if scaled else ""), content)]
+    parts = [(_("Embedding × √d_model") if scaled else _("Token embedding"), content)]
     if added is not None:
         parts.append((_("+ position · {position}", position=c.scheme.name), added))
     parts.append((_("= the sum, which a LayerNorm reads") if c.norm_embedding else _("= what enters the first layer"), total))
@@ -187,8 +187,11 @@ def compare_lengths(word: float, place: float) -> str:
     times = max(word / place, place / word)
     if times < 1.05:
         return _("Here both parts of the sum are about equally long.")
-    return _("Here the {which} is {times} times as long as the other part of the sum.",
-             which=_("word") if word > place else _("position"), times=long(times))
+    if word > place:
+        return _("On average (root mean square), the embedding vectors are {times} times as long as the position vectors.",
+                 times=long(times))
+    return _("On average (root mean square), the position vectors are {times} times as long as the embedding vectors.",
+             times=long(times))
 
 
 def _rows(lab: Lab, init: Init, side: Side, ids: np.ndarray) -> np.ndarray:
@@ -253,7 +256,7 @@ def _effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
         return as_markdown(problem_words(s.problem)) if s.problem else ""
     if s is none:
         return _("The changes of the other schemes are measured against this one.")
-    return _("Largest change of an attention weight: **{value}**.",
+    return _("Largest change of an attention weight, compared with {none}: **{value}**.", none=TITLES["none"],
              value=rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2))
 
 
@@ -397,8 +400,8 @@ def _alibi(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
     st.markdown(_("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the closer its "
                   "attention stays to the query. Nothing is added to the words, and nothing is learned."))
     if not _causal(lab):
-        st.info(_("The paper uses ALiBi in decoders, which attend only to earlier tokens. This stack attends in both "
-                  "directions, so the penalty is −m · |i − j|: an extension of the paper."))
+        st.info(_("Press et al. (2022), who proposed ALiBi, use it in decoders, which attend only to earlier tokens. This stack "
+                  "attends in both directions, so this app extends it: the penalty is −m · |i − j|."))
     left, right = st.columns(2, gap="medium")
     with left:
         chart(slopes_figure(slopes, head, dark()), "pos_slopes")

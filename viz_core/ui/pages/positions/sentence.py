@@ -78,7 +78,7 @@ def tell_unknown(lab: Lab, side: str, text: str) -> None:
 def not_as_trained(lab: Lab) -> None:
     if lab.setup.card:
         st.caption(_("These weights were trained with one scheme: {title}. The other schemes use the same weights, which were "
-                     "not trained for them; what they would have to learn is drawn from the seed.",
+                     "not trained for them; the parameters that they would have to learn are random, drawn from the seed.",
                      title=lab.setup.base.scheme.title))
 
 

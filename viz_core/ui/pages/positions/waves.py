@@ -75,12 +75,15 @@ def _table(lab: Lab) -> Table:
     length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _text(c.position_base)
     model = {"pos_length": length, "pos_width": width, "pos_base": own_base}
     _slider("pos_length", _("Positions"), LENGTHS, length)
-    _slider("pos_width", "d_model", WIDTHS, width)
+    _slider("pos_width", _("d_model of this table"), WIDTHS, width)
+    if view("pos_width") != c.d_model:  # the sidebar has a slider of that name, too
+        st.caption(_("The model's d_model is {d_model:,}.", d_model=c.d_model))
     base = view_widget(st.select_slider, "pos_base", _("Base"), options=sorted({*BASES, own_base}, key=float))
     st.button(_("As in the model"), key="pos_model", on_click=set_view, kwargs=model, width="stretch",
               help=_("Takes max_len, d_model and the position base from the model in the sidebar."))
-    st.button(_("As in {called}", called=DOCUMENTS["001"].called), key="pos_001", on_click=set_view, kwargs=PLOT_OF_001,
-              width="stretch", help=_("The plot in {value}: d_model 20, 100 positions, dimensions 4 to 7.", value=DOCUMENTS["001"]))
+    st.button(_("As in document 001"), key="pos_001", on_click=set_view, kwargs=PLOT_OF_001, width="stretch",
+              help=_("{called} is one of the five texts under Documents. Its plot has d_model 20, 100 positions and the dimensions "
+                     "4 to 7.", called=DOCUMENTS["001"].called))
     return Table(view("pos_length"), view("pos_width"), float(base))
 
 
@@ -156,8 +159,8 @@ def _matrix(lab: Lab) -> None:
     if n:
         span, of = n - 1, _("your {tokens}", tokens=plural("{n:,} token", "{n:,} tokens", n))
     curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
-    st.caption(_("A pair whose wavelength is longer than the sentence points in a different direction at every word; the fast "
-                 "pairs tell neighbours apart."))
+    st.caption(_("Pairs of columns whose wavelength is longer than the sentence do not repeat within it. Fast pairs repeat, but "
+                 "they differ more between neighbouring words."))
 
 
 def _turns(lengths: Sequence[float]) -> str:

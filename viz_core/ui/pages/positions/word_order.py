@@ -16,7 +16,7 @@ from viz_core.text import Vocabulary
 from viz_core.ui.controls import chart, dark, picking, sentence_picker, table
 from viz_core.ui.escape import code
 from viz_core.ui.escape import words as safe_words
-from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words
+from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words, zero_words
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
     Words,
@@ -44,11 +44,17 @@ if TYPE_CHECKING:
 BUTTONS = {"swap": _("Swap two words"), "shuffle": _("Shuffle"), "prepend": _("Prepend a word"), "past": _("Exceed max_len"),
            "longer": _("Length extrapolation")}
 LOOKS = {
-    "swap": _("**Compare the columns:** a blank one is a scheme that does not notice the new order of the words."),
-    "shuffle": _("**Compare the columns:** a blank one is a scheme that does not notice the new order of the words."),
+    "swap": _("**Compare the columns:** a column of zeros belongs to a scheme whose outputs do not depend on the order of the "
+              "words."),
+    "shuffle": _("**Compare the columns:** a column of zeros belongs to a scheme whose outputs do not depend on the order of the "
+                 "words."),
     "prepend": _("**Look for lines in the grey band:** under these schemes the scores of the same words stay as they were."),
     "past": _("**Compare the results:** which schemes read a sentence that is longer than the position table?"),
-    "longer": _("**Look to the right of the upright line:** those positions are new to the trained models."),
+}
+LOOKS_LONGER = {
+    "moved": _("**Follow the curves to the right:** the later a sentence starts, the more of its positions are new to the models. "
+               "At the solid line, all of them are."),
+    "row": _("**Follow the curves to the right:** beyond the solid line the texts are longer than the sentences of the training."),
 }
 SECONDS = 4.0  # in which three models read all held-out sentences, roughly
 
@@ -56,7 +62,7 @@ SECONDS = 4.0  # in which three models read all held-out sentences, roughly
 def experiments(lab: Lab) -> None:
     """Four changes to a sentence, each measured under every scheme; and trained weights on longer texts."""
     chosen = view("pos_experiment")
-    look(LOOKS[chosen])
+    look(LOOKS_LONGER[view("pos_way")] if chosen == "longer" else LOOKS[chosen])
     place, rail = beside()
     with place:
         place = st.container(key="pos_experiment")
@@ -69,11 +75,16 @@ def experiments(lab: Lab) -> None:
         return
     with rail:
         words = _chosen_sentence(lab)
-    _tell_left_out(lab)
-    if not words.ids:
+    if words.ids:
+        _measure(lab, chosen, words, place, rail)
+    else:
         with place:
             nothing_typed()
-        return
+    _tell_left_out(lab)
+
+
+def _measure(lab: Lab, chosen: str, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    """One of the four changes to a sentence, with what was measured under every scheme."""
     stack = STACK_NAMES[STACKS[lab.config.input_side]]
     st.markdown(_("The {stacks} reads: {tokens}", stacks=stack, tokens=" ".join(map(code, words.tokens))))
     tell_cut(words)
@@ -107,8 +118,8 @@ def _known(lab: Lab) -> list[str]:
 def _tell_left_out(lab: Lab) -> None:
     known = _known(lab)
     if left_out := [text for name, text in SENTENCES.items() if name not in known]:
-        st.caption(_("Some words of {left_out} are not in this model's vocabulary. A document's model reads any text: choose "
-                     "one under Model.", left_out=", ".join(left_out)))
+        st.caption(_("Sentences of the documents that are not offered here, because this model does not know all of their words: "
+                     "{left_out}. A document's model reads any text: choose one under Model.", left_out=", ".join(left_out)))
 
 
 def _swap(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
@@ -181,7 +192,8 @@ def _above(least: float, changes: np.ndarray) -> np.ndarray:
 
 
 def _with_verdict(difference: float, equivariant: bool) -> str:
-    return f"{rounded(difference, 2)} · {_('permutation-equivariant') if equivariant else _('order-sensitive')}"
+    verdict = _("the same vectors, reordered (permutation-equivariant)") if equivariant else _("order-sensitive")
+    return f"{rounded(difference, 2)} · {verdict}"
 
 
 def _prepend(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
@@ -213,6 +225,8 @@ def _prepend(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator
     st.caption(_("The largest change of a score between the same two words, relative to the largest score of the layer. A "
                  "score is q·k ÷ √d_k with the bias of ALiBi or T5, before the mask."))
     lines = [(r.position, r.changes) for r in result.rows if r.changes]
+    if zeros := zero_words(result.rows):
+        st.caption(zeros)
     if lines:
         with place:
             chart(layers_figure(lines, ROUNDING, dark()), "pos_layers", fill=True)
@@ -263,9 +277,12 @@ def _longer(lab: Lab, place: DeltaGenerator, rail: DeltaGenerator) -> None:
             step = view_widget(st.select_slider, "pos_moved", _("Positions later"))
         else:
             step = view_widget(st.select_slider, "pos_row_of", _("Joined sentences"))
-    found: LengthResult = cached_result(
-        "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
-    )
+    with place:
+        waiting = st.empty()
+    with waiting, st.spinner(_("{n_cards} trained models are reading {read} sentences …", n_cards=len(cards), read=READ)):
+        found: LengthResult = cached_result(
+            "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
+        )
     st.markdown(_("{n_cards} trained translators, which differ only in their position scheme, read {read} held-out sentences "
                   "of their grammar. In training every sentence started at position 0; the longest of the first {learnt:,} has "
                   "{trained} tokens.", n_cards=len(cards), read=READ, learnt=LEARNT, trained=found.trained))
