@@ -18,6 +18,7 @@ export default function ({ data, parentElement, setStateValue }) {
 }
 
 const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
+const alike = (some, others) => some.length === others.length && some.every((text, place) => text === others[place]);
 const bdi = (text) => Object.assign(make("bdi", "", `“${text}”`), { title: text }); // cut where it is long
 
 function decode(bytes) {
@@ -80,12 +81,13 @@ class View {
     this.sent = (this.sent ?? 0) + 1;
     const [locks, choices] = data.echo;
     if (locks >= this.number) [this.number, this.lock] = [locks, data.locked];
+    else if (!data.reports && old && !(alike(old.queries, data.queries) && alike(old.keys, data.keys))) this.lock = null;
     if (old?.identity !== data.identity) this.before = null;
     if (old?.identity !== data.identity || choices >= this.choices) [this.choices, this.shown] = [choices, new Set(data.heads)];
     this.title.textContent = data.title;
     this.names.replaceChildren(...data.names.map((name) => make("span", "", name)));
     const tokens = (column, texts, known) => {
-      if (known && String(known) === String(texts) && known.length === texts.length) return;
+      if (known && alike(known, texts)) return;
       column.replaceChildren(...texts.map((text, place) => {
         const button = make("button");
         button.append(make("bdi", "", text));
@@ -138,7 +140,7 @@ class View {
   chosen() {
     this.choices += 1;
     clearTimeout(this.calm);
-    this.calm = setTimeout(() => this.reportHeads({ number: this.choices, shown: [...this.shown] }), CALM);
+    if (this.data.reports) this.calm = setTimeout(() => this.reportHeads({ number: this.choices, shown: [...this.shown] }), CALM);
     this.later();
   }
 
@@ -146,7 +148,7 @@ class View {
     this.lock = this.lock?.[0] === side && this.lock[1] === place ? null : [side, place];
     this.number += 1;
     this.later();
-    this.report({ number: this.number, at: this.lock });
+    if (this.data.reports) this.report({ number: this.number, at: this.lock });
   }
 
   point(at) {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, Step, module, n_layers, real, sides, steps
+from viz_core.analysis.attention import AttentionKind, Step, kinds, module, n_layers, of_pair, real, sides, steps
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, Colour, head_name
@@ -98,11 +98,14 @@ def _informative_query(lab: Lab, capture: Capture, kind: AttentionKind, item: in
 
 
 def choose_head(chosen: Focus) -> None:
-    """Bring one head into focus. Its query and key stay as they are unless the kind of attention changes."""
+    """Bring one head into focus. The picked query and key stay where they are tokens of the same side."""
     kind, layer, head = chosen
     reset: dict[str, Any] = {"att_heads": ()}
-    if view("att_kind") != kind:
-        reset |= {"att_query": -1, "att_key": -1, "att_lock": ""}
+    available = kinds(current().config)
+    before: AttentionKind = view("att_kind") if view("att_kind") in available else available[-1]
+    for name, here, there in zip(("query", "key"), sides(before), sides(kind), strict=True):
+        if here != there:
+            reset |= {f"att_{name}": -1} | ({"att_lock": ""} if view("att_lock") == name else {})
     views = with_view(current(), att_kind=kind, att_layer=layer, **reset).views
     change(views=views, attn_head=head)
 
@@ -116,3 +119,10 @@ def words_of_both_sides(lab: Lab, capture: Capture, kind: AttentionKind, item: i
 def words_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> tuple[Words, Words] | None:
     """The words to show instead of tokens, or None to show tokens."""
     return words_of_both_sides(lab, capture, kind, focus.item) if focus.by_word else None
+
+
+def picked_pair(lab: Lab, capture: Capture, focus: InFocus) -> np.ndarray:
+    """[L, H]: the weight that each head of the kind in focus gives to the key in focus, from the query in focus."""
+    words = words_shown(lab, capture, focus.kind, focus) if focus.step == "weights" else None
+    of = None if words is None else (words[0].of, words[1].of)
+    return of_pair(capture, focus.kind, focus.item, focus.query, focus.key, of)

@@ -11,7 +11,7 @@ from viz_core.figures.attention import KIND_TITLES
 from viz_core.language import translate as _
 from viz_core.stages import tour
 from viz_core.text import visible
-from viz_core.ui.components.lines import Lock, lines
+from viz_core.ui.components.lines import lines
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import first_head
 from viz_core.ui.shell import PAGES, Lab, change, current, look, picture, set_view, touch, widget, widget_value
@@ -105,16 +105,11 @@ def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
     weights = capture[f"{module(kind, layer)}.weights"][item][:, rows][:, :, cols]  # [H, T, S] without padding
     queries, keys = _named(capture, query_side, item, rows), _named(capture, key_side, item, cols)
     named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
-    lines(weights, queries, keys, [head], None, named, key="home_words", identity=f"{kind}.{layer}.{head}", on_lock=_ignore,
-          on_heads=_ignore, fill=True, names=COLUMNS[_story(lab, kind)])
+    lines(weights, queries, keys, [head], None, named, key="home_words", identity=f"{kind}.{layer}.{head}", fill=True,
+          names=COLUMNS[_story(lab, kind)])  # what is kept here is not in the link: the Attention page is for that
 
 
 def _named(capture: Capture, side: Side, item: int, places: np.ndarray) -> list[str]:
     """The tokens at these places; of a decoder's rows what each one writes, since that is what its line is about."""
     rows = reads_and_writes(capture, side, item)
     return [visible(rows[i].reads if rows[i].writes is None else rows[i].writes) for i in places]
-
-
-def _ignore(chosen: Lock | tuple[int, ...]) -> None:
-    """What is pointed at or shown here is not in the link: the Attention page is for that."""
-    touch()
