@@ -317,7 +317,8 @@ def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndar
     rank = np.maximum(*(np.nan_to_num(x / (np.nanmax(x, initial=0.0) or 1.0), nan=2.0) for x in (weights, lengths)))
     chosen = sorted({focus, *map(int, np.argsort(-rank, kind="stable")[:most])})
     tops = [float(np.nanmax(x, initial=0.0)) or 1.0 for x in (weights, lengths)]
-    head = "".join(f'<div style="opacity:.75">{t}</div>' for t in (_("key"), _("weight α"), _("contribution: length of α · v after the output projection, ‖α · v · W_O‖")))
+    titles = _("key"), _("weight α"), _("length of its contribution, ‖α · v · W_O‖; W_O: the output projection")
+    head = "".join(f'<div style="opacity:.75">{t}</div>' for t in titles)
     rows = []
     for s in chosen:
         bold = "font-weight:700" if s == focus else ""
@@ -344,7 +345,8 @@ def _bar(x: float, top: float, colour: str) -> str:
 
 
 COLUMNS = {
-    "entropy": _("entropy"), "least": _("lowest possible entropy"), "most": _("highest possible entropy"), "distance": _("mean distance"),
+    "entropy": _("entropy"), "least": _("lowest possible entropy"), "most": _("highest possible entropy"),
+    "distance": _("mean distance"),
     "itself": _("on itself"),
     "previous": _("on previous"), "next": _("on next"), "first": _("on first token"), "padding": _("on padding"),
     "largest": _("largest weight"),

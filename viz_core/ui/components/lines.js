@@ -3,6 +3,7 @@
  * scrolls. */
 
 const ROW = 24, MAX_ROW = 110, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
+const WIDE = 500; // pixels of a readout that has room for two heads' sentences, a line each
 const CALM = 300; // milliseconds without a click before Python hears of the heads: a double click is one choice
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -17,7 +18,7 @@ export default function ({ data, parentElement, setStateValue }) {
   return () => view.resize.disconnect();
 }
 
-const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
+const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.9995 && x < 1 ? ">\u00a00.999" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
 const alike = (some, others) => some.length === others.length && some.every((text, place) => text === others[place]);
 const bdi = (text) => Object.assign(make("bdi", "", `“${text}”`), { title: text }); // cut where it is long
 
@@ -224,14 +225,38 @@ class View {
       button.setAttribute("aria-pressed", this.shown.has(Number(button.dataset.head)));
   }
 
+  hint([head, ...others], largest) {
+    const about = { head, weight: written(largest) };
+    return others.length
+      ? _("Point at a token to show only its lines; click to keep them. The largest weight of these heads is {weight}.", about)
+      : _("Point at a token to show only its lines; click to keep them. The largest weight of head {head} is {weight}.", about);
+  }
+
+  /* Of several heads, the strongest line of the active token, and what each head gives to the same pair, the largest first. */
+  tellStrongest(active, heads) {
+    const { data, readout } = this, [own, other] = active[0] === "query" ? [data.queries, data.keys] : [data.keys, data.queries];
+    const found = []; // head, the other token, weight
+    for (const head of heads) this.each(head, active, (t, s, w) => found.push([head, active[0] === "query" ? s : t, w]));
+    const place = found.reduce((best, one) => (one[2] > best[2] ? one : best), [0, 0, -1])[1];
+    const weights = found.filter((one) => one[1] === place).sort((a, b) => b[2] - a[2]).flatMap(([head, , w]) => {
+      const chip = make("span", "chip");
+      chip.style.background = data.colours[head];
+      return [" ", chip, _("head {head}: {weight}", { head, weight: written(w) })];
+    });
+    const said = active[0] === "query" ? _("{token} attends most to {other}:") : _("{token} gets most attention from {other}:");
+    const line = readout.appendChild(make("div"));
+    line.append(...nodes(said, { token: bdi(own[active[1]]), other: bdi(other[place]) }), ...weights);
+  }
+
   /* The strongest keys of the active query, or the strongest queries of the active key; and the data-* attributes. */
   tell(active, heads, largest, drawn) {
     const { data, readout, root } = this;
     readout.replaceChildren();
     if (!heads.length) readout.append(_("No head is shown. Click a number above."));
-    else if (!active) readout.append(_("Point at a token to show only its lines; click to keep them. The largest weight is {weight}.",
-                                       { weight: written(largest) }));
-    for (const head of active ? heads.slice(0, 4) : []) {
+    else if (!active) readout.append(this.hint(heads, largest));
+    const brief = active && data.fill && heads.length > (readout.clientWidth < WIDE ? 1 : 2); // more lines than there is room for
+    if (brief) this.tellStrongest(active, heads);
+    for (const head of active && !brief ? heads.slice(0, 4) : []) {
       const found = [];
       this.each(head, active, (t, s, w) => found.push([active[0] === "query" ? s : t, w]));
       found.sort((a, b) => b[1] - a[1]);
@@ -243,7 +268,7 @@ class View {
       const said = active[0] === "query" ? _("head {head}: {token} attends to {tokens}") : _("head {head}: {token} gets attention from {tokens}");
       line.append(...nodes(said, { head, token: bdi(name), tokens: others }));
     }
-    if (active && heads.length > 4) readout.append(make("div", "hint", plural("and {n} more head", "and {n} more heads", heads.length - 4)));
+    if (active && !brief && heads.length > 4) readout.append(make("div", "hint", plural("and {n} more head", "and {n} more heads", heads.length - 4)));
     if (data.count < data.keys.length) readout.append(make("div", "hint",
       plural("Only the strongest key of each query is drawn.", "Only the {n} strongest keys of each query are drawn.", data.count)));
     Object.assign(root.dataset, {

@@ -76,7 +76,7 @@ def _strongest_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
         st.caption(_("No other head gives this pair a larger weight.") if found.size > 1 else _("This is the only head."))
         return
     layer, head = map(int, np.unravel_index(int(found.argmax()), found.shape))
-    st.button(_("Of all heads, layer {layer}, head {head} gives it the largest weight: {weight}", layer=layer, head=head,
+    st.button(_("Largest weight for this pair: {weight}, in layer {layer}, head {head}", layer=layer, head=head,
                 weight=rounded(float(found[layer, head]), 4)),
               key="att_open_strongest", type="tertiary", icon=":material/arrow_forward:", on_click=choose_head,
               args=((focus.kind, layer, head),), help=_("Opens that head. The picked pair stays."))

@@ -24,8 +24,8 @@ def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], f
         choose_head(places[row])
         set_view(att_more="none")
 
-    look(_("**Which head does what?** In each column, the more colour a cell has, the larger its number. Click a row to open its head, "
-           "and a heading to sort."))
+    look(_("**Which head does what?** In each column, the more colour a cell has, the larger its number. Click a row to open its "
+           "head, and a heading to sort."))
     with picture():
         table = Profiles(profile_columns(found), [head_name(*place) for place in places], len(KEYS))
         profile_table(table, places.index(here) if here in places else None, key="att_profiles", on_open=opened)
