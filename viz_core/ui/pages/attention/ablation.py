@@ -78,11 +78,11 @@ def _what_to_look_at(capture: Capture, ablated: Capture | None, focus: InFocus, 
                  name=focus.name)
     moved = _moved(capture, ablated, focus)
     if not moved and is_off:
-        return _("**{name}.** Switching it off replaces its output by zeros but leaves its weights, so both pictures are equal. "
-                 "The hidden states below show the effect.", name=focus.name)
+        return _("**{name}.** Switching it off replaces its output by zeros, not its weights: both pictures are equal. The effect "
+                 "is in the hidden states below.", name=focus.name)
     if not moved:
-        return _("**{name}.** Nothing that is changed feeds into its weights, so both pictures are equal. The hidden states below "
-                 "show the effect.", name=focus.name)
+        return _("**{name}.** Nothing that is changed feeds into its weights: both pictures are equal. The effect is in the hidden "
+                 "states below.", name=focus.name)
     off_too = " " + _("It is switched off: its output is zeros.") if is_off else ""
     return _("**{name}.** The largest change of a weight is {moved}. Orange cells are larger in the ablated run.{off_too}",
              name=focus.name, moved=rounded(moved, 3), off_too=off_too)

@@ -1,7 +1,7 @@
 """The attention, layer, head, query and key in focus: read from the link, or an informative default."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from viz_core.text import Words, words_of
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.pages.attention.word_swap import Swap
 from viz_core.ui.shell import Lab, change, current, view
-from viz_core.ui.shell.setup import with_view
+from viz_core.ui.shell.setup import Setup, with_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +99,20 @@ def _informative_query(lab: Lab, capture: Capture, kind: AttentionKind, item: in
 
 def choose_head(chosen: Focus) -> None:
     """Bring one head into focus. The picked query and key stay where they are tokens of the same side."""
+    setup = with_head(current(), chosen)
+    change(views=setup.views, attn_head=setup.attn_head)
+
+
+def with_head(setup: Setup, chosen: Focus) -> Setup:
+    """The setup with another head in focus."""
     kind, layer, head = chosen
     reset: dict[str, Any] = {"att_heads": ()}
-    available = kinds(current().config)
-    before: AttentionKind = view("att_kind") if view("att_kind") in available else available[-1]
+    available = kinds(setup.config)
+    before: AttentionKind = setup.view("att_kind") if setup.view("att_kind") in available else available[-1]
     for name, here, there in zip(("query", "key"), sides(before), sides(kind), strict=True):
         if here != there:
-            reset |= {f"att_{name}": -1} | ({"att_lock": ""} if view("att_lock") == name else {})
-    views = with_view(current(), att_kind=kind, att_layer=layer, **reset).views
-    change(views=views, attn_head=head)
+            reset |= {f"att_{name}": -1} | ({"att_lock": ""} if setup.view("att_lock") == name else {})
+    return replace(with_view(setup, att_kind=kind, att_layer=layer, **reset), attn_head=head)
 
 
 def words_of_both_sides(lab: Lab, capture: Capture, kind: AttentionKind, item: int) -> tuple[Words, Words]:
