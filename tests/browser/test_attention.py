@@ -195,7 +195,6 @@ def test_on_home_the_chosen_heads_and_the_kept_word_stay(serve: Callable[..., st
     idle(page)
     has(view, "heads", "0,1")
     has(view, "lock", "query,2")
-    page.locator(".st-key-lab_tools").first.hover()
     slider(page, "home_after").press("ArrowLeft")  # a run of the whole page
     linked(page, "home_after=")
     has(view, "heads", "0,1")
@@ -273,7 +272,7 @@ def test_a_row_of_the_statistics_opens_its_head(serve: Callable[..., str], turn_
     page = turn_to(f"{serve()}/attention?att_more=table&preset=000")
     table = page.locator(".profiles")
     assert rows_of(page) == [str(i) for i in range(len(rows_of(page)))]
-    table.locator("thead button", has_text="entropy").click()
+    table.get_by_role("button", name="entropy", exact=True).click()
     values = [float(row.locator("td").nth(2).inner_text()) for row in table.locator("tbody tr").all()]
     assert values == sorted(values, reverse=True)
     chosen = table.locator("tbody tr").nth(3)
