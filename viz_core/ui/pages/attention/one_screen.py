@@ -94,5 +94,6 @@ def _controls(lab: Lab, available: Sequence[AttentionKind], focus: InFocus) -> N
                     format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
     view_widget(st.segmented_control, "att_step", _("From q·k to the weights"), options=steps(lab.config, focus.kind),
                 required=True, format_func=lambda s: STEP_NAMES[s], label_visibility="collapsed")
+    st.markdown(_("Colours:"), width="content")
     view_widget(st.segmented_control, "att_colour", _("Colour scale"), required=True, format_func=lambda c: COLOURS[c],
                 label_visibility="collapsed")

@@ -25,7 +25,7 @@ MOST_EXAMPLES = 4
 COLUMNS: dict[str, tuple[str, str]] = {
     "cross": (_("the target"), _("your sentence")), "written": (_("translation"), _("your sentence")),
     "encoder": (_("each word"), _("looks at")),
-    "decoder": (_("to write this word"), _("the model looks at")),
+    "decoder": (_("to predict this word"), _("the model looks at")),
 }
 READS: dict[str, str] = {
     "cross": _("Each line leads from a word of the target to a word of your sentence that the model looked at; the thicker the "
@@ -34,8 +34,8 @@ READS: dict[str, str] = {
                  "looked at; a thicker line is a larger weight."),
     "encoder": _("Each line leads from a word to a word that it takes information from; the thicker the line, the larger the "
                  "weight."),
-    "decoder": _("Each line leads from a word to an earlier word that it takes information from; the thicker the line, the larger "
-                 "the weight."),
+    "decoder": _("Each line leads from a word that the model has to predict to a word that it looked at for this; the thicker the "
+                 "line, the larger the weight."),
 }
 
 
@@ -134,7 +134,8 @@ def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
     query_side, key_side = sides(kind)
     rows, cols = (np.nonzero(real(capture, side, item))[0] for side in (query_side, key_side))
     weights = capture[f"{module(kind, layer)}.weights"][item][:, rows][:, :, cols]  # [H, T, S] without padding
-    queries, keys = _named(capture, query_side, item, rows), _named(capture, key_side, item, cols)
+    queries = _named(capture, query_side, item, rows)
+    keys = [visible(capture.tokens(key_side)[item][i]) for i in cols]
     named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
     lines(weights, queries, keys, [head], None, named, key="home_words", identity=f"{kind}.{layer}.{head}", fill=True,
           names=COLUMNS[_story(lab, kind)])  # what is kept here is not in the link: the Attention page is for that
