@@ -111,8 +111,8 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
     about = {
         "task": "English of a small grammar " + ("→ Chinese" if plan.translates else "→ the next word"),
         "note": plan.note,
-        "data": f"{n_sentences:,} sentences that a grammar generated (seed {DATA_SEED}). It never used a tenth of all combinations of "
-        "nouns, verbs and adjectives, nor the examples shown here: they are for the measurements."
+        "data": f"{n_sentences:,} sentences that a grammar generated (seed {DATA_SEED}). They leave out a tenth of all "
+        "combinations of content words, such as cat, sit and mat, and the examples shown here."
         + (" One sentence in twenty has unknown words." if plan.translates else ""),
         "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with Adam, learning rate up to {recipe.peak:g}, "
         f"dropout {plan.config.dropout:g}, seed {recipe.seed}",
@@ -125,8 +125,8 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
     return about | {
         "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
         "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
-        "pronouns": f"for {referent[k][m]:.1%} of the pronouns, the translated word attends most to the noun that the pronoun stands for "
-        f"(layer {k}, head {m})",
+        "pronouns": f"for {referent[k][m]:.1%} of the pronouns, the translated word attends most to the noun that the pronoun "
+        f"stands for (layer {k}, head {m})",
     }
 
 
