@@ -19,6 +19,7 @@ export default function ({ data, parentElement, setStateValue }) {
 }
 
 const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.9995 && x < 1 ? ">\u00a00.999" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
+const brightness = (colour) => [0.299, 0.587, 0.114].reduce((sum, part, i) => sum + part * colour.match(/[\d.]+/g)[i], 0); // of "rgb(…)"
 const alike = (some, others) => some.length === others.length && some.every((text, place) => text === others[place]);
 const bdi = (text) => Object.assign(make("bdi", "", `“${text}”`), { title: text }); // cut where it is long
 
@@ -179,6 +180,7 @@ class View {
     const pen = canvas.getContext("2d"), top = box.scrollTop, heads = [...this.shown].sort((a, b) => a - b);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, wide, high);
+    const dark = brightness(getComputedStyle(this.root).color) > 128; // there a faint line is hardly seen, so it is drawn stronger
     let largest = 0, drawn = 0;
     for (const head of heads) this.each(head, null, (t, s, w) => { if (w > largest) largest = w; });
     for (const head of heads) {
@@ -186,7 +188,7 @@ class View {
       this.each(head, active, (t, s, w) => {
         const y = (t + 0.5) * row - top, v = (s + 0.5) * row - top, strength = w / largest;
         if (!(strength > 0.004) || (y < 0 && v < 0) || (y > high && v > high)) return;
-        pen.globalAlpha = Math.min(1, strength);
+        pen.globalAlpha = Math.min(1, dark ? strength ** 0.6 : strength);
         pen.lineWidth = 1 + 3 * strength;
         pen.beginPath();
         pen.moveTo(2, y);
