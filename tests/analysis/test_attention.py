@@ -26,6 +26,7 @@ from viz_core.analysis.attention import (
     mean_over_heads,
     module,
     n_layers,
+    of_pair,
     profiles,
     real,
     relative,
@@ -37,6 +38,7 @@ from viz_core.analysis.attention import (
     steps,
     tiles,
 )
+from viz_core.analysis.word_attention import between_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
@@ -56,6 +58,20 @@ def both(**more: object) -> tuple[TransformerConfig, Transformer, Capture]:
 
 def softmax(x: np.ndarray) -> np.ndarray:
     return torch.tensor(x, dtype=torch.float64).softmax(-1).numpy()
+
+
+# ---------------------------------------------------------------- one pair in all heads
+
+
+def test_a_pairs_weights_are_those_of_all_layers_and_heads() -> None:
+    _, _, capture = both()
+    found = of_pair(capture, "cross", 0, 2, 5)
+    assert found.shape == (2, 3)
+    np.testing.assert_array_equal(found[1], capture["decoder.layers.1.cross_attn.weights"][0, :, 2, 5])
+    queries, keys = (0, 1, 1, 2, 3), (0, 0, 1, 2, 2, 2)  # the words of the tokens
+    layer = capture["decoder.layers.1.cross_attn.weights"][0]
+    np.testing.assert_allclose(of_pair(capture, "cross", 0, 2, 5, (queries, keys))[1],
+                               between_words(layer, queries, keys)[:, 1, 2], atol=DOUBLE)
 
 
 # ---------------------------------------------------------------- entropy

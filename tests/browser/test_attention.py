@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import box, button, idle, linked, open_page
+from tests.browser.helpers import box, button, idle, linked, open_page, slider
 from tests.browser.lines_app import TOKENS, WEIGHTS
 from tests.browser.looks import look
 from viz_core.text import visible
@@ -185,6 +185,31 @@ def test_a_long_word_leaves_a_tables_other_columns_their_room(serve: Callable[..
         assert at["x"] + at["width"] <= frame["x"] + frame["width"] + 1
 
 
+def test_on_home_the_chosen_heads_and_the_kept_word_stay(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = open_page(new_page(), serve())
+    view = page.locator(".view")
+    has(view, "heads", "0")
+    swatch(page, 1).click()
+    token(page, "left", 2).click()
+    page.wait_for_timeout(1000)  # a run that undid it would have come by now
+    idle(page)
+    has(view, "heads", "0,1")
+    has(view, "lock", "query,2")
+    slider(page, "home_after").press("ArrowLeft")  # a run of the whole page
+    linked(page, "home_after=")
+    has(view, "heads", "0,1")
+    has(view, "lock", "query,2")
+    swatch(page, 2).click()
+    has(view, "heads", "0,1,2")
+    assert view.locator(".readout div").count() == 1  # of more heads than there are lines, the strongest pair
+    assert "attends most to" in view.locator(".readout").inner_text() and view.locator(".readout .chip").count() == 3
+    box(page).fill("the cat sat on the mat")
+    box(page).press("Control+Enter")
+    linked(page, "source=")
+    has(view, "lock", "")  # other words
+    has(view, "heads", "0,1,2")
+
+
 # --- the page -----------------------------------------------------------------------------------
 
 
@@ -204,6 +229,20 @@ def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], new_page: 
     button(page, "att_swap").click()
     idle(page)
     assert page.locator('canvas[data-title="B − A"]').count() == 0
+
+
+def test_pointing_at_a_tile_says_the_picked_pairs_weight_there(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/attention?preset=000&att_kind=decoder&att_query=2&att_key=1")
+    canvas = page.locator('canvas[data-kind="decoder"]')
+    look(page, 1280, "light")
+    canvas.hover(position=tile(canvas, 1, 2))
+    readout = page.locator(".heads .shared > .readout")
+    readout.filter(has_text=re.compile(r"^layer 1, head 2: 0\.\d+$")).wait_for()
+    room = page.locator(".heads").evaluate("e => [e.scrollWidth, e.clientWidth]")
+    assert room[0] <= room[1], "the sentence makes the grid no wider"
+    other = page.locator('canvas[data-kind="encoder"]')
+    other.hover(position=tile(other, 0, 1))
+    readout.filter(has_text="layer 0, head 1: click to focus").wait_for()  # its rows and columns are other tokens
 
 
 def test_the_link_opens_the_same_focus(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
@@ -233,7 +272,7 @@ def test_a_row_of_the_statistics_opens_its_head(serve: Callable[..., str], turn_
     page = turn_to(f"{serve()}/attention?att_more=table&preset=000")
     table = page.locator(".profiles")
     assert rows_of(page) == [str(i) for i in range(len(rows_of(page)))]
-    table.locator("thead button", has_text="entropy").click()
+    table.get_by_role("button", name="entropy", exact=True).click()
     values = [float(row.locator("td").nth(2).inner_text()) for row in table.locator("tbody tr").all()]
     assert values == sorted(values, reverse=True)
     chosen = table.locator("tbody tr").nth(3)

@@ -21,9 +21,9 @@ def test_the_numbers_are_the_cards(card: Card) -> None:
     html = alignment_table(card.measures)
     assert f"{card.measures['sentences']:,} held-out sentences" in html
     for table, name, form in zip(tables(html), ("aer", "referent"), ("{:.3f}", "{:.0%}"), strict=True):
-        rows = [[cell.text for cell in row.findall("td")[1:]] for row in table.iter("tr")][1:]
-        assert rows == [[form.format(x) for x in row] for row in card.measures[name]["predicts"]]
         best = [[1 - x if name == "aer" else x for x in row] for row in card.measures[name]["predicts"]]
+        rows = [[cell.text for cell in row.findall("td")[1:]] for row in table.iter("tr")][1:]
+        assert rows == [[form.format(x) for x in row] for row in best]
         widths = [[str(bar.get("style")) for bar in row.iter("div")] for row in table.iter("tr")][1:]
         for style, x in zip(chain.from_iterable(widths), chain.from_iterable(best), strict=True):
             assert f"width:{x:.0%};" in style  # the fuller the better

@@ -12,13 +12,14 @@ from streamlit.testing.v1 import AppTest
 
 from tests.tolerances import FLOAT
 from tests.ui.helpers import TINY, Open, canvas_headers, components, open_page, panels, sound, typed, widget, widgets, words
-from viz_core.analysis.attention import chain
+from viz_core.analysis.attention import AttentionKind, chain
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.components import lines, profiles
 from viz_core.ui.pages.attention import page
 from viz_core.ui.pages.attention.differences import differences, in_titles, in_words
+from viz_core.ui.pages.attention.focus import with_head
 from viz_core.ui.pages.attention.word_swap import find_swap
 from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
@@ -88,6 +89,44 @@ def at_parameter(setup: Setup, name: str) -> np.ndarray:
     from viz_core.run import build
 
     return build(setup.config, setup.seed).get_parameter(name).detach().numpy()
+
+
+def test_the_strongest_head_for_the_picked_pair_is_said_and_opened(open_at: Open) -> None:
+    pair = {"att_query": "2", "att_key": "4", "att_kind": "encoder"}
+    at = open_at(TINY, **pair)
+    setup = at.session_state["lab_setup"]
+    capture = run(setup.config, [setup.source], [setup.target], seed=0, device="cpu")
+    found = np.stack([capture[f"encoder.layers.{i}.self_attn.weights"][0, :, 2, 4] for i in range(2)])
+    layer, head = map(int, np.unravel_index(found.argmax(), found.shape))
+    weakest = dict(zip(("att_layer", "attn_head"), map(str, np.unravel_index(found.argmin(), found.shape)), strict=True))
+    at = open_at(TINY, **pair, **weakest)
+    opens = widget(at, "att_open_strongest")
+    assert opens.label == f"Largest weight for this pair: {rounded(float(found.max()), 4)}, in layer {layer}, head {head}"
+    sound(opens.click().run())
+    now = at.session_state["lab_setup"]
+    assert (now.view("att_layer"), now.attn_head, now.view("att_query"), now.view("att_key")) == (layer, head, 2, 4)
+    assert "No other head gives this pair a larger weight" in words(at) and not widgets(at, "att_open_strongest")
+    told = next(p["grids"] for p in canvas_headers(at) if "grids" in p)
+    assert {g["kind"]: g["picked"] for g in told} == {
+        "encoder": [[rounded(float(w), 3) for w in row] for row in found], "decoder": None, "cross": None,
+    }
+
+
+def test_a_pair_that_is_blocked_has_no_strongest_head(open_at: Open) -> None:
+    at = open_at(TINY, att_kind="decoder", att_query="0", att_key="3")
+    assert "In no head does this query give this key any weight" in words(at)
+
+
+@pytest.mark.parametrize(("chosen", "keeps"), [("cross", (2, 4)), ("decoder", (2, -1)), ("encoder", (-1, 4))])
+def test_another_head_keeps_the_picked_tokens_of_the_same_side(
+    open_at: Open, chosen: AttentionKind, keeps: tuple[int, int],
+) -> None:
+    at = open_at(TINY, att_query="2", att_key="4")  # in cross-attention, which the page chose
+    setup = at.session_state["lab_setup"]
+    assert not setup.view("att_kind")
+    now = with_head(setup, (chosen, 0, 1))
+    assert (now.view("att_kind"), now.view("att_layer"), now.attn_head) == (chosen, 0, 1)
+    assert (now.view("att_query"), now.view("att_key")) == keeps
 
 
 # ---------------------------------------------------------------- the opening, A and B
@@ -191,7 +230,8 @@ def test_an_ablation_says_what_changed_and_leaves_the_intact_run(open_at: Open) 
     widget(at, "att_off_here").click().run()
     sound(at)
     assert at.session_state["lab_setup"].view("att_off") == ("cross.1.0",)
-    assert list(panels(at)) == ["Intact: weights", "Ablated: weights", "Ablated − Intact", "Ablated − intact: last hidden states"]
+    assert list(panels(at)) == ["Intact: weights", "Ablated: weights", "Ablated − intact: last hidden states"]
+    assert "both pictures are equal" in words(at)  # its own weights stay, so no difference is drawn
     assert "changed by **" in words(at) and "most likely next word" in words(at)
 
 
@@ -203,6 +243,13 @@ def test_in_the_ablation_another_head_is_drawn_on_request(open_at: Open) -> None
     assert (now.view("att_kind"), now.view("att_layer"), now.attn_head) == ("encoder", 0, 1)
     capture = run(now.config, [now.source], [now.target], seed=0, device="cpu")
     np.testing.assert_allclose(panels(at)["Intact: weights"], capture["encoder.layers.0.self_attn.weights"][0, 1], atol=FLOAT)
+
+
+def test_where_weights_move_the_difference_is_drawn(open_at: Open) -> None:
+    at = open_at(TINY, att_more="break", att_off="encoder.0.0")
+    assert list(panels(at))[:3] == ["Intact: weights", "Ablated: weights", "Ablated − Intact"] and "both pictures" not in words(at)
+    at = open_at(TINY, att_more="break", att_off="cross.1.0", att_kind="encoder")
+    assert "Nothing that is changed feeds into its weights" in words(at) and "Ablated − Intact" not in panels(at)
 
 
 # ---------------------------------------------------------------- head statistics, rollout

@@ -54,7 +54,7 @@ def test_another_size_leaves_the_weights_and_the_page_says_so(left: AppTest) -> 
     assert link(left) == {"weights": "translator", "n_heads": "8", "source": "my own words", "target": typed(left, "target")}
     assert widget(left, "model").value == "translator" and widget(left, "seed").value == 0
     sound(widget(left, "d_model").set_value(128).run())
-    assert f"weights of *{TITLE}* do not fit n\\_heads = 8 and d\\_model = 128, so this model is untrained" in said(left)
+    assert f"weights of *{TITLE}* do not fit n\\_heads = 8 and d\\_model = 128, so the model now has random weights" in said(left)
 
 
 def test_the_same_words_have_the_same_ids(left: AppTest) -> None:

@@ -47,6 +47,32 @@ def translator(source: str, weights: str = "translator", **switches: object) -> 
     return replace(setup, config=replace(setup.config, **switches))  # type: ignore[arg-type]
 
 
+# ---------------------------------------------------------------- Home
+
+
+@pytest.mark.parametrize(("name", "says"), [
+    ("translator", "the model translates it into Chinese"), ("english", "after each word, the model predicts the next"),
+])
+def test_home_says_what_the_model_does_with_a_sentence(name: str, says: str) -> None:
+    at = open_page("home", weights=name)
+    translates = catalogue()[name].config.has_cross_attention
+    assert says in next(box.label for box in at.text_area if box.key.startswith("set_home_"))
+    assert ("**Translation:**" in words(at), "about 340 English words" in words(at)) == (translates, translates)
+
+
+def test_the_translation_on_home_is_what_the_model_wrote() -> None:
+    at = open_page("home", source=DOG)
+    assert "**Translation:** 狗 追 了 猫" in words(at)
+    assert "**Translation:**" not in words(open_page("home", source=DOG, writer="typed", target="猫"))
+    untrained = open_page("home", source=DOG, n_heads="8")
+    assert "untrained" in next(box.label for box in untrained.text_area if box.key.startswith("set_home_"))
+
+
+def test_all_weights_that_translate_write_chinese() -> None:
+    """As the label of Home's text box says."""
+    assert all(card.about["task"].endswith("→ Chinese") for card in catalogue().values() if card.config.has_cross_attention)
+
+
 # ---------------------------------------------------------------- the setup and its link
 
 
@@ -205,7 +231,7 @@ def test_ids_are_typed() -> None:
 
 def test_an_unknown_word_runs_and_what_cannot_be_typed_is_said() -> None:
     at = open_page("home", source="the dog chased the zebra")
-    assert typed(at, "target") == "狗 追 了 <unk>" and "The model wrote ` <unk> `. Typed, this would be read" in said(at)
+    assert typed(at, "target") == "狗 追 了 <unk>" and "The translation contains `<unk>`" in said(at)
     assert "target 5 tokens" in words(at)  # <unk> is one token, as the model wrote it
 
 

@@ -129,6 +129,22 @@ def mean_over_heads(weights: np.ndarray) -> np.ndarray:
     return mean
 
 
+def of_pair(
+    capture: Capture, kind: AttentionKind, item: int, query: int, key: int,
+    words: tuple[Sequence[int], Sequence[int]] | None = None,
+) -> np.ndarray:
+    """[L, H]: the weight that every head of a kind gives to one key of one query. words: the word of each query token and of each
+    key token; the pair is then that of the two words, by the rule of `word_attention`.
+    """
+    of_query, of_key = (np.array([query]), np.array([key]))
+    if words is not None:
+        of_query, of_key = (np.flatnonzero(np.asarray(of) == of[at]) for of, at in zip(words, (query, key), strict=True))
+    layers = [capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))]
+    between = np.stack([weights[:, of_query[:, None], of_key] for weights in layers])  # [L, H, T, S] of the pair
+    found: np.ndarray = between.astype(np.float64).sum(axis=-1).mean(axis=-1)
+    return found
+
+
 class AttentionProfile(NamedTuple):
     """Statistics of one head on one sentence: means over the queries that are not padding and may attend to a key.
 

@@ -12,12 +12,12 @@ ROW = "predicts"  # the decoder's row that predicts a word belongs to it
 def alignment_table(measures: Mapping[str, Any]) -> str:
     """HTML: for each layer and head, how well cross-attention agrees with the alignment, and pronouns with their referents.
 
-    measures: those of a card; the result is "" if it has no measured alignment. The error rate is shown as it is, 0 best;
-    a better head has a longer bar.
+    measures: those of a card; the result is "" if it has no measured alignment. Agreement is 1 − the error
+    rate, so that a better head has a larger number and a longer bar.
     """
     if "aer" not in measures:
         return ""
-    errors, referents = measures["aer"][ROW], measures["referent"][ROW]
+    agreement, referents = [[1 - x for x in row] for row in measures["aer"][ROW]], measures["referent"][ROW]
     return (
         ('<figure style="margin:12px 0;line-height:1.4"><figcaption style="font-weight:600">'
          + _("Cross-attention against the true alignment")
@@ -25,7 +25,7 @@ def alignment_table(measures: Mapping[str, Any]) -> str:
          + _("Measured on {sentences:,} held-out sentences whose alignment is known from the grammar. A longer bar means a "
              "better head: look for the layer that aligns the words.", sentences=measures["sentences"])
          + '</div><div style="display:flex;flex-wrap:wrap;gap:24px">')
-        + _grid(_("Alignment error rate (0 is best)"), errors, [[1 - x for x in row] for row in errors], "{:.3f}")
+        + _grid(_("1 − alignment error rate (1 is best)"), agreement, agreement, "{:.3f}")
         + _grid(_("The word for a pronoun attends most to its referent"), referents, referents, "{:.0%}")
         + "</div></figure>"
     )

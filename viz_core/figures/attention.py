@@ -81,10 +81,14 @@ def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
     return 0.0, float(numbers.max(initial=0.0)) or 1.0
 
 
-def pack_grids(grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | None, echo: int, fill: bool = False) -> bytes:
+def pack_grids(
+    grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | None, echo: int, fill: bool = False,
+    picked: np.ndarray | None = None,
+) -> bytes:
     """One buffer for the browser: uint32 length of the header, the header in JSON, then the bytes of each grid.
 
     echo: the number of the reader's last click that the server knows of. fill: whether tiles grow to the size of their box.
+    picked [L, H]: what each head of the kind in focus gives to the picked pair of tokens.
     """
     payload, entries = bytearray(), []
     for g in grids:
@@ -93,6 +97,8 @@ def pack_grids(grids: Sequence[Grid], focus: tuple[AttentionKind, int, int] | No
         entries.append({
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
             "diverging": g.diverging, "tokens": g.tokens, "at": at,
+            "picked": [[rounded(w, 3) for w in row] for row in picked.tolist()]
+            if picked is not None and focus is not None and g.kind == focus[0] else None,
         })
     return with_header({"grids": entries, "focus": focus, "echo": echo, "fill": fill}, bytes(payload))
 
@@ -200,14 +206,15 @@ def _one_label(x: str, y: str) -> str:
 def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
     title: str, identity: str, echo: tuple[int, int], fill: bool = False,
-    names: tuple[str, str] = (_("queries"), _("keys")),
+    names: tuple[str, str] = (_("queries"), _("keys")), reports: bool = True,
 ) -> bytes:
     """The lines of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
     All keys are sent if MAX_LINES allows it, otherwise the strongest ones of each query; the header says how many.
     queries, keys: their labels as they are shown. heads: those shown first; locked: ("query" or "key", its position);
     identity: changes when other heads are shown; echo: how many locks and choices of heads Python knows of; fill: whether rows
-    grow to the height of their box; names: of the two columns.
+    grow to the height of their box; names: of the two columns; reports: whether Python hears of locks and of heads, or the
+    browser keeps them.
     """
     n_heads, n_queries, n_keys = weights.shape
     count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))
@@ -217,7 +224,7 @@ def pack_lines(
     header = {
         "queries": list(queries), "keys": list(keys), "count": count, "nHeads": n_heads,
         "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
-        "identity": identity, "echo": echo, "fill": fill, "names": names,
+        "identity": identity, "echo": echo, "fill": fill, "names": names, "reports": reports,
     }
     return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 
@@ -273,7 +280,7 @@ def chain_steps(c: Chain) -> list[tuple[str, str, str]]:
     if c.empty and c.weight == 0:
         return [*steps, (_("rule"), "0", _("every key is masked, so all weights of the row are 0"))]
     exp = f"exp(· − {rounded(c.top)})".replace("− −", "+ ")
-    steps.append((exp, rounded(c.exponential), _("the row's largest score is subtracted, to avoid overflow")))
+    steps.append((exp, rounded(c.exponential), _("the row's largest score is subtracted first, so that exp cannot overflow")))
     steps.append((f"÷ {rounded(c.total)}", rounded(c.weight), _("divided by the sum of the row: the weight")))
     return steps
 
@@ -310,7 +317,8 @@ def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndar
     rank = np.maximum(*(np.nan_to_num(x / (np.nanmax(x, initial=0.0) or 1.0), nan=2.0) for x in (weights, lengths)))
     chosen = sorted({focus, *map(int, np.argsort(-rank, kind="stable")[:most])})
     tops = [float(np.nanmax(x, initial=0.0)) or 1.0 for x in (weights, lengths)]
-    head = "".join(f'<div style="opacity:.75">{t}</div>' for t in (_("key"), _("weight α"), _("contribution ‖α · v · W_O‖")))
+    titles = _("key"), _("weight α"), _("length of its contribution, ‖α · v · W_O‖; W_O: the output projection")
+    head = "".join(f'<div style="opacity:.75">{t}</div>' for t in titles)
     rows = []
     for s in chosen:
         bold = "font-weight:700" if s == focus else ""
@@ -337,7 +345,8 @@ def _bar(x: float, top: float, colour: str) -> str:
 
 
 COLUMNS = {
-    "entropy": _("entropy"), "least": _("least possible"), "most": _("most possible"), "distance": _("mean distance"),
+    "entropy": _("entropy"), "least": _("lowest possible entropy"), "most": _("highest possible entropy"),
+    "distance": _("mean distance"),
     "itself": _("on itself"),
     "previous": _("on previous"), "next": _("on next"), "first": _("on first token"), "padding": _("on padding"),
     "largest": _("largest weight"),

@@ -83,7 +83,7 @@ _ENGLISH = replace(_TRANSLATOR, architecture="decoder-only", target_vocab_size=l
 PLANS: Mapping[str, Plan] = MappingProxyType({
     "translator": Plan(
         title="Translator, English → Chinese",
-        note="The documents' architecture: Post-LN and sinusoidal positions.",
+        note="It has the documents' architecture, with Post-LN and sinusoidal positions.",
         config=_TRANSLATOR,
     ),
     "translator-pre": Plan(

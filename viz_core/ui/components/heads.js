@@ -308,12 +308,15 @@ class Figure {
     if (focus) box(focus, 1.5, view.accent, view.type > 14 ? 5 : 3); // in presenter's mode it is seen from the back
     const at = this.hover ?? focus;
     const place = at && { layer: at[0], head: at[1] };
+    const value = this.hover && grid.picked?.[at[0]][at[1]];
     const told = !at ? _("rows: layers, columns: heads")
+      : value ? _("layer {layer}, head {head}: {value}", { ...place, value })
       : String(at) === String(focus) ? _("layer {layer}, head {head}: in focus", place)
       : _("layer {layer}, head {head}: click to focus", place);
     this.readout.textContent = view.fill ? "" : told;
     if (view.fill && (this.hover || !view.figures.some((f) => f.hover)))
-      view.readout.textContent = this.hover ? told : _("↓ layer, → head");
+      Object.assign(view.readout, { title: value ? _("the weight of the picked cell in this head; click to focus it") : "",
+        textContent: this.hover ? told : _("layers down, heads across") });
     const asked = view.figures.find((f) => f.focused()) ?? view.figures[0]; // whose table the shared line offers
     this.asTable.button.classList.toggle("other", view.fill && asked !== this);
     canvas.dataset.focus = focus ? focus.join() : "";

@@ -6,6 +6,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind
@@ -18,10 +19,14 @@ Focus = tuple[AttentionKind, int, int]  # kind, layer, head
 _COMPONENT = st.components.v2.component("attention_lab_heads", **assets.component("heads"))
 
 
-def heads(grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None], fill: bool = False) -> None:
+def heads(
+    grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None], fill: bool = False,
+    picked: np.ndarray | None = None,
+) -> None:
     """Draw the grids; `on_focus(head)` is called before the run that follows a click or an arrow key.
 
-    fill: tiles grow to the height of the container that this is in.
+    fill: tiles grow to the height of the container that this is in. picked [L, H]: what each head of the kind in focus gives to
+    the picked pair of tokens; pointing at a tile says it.
     """
 
     def report() -> None:
@@ -30,7 +35,7 @@ def heads(grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Cal
             on_focus(chosen)
 
     echo, _ = _read(st.session_state.get(key), grids)
-    _COMPONENT(key=key, data=pack_grids(grids, focus, echo, fill), on_focus_change=report)
+    _COMPONENT(key=key, data=pack_grids(grids, focus, echo, fill, picked), on_focus_change=report)
 
 
 def _read(state: Any, grids: Sequence[Grid]) -> tuple[int, Focus | None]:

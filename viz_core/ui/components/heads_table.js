@@ -13,7 +13,7 @@ function headsTable(figure) {
   };
   return {
     title: grid.title, rows: layers, cols: heads, at: figure.focused(),
-    note: _("the largest value of each head, read from its colour"),
+    note: grid.diverging ? _("the largest of each head, relative to uniform, rounded") : _("the largest weight of each head, rounded"),
     rowName: (layer) => _("layer {layer}", { layer }), colName: (head) => _("head {head}", { head }), value: largest,
   };
 }

@@ -3,6 +3,7 @@
  * scrolls. */
 
 const ROW = 24, MAX_ROW = 110, MAX_BOX = 500, NAMED = 5; // pixels of a token; keys named in the readout
+const WIDE = 500; // pixels of a readout that has room for two heads' sentences, a line each
 const CALM = 300; // milliseconds without a click before Python hears of the heads: a double click is one choice
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -17,7 +18,9 @@ export default function ({ data, parentElement, setStateValue }) {
   return () => view.resize.disconnect();
 }
 
-const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
+const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.9995 && x < 1 ? ">\u00a00.999" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
+const brightness = (colour) => [0.299, 0.587, 0.114].reduce((sum, part, i) => sum + part * colour.match(/[\d.]+/g)[i], 0); // of "rgb(…)"
+const alike = (some, others) => some.length === others.length && some.every((text, place) => text === others[place]);
 const bdi = (text) => Object.assign(make("bdi", "", `“${text}”`), { title: text }); // cut where it is long
 
 function decode(bytes) {
@@ -80,12 +83,13 @@ class View {
     this.sent = (this.sent ?? 0) + 1;
     const [locks, choices] = data.echo;
     if (locks >= this.number) [this.number, this.lock] = [locks, data.locked];
+    else if (!data.reports && old && !(alike(old.queries, data.queries) && alike(old.keys, data.keys))) this.lock = null;
     if (old?.identity !== data.identity) this.before = null;
     if (old?.identity !== data.identity || choices >= this.choices) [this.choices, this.shown] = [choices, new Set(data.heads)];
     this.title.textContent = data.title;
     this.names.replaceChildren(...data.names.map((name) => make("span", "", name)));
     const tokens = (column, texts, known) => {
-      if (known && String(known) === String(texts) && known.length === texts.length) return;
+      if (known && alike(known, texts)) return;
       column.replaceChildren(...texts.map((text, place) => {
         const button = make("button");
         button.append(make("bdi", "", text));
@@ -138,7 +142,7 @@ class View {
   chosen() {
     this.choices += 1;
     clearTimeout(this.calm);
-    this.calm = setTimeout(() => this.reportHeads({ number: this.choices, shown: [...this.shown] }), CALM);
+    if (this.data.reports) this.calm = setTimeout(() => this.reportHeads({ number: this.choices, shown: [...this.shown] }), CALM);
     this.later();
   }
 
@@ -146,7 +150,7 @@ class View {
     this.lock = this.lock?.[0] === side && this.lock[1] === place ? null : [side, place];
     this.number += 1;
     this.later();
-    this.report({ number: this.number, at: this.lock });
+    if (this.data.reports) this.report({ number: this.number, at: this.lock });
   }
 
   point(at) {
@@ -176,6 +180,7 @@ class View {
     const pen = canvas.getContext("2d"), top = box.scrollTop, heads = [...this.shown].sort((a, b) => a - b);
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, wide, high);
+    const dark = brightness(getComputedStyle(this.root).color) > 128; // there a faint line is hardly seen, so it is drawn stronger
     let largest = 0, drawn = 0;
     for (const head of heads) this.each(head, null, (t, s, w) => { if (w > largest) largest = w; });
     for (const head of heads) {
@@ -183,7 +188,7 @@ class View {
       this.each(head, active, (t, s, w) => {
         const y = (t + 0.5) * row - top, v = (s + 0.5) * row - top, strength = w / largest;
         if (!(strength > 0.004) || (y < 0 && v < 0) || (y > high && v > high)) return;
-        pen.globalAlpha = Math.min(1, strength);
+        pen.globalAlpha = Math.min(1, dark ? strength ** 0.6 : strength);
         pen.lineWidth = 1 + 3 * strength;
         pen.beginPath();
         pen.moveTo(2, y);
@@ -222,14 +227,38 @@ class View {
       button.setAttribute("aria-pressed", this.shown.has(Number(button.dataset.head)));
   }
 
+  hint([head, ...others], largest) {
+    const about = { head, weight: written(largest) };
+    return others.length
+      ? _("Point at a token to show only its lines; click to keep them. The largest weight of these heads is {weight}.", about)
+      : _("Point at a token to show only its lines; click to keep them. The largest weight of head {head} is {weight}.", about);
+  }
+
+  /* Of several heads, the strongest line of the active token, and what each head gives to the same pair, the largest first. */
+  tellStrongest(active, heads) {
+    const { data, readout } = this, [own, other] = active[0] === "query" ? [data.queries, data.keys] : [data.keys, data.queries];
+    const found = []; // head, the other token, weight
+    for (const head of heads) this.each(head, active, (t, s, w) => found.push([head, active[0] === "query" ? s : t, w]));
+    const place = found.reduce((best, one) => (one[2] > best[2] ? one : best), [0, 0, -1])[1];
+    const weights = found.filter((one) => one[1] === place).sort((a, b) => b[2] - a[2]).flatMap(([head, , w]) => {
+      const chip = make("span", "chip");
+      chip.style.background = data.colours[head];
+      return [" ", chip, _("head {head}: {weight}", { head, weight: written(w) })];
+    });
+    const said = active[0] === "query" ? _("{token} attends most to {other}:") : _("{token} gets most attention from {other}:");
+    const line = readout.appendChild(make("div"));
+    line.append(...nodes(said, { token: bdi(own[active[1]]), other: bdi(other[place]) }), ...weights);
+  }
+
   /* The strongest keys of the active query, or the strongest queries of the active key; and the data-* attributes. */
   tell(active, heads, largest, drawn) {
     const { data, readout, root } = this;
     readout.replaceChildren();
     if (!heads.length) readout.append(_("No head is shown. Click a number above."));
-    else if (!active) readout.append(_("Point at a token to show only its lines; click to keep them. The largest weight is {weight}.",
-                                       { weight: written(largest) }));
-    for (const head of active ? heads.slice(0, 4) : []) {
+    else if (!active) readout.append(this.hint(heads, largest));
+    const brief = active && data.fill && heads.length > (readout.clientWidth < WIDE ? 1 : 2); // more lines than there is room for
+    if (brief) this.tellStrongest(active, heads);
+    for (const head of active && !brief ? heads.slice(0, 4) : []) {
       const found = [];
       this.each(head, active, (t, s, w) => found.push([active[0] === "query" ? s : t, w]));
       found.sort((a, b) => b[1] - a[1]);
@@ -241,7 +270,7 @@ class View {
       const said = active[0] === "query" ? _("head {head}: {token} attends to {tokens}") : _("head {head}: {token} gets attention from {tokens}");
       line.append(...nodes(said, { head, token: bdi(name), tokens: others }));
     }
-    if (active && heads.length > 4) readout.append(make("div", "hint", plural("and {n} more head", "and {n} more heads", heads.length - 4)));
+    if (active && !brief && heads.length > 4) readout.append(make("div", "hint", plural("and {n} more head", "and {n} more heads", heads.length - 4)));
     if (data.count < data.keys.length) readout.append(make("div", "hint",
       plural("Only the strongest key of each query is drawn.", "Only the {n} strongest keys of each query are drawn.", data.count)));
     Object.assign(root.dataset, {

@@ -4,7 +4,7 @@
 
 Hovering over a token shows only its lines, and a click locks it. A click on a head's swatch toggles the head; a double
 click shows only this head, and a second double click restores the others. All of this happens in the browser, which
-reports to Python the lock and, after the last click, the heads that are shown.
+reports to Python the lock and, after the last click, the heads that are shown; or keeps them to itself, if nobody asks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,11 +25,14 @@ _COMPONENT = st.components.v2.component("attention_lab_lines", **assets.componen
 
 def lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
-    key: str, identity: str, on_lock: Callable[[Lock], None], on_heads: Callable[[tuple[int, ...]], None],
+    key: str, identity: str, on_lock: Callable[[Lock], None] | None = None,
+    on_heads: Callable[[tuple[int, ...]], None] | None = None,
     fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")),
 ) -> None:
     """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
     the run that follows another choice of heads, which may be none.
+
+    Without the two, the browser keeps its lock, until there are other tokens, and its choice of heads, and no run follows.
 
     heads: those shown at first, and again whenever identity changes. fill: rows grow to the height of the container. names: of
     the two columns.
@@ -39,16 +42,18 @@ def lines(
 
     def report() -> None:
         __, lock = _read(st.session_state.get(key), n_queries, n_keys)
-        on_lock(lock)
+        if on_lock is not None:
+            on_lock(lock)
 
     def report_heads() -> None:
         __, shown = _read_heads(st.session_state.get(key), n_heads)
-        if shown is not None:
+        if shown is not None and on_heads is not None:
             on_heads(shown)
 
     state = st.session_state.get(key)
     echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]
-    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill, names)
+    data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill, names,
+                      reports=on_lock is not None or on_heads is not None)
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
 
 

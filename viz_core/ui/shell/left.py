@@ -14,9 +14,9 @@ from viz_core.weights.card import Card
 
 MAX_NAMED = 4  # settings that are named one by one
 HEADS = _("The weights of *{title}* were trained with n_heads = {own}. With {values}, each head would read other features "
-          "than it was trained on, so this model is untrained: its numbers are exact, but it has learned nothing.")
-OTHERS = _("The trained weights of *{title}* do not fit {values}, so this model is untrained: its numbers are exact, but it has "
-           "learned nothing.")
+          "than it was trained on, so the model now has random weights: its arithmetic is right, but its predictions mean nothing.")
+OTHERS = _("The trained weights of *{title}* do not fit {values}, so the model now has random weights: its arithmetic is right, "
+           "but its predictions mean nothing.")
 
 
 def notice(setup: Setup) -> None:

@@ -51,15 +51,16 @@ PAGES: dict[str, PageSpec] = {
         PageSpec(
             name="home", title="Home", icon=":material/home:",
             question="Attention Lab: watch a Transformer read your sentence",
-            lead="Type a sentence on the left; a real Transformer runs on it immediately. At first this is a small translator that "
-            "was trained for this app. You can open and check every tensor on its way from word to prediction. Under Model you "
-            "can also choose the untrained models of five documents, in which you can change every setting.",
+            lead="Type a sentence on the left; a real Transformer runs on it immediately. The one that the app opens with "
+            "translates English into Chinese: it is small, was trained for this app, and knows few words. You can open and check "
+            "every tensor on its way from word to prediction. Under Model you can also choose the untrained models of five "
+            "documents, in which you can change every setting.",
             picture="home_words",
         ),
         PageSpec(
             name="step_by_step", title="Step by step", icon=":material/footprint:",
             question="How does one token become a prediction?",
-            card="every tensor, from token id to loss", picture="walk_canvas",
+            card="every number, from word to prediction", picture="walk_canvas",
         ),
         PageSpec(
             name="attention", title="Attention", icon=":material/hub:",
@@ -105,7 +106,7 @@ PAGES: dict[str, PageSpec] = {
             lead="The first Transformers normalise each residual sum (Post-LN) and need a careful warm-up to train. Later ones "
             "normalise the input of each sub-layer and leave the sum alone (Pre-LN). The comparisons below use the same weights "
             "and the same sentence; only the place of the LayerNorm differs.",
-            card="why Pre-LN replaced Post-LN", group="The parts", section_view="norm_section",
+            card="where the LayerNorm stands, and why that matters", group="The parts", section_view="norm_section",
             sections=(
                 Section("depth", "Depth", "norm_depth_chart"), Section("theory", "Theory", "norm_theory"),
                 Section("gradients", "Gradients", "norm_gradients"), Section("token", "One token", "norm_steps"),

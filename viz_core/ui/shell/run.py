@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 # torch takes over a second to import. `viz_core.ui.shell.warm` imports it, and everything else that is large, after the sidebar
 # and the title are sent. Functions that need any of it import it themselves.
 
+MAX_SIMILAR = 2  # known words that are named for each unknown one
 MAX_NAMED = 6  # unknown words, words that share an id, faults of a link: how many of each are named one by one
 
 
@@ -192,15 +193,19 @@ def _broken() -> list[str]:
 
 
 def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
-    """One sentence for each side with words that a checkpoint does not know, and the nearest words that it knows."""
+    """A note for each side with words that a checkpoint does not know, and the words spelt most like them that it knows."""
     notes = []
     for side, tokenizer in _tokenizers(setup).items() if setup.origin and setup.tokenizer != "ids" else ():
         missing = dict(m for line in typed[side] for m in tokenizer.unknown(line))
-        named = [_("{value} (near: {near})", value=words([word]), near=words(near)) if near else words([word]) for word,
-                 near in missing.items()]
-        if named:
-            notes.append(_("This model does not know these {side} words and reads them as `<unk>`: {named}.",
-                           side=SIDE_NAMES[side], named=few(named, MAX_NAMED)))
+        if not missing:
+            continue
+        note = _("This model does not know these {side} words and reads each as `<unk>`: {named}.", side=SIDE_NAMES[side],
+                 named=few([words([word]) for word in missing], MAX_NAMED))
+        similar = dict.fromkeys(near for found in list(missing.values())[:MAX_NAMED] for near in found[:MAX_SIMILAR])
+        if similar:
+            note += " " + _("Words spelt similarly that it knows: {named}.",
+                            named=few([words([word]) for word in similar], MAX_NAMED))
+        notes.append(note)
     return notes
 
 

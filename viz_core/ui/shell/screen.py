@@ -1,6 +1,6 @@
 """The first screen of a page: one line of heading, one sentence of what to look at, and the main picture below it.
 
-    look(_("Look for rows with one strong cell."))
+    look(_("Look for rows with one large weight."))
     with picture():
         matrices([weights], key="att_matrix", fill=True)
 
@@ -35,7 +35,8 @@ def heading(page: PageSpec) -> DeltaGenerator:
         tools = st.container(key="lab_tools", horizontal=True, width="content", vertical_alignment="center", gap="small")
         st.button(_("Present"), icon=":material/slideshow:", type="tertiary", key="lab_present", on_click=set_view,
                   kwargs={"present": True},
-                  help=_("The picture alone, for a projector (F). Then ← and → go on, B darkens the screen, Esc leaves."))
+                  help=_("Shows only the picture, for a projector (key F). There, ← and → go to the previous and the next step or "
+                         "section, B darkens the screen, and Esc leaves."))
     if not page.sections:
         note()
     return tools

@@ -36,8 +36,8 @@ from viz_core.weights.catalogue import catalogue
 from viz_core.weights.hub import hub_card, hub_is_open
 
 TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
-LEAVES = _("Trained weights fit only the value that they were trained with; with any other the model is untrained.")
-LACKING = _("Trained weights lack what {titles} would learn; with that the model is untrained.")
+LEAVES = _("With any value but {value} the model is untrained.")
+LACKING = _("With {titles} the model is untrained, since these weights did not learn that.")
 DEVICE_LABELS = {"auto": _("automatic"), "cpu": "CPU", "cuda": _("GPU (CUDA)")}
 GROUPS = tuple(dict.fromkeys(c.group for c in CONTROLS if c.group))
 FIRST = tuple(c for c in CONTROLS if not c.group)
@@ -110,7 +110,7 @@ def _devices() -> list[str]:
 
 def _text(side: str, label: str, text: str, on_change: Callable[[str], None]) -> None:
     widget(st.text_area, side, label, text, on_change, height=TEXT_HEIGHT,
-            help=_("Type one sentence per line. Spaces separate words; Chinese without spaces is split into characters."))
+            help=_("One sentence per line. Spaces separate words; Chinese without spaces is split into characters."))
 
 
 def _target() -> None:
@@ -123,10 +123,10 @@ def _target() -> None:
     st.session_state[TARGET_BOX] = box
     if setup.writer == "typed":
         with box:
-            _text("target", _("Target sentences, typed by me"), setup.target, _type_target)
+            _text("target", _("Target sentences, typed by you"), setup.target, _type_target)
     widget(st.toggle, "writer", _("Written by the model"), setup.writer == "model", _set_writer,
-           help=_("On: the model translates each source sentence, always with the likeliest next word. Off: typed by me; the text "
-                  "stays in the box. Typing in the box switches it off, too."))
+           help=_("On: the model translates each source sentence, always with the likeliest next word. Off: you type the target "
+                  "sentences. Typing in their box switches it off, too."))
 
 
 def show_written(text: str) -> None:
@@ -169,11 +169,12 @@ def _control(control: Control) -> None:
 
 
 def _help(control: Control) -> str:
-    """The control's help, and which of its values trained weights do not fit."""
+    """The control's help, and with which of its values trained weights are lost."""
     setup, lacking = current(), [s.title for name, s in SCHEMES.items() if s.parameter and name != current().base.position]
     if not leaves(setup, control.field):
         return control.help
-    return control.help + " " + (LACKING.format(titles=either(lacking)) if control.field == "position" else LEAVES)
+    return control.help + " " + (LACKING.format(titles=either(lacking)) if control.field == "position"
+                                 else LEAVES.format(value=control.shown(control.value(current().base))))
 
 
 def _changed(control: Control) -> bool:

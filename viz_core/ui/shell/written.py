@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from viz_core.analysis.counts import estimate
 from viz_core.language import translate as _
+from viz_core.text import SPECIALS
 from viz_core.ui.escape import few, words
 from viz_core.ui.shell.setup import Setup, beside_source, line_numbers, problem_words, sentences, source_lines
 from viz_core.ui.shell.warm import home_imported
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from viz_core.generate import Written
     from viz_core.run import Batch
 
+UNKNOWN = SPECIALS[3]
 MAX_NAMED = 6  # tokens that cannot be typed and are named one by one
 
 
@@ -67,7 +69,7 @@ def taken_over(before: Setup, after: Setup) -> Setup:
 
 
 def writing_notes(setup: Setup, lines: "tuple[Written, ...]") -> list[str]:
-    """Sentences about what was cut off, and about tokens that cannot be typed."""
+    """Sentences about what was cut off, and about written tokens that are no words."""
     assert setup.card is not None
     notes, tokenizer = [], setup.card.tokenizers()["target"]
     if cut := [number for number, line in zip(source_lines(setup), lines, strict=True) if not line.ended]:
@@ -76,6 +78,10 @@ def writing_notes(setup: Setup, lines: "tuple[Written, ...]") -> list[str]:
                        line_numbers=line_numbers(cut), longest=longest))
     strange = [word for line in lines if not line.typeable for word in line.text.split() if tokenizer.read(word)[0] != [word]]
     if strange:
-        notes.append(_("The model wrote {words}. Typed, this would be read as other tokens, so the run uses the ids that the "
-                       "model chose.", words=few([words([word]) for word in dict.fromkeys(strange)], MAX_NAMED)))
+        others = [word for word in dict.fromkeys(strange) if word != UNKNOWN]
+        if UNKNOWN in strange:
+            notes.append(_("The translation contains `<unk>`, the token for all words that the model does not know."))
+        if others:
+            notes.append(_("The translation contains {words}, which nobody can type: they are tokens, but no words.",
+                           words=few([words([word]) for word in others], MAX_NAMED)))
     return notes

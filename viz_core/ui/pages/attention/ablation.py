@@ -39,18 +39,17 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], foc
     off = frozenset((module(kind, layer), head) for kind, layer, head in (names[n] for n in chosen))
     change = Ablation(off, view("att_unscaled") and lab.config.scale_scores, view("att_temperature"))
     ablated = None if change.nothing else _ablated(lab, change)
-    look(_what_to_look_at(capture, ablated, focus))
+    look(_what_to_look_at(capture, ablated, focus, (focus.path, focus.head) in off))
     with picture():
         runs = [c for c in (capture, ablated) if c is not None]
         panels = [head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in runs]
         both = (_("Intact"), _("Ablated"))
         alone = replace(panels[0], title=f"{both[0]}: {panels[0].title}")
-        picking(compared(panels[0], panels[1], both) if ablated else [alone], "att_broken", fill=True)
+        drawn = compared(panels[0], panels[1], both) if ablated else [alone]
+        picking(drawn[:2] if ablated and not _moved(capture, ablated, focus) else drawn, "att_broken", fill=True)
     with below():
         _ablation_controls(lab.config, names, chosen, focus)
     st.caption(_("Scores are divided by the temperature before every softmax. Below 1, weights become sharper; above 1, flatter."))
-    if (focus.path, focus.head) in off:
-        st.caption(_("A head that is switched off still computes its weights; only its output is set to 0."))
     if ablated is not None:
         _ablated_output(lab, capture, ablated, focus)
 
@@ -65,18 +64,28 @@ def _ablated(lab: Lab, change: "Ablation") -> Capture:
     return runs().get(("ablated", lab.key(), change), lambda: ablated_run(model, batch, change, lab.setup.seed), *lab.cost())
 
 
-def _what_to_look_at(capture: Capture, ablated: Capture | None, focus: InFocus) -> str:
-    """What is changed, and how many weights of the head in focus moved."""
+def _moved(capture: Capture, ablated: Capture, focus: InFocus) -> float:
+    """The largest change of a weight of the head in focus; 0 where there is none."""
+    stage = f"{focus.path}.weights"
+    change, __ = difference(*(c[stage][focus.item, focus.head] for c in (capture, ablated)))
+    return float(np.nanmax(np.abs(change), initial=0.0))
+
+
+def _what_to_look_at(capture: Capture, ablated: Capture | None, focus: InFocus, is_off: bool) -> str:
+    """What is changed, and how far the weights of the head in focus moved. is_off: whether that head is switched off."""
     if ablated is None:
         return _("**{name}.** Nothing is changed yet. Switch off a head, leave out the scale, or change the temperature.",
                  name=focus.name)
-    stage = f"{focus.path}.weights"
-    change, __ = difference(*(c[stage][focus.item, focus.head] for c in (capture, ablated)))
-    moved = float(np.nanmax(np.abs(change), initial=0.0))
+    moved = _moved(capture, ablated, focus)
+    if not moved and is_off:
+        return _("**{name}.** Switching it off replaces its output by zeros, not its weights: both pictures are equal. The effect "
+                 "is in the hidden states below.", name=focus.name)
     if not moved:
-        return _("**{name}.** Its weights do not depend on what is changed. Look at the hidden states below.", name=focus.name)
-    return _("**{name}.** The largest change of a weight is {moved}. Orange cells are larger in the ablated run.",
-             name=focus.name, moved=rounded(moved, 3))
+        return _("**{name}.** Nothing that is changed feeds into its weights: both pictures are equal. The effect is in the hidden "
+                 "states below.", name=focus.name)
+    off_too = " " + _("It is switched off: its output is zeros.") if is_off else ""
+    return _("**{name}.** The largest change of a weight is {moved}. Orange cells are larger in the ablated run.{off_too}",
+             name=focus.name, moved=rounded(moved, 3), off_too=off_too)
 
 
 def _ablation_controls(
@@ -95,7 +104,7 @@ def _ablation_controls(
                 placeholder=_("Heads to switch off"), width=250, label_visibility="collapsed")
     if here in offered and here not in chosen:
         st.button(_("Switch it off"), key="att_off_here", on_click=set_view, kwargs={"att_off": (*chosen, here)},
-                  help=_("The head that is drawn writes zeros instead of its result."))
+                  help=_("Replaces the output of the head shown by zeros."))
     view_widget(st.select_slider, "att_temperature", _("Softmax temperature"), width=160, label_visibility="collapsed",
                 format_func=lambda t: _("temperature {t}", t=f"{t:g}"))
     view_widget(st.toggle, "att_unscaled", _("Leave out ÷ √d_k"), disabled=not config.scale_scores)

@@ -9,7 +9,7 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import MAX_TILE, Grid, colour_range, grid
 from viz_core.language import translate as _
 from viz_core.ui.components.heads import heads
-from viz_core.ui.pages.attention.focus import InFocus, choose_head, words_of_both_sides, words_shown
+from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_of_both_sides, words_shown
 from viz_core.ui.shell import Lab, view, view_widget
 
 COLOURS = {"largest": _("0 to largest"), "one": _("0 to 1"), "uniform": _("relative to uniform")}
@@ -41,7 +41,8 @@ def all_heads(lab: Lab, capture: Capture, available: Sequence[AttentionKind], fo
             grids.append(_grid(lab, capture, kind, focus))
         else:
             grids += _both(kept, kept.capture, lab, capture, kind, focus)
-    heads(grids, (focus.kind, focus.layer, focus.head), key="att_heads", on_focus=choose_head, fill=True)
+    heads(grids, (focus.kind, focus.layer, focus.head), key="att_heads", on_focus=choose_head, fill=True,
+          picked=picked_pair(lab, capture, focus) if kept is None else None)
 
 
 def _grid(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Grid:

@@ -1,13 +1,13 @@
 """The attention, layer, head, query and key in focus: read from the link, or an informative default."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, Step, module, n_layers, real, sides, steps
+from viz_core.analysis.attention import AttentionKind, Step, kinds, module, n_layers, of_pair, real, sides, steps
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, Colour, head_name
@@ -16,7 +16,7 @@ from viz_core.text import Words, words_of
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.pages.attention.word_swap import Swap
 from viz_core.ui.shell import Lab, change, current, view
-from viz_core.ui.shell.setup import with_view
+from viz_core.ui.shell.setup import Setup, with_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,21 @@ def _informative_query(lab: Lab, capture: Capture, kind: AttentionKind, item: in
 
 
 def choose_head(chosen: Focus) -> None:
-    """Bring one head into focus. Its query and key stay as they are unless the kind of attention changes."""
+    """Bring one head into focus. The picked query and key stay where they are tokens of the same side."""
+    setup = with_head(current(), chosen)
+    change(views=setup.views, attn_head=setup.attn_head)
+
+
+def with_head(setup: Setup, chosen: Focus) -> Setup:
+    """The setup with another head in focus."""
     kind, layer, head = chosen
     reset: dict[str, Any] = {"att_heads": ()}
-    if view("att_kind") != kind:
-        reset |= {"att_query": -1, "att_key": -1, "att_lock": ""}
-    views = with_view(current(), att_kind=kind, att_layer=layer, **reset).views
-    change(views=views, attn_head=head)
+    available = kinds(setup.config)
+    before: AttentionKind = setup.view("att_kind") if setup.view("att_kind") in available else available[-1]
+    for name, here, there in zip(("query", "key"), sides(before), sides(kind), strict=True):
+        if here != there:
+            reset |= {f"att_{name}": -1} | ({"att_lock": ""} if setup.view("att_lock") == name else {})
+    return replace(with_view(setup, att_kind=kind, att_layer=layer, **reset), attn_head=head)
 
 
 def words_of_both_sides(lab: Lab, capture: Capture, kind: AttentionKind, item: int) -> tuple[Words, Words]:
@@ -116,3 +124,10 @@ def words_of_both_sides(lab: Lab, capture: Capture, kind: AttentionKind, item: i
 def words_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> tuple[Words, Words] | None:
     """The words to show instead of tokens, or None to show tokens."""
     return words_of_both_sides(lab, capture, kind, focus.item) if focus.by_word else None
+
+
+def picked_pair(lab: Lab, capture: Capture, focus: InFocus) -> np.ndarray:
+    """[L, H]: the weight that each head of the kind in focus gives to the key in focus, from the query in focus."""
+    words = words_shown(lab, capture, focus.kind, focus) if focus.step == "weights" else None
+    of = None if words is None else (words[0].of, words[1].of)
+    return of_pair(capture, focus.kind, focus.item, focus.query, focus.key, of)

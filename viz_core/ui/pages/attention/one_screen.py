@@ -5,22 +5,26 @@ Where a run was kept as A, the grids and the matrices show both runs, and the li
 
 from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, sides, steps
 from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
+from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.escape import code
 from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads
 from viz_core.ui.pages.attention.comparison import compare, kept_run, strongest_keys
 from viz_core.ui.pages.attention.differences import Difference, differences, in_words
 from viz_core.ui.pages.attention.files import STEP_NAMES
-from viz_core.ui.pages.attention.focus import InFocus, words_shown
+from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_shown
 from viz_core.ui.pages.attention.one_head import drawn_lines, drawn_matrix, step_words
 from viz_core.ui.pages.attention.one_weight import one_weight
 from viz_core.ui.shell import Lab, below, look, picture, view_widget
 
+LOOK_FOR_WEIGHTS = _("Look for rows with one large weight, and for columns with many.")
+LOOK_FOR_SCORES = _("Look for rows with one large score, and for columns with many.")
 MOST_LETTERS = 24  # of a token in the sentence above the picture
 
 
@@ -33,7 +37,10 @@ def one_screen(lab: Lab, capture: Capture, available: Sequence[AttentionKind], f
     with picture(horizontal=other is None):
         if kept is None or other is None:
             all_heads(lab, capture, available, focus, None)
-            drawn_matrix(capture, focus, words_shown(lab, capture, focus.kind, focus))
+            with st.container(key="att_middle", gap=None):
+                drawn_matrix(capture, focus, words_shown(lab, capture, focus.kind, focus))
+                with st.container(key="att_strongest"):
+                    _strongest_head(lab, capture, focus)
             drawn_lines(lab, capture, focus, fill=True)
         else:
             compare(kept, other, lab, capture, focus, differ)
@@ -52,11 +59,27 @@ def _what_to_look_at(capture: Capture, focus: InFocus, problem: str) -> str:
     if problem:
         return f"**{focus.name}.** {problem}"
     row = reads_and_writes(capture, sides(focus.kind)[0], focus.item)[focus.query]
+    where = LOOK_FOR_WEIGHTS if focus.step == "weights" else LOOK_FOR_SCORES
     if row.writes is None:
-        return _("**{name}.** Each row is a query, each column a key. Look for rows with one strong cell, and for stripes.",
-                 name=focus.name)
-    return _("**{name}.** The row that reads {reads} writes {writes}. Look for rows with one strong cell, and for stripes.",
-             name=focus.name, reads=code(row.reads, MOST_LETTERS), writes=code(row.writes, MOST_LETTERS))
+        return _("**{name}.** Each row is a query, each column a key. {where}", name=focus.name, where=where)
+    return _("**{name}.** The marked row has read {reads} and must predict {writes}. {where}", name=focus.name, where=where,
+             reads=code(row.reads, MOST_LETTERS), writes=code(row.writes, MOST_LETTERS))
+
+
+def _strongest_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
+    """Which of all heads of the kind in focus gives the picked pair the largest weight, and a way to open that head."""
+    found = picked_pair(lab, capture, focus)
+    if not np.isfinite(found).all() or not found.any():
+        st.caption(_("In no head does this query give this key any weight."))
+        return
+    if found[focus.layer, focus.head] == found.max():
+        st.caption(_("No other head gives this pair a larger weight.") if found.size > 1 else _("This is the only head."))
+        return
+    layer, head = map(int, np.unravel_index(int(found.argmax()), found.shape))
+    st.button(_("Largest weight for this pair: {weight}, in layer {layer}, head {head}", layer=layer, head=head,
+                weight=rounded(float(found[layer, head]), 4)),
+              key="att_open_strongest", type="tertiary", icon=":material/arrow_forward:", on_click=choose_head,
+              args=((focus.kind, layer, head),), help=_("Opens that head. The picked pair stays."))
 
 
 def _how_they_differ(differ: Sequence[Difference]) -> str:
@@ -71,5 +94,6 @@ def _controls(lab: Lab, available: Sequence[AttentionKind], focus: InFocus) -> N
                     format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
     view_widget(st.segmented_control, "att_step", _("From q·k to the weights"), options=steps(lab.config, focus.kind),
                 required=True, format_func=lambda s: STEP_NAMES[s], label_visibility="collapsed")
+    st.markdown(_("Colours:"), width="content")
     view_widget(st.segmented_control, "att_colour", _("Colour scale"), required=True, format_func=lambda c: COLOURS[c],
                 label_visibility="collapsed")

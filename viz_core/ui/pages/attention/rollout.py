@@ -25,8 +25,8 @@ def rollout(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focu
     after = view("att_after") if 0 <= view("att_after") < layers else layers - 1
     rolled = rollout_of(capture, kind, focus.item)[after]
     mean = mean_over_heads(capture[f"{module(kind, after)}.weights"][focus.item])
-    look(_("**How much of each input token has reached each position after layer {after}?** At the right: that layer alone.",
-           after=after))
+    look(_("**How much of each input token has reached each position after layer {after}?** The second matrix is the attention of "
+           "layer {after} alone, averaged over its heads.", after=after))
     with picture():
         panels = [
             token_panel(capture, kind, focus.item, _("Rollout after layer {after}", after=after), rolled),
@@ -43,8 +43,8 @@ def rollout(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focu
     here = "" if kind == focus.kind else " " + _("Rollout is not defined for cross-attention, so this is {kind_titles}.",
                                                  kind_titles=KIND_TITLES[kind].lower())
     st.caption(_("Rollout estimates, from attention alone, how much of each input token has reached each position after this "
-                 "layer. It averages the heads, adds half for the residual connection, and multiplies the layers (Abnar & "
-                 "Zuidema 2020).{here}", here=here))
+                 "layer. It averages the heads of each layer, mixes the result half and half with the identity (for the residual "
+                 "connection), and multiplies the matrices of the layers (Abnar & Zuidema 2020).{here}", here=here))
 
 
 def _keep_after(name: str) -> None:

@@ -24,8 +24,8 @@ def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], f
         choose_head(places[row])
         set_view(att_more="none")
 
-    look(_("**Which head does what?** The strongest colour of a column is its largest number. Click a row to open its head, and a "
-           "heading to sort."))
+    look(_("**Which head does what?** In each column, the more colour a cell has, the larger its number. Click a row to open its "
+           "head, and a heading to sort."))
     with picture():
         table = Profiles(profile_columns(found), [head_name(*place) for place in places], len(KEYS))
         profile_table(table, places.index(here) if here in places else None, key="att_profiles", on_open=opened)
@@ -33,9 +33,9 @@ def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], f
         with below():
             view_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
                         format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
-    st.caption(_("Means over the queries of the sentence, without padding. Entropy is in nats: near the most possible, a head "
-                 "spreads its weight evenly; near 0, it puts all of it on one key. The least possible entropy follows from the "
-                 "size of the scores (Zhai et al. 2023). Distances have no meaning in cross-attention."))
+    st.caption(_("Means over the queries of the sentence, without padding. Entropy is in nats: near the highest possible "
+                 "entropy, a head spreads its weight evenly; near 0, it puts all of it on one key. The lowest possible entropy "
+                 "follows from the size of the scores (Zhai et al. 2023). Distances have no meaning in cross-attention."))
 
 
 KEYS = ("attention", "layer", "head")  # the first columns, which say which head it is

@@ -11,29 +11,31 @@ from viz_core.figures.attention import KIND_TITLES
 from viz_core.language import translate as _
 from viz_core.stages import tour
 from viz_core.text import visible
-from viz_core.ui.components.lines import Lock, lines
+from viz_core.ui.components.lines import lines
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import first_head
 from viz_core.ui.shell import PAGES, Lab, change, current, look, picture, set_view, touch, widget, widget_value
+from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.state import ENTERED, GOING
 from viz_core.ui.shell.widgets import RESTORING
+from viz_core.ui.shell.written import written
 
 TYPED_SIDE = 296  # pixels of the column with the text box
 MOST_EXAMPLES = 4
 COLUMNS: dict[str, tuple[str, str]] = {
-    "cross": (_("the target"), _("your sentence")), "written": (_("what the model writes"), _("your sentence")),
+    "cross": (_("the target"), _("your sentence")), "written": (_("translation"), _("your sentence")),
     "encoder": (_("each word"), _("looks at")),
-    "decoder": (_("to write this word"), _("the model looks at")),
+    "decoder": (_("to predict this word"), _("the model looks at")),
 }
 READS: dict[str, str] = {
     "cross": _("Each line leads from a word of the target to a word of your sentence that the model looked at; the thicker the "
                "line, the larger the weight."),
-    "written": _("Each line leads from a word that the model writes to a word of your sentence that it looked at; the thicker the "
-                 "line, the larger the weight."),
+    "written": _("The model translates your sentence. Each line leads from a word of the translation to a word that the model "
+                 "looked at; a thicker line is a larger weight."),
     "encoder": _("Each line leads from a word to a word that it takes information from; the thicker the line, the larger the "
                  "weight."),
-    "decoder": _("Each line leads from a word to an earlier word that it takes information from; the thicker the line, the larger "
-                 "the weight."),
+    "decoder": _("Each line leads from a word that the model has to predict to a word that it looked at for this; the thicker the "
+                 "line, the larger the weight."),
 }
 
 
@@ -45,6 +47,7 @@ def welcome(lab: Lab) -> None:
     with st.container(key="lab_beside", horizontal=True, gap="medium"):
         with st.container(key="home_typed", width=TYPED_SIDE):
             _box(lab)
+            _translation(lab)
             _examples(lab)
             _next_step(lab)
         if lab.capture is not None and kind is not None:
@@ -60,8 +63,30 @@ def _story(lab: Lab, kind: AttentionKind) -> str:
 def _box(lab: Lab) -> None:
     """The text box in the middle of the page: the same text as the sidebar's."""
     side = lab.config.input_side
-    widget(st.text_area, f"home_{side}", _("Type a sentence"), getattr(current(), side), _keep_text, height=110,
+    widget(st.text_area, f"home_{side}", _box_label(lab.setup), getattr(current(), side), _keep_text, height=110,
            help=_("One sentence per line. Press Ctrl+Enter, or click elsewhere, and the model reads it."))
+
+
+def _box_label(setup: Setup) -> str:
+    """What to type, and what the model does with it."""
+    if setup.tokenizer == "ids":
+        return _("Type the ids of a sentence")
+    if setup.card is None:
+        return _("Type a sentence for this untrained model")
+    if setup.writer == "model":
+        return _("Type an English sentence; the model translates it into Chinese")
+    if setup.translates:
+        return _("Type an English sentence; its translation is typed in the sidebar")
+    if setup.config.has_decoder:
+        return _("Type a sentence; after each word, the model predicts the next")
+    return _("Type a sentence; the model turns each word into a vector")
+
+
+def _translation(lab: Lab) -> None:
+    """What the model writes for the selected sentence, as one line."""
+    if lab.setup.writer == "model" and lab.capture is not None:
+        text = written(lab.setup)[lab.item(lab.capture)].text
+        st.markdown(_("**Translation:** {text}", text=escaped(text)))
 
 
 def _keep_text(name: str) -> None:
@@ -77,10 +102,16 @@ def _examples(lab: Lab) -> None:
     if not examples:
         return
     with st.container(gap="xxsmall"):
-        st.caption(_("Or try one of these:"))
+        st.caption(_("It knows about {n} English words. Or try one of these:", n=_about(lab.config.source_vocab_size))
+                   if lab.setup.writer == "model" else _("Or try one of these:"))
         for i, (source, target) in enumerate(examples[:MOST_EXAMPLES]):
             st.button(escaped(source or target), key=f"home_try_{i}", on_click=change, type="tertiary", wrap=True,
                       kwargs={"source": source, "target": target})
+
+
+def _about(n: int) -> int:
+    """A number rounded to its two leading digits."""
+    return round(n, 2 - len(str(n)))
 
 
 def _next_step(lab: Lab) -> None:
@@ -103,18 +134,14 @@ def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
     query_side, key_side = sides(kind)
     rows, cols = (np.nonzero(real(capture, side, item))[0] for side in (query_side, key_side))
     weights = capture[f"{module(kind, layer)}.weights"][item][:, rows][:, :, cols]  # [H, T, S] without padding
-    queries, keys = _named(capture, query_side, item, rows), _named(capture, key_side, item, cols)
+    queries = _named(capture, query_side, item, rows)
+    keys = [visible(capture.tokens(key_side)[item][i]) for i in cols]
     named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
-    lines(weights, queries, keys, [head], None, named, key="home_words", identity=f"{kind}.{layer}.{head}", on_lock=_ignore,
-          on_heads=_ignore, fill=True, names=COLUMNS[_story(lab, kind)])
+    lines(weights, queries, keys, [head], None, named, key="home_words", identity=f"{kind}.{layer}.{head}", fill=True,
+          names=COLUMNS[_story(lab, kind)])  # what is kept here is not in the link: the Attention page is for that
 
 
 def _named(capture: Capture, side: Side, item: int, places: np.ndarray) -> list[str]:
     """The tokens at these places; of a decoder's rows what each one writes, since that is what its line is about."""
     rows = reads_and_writes(capture, side, item)
     return [visible(rows[i].reads if rows[i].writes is None else rows[i].writes) for i in places]
-
-
-def _ignore(chosen: Lock | tuple[int, ...]) -> None:
-    """What is pointed at or shown here is not in the link: the Attention page is for that."""
-    touch()
