@@ -216,7 +216,7 @@ _002 = _preset(
 
 _003 = _preset(
     "003",
-    "An encoder with an lm_head that predicts the next word; without a mask by default, so each position can attend to its answer.",
+    "An encoder with an lm_head that predicts the next word; without a mask by default, so each position can attend to the word that it has to predict.",
     TransformerConfig(
         architecture="encoder-only", d_model=64, n_heads=4, n_encoder_layers=2, mask_source_padding=False,
         zero_pad_embedding=True, init="torch", causal=False, dropout_sites=("ffn", "sublayer"),
