@@ -72,7 +72,7 @@ def followed(capture: Capture, stage: Stage, panels: list[Panel], item: int, hea
 def best_key(capture: Capture, stage: Stage, item: int, head: int, token: int) -> int | None:
     """The key with the largest score or weight of those that a query may attend to in one head; None if there is none, or where
     the stage has no keys."""
-    if not stage.axes[:2] == ("B", "H") or "S" not in stage.axes:
+    if stage.axes[:2] != ("B", "H") or "S" not in stage.axes:
         return None
     row = capture[stage.name][item, head, token]
     used = capture[capture.stage(f"{stage.prefix}.weights").mask][item, 0, token] & np.isfinite(row)  # type: ignore[index]
@@ -129,14 +129,14 @@ def _attended(capture: Capture, stage: Stage, item: int, token: int, head: int, 
         return _("In head {head}, {word} may attend to nothing: every key is masked for it.", head=head, word=word)
     key = _named(capture, stage.sides["S"], item, at)
     if stage.leaf == "raw_scores":
-        return _("In head {head} of layer {layer}, the query of {word} is compared with every key by a dot product. Of the keys that "
-                 "it may attend to, {key} has the largest score: {score}.",
+        return _("In head {head} of layer {layer}, the query of {word} is compared with every key by a dot product. Of the keys "
+                 "that it may attend to, {key} has the largest score: {score}.",
                  head=head, layer=stage.prefix.split(".")[2], word=word, key=key, score=brief(float(row[at])))
     if stage.prefix.endswith("cross_attn"):
-        return _("Now the keys are the words of the source sentence. In head {head}, {word} puts {share} of its attention on {key}.",
-                 head=head, word=word, share=percent(float(row[at])), key=key)
-    return _("A softmax turns the row into weights that sum to 1. In head {head}, {word} puts {share} of its attention on {key}.",
-             head=head, word=word, share=percent(float(row[at])), key=key)
+        return _("Now the keys are the words of the source sentence. In head {head}, {word} puts {share} of its attention on "
+                 "{key}.", head=head, word=word, share=percent(float(row[at])), key=key)
+    return _("A softmax turns the row into weights that sum to 1. In head {head}, {word} puts {share} of its attention on "
+             "{key}.", head=head, word=word, share=percent(float(row[at])), key=key)
 
 
 def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Callable[[int], str]) -> str:
