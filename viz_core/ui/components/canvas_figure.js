@@ -369,12 +369,13 @@ class Figure {
     const { panel, view, found } = this, [rows, cols] = panel.block, pooled = [rows, cols * this.group];
     const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
     const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
-    const long = sides.reduce((sum, [, letter, title]) => sum + view.widthOf(words(letter, title)) + AXIS_MARK, 0);
+    const inShort = (letter, title, n) => (title.includes(":") ? words(letter, title).split(":")[0] : String(panel.full[n])); // "query", or 12
+    const wide = (say) => sides.reduce((sum, [, ...side]) => sum + view.widthOf(say(...side)) + AXIS_MARK, 0);
     const room = this.width - view.widthOf(panel.title, true) - GAP;
-    const short = view.fill && long > room; // then the letter, and "query" or "key", or the size; the words on hover
+    const short = view.fill && wide(words) > room, bare = short && panel.role === "input" && wide(inShort) > room; // the words on hover
     this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
       const part = Object.assign(make("span", "", `${arrow} `), { title });
-      part.append(letter ? chip(letter) : "", letter && short ? (title.includes(":") ? words(letter, title).split(":")[0] : String(panel.full[n])) : words(letter, title));
+      part.append(letter ? chip(letter) : "", letter && bare ? "" : letter && short ? inShort(letter, title, n) : words(letter, title));
       return part;
     }));
 
