@@ -216,7 +216,7 @@ def test_shapes_marks(open_at: Open, same_elsewhere: Same) -> None:
     linked(page, "shapes_before=")
     keyed(page, "shapes_marked").locator("label").click()
     linked(page, "shapes_marked=on")
-    expect(page.locator(".count")).to_have_text("18 of 143 stages")
+    expect(page.locator(".count")).to_have_text("18 of 143 tensors")
     before = "1.6.5&weights=untrained&preset=000&n_heads=8&d_model=256&qk_dim=256"
     says = {"d_model": "256", "n_heads": "8", "qk_dim": "64", "shapes_before": before, "shapes_marked": "on"}
     same_elsewhere(page, says)

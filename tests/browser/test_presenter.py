@@ -79,7 +79,7 @@ def test_the_sentence_of_a_step_stays_above_its_picture(serve: Callable[..., str
     assert "puts" in title.inner_text()
     said, drawn = title.bounding_box(), page.locator(".st-key-walk_canvas").bounding_box()
     assert said is not None and drawn is not None
-    assert 0 <= said["y"] and said["y"] + said["height"] <= drawn["y"]
+    assert said["y"] >= 0 and said["y"] + said["height"] <= drawn["y"]
     assert title.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 16  # seen from the back row
     assert page.locator(".st-key-walk_scrubber input").is_hidden()
 
