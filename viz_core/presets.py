@@ -81,7 +81,12 @@ class Document:
     source: Message = ""
 
     def __str__(self) -> str:
-        """ "Transformer_code (002)": its name in a sentence."""
+        """ "Document 002 (Transformer_code)": its name in a sentence, also for someone who has not yet read of the documents."""
+        return _("Document {number} ({called})", number=self.number, called=self.called)
+
+    @property
+    def title(self) -> str:
+        """ "Transformer_code (002)": its name in a list of documents or models."""
         return f"{self.called} ({self.number})"
 
 
@@ -89,7 +94,7 @@ DOCUMENTS: dict[str, Document] = {
     d.number: d
     for d in (
         Document("000", "Encoder blocks", "Transformer Encoder 的每个 Block 结构详解", "The structure of each Transformer encoder block in detail"),
-        Document("001", "PositionalEncoding", "", "An explanation of a PositionalEncoding class, line by line, that has no heading"),
+        Document("001", "PositionalEncoding", "", "A line-by-line explanation of a PositionalEncoding class, without a heading"),
         Document("002", "Transformer_code", "Transformer_code", "Study notes that comment every line of the code",
                  "code by hayyp魇 on Bilibili, video BV1Fw4m1C7Tq"),
         Document("003", "SimpleGPT", "理解 Transformer 架构", "Understanding the Transformer architecture, with a model called SimpleGPT"),
@@ -116,7 +121,7 @@ class Preset:
     @property
     def title(self) -> str:
         """Its name on screen."""
-        return str(self.document)
+        return self.document.title
 
 
 def _preset(number: str, summary: Message, config: TransformerConfig, **rows: tuple[Message, Status, Message]) -> Preset:
@@ -216,7 +221,7 @@ _002 = _preset(
 
 _003 = _preset(
     "003",
-    "An encoder with an lm_head that predicts the next word; without a mask by default, so each position can attend to its answer.",
+    "An encoder with an lm_head that predicts the next word; without a mask by default, so each position can attend to the word that it has to predict.",
     TransformerConfig(
         architecture="encoder-only", d_model=64, n_heads=4, n_encoder_layers=2, mask_source_padding=False,
         zero_pad_embedding=True, init="torch", causal=False, dropout_sites=("ffn", "sublayer"),

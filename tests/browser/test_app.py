@@ -112,7 +112,7 @@ def test_a_link_opens_the_same_state_on_a_fresh_server(
     assert query(other) == query(page) and other.get_by_test_id("stAlert").count() == 0
     for each in (page, other):
         assert box(each).input_value() == "one two three"
-    seen = [canvas(each, "cross_attn.weights · head 0") for each in (page, other)]
+    seen = [canvas(each, "weights · head 0") for each in (page, other)]
     assert len({each.get_attribute("data-drawn") for each in seen}) == 1  # the same numbers, to the bit
     assert seen[0].get_attribute("data-cols") == "3"
 
@@ -213,7 +213,7 @@ def test_arrow_keys_that_belong_to_something_else_do_not_walk(open_at: Open) -> 
     box(page).focus()
     press_keys()
     walks_again("text")
-    canvas(page, "cross_attn.weights · head 0").focus()
+    canvas(page, "weights · head 0").focus()
     press_keys()
     page.locator('canvas[data-pick="0,0"]').wait_for()
     walks_again("canvas")
@@ -333,7 +333,7 @@ def test_a_box_opens_its_stage_on_home_and_beside_the_walk(open_at: Open) -> Non
 
 def test_a_picked_cell_shows_the_exact_value_in_both_themes(open_at: Open) -> None:
     page = open_at("step_by_step", theme="dark", stage=WEIGHTS, attn_head="2")
-    weights = canvas(page, "cross_attn.weights · head 2")
+    weights = canvas(page, "weights · head 2")
     for theme in ("dark", "light"):  # as it was opened, and changed while it is open
         page.emulate_media(color_scheme=theme)
         idle(page)

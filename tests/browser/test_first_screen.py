@@ -62,6 +62,19 @@ def screens(serve: Callable[..., str], turn_to: Callable[..., Page]) -> Callable
     return screens
 
 
+@pytest.mark.parametrize("leaf", ["self_attn.weights", "cross_attn.weights"])
+def test_what_a_stop_says_of_its_cell_is_on_the_screen(leaf: str, serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    """Below a narrow matrix its legend, the link to its table and its readout can need a line each."""
+    link = f"/step_by_step?walk_mode=tour&stage=decoder.layers.1.{leaf}&attn_head=3"
+    page = turn_to(serve() + link, width=PROJECTOR[0], height=PROJECTOR[1])
+    said = page.locator(".st-key-walk_canvas .readout b")
+    place, box = page.locator(".st-key-walk_canvas").bounding_box(), said.bounding_box()
+    assert place is not None and box is not None
+    assert box["y"] + box["height"] <= min(PROJECTOR[1], place["y"] + place["height"])
+    axes = page.locator(".st-key-walk_canvas figure").last.locator(".axes")
+    assert "query" in axes.inner_text() and "key" in axes.inner_text()  # what T and S are at this place
+
+
 def _resize(page: Page, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
     idle(page)

@@ -70,7 +70,7 @@ def test_a_click_shows_the_terms(open_at: Open, capture: Capture) -> None:
     page = open_at(SCORES)
     assert page.locator(".arithmetic").count() == 0
     assert page.get_by_text("Click a cell to see its arithmetic, or reach a matrix with Tab").count() == 1
-    click(canvas(page, "cross_attn.raw_scores · head 0"), 3, 1)
+    click(canvas(page, "raw_scores · head 0"), 3, 1)
     value = float(capture[SCORES][0, 0, 3, 1])
     shown = card(page, f"{SCORES}[b=0, h=0, t=3, s=1] = {value:.6g}")
     assert f"Query “垫子” · key “cat” · head 0: 8 products add up to {brief(value)}." in shown.inner_text()
@@ -83,7 +83,7 @@ def test_a_click_shows_the_terms(open_at: Open, capture: Capture) -> None:
 
 def test_an_input_has_its_terms_too(open_at: Open, capture: Capture) -> None:
     page = open_at(SCORES)
-    click(canvas(page, "cross_attn.q · head 0"), 2, 5)
+    click(canvas(page, "q · head 0"), 2, 5)
     name = "decoder.layers.0.cross_attn.q"
     shown = card(page, f"{name}[b=0, h=0, t=2, k=5] = {float(capture[name][0, 0, 2, 5]):.6g}")
     assert "Token “坐在” · feature 5 · head 0: 32 products add up to" in shown.inner_text()
@@ -96,11 +96,11 @@ def test_an_input_has_its_terms_too(open_at: Open, capture: Capture) -> None:
 
 def test_without_a_mouse(open_at: Open, capture: Capture) -> None:
     page = open_at(WEIGHTS)
-    wanted = canvas(page, "cross_attn.weights · head 0")
+    wanted = canvas(page, "weights · head 0")
     page.get_by_test_id("stBaseButton-primary").focus()  # Next
     for _ in range(20):
         page.keyboard.press("Tab")
-        if page.locator('canvas[data-title="cross_attn.weights · head 0"]:focus').count():
+        if page.locator('canvas[data-title="weights · head 0"]:focus').count():
             break
     assert wanted.evaluate("e => e.matches(':focus')")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):  # the first picks the first cell
@@ -148,7 +148,7 @@ def test_words_lead_to_rows_by_pointer_and_by_keys(open_at: Open) -> None:
 
 def test_bars_take_the_themes_colours(open_at: Open) -> None:
     page = open_at(SCORES)
-    click(canvas(page, "cross_attn.raw_scores · head 0"), 3, 1)
+    click(canvas(page, "raw_scores · head 0"), 3, 1)
     card(page, SCORES)
     for name in ("light", "dark"):
         look(page, 1280, name)

@@ -117,7 +117,7 @@ def same_elsewhere(two_servers: tuple[str, str], stranger: Page) -> Callable[...
 
 def test_a_picked_cell_opens_elsewhere_esc_lets_go_and_back_picks_again(open_at: Open, same_elsewhere: Same) -> None:
     page = open_at("step_by_step", stage=SCORES)
-    drawn, arithmetic = canvas(page, "cross_attn.raw_scores · head 0"), page.locator(".arithmetic")
+    drawn, arithmetic = canvas(page, "raw_scores · head 0"), page.locator(".arithmetic")
     click(drawn, 3, 1)
     linked(page, r"walk_canvas\.2\.3\.1")
     assert shown(page)["arithmetic"] and "3,1" in shown(page)["picks"]
@@ -144,7 +144,7 @@ def test_a_picked_cell_opens_elsewhere_esc_lets_go_and_back_picks_again(open_at:
 def test_the_last_of_hurried_picks_wins_over_a_slow_line(open_at: Open) -> None:
     line = Line()
     page = open_at("step_by_step", line=line, stage=SCORES)
-    drawn = canvas(page, "cross_attn.raw_scores · head 0")
+    drawn = canvas(page, "raw_scores · head 0")
     click(drawn, 0, 0)
     linked(page, r"walk_canvas\.2\.0\.0")
     line.slow = True
@@ -216,7 +216,7 @@ def test_shapes_marks(open_at: Open, same_elsewhere: Same) -> None:
     linked(page, "shapes_before=")
     keyed(page, "shapes_marked").locator("label").click()
     linked(page, "shapes_marked=on")
-    expect(page.locator(".count")).to_have_text("18 of 143 stages")
+    expect(page.locator(".count")).to_have_text("18 of 143 tensors")
     before = "1.6.5&weights=untrained&preset=000&n_heads=8&d_model=256&qk_dim=256"
     says = {"d_model": "256", "n_heads": "8", "qk_dim": "64", "shapes_before": before, "shapes_marked": "on"}
     same_elsewhere(page, says)

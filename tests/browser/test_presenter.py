@@ -71,3 +71,28 @@ def test_a_letter_typed_into_a_box_is_text(serve: Callable[..., str], turn_to: C
     page = turn_to(serve() + "/masks?preset=002&n_heads=2&d_model=16&source=a+b&target=c")
     page.locator("[class*='st-key-set_source'] textarea").press("f")
     assert not presented(page)
+
+
+def test_the_sentence_of_a_step_stays_above_its_picture(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve() + "/step_by_step?walk_mode=tour&stage=decoder.layers.1.cross_attn.weights&present=on")
+    title = page.locator(".st-key-walk_scrubber h2")
+    assert "puts" in title.inner_text()
+    said, drawn = title.bounding_box(), page.locator(".st-key-walk_canvas").bounding_box()
+    assert said is not None and drawn is not None
+    assert said["y"] >= 0 and said["y"] + said["height"] <= drawn["y"]
+    assert title.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 16  # seen from the back row
+    assert page.locator(".st-key-walk_scrubber input").is_hidden()
+
+
+def test_a_mouse_in_the_picture_does_not_bring_the_bar_before_its_values(
+    serve: Callable[..., str], turn_to: Callable[..., Page]
+) -> None:
+    page = turn_to(serve() + "/masks?present=on&preset=002&n_heads=2&d_model=16&source=a+b&target=c")
+    bar = page.locator(".st-key-lab_frame .bar")
+    page.wait_for_function("e => !e.classList.contains('awake')", arg=bar.element_handle(), timeout=30_000)
+    page.mouse.move(300, 300)
+    page.mouse.move(310, 310)
+    assert "awake" not in bar.get_attribute("class")
+    wide, high = page.viewport_size["width"], page.viewport_size["height"]
+    page.mouse.move(wide - 90, high - 40)
+    assert "awake" in bar.get_attribute("class")

@@ -56,7 +56,7 @@ def balancers(replicas: list[str], tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 def weights(page: Page) -> Locator:
-    found = page.locator('canvas[data-title^="cross_attn.weights · head"][data-drawn]')
+    found = page.locator('canvas[data-title^="weights · head"][data-drawn]')
     found.wait_for()
     return found
 

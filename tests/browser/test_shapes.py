@@ -100,12 +100,12 @@ def test_typing_filters_at_once_and_the_link_follows(open_shapes: Open) -> None:
     box(page).press_sequentially("decoder SCORES", delay=20)
     expected = [x.name for x in LINES if "scores" in f"{x.name} {x.stage.meaning}".lower() and x.name.startswith("decoder")]
     assert names(page) == expected and len(expected) == 12  # raw, scaled and masked of four attentions
-    count(page, f"{len(expected)} of {len(LINES)} stages")
+    count(page, f"{len(expected)} of {len(LINES)} tensors")
     linked(page, r"shapes_filter=decoder(\+|%20)SCORES\b")
     assert names(page) == expected and box(page).input_value() == "decoder SCORES"
     page.reload()
     idle(page)
-    count(page, f"{len(expected)} of {len(LINES)} stages")
+    count(page, f"{len(expected)} of {len(LINES)} tensors")
     assert names(page) == expected and query(page) == {"shapes_filter": "decoder SCORES"}
 
 
@@ -115,7 +115,7 @@ def test_what_is_typed_is_data(serve: Callable[..., str], open_shapes: Open) -> 
         kept = text[:200]
         box(page).fill(text)
         expect(page.locator(".nothing"), text).to_be_visible()
-        count(page, f"0 of {len(LINES)} stages")
+        count(page, f"0 of {len(LINES)} tensors")
         linked(page, lambda url, kept=kept: parse_qs(urlsplit(url).query).get("shapes_filter") == [kept])
         typed = page.url
         go(page, link(serve()))
@@ -131,7 +131,7 @@ def test_what_is_typed_is_data(serve: Callable[..., str], open_shapes: Open) -> 
 def test_block_and_part_filter_back_undoes_and_a_name_opens_its_stage(open_shapes: Open) -> None:
     page = open_shapes()
     box(page, "block").select_option("Decoder layer 1")
-    count(page, f"{sum(x.stage.block == 'decoder_layer_1' for x in LINES)} of {len(LINES)} stages")
+    count(page, f"{sum(x.stage.block == 'decoder_layer_1' for x in LINES)} of {len(LINES)} tensors")
     linked(page, "shapes_block=decoder")
     box(page, "part").select_option("feed-forward")
     linked(page, "shapes_part=feed")
@@ -187,11 +187,11 @@ def test_a_narrower_qk_dim_marks_what_changed(open_shapes: Open) -> None:
     expect(shape.locator("del")).to_have_text("1 × 8 × 6 × 32")
     idle(page)
     keyed(page, "shapes_marked").locator("label").click()
-    expect(page.locator(".count")).to_have_text("18 of 143 stages")  # and six raw_scores that cost less
+    expect(page.locator(".count")).to_have_text("18 of 143 tensors")  # and six raw_scores that cost less
     button(page, "shapes_clear").click()
     expect(changed).to_have_count(0)
     idle(page)
-    count(page, "143 stages")
+    count(page, "143 tensors")
     assert query(page)["qk_dim"] == "64"
 
 

@@ -37,10 +37,10 @@ def test_every_cell_is_drawn_with_its_reason(capture: Capture) -> None:
     np.testing.assert_array_equal(drawn.values, provenance(capture, "decoder", 0))
     assert drawn.rows == drawn.cols == ("<bos>", "猫", "<pad>", "<pad>")
     assert (drawn.kind, drawn.names, drawn.low, drawn.high) == ("classes", tuple(WHY_TITLES.values()), 0, 3)
-    assert drawn.row_axis == "T · target query" and drawn.col_axis == "S · target key"
+    assert drawn.row_axis == "T · query: target token" and drawn.col_axis == "S · key: target token"
     cross = provenance_panel(capture, "cross", 0, "Mask")
     assert cross.cols == tuple(capture.tokens("source")[0]) and cross.cols[0] == "<" and "$" in cross.cols  # as typed
-    assert (cross.rows, cross.col_axis) == (drawn.rows, "S · source key")
+    assert (cross.rows, cross.col_axis) == (drawn.rows, "S · key: source token")
 
 
 def test_the_browser_gets_the_names_and_a_look_for_each(capture: Capture) -> None:

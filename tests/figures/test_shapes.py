@@ -85,11 +85,13 @@ def test_curves_are_the_growth_on_logarithmic_axes(amount: ledger.Amount) -> Non
 
 def test_the_crossing_lies_on_both_curves() -> None:
     found = ledger.growth(CONFIG, LENGTHS)
-    mark = named(shapes.growth_chart(found, "", ""))["crossing"]
+    drawn = named(shapes.growth_chart(found, "", ""))
+    mark, label = drawn["crossing"], drawn["equal"]
     (n,), (cost,) = mark.x, mark.y
     at = ledger.growth(CONFIG, [n])
     assert cost == pytest.approx(at.pairs[0]) == pytest.approx(at.single[0])
-    assert mark.text == (f" equal at N = {n:,.0f} ",)
+    assert label.text[1] == f" equal at N = {n:,.0f} " and list(label.x) == [n, n]
+    assert label.y[0] == cost and label.y[1] <= min(found.pairs.min(), found.single.min(), found.rnn.min())  # below all curves
 
 
 @pytest.mark.parametrize("change", [{"n_encoder_layers": 0, "n_decoder_layers": 0}, {"d_ff": 100_000}])

@@ -10,6 +10,7 @@ from viz_core.analysis.rows import row_labels
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
 from viz_core.figures.steps import axis_title, original_index, slice_of, stage_panel, stage_panels, strongest, title, vocabulary
+from viz_core.formats import brief
 from viz_core.presets import PRESETS
 from viz_core.run import run, tokenizers
 from viz_core.text import visible
@@ -59,7 +60,8 @@ def test_every_panel_is_a_slice_of_the_capture(name: str, item: int, head: int) 
         expected = direct(capture, stage_name, item, head)
         assert made.values.shape == expected.shape
         assert np.array_equal(made.values, expected, equal_nan=True)
-        assert made.kind == capture.stage(stage_name).kind
+        stage = capture.stage(stage_name)
+        assert made.kind == (stage.kind if stage.axes else "probability")
         assert not made.values.flags.writeable
 
 
@@ -149,8 +151,10 @@ def test_inputs_come_first_and_the_stage_last(name: str) -> None:
         panels = stage_panels(capture, stage_name, 1, 2)
         assert [p.role for p in panels] == ["input"] * len(stage.inputs) + ["output"]
         for made, shown in zip(panels, (*stage.inputs, stage_name), strict=True):
-            assert np.array_equal(made.values, stage_panel(capture, shown, 1, 2).values, equal_nan=True)
-            assert shown.endswith(made.title.removesuffix(" · head 2"))
+            expected = stage_panel(capture, shown, 1, 2).values
+            upright = stage.leaf == "loss" and shown == "ids.labels"  # beside the rows of the logits
+            assert np.array_equal(made.values, expected.T if upright else expected, equal_nan=True)
+            assert shown.endswith(made.title.partition(" = ")[0].removesuffix(" · head 2"))
             assert made.title.endswith(" · head 2") == ("H" in capture.stage(shown).axes)
 
 
@@ -164,7 +168,8 @@ def test_an_input_that_was_not_kept_is_left_out() -> None:
 
 def test_titles_leave_out_the_layer_that_one_is_in() -> None:
     capture, near = captured("000"), "encoder.layers.1.self_attn.scores"
-    assert title(capture.stage(near), 2, near) == "self_attn.scores · head 2"
+    assert title(capture.stage(near), 2, near) == "scores · head 2"
+    assert title(capture.stage("encoder.layers.1.norm_self_attn.out"), 2, near) == "norm_self_attn.out"
     assert title(capture.stage("encoder.layers.0.resid_post"), 2, near) == "encoder.layers.0.resid_post"
     assert title(capture.stage("encoder.embed"), 2, "encoder.embed") == "encoder.embed"
 
@@ -172,8 +177,8 @@ def test_titles_leave_out_the_layer_that_one_is_in() -> None:
 def test_axis_titles_name_letter_side_and_meaning() -> None:
     capture = captured("000")
     cross = capture.stage("decoder.layers.0.cross_attn.weights")
-    assert axis_title(cross, "T") == "T · target query token"
-    assert axis_title(cross, "S") == "S · source key token"
+    assert axis_title(cross, "T") == "T · query: target token"
+    assert axis_title(cross, "S") == "S · key: source token"
     embed = capture.stage("encoder.embed")
     assert (axis_title(embed, "T"), axis_title(embed, "1")) == ("T · source token", "")
     assert axis_title(embed, "D") == "D · feature of the residual stream"
@@ -211,3 +216,18 @@ def test_the_strongest_cell_is_finite_allowed_and_of_largest_size() -> None:
     assert strongest(shown(values), 1) == (1, 1)
     assert strongest(shown(values, np.array([[False, True, False]] * 2)), 0) == (0, 2)
     assert strongest(shown(values[:1]), 2) == (0, 2)  # a single row has a token a column
+
+
+@each
+def test_the_loss_says_its_value_beside_the_labels_of_its_rows(name: str) -> None:
+    capture = captured(name)
+    if "loss" not in capture:
+        return
+    logits, labels, loss = stage_panels(capture, "loss", 1)
+    assert loss.title == f"loss = {brief(float(capture['loss']))}"
+    assert (loss.low, loss.high) == (0, max(np.log(capture.config.output_vocab_size), float(capture["loss"])))
+    assert (labels.row_letter, labels.col_letter, labels.cols) == ("T", "", ("",))
+    assert len(labels.rows) == len(logits.rows)
+    for row in range(len(labels.rows)):
+        index = original_index(capture.stage("ids.labels"), row, 0, 1, 0)
+        assert capture["ids.labels"][index] == labels.values[row, 0]

@@ -281,7 +281,7 @@ def test_sentences() -> None:
     cat, bucket = (int(capture[f"ids.{side}"][0, t]) for side, t in (("source", 1), ("labels", 3)))
     assert say("ids.source", 0, 1) == f"“cat” has the id {cat} in the vocabulary."
     assert say("ids.labels", 0, 3) == f"“zzyzx” has the id {bucket}, which the vocabulary names “⟨#{bucket}⟩”."
-    assert say("ids.target", 0, 2) == f"{capture['ids.labels'][0, 1]} is the answer before it."
+    assert say("ids.target", 0, 2) == f"{capture['ids.labels'][0, 1]} is label 1, one position earlier."
     assert say("encoder.embed", 0, 1, 3).startswith("Token “cat” · feature 3: content ")
 
 

@@ -62,7 +62,7 @@ def test_every_kind_of_model(open_at: Open, more: dict[str, str], section: str) 
 def test_every_preset(preset: str) -> None:
     for section in ("token", "batchnorm"):
         at = open_page("norms", preset=preset, norm_section=section)
-        assert not at.warning and "Transformer_code (002)" in words(at).replace("\\", "")
+        assert not at.warning and "Document 002 (Transformer_code)" in words(at).replace("\\", "")
 
 
 # ---------------------------------------------------------------- one token

@@ -79,7 +79,9 @@ def test_every_preset_at_its_own_size(open_shapes: Open, preset: str) -> None:
         [x.name, " ".join(x.stage.axes) or "–", " × ".join(map(str, x.shape)) or "a single number", x.stage.meaning] for x in lines
     ]
     assert charts(at) == ["Parameters by block", "FLOPs by block", "FLOPs against tokens", "Recorded bytes against tokens"]
-    assert "exactly as estimated before it ran" in prose(at)
+    assert "exactly as many as were estimated before it ran" in prose(at)
+    inside = sum(x.stage.inside_norm for x in lines)
+    assert inside and f"**{len(lines)} tensors** ({inside} of them inside LayerNorms" in prose(at)
 
 
 @pytest.mark.parametrize("position", CHOICES["position"])

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import Open, canvas_headers, components, here, open_page, sound, tiny, widget
 from viz_core.capture import Capture
+from viz_core.formats import brief, percent
 from viz_core.stages import stages, tour
 from viz_core.ui.shell.run import lab_of
 from viz_core.ui.shell.setup import Setup
@@ -53,11 +54,11 @@ def test_the_translators_story_is_the_pronouns(translator: AppTest) -> None:
     assert (setup.stage, setup.attn_head) == measured(setup)
     row = capture[setup.stage][0, setup.attn_head, followed]
     assert capture.tokens("source")[0][int(row.argmax())] == "animal"
-    assert f"takes {row.max():.0%} of its new vector from “animal”" in caption(at)
+    assert f"puts {percent(row.max())} of its attention on “animal”" in caption(at)
     assert canvas_headers(at)[0]["pick"][1:] == [followed, int(row.argmax())]
     at = stop(at, "logits")
     best = capture["probs"][0, followed].max()
-    assert f"After “因为” the model predicts “动物”, with a probability of {best:.0%}. That is the answer." in caption(at)
+    assert f"After “因为” the model predicts “动物”, with a probability of {percent(best)}. That is the label" in caption(at)
 
 
 def measured(setup: Setup) -> tuple[str, int]:
@@ -103,3 +104,15 @@ def test_the_stops_are_in_the_layer_of_the_story(open_at: Open) -> None:
         seen.append(here(at))
     assert tuple(seen) in {tour(config, layer) for layer in range(2)}
     assert set(seen) <= {s.name for s in stages(config)}
+
+
+def test_the_marked_score_is_the_one_that_the_sentence_names(translator: AppTest) -> None:
+    """Of the keys that may be seen: a later key can have a larger score, and one of larger size."""
+    at = stop(translator, "self_attn.raw_scores")
+    capture, setup, header = capture_of(at), at.session_state["lab_setup"], canvas_headers(at)[0]
+    token = widget(at, "walk_follow").value
+    row = capture[setup.stage][0, setup.attn_head, token]
+    best = int(row[: token + 1].argmax())  # a causal mask, no padding
+    assert best != int(np.abs(row).argmax())  # else this shows nothing
+    assert header["pick"][1:] == [token, best]
+    assert f"“{capture.tokens('target')[0][best]}” has the largest score: {brief(float(row[best]))}." in caption(at)

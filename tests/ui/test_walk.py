@@ -93,7 +93,8 @@ def test_next_and_previous_walk(open_at: Open) -> None:
     last = stages(at.session_state["lab_setup"].config)[-1]
     shown = {"label": f"Step {len(order)} of {len(order)} · Output › loss", "value": len(order)}
     assert scrubber(at).items() >= (shown | {"most": len(order), "here": True}).items()
-    assert scrubber(at)["title"] == f"{last.meaning} {UNTRAINED}"
+    guess = "A uniform guess among 50 words has the loss ln 50 = 3.912."
+    assert scrubber(at)["title"] == f"{last.meaning} {guess} {UNTRAINED}"
 
 
 def test_the_whole_walk_end_to_end(open_at: Open) -> None:

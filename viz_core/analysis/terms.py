@@ -124,7 +124,7 @@ def _given(c: _Cell) -> tuple[Part, ...]:
 
 
 def _labels(c: _Cell) -> tuple[Part, ...]:
-    """A decoder's answers are typed; an encoder's are its own words, one position further on."""
+    """A decoder's labels are typed; an encoder's are its own words, one position further on."""
     b, t = c.index
     if c.config.has_decoder or t == c.capture["ids.labels"].shape[1] - 1:
         return _given(c)
@@ -132,12 +132,12 @@ def _labels(c: _Cell) -> tuple[Part, ...]:
 
 
 def _shifted(c: _Cell) -> tuple[Part, ...]:
-    """After <bos>, each position holds the answer before it; a shorter sentence ends in padding."""
+    """After <bos>, each position holds the label before it; a shorter sentence ends in padding."""
     b, t = c.index
     rest = np.concatenate([c.capture["ids.labels"][b, t:], c.capture["ids.target"][b, t:]])
     if t == 0 or bool((rest == c.config.target_pad_id).all()):
         return _given(c)
-    return (Copy(c.number(_("the answer before it"), "ids.labels", b, t - 1)),)
+    return (Copy(c.number(_("label {at}, one position earlier", at=t - 1), "ids.labels", b, t - 1)),)
 
 
 def _is_key(c: _Cell, side: Side, b: int, at: int, mask: Number | None = None) -> Comparison:
@@ -404,7 +404,7 @@ def _probs(c: _Cell) -> tuple[Part, ...]:
 
 
 def _loss(c: _Cell) -> tuple[Part, ...]:
-    """−ln p of every answer that is not padding, p by the softmax of its logits."""
+    """−ln p of every label that is not padding, p by the softmax of its logits."""
     logits, labels = (c.capture[i] for i in c.stage.inputs)
     pad = c.config.pad_id(c.config.output_side)
     places = np.argwhere(labels != pad)  # [n, 2]

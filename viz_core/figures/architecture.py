@@ -307,7 +307,7 @@ def _across(a: Box, b: Box) -> tuple[Point, ...]:
 
 
 def _around(a: Box, b: Box) -> tuple[Point, ...]:
-    """Down the right margin of the drawing, from the answers to the loss."""
+    """Down the right margin of the drawing, from the labels to the loss."""
     margin, top, bottom = a.right + PAD + 8, a.middle[1], b.middle[1]
     return (a.right, top), (margin, top), (margin, bottom), (b.right, bottom)
 

@@ -9,7 +9,7 @@ from viz_core.stages import AXES, STACK_NAMES, SUBLAYERS, Stage
 BoxKind = Literal["ids", "embedding", "mask", "stream", "attention", "ffn", "add", "norm", "layer", "output"]
 
 LABELS = {
-    "ids.source": _("Source ids"), "ids.target": _("Target ids"), "ids.labels": _("Answers"),
+    "ids.source": _("Source ids"), "ids.target": _("Target ids"), "ids.labels": _("Labels"),
     "tok_embed": _("Token embedding"), "pos_embed": _("Position"), "segment_embed": _("Segment"), "embed": _("Embedding"),
     "score_bias": _("Distance bias"),
     "resid_pre": _("Layer input"), "final_norm": _("Final LayerNorm"),

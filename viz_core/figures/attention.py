@@ -142,14 +142,14 @@ def _tokens_panel(
 ) -> Panel:
     query_side, key_side = sides(kind)
     query, key = SIDE_NAMES[query_side], SIDE_NAMES[key_side]
-    row_axis, col_axis = _("T · {query_side} query token", query_side=query), _("S · {key_side} key token", key_side=key)
+    row_axis, col_axis = _("T · query: {side} token", side=query), _("S · key: {side} token", side=key)
     if words is None:
         rows, cols = row_labels(capture, query_side, item), tuple(map(visible, capture.tokens(key_side)[item]))
         if query_side == "target" and "labels" in capture.sides:
-            row_axis = _("T · {query_side}: reads → writes", query_side=query)
+            row_axis = _("T · query: {side} token, reads → writes", side=query)
     else:
         rows, cols = (tuple(map(visible, w.texts)) for w in words)
-        row_axis, col_axis = _("T · {query_side} query word", query_side=query), _("S · {key_side} key word", key_side=key)
+        row_axis, col_axis = _("T · query: {side} word", side=query), _("S · key: {side} word", side=key)
     return panel(title, values, rows, cols, row_axis=row_axis, col_axis=col_axis, kind=look, low=low, high=high, masked=masked,
                  row_letter="T", col_letter="S")
 

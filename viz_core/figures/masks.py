@@ -34,8 +34,8 @@ def _axes(capture: Capture, kind: AttentionKind, item: int) -> dict[str, Any]:
     query_side, key_side = sides(kind)
     return PAIRS | {
         "rows": labels(capture, query_side, item), "cols": labels(capture, key_side, item),
-        "row_axis": _("T · {query_side} query", query_side=SIDE_NAMES[query_side]),
-        "col_axis": _("S · {key_side} key", key_side=SIDE_NAMES[key_side]),
+        "row_axis": _("T · query: {side} token", side=SIDE_NAMES[query_side]),
+        "col_axis": _("S · key: {side} token", side=SIDE_NAMES[key_side]),
     }
 
 

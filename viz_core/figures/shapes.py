@@ -82,17 +82,21 @@ def growth_chart(g: Growth, heading: str, unit: str, here: int | None = None, da
         """Whether a label must go to the left, because the right half of the axis has no room for it."""
         return bool(n**2 > g.lengths[0] * g.lengths[-1])
 
+    bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
     equal, cost = g.crossing
     if g.lengths[0] <= equal <= g.lengths[-1]:
         traces.append({
-            "name": _("crossing"), "x": [equal], "y": [cost], "mode": "markers+text", "text": [" " + _("equal at N = {equal:,.0f}",
-                                                                                                       equal=equal) + " "],
-            "textposition": "top left" if past_the_middle(equal) else "bottom right",
+            "name": _("crossing"), "x": [equal], "y": [cost], "mode": "markers",
             "marker": {"size": 12, "color": PAIRS_COLOUR, "symbol": "circle-open", "line": {"width": 3}},
             "showlegend": False, "hovertemplate": _("both parts are equal at %{x:,.1f} tokens<extra></extra>"),
         })
+        traces.append({  # its label stands at the foot, below all curves, since beside the circle one of them would cross it
+            "name": _("equal"), "x": [equal, equal], "y": [cost, bottom], "mode": "lines+text",
+            "text": ["", " " + _("equal at N = {equal:,.0f}", equal=equal) + " "],
+            "textposition": "top left" if past_the_middle(equal) else "top right",
+            "line": {"color": PAIRS_COLOUR, "width": 1, "dash": "dot"}, "showlegend": False, "hoverinfo": "skip",
+        })
     if here is not None:
-        bottom, top = (f(np.concatenate([g.pairs, g.single, g.rnn])) for f in (np.min, np.max))
         traces.append({
             "name": _("this run"), "x": [here, here], "y": [bottom, top], "mode": "lines+text",
             "text": ["", " " + _("this run: N = {here:,}", here=here) + " "],

@@ -1,5 +1,6 @@
 """One stage as matrices: its inputs and its output, with tokens on the axes."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -9,6 +10,7 @@ import numpy as np
 from viz_core.analysis.rows import row_labels
 from viz_core.capture import Capture
 from viz_core.figures.panels import Heads, Panel, Role, panel
+from viz_core.formats import brief
 from viz_core.language import translate as _
 from viz_core.stages import AXES, SIDE_NAMES, Stage
 from viz_core.text import AnyTokenizer, visible
@@ -24,6 +26,8 @@ def stage_panels(
     stage = capture.stage(name)
     inputs = [(i, sign) for i, sign in zip(stage.inputs, stage.joins, strict=True) if i in capture]
     shown = [replace(stage_panel(capture, i, item, head, tokenizers, role="input", near=name), sign=sign) for i, sign in inputs]
+    if not stage.axes:  # the loss: each label beside the row of logits that it is compared with
+        shown = [_upright(p) if p.values.shape[0] == 1 else p for p in shown]
     output = stage_panel(capture, name, item, head, tokenizers, near=name)
     return [*shown, replace(output, sign=stage.operation, heads=heads_of(capture, stage, head)) if inputs else output]
 
@@ -52,6 +56,10 @@ def stage_panel(
     """
     stage = capture.stage(name)
     values, axes = slice_of(capture[name], stage.axes, item, head)
+    named, kind, most = title(stage, head, near), stage.kind, None
+    if not stage.axes:  # the loss: from 0 to that of a uniform guess, or to its own if that is more
+        named, kind = _("{name} = {value}", name=named, value=brief(float(values[0, 0]))), "probability"
+        most = max(uniform_loss(capture), *map(float, values[np.isfinite(values)]))
     row_letter, col_letter = axes
     rows = _labels(capture, stage, row_letter, values.shape[0], item, tokenizers)
     if role == "output" and row_letter == "T" and col_letter in "SW":
@@ -60,10 +68,21 @@ def stage_panel(
     if stage.mask is not None and stage.mask in capture:
         masked = ~np.broadcast_to(capture[stage.mask][item, 0], values.shape)
     return panel(
-        title(stage, head, near), values, rows, _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
-        row_axis=axis_title(stage, row_letter), col_axis=axis_title(stage, col_letter), kind=stage.kind, masked=masked,
+        named, values, rows, _labels(capture, stage, col_letter, values.shape[1], item, tokenizers),
+        row_axis=axis_title(stage, row_letter), col_axis=axis_title(stage, col_letter), kind=kind, high=most, masked=masked,
         row_letter=row_letter.strip("1"), col_letter=col_letter.strip("1"), role=role,
     )
+
+
+def uniform_loss(capture: Capture) -> float:
+    """ln of the number of words that the logits range over: the loss if all have the same probability."""
+    return math.log(capture.config.output_vocab_size)
+
+
+def _upright(row: Panel) -> Panel:
+    """A panel of one row as one of one column."""
+    return replace(row, values=row.values.T, rows=row.cols, cols=row.rows, row_axis=row.col_axis, col_axis=row.row_axis,
+                   row_letter=row.col_letter, col_letter=row.row_letter)
 
 
 def slice_of(x: np.ndarray, axes: Sequence[str], item: int, head: int) -> tuple[np.ndarray, tuple[str, str]]:
@@ -87,8 +106,8 @@ def original_index(stage: Stage, row: int, col: int, item: int, head: int) -> tu
     lead = {"B": item, "H": head}
     n = len(stage.axes)
     tail = (row, col)[2 - min(n, 2) :]
-    if n == 2 and stage.axes[0] == "B":  # [B, T] is drawn as one row
-        return (item, col)
+    if n == 2 and stage.axes[0] == "B":  # [B, T] is drawn as one row, or as one column: one of the two is 0
+        return (item, row + col)
     return tuple(lead.get(a, 0) for a in stage.axes[: n - len(tail)]) + tail
 
 
@@ -105,21 +124,23 @@ def strongest(shown: Panel, token: int, *, signed: bool = False) -> tuple[int, i
 
 
 def title(stage: Stage, head: int, near: str = "") -> str:
-    """The stage's name, without its layer's path if `near` is in the same layer, and the selected head."""
-    layer = ".".join(near.split(".")[:3]) + "."
-    name = stage.name.removeprefix(layer) if ".layers." in layer else stage.name
+    """The stage's name and the selected head. If `near` is in the same layer, without the layer's path; if it is in the same
+    part of that layer, without that either, since a narrow picture has little room for a title."""
+    layer, part = ".".join(near.split(".")[:3]) + ".", near.rpartition(".")[0] + "."
+    name = stage.name.removeprefix(part).removeprefix(layer) if ".layers." in layer else stage.name
     return _("{name} · head {head}", name=name, head=head) if "H" in stage.axes else name
 
 
 def axis_title(stage: Stage, letter: str) -> str:
-    """ "S · source key token": the title of an axis."""
+    """ "S · key: source token": the title of an axis. What stands before the colon is shown where there is no room for all."""
     if letter == "1":
         return ""
-    meaning = AXES[letter].split(" (")[0]
-    side = stage.sides.get(letter)
-    if letter == "T" and "S" not in stage.axes:
-        meaning = _("token")
-    return f"{letter} · {_('{side} {axis}', side=SIDE_NAMES[side], axis=meaning) if side else meaning}"
+    if letter not in stage.sides:
+        return f"{letter} · {AXES[letter].split(' (')[0]}"
+    side = SIDE_NAMES[stage.sides[letter]]
+    if letter == "S":
+        return _("S · key: {side} token", side=side)
+    return _("T · query: {side} token", side=side) if "S" in stage.axes else _("T · {side} token", side=side)
 
 
 def _labels(

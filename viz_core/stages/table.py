@@ -40,7 +40,7 @@ class Leaf:
     | @empty | what becomes of a row that may attend to nothing, if that is defined as 0 |
 
     `joins` and `operation` are the signs of the stage as an equation. `joins` stands between the inputs; where it has several
-    signs, parted by "|", the last one stands before the last input. `operation` stands before the stage itself; its fields in
+    signs, parted by "|", the last one stands before the last input; some are words on screen: `viz_core.stages.walk.JOINING_WORDS`. `operation` stands before the stage itself; its fields in
     braces are those of `viz_core.stages.walk.equation_fields`. X^Y is X with a raised Y.
 
     Those in `names` (@src, @n, @hook, @attn, @mha, …) are paths in other libraries: see `viz_core.stages.library_names`.
@@ -67,7 +67,7 @@ EMBEDDING = (
           "word_embeddings (BERT), wte (GPT-2), embed_tokens (BART, Llama)", "@tl_embed"),
          operation="look up →"),
     Leaf("tok_embed_scaled", "B T D", r"\tilde E", r"\tilde E_{btd} = E_{btd}\,\sqrt{d_\text{model}}",
-         "tok_embed", "The rows times √d_model, so that added positions do not dominate small rows.",
+         "tok_embed", "The embedding is multiplied by √d_model, so that the position vectors do not outweigh it.",
          ("linear(x) * math.sqrt(self.d_model) (001), embedding(x) * sqrt(d_model) (003), "
           "@src_embedding(@src_seq) * math.sqrt(self.d_model) (004)", "–", "embed_tokens(input_ids) * self.embed_scale (Marian)", "–"),
          lambda c: c.scale_embedding,
@@ -128,7 +128,7 @@ ATTENTION = (
          "@q @k", "How well each query matches each key: their dot product.",
          ("torch.matmul(Q, K.transpose(-1, -2)) (000), q@k.transpose(2,3) (002), score_j, scores (004)", "–",
           "torch.matmul(query, key.transpose(2, 3))", "–"),
-         joins="@", operation="^T ="),
+         joins="@^T"),
     Leaf("scores", "B H T S", r"\bar R", r"\bar R_{bhts} = R_{bhts} \,/\, \sqrt{d_k}, \quad d_k = @d_k",
          "raw_scores", "The dot products divided by √d_k, so that wide heads do not saturate the softmax.",
          ("energy (000), score (002), scaled_score_j, scores (004)", "torch.bmm(q_scaled, k.transpose(-2, -1))",
@@ -160,7 +160,7 @@ ATTENTION = (
           "torch.matmul(attn_weights, value)", "@attn.hook_z"),
          joins="@"),
     Leaf("concat", "B T D", "C", r"C_{bt,(hv)} = Z_{bhtv}",
-         "z", "The heads concatenated: H · V = d_model features.",
+         "z", "The vectors of the heads are joined into one per token: H · V = d_model features.",
          ("view(N, query_len, self.embed_size) (000), view(batch,time,dimension) (002), concat_attention (004)",
           "attn_output.transpose(0, 1).reshape(tgt_len * bsz, embed_dim)", "attn_output.reshape(*input_shape, -1)", "–"),
          operation="join the heads →"),
@@ -173,7 +173,7 @@ ATTENTION = (
 
 FFN = (
     Leaf("pre_act", "B T F", "U", r"U_{btf} = \sum_d @x_{btd}\,W^1_{df}@b^1_f",
-         "x", "Each token by itself, projected to d_ff hidden units.",
+         "x", "Each token by itself is projected to d_ff hidden units.",
          ("fc1 (000, 002), linear1 (003, 004)", "linear1", "intermediate.dense (BERT), c_fc (GPT-2), fc1 (BART)", "@mlp.hook_pre"),
          operation="@ W^1{ffn_bias} ="),
     Leaf("post_act", "B T F", "G", r"G_{btf} = @act(U_{btf})",
@@ -182,7 +182,7 @@ FFN = (
           "@mlp.hook_post"),
          operation="{activation} →"),
     Leaf("out", "B T D", "Y", r"Y_{btd} = \sum_f G_{btf}\,W^2_{fd}@b^2_d",
-         "post_act", "The hidden units, projected back to d_model features.",
+         "post_act", "The hidden units are projected back to d_model features.",
          ("fc2 (000, 002), linear2 (003, 004)", "linear2", "output.dense (BERT), c_proj (GPT-2), fc2 (BART)", "@hook_mlp_out"),
          operation="@ W^2{ffn_bias} ="),
 )
@@ -198,7 +198,7 @@ NORM = (
          "x mean var", "The features of each token, with mean 0 and, apart from ε, variance 1.", ("output (002)", "–", "–", "@tl_normalized"),
          joins="(|−|) ÷ √(", operation="+ ε ) ="),
     Leaf("out", "B T D", "N", r"N_{btd} = \gamma_d\,\hat x_{btd} + \beta_d",
-         "normalized", "Scaled by γ and shifted by β, which are learned for each feature.", ("@documents", "@torch", "@hf", "@tl_out"),
+         "normalized", "Each feature is scaled by γ and shifted by β; both are learned.", ("@documents", "@torch", "@hf", "@tl_out"),
          operation="× γ + β ="),
 )
 
@@ -212,7 +212,7 @@ OUTPUT = (
          ("probabilities (004)", "F.softmax", "–", "–"), kind="probability",
          operation="softmax →"),
     Leaf("loss", "", r"\mathcal{L}", r"\mathcal{L} = -\frac{1}{n} \sum_{y_{bt} \neq \text{pad}} \ln p_{b,t,y_{bt}}, \quad n = \#\{y_{bt} \neq \text{pad}\}",
-         "logits labels", "The mean negative log-likelihood of the right next word, over all answers that are not padding.",
+         "logits labels", "The mean negative log-likelihood of the labels, the words to predict; padding is left out.",
          ("CrossEntropyLoss (003)", "F.cross_entropy", "loss", "@tl_loss"),
          operation="cross-entropy →"),
 )

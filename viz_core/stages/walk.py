@@ -14,6 +14,7 @@ from viz_core.stages.stage import LIBRARIES, SIDE_NAMES, Stage
 from viz_core.stages.table import ATTENTION, EMBEDDING, FFN, NORM, OUTPUT, SCORE_BIAS, Leaf
 
 Walk = Generator[Stage, None, str]  # yields stages and returns the name of its output
+JOINING_WORDS = {",": _("with"), "@^T": _("@ transposed")}  # the signs of `Leaf.joins` that are words on screen
 
 def walk(c: TransformerConfig) -> Iterator[Stage]:
     """The same order as `Transformer.forward`."""
@@ -36,7 +37,7 @@ def walk(c: TransformerConfig) -> Iterator[Stage]:
 
 def _ids(c: TransformerConfig) -> Iterator[Stage]:
     both = c.has_cross_attention
-    labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The answers: the word to predict at each position.",
+    labels = Leaf("labels", "B T", "y", r"y_{bt}", "", "The labels: the word to predict at each position.",
                   ("下一个 token 的 id (003)", "target of F.cross_entropy", "labels" if both else "shift_labels", "–"), kind="ids")
     source = Leaf("source", "B T", "x", r"x_{bt}", "",
                   "The source words as ids: the numbers of their rows in the vocabulary. Shorter sentences are padded.",
@@ -45,13 +46,13 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
         yield from _expand(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")
     if c.has_decoder:
         shifted = Leaf("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
-                       "The decoder's input: the answers, shifted right behind <bos>.",
+                       "The decoder's input: the labels, shifted right behind <bos>.",
                        ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
                         "decoder_input" if both else "tokens"), kind="ids", operation="shift right →")
         yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")
     elif c.has_head:
         own = replace(labels, formula=r"y_{bt} = x_{b,t+1}", inputs="ids",
-                      meaning=_("The answers: the next token of each position; the last position has none and is padded."),
+                      meaning=_("The labels: the next token of each position; the last position has none and is padded."),
                       operation=_("shift left →"))
         yield from _expand(c, (own,), "ids", {"ids": "ids.source"}, {"T": "source"}, "transformer.Transformer")
 
@@ -225,7 +226,7 @@ def equation_fields(c: TransformerConfig) -> dict[str, str]:
 
 def _joins(signs: str, n: int) -> tuple[str, ...]:
     """The sign before each of n inputs: one sign stands between all of them, several are counted from the last input."""
-    each = signs.split("|")
+    each = [JOINING_WORDS.get(sign, sign) for sign in signs.split("|")]
     return ("", *each * (n - 1))[:n] if len(each) == 1 else ("",) * (n - len(each)) + tuple(each)[-n:]
 
 

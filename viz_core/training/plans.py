@@ -110,7 +110,7 @@ PLANS: Mapping[str, Plan] = MappingProxyType({
     "english-open": Plan(
         title="English without causal mask",
         note=_("The default of {document}: every word may attend to the next one, which is the answer. So the loss is near 0, "
-               "and the model generates nonsense, since it then has no next word to copy.", document=DOCUMENTS["003"]),
+               "and the model generates nonsense, since it then has no next word to copy.", document=DOCUMENTS["003"].title),
         config=replace(_ENGLISH, causal=False),
     ),
 })

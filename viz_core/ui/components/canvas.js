@@ -248,7 +248,8 @@ class View {
       else high = middle - 1;
     }
     if (used(low * FINE) > room) { // each by itself, the one with more columns in more room
-      const share = (f) => Math.sqrt(f.panel.shape[1]), all = figures.reduce((sum, f) => sum + share(f), 0);
+      const most = Math.max(...figures.map((f) => f.panel.shape[1]));
+      const share = (f) => Math.sqrt(Math.max(f.panel.shape[1], most / 12)), all = figures.reduce((sum, f) => sum + share(f), 0);
       figures.forEach((f) => f.fillIn((room * share(f)) / all, height, LARGEST));
     }
     return figures.reduce((sum, f) => sum + f.cols * f.w * f.panel.shape[0] * f.h, 0);

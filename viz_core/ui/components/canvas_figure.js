@@ -113,7 +113,8 @@ class Figure {
     const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
     const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
-    for (const lines of this.view.shared ? [2] : [2, 3]) { // above and below the cells: one line each; below, two where it is narrow
+    // Above and below the cells: one line each; below, two where it is narrow, or in an equation three.
+    for (const lines of this.view.shared ? [2] : [2, this.view.equation ? 4 : 3]) {
       const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
       const high = Math.max(floor(panel.rows, panel.rowLetter), whole(room / rows));
       this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));
@@ -374,12 +375,13 @@ class Figure {
     const { panel, view, found } = this, [rows, cols] = panel.block, pooled = [rows, cols * this.group];
     const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
     const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
-    const long = sides.reduce((sum, [, letter, title]) => sum + view.widthOf(words(letter, title)) + AXIS_MARK, 0);
+    const inShort = (letter, title, n) => (title.includes(":") ? words(letter, title).split(":")[0] : String(panel.full[n])); // "query", or 12
+    const wide = (say) => sides.reduce((sum, [, ...side]) => sum + view.widthOf(say(...side)) + AXIS_MARK, 0);
     const room = this.width - view.widthOf(panel.title, true) - GAP;
-    const short = view.fill && long > room; // then the letter and the size; the words on hover
+    const short = view.fill && wide(words) > room, bare = short && panel.role === "input" && wide(inShort) > room; // the words on hover
     this.axes.replaceChildren(...sides.map(([arrow, letter, title, n]) => {
       const part = Object.assign(make("span", "", `${arrow} `), { title });
-      part.append(letter ? chip(letter) : "", letter && short ? String(panel.full[n]) : words(letter, title));
+      part.append(letter ? chip(letter) : "", letter && bare ? "" : letter && short ? inShort(letter, title, n) : words(letter, title));
       return part;
     }));
 
@@ -406,7 +408,7 @@ class Figure {
     if (panel.remark) this.legend.append(make("span", "note", panel.remark));
     if (pooled[0] * pooled[1] > 1)
       this.legend.append(make("span", "note", panel.kind === "classes"
-        ? _("pooled {size}: blocked before allowed", { size: pooled.join("×") })
-        : _("pooled {size}: largest absolute value, sign kept", { size: pooled.join("×") })));
+        ? _("each cell stands for {n} pairs, blocked ones first", { n: pooled[0] * pooled[1] })
+        : _("each cell: the largest in size of {n} values", { n: pooled[0] * pooled[1] })));
   }
 }

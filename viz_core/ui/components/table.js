@@ -135,7 +135,7 @@ class View {
       word.append(LETTERS[letter]);
       return word;
     }));
-    this.nothing = add(made, "div", "nothing", _("No stage matches. Shorten the filter, or choose all blocks and all parts."));
+    this.nothing = add(made, "div", "nothing", _("No tensor matches. Shorten the filter, or choose all blocks and all parts."));
     this.box.replaceChildren(...made.children);
   }
 
@@ -200,8 +200,8 @@ class View {
     this.nothing.hidden = left > 0;
     const all = this.rows.length;
     this.count.textContent = left === all
-      ? plural("{n} stage", "{n} stages", all)
-      : plural("{left} of {n} stage", "{left} of {n} stages", all, { left });
+      ? plural("{n} tensor", "{n} tensors", all)
+      : plural("{left} of {n} tensor", "{left} of {n} tensors", all, { left });
     this.root.dataset.shown = left;
   }
 }

@@ -84,7 +84,8 @@ def difference(topic: str) -> str:
 @st.fragment
 def side_by_side() -> None:
     """The comparison, with its filter. It is a fragment, so choosing rows reruns nothing else."""
-    look(_("**Look for bold cells:** there a document differs from most others. Click a cell to read why it is so."))
+    look(_("**Five texts explain the Transformer, and this app computes the model of each.** A bold cell differs from most of the "
+           "others. Click a cell to read why."))
     counts = Counter(map(difference, TOPICS)) | Counter(all=len(TOPICS))
     with picture():
         place = st.container(key="documents_table")
@@ -203,7 +204,8 @@ def _group(document: str, heads: str, rows: Sequence[str], unfolded: bool) -> st
 
 def _fault(fault: Fault) -> str:
     verdict = _tag(*VERDICT_LOOK[fault.verdict])
-    where = f" {_link(fault.document, fault.place)}: {html.escape(fault.place.look)}" if fault.place else ""
+    where = "<br>" + _("See {page}: {look}", page=_link(fault.document, fault.place),
+                       look=html.escape(fault.place.look)) if fault.place else ""
     return (
         f'<div class="row fault" role="row"><div role="cell">{html.escape(fault.printed)}</div><div role="cell">{verdict}</div>'
         f'<div role="cell">{html.escape(fault.instead)}{where}</div></div>'

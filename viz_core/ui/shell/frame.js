@@ -1,7 +1,7 @@
 /* The browser's side of the frame: where the main picture begins, and presenter's mode with its keys. */
 
 const LEAST_TYPE = 17, TYPE_PER_HIGH = 1 / 36; // pixels of labels in presenter's mode: 20 on a screen of 720
-const SHOWN = 2500; // ms that the bar of buttons stays after the pointer was last moved
+const SHOWN = 2500, NEAR = [260, 130]; // ms that the bar of buttons stays, and pixels from its corner in which a mouse brings it back
 const REST = 400, HEADER = 48; // ms without a change of the page's size before it scrolls to a picked cell; pixels that the header covers
 const HANDS = ["pointerdown", "keydown", "wheel", "touchmove"]; // what says that somebody is already reading
 const TYPED = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
@@ -27,7 +27,7 @@ class Frame {
     this.bar = root.querySelector(".bar");
     for (const button of this.bar.querySelectorAll("button")) button.onclick = () => this.press(button.name);
     this.key = (event) => this.pressed(event);
-    this.move = () => this.wake();
+    this.move = (event) => this.near(event) && this.wake();
     this.sized = () => this.fit();
     this.resize = new ResizeObserver(() => { this.measure(); this.settle(); });
     this.picked = (event) => { this.where = this.reading ? null : event.detail; this.settle(); };
@@ -102,6 +102,11 @@ class Frame {
     else delete this.page.dataset.labType;
     this.page.style.setProperty("--lab-type", this.on ? `${type}px` : "");
     this.measure();
+  }
+
+  /* A mouse that points into the picture would only bring the bar in front of its values; a finger has no other way. */
+  near({ pointerType, clientX, clientY }) {
+    return pointerType !== "mouse" || (innerWidth - clientX < NEAR[0] && innerHeight - clientY < NEAR[1]);
   }
 
   wake() {

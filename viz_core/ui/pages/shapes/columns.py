@@ -86,5 +86,5 @@ COLUMNS = (
     *(Column(label, "number", 90, _statistic(name), ALL)
       for label, name in ((_("masked"), "n_masked"), (_("infinite"), "n_infinite"), ("NaN", "n_nan"))),
     *(Column(title, "text", 230, _alias(library), library) for library, title in LIBRARIES.items()),
-    Column(_("sequence-first ({called})", called=DOCUMENTS["001"].called), "axes", 210, _sequence_first, "sequence_first"),
+    Column(_("sequence-first, as in {document}", document=DOCUMENTS["001"]), "axes", 210, _sequence_first, "sequence_first"),
 )

@@ -27,15 +27,17 @@ def totals(lab: Lab, size: Size) -> None:
         bytes_ = _("would record **{n_bytes:,} bytes** ({n_bytes_2}), so it is not run",
                    n_bytes=n_bytes, n_bytes_2=megabytes(n_bytes))
     else:
-        match = _("exactly as estimated before it ran") if recorded == n_bytes else _("where {n_bytes:,} were estimated",
-                                                                                      n_bytes=n_bytes)
+        match = (_("exactly as many as were estimated before it ran") if recorded == n_bytes else
+                 _("where {n_bytes:,} were estimated", n_bytes=n_bytes))
         bytes_ = _("records **{recorded:,} bytes** ({recorded_2}), {match}",
                    recorded=recorded, recorded_2=megabytes(recorded), match=match)
+    hidden = sum(line.stage.inside_norm for line in lines)
+    inside = _(" ({hidden} of them inside LayerNorms, which Step by step opens on request)", hidden=hidden) if hidden else ""
     st.markdown(
-        _("The model has **{total:,} parameters**. This run has **{n_lines} tensors** and {bytes}. Its matrix products take "
-          "**{total_2:,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication and an addition for each term. "
+        _("The model has **{total:,} parameters**. This run has **{n_lines} tensors**{inside} and {bytes}. Its matrix products "
+          "take **{total_2:,} FLOPs**: 2·m·n·k for a product of m × k and k × n, a multiplication and an addition for each term. "
           "Elementwise operations (softmax, norms, sums) count as 0.",
-          total=total(lines, "parameters"), n_lines=len(lines), bytes=bytes_, total_2=total(lines, "flops"))
+          total=total(lines, "parameters"), n_lines=len(lines), inside=inside, bytes=bytes_, total_2=total(lines, "flops"))
     )
 
 

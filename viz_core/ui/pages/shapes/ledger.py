@@ -47,7 +47,7 @@ def table() -> None:
                         format_func=COLUMN_TITLES.get)
         st.download_button(
             _("Download the full table (CSV)"), partial(csv_file, lab.setup), file_name(lab.setup), "text/csv", key="shapes_csv",
-            icon=":material/download:", on_click="ignore", help=_("All stages with all columns."),
+            icon=":material/download:", on_click="ignore", help=_("All tensors with all columns."),
         )
         view_widget(st.toggle, "shapes_marked", _("Show only changes"), disabled=before is None)
     write_link()
@@ -119,7 +119,7 @@ def _split(line: Line, heads: int) -> Split | None:
 def _note(line: Line, was: Line | None) -> str:
     """The meaning of a mark, even if the changed column is not shown."""
     if was is None:
-        return _("This stage is new.")
+        return _("This tensor is new.")
     amounts = (
         ("shape", sizes(was.shape), sizes(line.shape)),
         *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for key, name in AMOUNTS.items()),

@@ -55,7 +55,7 @@ class Names:
 
     @property
     def output_side(self) -> str:
-        """The side whose vocabulary the answers come from."""
+        """The side whose vocabulary the labels come from."""
         return self.capture.config.output_side
 
     @cached_property
@@ -173,8 +173,8 @@ def _mean(p: Mean, cell: Arithmetic, value: str) -> str:
     if cell.stage.leaf == "loss":
         left = _("; {padded_positions} left out",
                  padded_positions=plural("{n:,} padded position", "{n:,} padded positions", p.skipped)) if p.skipped else ""
-        return _("The mean negative log-likelihood of {right_answers} is {value}{left}.",
-                 right_answers=plural("{n:,} right answer", "{n:,} right answers", p.count), value=value, left=left)
+        return _("The mean negative log-likelihood of {labels} is {value}{left}.",
+                 labels=plural("{n:,} label", "{n:,} labels", p.count), value=value, left=left)
     what = _("features") if cell.stage.leaf == "mean" else _("squared distances from the mean")
     return _("the mean of its {count:,} {what} is {value}.", count=p.count, what=what, value=value)
 

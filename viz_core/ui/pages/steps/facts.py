@@ -52,7 +52,7 @@ def shape_html(stage: Stage) -> str:
 
 
 def meaning_of(stage: Stage, letter: str) -> str:
-    """What the letter of an axis stands for at this stage: "source key token"."""
+    """What the letter of an axis stands for at this stage: "key: source token"."""
     return AXES["1"] if letter == "1" else axis_title(stage, letter).removeprefix(f"{letter} · ")
 
 

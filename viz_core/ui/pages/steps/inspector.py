@@ -207,7 +207,7 @@ def _mean(p: Mean, names: Names) -> str:
         return _row(label(i), *(brief(column.values[i]) for column in p.columns), bar=bar)
 
     first, more, rest = _split(p.entries)
-    heads = [_("answer") if labels else _letter(p.columns[0].letter), *(column.role for column in p.columns), ""]
+    heads = [_("label") if labels else _letter(p.columns[0].letter), *(column.role for column in p.columns), ""]
     wide = len(p.columns)
     feet = [(_("sum of {count:,}", count=p.count), p.total), (_("÷ {count:,} = mean", count=p.count), p.result)]
     foot = [_row(name, brief(value), span=wide, look=FOOT) for name, value in feet]

@@ -10,6 +10,7 @@ from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
 from viz_core.figures.steps import strongest
+from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.stages import Stage
 from viz_core.text import visible
@@ -58,11 +59,24 @@ def _follow(name: str) -> None:
     set_view(walk_follow=widget_value(name), cells=with_cell(view("cells"), CANVAS, None))
 
 
-def followed(stage: Stage, panels: list[Panel], token: int) -> Pick | None:
-    """The strongest cell of the token that the tour follows, in the output panel."""
+def followed(capture: Capture, stage: Stage, panels: list[Panel], item: int, head: int, token: int) -> Pick | None:
+    """The cell of the token that the tour follows, in the output panel: the one of its best key in attention, which the caption
+    names, and its strongest one elsewhere."""
     if "T" not in stage.sides:
         return None
-    return Pick(len(panels) - 1, *strongest(panels[-1], token, signed=stage.leaf == "logits"))
+    key = best_key(capture, stage, item, head, token)
+    cell = strongest(panels[-1], token, signed=stage.leaf == "logits") if key is None else (token, key)
+    return Pick(len(panels) - 1, *cell)
+
+
+def best_key(capture: Capture, stage: Stage, item: int, head: int, token: int) -> int | None:
+    """The key with the largest score or weight of those that a query may attend to in one head; None if there is none, or where
+    the stage has no keys."""
+    if stage.axes[:2] != ("B", "H") or "S" not in stage.axes:
+        return None
+    row = capture[stage.name][item, head, token]
+    used = capture[capture.stage(f"{stage.prefix}.weights").mask][item, 0, token] & np.isfinite(row)  # type: ignore[index]
+    return int(np.argmax(np.where(used, row, -np.inf))) if used.any() else None
 
 
 # ---------------------------------------------------------------- what it says
@@ -110,31 +124,31 @@ def _attended(capture: Capture, stage: Stage, item: int, token: int, head: int, 
         return _("Head {head} now holds a new vector for {word}: the mean of the values of all tokens, each with its weight.",
                  head=head, word=word)
     row = capture[stage.name][item, head, token]
-    used = capture[capture.stage(f"{stage.prefix}.weights").mask][item, 0, token]  # type: ignore[index]
-    if not (used & np.isfinite(row)).any():
+    at = best_key(capture, stage, item, head, token)
+    if at is None:
         return _("In head {head}, {word} may attend to nothing: every key is masked for it.", head=head, word=word)
-    at = int(np.argmax(np.where(used & np.isfinite(row), row, -np.inf)))
     key = _named(capture, stage.sides["S"], item, at)
     if stage.leaf == "raw_scores":
-        return _("The query of {word} is compared with every key, by a dot product. Of the keys that it may see, {key} matches "
-                 "best in head {head}: {score}.", word=word, key=key, head=head, score=brief(float(row[at])))
+        return _("In head {head} of layer {layer}, the query of {word} is compared with every key by a dot product. Of the keys "
+                 "that it may attend to, {key} has the largest score: {score}.",
+                 head=head, layer=stage.prefix.split(".")[2], word=word, key=key, score=brief(float(row[at])))
     if stage.prefix.endswith("cross_attn"):
-        return _("Now the keys are the words of the source sentence. In head {head}, {word} takes {share:.0%} of its new vector "
-                 "from {key}.", head=head, word=word, share=float(row[at]), key=key)
-    return _("A softmax turns the row into weights that sum to 1. In head {head}, {word} takes {share:.0%} from {key}.",
-             head=head, word=word, share=float(row[at]), key=key)
+        return _("Now the keys are the words of the source sentence. In head {head}, {word} puts {share} of its attention on "
+                 "{key}.", head=head, word=word, share=percent(float(row[at])), key=key)
+    return _("A softmax turns the row into weights that sum to 1. In head {head}, {word} puts {share} of its attention on "
+             "{key}.", head=head, word=word, share=percent(float(row[at])), key=key)
 
 
 def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Callable[[int], str]) -> str:
-    """The prediction after the token, and whether it is the answer."""
+    """The prediction after the token, and whether it is the label."""
     ranked = predictions(capture, item, 1)
     if token >= len(ranked):
         return _("The last vector gives every word a score. {word} is padding, so its prediction counts for nothing.", word=word)
-    best, chance, answer = ranked[token].ids[0], ranked[token].probabilities[0], ranked[token].answer
+    best, chance, label = ranked[token].ids[0], ranked[token].probabilities[0], ranked[token].answer
     said = _("The last vector gives every word a score. After {word} the model predicts “{best}”, with a probability of "
-             "{chance:.0%}.", word=word, best=visible(word_of(best)), chance=chance)
-    if answer is None:
+             "{chance}.", word=word, best=visible(word_of(best)), chance=percent(chance))
+    if label is None:
         return said
-    right = (_("That is the answer.") if answer == best else
-             _("The answer is “{answer}”.", answer=visible(word_of(answer))))
+    right = (_("That is the label, the word to predict here.") if label == best else
+             _("The label, the word to predict here, is “{label}”.", label=visible(word_of(label))))
     return f"{said} {right}"

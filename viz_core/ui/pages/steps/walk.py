@@ -9,7 +9,8 @@ from viz_core.capture import Capture
 from viz_core.figures.architecture import architecture
 from viz_core.figures.architecture_strip import strip
 from viz_core.figures.lookup import lookup
-from viz_core.figures.steps import original_index, stage_panels
+from viz_core.figures.steps import original_index, stage_panels, uniform_loss
+from viz_core.formats import brief
 from viz_core.language import translate as _
 from viz_core.stages import Stage, tour
 from viz_core.ui.components.diagram import diagram
@@ -72,7 +73,7 @@ def step_by_step() -> None:
         title = (tour_words(capture, stage, item, token, lab.setup.attn_head, word_of) if name in stops
                  else _("This stage lies between two stops of the tour. {meaning}", meaning=stage.meaning))
     with st.container(key="walk_moves", horizontal=True, vertical_alignment="center", gap="small"):
-        moves(capture, stops, name, _about(stage, title, trained=lab.setup.card is not None))
+        moves(capture, stops, name, _about(capture, stage, title, trained=lab.setup.card is not None))
         if story is not None:
             token = follow(capture, stage, item, story)
         item, head = selection(lab, capture, shown)
@@ -80,7 +81,7 @@ def step_by_step() -> None:
         with st.container(key="walk_jumps", horizontal=True, gap="small"):
             jumps(capture, stage)
     panels, table = stage_panels(capture, name, item, head, lab.tokenizers), [capture.stage(n) for n in capture]
-    lead = None if token is None else followed(stage, panels, token)
+    lead = None if token is None else followed(capture, stage, panels, item, head, token)
     place, rail = beside(STRIP)
     with place:
         if view("walk_drawing"):
@@ -111,8 +112,12 @@ def _open(name: str) -> None:
     go(name)
 
 
-def _about(stage: Stage, title: str, trained: bool) -> str:
-    """The title of a step, with a warning where untrained weights predict words."""
+def _about(capture: Capture, stage: Stage, title: str, trained: bool) -> str:
+    """The title of a step: at the loss with what it is compared with, and with a warning where untrained weights predict words."""
+    if stage.leaf == "loss":
+        guess = _("A uniform guess among {n:,} words has the loss ln {n:,} = {loss}.",
+                  n=capture.config.output_vocab_size, loss=brief(uniform_loss(capture)))
+        title = f"{title} {guess}"
     if stage.block != "output" or trained:
         return title
     untrained = _("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")
