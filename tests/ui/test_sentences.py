@@ -16,6 +16,7 @@ from viz_core.analysis.shapes import growth
 from viz_core.analysis.story import story
 from viz_core.capture import Capture
 from viz_core.experiments import placement as placements
+from viz_core.formats import percent
 from viz_core.model.positions import sinusoidal
 from viz_core.presets import PRESETS
 from viz_core.run import build, run
@@ -95,11 +96,11 @@ def test_each_stop_of_the_tour_says_what_happens_there(open_at: Open, setting: s
     hidden = capture[f"{path}.ffn.post_act"][0, token]
     word = capture.tokens(config.output_side)[0][token]
     assert f"Of the {hidden.size} hidden values of “{word}”, {np.mean(hidden > 0):.0%} are above 0" in stops["post_act"]
-    attended = capture[f"{path}.self_attn.weights"][0, told.head(f"{path}.self_attn.weights"), token]
-    assert f"takes {attended.max():.0%} from" in stops["weights"] or "of its new vector from" in stops["weights"]
+    name = next(name for name in tour(config, told.layer)[::-1] if name.endswith("weights"))
+    assert f"puts {percent(capture[name][0, told.head(name), token].max())} of its attention on" in stops["weights"]
     if "logits" in stops:
         best = int(capture["logits"][0, token].argmax())
-        assert f"predicts “{best}”, with a probability of {capture['probs'][0, token, best]:.0%}" in stops["logits"]
+        assert f"predicts “{best}”, with a probability of {percent(capture['probs'][0, token, best])}" in stops["logits"]
     if "resid_post" in stops:
         replaced = np.array_equal(capture[f"{path}.resid_post"], capture[f"{path}.ffn.out"])
         assert ("replaces the vector of" in stops["resid_post"]) == replaced
