@@ -17,6 +17,8 @@ from viz_core.activations import ACTIVATIONS, Activation
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.model.layers import activation_function
 from viz_core.stages import stages
+from viz_core.text import Vocabulary
+from viz_core.training.bilingual.unknown import SLOTS
 from viz_core.training.plans import PLANS, Plan
 from viz_core.weights.catalogue import SHIPPED, shipped
 from viz_core.weights.stored_card import StoredCard
@@ -126,11 +128,12 @@ def missing_in_card(plan: Plan, path: Path) -> Iterator[str]:
     yield from (f"{path.name} lacks the measure {measure!r}" for measure in measures if measure not in card.measures)
     if not card.examples:
         yield f"{path.name} has no examples"
-    for field in ("title", "config", "examples"):
-        if getattr(card, field) != getattr(plan, field):
+    vocabulary = {side: Vocabulary(words) for side, words in card.vocabulary.items()}
+    for field, due in (("title", plan.title), ("config", plan.sized(vocabulary)), ("examples", plan.examples)):
+        if getattr(card, field) != due:
             yield f"{path.name}: its {field} is not that of its plan"
-    if card.vocabulary != {side: words.words for side, words in plan.vocabulary.items()}:
-        yield f"{path.name}: its vocabulary is not that of its plan"
+    if plan.translates and (missing := set(card.vocabulary["target"]) - card.glosses.keys() - set(SLOTS)):
+        yield f"{path.name} does not say what {' '.join(sorted(missing))} mean"
 
 
 def test_every_plan_is_shipped_and_nothing_else() -> None:

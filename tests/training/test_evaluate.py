@@ -7,6 +7,7 @@ import torch
 from viz_core.config import TransformerConfig
 from viz_core.run import build, run
 from viz_core.text import Vocabulary
+from viz_core.training.bilingual.sentences import Example
 from viz_core.training.evaluate import (
     alignment_error_rate,
     attention_measures,
@@ -17,7 +18,6 @@ from viz_core.training.evaluate import (
     referent_accuracy,
     translations,
 )
-from viz_core.training.grammar import Example
 from viz_core.training.loop import encode
 
 

@@ -11,8 +11,8 @@ from viz_core.generate import generate, write
 from viz_core.limits import megabytes
 from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
+from viz_core.training.bilingual.split import examples
 from viz_core.training.evaluate import attention_measures, best_head, next_word, translations
-from viz_core.training.grammar import examples
 from viz_core.training.loop import encode
 from viz_core.training.plans import PLANS, SHOWN
 from viz_core.weights.catalogue import SHIPPED, catalogue

@@ -18,16 +18,17 @@ from viz_core.generate import generate
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 from viz_core.text import Vocabulary
-from viz_core.training.grammar import Example, examples
+from viz_core.training.bilingual.sentences import Example
+from viz_core.training.bilingual.split import MOST_WORDS, examples
 from viz_core.training.loop import encode, pad_ids
-from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED
+from viz_core.training.plans import HELD_OUT_SEED
 from viz_core.weights.card import Card
 from viz_core.weights.catalogue import shipped
 
 Way = Literal["moved", "row"]
 STEPS: dict[Way, tuple[int, ...]] = {"moved": (0, 1, 2, 4, 8, 12, 16, 24, 40, 64), "row": (1, 2, 3, 4, 6, 8)}
 READ = 96  # sentences; every number of joined sentences divides it, so each step reads the same ones
-LEARNT = 5000  # the first training sentences, whose longest is reported
+LEARNT = max(MOST_WORDS["source"], MOST_WORDS["target"] + 1)  # tokens of the longest training sentences, with <bos>
 FALL = 0.02  # a smaller drop in accuracy may be chance
 LONGEST = 30  # words after which a translation is cut off
 
@@ -49,7 +50,7 @@ class LengthResult:
     """The accuracy of three checkpoints on longer and longer texts. scores: for each checkpoint, one per step."""
 
     way: Way
-    trained: int  # tokens of the longest of LEARNT sentences of the training
+    trained: int  # tokens of the longest training sentences
     steps: tuple[int, ...]  # positions by which the sentences start later, or the number of joined sentences
     scores: Mapping[Position, tuple[Score, ...]]
 
@@ -72,13 +73,18 @@ class LengthResult:
 
 
 def checkpoints() -> dict[Position, Card]:
-    """The shipped checkpoints that differ from the first one in nothing but their position scheme, by scheme."""
-    found: dict[Position, Card] = {}
+    """Shipped checkpoints that differ from one another in nothing but their position scheme, by scheme; as many as there are."""
+    groups: list[dict[Position, Card]] = []
     for card in shipped().values():
-        first = next(iter(found.values()), card).config
-        if card.config == replace(first, position=card.config.position, max_len=card.config.max_len):
-            found.setdefault(card.config.position, card)
-    return found
+        group = next((g for g in groups if _without_positions(g) == _without_positions({card.config.position: card})), None)
+        if group is None:
+            groups.append(group := {})
+        group.setdefault(card.config.position, card)
+    return max(groups, key=len, default={})
+
+
+def _without_positions(group: Mapping[Position, Card]) -> TransformerConfig:
+    return replace(next(iter(group.values())).config, position="none", max_len=1)
 
 
 def longer(way: Way, models: Mapping[Position, Transformer], vocabulary: Mapping[str, Vocabulary]) -> LengthResult:
@@ -87,13 +93,7 @@ def longer(way: Way, models: Mapping[Position, Transformer], vocabulary: Mapping
         position: tuple(_score(model, _texts(way, step, model.config, vocabulary)) for step in STEPS[way])
         for position, model in models.items()
     }
-    return LengthResult(way, longest_learnt(), STEPS[way], scores)
-
-
-@lru_cache(maxsize=1)
-def longest_learnt() -> int:
-    """Tokens of the longest of the first LEARNT training sentences, with <bos> if a decoder read it."""
-    return max(max(len(e.source), len(e.target) + 1) for e in islice(examples(DATA_SEED), LEARNT))
+    return LengthResult(way, LEARNT, STEPS[way], scores)
 
 
 @lru_cache(maxsize=1)

@@ -7,9 +7,11 @@ a trial, which writes to a folder of its own.
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import torch
@@ -18,15 +20,18 @@ from viz_core.generate import generate
 from viz_core.limits import megabytes
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
-from viz_core.training.evaluate import attention_measures, best_head, exact_match, next_word
-from viz_core.training.grammar import Example, examples, with_unknown_words
+from viz_core.training.bilingual.glosses import glosses
+from viz_core.training.bilingual.split import examples
+from viz_core.training.evaluate import attention_measures, best_head, everyday_score, exact_match, next_word
 from viz_core.training.loop import encode, train
-from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED, MEASURED, PLANS, SENTENCES, STARTS, Plan, Recipe
+from viz_core.training.plans import DATA_SEED, HELD_OUT_SEED, MEASURED, PLANS, SENTENCES, SHOWN, STARTS, Plan, Recipe
 from viz_core.weights.catalogue import SHIPPED
-from viz_core.weights.checkpoint import save
+from viz_core.weights.checkpoint import load, save
 from viz_core.weights.stored_card import StoredCard
 
 TRIAL = Path("trial-weights")  # the folder of a trial, inside the current folder
+RARE = 2  # words that fewer training sentences have are no words of the vocabulary
+Pair = tuple[Sequence[str], Sequence[str]]
 THREADS = 2  # with another number torch adds in another order, and the last digits differ
 
 
@@ -50,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if changed and folder.resolve() == SHIPPED.resolve():
         parser.error(f"the shipped weights are not trained with {changed}; choose another --folder, or leave these options out")
     torch.set_num_threads(THREADS)
-    training_sentences = list(islice(examples(DATA_SEED), chosen.sentences))
+    training_sentences = sentences(DATA_SEED, chosen.sentences)
     folder.mkdir(parents=True, exist_ok=True)
     if changed:
         print(f"This is a trial with {changed}. Its files go to {folder}, and the shipped weights do not change.", flush=True)
@@ -68,52 +73,74 @@ def unlike_shipped(chosen: argparse.Namespace, names: Sequence[str]) -> str:
     return " ".join(f"--{o} {n}" for o, n in given.items() if n is not None and shipped[o] != {n})
 
 
-def make(name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Example], n_measured: int, folder: Path) -> None:
-    """Train and measure one checkpoint, and write its tensors and its card."""
-    model = Transformer(plan.config, recipe.seed)
-    sentences = list(with_unknown_words(training_sentences, DATA_SEED)) if plan.translates else training_sentences
-    train(model, encode(plan.config, pairs(plan, sentences), plan.vocabulary), recipe, lambda step, loss: report(name, step, loss))
-    save(model, folder / f"{name}.safetensors")
-    measures = measure(model, plan, n_measured)
-    size = (folder / f"{name}.safetensors").stat().st_size
+def sentences(seed: int, n: int) -> list[Pair]:
+    """The training sentences as words of both languages. Words are one object each: there are millions of them."""
+    shown = [source for source, __ in SHOWN]
+    found = islice(examples(seed, without=shown), n)
+    return [(tuple(map(intern, e.source)), tuple(map(intern, e.target))) for e in found]
+
+
+def make(name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Pair], n_measured: int, folder: Path) -> None:
+    """Train one checkpoint, write its tensors, measure what was written, and write its card."""
+    tensors = folder / f"{name}.safetensors"
+    vocabulary = plan.vocabulary(*(words(side) for side in zip(*training_sentences, strict=True)))
+    config = plan.sized(vocabulary)
+    model = Transformer(config, recipe.seed)
+    data = encode(config, pairs(plan, training_sentences), vocabulary)
+    train(model, data, recipe, lambda step, loss: report(name, step, loss))
+    save(model, tensors, torch.float16)
+    model = load(tensors, config)
+    measures = measure(model, plan, vocabulary, n_measured)
     about = facts(plan, recipe, measures, len(training_sentences))
     if plan.config.architecture == "decoder-only":
-        about["continuations"] = continuations(model, plan.vocabulary["target"])
-    about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": megabytes(size, 2)}
-    vocabulary = {side: words.words for side, words in plan.vocabulary.items()}
+        about["continuations"] = continuations(model, vocabulary["target"])
+    size = megabytes(tensors.stat().st_size, 2)
+    about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": f"{size}, in half precision"}
     card = StoredCard(
-        title=plan.title, config=plan.config, about=about, examples=plan.examples, measures=measures, vocabulary=vocabulary
+        title=plan.title, config=config, about=about, examples=plan.examples, measures=measures,
+        vocabulary={side: v.words for side, v in vocabulary.items()},
+        glosses={word: glosses()[word] for word in vocabulary["target"].words if word in glosses()} if plan.translates else {},
     )
     card.write(folder / f"{name}.json")
     print(name, json.dumps(about, ensure_ascii=False), flush=True)
 
 
-def pairs(plan: Plan, sentences: Sequence[Example]) -> list[tuple[list[str], list[str]]]:
-    """(source, target) of each example; a language model reads the English on its own side."""
-    return [(e.source, e.target) if plan.translates else plan.own_sides(e.source) for e in sentences]
+def words(sentences: Iterable[Sequence[str]]) -> list[str]:
+    """The vocabulary of one language in alphabetical order."""
+    found = Counter(word for sentence in sentences for word in set(sentence))
+    return sorted(word for word, n in found.items() if n >= RARE)
 
 
-def measure(model: Transformer, plan: Plan, n: int) -> dict[str, Any]:
-    """Measurements on held-out sentences: translations and attention, or next words."""
+def pairs(plan: Plan, sentences: Sequence[Pair]) -> list[Pair]:
+    """(source, target) of each sentence; a language model reads the English on its own side."""
+    return [pair if plan.translates else plan.own_sides(pair[0]) for pair in sentences]
+
+
+def measure(model: Transformer, plan: Plan, vocabulary: Mapping[str, Vocabulary], n: int) -> dict[str, Any]:
+    """Measurements on held-out sentences: translations and attention, or next words; and on the everyday list."""
     held_out = list(islice(examples(HELD_OUT_SEED, held_out=True), n))
-    loss, accuracy = next_word(model, encode(plan.config, pairs(plan, held_out), plan.vocabulary))
+    loss, accuracy = next_word(model, encode(model.config, pairs(plan, [(e.source, e.target) for e in held_out]), vocabulary))
     measures: dict[str, Any] = {"sentences": n, "seed": HELD_OUT_SEED}
     measures |= {"loss": round(loss, 4), "next_word": round(accuracy, 4)}
     if not plan.translates:
         return measures
-    exact = exact_match(model, held_out, plan.vocabulary)
-    return measures | {"exact_match": round(exact, 4), **attention_measures(model, held_out, plan.vocabulary)}
+    score = everyday_score(model, vocabulary)
+    everyday = {"sentences": score.sentences, "known": round(score.known, 4), "translated": round(score.translated, 4)}
+    exact = exact_match(model, held_out, vocabulary)
+    return measures | {
+        "everyday": everyday, "exact_match": round(exact, 4), **attention_measures(model, held_out, vocabulary)
+    }
 
 
 def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: int) -> dict[str, str]:
     """The card's facts in display order."""
     sample = f"{measures['sentences']:,} held-out sentences"
     about = {
-        "task": "English of a small grammar " + ("→ Chinese" if plan.translates else "→ the next word"),
+        "task": "everyday English " + ("→ Chinese" if plan.translates else "→ the next word"),
         "note": plan.note,
-        "data": f"{n_sentences:,} sentences that a grammar generated (seed {DATA_SEED}). They leave out a tenth of all "
-        "combinations of content words, such as cat, sit and mat, and the examples shown here."
-        + (" One sentence in twenty has unknown words." if plan.translates else ""),
+        "data": f"{n_sentences:,} sentences that a grammar generated (seed {DATA_SEED}). They leave out one in twenty of all "
+        "combinations of content words, such as cat, sit and mat, and the examples shown here. Unknown words and names are "
+        "numbered slots.",
         "training": f"{recipe.steps:,} steps of {recipe.batch} sentences with Adam, learning rate up to {recipe.peak:g}, "
         f"dropout {plan.config.dropout:g}, seed {recipe.seed}",
         "next word": f"loss {measures['loss']:.4f}, right in {measures['next_word']:.1%}, on {sample}",
@@ -122,7 +149,10 @@ def facts(plan: Plan, recipe: Recipe, measures: Mapping[str, Any], n_sentences: 
         return about
     aer, referent = measures["aer"]["predicts"], measures["referent"]["predicts"]
     (i, j), (k, m) = best_head(aer, largest=False), best_head(referent)
+    everyday = measures["everyday"]
     return about | {
+        "everyday sentences": f"{everyday['translated']:.1%} of {everyday['sentences']} sentences that people type, none of them "
+        f"from the grammar, are translated as a person did; {everyday['known']:.1%} of their words are in the vocabulary",
         "exact match": f"{measures['exact_match']:.1%} of {sample} are translated without an error",
         "alignment error": f"{aer[i][j]:.3f} in the best cross-attention head (layer {i}, head {j})",
         "pronouns": f"for {referent[k][m]:.1%} of the pronouns, the translated word attends most to the noun that the pronoun "

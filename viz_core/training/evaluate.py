@@ -5,20 +5,24 @@ So each word has two rows: one predicts it, and the next one reads it. Every mea
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from viz_core.capture import Capture
-from viz_core.generate import generate
+from viz_core.generate import generate, write
+from viz_core.limits import MAX_SENTENCES
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 from viz_core.text import Vocabulary
-from viz_core.training.grammar import Example
+from viz_core.training import everyday
+from viz_core.training.bilingual.sentences import Example
 from viz_core.training.loop import encode
 
+T = TypeVar("T")
 Row = Literal["predicts", "reads"]
 LONGEST = 30  # words after which a translation is cut off
 
@@ -75,6 +79,43 @@ def exact_match(model: Transformer, examples: Sequence[Example], vocabulary: Map
     return float(np.mean([words == e.target for words, e in zip(translated, examples, strict=True)]))
 
 
+@dataclass(frozen=True, slots=True)
+class EverydayScore:
+    """How a translator does on the everyday list. misses: each sentence that was translated otherwise, and what was written."""
+
+    sentences: int
+    known: float  # the share of words in its vocabulary; names not counted, which are carried over
+    misses: tuple[tuple[str, str], ...]
+
+    @property
+    def translated(self) -> float:
+        """The share of sentences whose greedy translation is an accepted one."""
+        return 1 - len(self.misses) / self.sentences
+
+
+def everyday_score(model: Transformer, vocabulary: Mapping[str, Vocabulary]) -> EverydayScore:
+    """The everyday sentences, read and written as a visitor's are."""
+    listed = everyday.sentences()
+    written = [
+        one.text
+        for part in _parts(listed, MAX_SENTENCES)
+        for one in write(model, [each.english for each in part], vocabulary, most=LONGEST)
+    ]
+    misses = tuple((each.english, text) for each, text in zip(listed, written, strict=True) if not each.accepts(text))
+    return EverydayScore(len(listed), known_share(vocabulary["source"]), misses)
+
+
+def known_share(vocabulary: Vocabulary) -> float:
+    """The share of the words of the everyday list that a vocabulary knows, names not counted."""
+    unknown = total = 0
+    for each in everyday.sentences():
+        words = [word for word in vocabulary.tokenize(each.english) if word not in each.names]
+        strangers = {word for word, __ in vocabulary.unknown(each.english)}
+        total += len(words)
+        unknown += sum(word in strangers for word in words)
+    return 1 - unknown / total
+
+
 def attention_measures(
     model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]
 ) -> dict[str, dict[str, list[list[float]]]]:
@@ -114,8 +155,8 @@ def best_head(table: Sequence[Sequence[float]], largest: bool = True) -> tuple[i
     return int(layer), int(head)
 
 
-def _parts(examples: Sequence[Example], size: int = 250) -> list[Sequence[Example]]:
-    return [examples[i : i + size] for i in range(0, len(examples), size)]
+def _parts(items: Sequence[T], size: int = 250) -> list[Sequence[T]]:
+    return [items[i : i + size] for i in range(0, len(items), size)]
 
 
 def _capture(model: Transformer, examples: Sequence[Example], vocabulary: Mapping[str, Vocabulary]) -> Capture:

@@ -3,6 +3,7 @@
 Nothing is trained on them: the grammar only leaves them out.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from viz_core.text import split_words
 
 LIST = Path(__file__).with_name("everyday.txt")
 MARKS = frozenset(".?!。？！")
+_LATIN = re.compile("[A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,19 @@ class Everyday:
 
     english: str
     chinese: tuple[str, ...]
+
+    def accepts(self, text: str) -> bool:
+        """Whether a translation is one of the accepted ones. Spaces and the final mark are ignored, nothing else."""
+        return _bare(text) in map(_bare, self.chinese)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names in it: the words that stand in a translation as they were typed."""
+        return frozenset(word for word in _LATIN.findall(self.english) if any(word in _LATIN.findall(t) for t in self.chinese))
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split()).rstrip("".join(MARKS))
 
 
 @cache

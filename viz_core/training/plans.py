@@ -1,6 +1,6 @@
 """The shipped checkpoints: one plan each, with everything that their training and their measurement depend on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeVar
@@ -10,11 +10,10 @@ from viz_core.language import Message, translating
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.text import Vocabulary
-from viz_core.training.lexicon import CHINESE, ENGLISH
 
-T = TypeVar("T", str, list[str])
+T = TypeVar("T", str, Sequence[str])
 
-SENTENCES, MEASURED = 100_000, 1_000  # sentences of the training, and held-out ones of the measurement
+SENTENCES, MEASURED = 600_000, 1_000  # sentences of the training, and held-out ones of the measurement
 DATA_SEED, HELD_OUT_SEED = 0, 1
 
 
@@ -44,7 +43,8 @@ class Recipe:
 class Plan:
     """One checkpoint: its config, its training, and a note about it.
 
-    The seed stands in its recipe, so a new plan changes no other one, wherever it is inserted.
+    The seed stands in its recipe, so a new plan changes no other one, wherever it is inserted. Its vocabulary is what the
+    training sentences say, so the config has the sizes of no vocabulary yet: `sized` has them.
     """
 
     title: Message
@@ -57,12 +57,16 @@ class Plan:
         """Whether it reads English and writes Chinese; otherwise it predicts the next word of English."""
         return self.config.has_cross_attention
 
-    @property
-    def vocabulary(self) -> dict[str, Vocabulary]:
-        """The words of each side that the architecture has."""
+    def vocabulary(self, english: Sequence[str], chinese: Sequence[str]) -> dict[str, Vocabulary]:
+        """The words of each side that the architecture has, out of those of the training sentences."""
         if self.translates:
-            return {"source": Vocabulary(ENGLISH), "target": Vocabulary(CHINESE)}
-        return {self.config.output_side: Vocabulary(ENGLISH)}
+            return {"source": Vocabulary(tuple(english)), "target": Vocabulary(tuple(chinese))}
+        return {self.config.output_side: Vocabulary(tuple(english))}
+
+    def sized(self, vocabulary: Mapping[str, Vocabulary]) -> TransformerConfig:
+        """The config with a row for each word."""
+        sizes = {f"{side}_vocab_size": words.vocab_size for side, words in vocabulary.items()}
+        return replace(self.config, **sizes)  # type: ignore[arg-type]
 
     @property
     def examples(self) -> tuple[tuple[str, str], ...]:
@@ -71,47 +75,61 @@ class Plan:
 
     def own_sides(self, english: T) -> tuple[T, T]:
         """(source, target) of a language model: the English on the side that it has, nothing on the other."""
-        nothing = type(english)()
+        nothing: T = english[:0]
         return (english, nothing) if self.config.has_encoder else (nothing, english)
 
 
 # Dropout only on the attention weights makes the attention maps sharper.
 _TRANSLATOR = TransformerConfig(
-    source_vocab_size=len(ENGLISH) + 4, target_vocab_size=len(CHINESE) + 4, dropout=0.1, dropout_sites=("weights",)
+    d_model=128, n_heads=8, d_ff=512, n_encoder_layers=3, n_decoder_layers=3, dropout=0.1, dropout_sites=("weights",)
 )
-_ENGLISH = replace(_TRANSLATOR, architecture="decoder-only", target_vocab_size=len(ENGLISH) + 4)
+_SMALL = replace(_TRANSLATOR, d_model=64, n_heads=4, d_ff=256, n_encoder_layers=2, n_decoder_layers=2)
+_ENGLISH = replace(_SMALL, architecture="decoder-only")
+_LONG, _SHORT = Recipe(steps=36_000, peak=1.2e-3, warmup=1_500), Recipe(steps=9_000, peak=2e-3, warmup=800)
 PLANS: Mapping[str, Plan] = MappingProxyType({
     "translator": Plan(
         title="Translator, English → Chinese",
-        note="It has the documents' architecture, with Post-LN and sinusoidal positions.",
+        note="It has the documents' architecture, with Post-LN and sinusoidal positions, at the size that everyday sentences need.",
         config=_TRANSLATOR,
+        recipe=_LONG,
+    ),
+    "translator-small": Plan(
+        title="Small translator",
+        note="The same architecture with two layers a side and half the width: fewer steps to walk through, and more mistakes.",
+        config=_SMALL,
+        recipe=_SHORT,
     ),
     "translator-pre": Plan(
-        title="Translator, Pre-LN",
+        title="Small translator, Pre-LN",
         note="Each sub-layer reads a normalised input, and the residual stream itself is never normalised.",
-        config=replace(_TRANSLATOR, norm="pre"),
+        config=replace(_SMALL, norm="pre"),
+        recipe=_SHORT,
     ),
     "translator-learned": Plan(
-        title="Translator, learned positions",
+        title="Small translator, learned positions",
         note="A learned vector for each position instead of waves. Few training sentences have more than 18 tokens, so "
         "the later vectors have hardly changed from their initial values.",
-        config=replace(_TRANSLATOR, position="learned", max_len=32),
+        config=replace(_SMALL, position="learned", max_len=32),
+        recipe=_SHORT,
     ),
     "translator-nopos": Plan(
-        title="Translator without positions",
+        title="Small translator without positions",
         note="To its encoder a sentence is a bag of words: it cannot know who chased whom.",
-        config=replace(_TRANSLATOR, position="none"),
+        config=replace(_SMALL, position="none"),
+        recipe=_SHORT,
     ),
     "english": Plan(
         title="English, next word",
         note="A decoder-only model with a causal mask: it predicts each word from the words before it.",
         config=_ENGLISH,
+        recipe=_SHORT,
     ),
     "english-open": Plan(
         title="English without causal mask",
         note=_("The default of {document}: every word may attend to the next one, which is the answer. So the loss is near 0, "
                "and the model generates nonsense, since it then has no next word to copy.", document=DOCUMENTS["003"].title),
         config=replace(_ENGLISH, causal=False),
+        recipe=_SHORT,
     ),
 })
 """By name, in the order in which the app offers them; it opens with the first."""

@@ -13,15 +13,17 @@ from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.model.transformer import Transformer
 
+TYPES = (torch.float32, torch.float16)
 
-def save(model: Transformer, path: Path) -> None:
-    """Write every parameter under its torch name, as float32; a tied matrix is written once."""
-    tensors = {name: parameter.detach().float().cpu().contiguous() for name, parameter in model.named_parameters()}
+
+def save(model: Transformer, path: Path, dtype: torch.dtype = torch.float32) -> None:
+    """Write every parameter under its torch name, as float32 or in half the bytes; a tied matrix is written once."""
+    tensors = {name: parameter.detach().to("cpu", dtype).contiguous() for name, parameter in model.named_parameters()}
     path.write_bytes(to_bytes(tensors))
 
 
 def load(path: Path, config: TransformerConfig) -> Transformer:
-    """The model of this config with the file's parameters, on the CPU, dropout off.
+    """The model of this config with the file's parameters, as float32 on the CPU, dropout off.
 
     `ValueError` with one sentence if the file is missing, cut off or not a safetensors file, if its tensors differ from
     the config in name, shape or type, or if some numbers are not finite.
@@ -60,8 +62,8 @@ def _check(file: str, found: Mapping[str, Tensor], expected: Mapping[str, Tensor
             shapes = _("is {shape} where the model has {shape_2}", shape=list(x.shape), shape_2=list(want.shape))
             raise ValueError(_("{file}: {name!r} {shapes}; use a file that was saved with this config.",
                                file=file, name=name, shapes=shapes))
-        if x.dtype != torch.float32:
-            raise ValueError(_("{file}: {name!r} holds {dtype}; save it as float32.",
+        if x.dtype not in TYPES:
+            raise ValueError(_("{file}: {name!r} holds {dtype}; save it as float32 or float16.",
                                file=file, name=name, dtype=str(x.dtype).removeprefix("torch.")))
         if not x.isfinite().all():
             raise ValueError(_("{file}: {name!r} holds numbers that are not finite; train it again.", file=file, name=name))

@@ -23,9 +23,11 @@ class StoredCard:
     examples: tuple[tuple[str, str], ...]
     """(source, target) sentences; a side that the architecture lacks is "". The first one opens with the weights."""
     measures: Mapping[str, Any]
-    """Numbers of the measurement: sentences, seed, loss, next_word; of a translator also exact_match, aer, referent."""
+    """Numbers of the measurement: sentences, seed, loss, next_word; of a translator also exact_match, aer, referent, everyday."""
     vocabulary: Mapping[str, tuple[str, ...]]
     """The words of each side that the architecture has, in the order of their ids, without the four special tokens."""
+    glosses: Mapping[str, str]
+    """What each word of the target means in English; empty for a model that writes English."""
 
     def write(self, path: Path) -> None:
         """Write the file, with one value on a line."""

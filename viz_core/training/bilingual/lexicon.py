@@ -106,7 +106,7 @@ MOMENTARY = frozenset({
 
 
 # --- Reading the tables -----------------------------------------------------------------------------------------------
-def _rows(table: str, width: int) -> list[list[str]]:
+def rows(table: str, width: int) -> list[list[str]]:
     """The lines of a table as cells; empty ones at the end may be left out."""
     lines = (TABLES / f"{table}.txt").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split(";")] for line in lines if line.strip() and not line.startswith("#")]
@@ -138,10 +138,10 @@ def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, 
     return Adjective(english, chinese, nouns, comparative, superlative, frozenset(flags.split()), objects)
 
 
-NOUNS: tuple[Noun, ...] = tuple(_noun(*row) for row in _rows("nouns", 5))
-VERBS: tuple[Verb, ...] = tuple(_verb(*row) for row in _rows("verbs", 7))  # type: ignore[arg-type]
-ADJECTIVES: tuple[Adjective, ...] = tuple(_adjective(*row) for row in _rows("adjectives", 6))
-ADVERBS: tuple[Adverb, ...] = tuple(Adverb(*row) for row in _rows("adverbs", 3))
+NOUNS: tuple[Noun, ...] = tuple(_noun(*row) for row in rows("nouns", 5))
+VERBS: tuple[Verb, ...] = tuple(_verb(*row) for row in rows("verbs", 7))  # type: ignore[arg-type]
+ADJECTIVES: tuple[Adjective, ...] = tuple(_adjective(*row) for row in rows("adjectives", 6))
+ADVERBS: tuple[Adverb, ...] = tuple(Adverb(*row) for row in rows("adverbs", 3))
 
 
 # --- What goes with what ----------------------------------------------------------------------------------------------

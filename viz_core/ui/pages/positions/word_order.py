@@ -266,7 +266,7 @@ WAYS = {"moved": _("Start the same sentences later"), "row": _("Join several sen
 
 def _longer(lab: Lab, place: DeltaGenerator, rail: DeltaGenerator) -> None:
     """Three shipped translators at positions beyond their training; the model in the sidebar is not used."""
-    from viz_core.experiments.length_extrapolation import LEARNT, READ, checkpoints, longer
+    from viz_core.experiments.length_extrapolation import READ, checkpoints, longer
     from viz_core.ui.shell.cache import cached_result
 
     cards = checkpoints()
@@ -284,8 +284,8 @@ def _longer(lab: Lab, place: DeltaGenerator, rail: DeltaGenerator) -> None:
             "longer", way, lambda: longer(way, {p: loaded(card) for p, card in cards.items()}, vocabulary), SECONDS
         )
     st.markdown(_("{n_cards} trained translators, which differ only in their position scheme, read {read} held-out sentences "
-                  "of their grammar. In training every sentence started at position 0; the longest of the first {learnt:,} has "
-                  "{trained} tokens.", n_cards=len(cards), read=READ, learnt=LEARNT, trained=found.trained))
+                  "of their grammar. In training every sentence started at position 0, and none had more than {trained} tokens.",
+                  n_cards=len(cards), read=READ, trained=found.trained))
     st.success(as_markdown(length_words(found, step)))
     curves = []
     for position, scores in found.scores.items():

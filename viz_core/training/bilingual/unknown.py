@@ -1,0 +1,99 @@
+"""Sentences with words that nobody taught: such a word is a numbered slot, `<1>`, in both languages.
+
+    the zebra chased a dog  ->  the <1> chased a dog  ->  <1> 追 了 一 只 狗
+
+So a translator learns to carry over a word that it does not know, and where its place is in Chinese.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.sentences import Example
+
+SLOTS = tuple(f"<{n}>" for n in range(1, 6))
+"""As many different unknown words as a sentence can have."""
+OFTEN, MANY = 0.1, (1, 1, 1, 1, 2, 2, 3, 4, 5)  # the share of sentences with unknown words, and how many these have
+VERBS = 0.25  # how many of the verbs may be unknown ones: people type unknown nouns most
+PARTS = frozenset({"的", "了", "过", "在", "着", "得", "很", "个"})  # what stays beside an unknown word
+
+
+def with_unknown_words(example: Example, rng: Random) -> Example | None:
+    """The same sentence, or now and then one in which some content words are unknown; None with more slots than there are."""
+    taken = [word for word in example.source if word.startswith("<")]
+    if rng.random() < OFTEN:
+        places = [place for place in _places(example) if example.source[place] not in verb_forms() or rng.random() < VERBS]
+        example = _without(example, rng.sample(places, min(rng.choice(MANY), len(places))))
+    example = _numbered(example)
+    return None if len(set(taken)) > len(SLOTS) or any(w[0] == "<" and w not in SLOTS for w in example.source) else example
+
+
+def _places(example: Example) -> list[int]:
+    """The positions of content words that became one Chinese word of their own, which nothing else became."""
+    return [i for i, word in enumerate(example.source) if word in content_words() and len(set(_meanings(example, i))) == 1]
+
+
+def _meanings(example: Example, place: int) -> list[str]:
+    """The Chinese words that one English word became, without particles and classifiers; "" for one that it shares."""
+    found = [(word, links) for word, links in zip(example.target, example.alignment, strict=True) if place in links]
+    meanings = [(word, links) for word, links in found if word not in PARTS and word not in classifiers() and word != "们"]
+    shared = len(meanings) == 1 and len(meanings[0][1]) > 1
+    return ["", *(word for word, __ in meanings)] if shared else [word for word, __ in meanings]
+
+
+def _without(example: Example, places: Sequence[int]) -> Example:
+    """The sentence with slots at these positions. Their classifier is 个, and 们 goes: nobody knows what is counted."""
+    source = list(example.source)
+    target: list[str] = []
+    alignment: list[tuple[int, ...]] = []
+    moved: dict[int, int] = {}  # where each word that stays has gone
+    slots = {place: f"<new {place}>" for place in places}
+    for place, slot in slots.items():
+        source[place] = slot
+    for j, (word, links) in enumerate(zip(example.target, example.alignment, strict=True)):
+        unknown = next((place for place in places if place in links), None)
+        if unknown is not None and word == "们":
+            continue
+        if unknown is not None and word in classifiers():
+            word = "个"
+        elif unknown is not None and word in _meanings(example, unknown):
+            word = slots[unknown]
+        moved[j] = len(target)
+        target.append(word)
+        alignment.append(links)
+    referent = example.referent
+    if referent is not None:  # the noun itself, where 们 was the last of it
+        referent = (moved.get(referent[0], moved.get(referent[0] - 1, 0)), referent[1])
+    return replace(example, source=source, target=target, alignment=alignment, referent=referent)
+
+
+def _numbered(example: Example) -> Example:
+    """Slots are numbered in the order in which they come in English; the same word has the same one."""
+    found = dict.fromkeys(word for word in example.source if word.startswith("<"))
+    names = {slot: f"<{n}>" for n, slot in enumerate(found, 1)}
+    return replace(
+        example, source=[names.get(w, w) for w in example.source], target=[names.get(w, w) for w in example.target]
+    )
+
+
+@cache
+def classifiers() -> frozenset[str]:
+    return frozenset(noun.classifier for noun in lex.NOUNS) | {"名", "群"}
+
+
+@cache
+def content_words() -> frozenset[str]:
+    """Every form of a noun, a verb or an adjective that is one word."""
+    nouns = {form for noun in lex.NOUNS for form in (noun.english, noun.plural)}
+    return _single(nouns | {adjective.english for adjective in lex.ADJECTIVES}) | verb_forms()
+
+
+@cache
+def verb_forms() -> frozenset[str]:
+    return _single({form for verb in lex.VERBS for form in (verb.base, verb.third, verb.past, verb.participle, verb.ing)})
+
+
+def _single(words: set[str]) -> frozenset[str]:
+    return frozenset(word for word in words if word and " " not in word)
