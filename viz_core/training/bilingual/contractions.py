@@ -25,6 +25,8 @@ WITH_NOT = {
     ("can", "not"): "can't", ("could", "not"): "couldn't", ("should", "not"): "shouldn't", ("must", "not"): "mustn't",
     ("have", "not"): "haven't", ("has", "not"): "hasn't", ("had", "not"): "hadn't",
 }
+NOT_APART = "n't"
+"""A "not" that is always written together with the word before it: don't (you know), never "do not you know"."""
 CONTRACTED = WITH_BE | WITH_WILL | WITH_HAVE | WITH_WOULD | WITH_NOT
 
 
@@ -52,6 +54,10 @@ def _short(words: list[Word], before: str, often: bool) -> str:
     if len(words) < 2:
         return ""
     both = words[0].text.lower(), words[1].text
+    if words[1].text == NOT_APART:
+        return WITH_NOT[both[0], "not"]
     short = CONTRACTED.get(both, "") if often else "cannot" if both == ("can", "not") else ""
+    if len(words) > 2 and words[2].text == NOT_APART:
+        return ""  # I wouldn't
     last = len(words) == 2 or words[2].text in (",", ".", "?", "!")
-    return "" if (last and short and not short.endswith("n't")) or before == "'s" else short
+    return "" if (last and short and not short.endswith("n't")) or before in ("'s", "'") else short
