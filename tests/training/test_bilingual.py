@@ -7,14 +7,17 @@ from typing import TypeVar
 import pytest
 
 from viz_core.training.bilingual import (
+    answers,
     compound,
     constructions,
     contractions,
     impersonal,
     nouns,
+    predicates,
     questions,
     reasons,
     relative,
+    set_questions,
     to_be,
     verb_phrases,
 )
@@ -68,6 +71,7 @@ def word(text: str, zh: str, person: str = "third") -> NounPhrase:
 
 ME, YOU, HE, THEY = word("I", "我", "I"), word("you", "你", "plural"), word("he", "他"), word("they", "他们", "plural")
 EVERYBODY = NounPhrase(pair("everybody", "大家"), NOTHING, all=True)
+NEITHER = NounPhrase(pair("neither of us", "我们 两个"), NOTHING, all=True, denies=pair("neither"))
 GAP = NounPhrase(NOTHING, NOTHING)
 YESTERDAY, TOMORROW = pair("yesterday", "昨天"), pair("tomorrow", "明天")
 
@@ -115,6 +119,12 @@ def what(tense: str, *, embedded: bool = False) -> Phrase:
     wh = pair("what", "什么")
     bought = does("buy", "t", NounPhrase(Phrase((), wh.target), NOTHING))
     return questions.fronted(said(HE, bought, tense), Phrase(wh.source), embedded)
+
+
+def where_he_goes() -> Phrase:
+    where = pair("where", "哪里")
+    p = Predicate(verb("go", "i"), "去", rest=[Phrase((), where.target)])
+    return questions.fronted(said(HE, p, middle=pair("always", "总是")), Phrase(where.source), True)
 
 
 def passive(tense: str, by: NounPhrase | None, *, negated: bool = False) -> Phrase:
@@ -173,6 +183,20 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(ME, does("have", "t", a("cat"), zh="有"), no=True))),
     ("everybody will sleep | 大家 0, 都, 会 1, 睡觉 2",
      lambda: statement(said(EVERYBODY, does("sleep", "i"), "future"))),
+    ("he is not eating the apple | 他 0, 没有 1+2, 在 1+2, 吃 3, 苹果 5",
+     lambda: statement(said(HE, does("eat", "t", the("apple")), "going on", no=True))),
+    ("he is not going to the city | 他 0, 不 1+2, 去 3+4, 城市 6",
+     lambda: statement(said(HE, does("go to", "place", the("city")), "going on", no=True))),
+    ("he said nothing | 他 0, 什么 2, 都 2, 没有 2, 说 1",
+     lambda: statement(said(HE, verb_phrases._nothing(verb("say", "t"), False), "past"))),
+    ("you had better not sleep | 你 0, 最好 1+2+3, 不要 1+2+3, 睡觉 4",
+     lambda: statement(said(YOU, does("sleep", "i"), "had better", no=True))),
+    ("you may sleep | 你 0, 可以 1, 睡觉 2", lambda: statement(said(YOU, does("sleep", "i"), "may"))),
+    ("he may sleep | 他 0, 可能 1, 睡觉 2", lambda: statement(said(HE, does("sleep", "i"), "may"))),
+    ("they are leaving tomorrow | 他们 0, 明天 3, 要 1, 离开 2",
+     lambda: statement(said(THEY, does("leave", "i"), "planned", time=TOMORROW))),
+    ("he will come again | 他 0, 会 1, 再 3, 来 2",
+     lambda: statement(Clause(HE, does("come", "i"), "future", end=pair("again", "再")))),
     # To be
     ("the cat is big | 猫 1, 很, 大 3",
      lambda: statement(said(the("cat"), is_("big", "cat")))),
@@ -228,6 +252,13 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: what("past")),
     ("what he bought | 他 1, 买 2, 了 2, 什么 0",
      lambda: what("past", embedded=True)),
+    ("why does he always sleep | 他 2, 为什么 0, 总是 3, 睡觉 4",
+     lambda: questions.adverbial_question(said(HE, does("sleep", "i"), middle=pair("always", "总是")), "why")),
+    ("where he always goes | 他 1, 总是 2, 去 3, 哪里 0", where_he_goes),
+    ("when did you come | 你 2, 什么 0, 时候 0, 来 3, 的 1",
+     lambda: questions.adverbial_question(said(YOU, does("come", "i"), "past"), "when")),
+    ("did you turn it on | 你 1, 打开 2+4, 了 2, 它 3, 吗 0",
+     lambda: questions.yes_no(said(YOU, does("turn on", "t", word("it", "它")), "past"))),
     # Relative clauses
     ("the dog that chased the cat | 追 3, 猫 5, 的, 狗 1",
      lambda: that("dog", GAP, does("chase", "t", the("cat")), "past")),
@@ -264,9 +295,68 @@ def test_a_clause_of_fixed_words_is_the_hand_written_one(expected: str, build: C
     assert f"{' '.join(example.source)} | {', '.join(f'{zh} {places}'.strip() for zh, places in linked)}" == expected
 
 
+@pytest.mark.parametrize(("build", "expected"), [
+    (lambda: questions.yes_no(said(YOU, does("like", "t", the("cat")), no=True)), "don't you like the cat | 你 不 喜欢 猫 吗"),
+    (lambda: questions.yes_no(said(the("cat"), is_("big", "cat"), no=True)), "isn't the cat big | 猫 不 大 吗"),
+    (lambda: questions.adverbial_question(said(YOU, does("sleep", "i"), no=True), "why"),
+     "why don't you sleep | 你 为什么 不 睡觉"),
+    (lambda: questions.yes_no(said(ME, does("sleep", "i"), "going on", no=True)), "am I not sleeping | 我 没有 在 睡觉 吗"),
+])
+def test_a_negative_question_begins_with_the_short_form(build: Callable[[], Phrase], expected: str) -> None:
+    """Even of a speaker who writes no other short forms; and its 不 comes from it."""
+    example = spell(contractions.contract(Usual(0.55), build()))
+    assert f"{' '.join(example.source)} | {' '.join(example.target)}" == expected
+    assert all(example.alignment[i] for i, zh in enumerate(example.target) if zh in ("不", "没有"))
+
+
+def test_who_acts_is_not_acted_on() -> None:
+    """I do not meet me, and you are not told to give something to you."""
+    for actor, never in (("I", {"me", "us"}), ("you", {"you"})):
+        met = {predicates.object_pronoun(Speaker(Random(i), actor=actor)).name for i in range(60)}
+        assert met == {"me", "you", "him", "her", "us", "them"} - never
+
+
+@pytest.mark.parametrize(("text", "person", "expected"), [
+    ("the boys", "plural", "'"), ("the children", "plural", "'s"), ("the boss", "third", "'s"), ("<1>", "third", "'s"),
+])
+def test_the_possessive_is_written_as_it_is_typed(text: str, person: str, expected: str) -> None:
+    assert spell(nouns.genitive(word(text, "男孩", person))).source == [expected]
+
+
+def test_a_number_stands_before_a_relative_clause() -> None:
+    """two boys who sleep -> 两 个 睡觉 的 男孩."""
+    c = said(GAP, does("sleep", "i"))
+    example = spell(relative.behind_head(nouns.counted(Usual(), noun("boy")), english("who"), c).phrase)
+    assert example.target == ["两", "个", "睡觉", "的", "男孩"]
+
+
+def test_none_of_them_denies_the_verb() -> None:
+    example = spell(statement(said(NEITHER, does("sleep", "i"), "past")))
+    assert example.target == ["我们", "两个", "都", "没有", "睡觉"]
+
+
+def test_set_questions_end_as_questions() -> None:
+    """Each kind, said often: it asks with a question word or with 吗."""
+    asks = ("什么", "谁", "多", "吗", "几", "怎么", "哪", "还是")
+    for kind in set_questions._SET:
+        for seed in range(30):
+            example = spell(kind(Speaker(Random(seed))))
+            assert any(mark in "".join(example.target) for mark in asks), (kind, example)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_short_answer_agrees(seed: int) -> None:
+    example = spell(contractions.contract(Speaker(Random(seed)), answers.short_answer(Speaker(Random(seed)))))
+    yes = example.source[0] == "yes"
+    assert example.target[: 2 if yes else 1] == (["是", "的"] if yes else ["不"])
+    assert yes != any(word.endswith("n't") or word == "not" for word in example.source)
+
+
 @pytest.mark.parametrize(("text", "short"), [
     ("I am here", "I'm here"), ("he is not here", "he's not here"), ("they were not here", "they weren't here"),
-    ("you can not go", "you can't go"), ("I think he is", "I think he is"), ("he is .", "he is ."),
+    ("you can not go", "you can't go"),
+    ("I have a dog", "I have a dog"), ("I have seen it", "I've seen it"),
+    ("you had better go", "you'd better go"), ("I have to go", "I have to go"), ("I think he is", "I think he is"), ("he is .", "he is ."),
 ])
 def test_short_forms(text: str, short: str) -> None:
     """Both words of a short form become one, and what came from them comes from it; none stands at the end."""

@@ -240,6 +240,23 @@ def objects_of(verb: Verb) -> tuple[Noun, ...]:
     return _own(verb, same, "objects")
 
 
+def _of_people(verb: Verb) -> bool:
+    """Whether it is done to people above all."""
+    return "any" not in verb.objects and objects_of(verb)[0].is_a("person")
+
+
+MAIN = {"have": "有", "play": "玩", "catch": "抓住", "think about": "想", "change": "改变"}
+"""The usual translation of verbs whose first line is a special one."""
+
+
+@cache
+def is_main(verb: Verb) -> bool:
+    """Whether it is what the verb means where the object does not say: have it 有, not 吃; know it 知道, know him 认识."""
+    same = [v for v in verbs(verb.frame) if v.base == verb.base and _of_people(v) == _of_people(verb)]
+    usual = [v for v in same if v.chinese == MAIN.get(verb.base)]
+    return (usual or same)[0] is verb
+
+
 @cache
 def nouns_of(adjective: Adjective) -> tuple[Noun, ...]:
     """The nouns that it describes with this translation."""

@@ -56,10 +56,13 @@ def asking(
 
 
 # --- Who and what -----------------------------------------------------------------------------------------------------
-def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False) -> tuple[Phrase, Phrase]:
-    """What is asked for: the English words in front, and the Chinese ones in their place. whom: it is an object."""
+def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False, named: bool = False) -> tuple[Phrase, Phrase]:
+    """What is asked for: the English words in front, and the Chinese ones in their place.
+
+    whom: it is an object. named: the noun is said, since the verb alone does not tell its translation.
+    """
     noun = s.usual(choices)
-    kind = s.often({"what": 55, "which": 15, "how many": 14, "whose": 4, "what kind": 5})
+    kind = "which" if named else s.often({"what": 55, "which": 15, "how many": 14, "whose": 4, "what kind": 5})
     if not noun.plural:
         kind = {"which": "what", "whose": "what", "how many": "how much"}.get(kind, kind)
     if kind == "what":
@@ -77,7 +80,7 @@ def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False) -
 def object_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> Phrase:
     """what did you eat yesterday -> 你 昨天 吃 了 什么; who are you waiting for; embedded: (I know) what you ate."""
     verb = s.usual(lex.verbs("t"))
-    front, gap = asked_noun(s, lex.objects_of(verb), whom=True)
+    front, gap = asked_noun(s, lex.objects_of(verb), whom=True, named=not lex.is_main(verb))
     who = subjects.subject(s, lex.subjects_of(verb))
     p = verb_phrases.predicate(s, verb, who, NounPhrase(gap, gap, name="what"))
     return fronted(asking(s, who, p, tense=tense, positive=s.chance(0.92)), front, embedded)

@@ -50,6 +50,7 @@ TO_BE = (
 """What one wants, tries or helps others to be."""
 PERCEIVE = ("see", "hear", "watch", "feel")
 IT = {("it", "它"): 6.0, ("them", "它们"): 1.0, ("this", "这个"): 1.0, ("that", "那个"): 1.0}
+BECOMING = ("become", "turn into", "look like")
 POSITIVE = ("something", "someone")  # a negation says anything
 REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
 DEFINITE = ("the", "this", "that", "my", "your", "his", "her", "our", "their", "it")
@@ -75,19 +76,19 @@ def _plain(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | 
 def objects(s: Speaker, verb: Verb) -> NounPhrase:
     """A random object: a noun phrase, sometimes a pronoun, a name, something new or nothing."""
     choices = lex.objects_of(verb) or lex.nouns("thing")
-    person = any(noun.is_a("person") for noun in choices[:3])
-    if person and s.chance(0.3):
+    person = s.one(choices[:3]).is_a("person") and not ("any" in verb.objects and s.chance(0.6))
+    if person and lex.is_main(verb) and s.chance(0.3):
         if s.chance(0.3):
             return nouns.name(s)
         if s.actor and verb.base in REFLEXIVE and s.chance(0.3):
             word = pair(small_words.REFLEXIVES[s.actor], "自己")
             return NounPhrase(word, word, name=word.source[0].text)
         return object_pronoun(s)
-    if not person and s.chance(0.1):
+    if not person and lex.is_main(verb) and s.chance(0.12):
         text, zh = s.often(IT)
         it = pair(text, zh)
         return NounPhrase(it, it, name=text)
-    if not person and s.chance(0.05):
+    if not person and lex.is_main(verb) and s.chance(0.05):
         return subjects.something(s)
     return nouns.noun_phrase(s, choices)
 
@@ -101,7 +102,7 @@ def _around(verb: Verb) -> tuple[list[Phrase], str]:
 def _with_object(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """eat the apple -> 吃 苹果; turn the light on -> 打开 灯; talk to him -> 和 他 说话."""
     what = thing or objects(s, verb)
-    if thing is None and is_whole(verb) and s.chance(0.012):
+    if thing is None and is_whole(verb) and lex.is_main(verb) and verb.base not in BECOMING and s.chance(0.015):
         return _nothing(verb, any(noun.is_a("person") for noun in lex.objects_of(verb)[:3]))
     tail, used, particle = [what.phrase], verb, NOTHING
     if "sep" in verb.flags and (what.name in ("it", "them") or s.chance(0.4)) and not (thing and not thing.phrase.source):
