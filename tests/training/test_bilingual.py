@@ -353,10 +353,12 @@ def test_a_short_answer_agrees(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("text", "short"), [
-    ("I am here", "I'm here"), ("he is not here", "he's not here"), ("they were not here", "they weren't here"),
+    ("I am here", "I'm here"), ("he is not here", "he's not here"),
+    ("they were not here", "they weren't here"),
     ("you can not go", "you can't go"),
     ("I have a dog", "I have a dog"), ("I have seen it", "I've seen it"),
-    ("you had better go", "you'd better go"), ("I have to go", "I have to go"), ("I think he is", "I think he is"), ("he is .", "he is ."),
+    ("you had better go", "you'd better go"), ("I have to go", "I have to go"),
+    ("I think he is", "I think he is"), ("he is .", "he is ."),
 ])
 def test_short_forms(text: str, short: str) -> None:
     """Both words of a short form become one, and what came from them comes from it; none stands at the end."""

@@ -194,6 +194,10 @@ def every(s: Speaker, noun: Noun) -> NounPhrase:
 def some_of(s: Speaker, noun: Noun) -> NounPhrase:
     """one of my friends -> 我 的 一 个 朋友; some of the books -> 一些 书; all of my friends -> 我 的 所有 的 朋友 都."""
     words = s.often(small_words.PARTS)
+    if words == "one of" and s.chance(0.2):  # a friend of mine
+        (own, zh), head = s.one(list(small_words.OWN.items())), pair(noun.english, noun.chinese)
+        one, of = pair(an([head]), "一"), pair(f"of {own}", zh)
+        return _phrase(s, noun, [one, head, of], [of, more(of, "的"), one, classifier(noun, head), head], head, "third")
     return replace(_part_of(s, noun, words, small_words.PART_OF[words]), all=words in ("all of", "both of"))
 
 
@@ -206,10 +210,13 @@ def none_of(s: Speaker, noun: Noun) -> NounPhrase:
 
 def _part_of(s: Speaker, noun: Noun, words: str, zh: str) -> NounPhrase:
     adjectives, head, __ = _plural(s, noun)
-    part, mine = pair(words, zh.replace(" *", "")), owner_of(s, noun) if s.chance(0.6) else NOTHING
+    mine = owner_of(s, noun) if s.chance(0.6) else NOTHING
+    if mine and words in ("all of", "both of") and s.chance(0.5):
+        words = words.removesuffix(" of")  # all my friends
+    part = pair(words, zh.replace(" *", ""))
     between = classifier(noun, head) if "*" in zh else NOTHING
     source = [part, mine or english("the"), *adjectives, head]
-    target = [mine, more(mine, "的") if mine else NOTHING, part, between, *adjectives, head]
+    target = [mine, more(mine, "的") if mine and not zh.startswith("所有") else NOTHING, part, between, *adjectives, head]
     return _phrase(s, noun, source, target, head, "third" if words in ("one of", "neither of") else "plural")
 
 
@@ -227,9 +234,12 @@ def measured(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def superlative(s: Speaker, noun: Noun) -> NounPhrase:
-    """the biggest city -> 最 大 的 城市; the most beautiful girl -> 最 漂亮 的 女孩."""
-    most = most_of(s.one(_superlatives(noun)))
+    """the biggest city -> 最 大 的 城市; my best friend -> 我 最 好 的 朋友."""
+    most = most_of(s.usual(_superlatives(noun)))
     head = pair(noun.english, noun.chinese)
+    if s.chance(0.3):
+        mine = owner_of(s, noun)
+        return _phrase(s, noun, [mine, most, head], [mine, most, more(most, "的"), head], head, "third")
     return _phrase(s, noun, [english("the"), most, head], [most, more(most, "的"), head], head, "third")
 
 
@@ -430,9 +440,25 @@ def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
     return form is not superlative or bool(_superlatives(noun))
 
 
+def two_things(s: Speaker, noun: Noun, choices: Sequence[Noun]) -> NounPhrase:
+    """apples and bananas -> 苹果 和 香蕉; a dog and two cats -> 一 只 狗 和 两 只 猫; tea or coffee -> 茶 或者 咖啡."""
+    s.depth -= 1
+    others = [n for n in (s.usual(choices) for __ in range(6)) if n is not noun and not n.classes.isdisjoint(noun.classes)]
+    forms: Sequence[Form] = s.one(((bare,), (the,), (a,), (owned,), (counted, a)))
+    one = inner_form(s, noun, forms)
+    if not others:
+        return one
+    two = inner_form(s, others[0], forms)
+    and_ = pair("and", "和") if s.chance(0.85) else pair("or", "或者")
+    both = join([one.phrase, and_, two.phrase])
+    return NounPhrase(both, one.head, noun, "plural", "they", name=noun.english)
+
+
 def noun_phrase(s: Speaker, choices: Sequence[Noun], forms: Forms = USUAL) -> NounPhrase:
     """A noun phrase of one of these nouns, in any form that fits it."""
     noun = s.usual(choices)
+    if forms is USUAL and s.deeper() and s.chance(0.06):
+        return two_things(s, noun, choices)
     for __ in range(8):
         form = s.often(forms)
         if _possible(s, form, noun):

@@ -25,8 +25,7 @@ SKILLS = frozenset({
 """What one has learned: can is 会, not 能."""
 FRAMES: Mapping[Frame, float] = {
     "i": 14, "t": 34, "place": 9, "loc": 9, "put": 4, "give": 5, "for": 3, "tell": 2, "to": 10,
-    "ing": 3, "that": 5, "tellthat": 1.5,
-    "wh": 3, "tellwh": 1, "make": 4, "link": 4,
+    "ing": 3, "that": 5, "tellthat": 1.5, "wh": 3, "tellwh": 1, "make": 4, "link": 4,
 }
 SHORT: Mapping[Frame, float] = {"i": 20, "t": 40, "place": 8, "loc": 9, "put": 3, "give": 3, "for": 2}
 """The frames without a further verb."""

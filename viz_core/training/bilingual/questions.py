@@ -8,12 +8,23 @@ from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import Clause, group, in_chinese, inverted, make, plain_clause, statement, subordinate
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, join, more, pair, texts
 from viz_core.training.bilingual.predicates import BE, Predicate, done_by_person, first_word, infinitive, without_particle
+from viz_core.training.bilingual.small_words import BE as BE_FORMS
 
 ADVERBIAL = {"why": "为什么", "how": "怎么", "when": "什么 时候", "what time": "几点"}
 ASKED = {
     "how many": ("how many", "多少"), "how much": ("how much", "多少"), "whose": ("whose", "谁 的"),
     "what kind": ("what kind of", "什么样 的"),
 }
+WANTING = ("want", "would like", "like", "need", "plan", "try", "decide", "hope", "learn")
+KNOWN = {
+    "what time it is": "现在 几点", "what day it is": "今天 星期几", "what his name is": "他 叫 什么 名字",
+    "what her name is": "她 叫 什么 名字", "what happened": "发生 了 什么", "what it means": "它 是 什么 意思",
+    "what your name is": "你 叫 什么 名字", "what to do": "做 什么",
+}
+HOW_MUCH = (
+    ("how old", "多 大", "person"), ("how much", "多少 钱", "thing"), ("how big", "多 大", "room"),
+    ("how far", "多 远", "building"),
+)
 DONE_SOMEWHERE = (
     "buy", "eat", "see", "meet", "find", "learn", "study", "have", "lose", "play", "watch", "get", "read", "park", "drink",
     "wait for",
@@ -79,11 +90,36 @@ def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False, n
 
 def object_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> Phrase:
     """what did you eat yesterday -> 你 昨天 吃 了 什么; who are you waiting for; embedded: (I know) what you ate."""
-    verb = s.usual(lex.verbs("t"))
+    if s.chance(0.25):
+        return wanted_question(s, embedded=embedded, tense=tense)
+    verb = s.usual(lex.verbs_where(_askable, "t"))
     front, gap = asked_noun(s, lex.objects_of(verb), whom=True, named=not lex.is_main(verb))
     who = subjects.subject(s, lex.subjects_of(verb))
     p = verb_phrases.predicate(s, verb, who, NounPhrase(gap, gap, name="what"))
     return fronted(asking(s, who, p, tense=tense, positive=s.chance(0.92)), front, embedded)
+
+
+def _askable(verb: lex.Verb) -> bool:
+    """Whether one asks what is done: alone "play" is 玩, and "which flute" says that it is 吹."""
+    return lex.is_main(verb) or all(noun.plural for noun in lex.objects_of(verb))
+
+
+def _askable_of_people(verb: lex.Verb) -> bool:
+    return _askable(verb) and done_by_person(verb)
+
+
+def wanted_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> Phrase:
+    """what do you want to eat -> 你 想 吃 什么; where would you like to go -> 你 想 去 哪里."""
+    wants = s.usual([v for v in lex.verbs("to") if v.base in WANTING])
+    if s.chance(0.3):
+        wh, main = pair("where", "哪里"), s.word({"go": "去", "live": "住 在", "stay": "待 在"})
+        front, gap = Phrase(wh.source), Phrase((), wh.target)
+    else:
+        verb = s.usual(lex.verbs_where(_askable_of_people, "t"))
+        front, gap = asked_noun(s, lex.objects_of(verb), whom=True, named=not lex.is_main(verb))
+        main = pair(verb.base, verb.chinese)
+    p = Predicate(wants, wants.chinese, [english("to"), main], rest=[main, gap], le=False, about=(wants.base, texts(main)))
+    return fronted(asking(s, subjects.subject(s, lex.nouns("person")), p, tense=tense, positive=True), front, embedded)
 
 
 def fronted(c: Clause, front: Phrase, embedded: bool) -> Phrase:
@@ -161,9 +197,30 @@ def indirect_question(s: Speaker) -> Phrase:
         return whether(s)
     if kind == "who":
         return subject_question(s)
+    if s.chance(0.15):
+        return what_it_is(s)
     if s.chance(0.25) or (kind == "how" and s.chance(0.5)):
         return what_to_do(s)
     return adverbial_question(plain_clause(s), kind, embedded=True)
+
+
+def what_it_is(s: Speaker) -> Phrase:
+    """(I know) who he is 他 是 谁, what this is 这 是 什么, how old she is 她 多 大, what time it is 现在 几点."""
+    kind = s.often({"alone": 2, "who": 3, "what": 2, "how": 3})
+    if kind == "alone":
+        return s.word(KNOWN)
+    forms: nouns.Forms = {nouns.the: 2, nouns.this: 2, nouns.owned: 3}
+    if kind == "how":
+        words, zh, wanted = s.one(HOW_MUCH)
+        who = nouns.noun_phrase(s, lex.nouns(wanted), forms)
+        wh = pair(words, zh)
+    else:
+        who = nouns.noun_phrase(s, lex.nouns("person" if kind == "who" else "thing"), forms)
+        wh = pair(kind, "谁" if kind == "who" else "什么")
+    if s.chance(0.5):
+        who = subjects.pronoun(s, kind == "who" or (kind == "how" and wanted == "person"))
+    be = pair(BE_FORMS[who.person], "是" if kind != "how" else "")
+    return join([wh, who.phrase, be], [who.phrase, be, wh])
 
 
 def what_to_do(s: Speaker) -> Phrase:

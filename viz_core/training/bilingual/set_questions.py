@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from viz_core.training.bilingual import inside, nouns, small_words, subjects, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import group, in_chinese, inverted, plain_clause, statement
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, join, more, pair
 from viz_core.training.bilingual.predicates import Predicate, by_person, infinitive, is_whole, object_pronoun
 from viz_core.training.bilingual.questions import asking, fronted, object_question, yes_no
 from viz_core.training.bilingual.tenses import is_or_was
@@ -29,6 +29,7 @@ PERSONAL = {
     "hobby": "爱好", "dream": "梦想", "favorite movie": "最喜欢 的 电影", "email": "电子邮件",
 }
 """What one asks of a person: what is your name."""
+TOGETHER = ("go to", "come to", "play", "talk", "go", "come", "dance", "eat", "work", "travel", "study", "argue", "fight", "go out")
 ASKED_ALONE = {
     "what time is it": "现在 几点", "what time is it now": "现在 几点", "what day is it today": "今天 星期几",
     "what day is today": "今天 星期几", "what is the date today": "今天 几号", "what is the matter": "怎么 了",
@@ -196,6 +197,48 @@ def how_many_are_there(s: Speaker) -> Phrase:
     return join([how, head, there, *source], [*target, there, how, head])
 
 
+def with_whom(s: Speaker) -> Phrase:
+    """who do you live with -> 你 和 谁 一起 住; who did you go to the party with -> 你 和 谁 一起 去 聚会 的."""
+    verb = s.usual([v for v in (*lex.verbs("i"), *lex.verbs("place")) if v.base in TOGETHER and by_person(v)])
+    who = subjects.subject(s, lex.nouns("person"))
+    wh, with_ = pair("who", "谁"), pair("with", "和")
+    s.depth = 0
+    p = verb_phrases.predicate(s, verb, who)
+    p.tail, p.lead = [*p.tail, with_], [with_, Phrase((), wh.target), more(with_, "一起"), *p.lead]
+    c = asking(s, who, p, tense=s.one(("present", "past", "future", "going on")))
+    happened, c.predicate.le = c.tense == "past", False
+    asked = fronted(c, Phrase(wh.source), False)
+    return join([asked], [asked, chinese("的")]) if happened else asked
+
+
+def interested_in_what(s: Speaker) -> Phrase:
+    """what are you interested in -> 你 对 什么 感兴趣; what is he afraid of -> 他 怕 什么."""
+    adjective = s.one([a for a in lex.ADJECTIVES if "of" in a.flags and {"person", "being"} & set(a.nouns.split())])
+    who, wh = subjects.subject(s, lex.nouns("person")), pair("what", "什么")
+    be, phrase = is_or_was(s, who), pair(adjective.english)
+    left, right = (part.strip() for part in adjective.chinese.split("~"))
+    return join([wh, be, who.phrase, phrase], [who.phrase, more(phrase, left), wh, more(phrase, right)])
+
+
+def what_is_there(s: Speaker) -> Phrase:
+    """what is in the box -> 盒子 里 有 什么; who is in the kitchen -> 谁 在 厨房 里."""
+    if s.chance(0.5):
+        source, target = nouns.place(s, "thing")
+        what = pair("what is", "有 什么")
+        return join([what, *source], [*target, what])
+    source, target = nouns.place(s, "person")
+    who, be = pair("who", "谁"), pair("is", "在")
+    return join([who, be, *source], [who, be, *target])
+
+
+def can_i_have(s: Speaker) -> Phrase:
+    """can I have a glass of water (please) -> 我 可以 要 一 杯 水 吗."""
+    can, me, have = pair(s.one(("can", "could", "may")), "可以"), pair("I", "我"), pair("have", "要")
+    what = nouns.noun_phrase(s, lex.nouns("food drink fruit"), {nouns.a: 3, nouns.some: 2, nouns.measured: 4, nouns.counted: 1})
+    please = english("please") if s.chance(0.3) else NOTHING
+    return join([can, me, have, what.phrase, please], [me, can, have, what.phrase, more(can, "吗")])
+
+
 def asked_alone(s: Speaker) -> Phrase:
     """what time is it -> 现在 几点."""
     return s.word(ASKED_ALONE)
@@ -274,7 +317,8 @@ def doing_what(s: Speaker) -> Phrase:
 _SET: Mapping[Callable[[Speaker], Phrase], float] = {
     who_is: 3, what_is: 3, how_old: 4, how_much: 2.5, how_is: 2, what_noun: 4, ever: 3, which_of_two: 2, is_there: 3, doing_what: 3,
     how_often: 2.5, what_colour: 2, whose: 1.5, wrong_with: 1, what_job: 2, think_of: 1.5, would_you_like: 2.5,
-    how_long_does_it_take: 1.5, how_many_are_there: 2, asked_alone: 2, under_a_condition: 2.5,
+    how_long_does_it_take: 1.5, how_many_are_there: 2, asked_alone: 2, with_whom: 1.5,
+    interested_in_what: 1, what_is_there: 1.5, can_i_have: 1.2, under_a_condition: 2.5,
 }
 
 

@@ -7,7 +7,7 @@ from viz_core.training.bilingual.lexicon import Noun
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Speaker, join, more, pair
 
 PRONOUNS: Mapping[str, float] = {"I": 9, "you": 5, "he": 6, "she": 6, "we": 5, "they": 4, "it": 0.6}
-USUAL: nouns.Forms = nouns.USUAL | {nouns.the: 36, nouns.a: 8, nouns.owned: 24}
+USUAL: nouns.Forms = {**nouns.USUAL, nouns.the: 36, nouns.a: 8, nouns.owned: 24}
 """How a subject is said: more often a known one than an object is."""
 ASKED_OF: Mapping[str, float] = {"I": 1.5, "you": 14, "he": 5, "she": 5, "we": 2, "they": 4, "it": 0.6}
 """Of whom one asks."""

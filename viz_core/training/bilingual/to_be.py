@@ -1,5 +1,6 @@
 """What follows "to be": adjectives, comparisons, nouns and places."""
 
+from dataclasses import replace
 from functools import cache
 
 from viz_core.training.bilingual import lexicon as lex
@@ -38,6 +39,8 @@ def comparison(
 ) -> Predicate:
     """taller than me -> 比 我 高; as tall as me -> 和 我 一样 高; much better -> 好 得多; more expensive -> 更 贵."""
     s.depth -= 1
+    if (noun is None or noun.is_a("person")) and adjective.english in AGES:
+        adjective = replace(adjective, chinese=AGES[adjective.english])
     word = pair(adjective.english, adjective.chinese)
     if s.chance(0.25):
         alone = nouns.compared(adjective)
@@ -64,6 +67,10 @@ def _compared_with(s: Speaker, adjective: Adjective, noun: Noun | None, who: Nou
     others = [n for n in lex.nouns_of(adjective) if n is not noun and not noun.classes.isdisjoint(n.classes) and n.is_common]
     forms: nouns.Forms = {nouns.the: 3, nouns.owned: 3, nouns.this: 2}
     return nouns.noun_phrase(s, others or lex.nouns("person"), forms)
+
+
+AGES = {"old": "大", "young": "小"}
+"""What is said of persons in a comparison: older than me 比 我 大."""
 
 
 @cache
@@ -104,7 +111,10 @@ def what_this_is(s: Speaker) -> tuple[Predicate, NounPhrase]:
     many = s.chance(0.2)
     table = small_words.SEVERAL_DEMONSTRATIVES if many else {**small_words.DEMONSTRATIVES, "it": "它"}
     word = s.word(table)
+    mine = s.word(small_words.OWN)
     who = NounPhrase(word, word, person="plural" if many else "third", name=word.source[0].text)
+    if s.chance(0.08):  # it is mine
+        return Predicate(BE, "是", [mine], rest=[mine, more(mine, "的")], about=(who.name, "own")), who
     forms: nouns.Forms = {nouns.bare: 3, nouns.owned: 3} if many else {
         nouns.a: 8, nouns.owned: 6, nouns.possessive: 2, nouns.superlative: 1, nouns.the: 1, nouns.of_phrase: 1,
     }

@@ -49,7 +49,10 @@ TO_BE = (
 )
 """What one wants, tries or helps others to be."""
 PERCEIVE = ("see", "hear", "watch", "feel")
-IT = {("it", "它"): 6.0, ("them", "它们"): 1.0, ("this", "这个"): 1.0, ("that", "那个"): 1.0}
+LIKING = ("like", "love", "miss", "enjoy", "hate")
+VERY_MUCH = {"very much": "非常", "so much": "非常", "a lot": "很"}
+IT = {("this one", "这个"): 0.5, ("that one", "那个"): 0.5, ("it", "它"): 6.0, ("them", "它们"): 1.0,
+      ("this", "这个"): 1.0, ("that", "那个"): 1.0}
 BECOMING = ("become", "turn into", "look like")
 POSITIVE = ("something", "someone")  # a negation says anything
 REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
@@ -83,6 +86,9 @@ def objects(s: Speaker, verb: Verb) -> NounPhrase:
         if s.actor and verb.base in REFLEXIVE and s.chance(0.3):
             word = pair(small_words.REFLEXIVES[s.actor], "自己")
             return NounPhrase(word, word, name=word.source[0].text)
+        if s.actor in ("we", "they") and is_whole(verb) and s.chance(0.15):
+            word = pair("each other", "互相")
+            return NounPhrase(word, word, name="each other")
         return object_pronoun(s)
     if not person and lex.is_main(verb) and s.chance(0.12):
         text, zh = s.often(IT)
@@ -104,6 +110,8 @@ def _with_object(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Pl
     what = thing or objects(s, verb)
     if thing is None and is_whole(verb) and lex.is_main(verb) and verb.base not in BECOMING and s.chance(0.015):
         return _nothing(verb, any(noun.is_a("person") for noun in lex.objects_of(verb)[:3]))
+    if what.name == "each other":
+        return Predicate(verb, verb.chinese, [what.phrase], [what.phrase], about=(verb.base, what.name))
     tail, used, particle = [what.phrase], verb, NOTHING
     if "sep" in verb.flags and (what.name in ("it", "them") or s.chance(0.4)) and not (thing and not thing.phrase.source):
         used, rest = without_particle(verb)
@@ -308,6 +316,9 @@ def _link(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
 # --- What comes with any verb -----------------------------------------------------------------------------------------
 def _add_more(s: Speaker, p: Predicate) -> None:
     """Sometimes a place, a manner, a companion, an instrument, a time span, a meal."""
+    if p.verb.base in LIKING and p.verb.frame == "t" and s.chance(0.12):
+        p.positive = True
+        _add(p, [s.word(VERY_MUCH)])
     if not by_person(p.verb) or not s.chance(0.22):
         return
     if p.is_state:
