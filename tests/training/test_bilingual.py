@@ -8,6 +8,7 @@ import pytest
 
 from viz_core.training.bilingual import (
     answers,
+    attributes,
     compound,
     constructions,
     contractions,
@@ -101,6 +102,11 @@ def wants_to(p: Predicate) -> Predicate:
 
 def is_(text: str, of: str) -> Predicate:
     return to_be.adjective_predicate(S, noun(of), adjective(text))
+
+
+def of_(text: str, what: str) -> Predicate:
+    """afraid of the cat."""
+    return to_be.with_object(adjective(text), the(what))
 
 
 def said(who: NounPhrase, p: Predicate, tense: str = "present", *, no: bool = False, time: Phrase = NOTHING,
@@ -214,6 +220,10 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(the("table"), is_("wooden", "table")))),
     ("the cat is bigger than the animal | 猫 1, 比 4, 动物 6, 大 3",
      lambda: statement(said(the("cat"), to_be.comparison(Usual(), adjective("big"), noun("cat"), ())))),
+    ("he is not late for the party | 他 0, 聚会 6, 没有 2, 迟到 3+4",
+     lambda: statement(said(HE, of_("late for", "party"), no=True))),
+    ("he is late for the party | 他 0, 聚会 5, 迟到 2+3, 了 2+3", lambda: statement(said(HE, of_("late for", "party")))),
+    ("he is not kind to the cat | 他 0, 对 3+4, 猫 6, 不 2, 友善 3+4", lambda: statement(said(HE, of_("kind to", "cat"), no=True))),
     # Places, receivers, further verbs
     ("the cat sat on the table | 猫 1, 坐 2, 在, 桌子 5, 上 3",
      lambda: statement(said(the("cat"), does("sit", "loc", where=on("table")), "past"))),
@@ -320,7 +330,7 @@ def test_who_acts_is_not_acted_on() -> None:
     ("the boys", "plural", "'"), ("the children", "plural", "'s"), ("the boss", "third", "'s"), ("<1>", "third", "'s"),
 ])
 def test_the_possessive_is_written_as_it_is_typed(text: str, person: str, expected: str) -> None:
-    assert spell(nouns.genitive(word(text, "男孩", person))).source == [expected]
+    assert spell(attributes.genitive(word(text, "男孩", person))).source == [expected]
 
 
 def test_a_number_stands_before_a_relative_clause() -> None:

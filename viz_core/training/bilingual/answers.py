@@ -1,7 +1,7 @@
 """What is answered and added: yes, I do; no, he isn't; you like it, don't you; it takes two hours to; old enough to."""
 
+from viz_core.training.bilingual import attributes, small_words, subjects, to_be, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual import nouns, small_words, subjects, to_be, verb_phrases
 from viz_core.training.bilingual.clauses import group, make, plain_clause, statement
 from viz_core.training.bilingual.contractions import NOT_APART, WITH_NOT
 from viz_core.training.bilingual.phrases import (
@@ -110,7 +110,7 @@ def doing_is(s: Speaker) -> Phrase:
     """swimming is my favourite sport -> 游泳 是 我 最喜欢 的 运动; reading makes me happy -> 看书 让 我 很 高兴."""
     source, target = infinitive(verb_phrases.inner_predicate(s), "ing")
     if s.chance(0.5):
-        owner, kind = nouns.owner_of(s, lex.nouns("sport")[0]), s.word(LOVED)
+        owner, kind = attributes.owner_of(s, lex.nouns("sport")[0]), s.word(LOVED)
         favourite = pair("favourite", "最喜欢 的") if s.chance(0.5) and kind.source[0].text in ("hobby", "sport") else NOTHING
         of = NOTHING if favourite else more(owner, "的")
         be = pair("is", "是")

@@ -130,6 +130,8 @@ def said_of(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
     if verb.frame not in SHORT:
         s.depth -= 1
     who = who or _who(s, lex.subjects_of(verb))
+    if verb.base == "meet" and verb.frame != "t" and who.person != "plural":
+        return _is(s, who)  # only several people meet
     s.actor, actor = who.name if who.name in small_words.REFLEXIVES else "", s.actor
     p = verb_phrases.predicate(s, verb, who)
     s.actor = actor
@@ -252,7 +254,7 @@ def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool =
     p = c.predicate
     very = p.very if not c.denied and not question else NOTHING
     is_so = p.last and not c.denied and c.tense in ("present", "past")  # 死 了, but 会 死
-    last = more(p.rest[-1], p.last) if is_so and p.rest else NOTHING
+    last = Phrase((), ((p.last, p.rest[-1].target[-1][1]),)) if is_so and p.rest else NOTHING
     both = chinese("都") if c.subject.all else NOTHING
     middle, after = c.middle, g.after
     if [zh for zh, __ in middle.target[:2]] == ["从来", "没有"]:
@@ -267,6 +269,8 @@ def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool =
     if c.tense == "used to":
         time, before = join([before, time]), NOTHING  # 以前 总是
     start = [c.subject.phrase, time, both, also, *adverbs, p.early, before, again]
+    if c.denied and p.near:
+        return [c.subject.phrase, time, both, also, *adverbs, p.early, *p.lead, before, g.main, *p.rest]
     if adverbs[0] is asked:  # 你们 为什么 都 不 来
         start = [c.subject.phrase, time, asked, both, also, middle, p.early, before, again]
     return [*start, *p.lead, very, g.main, after, *p.rest, last]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from viz_core.training.bilingual import small_words
 from viz_core.training.bilingual.clauses import Clause, group, make, plain_clause, said_of, statement
-from viz_core.training.bilingual.orders import order
+from viz_core.training.bilingual.orders import command
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, NounPhrase, Phrase, Speaker, Word, chinese, join, more, pair
 
 JOINED = {"but": "但是", "and": "", "so": "所以", "because": "因为", "or": "或者", "until": "直到"}
@@ -78,7 +78,7 @@ def conditional(s: Speaker) -> Phrase:
     side = make(s, tense=s.one(CONJUNCTIONS[word].tenses), positive=word in POSITIVE, plain=True)
     if tail and word != "since":
         side.predicate.le = False
-    main = order(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
+    main = command(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
     conjunction, clause = pair(word), statement(side)
     before, end = more(conjunction, lead), more(conjunction, tail)
     if tail.startswith("的") and clause.target[-1][0] == "的":  # 是 红色 的 时候

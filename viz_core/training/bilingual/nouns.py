@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from viz_core.training.bilingual import inflection, small_words
 from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.attributes import described, genitive, owner_of
 from viz_core.training.bilingual.lexicon import Adjective, Noun
 from viz_core.training.bilingual.phrases import (
     NOTHING,
@@ -17,18 +18,13 @@ from viz_core.training.bilingual.phrases import (
     join,
     more,
     pair,
-    texts,
 )
 
 Form = Callable[[Speaker, Noun], NounPhrase]
 Forms = Mapping[Form, float]  # with weights
 Place = tuple[Sequence[Phrase], Sequence[Phrase]]
 """A place in English and, in another order and without its 在, in Chinese."""
-BEFORE_COLOURS = ("big", "small", "little", "long", "short", "new", "old", "beautiful", "nice", "large", "tall")
-COLOURS = ("red", "white", "black", "blue", "green", "yellow", "brown", "grey", "pink", "orange", "purple")
 AMOUNTS = ("很多", "一些", "大多数", "更多", "这么", "这些", "那些")
-OF_IT = "body part quality"
-"""What is "its"."""
 UNGRADED = "of nopred shi ren le verb"
 """Flags of the adjectives that 很 or 太 cannot stand before, or that need more than themselves."""
 _WHOLES = {
@@ -57,27 +53,6 @@ def pronoun_of(s: Speaker, noun: Noun, person: Person) -> str:
     if noun.english in small_words.SHE:
         return "she"
     return "he" if noun.english in small_words.HE else s.one(("he", "she"))
-
-
-def described(s: Speaker, noun: Noun, often: float = 0.17) -> list[Phrase]:
-    """None, one or two adjectives, each with its 的 where it needs one."""
-    if not s.chance(often) or noun.is_a("country", "city", "language", "subject", "month", "weekday", "time", "meal"):
-        return []
-    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags]
-    if not choices:
-        return []
-    first = s.usual(choices)
-    colours = [a for a in choices if a.english in COLOURS] if first.english in BEFORE_COLOURS and s.chance(0.2) else []
-    return [attribute(s, a) for a in ([first, s.usual(colours)] if colours else [first])]
-
-
-def attribute(s: Speaker, adjective: Adjective) -> Phrase:
-    """big -> 大; careful -> 小心 的; very big -> 非常 大 的."""
-    base = pair(adjective.english, adjective.chinese)
-    if adjective.flags.isdisjoint({"shi", "le", "verb", "nopred"}) and s.chance(0.06):
-        very = pair("very", "非常")
-        return join([very, base, more(base, "的")])
-    return base if "tight" in adjective.flags else join([base, more(base, "的")])
 
 
 def an(words: Sequence[Phrase]) -> str:
@@ -149,15 +124,6 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
     several = more(head, "们") if many and noun.is_a("person") else NOTHING
     pieces = [owner, of, *adjectives, head, several]
     return _phrase(s, noun, pieces, pieces, join([head], [head, several]), person)
-
-
-def owner_of(s: Speaker, noun: Noun) -> Phrase:
-    """my, your ... most often one's own; "its" of parts only."""
-    own = small_words.OWNER_OF.get(s.actor, "") if s.chance(0.4) else ""
-    word = own or s.often(small_words.OWNERS_SAID)
-    if word == "its" and not noun.is_a(*OF_IT.split()):
-        word = "my"
-    return pair(word, small_words.OWNERS[word])
 
 
 def counted(s: Speaker, noun: Noun) -> NounPhrase:
@@ -282,11 +248,6 @@ def possessive(s: Speaker, noun: Noun) -> NounPhrase:
     of = genitive(owner)
     pieces = [owner.phrase, of, *adjectives, head]
     return _phrase(s, noun, pieces, pieces, head, person)
-
-
-def genitive(owner: NounPhrase) -> Phrase:
-    """'s, and ' behind the s of a plural: the boys' room."""
-    return pair("'" if owner.person == "plural" and texts(owner.phrase).endswith("s") else "'s", "的")
 
 
 def of_phrase(s: Speaker, noun: Noun) -> NounPhrase:

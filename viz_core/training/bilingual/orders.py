@@ -19,15 +19,25 @@ WHOM = {"me": "我", "him": "他", "her": "她", "them": "他们", "us": "我们
 
 
 def order(s: Speaker) -> Phrase:
-    """An order of any kind."""
+    """An order of any kind; also one that is asked."""
+    return _polite(s, *_what_to_do(s, _polite)) if s.chance(0.08) else command(s)
+
+
+def command(s: Speaker) -> Phrase:
+    """An order of any kind that is not asked."""
     say = s.often(_KINDS)
+    return say(s, *_what_to_do(s, say))
+
+
+def _what_to_do(s: Speaker, say: Callable[[Speaker, Place, Phrase], Phrase]) -> tuple[Place, Phrase]:
+    """What is ordered in this way, and when."""
     s.actor = "we" if say is _lets else "" if say is _let_me else "you"
     p = _not_to_be(s) if say is _do_not and s.chance(0.1) else doable(s)
     s.combinations.append(("order", *p.about))
     source, target = infinitive(p)
     time = when(s, "future") if s.chance(0.1) else NOTHING
     s.actor = ""
-    return say(s, (source, target), time)
+    return (source, target), time
 
 
 def _not_to_be(s: Speaker) -> Predicate:
@@ -95,7 +105,7 @@ def _polite(s: Speaker, action: Place, time: Phrase) -> Phrase:
 
 
 _KINDS: Mapping[Callable[[Speaker, Place, Phrase], Phrase], float] = {
-    _do: 30, _please: 18, _do_not: 18, _lets: 12, _let_me: 8, _never: 3, _polite: 8,
+    _do: 30, _please: 18, _do_not: 18, _lets: 12, _let_me: 8, _never: 3,
 }
 
 

@@ -40,7 +40,8 @@ class Predicate:
     said: the Chinese words of the verb itself. very: what stands before an adjective in Chinese where nothing else does (很): not
     in a question or a negation. last: the 了 of "is dead", which a negation drops. le: whether its past has 了. particle: the
     English rest of the verb where it stands apart: pick it up. positive: whether it is not said with "not": he runs fast.
-    denies: words that deny the Chinese verb, nothing; early: what stands before that negation: 什么 都.
+    denies: words that deny the Chinese verb, nothing; early: what stands before that negation: 什么 都. near: whether
+    a negation stands behind what leads the verb: 对 我 不 友好.
     """
 
     verb: Verb
@@ -56,6 +57,7 @@ class Predicate:
     positive: bool = False
     denies: Phrase = NOTHING
     early: Phrase = NOTHING
+    near: bool = False
 
     @property
     def is_be(self) -> bool:

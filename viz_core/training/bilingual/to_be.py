@@ -83,17 +83,29 @@ def _with_preposition() -> tuple[Adjective, ...]:
 def _adjective_of(s: Speaker) -> Predicate:
     """afraid of dogs -> 怕 狗; interested in music -> 对 音乐 感兴趣."""
     adjective = s.one(_with_preposition())
-    what = nouns.noun_phrase(s, lex.nouns(adjective.objects), {nouns.bare: 3, nouns.the: 2, nouns.owned: 2, nouns.this: 1})
+    forms: nouns.Forms = {nouns.bare: 3, nouns.the: 2, nouns.owned: 2, nouns.this: 1}
+    return with_object(adjective, nouns.noun_phrase(s, lex.nouns(adjective.objects), forms))
+
+
+def with_object(adjective: Adjective, what: NounPhrase) -> Predicate:
+    """late for the party -> 聚会 迟到 了; kind to the cat -> 对 猫 很 友善; afraid of the cat -> 怕 猫."""
     phrase = pair(adjective.english)
     left, right = (part.strip() for part in adjective.chinese.split("~"))
+    tail, about = [phrase, what.phrase], (adjective.english, what.name)
+    if right.startswith("很 "):  # 对 我 很 友好, 对 我 不 友好
+        lead, rest = [more(phrase, left), what.phrase], [more(phrase, right.removeprefix("很 "))]
+        return Predicate(BE, "", tail, lead, rest, very=more(phrase, "很"), about=about, near=True)
+    if right.endswith(" 了"):  # 聚会 迟到 了, 聚会 没有 迟到
+        lead, rest = [more(phrase, left), what.phrase], [more(phrase, right.removesuffix(" 了"))]
+        return Predicate(BE, "", tail, lead, rest, last="了", about=about, near=True)
     words = [more(phrase, left), what.phrase, more(phrase, right)]
-    return Predicate(BE, "", [phrase, what.phrase], rest=words, about=(adjective.english, what.name))
+    return Predicate(BE, "", tail, rest=words, about=about)
 
 
 def noun_predicate(s: Speaker, subject: NounPhrase) -> Predicate:
     """is a teacher -> 是 一 位 老师; are my friends."""
     if subject.noun is None or subject.noun.is_a("person"):
-        wanted = s.one(("job", "job", "person"))
+        wanted = s.one(("job", "job", "'student' 'friend' 'man' 'woman' 'child' 'boy' 'girl' 'hero' 'genius' 'tourist'"))
     else:
         wanted = s.one(sorted(subject.noun.classes - {"part", "surface", "container"}) or ["thing"])
     forms: nouns.Forms = {nouns.a: 12, nouns.owned: 4, nouns.the: 2, nouns.superlative: 2, nouns.ordinal: 1, nouns.possessive: 2}

@@ -228,7 +228,7 @@ def _put(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | No
 def _willed(noun: Noun | None, frame: Frame) -> tuple[Verb, ...]:
     """What a noun, or any person, does on purpose."""
     choices = verbs_of_subject(noun, frame) if noun else lex.verbs_where(by_person, frame)
-    return tuple(verb for verb in choices if verb.base not in UNWILLED)
+    return tuple(verb for verb in choices if verb.base not in UNWILLED and (verb.base != "meet" or frame == "t"))
 
 
 # --- Verbs with a further verb or clause ------------------------------------------------------------------------------
