@@ -340,6 +340,12 @@ def test_a_number_stands_before_a_relative_clause() -> None:
     assert example.target == ["两", "个", "睡觉", "的", "男孩"]
 
 
+def test_to_say_nothing_is_denied() -> None:
+    """(decide) to say nothing -> 什么 都 不 说."""
+    source, target = infinitive(verb_phrases._nothing(verb("say", "t"), False))
+    assert spell(join(source, target)).target == ["什么", "都", "不", "说"]
+
+
 def test_none_of_them_denies_the_verb() -> None:
     example = spell(statement(said(NEITHER, does("sleep", "i"), "past")))
     assert example.target == ["我们", "两个", "都", "没有", "睡觉"]
@@ -380,6 +386,12 @@ def test_short_forms(text: str, short: str) -> None:
 
 def test_can_not_is_always_one_word() -> None:
     assert spell(contractions.contract(Usual(0.55), join([pair("I can not do not")]))).source == ["I", "cannot", "do", "not"]
+
+
+def test_a_pronoun_before_its_noun_is_the_one_that_became_a_noun() -> None:
+    speaker, street = Usual(), the("street")
+    example = spell(join([compound.stands_for(speaker, street.head, "it"), street.phrase]), speaker.referent)
+    assert (example.source, example.target, example.referent) == (["it", "the", "street"], ["街道", "街道"], (0, 2))
 
 
 def test_the_referent_is_the_noun_that_the_pronoun_became() -> None:

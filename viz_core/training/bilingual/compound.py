@@ -38,9 +38,8 @@ POSITIVE = ("when", "while", "before", "after", "since")
 def two_clauses(s: Speaker) -> Phrase:
     """he was tired but he did not sleep -> 他 很 累 但是 他 没有 睡觉."""
     word = s.often({"but": 9, "and": 7, "so": 6, "because": 10, "until": 1.5, "or": 0.7})
-    first, second = make(s), make(s)
-    if s.chance(0.35) and first.subject.noun is not None:
-        second = echo(s, first)
+    first = make(s)
+    second = echo(s, first) if s.chance(0.35) and first.subject.noun is not None else make(s)
     second.time_first = False
     comma = COMMA if s.chance(0.9 if word in ("but", "so") and s.chance(0.5) else 0.15) else NOTHING
     return join([statement(first), comma, pair(word, JOINED[word]), statement(second)])
@@ -94,9 +93,7 @@ def conditional(s: Speaker) -> Phrase:
 
 def _main(s: Speaker, side: Clause) -> Phrase:
     """What holds under a condition, sometimes about its subject again."""
-    said = make(s)
-    if s.chance(0.3) and side.subject.noun is not None:
-        said = echo(s, side)
+    said = echo(s, side) if s.chance(0.3) and side.subject.noun is not None else make(s)
     said.time_first = False
     return statement(said)
 

@@ -33,6 +33,8 @@ def _what_to_do(s: Speaker, say: Callable[[Speaker, Place, Phrase], Phrase]) -> 
     """What is ordered in this way, and when."""
     s.actor = "we" if say is _lets else "" if say is _let_me else "you"
     p = _not_to_be(s) if say is _do_not and s.chance(0.1) else doable(s)
+    if p.is_be and say in (_do_not, _never):
+        p = _not_to_be(s)
     s.combinations.append(("order", *p.about))
     source, target = infinitive(p)
     time = when(s, "future") if s.chance(0.1) else NOTHING

@@ -15,7 +15,7 @@ from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words
 from viz_core.training.bilingual.lexicon import Frame, Noun, Verb
 from viz_core.training.bilingual.nouns import Place
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, more, pair
 
 BE = Verb("be", "is", "was", "been", "being", "", "link", "any", "", frozenset({"state"}))
 SKILLS = frozenset({
@@ -143,7 +143,8 @@ def spoken(p: Predicate, form: str) -> Phrase:
 def infinitive(inside: Predicate, form: str = "base") -> Place:
     """The pieces of a predicate without a tense: [eat, the apple], [吃, 苹果]; [be, happy], [快乐] without 很."""
     main = spoken(inside, getattr(inside.verb, form))
-    return [main, *inside.tail], [inside.early, *inside.lead, main, *inside.rest]
+    no = more(inside.denies, "不") if inside.denies else NOTHING  # (decide) to say nothing: 什么 都 不 说
+    return [main, *inside.tail], [inside.early, no, *inside.lead, main, *inside.rest]
 
 
 def object_pronoun(s: Speaker) -> NounPhrase:

@@ -15,6 +15,8 @@ ASKED = {
     "how many": ("how many", "多少"), "how much": ("how much", "多少"), "whose": ("whose", "谁 的"),
     "what kind": ("what kind of", "什么样 的"),
 }
+ASKED_ABOUT = ("wait for", "look for", "look at", "talk about", "think about", "listen to", "talk to", "laugh at", "play with")
+"""Who are you waiting for; what is he talking about."""
 WANTING = ("want", "would like", "like", "need", "plan", "try", "decide", "hope", "learn")
 KNOWN = {
     "what time it is": "现在 几点", "what day it is": "今天 星期几", "what his name is": "他 叫 什么 名字",
@@ -58,6 +60,8 @@ def asking(
     c.tense, c.time_first = tenses.asked(s, c.tense), False
     if c.tense in tenses.NEVER_DENIED_IN_A_QUESTION:
         c.negated = False
+    if s.chance(0.08) and c.tense in ("present", "past", "can") and not (positive or c.subject.negative or c.denied):
+        c.negated = not (c.predicate.positive or c.middle or c.end)  # don't you like it
     if first_word([c.end]) == "也" and c.negated:
         c.end = NOTHING
     if c.subject.negative:
@@ -93,6 +97,9 @@ def object_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> P
     if s.chance(0.25):
         return wanted_question(s, embedded=embedded, tense=tense)
     verb = s.usual(lex.verbs_where(_askable, "t"))
+    if s.chance(0.15) and not tense:
+        verb = s.one([v for v in lex.verbs("t") if v.base in ASKED_ABOUT])
+        tense = s.one(("going on", "going on", "went on", "past"))
     front, gap = asked_noun(s, lex.objects_of(verb), whom=True, named=not lex.is_main(verb))
     who = subjects.subject(s, lex.subjects_of(verb))
     p = verb_phrases.predicate(s, verb, who, NounPhrase(gap, gap, name="what"))
@@ -260,5 +267,9 @@ def question(s: Speaker) -> Phrase:
     if kind == "set":
         return inside.sentences["set question"](s)
     c = asking(s, positive=kind != "why")
+    if kind != "why" and (c.predicate.is_be or (kind == "how" and c.predicate.is_state)):
+        return yes_no(c)
+    if kind == "why" and not c.subject.negative and not c.denied and c.tense in ("present", "past", "going on") and s.chance(0.25):
+        c.negated = not (c.predicate.positive or c.middle or c.end)
     c.time = NOTHING if kind in ("when", "what time") else c.time
     return adverbial_question(c, kind)

@@ -62,7 +62,7 @@ class Example:
 
 
 FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
-    plain: 34, question: 12, set_question: 4, order: 9, two_clauses: 8, conditional: 8, sequence: 3, there_is: 3, weather: 3,
+    plain: 34, question: 18, set_question: 8, order: 9, two_clauses: 8, conditional: 8, sequence: 3, there_is: 3, weather: 3,
     passive: 4, it_is_to: 2.5, too_to: 1.5, about_things: 5, about_people: 1.5, fragment: 4, greeting: 2, exclamation: 0.6,
     sentence_adverb: 1.5, age: 1, called: 1.2, born: 0.7, apposition: 0.8, owns: 1.2, been_to: 1, purpose: 3, circumstance: 3,
     able: 1.5, sure: 2, so_that: 1, listed: 2.5, either: 1, one_of: 1.5, how_well: 2, how_long: 1.5, costs: 0.8, no_longer: 1.5,
@@ -76,7 +76,7 @@ ASKING = (where_from, meaning)  # questions among other sentences
 
 def say(rng: Random) -> Example:
     """A random sentence; most end in a mark."""
-    s = Speaker(rng, depth=rng.choice((1, 1, 2, 2, 3)))
+    s = Speaker(rng, depth=rng.choice((0, 1, 1, 1, 2, 2, 3)))
     frame = s.often(FRAMES)
     phrase = contract(s, frame(s))
     if not s.chance(0.4):
@@ -98,7 +98,8 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
     found = None
     if referent is not None and referent in position:
         places = [i for i, (__, words) in enumerate(phrase.target) if referent in words]
-        found = (max(places), position[referent]) if len(places) > 1 else None
+        again = max(places, key=lambda i: (len(phrase.target[i][1]), i))  # the one that comes from the pronoun too
+        found = (again, position[referent]) if len(places) > 1 else None
     source, target = [word.text for word in phrase.source], [word for word, __ in phrase.target]
     return Example(source, target, alignment, found, combinations)
 
