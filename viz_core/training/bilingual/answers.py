@@ -71,21 +71,21 @@ def with_a_tag(s: Speaker) -> Phrase:
 
 
 def it_takes(s: Speaker) -> Phrase:
-    """it takes me two hours to clean the room -> 我 打扫 房间 需要 两 个 小时; it took him a year to write the book."""
-    past = s.chance(0.4)
-    it, take, to = english("it"), pair("took" if past else "takes", "花 了" if past else "需要"), english("to")
-    whom, span = (object_pronoun(s).phrase if s.chance(0.6) else NOTHING), duration(s)
+    """it takes me two hours to clean the room -> 打扫 房间 要 花 我 两 个 小时; it took him a year -> ... 花 了 他 一 年."""
+    past, whom, span = s.chance(0.4), object_pronoun(s).phrase if s.chance(0.6) else NOTHING, duration(s)
+    zh = "花 了" if past else "要 花" if whom else "要"
+    it, take, to = english("it"), pair("took" if past else "takes", zh), english("to")
     source, target = infinitive(verb_phrases.inner_predicate(s))
-    return join([it, take, whom, span, to, *source], [whom, *target, take, span])
+    return join([it, take, whom, span, to, *source], [*target, take, whom, span])
 
 
 def enough_to(s: Speaker) -> Phrase:
-    """she is old enough to drive -> 她 足够 大 可以 开车; I have enough money to buy it -> 我 有 足够 的 钱 买 它."""
+    """she is old enough to drive -> 她 够 大 可以 开车; I have enough money to buy it -> 我 有 足够 的 钱 买 它."""
     who = subjects.subject(s, lex.nouns("person"))
     s.actor = who.name if who.name in small_words.REFLEXIVES else ""
     source, target = infinitive(verb_phrases.inner_predicate(s, who))
     no = pair("not", "不") if s.chance(0.25) else NOTHING
-    enough, to = pair("enough", "足够"), pair("to", "可以")
+    enough, to = pair("enough", "够"), pair("to", "不 能" if no else "可以")
     if s.chance(0.35):
         c = plain_clause(s, who, p=verb_phrases.predicate(s, _have(), who, _enough(s)), tense=s.one(("present", "past")))
         c.negated = bool(no)

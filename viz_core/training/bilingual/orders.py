@@ -15,7 +15,7 @@ UNSAID = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "
           "agree", "beat", "destroy", "steal", "lie", "get married", "graduate", "force", "persuade", "give up", "start", "begin",
           "expect")
 """What hardly anybody orders."""
-WHOM = {"me": "我", "him": "他", "her": "她", "them": "他们", "us": "我们"}
+WHOM = {"me": "我", "him": "他", "her": "她", "them": "他们"}
 
 
 def order(s: Speaker) -> Phrase:
@@ -82,9 +82,11 @@ def _never(s: Speaker, action: Place, time: Phrase) -> Phrase:
 def _lets(s: Speaker, action: Place, time: Phrase) -> Phrase:
     """let's go home -> 我们 回家 吧."""
     source, target = action
-    lets = pair("let's", "我们")
-    no = pair("not", "不要") if s.chance(0.1) else NOTHING
-    return join([lets, no, *source, time], [lets, time, no, *target, more(lets, "吧")])
+    if s.chance(0.1):  # let's not go: 我们 不要 走
+        lets, no = pair("let's", "我们"), pair("not", "不要")
+        return join([lets, no, *source, time], [lets, time, no, *target])
+    lets = pair(s.one(("let's", "let's", "let us")), "我们")
+    return join([lets, *source, time], [lets, time, *target, more(lets, "吧")])
 
 
 def _let_me(s: Speaker, action: Place, time: Phrase) -> Phrase:

@@ -19,9 +19,9 @@ ASKED_ABOUT = ("wait for", "look for", "look at", "talk about", "think about", "
 """Who are you waiting for; what is he talking about."""
 WANTING = ("want", "would like", "like", "need", "plan", "try", "decide", "hope", "learn")
 KNOWN = {
-    "what time it is": "现在 几点", "what day it is": "今天 星期几", "what his name is": "他 叫 什么 名字",
-    "what her name is": "她 叫 什么 名字", "what happened": "发生 了 什么", "what it means": "它 是 什么 意思",
-    "what your name is": "你 叫 什么 名字", "what to do": "做 什么",
+    "what time it is": "现在 几点", "what day it is": "今天 星期 几", "what his name is": "他 的 名字 是 什么",
+    "what her name is": "她 的 名字 是 什么", "what happened": "发生 了 什么", "what it means": "它 是 什么 意思",
+    "what your name is": "你 的 名字 是 什么", "what to do": "做 什么",
 }
 HOW_MUCH = (
     ("how old", "多 大", "person"), ("how much", "多少 钱", "thing"), ("how big", "多 大", "room"),

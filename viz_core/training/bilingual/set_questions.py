@@ -22,17 +22,14 @@ MEASURED = {
 }
 """Of what one asks how old it is."""
 PERSONAL = {
-    "name": "名字", "job": "工作", "phone number": "电话号码", "favourite colour": "最喜欢 的 颜色",
-    "favourite food": "最喜欢 的 食物", "problem": "问题", "address": "地址", "plan": "计划", "favourite sport": "最喜欢 的 运动",
-    "favorite color": "最喜欢 的 颜色", "favourite subject": "最喜欢 的 科目", "favourite animal": "最喜欢 的 动物",
-    "favourite song": "最喜欢 的 歌", "favorite food": "最喜欢 的 食物", "favourite book": "最喜欢 的 书",
-    "hobby": "爱好", "dream": "梦想", "favorite movie": "最喜欢 的 电影", "email": "电子邮件",
+    "name": "名字", "job": "工作", "phone number": "电话号码", "problem": "问题", "address": "地址", "plan": "计划",
+    "hobby": "爱好", "dream": "梦想", "email": "电子邮件",
 }
 """What one asks of a person: what is your name."""
 TOGETHER = ("go to", "come to", "play", "talk", "go", "come", "dance", "eat", "work", "travel", "study", "argue", "fight", "go out")
 ASKED_ALONE = {
-    "what time is it": "现在 几点", "what time is it now": "现在 几点", "what day is it today": "今天 星期几",
-    "what day is today": "今天 星期几", "what is the date today": "今天 几号", "what is the matter": "怎么 了",
+    "what time is it": "现在 几点", "what time is it now": "现在 几点", "what day is it today": "今天 星期 几",
+    "what day is today": "今天 星期 几", "what is the date today": "今天 几 号", "what is the matter": "怎么 了",
     "what is wrong": "怎么 了", "what happened": "发生 了 什么", "what happened yesterday": "昨天 发生 了 什么",
     "what is happening": "在 发生 什么", "how is the weather today": "今天 天气 怎么样",
     "what is the weather like today": "今天 天气 怎么样", "how is the weather": "天气 怎么样",
@@ -95,7 +92,7 @@ def how_much(s: Speaker) -> Phrase:
     """how much is the hat, how much does it cost -> 帽子 多少 钱."""
     what = nouns.noun_phrase(s, lex.nouns("thing food clothes fruit drink device vehicle toy"), {nouns.the: 3, nouns.this: 4})
     if s.chance(0.3):
-        what = s.one((subjects.this_one(), subjects.pronoun(s, being=False)))
+        what = s.one((subjects.pronoun_of("this"), subjects.pronoun(s, being=False)))
     many = what.person == "plural"
     s.combinations.append(("how much", what.name))
     how = pair("how much", "多少 钱")
@@ -105,11 +102,11 @@ def how_much(s: Speaker) -> Phrase:
 
 
 def how_often(s: Speaker) -> Phrase:
-    """how often do you play football -> 你 多久 踢 一次 足球; how often do you swim -> 你 多久 游泳 一次."""
+    """how often do you play football -> 你 多久 踢 一 次 足球; how often do you swim -> 你 多久 游泳 一 次."""
     verb = s.one([v for v in (*lex.verbs("i"), *lex.verbs("t"), *lex.verbs("place")) if v.base in OFTEN_DONE and by_person(v)])
     often, who = pair("how often", "多久"), subjects.subject(s, lex.nouns("person"))
     p = verb_phrases.predicate(s, verb, who)
-    p.rest = [more(often, "一次"), *p.rest]
+    p.rest = [more(often, "一 次"), *p.rest]
     c = plain_clause(s, who, p=p, tense="present")
     g = group(c, question=True)
     return join(inverted(c, g, often), in_chinese(c, g, asked=often, question=True))
@@ -128,7 +125,7 @@ def whose(s: Speaker) -> Phrase:
     noun = s.usual([n for n in lex.nouns("thing pet clothes") if n.plural and not n.only_plural])
     wh = pair("whose", "谁 的")
     if s.chance(0.7):
-        what, be, head = subjects.this_one(), pair("is", "是"), pair(noun.english, noun.chinese)
+        what, be, head = subjects.pronoun_of("this"), pair("is", "是"), pair(noun.english, noun.chinese)
         return join([wh, head, be, what.phrase], [what.phrase, be, wh, head])
     thing = nouns.noun_phrase(s, (noun,), {nouns.this: 3, nouns.the: 1})
     be = is_or_was(s, thing, 0, "是")
@@ -180,8 +177,8 @@ def would_you_like(s: Speaker) -> Phrase:
 
 
 def how_long_does_it_take(s: Speaker) -> Phrase:
-    """how long does it take (you) to get home -> (你) 到家 需要 多久."""
-    how, take = pair("how long", "多久"), pair("does it take", "需要")
+    """how long does it take (you) to get home -> (你) 到家 要 多久."""
+    how, take = pair("how long", "多久"), pair("does it take", "要")
     whom = object_pronoun(s).phrase if s.chance(0.4) else NOTHING
     source, target = infinitive(verb_phrases.inner_predicate(s))
     return join([how, take, whom, english("to"), *source], [whom, *target, take, how])
@@ -232,8 +229,8 @@ def what_is_there(s: Speaker) -> Phrase:
 
 
 def can_i_have(s: Speaker) -> Phrase:
-    """can I have a glass of water (please) -> 我 可以 要 一 杯 水 吗."""
-    can, me, have = pair(s.one(("can", "could", "may")), "可以"), pair("I", "我"), pair("have", "要")
+    """can I have a glass of water (please) -> 我 能 要 一 杯 水 吗."""
+    can, me, have = s.word({"can": "能", "could": "能", "may": "可以"}), pair("I", "我"), pair("have", "要")
     what = nouns.noun_phrase(s, lex.nouns("food drink fruit"), {nouns.a: 3, nouns.some: 2, nouns.measured: 4, nouns.counted: 1})
     please = english("please") if s.chance(0.3) else NOTHING
     return join([can, me, have, what.phrase, please], [me, can, have, what.phrase, more(can, "吗")])
@@ -270,10 +267,6 @@ def what_noun(s: Speaker) -> Phrase:
     text, zh = s.one(list(PERSONAL.items()))
     wh, be, noun = pair("what", "什么"), pair("is", "是"), pair(text, zh)
     owner = pair(*s.one((("your", "你"), ("your", "你"), ("his", "他"), ("her", "她"), ("my", "我"))))
-    if text.startswith("favo"):  # 你 最喜欢 的 颜色
-        return join([wh, be, owner, noun], [owner, noun, be, wh])
-    if text == "name":  # 你 叫 什么 名字
-        return join([wh, be, owner, noun], [owner, more(be, "叫"), wh, noun])
     return join([wh, be, owner, noun], [owner, more(owner, "的"), noun, be, wh])
 
 

@@ -50,15 +50,13 @@ def subject_noun(s: Speaker, choices: Sequence[Noun], being: bool) -> NounPhrase
     return nouns.name(s) if being and s.chance(0.25) else nouns.noun_phrase(s, choices, {nouns.the: 3, nouns.owned: 3, nouns.a: 1})
 
 
-def this_one() -> NounPhrase:
-    """this 这."""
-    word = pair("this", "这")
-    return NounPhrase(word, word, name="this")
-
-
 def pronoun(s: Speaker, being: bool = True) -> NounPhrase:
     """I, you, he ...; of things it, they, this and that."""
-    name = s.often((ASKED_OF if s.asks else PRONOUNS) if being else PRONOUNS_OF_THINGS)
+    return pronoun_of(s.often((ASKED_OF if s.asks else PRONOUNS) if being else PRONOUNS_OF_THINGS))
+
+
+def pronoun_of(name: str) -> NounPhrase:
+    """A pronoun or a demonstrative by its name."""
     word = pair(name, (small_words.SUBJECTS | small_words.DEMONSTRATIVES)[name])
     if name in small_words.DEMONSTRATIVES:
         return NounPhrase(word, word, name=name)
