@@ -97,15 +97,16 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
     if s.chance(0.12) and tense in tenses.MIDDLES and not built.denied and not who.negative:
         built.middle = tenses.middle(s, tense, p)
     elif s.chance(0.04) and not built.denier and not who.negative:
-        built.end = _at_the_end(s, tense, built.negated)
+        built.end = _at_the_end(s, built)
     return built
 
 
-def _at_the_end(s: Speaker, tense: str, negated: bool) -> Phrase:
+def _at_the_end(s: Speaker, c: Clause) -> Phrase:
     """too 也, again 又 or 再, not ... either 也."""
-    if negated:
+    if c.negated:
         return pair("either", "也")
-    return pair(*s.one((("too", "也"), ("again", "又" if tense in AGAIN else "再"), ("as well", "也"))))
+    again = ("again", "又" if c.tense in AGAIN else "再")
+    return pair(*s.one((("too", "也"), ("as well", "也"), ("too", "也") if c.predicate.is_be else again)))
 
 
 def plain_clause(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "") -> Clause:
