@@ -17,7 +17,8 @@ ARTICLES = {"a", "an", "the"}
 ASKING = {
     *("what", "where", "how", "why", "who", "when", "whom", "which", "whose", "what's", "where's", "who's"),
     *("am", "is", "are", "was", "were", "do", "does", "did", "have", "has", "had", "can", "could", "will", "would", "should"),
-    *("must", "may", "might", "isn't", "aren't"),
+    *("must", "may", "might", "isn't", "aren't", "shall", "don't"),
+    "and",  # and you?
 }
 MARKS = {".": "。", "?": "？", "!": "！", ",": "，、："}
 PRONOUN = re.compile(r"(it|they|he|she)('\w+)?")

@@ -106,7 +106,12 @@ def sequence(s: Speaker) -> Phrase:
     first = plain_clause(s, tense=s.one(("past", "past", "future", "present")))
     same = NounPhrase(NOTHING, NOTHING, first.subject.noun, first.subject.person, first.subject.pronoun)
     action, __ = said_of(s, same)
-    then = pair(s.one(("and", "and", "and then")), "然后")
+    for __ in range(4):
+        if action.is_be or action.is_state or "state" in action.verb.flags:
+            action, __ = said_of(s, same)
+    acts = not (action.is_state or first.predicate.is_state)
+    word = s.one(("and", "and", "and then")) if acts else "and"
+    then = pair(word, "然后" if acts else "")
     g = group(Clause(same, action, first.tense))
     if first.tense == "future":
         g.aux, g.before = NOTHING, NOTHING

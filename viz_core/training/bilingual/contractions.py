@@ -1,5 +1,6 @@
 """Short forms: do not -> don't, he is -> he's."""
 
+from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.phrases import Phrase, Speaker, Word
 
 WITH_BE = {
@@ -25,6 +26,10 @@ WITH_NOT = {
     ("can", "not"): "can't", ("could", "not"): "couldn't", ("should", "not"): "shouldn't", ("must", "not"): "mustn't",
     ("have", "not"): "haven't", ("has", "not"): "hasn't", ("had", "not"): "hadn't",
 }
+BEHIND_HAVE = frozenset({verb.participle.split()[0] for verb in lex.VERBS} | {
+    "been", "not", "never", "already", "just", "always", "finally", "also", "recently", "ever",
+})
+"""What tells "I have seen" from "I have a dog"."""
 CONTRACTED = WITH_BE | WITH_WILL | WITH_HAVE | WITH_WOULD | WITH_NOT
 
 
@@ -53,5 +58,7 @@ def _short(words: list[Word], before: str, often: bool) -> str:
         return ""
     both = words[0].text.lower(), words[1].text
     short = CONTRACTED.get(both, "") if often else "cannot" if both == ("can", "not") else ""
+    if both in WITH_HAVE and (len(words) == 2 or words[2].text not in BEHIND_HAVE):
+        return ""  # I have a dog, he has to go
     last = len(words) == 2 or words[2].text in (",", ".", "?", "!")
     return "" if (last and short and not short.endswith("n't")) or before == "'s" else short

@@ -27,8 +27,7 @@ HOW = {
 MEASURED = {"old": "person animal", "tall": "person", "far": "place building city"}
 """Of what one asks how old it is; of the others, things."""
 PERSONAL = {
-    "name": "名字", "job": "工作", "phone number": "电话号码", "favourite colour": "最喜欢 的 颜色",
-    "favorite food": "最喜欢 的 食物", "problem": "问题", "address": "地址", "plan": "计划", "favourite sport": "最喜欢 的 运动",
+    "name": "名字", "job": "工作", "phone number": "电话号码", "problem": "问题", "address": "地址", "plan": "计划",
 }
 """What one asks of a person: what is your name."""
 

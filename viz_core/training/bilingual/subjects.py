@@ -46,7 +46,11 @@ def subject_noun(s: Speaker, choices: Sequence[Noun], being: bool) -> NounPhrase
 
 def pronoun(s: Speaker, being: bool = True) -> NounPhrase:
     """I, you, he ...; of things it, they, this and that."""
-    name = s.often(PRONOUNS if being else PRONOUNS_OF_THINGS)
+    return pronoun_of(s.often(PRONOUNS if being else PRONOUNS_OF_THINGS))
+
+
+def pronoun_of(name: str) -> NounPhrase:
+    """A pronoun or a demonstrative by its name."""
     word = pair(name, (small_words.SUBJECTS | small_words.DEMONSTRATIVES)[name])
     if name in small_words.DEMONSTRATIVES:
         return NounPhrase(word, word, name=name)
