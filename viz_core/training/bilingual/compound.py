@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from viz_core.training.bilingual import small_words
+from viz_core.training.bilingual import inside, small_words
 from viz_core.training.bilingual.clauses import Clause, group, make, plain_clause, said_of, statement
 from viz_core.training.bilingual.orders import order
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, NounPhrase, Phrase, Speaker, Word, chinese, join, more, pair
@@ -43,7 +43,8 @@ def two_clauses(s: Speaker) -> Phrase:
         second = echo(s, first)
     second.time_first = False
     comma = COMMA if s.chance(0.9 if word in ("but", "so") and s.chance(0.5) else 0.15) else NOTHING
-    return join([statement(first), comma, pair(word, JOINED[word]), statement(second)])
+    one, two = (inside.clauses["everyday"](s) if s.chance(0.2) else statement(clause) for clause in (first, second))
+    return join([one, comma, pair(word, JOINED[word]), two])
 
 
 def echo(s: Speaker, first: Clause) -> Clause:
@@ -98,7 +99,7 @@ def _main(s: Speaker, side: Clause) -> Phrase:
     if s.chance(0.3) and side.subject.noun is not None:
         said = echo(s, side)
     said.time_first = False
-    return statement(said)
+    return inside.clauses["everyday"](s) if s.chance(0.15) else statement(said)
 
 
 def sequence(s: Speaker) -> Phrase:
@@ -106,8 +107,8 @@ def sequence(s: Speaker) -> Phrase:
     first = plain_clause(s, tense=s.one(("past", "past", "future", "present")))
     same = NounPhrase(NOTHING, NOTHING, first.subject.noun, first.subject.person, first.subject.pronoun)
     action, __ = said_of(s, same)
-    for __ in range(4):
-        if action.is_be or action.is_state or "state" in action.verb.flags:
+    for _again in range(4):
+        if action.is_be or action.is_state:
             action, __ = said_of(s, same)
     acts = not (action.is_state or first.predicate.is_state)
     word = s.one(("and", "and", "and then")) if acts else "and"

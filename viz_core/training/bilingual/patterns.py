@@ -3,8 +3,9 @@
 A line of tables/patterns.txt is English ; Chinese. Its parts:
 
     {who}, {a:food}, {place}      a place to fill, named before the colon and asked for behind it; Chinese names it again
-    {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球); {did} is that without
-                                  了, {been} has 过
+    {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
+                                  {did} is the last one without 了, {been} has 过
+    {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object): Chinese says the noun again
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
     ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs
     |                             parts the fixed English words further; places to fill part them too
@@ -21,9 +22,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 
-from viz_core.training.bilingual import nouns, small_words, subjects
+from viz_core.training.bilingual import inside, nouns, small_words, subjects
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import make, statement
+from viz_core.training.bilingual.compound import stands_for
 from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Speaker, from_all, join, more, pair, texts
 from viz_core.training.bilingual.predicates import somewhere
 from viz_core.training.bilingual.times import clock, duration, when
@@ -64,6 +66,7 @@ class Filled:
     """What the places of one sentence hold, and who the sentence is about."""
 
     by_name: dict[str, Phrase] = field(default_factory=dict)
+    subjects: dict[str, NounPhrase] = field(default_factory=dict)
     who: NounPhrase | None = None
 
 
@@ -148,6 +151,9 @@ def clause(s: Speaker) -> Phrase:
     return say(s, s.one(_clauses()))
 
 
+inside.clauses["everyday"] = clause
+
+
 def _any(s: Speaker, mark: str) -> Phrase:
     return say(s, s.one(_with_mark(mark)[s.often(_weights(mark))].patterns))
 
@@ -212,10 +218,18 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
     kind = name.rstrip("0123456789")
     if kind in SUBJECT_KINDS:
         who = SUBJECT_KINDS[kind](s, wanted)
+        if who.name in {other.name for other in filled.subjects.values()}:
+            who = SUBJECT_KINDS[kind](s, wanted)
+        filled.subjects[name] = who
         filled.who = filled.who or who
         filled.by_name[name] = who.phrase
+        if kind == "group":
+            filled.subjects[f"the{name[len(kind):]}"] = who
     elif kind in _FORMS:
         filled.by_name[name] = _action(s, kind, wanted or "action", filled)
+    elif kind in AGAIN:
+        named = filled.subjects[f"the{name[len(kind):]}"]
+        filled.by_name[name] = _again(s, filled, named, AGAIN[kind])
     elif kind == "own":
         filled.by_name[name] = _own(filled)
     elif kind == "self":
@@ -224,6 +238,15 @@ def _fill(s: Speaker, filled: Filled, place: str) -> None:
         filled.by_name[name] = KINDS[kind](s, wanted)
     else:
         filled.by_name[name] = _listed(s, kind, filled)
+
+
+def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str, str]) -> Phrase:
+    """it, they, him: in Chinese the noun again; of the only person of a sentence 他 or 她."""
+    pronoun = as_object.get(named.pronoun, named.pronoun)
+    persons = {who.name for who in filled.subjects.values() if who.noun is not None and who.noun.is_a("person")}
+    if persons == {named.name}:
+        return pair(pronoun, (small_words.SUBJECTS | small_words.OBJECTS)[pronoun])
+    return stands_for(s, named.head, pronoun)
 
 
 def _listed(s: Speaker, name: str, filled: Filled) -> Phrase:
@@ -259,7 +282,7 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
     zh = zh.replace("*", {"done": "了", "been": "过"}.get(kind, ""))
     if "own" not in zh.split():
         return pair(f"{_verb_forms()[first][_FORMS[kind]]} {rest}", zh)
-    before, own, after = (part.strip() for part in re.split(r"\b(own)\b", rest))
+    before, after = (part.strip() for part in re.split(r"\bown\b", rest))
     main, owner, thing = pair(f"{_verb_forms()[first][_FORMS[kind]]} {before}"), _own(filled), pair(after)
     left, right = (part.strip() for part in zh.split("own"))
     return join([main, owner, thing], [more(main, left), owner, from_all([main, thing] if not left else [thing], right)])
@@ -330,6 +353,18 @@ def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
     return build
 
 
+def _group(s: Speaker, wanted: str) -> NounPhrase:
+    """the students, the boys -> 学生 们: which a {they1} may stand for."""
+    return nouns.the_plural(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+
+
+def _single(s: Speaker, wanted: str) -> NounPhrase:
+    """the dog, the boy: one of the nouns that have a plural."""
+    if "person" in wanted.split() and s.chance(0.5):
+        wanted = _KNOWN
+    return nouns.the(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+
+
 def _several(s: Speaker, wanted: str) -> NounPhrase:
     """Plural things without a number: dogs, old books."""
     return nouns.bare(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
@@ -372,6 +407,7 @@ def _digits(s: Speaker, wanted: str) -> Phrase:
 
 
 _WHO: Mapping[str, float] = {"I": 8, "you": 3, "he": 6, "she": 6, "we": 4, "they": 4}
+AGAIN: Mapping[str, Mapping[str, str]] = {"it": {}, "him": {"he": "him", "she": "her", "they": "them"}}
 _OWNERS = {owner: zh for owner, zh in small_words.OWNERS.items() if owner != "its"}
 _WE: Mapping[str, float] = {"I": 8, "we": 4, "they": 3, "you": 2}
 _KNOWN = " ".join(f"'{noun}'" for noun in (
@@ -380,13 +416,14 @@ _KNOWN = " ".join(f"'{noun}'" for noun in (
 ))
 SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
     "who": _person, "he": _he, "I": _we, "thing": _noun(nouns.the, nouns.owned, nouns.this),
-    "the": _noun(nouns.the), "this": _noun(nouns.this), "my": _noun(nouns.owned), "some": _several,
+    "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned), "some": _several, "group": _group,
 }
 """Whom or what a sentence can be about; the verb agrees with the first of them."""
 KINDS: Mapping[str, Callable[[Speaker, str], Phrase]] = {
     "whom": _whom, "job": _job, "name": _only(lambda s, wanted: nouns.name(s)), "a": _only(_noun(nouns.a)),
     "bare": _only(_noun(nouns.bare)), "what": _only(_noun(nouns.a, nouns.the, nouns.owned)), "noun": _noun_alone,
-    "nouns": _plural_alone, "adj": _adjective, "clause": _clause_of, "place": _place, "number": lambda s, w: s.word(small_words.AGES),
+    "nouns": _plural_alone, "adj": _adjective, "clause": _clause_of, "place": _place,
+    "number": lambda s, wanted: s.word(small_words.AGES),
     "few": lambda s, wanted: s.word(small_words.FEW_NUMBERS), "digits": _digits, "clock": lambda s, wanted: clock(s),
     "span": lambda s, wanted: duration(s), "when": when, "sentence": lambda s, wanted: clause(s),
     "hour": lambda s, wanted: s.word(small_words.CLOCK), "position": lambda s, wanted: s.word(small_words.ORDINALS),
