@@ -21,7 +21,7 @@ ASKING = {
     "and",  # and you?
 }
 MARKS = {".": "。", "?": "？", "!": "！", ",": "，、："}
-PRONOUN = re.compile(r"(it|they|he|she)('\w+)?")
+PRONOUN = re.compile(r"(it|they|he|she|him|her|them)('\w+)?")
 SLOT = re.compile(r"<\d+>")
 
 

@@ -1,6 +1,6 @@
 """A grammar that says everyday sentences in English and in Chinese at once, so it knows which word became which.
 
-    tables/        the words: nouns, verbs, adjectives and adverbs with their translations and what they go with
+    tables/        the words: nouns, verbs, adjectives and adverbs with their translations and what they go with; patterns
     lexicon        the tables as objects; inflection: their regular forms; small_words: pronouns, numbers, prepositions
     phrases        aligned pieces of a sentence, how they are joined, and the speaker who chooses them at random
     nouns          noun phrases and places; times: when and how long
@@ -8,5 +8,6 @@
     clauses        a subject, a predicate and a tense (subjects, tenses); questions, relative, orders
     compound       several clauses; reasons: the clause that decides what a pronoun means
     constructions  passive, too ... to, one of the best; impersonal, lists, degrees, about_people, small_talk
+    patterns       a table of everyday sentences with places to fill: how about {ing}; time is money
     sentences      whole sentences; contractions: don't, he's
 """
