@@ -32,6 +32,7 @@ CONJUNCTIONS = {
     "unless": Conjunction("除非", "", 0.5),
 }
 WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
+PLAIN = ("if", "because", "although", "unless")  # before the others Chinese drops 了
 POSITIVE = ("when", "while", "before", "after", "since")
 
 
@@ -43,7 +44,7 @@ def two_clauses(s: Speaker) -> Phrase:
         second = echo(s, first)
     second.time_first = False
     comma = COMMA if s.chance(0.9 if word in ("but", "so") and s.chance(0.5) else 0.15) else NOTHING
-    one, two = (inside.clauses["everyday"](s) if s.chance(0.2) else statement(clause) for clause in (first, second))
+    one, two = (inside.clauses["everyday"](s) if s.chance(0.35) else statement(clause) for clause in (first, second))
     return join([one, comma, pair(word, JOINED[word]), two])
 
 
@@ -81,6 +82,8 @@ def conditional(s: Speaker) -> Phrase:
         side.predicate.le = False
     main = order(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
     conjunction, clause = pair(word), statement(side)
+    if word in PLAIN and side.tense in ("past", "present") and s.chance(0.4):
+        clause = inside.clauses[side.tense](s)
     before, end = more(conjunction, lead), more(conjunction, tail)
     if tail.startswith("的") and clause.target[-1][0] == "的":  # 是 红色 的 时候
         clause = Phrase(clause.source, clause.target[:-1])
@@ -99,7 +102,7 @@ def _main(s: Speaker, side: Clause) -> Phrase:
     if s.chance(0.3) and side.subject.noun is not None:
         said = echo(s, side)
     said.time_first = False
-    return inside.clauses["everyday"](s) if s.chance(0.15) else statement(said)
+    return inside.clauses["everyday"](s) if s.chance(0.3) else statement(said)
 
 
 def sequence(s: Speaker) -> Phrase:

@@ -10,6 +10,7 @@ from viz_core.training.bilingual.lexicon import Noun
 from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker
 
 clauses: dict[str, Callable[[Speaker], Phrase]] = {}
-"""that: what is thought or said. question: what is known or asked. everyday: a pattern of the table."""
+"""that: what is thought or said. question: what is known or asked. everyday: a pattern of the table; past, present: a plain
+one in that tense."""
 noun_phrases: dict[str, Callable[[Speaker, Noun], NounPhrase]] = {}
 """relative: a noun and a clause about it."""

@@ -340,7 +340,7 @@ def _whom(s: Speaker, wanted: str) -> Phrase:
 
 def _job(s: Speaker, wanted: str) -> Phrase:
     """a doctor, as what someone is -> 一 名 医生."""
-    noun = s.one(lex.nouns("job"))
+    noun = s.one([n for n in lex.nouns("job") if n.english != "police"])
     head = pair(noun.english, noun.chinese)
     one = pair(nouns.an([head]), "一")
     return join([one, head], [one, more(head, "名" if noun.classifier else ""), head])
@@ -408,6 +408,8 @@ def _digits(s: Speaker, wanted: str) -> Phrase:
 
 _WHO: Mapping[str, float] = {"I": 8, "you": 3, "he": 6, "she": 6, "we": 4, "they": 4}
 AGAIN: Mapping[str, Mapping[str, str]] = {"it": {}, "him": {"he": "him", "she": "her", "they": "them"}}
+inside.clauses["past"] = lambda s: _clause_of(s, "past")
+inside.clauses["present"] = lambda s: _clause_of(s, "present")
 _OWNERS = {owner: zh for owner, zh in small_words.OWNERS.items() if owner != "its"}
 _WE: Mapping[str, float] = {"I": 8, "we": 4, "they": 3, "you": 2}
 _KNOWN = " ".join(f"'{noun}'" for noun in (
