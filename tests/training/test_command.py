@@ -42,7 +42,7 @@ def test_it_writes_tensors_and_a_card(tmp_path: Path) -> None:
         card = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
         fields = {key: tuple(value) if isinstance(value, list) else value for key, value in card["config"].items()}
         config = TransformerConfig(**fields)
-        assert config == PLANS[name].sized({side: Vocabulary(words) for side, words in card["vocabulary"].items()})
+        assert config == PLANS[name].sized({side: Vocabulary(tuple(words)) for side, words in card["vocabulary"].items()})
         model = load(tmp_path / f"{name}.safetensors", config)
         assert card["about"]["parameters"] == f"{sum(p.numel() for p in model.parameters()):,}"
         assert card["about"]["training"].startswith("2 steps of 64 sentences")
