@@ -8,6 +8,7 @@ import pytest
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns
+from viz_core.training.bilingual.contractions import WITH_NOT
 from viz_core.training.bilingual.phrases import Speaker, pair
 from viz_core.training.bilingual.sentences import FRAMES, Example, examples, say, spell
 
@@ -17,7 +18,7 @@ ARTICLES = {"a", "an", "the"}
 ASKING = {
     *("what", "where", "how", "why", "who", "when", "whom", "which", "whose", "what's", "where's", "who's"),
     *("am", "is", "are", "was", "were", "do", "does", "did", "have", "has", "had", "can", "could", "will", "would", "should"),
-    *("must", "may", "might", "isn't", "aren't"),
+    *("must", "may", "might"), *WITH_NOT.values(),
 }
 MARKS = {".": "。", "?": "？", "!": "！", ",": "，、："}
 PRONOUN = re.compile(r"(it|they|he|she)('\w+)?")

@@ -204,7 +204,7 @@ def able(s: Speaker) -> Phrase:
 def sure(s: Speaker) -> Phrase:
     """I am sure that he will come -> 我 肯定 他 会 来; I am afraid that; it is true that; it seems that."""
     inside = that_clause(s)
-    that = optional_that(s)
+    that = optional_that(s, inside)
     if s.chance(0.35):
         return join([s.word(IT_IS), that, inside])
     who = subjects.pronoun(s)
@@ -252,7 +252,7 @@ def _within(s: Speaker) -> tuple[Phrase, Phrase]:
 def _ever_done(s: Speaker, verb: lex.Verb) -> tuple[Phrase, Phrase]:
     """(that) I have ever eaten -> 我 吃 过 的."""
     who = subjects.pronoun(s)
-    that, have, ever = optional_that(s, 0.5), english(HAVE[who.person]), pair("ever", "过")
+    that, have, ever = optional_that(s, share=0.5), english(HAVE[who.person]), pair("ever", "过")
     main = pair(verb.participle, verb.chinese)
     return join([that, who.phrase, have, ever, main]), join([], [who.phrase, main, ever, more(NOTHING, "的")])
 

@@ -11,5 +11,7 @@ from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker
 
 clauses: dict[str, Callable[[Speaker], Phrase]] = {}
 """that: what is thought or said. question: what is known or asked."""
+sentences: dict[str, Callable[[Speaker], Phrase]] = {}
+"""set question: one of `set_questions`."""
 noun_phrases: dict[str, Callable[[Speaker, Noun], NounPhrase]] = {}
 """relative: a noun and a clause about it."""
