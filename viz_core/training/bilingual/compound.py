@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from viz_core.training.bilingual import small_words
+from viz_core.training.bilingual import inside, small_words
 from viz_core.training.bilingual.clauses import Clause, group, make, plain_clause, said_of, statement
 from viz_core.training.bilingual.orders import command
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, NounPhrase, Phrase, Speaker, Word, chinese, join, more, pair
@@ -32,6 +32,7 @@ CONJUNCTIONS = {
     "unless": Conjunction("除非", "", 0.5),
 }
 WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
+PLAIN = ("if", "because", "although", "unless")  # before the others Chinese drops 了
 POSITIVE = ("when", "while", "before", "after", "since")
 
 
@@ -42,7 +43,8 @@ def two_clauses(s: Speaker) -> Phrase:
     second = echo(s, first) if s.chance(0.35) and first.subject.noun is not None else make(s)
     second.time_first = False
     comma = COMMA if s.chance(0.9 if word in ("but", "so") and s.chance(0.5) else 0.15) else NOTHING
-    return join([statement(first), comma, pair(word, JOINED[word]), statement(second)])
+    one, two = (inside.clauses["everyday"](s) if s.chance(0.35) else statement(clause) for clause in (first, second))
+    return join([one, comma, pair(word, JOINED[word]), two])
 
 
 def echo(s: Speaker, first: Clause) -> Clause:
@@ -79,6 +81,8 @@ def conditional(s: Speaker) -> Phrase:
         side.predicate.le = False
     main = command(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
     conjunction, clause = pair(word), statement(side)
+    if word in PLAIN and side.tense in ("past", "present") and s.chance(0.4):
+        clause = inside.clauses[side.tense](s)
     before, end = more(conjunction, lead), more(conjunction, tail)
     if tail.startswith("的") and clause.target[-1][0] == "的":  # 是 红色 的 时候
         clause = Phrase(clause.source, clause.target[:-1])
@@ -95,7 +99,7 @@ def _main(s: Speaker, side: Clause) -> Phrase:
     """What holds under a condition, sometimes about its subject again."""
     said = echo(s, side) if s.chance(0.3) and side.subject.noun is not None else make(s)
     said.time_first = False
-    return statement(said)
+    return inside.clauses["everyday"](s) if s.chance(0.3) else statement(said)
 
 
 def sequence(s: Speaker) -> Phrase:
@@ -103,7 +107,12 @@ def sequence(s: Speaker) -> Phrase:
     first = plain_clause(s, tense=s.one(("past", "past", "future", "present")))
     same = NounPhrase(NOTHING, NOTHING, first.subject.noun, first.subject.person, first.subject.pronoun)
     action, __ = said_of(s, same)
-    then = pair(s.one(("and", "and", "and then")), "然后")
+    for _again in range(4):
+        if action.is_be or action.is_state:
+            action, __ = said_of(s, same)
+    acts = not (action.is_state or first.predicate.is_state)
+    word = s.one(("and", "and", "and then")) if acts else "and"
+    then = pair(word, "然后" if acts else "")
     g = group(Clause(same, action, first.tense))
     if first.tense == "future":
         g.aux, g.before = NOTHING, NOTHING

@@ -28,8 +28,8 @@ WITH_NOT = {
 }
 NOT_APART = "n't"
 """A "not" that is always written together with the word before it: don't (you know), never "do not you know"."""
-BEHIND_HAVE = frozenset({
-    *(verb.participle.partition(" ")[0] for verb in lex.VERBS), "been", "never", "already", "just", "always",
+BEHIND_HAVE = frozenset({verb.participle.partition(" ")[0] for verb in lex.VERBS} | {
+    "been", "never", "already", "just", "always", "finally", "also", "recently", "ever",
 })
 """What follows a "have" that is an auxiliary verb and may be short: I've seen it."""
 CONTRACTED = WITH_BE | WITH_WILL | WITH_HAVE | WITH_WOULD | WITH_NOT
@@ -69,7 +69,7 @@ def _short(words: list[Word], before: str, often: bool, apart: bool) -> str:
     short = CONTRACTED.get(both, "") if often else "cannot" if both == ("can", "not") else ""
     if len(words) > 2 and (words[2].text == NOT_APART or (apart and (words[1].text, words[2].text) in WITH_NOT)):
         return ""  # I wouldn't
-    if both[1] in ("have", "has") and not (len(words) > 2 and words[2].text in BEHIND_HAVE):
-        return ""  # I have a dog, I have to go
+    if both in WITH_HAVE and (len(words) == 2 or words[2].text not in BEHIND_HAVE):
+        return ""  # I have a dog, he has to go
     last = len(words) == 2 or words[2].text in (",", ".", "?", "!")
     return "" if (last and short and not short.endswith("n't")) or before in ("'s", "'") else short

@@ -58,7 +58,7 @@ def pronoun_of(s: Speaker, noun: Noun, person: Person) -> str:
 def an(words: Sequence[Phrase]) -> str:
     """a or an before these words."""
     first = next((phrase.source[0].text for phrase in words if phrase.source), "x")
-    sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "one", "eu"))
+    sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "usu", "one", "eu"))
     return "an" if sounds_open or first.startswith("hour") else "a"
 
 

@@ -115,7 +115,7 @@ TOOL_OF = {  # what one does something with
 
 # --- Degrees ----------------------------------------------------------------------------------------------------------
 DEGREES = {
-    "very": "非常", "too": "太", "so": "这么", "really": "真", "quite": "相当", "a little": "有点", "a bit": "有点",
+    "very": "非常", "too": "太", "so": "太", "really": "真", "quite": "相当", "a little": "有点", "a bit": "有点",
     "pretty": "相当", "extremely": "极其",
 }
 TOO = {"too": "太", "very": "非常", "so": "太"}
