@@ -18,6 +18,7 @@ from viz_core.generate import generate
 from viz_core.limits import megabytes
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
+from viz_core.training.bilingual.glosses import glosses
 from viz_core.training.evaluate import attention_measures, best_head, exact_match, next_word
 from viz_core.training.grammar import Example, examples, with_unknown_words
 from viz_core.training.loop import encode, train
@@ -82,7 +83,8 @@ def make(name: str, plan: Plan, recipe: Recipe, training_sentences: Sequence[Exa
     about |= {"parameters": f"{sum(p.numel() for p in model.parameters()):,}", "file": megabytes(size, 2)}
     vocabulary = {side: words.words for side, words in plan.vocabulary.items()}
     card = StoredCard(
-        title=plan.title, config=plan.config, about=about, examples=plan.examples, measures=measures, vocabulary=vocabulary
+        title=plan.title, config=plan.config, about=about, examples=plan.examples, measures=measures, vocabulary=vocabulary,
+        glosses={word: glosses()[word] for word in vocabulary["target"] if word in glosses()} if plan.translates else {},
     )
     card.write(folder / f"{name}.json")
     print(name, json.dumps(about, ensure_ascii=False), flush=True)

@@ -26,6 +26,8 @@ class StoredCard:
     """Numbers of the measurement: sentences, seed, loss, next_word; of a translator also exact_match, aer, referent."""
     vocabulary: Mapping[str, tuple[str, ...]]
     """The words of each side that the architecture has, in the order of their ids, without the four special tokens."""
+    glosses: Mapping[str, str]
+    """What each word of the target means in English; empty for a model that writes English."""
 
     def write(self, path: Path) -> None:
         """Write the file, with one value on a line."""

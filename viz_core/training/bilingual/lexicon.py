@@ -133,7 +133,7 @@ MOMENTARY = frozenset({
 
 
 # --- Reading the tables -----------------------------------------------------------------------------------------------
-def _rows(table: str, width: int) -> list[list[str]]:
+def rows(table: str, width: int) -> list[list[str]]:
     """The lines of a table as cells; empty ones at the end may be left out."""
     lines = (TABLES / f"{table}.txt").read_text("utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split(";")] for line in lines if line.strip() and not line.startswith("#")]
@@ -167,16 +167,16 @@ def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, 
 
 def _places() -> Mapping[str, tuple[tuple[str, str], ...]]:
     found: dict[str, tuple[tuple[str, str], ...]] = {}
-    for verb, preposition, wanted in _rows("places", 3):
+    for verb, preposition, wanted in rows("places", 3):
         found[verb] = (*found.get(verb, ()), (preposition, wanted))
     return found
 
 
-NOUNS: tuple[Noun, ...] = tuple(_noun(*row) for row in _rows("nouns", 5))
+NOUNS: tuple[Noun, ...] = tuple(_noun(*row) for row in rows("nouns", 5))
 _FIRST = {noun.english: noun for noun in reversed(NOUNS)}
-VERBS: tuple[Verb, ...] = tuple(_verb(*row) for row in _rows("verbs", 7))  # type: ignore[arg-type]
-ADJECTIVES: tuple[Adjective, ...] = tuple(_adjective(*row) for row in _rows("adjectives", 6))
-ADVERBS: tuple[Adverb, ...] = tuple(Adverb(*row) for row in _rows("adverbs", 3))
+VERBS: tuple[Verb, ...] = tuple(_verb(*row) for row in rows("verbs", 7))  # type: ignore[arg-type]
+ADJECTIVES: tuple[Adjective, ...] = tuple(_adjective(*row) for row in rows("adjectives", 6))
+ADVERBS: tuple[Adverb, ...] = tuple(Adverb(*row) for row in rows("adverbs", 3))
 PLACES: Mapping[str, tuple[tuple[str, str], ...]] = _places()
 """Where something is done, or someone is: rows of a preposition and the nouns behind it."""
 

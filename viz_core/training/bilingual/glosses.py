@@ -1,0 +1,48 @@
+"""What each word of Chinese means in English, for a reader who knows none: 动物 animal; 了 completed."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.small_words import NUMBERS
+
+LONGEST = 18  # characters of two meanings together, so that they fit below a label
+CLASSIFIER = "classifier"
+
+
+@cache
+def glosses() -> Mapping[str, str]:
+    """The dictionary words of each Chinese word: one or two in the order of the tables, and of a function word what it does.
+
+    The marks around an object ("给 ~ 充电") are no words; the parts of such a verb are explained by the English verb where no
+    line of their own does it.
+    """
+    found = {row[0]: row[1] for row in lex.rows("function_words", 2)}
+    meanings: dict[str, list[str]] = {}
+    for english, chinese in _entries():
+        if chinese not in found and english not in meanings.setdefault(chinese, []):
+            meanings[chinese].append(english)
+    found |= {chinese: _short(words) for chinese, words in meanings.items()}
+    for english, chinese in _entries():
+        for part in chinese.split():
+            if part != "~":
+                found.setdefault(part, english)
+    found |= {chinese: english for english, chinese in NUMBERS.items() if chinese not in found}
+    for noun in lex.NOUNS:
+        if noun.classifier:
+            found.setdefault(noun.classifier, CLASSIFIER)
+    return MappingProxyType(found)
+
+
+def _entries() -> Iterator[tuple[str, str]]:
+    """English and Chinese of every line of the lexicon."""
+    yield from ((noun.english, noun.chinese) for noun in lex.NOUNS)
+    yield from ((adjective.english, adjective.chinese) for adjective in lex.ADJECTIVES)
+    yield from ((adverb.english, adverb.chinese) for adverb in lex.ADVERBS)
+    yield from ((verb.base, verb.chinese) for verb in lex.VERBS)
+
+
+def _short(words: list[str]) -> str:
+    both = ", ".join(words[:2])
+    return both if len(both) <= LONGEST else words[0]
