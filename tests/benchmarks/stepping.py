@@ -13,6 +13,7 @@ from tests.benchmarks.measure import Result, middle_half, ratio
 from tests.benchmarks.servers import APP, SHELL, pages, served
 from tests.benchmarks.watching import shell_step, timed
 from tests.browser.helpers import go, idle
+from viz_core.capture import Capture
 from viz_core.figures.steps import stage_panels
 from viz_core.run import run
 from viz_core.ui.pages.steps.walk import WHOLE, path, walk
@@ -45,10 +46,13 @@ def stops() -> list[dict]:
     source, target, _ = sentences(setup)
     capture = run(setup.config, source, target, seed=setup.seed, device=setup.device)
     names = walk(capture, WHOLE, norms=False)
-    return [
-        {"name": name, "path": path(capture.stage(name)), "titles": [panel.title for panel in stage_panels(capture, name)]}
-        for name in names
-    ]
+    return [{"name": name, "path": path(capture.stage(name)), "titles": _titles(capture, name)} for name in names]
+
+
+def _titles(capture: Capture, name: str) -> list[str]:
+    """Of the canvases that a stage is drawn on: one a matrix, but one alone for ids, the last of them."""
+    titles = [panel.title for panel in stage_panels(capture, name)]
+    return titles[-1:] if capture.stage(name).kind == "ids" else titles
 
 
 def measure(small: bool) -> Iterator[Result]:

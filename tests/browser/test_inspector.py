@@ -146,6 +146,15 @@ def test_words_lead_to_rows_by_pointer_and_by_keys(open_at: Open) -> None:
     assert "cells" not in page.url and "stage=ids.source" in page.url and picked.count() == 0
 
 
+def test_matrices_follow_the_words_of_a_first_stage(open_at: Open) -> None:
+    page = open_at("ids.target")
+    page.reload()
+    page.locator(".lookup .words button").first.wait_for()
+    page.keyboard.press("ArrowRight")
+    for title in ("ids.source", "masks.source_padding"):
+        canvas(page, title)
+
+
 def test_bars_take_the_themes_colours(open_at: Open) -> None:
     page = open_at(SCORES)
     click(canvas(page, "raw_scores · head 0"), 3, 1)

@@ -7,14 +7,18 @@ from typing import TypeVar
 import pytest
 
 from viz_core.training.bilingual import (
+    answers,
+    attributes,
     compound,
     constructions,
     contractions,
     impersonal,
     nouns,
+    predicates,
     questions,
     reasons,
     relative,
+    set_questions,
     to_be,
     verb_phrases,
 )
@@ -68,6 +72,7 @@ def word(text: str, zh: str, person: str = "third") -> NounPhrase:
 
 ME, YOU, HE, THEY = word("I", "我", "I"), word("you", "你", "plural"), word("he", "他"), word("they", "他们", "plural")
 EVERYBODY = NounPhrase(pair("everybody", "大家"), NOTHING, all=True)
+NEITHER = NounPhrase(pair("neither of us", "我们 两个"), NOTHING, all=True, denies=pair("neither"))
 GAP = NounPhrase(NOTHING, NOTHING)
 YESTERDAY, TOMORROW = pair("yesterday", "昨天"), pair("tomorrow", "明天")
 
@@ -99,6 +104,11 @@ def is_(text: str, of: str) -> Predicate:
     return to_be.adjective_predicate(S, noun(of), adjective(text))
 
 
+def of_(text: str, what: str) -> Predicate:
+    """afraid of the cat."""
+    return to_be.with_object(adjective(text), the(what))
+
+
 def said(who: NounPhrase, p: Predicate, tense: str = "present", *, no: bool = False, time: Phrase = NOTHING,
          first: bool = False, middle: Phrase = NOTHING) -> Clause:
     return Clause(who, p, tense, no, time, first, middle)
@@ -115,6 +125,12 @@ def what(tense: str, *, embedded: bool = False) -> Phrase:
     wh = pair("what", "什么")
     bought = does("buy", "t", NounPhrase(Phrase((), wh.target), NOTHING))
     return questions.fronted(said(HE, bought, tense), Phrase(wh.source), embedded)
+
+
+def where_he_goes() -> Phrase:
+    where = pair("where", "哪里")
+    p = Predicate(verb("go", "i"), "去", rest=[Phrase((), where.target)])
+    return questions.fronted(said(HE, p, middle=pair("always", "总是")), Phrase(where.source), True)
 
 
 def passive(tense: str, by: NounPhrase | None, *, negated: bool = False) -> Phrase:
@@ -173,6 +189,20 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(ME, does("have", "t", a("cat"), zh="有"), no=True))),
     ("everybody will sleep | 大家 0, 都, 会 1, 睡觉 2",
      lambda: statement(said(EVERYBODY, does("sleep", "i"), "future"))),
+    ("he is not eating the apple | 他 0, 没有 1+2, 在 1+2, 吃 3, 苹果 5",
+     lambda: statement(said(HE, does("eat", "t", the("apple")), "going on", no=True))),
+    ("he is not going to the city | 他 0, 不 1+2, 去 3+4, 城市 6",
+     lambda: statement(said(HE, does("go to", "place", the("city")), "going on", no=True))),
+    ("he said nothing | 他 0, 什么 2, 都 2, 没有 2, 说 1",
+     lambda: statement(said(HE, verb_phrases._nothing(verb("say", "t"), False), "past"))),
+    ("you had better not sleep | 你 0, 最好 1+2+3, 不要 1+2+3, 睡觉 4",
+     lambda: statement(said(YOU, does("sleep", "i"), "had better", no=True))),
+    ("you may sleep | 你 0, 可以 1, 睡觉 2", lambda: statement(said(YOU, does("sleep", "i"), "may"))),
+    ("he may sleep | 他 0, 可能 1, 睡觉 2", lambda: statement(said(HE, does("sleep", "i"), "may"))),
+    ("they are leaving tomorrow | 他们 0, 明天 3, 要 1, 离开 2",
+     lambda: statement(said(THEY, does("leave", "i"), "planned", time=TOMORROW))),
+    ("he will come again | 他 0, 会 1, 再 3, 来 2",
+     lambda: statement(Clause(HE, does("come", "i"), "future", end=pair("again", "再")))),
     # To be
     ("the cat is big | 猫 1, 很, 大 3",
      lambda: statement(said(the("cat"), is_("big", "cat")))),
@@ -188,8 +218,12 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(the("cat"), is_("dead", "cat"), "past", no=True))),
     ("the table is wooden | 桌子 1, 是 2, 木头 3, 的 3",
      lambda: statement(said(the("table"), is_("wooden", "table")))),
-    ("the cat is bigger than the dog | 猫 1, 比 4, 狗 6, 大 3",
-     lambda: statement(said(the("cat"), to_be.comparison(Usual(), adjective("big"), noun("dog"), ())))),
+    ("the cat is bigger than the animal | 猫 1, 比 4, 动物 6, 大 3",
+     lambda: statement(said(the("cat"), to_be.comparison(Usual(), adjective("big"), noun("cat"), ())))),
+    ("he is not late for the party | 他 0, 聚会 6, 没有 2, 迟到 3+4",
+     lambda: statement(said(HE, of_("late for", "party"), no=True))),
+    ("he is late for the party | 他 0, 聚会 5, 迟到 2+3, 了 2+3", lambda: statement(said(HE, of_("late for", "party")))),
+    ("he is not kind to the cat | 他 0, 对 3+4, 猫 6, 不 2, 友善 3+4", lambda: statement(said(HE, of_("kind to", "cat"), no=True))),
     # Places, receivers, further verbs
     ("the cat sat on the table | 猫 1, 坐 2, 在, 桌子 5, 上 3",
      lambda: statement(said(the("cat"), does("sit", "loc", where=on("table")), "past"))),
@@ -201,7 +235,7 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(HE, does("give", "give", the("book"), but=(0.45,)), "past"))),
     ("he bought me a hat | 他 0, 给, 我 2, 买 1, 了 1, 一 3, 顶 4, 帽子 4",
      lambda: statement(said(HE, does("buy", "for", a("hat")), "past"))),
-    ("he turns it on | 他 0, 打开 1, 它 2",
+    ("he turns it on | 他 0, 打开 1+3, 它 2",
      lambda: statement(said(HE, does("turn on", "t", word("it", "它"))))),
     ("he talked to the dog | 他 0, 和, 狗 4, 说话 1+2, 了 1+2",
      lambda: statement(said(HE, does("talk to", "t", the("dog")), "past"))),
@@ -222,12 +256,19 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: questions.yes_no(said(the("cat"), is_("big", "cat")))),
     ("why are you sleeping | 你 2, 为什么 0, 在 1, 睡觉 3",
      lambda: questions.adverbial_question(said(YOU, does("sleep", "i"), "going on"), "why")),
-    ("when you slept | 你 1, 什么 0, 时候 0, 睡觉 2, 了 2",
+    ("when you slept | 你 1, 什么 0, 时候 0, 睡觉 2, 的 2",
      lambda: questions.adverbial_question(said(YOU, does("sleep", "i"), "past"), "when", embedded=True)),
     ("what did he buy | 他 2, 买 3, 了 3, 什么 0",
      lambda: what("past")),
     ("what he bought | 他 1, 买 2, 了 2, 什么 0",
      lambda: what("past", embedded=True)),
+    ("why does he always sleep | 他 2, 为什么 0, 总是 3, 睡觉 4",
+     lambda: questions.adverbial_question(said(HE, does("sleep", "i"), middle=pair("always", "总是")), "why")),
+    ("where he always goes | 他 1, 总是 2, 去 3, 哪里 0", where_he_goes),
+    ("when did you come | 你 2, 什么 0, 时候 0, 来 3, 的 1",
+     lambda: questions.adverbial_question(said(YOU, does("come", "i"), "past"), "when")),
+    ("did you turn it on | 你 1, 打开 2+4, 了 2, 它 3, 吗 0",
+     lambda: questions.yes_no(said(YOU, does("turn on", "t", word("it", "它")), "past"))),
     # Relative clauses
     ("the dog that chased the cat | 追 3, 猫 5, 的, 狗 1",
      lambda: that("dog", GAP, does("chase", "t", the("cat")), "past")),
@@ -264,9 +305,76 @@ def test_a_clause_of_fixed_words_is_the_hand_written_one(expected: str, build: C
     assert f"{' '.join(example.source)} | {', '.join(f'{zh} {places}'.strip() for zh, places in linked)}" == expected
 
 
+@pytest.mark.parametrize(("build", "expected"), [
+    (lambda: questions.yes_no(said(YOU, does("like", "t", the("cat")), no=True)), "don't you like the cat | 你 不 喜欢 猫 吗"),
+    (lambda: questions.yes_no(said(the("cat"), is_("big", "cat"), no=True)), "isn't the cat big | 猫 不 大 吗"),
+    (lambda: questions.adverbial_question(said(YOU, does("sleep", "i"), no=True), "why"),
+     "why don't you sleep | 你 为什么 不 睡觉"),
+    (lambda: questions.yes_no(said(ME, does("sleep", "i"), "going on", no=True)), "am I not sleeping | 我 没有 在 睡觉 吗"),
+])
+def test_a_negative_question_begins_with_the_short_form(build: Callable[[], Phrase], expected: str) -> None:
+    """Even of a speaker who writes no other short forms; and its 不 comes from it."""
+    example = spell(contractions.contract(Usual(0.55), build()))
+    assert f"{' '.join(example.source)} | {' '.join(example.target)}" == expected
+    assert all(example.alignment[i] for i, zh in enumerate(example.target) if zh in ("不", "没有"))
+
+
+def test_who_acts_is_not_acted_on() -> None:
+    """I do not meet me, and you are not told to give something to you."""
+    for actor, never in (("I", {"me", "us"}), ("you", {"you"})):
+        met = {predicates.object_pronoun(Speaker(Random(i), actor=actor)).name for i in range(60)}
+        assert met == {"me", "you", "him", "her", "us", "them"} - never
+
+
+@pytest.mark.parametrize(("text", "person", "expected"), [
+    ("the boys", "plural", "'"), ("the children", "plural", "'s"), ("the boss", "third", "'s"), ("<1>", "third", "'s"),
+])
+def test_the_possessive_is_written_as_it_is_typed(text: str, person: str, expected: str) -> None:
+    assert spell(attributes.genitive(word(text, "男孩", person))).source == [expected]
+
+
+def test_a_number_stands_before_a_relative_clause() -> None:
+    """two boys who sleep -> 两 个 睡觉 的 男孩."""
+    c = said(GAP, does("sleep", "i"))
+    example = spell(relative.behind_head(nouns.counted(Usual(), noun("boy")), english("who"), c).phrase)
+    assert example.target == ["两", "个", "睡觉", "的", "男孩"]
+
+
+def test_to_say_nothing_is_denied() -> None:
+    """(decide) to say nothing -> 什么 都 不 说."""
+    source, target = infinitive(verb_phrases._nothing(verb("say", "t"), False))
+    assert spell(join(source, target)).target == ["什么", "都", "不", "说"]
+
+
+def test_none_of_them_denies_the_verb() -> None:
+    example = spell(statement(said(NEITHER, does("sleep", "i"), "past")))
+    assert example.target == ["我们", "两个", "都", "没有", "睡觉"]
+
+
+def test_set_questions_end_as_questions() -> None:
+    """Each kind, said often: it asks with a question word or with 吗."""
+    asks = ("什么", "谁", "多", "吗", "几", "怎么", "哪", "还是")
+    for kind in set_questions._SET:
+        for seed in range(30):
+            example = spell(kind(Speaker(Random(seed))))
+            assert any(mark in "".join(example.target) for mark in asks), (kind, example)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_short_answer_agrees(seed: int) -> None:
+    example = spell(contractions.contract(Speaker(Random(seed)), answers.short_answer(Speaker(Random(seed)))))
+    yes = example.source[0] == "yes"
+    assert example.target[: 2 if yes else 1] == (["是", "的"] if yes else ["不"])
+    assert yes != any(word.endswith("n't") or word == "not" for word in example.source)
+
+
 @pytest.mark.parametrize(("text", "short"), [
-    ("I am here", "I'm here"), ("he is not here", "he's not here"), ("they were not here", "they weren't here"),
-    ("you can not go", "you can't go"), ("I think he is", "I think he is"), ("he is .", "he is ."),
+    ("I am here", "I'm here"), ("he is not here", "he's not here"),
+    ("they were not here", "they weren't here"),
+    ("you can not go", "you can't go"),
+    ("I have a dog", "I have a dog"), ("I have seen it", "I've seen it"),
+    ("you had better go", "you'd better go"), ("I have to go", "I have to go"),
+    ("I think he is", "I think he is"), ("he is .", "he is ."),
 ])
 def test_short_forms(text: str, short: str) -> None:
     """Both words of a short form become one, and what came from them comes from it; none stands at the end."""
@@ -278,6 +386,12 @@ def test_short_forms(text: str, short: str) -> None:
 
 def test_can_not_is_always_one_word() -> None:
     assert spell(contractions.contract(Usual(0.55), join([pair("I can not do not")]))).source == ["I", "cannot", "do", "not"]
+
+
+def test_a_pronoun_before_its_noun_is_the_one_that_became_a_noun() -> None:
+    speaker, street = Usual(), the("street")
+    example = spell(join([compound.stands_for(speaker, street.head, "it"), street.phrase]), speaker.referent)
+    assert (example.source, example.target, example.referent) == (["it", "the", "street"], ["街道", "街道"], (0, 2))
 
 
 def test_the_referent_is_the_noun_that_the_pronoun_became() -> None:

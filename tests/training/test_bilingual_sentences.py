@@ -8,6 +8,7 @@ import pytest
 
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns
+from viz_core.training.bilingual.contractions import WITH_NOT
 from viz_core.training.bilingual.phrases import Speaker, pair
 from viz_core.training.bilingual.sentences import FRAMES, Example, examples, say, spell
 
@@ -17,10 +18,11 @@ ARTICLES = {"a", "an", "the"}
 ASKING = {
     *("what", "where", "how", "why", "who", "when", "whom", "which", "whose", "what's", "where's", "who's"),
     *("am", "is", "are", "was", "were", "do", "does", "did", "have", "has", "had", "can", "could", "will", "would", "should"),
-    *("must", "may", "might", "isn't", "aren't"),
+    *("must", "may", "might", "shall"), *WITH_NOT.values(),
+    "and",  # and you?
 }
 MARKS = {".": "。", "?": "？", "!": "！", ",": "，、："}
-PRONOUN = re.compile(r"(it|they|he|she)('\w+)?")
+PRONOUN = re.compile(r"(it|they|he|she|him|her|them)('\w+)?")
 SLOT = re.compile(r"<\d+>")
 
 
@@ -106,8 +108,9 @@ def test_a_or_an_as_the_next_word_sounds() -> None:
 
 
 def test_a_sentence_has_what_it_is_about() -> None:
+    """All but fixed phrases and names: nice to meet you; where are you from."""
     about = [e for e in SAID if e.combinations]
-    assert len(about) > 0.7 * len(SAID)
+    assert len(about) > 0.65 * len(SAID)
     assert all(isinstance(word, str) for e in about for words in e.combinations for word in words)
 
 

@@ -16,6 +16,7 @@ ADJECTIVE_FLAGS = {"tight", "shi", "ren", "le", "verb", "noattr", "nopred", "of"
 KINDS = {"frequency", "time", "place", "manner", "degree", "sentence", "focus", "answer"}
 CLASSES = {name for noun in lex.NOUNS for name in noun.classes} | {"any"}
 ENGLISH = {noun.english for noun in lex.NOUNS}
+QUOTABLE = ENGLISH | {noun.chinese for noun in lex.NOUNS}
 QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
 CHINESE = re.compile(r"[\u4e00-\u9fffA-Z]+")
 
@@ -27,7 +28,7 @@ def lines(table: str) -> list[list[str]]:
 
 def unknown(cell: str) -> set[str]:
     """What a cell names and no noun is: classes, and nouns in quotes."""
-    return (set(QUOTED.findall(cell)) - ENGLISH) | (set(QUOTED.sub("", cell).split()) - CLASSES)
+    return (set(QUOTED.findall(cell)) - QUOTABLE) | (set(QUOTED.sub("", cell).split()) - CLASSES)
 
 
 def is_template(chinese: str) -> bool:
@@ -91,6 +92,34 @@ def test_adjectives() -> None:
         assert "of" in adjective.flags or " " not in adjective.chinese, line
 
 
+def test_common_words_are_words_of_the_tables() -> None:
+    assert lex.COMMON["nouns"] <= QUOTABLE
+    assert lex.COMMON["verbs"] <= {verb.base for verb in lex.VERBS}
+    assert lex.COMMON["adjectives"] <= {adjective.english for adjective in lex.ADJECTIVES}
+
+
+def test_a_quoted_noun_is_meant_in_its_usual_sense() -> None:
+    """letter is 信; the letter of an alphabet is named by its Chinese word."""
+    assert [noun.chinese for noun in lex.nouns("'letter'")] == ["信"]
+    assert [noun.english for noun in lex.nouns("'字母'")] == ["letter"]
+
+
+def test_people_fly_otherwise_than_birds() -> None:
+    flying = {verb.subjects: verb.chinese for verb in lex.verbs("place") if verb.base == "fly to"}
+    assert flying["person"] == "坐飞机 去 ~" and len(flying) == 2
+    assert all(lex.objects_of(verb) for verb in lex.verbs("place") if verb.base == "fly to")
+
+
+def test_places() -> None:
+    """Each place of a verb names nouns, and a preposition that Chinese has a word for."""
+    verbs = {verb.base for verb in lex.verbs("loc")} | {"put", "person", "thing", "place"}
+    for verb, rows in lex.PLACES.items():
+        assert verb in verbs, verb
+        for preposition, wanted in rows:
+            assert not unknown(wanted) and lex.nouns(wanted), wanted
+            assert preposition in ("in", "on", "at", *small_words.PREPOSITIONS), preposition
+
+
 def test_adverbs() -> None:
     assert {adverb.kind for adverb in lex.ADVERBS} == KINDS
     for adverb in lex.ADVERBS:
@@ -115,6 +144,6 @@ def test_a_line_that_names_the_noun_holds_before_one_that_names_its_class() -> N
 def test_the_small_tables_name_words_of_the_big_ones() -> None:
     measured = " ".join(what for __, what in small_words.MEASURES.values())
     assert not unknown(measured)
-    assert set(small_words.PLACES_AT) <= ENGLISH and set(small_words.WITHOUT_ARTICLE) <= ENGLISH
+    assert not unknown(" ".join(small_words.TOOL_OF.values())) and set(small_words.WITHOUT_ARTICLE) <= ENGLISH
     assert {noun.english for noun in lex.nouns("person")} >= small_words.SHE | small_words.HE
     assert all(set(words) & set(times.ADVERBS) for words in times.TIMES.values())

@@ -1,12 +1,14 @@
 """A grammar that says everyday sentences in English and in Chinese at once, so it knows which word became which.
 
-    tables/        the words: nouns, verbs, adjectives and adverbs with their translations and what they go with
+    tables/        the words with their translations and what they go with; where one does what; which words are common; patterns
     lexicon        the tables as objects; inflection: their regular forms; small_words: pronouns, numbers, prepositions
     phrases        aligned pieces of a sentence, how they are joined, and the speaker who chooses them at random
-    nouns          noun phrases and places; times: when and how long
+    attributes     what stands before a noun; nouns: noun phrases and places; times: when and how long
     predicates     what is said of a subject: to_be, verb_phrases
     clauses        a subject, a predicate and a tense (subjects, tenses); questions, relative, orders
+    set_questions  how old are you; answers: yes, I do; you like it, don't you; it takes two hours to
     compound       several clauses; reasons: the clause that decides what a pronoun means
     constructions  passive, too ... to, one of the best; impersonal, lists, degrees, about_people, small_talk
+    patterns       a table of everyday sentences with places to fill: how about {ing}; time is money
     sentences      whole sentences; contractions: don't, he's
 """

@@ -71,7 +71,7 @@ def owns(s: Speaker) -> Phrase:
 def been_to(s: Speaker) -> Phrase:
     """I have never been to Beijing -> 我 从来 没有 去 过 北京; have you ever been to China -> 你 去 过 中国 吗."""
     who = subjects.pronoun(s)
-    where = nouns.name(s) if s.chance(0.3) else nouns.inner(s, "country city place", (nouns.bare, nouns.the))
+    where = nouns.name(s) if s.chance(0.4) else nouns.inner(s, s.one(("country city", "place building")), (nouns.the,))
     have, been = pair(HAVE[who.person]), pair("been to", "去 过")
     if s.chance(0.5):
         ever = english("ever") if s.chance(0.7) else NOTHING

@@ -6,9 +6,22 @@ Chinese puts them in the order: time, subject, adverbs, negation or modal, place
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from viz_core.training.bilingual import inside, subjects, tenses, to_be, verb_phrases
+from viz_core.training.bilingual import inside, small_words, subjects, tenses, to_be, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, join, more, pair
+from viz_core.training.bilingual.contractions import NOT_APART, WITH_NOT
+from viz_core.training.bilingual.phrases import (
+    NOTHING,
+    NounPhrase,
+    Phrase,
+    Speaker,
+    chinese,
+    english,
+    from_all,
+    join,
+    more,
+    pair,
+    texts,
+)
 from viz_core.training.bilingual.predicates import (
     SHORT,
     SKILLS,
@@ -20,11 +33,15 @@ from viz_core.training.bilingual.predicates import (
     verbs_of_subject,
 )
 from viz_core.training.bilingual.small_words import BE, DO, WAS
-from viz_core.training.bilingual.tenses import TENSES
+from viz_core.training.bilingual.tenses import TENSES, Tense
 from viz_core.training.bilingual.times import when
 
-PLACED = "being thing reading toy food device"
+BEFORE_ADVERBS = ("为什么", "是否")
+"""What is asked before 总是: 你 为什么 总是 迟到."""
+PLACED = "person being thing reading toy food device building place"
 """What is often said to be somewhere."""
+AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
+"""Tenses in which it has happened again: 又."""
 WITH_DO: Mapping[str, str] = {"have to": "have to", "had to": "have to", "used to": "use to"}
 """Modal verbs that ask and deny with "do", and what stands behind it."""
 
@@ -45,6 +62,16 @@ class Clause:
     middle: Phrase = NOTHING
     end: Phrase = NOTHING
 
+    @property
+    def denier(self) -> Phrase:
+        """The words that deny it without "not": none of them, nothing."""
+        return join([self.subject.denies, self.predicate.denies])
+
+    @property
+    def denied(self) -> bool:
+        """Whether its Chinese is negated."""
+        return self.negated or bool(self.denier)
+
 
 # --- What it says -----------------------------------------------------------------------------------------------------
 def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "", positive: bool = False,
@@ -55,17 +82,31 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
     elif who is None:
         raise ValueError("a predicate needs its subject")
     tense = tense or tenses.tense_of(s, p)
-    built = Clause(who, p, tense, negated=not positive and not who.negative and tense != "used to" and s.chance(0.17))
+    if tense == "planned" and plain:
+        tense = "future"
+    built = Clause(who, p, tense)
+    can_deny = not (positive or p.positive or who.negative or built.denier or tense == "used to")
+    built.negated = can_deny and s.chance(0.17)
     s.combinations.append((who.name, *p.about))
     if plain:
         return built
-    if s.chance(0.25):
+    if tense == "planned":
+        built.time = when(s, "future")
+    elif s.chance(0.08 if p.is_be else 0.25):
         built.time, built.time_first = when(s, tense), s.chance(0.25)
-    if s.chance(0.12) and tense in tenses.MIDDLES and not built.negated and not who.negative:
+    if s.chance(0.12) and tense in tenses.MIDDLES and not built.denied and not who.negative:
         built.middle = tenses.middle(s, tense, p)
-    elif s.chance(0.04) and not built.negated:
-        built.end = pair(*s.one((("too", "也"), ("again", "又" if tense in ("past", "perfect") else "再"), ("as well", "也"))))
+    elif s.chance(0.04) and not built.denier and not who.negative:
+        built.end = _at_the_end(s, built)
     return built
+
+
+def _at_the_end(s: Speaker, c: Clause) -> Phrase:
+    """too 也, again 又 or 再, not ... either 也."""
+    if c.negated:
+        return pair("either", "也")
+    again = ("again", "又" if c.tense in AGAIN else "再")
+    return pair(*s.one((("too", "也"), ("as well", "也"), ("too", "也") if c.predicate.is_be else again)))
 
 
 def plain_clause(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = None, tense: str = "") -> Clause:
@@ -86,29 +127,41 @@ def said_of(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
         choices = verbs_of_subject(who.noun, frame)
     if not choices:
         return _is(s, who)
-    verb = s.one(choices)
+    verb = s.usual(choices)
     if verb.frame not in SHORT:
         s.depth -= 1
-    who = who or subjects.subject(s, lex.subjects_of(verb))
-    return verb_phrases.predicate(s, verb, who), who
+    who = who or _who(s, lex.subjects_of(verb))
+    if verb.base == "meet" and verb.frame != "t" and who.person != "plural":
+        return _is(s, who)  # only several people meet
+    s.actor, actor = who.name if who.name in small_words.REFLEXIVES else "", s.actor
+    p = verb_phrases.predicate(s, verb, who)
+    s.actor = actor
+    return p, who
+
+
+def _who(s: Speaker, choices: Sequence[lex.Noun]) -> NounPhrase:
+    """Who the clause is about; sometimes none of them."""
+    return subjects.denying(s, choices) if s.chance(0.012) else subjects.subject(s, choices)
 
 
 def _is(s: Speaker, who: NounPhrase | None) -> tuple[Predicate, NounPhrase]:
     """To be: with an adjective, a noun or a place."""
     kind = s.often({"adjective": 60, "noun": 20, "place": 20})
     if who is None:
+        if s.chance(0.1):
+            return to_be.what_this_is(s)
         if kind == "adjective" and s.chance(0.6):
-            adjective = s.one(lex.adjectives("nopred of"))
-            who = subjects.subject(s, lex.nouns_of(adjective))
+            adjective = s.usual(lex.adjectives("nopred of"))
+            who = _who(s, lex.nouns_of(adjective))
             if who.noun is None or who.noun in lex.nouns_of(adjective):
-                return to_be.adjective_predicate(s, who.noun, adjective), who
+                return to_be.adjective_predicate(s, who.noun, adjective, who), who
         else:
-            who = subjects.subject(s, lex.nouns(("any" if kind != "place" else PLACED) if s.chance(0.5) else "person"))
-    if kind == "noun" and who.person != "plural":
+            who = subjects.subject(s, lex.nouns(("any" if kind != "place" else PLACED) if s.chance(0.4) else "person"))
+    if kind == "noun" and who.person != "plural" and (who.noun is None or who.noun.is_a("person", "animal", "thing", "place")):
         return to_be.noun_predicate(s, who), who
-    if kind == "place":
-        return to_be.place_predicate(s), who
-    return to_be.adjective_predicate(s, who.noun or s.one(lex.nouns("person"))), who
+    if kind == "place" and (who.noun is None or who.noun.is_a(*PLACED.split())):
+        return to_be.place_predicate(s, who), who
+    return to_be.adjective_predicate(s, who.noun or s.usual(lex.nouns("person")), who=who), who
 
 
 # --- Verb groups ------------------------------------------------------------------------------------------------------
@@ -132,19 +185,19 @@ def group(c: Clause, *, question: bool = False) -> Group:
     p, no = c.predicate, pair("not") if c.negated else NOTHING
     if p.is_be and c.tense in ("present", "past"):
         aux = pair((BE if c.tense == "present" else WAS)[c.subject.person])
-        return Group(aux, no, more(aux, p.said), _negation(c, no), NOTHING)
+        return Group(aux, no, more(aux, p.said), _negation(c, no or c.denier), NOTHING)
     if p.verb.base.startswith("would "):
         would, __, rest = p.verb.base.partition(" ")
         aux, main = pair(would), english(rest)
-        return Group(aux, no, Phrase(main.source, from_all([aux, main], p.said).target), _negation(c, no), NOTHING)
+        return Group(aux, no, Phrase(main.source, from_all([aux, main], p.said).target), _negation(c, no or c.denier), NOTHING)
     aux, extra, form = _auxiliary(c, question)
     main = spoken(p, getattr(p.verb, form))
-    if c.negated:
-        return _negated(c, Group(aux, no, main, NOTHING, NOTHING, extra))
-    tense = TENSES[c.tense]
+    tense = TENSES["allowed" if c.tense == "may" and (question or c.subject.name == "you") else c.tense]
+    if c.denied:
+        return _negated(c, tense, Group(aux, no, main, NOTHING, NOTHING, extra))
     before = _said_before(tense.before, p)
     cause = [aux, extra] if tense.aux else [main]
-    finished = p.le and not p.is_state and bool(tense.after)
+    finished = p.le and not p.is_state and bool(tense.after) and not c.subject.negative  # nobody came: 没有 人 来
     return Group(aux, no, main, from_all([aux, extra], before), from_all(cause, tense.after) if finished else NOTHING, extra)
 
 
@@ -165,6 +218,8 @@ def _auxiliary(c: Clause, question: bool) -> tuple[Phrase, Phrase, str]:
     do = "did" if c.tense in ("past", "had to", "used to") else DO[person]
     if with_do and c.tense in WITH_DO:
         return pair(do), english(WITH_DO[c.tense]), tense.form
+    if c.tense in tenses.WHOLE:
+        return pair(tense.of(person)), NOTHING, tense.form
     first, __, rest = tense.of(person).partition(" ")
     if first:
         return pair(first), english(rest), tense.form
@@ -175,20 +230,22 @@ def _auxiliary(c: Clause, question: bool) -> tuple[Phrase, Phrase, str]:
 
 def _negation(c: Clause, no: Phrase) -> Phrase:
     """不 of a negated "to be", 没有 of one that ends in 了."""
-    return more(no, "没有" if c.predicate.last else "不") if c.negated else NOTHING
+    return more(no, "没有" if c.predicate.last else "不") if c.denied else NOTHING
 
 
-def _negated(c: Clause, g: Group) -> Group:
+def _negated(c: Clause, tense: Tense, g: Group) -> Group:
     """The Chinese of a negation: did not go -> 没有 去; does not have -> 没有; cannot swim -> 不 会 游泳."""
-    p, tense = c.predicate, TENSES[c.tense]
+    p, denier = c.predicate, g.no or c.denier
     no = tense.no_state if p.is_state else tense.no
+    if p.verb.frame == "place" and no == "没有 在":
+        no = "不"  # is not going there: 不 去
     if tense.before == "能" and p.said in SKILLS and no == "不 能":
         no = "不 会"
     if p.said == "有":  # 没有 is the negated verb itself
-        have = from_all([g.aux, g.no, g.main], "没有" if no in ("不", "没有") else f"{no} 有")
+        have = from_all([g.aux, denier, g.main], "没有" if no in ("不", "没有") else f"{no} 有")
         g.main = Phrase(g.main.source, have.target)
     else:
-        g.before = from_all([g.aux, g.no, g.extra], "没有" if "post" in p.verb.flags and no == "没有 在" else no)
+        g.before = from_all([g.aux, denier, g.extra], "没有" if "post" in p.verb.flags and no == "没有 在" else no)
     return g
 
 
@@ -196,9 +253,9 @@ def _negated(c: Clause, g: Group) -> Group:
 def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool = False) -> list[Phrase]:
     """The clause in Chinese from the subject on. asked: 为什么, 怎么, 什么时候 behind the subject."""
     p = c.predicate
-    very = p.very if not c.negated and not question else NOTHING
-    is_so = p.last and not c.negated and c.tense in ("present", "past")  # 死 了, but 会 死
-    last = more(p.rest[-1], p.last) if is_so and p.rest else NOTHING
+    very = p.very if not c.denied and not question else NOTHING
+    is_so = p.last and not c.denied and c.tense in ("present", "past")  # 死 了, but 会 死
+    last = Phrase((), ((p.last, p.rest[-1].target[-1][1]),)) if is_so and p.rest else NOTHING
     both = chinese("都") if c.subject.all else NOTHING
     middle, after = c.middle, g.after
     if [zh for zh, __ in middle.target[:2]] == ["从来", "没有"]:
@@ -207,28 +264,46 @@ def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool =
     before = g.before
     if before.target and before.target[-1][0] == "在" and first_word([*p.lead, g.main]).startswith("在"):
         before = Phrase(before.source, before.target[:-1])  # he is playing in the park: one 在 for both
-    return [c.subject.phrase, time, both, c.end, middle, asked, before, *p.lead, very, g.main, after, *p.rest, last]
+    again = c.end if first_word([c.end]) == "再" else NOTHING  # 会 再 来, but 也 会 来
+    also = NOTHING if again else c.end
+    adverbs = [asked] if first_word([asked]) in BEFORE_ADVERBS else [middle, asked]
+    if c.tense == "used to":
+        time, before = join([before, time]), NOTHING  # 以前 总是
+    start = [c.subject.phrase, time, both, also, *adverbs, p.early, before, again]
+    if c.denied and p.near:
+        return [c.subject.phrase, time, both, also, *adverbs, p.early, *p.lead, before, g.main, *p.rest]
+    if adverbs[0] is asked:  # 你们 为什么 都 不 来
+        start = [c.subject.phrase, time, asked, both, also, middle, p.early, before, again]
+    return [*start, *p.lead, very, g.main, after, *p.rest, last]
+
+
+def _verb(c: Clause, g: Group) -> list[Phrase]:
+    """The English verb with its adverb: has already eaten, is not always late, often eats."""
+    if c.predicate.is_be and g.aux and not g.main.source:
+        return [g.aux, g.no, c.middle]
+    return [g.aux, c.middle, g.no, g.extra, g.main] if g.aux else [c.middle, g.main]
 
 
 def statement(c: Clause) -> Phrase:
     """the dog has already eaten the apple today -> 狗 今天 已经 吃 了 苹果."""
     g = group(c)
     first, last = (c.time, NOTHING) if c.time_first else (NOTHING, c.time)
-    verb = [g.aux, c.middle, g.no, g.extra, g.main] if g.aux else [c.middle, g.main]
-    if c.predicate.is_be and g.aux and not g.main.source:
-        verb = [g.aux, g.no, c.middle]
-    source = [first, c.subject.phrase, *verb, *c.predicate.tail, last, c.end]
+    source = [first, c.subject.phrase, *_verb(c, g), *c.predicate.tail, last, c.end]
     return join(source, [first, *in_chinese(c, g)])
 
 
 def inverted(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
-    """The English words of a question, behind what it asks for: (why) did the dog chase the cat."""
-    return [front, g.aux, c.subject.phrase, g.no, g.extra, c.middle, g.main, *c.predicate.tail, c.time, c.end]
+    """The English words of a question, behind what it asks for: (why) did the dog chase the cat, (why) don't you come."""
+    rest = [g.extra, c.middle, g.main, *c.predicate.tail, c.time, c.end]
+    if g.no and (texts(g.aux), "not") in WITH_NOT:
+        g.no.source[0].text = NOT_APART
+        return [front, g.aux, g.no, c.subject.phrase, *rest]
+    return [front, g.aux, c.subject.phrase, g.no, *rest]
 
 
 def subordinate(c: Clause, g: Group, front: Phrase = NOTHING) -> list[Phrase]:
-    """The English words of a clause inside another, behind what leads it in: (who) lives here, (what) you ate."""
-    return [front, c.subject.phrase, g.aux, g.no, g.extra, g.main, *c.predicate.tail, c.time]
+    """The English words of a clause inside another, behind what leads it in: (who) lives here, (where) he always goes."""
+    return [front, c.subject.phrase, *_verb(c, g), *c.predicate.tail, c.time, c.end]
 
 
 def that_clause(s: Speaker) -> Phrase:

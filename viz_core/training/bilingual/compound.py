@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from viz_core.training.bilingual import small_words
+from viz_core.training.bilingual import inside, small_words
 from viz_core.training.bilingual.clauses import Clause, group, make, plain_clause, said_of, statement
-from viz_core.training.bilingual.orders import order
+from viz_core.training.bilingual.orders import command
 from viz_core.training.bilingual.phrases import COMMA, NOTHING, NounPhrase, Phrase, Speaker, Word, chinese, join, more, pair
 
 JOINED = {"but": "但是", "and": "", "so": "所以", "because": "因为", "or": "或者", "until": "直到"}
@@ -32,18 +32,19 @@ CONJUNCTIONS = {
     "unless": Conjunction("除非", "", 0.5),
 }
 WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
+PLAIN = ("if", "because", "although", "unless")  # before the others Chinese drops 了
 POSITIVE = ("when", "while", "before", "after", "since")
 
 
 def two_clauses(s: Speaker) -> Phrase:
     """he was tired but he did not sleep -> 他 很 累 但是 他 没有 睡觉."""
     word = s.often({"but": 9, "and": 7, "so": 6, "because": 10, "until": 1.5, "or": 0.7})
-    first, second = make(s), make(s)
-    if s.chance(0.35) and first.subject.noun is not None:
-        second = echo(s, first)
+    first = make(s)
+    second = echo(s, first) if s.chance(0.35) and first.subject.noun is not None else make(s)
     second.time_first = False
     comma = COMMA if s.chance(0.9 if word in ("but", "so") and s.chance(0.5) else 0.15) else NOTHING
-    return join([statement(first), comma, pair(word, JOINED[word]), statement(second)])
+    one, two = (inside.clauses["everyday"](s) if s.chance(0.35) else statement(clause) for clause in (first, second))
+    return join([one, comma, pair(word, JOINED[word]), two])
 
 
 def echo(s: Speaker, first: Clause) -> Clause:
@@ -78,8 +79,10 @@ def conditional(s: Speaker) -> Phrase:
     side = make(s, tense=s.one(CONJUNCTIONS[word].tenses), positive=word in POSITIVE, plain=True)
     if tail and word != "since":
         side.predicate.le = False
-    main = order(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
+    main = command(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
     conjunction, clause = pair(word), statement(side)
+    if word in PLAIN and side.tense in ("past", "present") and s.chance(0.4):
+        clause = inside.clauses[side.tense](s)
     before, end = more(conjunction, lead), more(conjunction, tail)
     if tail.startswith("的") and clause.target[-1][0] == "的":  # 是 红色 的 时候
         clause = Phrase(clause.source, clause.target[:-1])
@@ -94,11 +97,9 @@ def conditional(s: Speaker) -> Phrase:
 
 def _main(s: Speaker, side: Clause) -> Phrase:
     """What holds under a condition, sometimes about its subject again."""
-    said = make(s)
-    if s.chance(0.3) and side.subject.noun is not None:
-        said = echo(s, side)
+    said = echo(s, side) if s.chance(0.3) and side.subject.noun is not None else make(s)
     said.time_first = False
-    return statement(said)
+    return inside.clauses["everyday"](s) if s.chance(0.3) else statement(said)
 
 
 def sequence(s: Speaker) -> Phrase:
@@ -106,7 +107,12 @@ def sequence(s: Speaker) -> Phrase:
     first = plain_clause(s, tense=s.one(("past", "past", "future", "present")))
     same = NounPhrase(NOTHING, NOTHING, first.subject.noun, first.subject.person, first.subject.pronoun)
     action, __ = said_of(s, same)
-    then = pair(s.one(("and", "and", "and then")), "然后")
+    for _again in range(4):
+        if action.is_be or action.is_state:
+            action, __ = said_of(s, same)
+    acts = not (action.is_state or first.predicate.is_state)
+    word = s.one(("and", "and", "and then")) if acts else "and"
+    then = pair(word, "然后" if acts else "")
     g = group(Clause(same, action, first.tense))
     if first.tense == "future":
         g.aux, g.before = NOTHING, NOTHING

@@ -40,6 +40,9 @@ SURE = {
     "proud": "很 骄傲", "worried": "担心", "certain": "肯定",
 }
 WHAT = {"what": "的", "all": "的 一切", "everything": "的 一切", "the only thing": "的 唯一 的 东西"}
+ABOUT = {"talk about": "谈论", "think about": "考虑", "dream about": "梦见", "complain about": "抱怨", "worry about": "担心"}
+UNTIL = {"sleep": "睡", "wait": "等", "work": "工作", "study": "学习", "stay up": "熬夜", "read": "看书", "talk": "聊"}
+BOUNDS = {"midnight": "午夜", "noon": "中午", "the end": "最后", "tomorrow": "明天", "the evening": "晚上"}
 PATHS = {"along": "沿着", "through": "穿过"}
 
 
@@ -149,16 +152,27 @@ def _from_to(s: Speaker, c: Clause) -> None:
     c.time = join([pair("from", "从"), start, pair("to", "到"), end])
 
 
-def _nothing(s: Speaker, c: Clause) -> None:
-    """A plain clause: an empty place for "about"."""
+def _about(s: Speaker, c: Clause) -> None:
+    """we talked about the film -> 我们 谈论 了 电影: the verb and "about" are one."""
+    p = s.one([(verb, zh) for verb, zh in ABOUT.items()])
+    verb = next(v for v in lex.verbs("t") if v.base == p[0])
+    what = nouns.inner(s, "idea event show reading person subject animal", (nouns.the, nouns.owned, nouns.bare))
+    c.subject = subjects.subject(s, lex.nouns("person"))
+    c.predicate = Predicate(verb, p[1], [what.phrase], rest=[what.phrase], about=(verb.base, what.name))
 
 
-def _no_more(s: Speaker, c: Clause) -> None:
-    """A plain clause: an empty place for "until"."""
+def _until(s: Speaker, c: Clause) -> None:
+    """he slept until seven o'clock -> 他 一直 睡 到 七 点."""
+    verb, said = s.one([(v, UNTIL[v.base]) for v in lex.verbs("i") if v.base in UNTIL])
+    until = pair("until", "到")
+    bound = clock(s) if s.chance(0.5) else s.word(WEEKDAYS | BOUNDS)
+    c.subject = subjects.subject(s, lex.nouns("person"))
+    c.negated = False
+    c.predicate = Predicate(verb, said, [until, bound], [more(until, "一直")], [until, bound], le=False, about=(verb.base, "until"))
 
 
 _CIRCUMSTANCES: Mapping[Callable[[Speaker, Clause], None], float] = {
-    _because_of: 4, _like: 3, _nothing: 2, _from_to: 3, _along: 2, _through: 2, _no_more: 1, _without: 2,
+    _because_of: 4, _like: 3, _about: 2, _from_to: 3, _along: 2, _through: 2, _until: 1, _without: 2,
 }
 
 
@@ -181,8 +195,8 @@ def so_that(s: Speaker) -> Phrase:
     adjective, who = _graded(s)
     be, so = is_or_was(s, who, 0.5), pair("so", "太")
     word, that = pair(adjective.english, adjective.chinese), pair("that", "了")
-    inside = statement(make(s, tense=s.one(("could", "past", "can", "present"))))
-    return join([who.phrase, be, so, word, that, inside])
+    c = make(s, tense=s.one(("could", "past", "can", "present")), plain=True)
+    return join([who.phrase, be, so, word, that, statement(c)])
 
 
 def _graded(s: Speaker) -> tuple[lex.Adjective, NounPhrase]:
@@ -204,7 +218,7 @@ def able(s: Speaker) -> Phrase:
 def sure(s: Speaker) -> Phrase:
     """I am sure that he will come -> 我 肯定 他 会 来; I am afraid that; it is true that; it seems that."""
     inside = that_clause(s)
-    that = optional_that(s)
+    that = optional_that(s, inside)
     if s.chance(0.35):
         return join([s.word(IT_IS), that, inside])
     who = subjects.pronoun(s)
@@ -252,7 +266,7 @@ def _within(s: Speaker) -> tuple[Phrase, Phrase]:
 def _ever_done(s: Speaker, verb: lex.Verb) -> tuple[Phrase, Phrase]:
     """(that) I have ever eaten -> 我 吃 过 的."""
     who = subjects.pronoun(s)
-    that, have, ever = optional_that(s, 0.5), english(HAVE[who.person]), pair("ever", "过")
+    that, have, ever = optional_that(s, share=0.5), english(HAVE[who.person]), pair("ever", "过")
     main = pair(verb.participle, verb.chinese)
     return join([that, who.phrase, have, ever, main]), join([], [who.phrase, main, ever, more(NOTHING, "的")])
 

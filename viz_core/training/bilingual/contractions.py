@@ -1,5 +1,6 @@
 """Short forms: do not -> don't, he is -> he's."""
 
+from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.phrases import Phrase, Speaker, Word
 
 WITH_BE = {
@@ -25,17 +26,23 @@ WITH_NOT = {
     ("can", "not"): "can't", ("could", "not"): "couldn't", ("should", "not"): "shouldn't", ("must", "not"): "mustn't",
     ("have", "not"): "haven't", ("has", "not"): "hasn't", ("had", "not"): "hadn't",
 }
+NOT_APART = "n't"
+"""A "not" that is always written together with the word before it: don't (you know), never "do not you know"."""
+BEHIND_HAVE = frozenset({verb.participle.partition(" ")[0] for verb in lex.VERBS} | {
+    "been", "never", "already", "just", "always", "finally", "also", "recently", "ever",
+})
+"""What follows a "have" that is an auxiliary verb and may be short: I've seen it."""
 CONTRACTED = WITH_BE | WITH_WILL | WITH_HAVE | WITH_WOULD | WITH_NOT
 
 
 def contract(s: Speaker, phrase: Phrase) -> Phrase:
     """do not -> don't, he is -> he's, in about half of the sentences; "can not" is written as one word in all."""
-    often = s.chance(0.55)
+    often, apart = s.chance(0.55), s.chance(0.5)
     source: list[Word] = []
     merged: dict[Word, Word] = {}
     words = list(phrase.source)
     while words:
-        short = _short(words, source[-1].text if source else "", often)
+        short = _short(words, source[-1].text if source else "", often, apart)
         if short:
             word = Word(short)
             merged[words[0]] = merged[words[1]] = word
@@ -47,11 +54,22 @@ def contract(s: Speaker, phrase: Phrase) -> Phrase:
     return Phrase(tuple(source), links)
 
 
-def _short(words: list[Word], before: str, often: bool) -> str:
-    """The short form of the first two words, "" if they have none here: at the end one says "I think he is"."""
+def _short(words: list[Word], before: str, often: bool, apart: bool) -> str:
+    """The short form of the first two words, "" if they have none here: at the end one says "I think he is".
+
+    apart: whether it is "he isn't", not "he's not".
+    """
     if len(words) < 2:
         return ""
     both = words[0].text.lower(), words[1].text
+    if words[1].text == NOT_APART:
+        return WITH_NOT[both[0], "not"]
+    if both[1] == "had" and len(words) > 2 and words[2].text == "better":
+        return WITH_WOULD.get((both[0], "would"), "") if often else ""  # you'd better go
     short = CONTRACTED.get(both, "") if often else "cannot" if both == ("can", "not") else ""
+    if len(words) > 2 and (words[2].text == NOT_APART or (apart and (words[1].text, words[2].text) in WITH_NOT)):
+        return ""  # I wouldn't
+    if both in WITH_HAVE and (len(words) == 2 or words[2].text not in BEHIND_HAVE):
+        return ""  # I have a dog, he has to go
     last = len(words) == 2 or words[2].text in (",", ".", "?", "!")
-    return "" if (last and short and not short.endswith("n't")) or before == "'s" else short
+    return "" if (last and short and not short.endswith("n't")) or before in ("'s", "'") else short

@@ -24,7 +24,7 @@ WISHES = ("want", "hope", "would like", "decide", "plan", "learn")
 
 def any_of(s: Speaker) -> Phrase:
     """I do not have any money -> 我 没有 钱; do you have any questions -> 你 有 问题 吗."""
-    verb = s.one([v for v in lex.verbs("t") if v.base in HAVE_OR_NEED and takes_plain_object(v)])
+    verb = s.one([v for v in lex.verbs("t") if v.base in HAVE_OR_NEED and takes_plain_object(v) and lex.is_main(v)])
     what = nouns.inner_form(s, s.one(lex.objects_of(verb)), (nouns.bare,))
     thing = join([english("any"), what.phrase])
     p = Predicate(verb, verb.chinese, [thing], rest=[thing], about=(verb.base, what.name))

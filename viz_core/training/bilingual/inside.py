@@ -10,6 +10,9 @@ from viz_core.training.bilingual.lexicon import Noun
 from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker
 
 clauses: dict[str, Callable[[Speaker], Phrase]] = {}
-"""that: what is thought or said. question: what is known or asked."""
+"""that: what is thought or said. question: what is known or asked. everyday: a pattern of the table; past, present: a plain
+one in that tense."""
+sentences: dict[str, Callable[[Speaker], Phrase]] = {}
+"""set question: one of `set_questions`."""
 noun_phrases: dict[str, Callable[[Speaker, Noun], NounPhrase]] = {}
 """relative: a noun and a clause about it."""

@@ -1,7 +1,7 @@
 """The words of both languages, read from the tables: what each becomes, its forms, and what it goes with.
 
 Where a word has several translations, the other words of its phrase decide: play the piano 弹, play football 踢. A line that
-names the noun holds before one that names a class of nouns, and that before `any`.
+names the noun ("letter" in its usual sense, "字母" in another) holds before one that names a class of nouns, and that before `any`.
 """
 
 import re
@@ -24,6 +24,16 @@ Frame = Literal[
 T = TypeVar("T", "Verb", "Adjective")
 
 
+def _common() -> Mapping[str, frozenset[str]]:
+    """Of each table, the words that everyday talk says most."""
+    parts = re.split(r"# --- (\w+)\n", (TABLES / "common.txt").read_text("utf-8"))
+    return {table: frozenset(re.split(r",\s+", text.strip())) for table, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+COMMON = _common()
+"""Drawn more often than the others."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
     """`classifier` stands between a number and the noun: 一 只 猫, "a cat"; "" where the noun counts itself: 一 天.
@@ -37,6 +47,15 @@ class Noun:
     classes: frozenset[str]
     plural: str
     only_plural: bool = False
+
+    @property
+    def is_common(self) -> bool:
+        return self.chinese in COMMON["nouns"] or (self.english in COMMON["nouns"] and self.is_first)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the usual sense of its English word: letter 信, not 字母."""
+        return _FIRST[self.english] is self
 
     @property
     def is_mass(self) -> bool:
@@ -67,6 +86,10 @@ class Verb:
     flags: frozenset[str]
 
     @property
+    def is_common(self) -> bool:
+        return self.base in COMMON["verbs"]
+
+    @property
     def goes_on(self) -> bool:
         """Whether it has a progressive."""
         return self.flags.isdisjoint({"state", "res"}) and self.chinese not in MOMENTARY
@@ -87,6 +110,10 @@ class Adjective:
     superlative: str
     flags: frozenset[str]
     objects: str
+
+    @property
+    def is_common(self) -> bool:
+        return self.english in COMMON["adjectives"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,10 +165,20 @@ def _adjective(english: str, chinese: str, nouns: str, degree: str, flags: str, 
     return Adjective(english, chinese, nouns, comparative, superlative, frozenset(flags.split()), objects)
 
 
+def _places() -> Mapping[str, tuple[tuple[str, str], ...]]:
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    for verb, preposition, wanted in _rows("places", 3):
+        found[verb] = (*found.get(verb, ()), (preposition, wanted))
+    return found
+
+
 NOUNS: tuple[Noun, ...] = tuple(_noun(*row) for row in _rows("nouns", 5))
+_FIRST = {noun.english: noun for noun in reversed(NOUNS)}
 VERBS: tuple[Verb, ...] = tuple(_verb(*row) for row in _rows("verbs", 7))  # type: ignore[arg-type]
 ADJECTIVES: tuple[Adjective, ...] = tuple(_adjective(*row) for row in _rows("adjectives", 6))
 ADVERBS: tuple[Adverb, ...] = tuple(Adverb(*row) for row in _rows("adverbs", 3))
+PLACES: Mapping[str, tuple[tuple[str, str], ...]] = _places()
+"""Where something is done, or someone is: rows of a preposition and the nouns behind it."""
 
 
 # --- What goes with what ----------------------------------------------------------------------------------------------
@@ -165,7 +202,7 @@ def _wanted(wanted: str) -> tuple[frozenset[str], frozenset[str]]:
 def _fits(noun: Noun, wanted: str) -> int:
     """3 for a noun that is named, 2 for one of its classes, 1 for `any`, 0 where the noun does not belong."""
     quoted, names = _wanted(wanted)
-    if noun.english in quoted:
+    if noun.chinese in quoted or (noun.english in quoted and noun.is_first):
         return 3
     return 2 if noun.is_a(*names) else int("any" in names and not noun.is_a(*UNCOMMON))
 
@@ -197,9 +234,27 @@ def subjects_of(verb: Verb) -> tuple[Noun, ...]:
 
 @cache
 def objects_of(verb: Verb) -> tuple[Noun, ...]:
-    """The nouns that are its object with this translation."""
-    same = [v for v in VERBS if v.base == verb.base and v.frame == verb.frame]
+    """The nouns that are its object with this translation: birds fly to places otherwise than people."""
+    own = set(nouns(verb.subjects))
+    same = [v for v in VERBS if v.base == verb.base and v.frame == verb.frame and not own.isdisjoint(nouns(v.subjects))]
     return _own(verb, same, "objects")
+
+
+def _of_people(verb: Verb) -> bool:
+    """Whether it is done to people above all."""
+    return "any" not in verb.objects and objects_of(verb)[0].is_a("person")
+
+
+MAIN = {"have": "有", "play": "玩", "catch": "抓住", "think about": "想", "change": "改变"}
+"""The usual translation of verbs whose first line is a special one."""
+
+
+@cache
+def is_main(verb: Verb) -> bool:
+    """Whether it is what the verb means where the object does not say: have it 有, not 吃; know it 知道, know him 认识."""
+    same = [v for v in verbs(verb.frame) if v.base == verb.base and _of_people(v) == _of_people(verb)]
+    usual = [v for v in same if v.chinese == MAIN.get(verb.base)]
+    return (usual or same)[0] is verb
 
 
 @cache

@@ -5,13 +5,26 @@ from dataclasses import replace
 
 from viz_core.training.bilingual import inflection, small_words
 from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.attributes import described, genitive, owner_of
 from viz_core.training.bilingual.lexicon import Adjective, Noun
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Speaker, chinese, english, join, more, pair
+from viz_core.training.bilingual.phrases import (
+    NOTHING,
+    NounPhrase,
+    Person,
+    Phrase,
+    Speaker,
+    chinese,
+    english,
+    join,
+    more,
+    pair,
+)
 
 Form = Callable[[Speaker, Noun], NounPhrase]
 Forms = Mapping[Form, float]  # with weights
 Place = tuple[Sequence[Phrase], Sequence[Phrase]]
 """A place in English and, in another order and without its 在, in Chinese."""
+AMOUNTS = ("很多", "一些", "大多数", "更多", "这么", "这些", "那些")
 UNGRADED = "of nopred shi ren le verb"
 """Flags of the adjectives that 很 or 太 cannot stand before, or that need more than themselves."""
 _WHOLES = {
@@ -24,9 +37,6 @@ _HAD = {
     "animal": "'tail' 'ear' 'leg' 'nose'", "furniture": "'leg' 'drawer'", "clothes": "'pocket' 'button'", "city": "building place",
     "drink": "'milk' 'sugar' 'ice'", "food": "'egg' 'cheese' 'meat'",
 }
-_INSIDES = "container room building 'park' 'garden' 'forest' 'city' 'village' 'town' 'river' 'lake'"
-_SURFACES = "surface furniture way 'island' 'farm'"
-
 
 # --- One noun ---------------------------------------------------------------------------------------------------------
 def classifier(noun: Noun, from_: Phrase) -> Phrase:
@@ -45,27 +55,10 @@ def pronoun_of(s: Speaker, noun: Noun, person: Person) -> str:
     return "he" if noun.english in small_words.HE else s.one(("he", "she"))
 
 
-def described(s: Speaker, noun: Noun, often: float = 0.22) -> list[Phrase]:
-    """None, one or two adjectives, each with its 的 where it needs one."""
-    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags]
-    if not choices or not s.chance(often):
-        return []
-    return [attribute(s, s.one(choices)) for __ in range(1 + s.chance(0.12))]
-
-
-def attribute(s: Speaker, adjective: Adjective) -> Phrase:
-    """big -> 大; careful -> 小心 的; very big -> 非常 大 的."""
-    base = pair(adjective.english, adjective.chinese)
-    if adjective.flags.isdisjoint({"shi", "le", "verb", "nopred"}) and s.chance(0.06):
-        very = pair("very", "非常")
-        return join([very, base, more(base, "的")])
-    return base if "tight" in adjective.flags else join([base, more(base, "的")])
-
-
 def an(words: Sequence[Phrase]) -> str:
     """a or an before these words."""
     first = next((phrase.source[0].text for phrase in words if phrase.source), "x")
-    sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "one", "eu"))
+    sounds_open = first[0] in "aeiouAEIOU" and not first.startswith(("uni", "use", "usu", "one", "eu"))
     return "an" if sounds_open or first.startswith("hour") else "a"
 
 
@@ -125,7 +118,7 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
     """my book -> 我 的 书; her children -> 她 的 孩子 们; my favourite book -> 我 最喜欢 的 书."""
     many = bool(noun.plural) and s.chance(0.25)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
-    owner = s.word(small_words.OWNERS)
+    owner = owner_of(s, noun)
     favourite = bool(adjectives) and adjectives[0].target[0][0] == "最喜欢"
     of = NOTHING if favourite else more(owner, "的")
     several = more(head, "们") if many and noun.is_a("person") else NOTHING
@@ -164,6 +157,35 @@ def every(s: Speaker, noun: Noun) -> NounPhrase:
     return replace(_phrase(s, noun, [each, *adjectives, head], pieces, head, "third"), all=True)
 
 
+def some_of(s: Speaker, noun: Noun) -> NounPhrase:
+    """one of my friends -> 我 的 一 个 朋友; some of the books -> 一些 书; all of my friends -> 我 的 所有 的 朋友 都."""
+    words = s.often(small_words.PARTS)
+    if words == "one of" and s.chance(0.2):  # a friend of mine
+        (own, zh), head = s.one(list(small_words.OWN.items())), pair(noun.english, noun.chinese)
+        one, of = pair(an([head]), "一"), pair(f"of {own}", zh)
+        return _phrase(s, noun, [one, head, of], [of, more(of, "的"), one, classifier(noun, head), head], head, "third")
+    return replace(_part_of(s, noun, words, small_words.PART_OF[words]), all=words in ("all of", "both of"))
+
+
+def none_of(s: Speaker, noun: Noun) -> NounPhrase:
+    """none of my friends (knows it) -> 我 的 朋友 都 不 ...; as a subject only, since it denies the verb."""
+    words = s.one(("none of", "none of", "neither of"))
+    whole = _part_of(s, noun, words, "两 *" if words == "neither of" else "")
+    return replace(whole, all=True, denies=Phrase(whole.phrase.source[:2]))
+
+
+def _part_of(s: Speaker, noun: Noun, words: str, zh: str) -> NounPhrase:
+    adjectives, head, __ = _plural(s, noun)
+    mine = owner_of(s, noun) if s.chance(0.6) else NOTHING
+    if mine and words in ("all of", "both of") and s.chance(0.5):
+        words = words.removesuffix(" of")  # all my friends
+    part = pair(words, zh.replace(" *", ""))
+    between = classifier(noun, head) if "*" in zh else NOTHING
+    source = [part, mine or english("the"), *adjectives, head]
+    target = [mine, more(mine, "的") if mine and not zh.startswith("所有") else NOTHING, part, between, *adjectives, head]
+    return _phrase(s, noun, source, target, head, "third" if words in ("one of", "neither of") else "plural")
+
+
 def measured(s: Speaker, noun: Noun) -> NounPhrase:
     """a cup of tea -> 一 杯 茶; two pairs of shoes -> 两 双 鞋."""
     choices = [(word, zh) for word, (zh, what) in small_words.MEASURES.items() if noun in lex.nouns(what)]
@@ -178,9 +200,12 @@ def measured(s: Speaker, noun: Noun) -> NounPhrase:
 
 
 def superlative(s: Speaker, noun: Noun) -> NounPhrase:
-    """the biggest city -> 最 大 的 城市; the most beautiful girl -> 最 漂亮 的 女孩."""
-    most = most_of(s.one(_superlatives(noun)))
+    """the biggest city -> 最 大 的 城市; my best friend -> 我 最 好 的 朋友."""
+    most = most_of(s.usual(_superlatives(noun)))
     head = pair(noun.english, noun.chinese)
+    if s.chance(0.3):
+        mine = owner_of(s, noun)
+        return _phrase(s, noun, [mine, most, head], [mine, most, more(most, "的"), head], head, "third")
     return _phrase(s, noun, [english("the"), most, head], [most, more(most, "的"), head], head, "third")
 
 
@@ -217,10 +242,10 @@ def _degree(adjective: Adjective, form: str, word: str, zh: str) -> Phrase:
 # --- Phrases inside a phrase ------------------------------------------------------------------------------------------
 def possessive(s: Speaker, noun: Noun) -> NounPhrase:
     """my sister's friend -> 我 姐姐 的 朋友; the boy's red ball -> 男孩 的 红 球; John's mother -> John 的 妈妈."""
-    owner = name(s) if s.chance(0.3) else inner(s, "person animal", (the, owned))
+    owner = name(s) if s.chance(0.3) else inner(s, "person person person animal", (the, the, owned, owned, owned, the_plural))
     many = bool(noun.plural) and s.chance(0.2)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
-    of = pair("'s", "的")
+    of = genitive(owner)
     pieces = [owner.phrase, of, *adjectives, head]
     return _phrase(s, noun, pieces, pieces, head, person)
 
@@ -245,7 +270,7 @@ def with_thing(s: Speaker, noun: Noun) -> NounPhrase:
 def located(s: Speaker, noun: Noun) -> NounPhrase:
     """the ball in the box -> 盒子 里 的 球; the shop near the station -> 车站 附近 的 商店."""
     first = inner_form(s, noun, (the, the, a, the_plural))
-    source, target = place(s)
+    source, target = place(s, kind_of(noun))
     own, rest = Phrase(first.phrase.source), Phrase((), first.phrase.target)
     return first.with_phrase(join([own, *source], [*target, chinese("的"), rest]))  # a ball in the box: 盒子 里 的 一 个 球
 
@@ -265,7 +290,7 @@ def about(s: Speaker, noun: Noun) -> NounPhrase:
 def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]) -> NounPhrase:
     """What English says behind a noun stands in Chinese before it, but behind its number and classifier."""
     links = first.phrase.target
-    lead = 0  # 一 只, 这 个: before the modifier
+    lead = int(bool(links) and links[0][0] in AMOUNTS)  # 很多, and 一 只, 这 个: before the modifier
     if first.noun is not None and first.noun.classifier:
         for i, (word, __) in enumerate(links[:3]):
             if word == first.noun.classifier:
@@ -276,26 +301,44 @@ def before(first: NounPhrase, source: Sequence[Phrase], target: Sequence[Phrase]
 
 
 # --- Places -----------------------------------------------------------------------------------------------------------
-def place(s: Speaker, wanted: str = "") -> Place:
-    """A place without its 在: on the table -> 桌子 上; at school -> 学校; in China -> 中国; between A and B."""
-    kind = s.often({"in": 30, "on": 22, "at": 12, "other": 16, "country": 8, "between": 2, "name": 5})
+def kind_of(noun: Noun | None) -> str:
+    """Which of the three kinds of things that are somewhere a noun is."""
+    if noun is None or noun.is_a("being"):
+        return "person"
+    return "place" if noun.is_a("building", "place") else "thing"
+
+
+def place(s: Speaker, of: str = "") -> Place:
+    """A place without its 在: on the table -> 桌子 上; at school -> 学校; in China -> 中国; between A and B.
+
+    of: the verb that is done there, or person, thing, place: who or what is there.
+    """
+    kind = s.often({"row": 85, "name": 7 if of not in ("put", "thing") else 0, "between": 1, "other": 3})
     if kind == "name":
         return _in(name(s))
-    if kind == "country":
-        return _in(inner(s, "country city", (bare,)))
     if kind == "between":
         one, two = (inner(s, "furniture building way", (the,)) for __ in range(2))
         word, and_ = pair("between", "之间"), pair("and", "和")
         return [word, one.phrase, and_, two.phrase], [one.phrase, and_, two.phrase, word]
-    if kind == "at":
-        noun = s.one(lex.nouns(" ".join(f'"{n}"' for n in small_words.PLACES_AT)))
-        where = bare_singular(noun) if noun.english in small_words.WITHOUT_ARTICLE else inner_form(s, noun, (the,))
+    if kind == "other":
+        word = s.word(small_words.PREPOSITIONS)
+        where = inner(s, "furniture building", (the, the, owned, this))
+        return [word, where.phrase], [where.phrase, word]
+    preposition, wanted = s.one(lex.PLACES.get(of) or lex.PLACES[s.one(("person", "person", "thing", "place"))])
+    return _placed(s, preposition, s.one(lex.nouns(wanted)))
+
+
+def _placed(s: Speaker, preposition: str, noun: Noun) -> Place:
+    """on the table -> 桌子 上; at the station -> 车站; in the street -> 街道 上."""
+    if preposition == "at":
+        where = bare_singular(noun) if noun.english in small_words.WITHOUT_ARTICLE else the(s, noun)
         return [english("at"), where.phrase], [where.phrase]
-    usual = {"in": _INSIDES, "on": _SURFACES}.get(kind, "furniture building way nature vehicle")
-    where = inner(s, wanted or usual, (the, the, the, owned, a, this))
-    if kind == "in" and where.noun is not None and where.noun.is_a("country", "city"):
+    where = inner_form(s, noun, (the, the, the, the, owned, a, this))
+    if preposition == "in" and noun.is_a("country", "city"):
         return _in(where)
-    word = pair("in", "里") if kind == "in" else pair("on", "上") if kind == "on" else s.word(small_words.PREPOSITIONS)
+    on = preposition == "on" or noun.english in small_words.ALWAYS_ON
+    zh = "里" if preposition == "in" else small_words.PREPOSITIONS.get(preposition, "上")
+    word = pair(preposition, "上" if on and preposition in ("in", "on") else zh)
     return [word, where.phrase], [where.phrase, word]
 
 
@@ -330,8 +373,8 @@ def _fits(form: Form, noun: Noun) -> bool:
 
 
 USUAL: Forms = {
-    the: 30, a: 22, owned: 14, bare: 7, the_plural: 8, this: 7, counted: 6, some: 7, every: 3, measured: 3, superlative: 2,
-    ordinal: 3, possessive: 5, of_phrase: 3, located: 3, with_thing: 1.5, about: 1.5,
+    the: 30, a: 22, owned: 18, bare: 9, the_plural: 8, this: 7, counted: 6, some: 7, every: 3, measured: 3, superlative: 2,
+    ordinal: 3, possessive: 5, some_of: 1.5, of_phrase: 3, located: 3, with_thing: 1.5, about: 1.5,
 }
 DEEP = (possessive, of_phrase, located, with_thing, about)
 
@@ -344,7 +387,7 @@ def inner_form(s: Speaker, noun: Noun, forms: Sequence[Form]) -> NounPhrase:
 
 def inner(s: Speaker, wanted: str, forms: Sequence[Form] = (the, a, owned)) -> NounPhrase:
     """A short noun phrase inside another phrase. wanted: as in the tables."""
-    return inner_form(s, s.one(lex.nouns(wanted)), forms)
+    return inner_form(s, s.usual(lex.nouns(wanted)), forms)
 
 
 def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
@@ -358,9 +401,25 @@ def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
     return form is not superlative or bool(_superlatives(noun))
 
 
+def two_things(s: Speaker, noun: Noun, choices: Sequence[Noun]) -> NounPhrase:
+    """apples and bananas -> 苹果 和 香蕉; a dog and two cats -> 一 只 狗 和 两 只 猫; tea or coffee -> 茶 或者 咖啡."""
+    s.depth -= 1
+    others = [n for n in (s.usual(choices) for __ in range(6)) if n is not noun and not n.classes.isdisjoint(noun.classes)]
+    forms: Sequence[Form] = s.one(((bare,), (the,), (a,), (owned,), (counted, a)))
+    one = inner_form(s, noun, forms)
+    if not others:
+        return one
+    two = inner_form(s, others[0], forms)
+    and_ = pair("and", "和") if s.chance(0.85) else pair("or", "或者")
+    both = join([one.phrase, and_, two.phrase])
+    return NounPhrase(both, one.head, noun, "plural", "they", name=noun.english)
+
+
 def noun_phrase(s: Speaker, choices: Sequence[Noun], forms: Forms = USUAL) -> NounPhrase:
     """A noun phrase of one of these nouns, in any form that fits it."""
-    noun = s.one(choices)
+    noun = s.usual(choices)
+    if forms is USUAL and s.deeper() and s.chance(0.06):
+        return two_things(s, noun, choices)
     for __ in range(8):
         form = s.often(forms)
         if _possible(s, form, noun):

@@ -5,24 +5,50 @@ from collections.abc import Callable, Mapping
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import verb_phrases
 from viz_core.training.bilingual.nouns import Place
-from viz_core.training.bilingual.phrases import NOTHING, Phrase, Speaker, join, more, pair
+from viz_core.training.bilingual.phrases import NOTHING, Phrase, Speaker, english, from_all, join, more, pair
 from viz_core.training.bilingual.predicates import BE, SHORT, Predicate, by_person, frame_of, infinitive
 from viz_core.training.bilingual.times import when
 
-BEING = (
-    "careful", "quiet", "happy", "kind", "nice", "patient", "brave", "honest", "polite", "afraid", "late", "angry", "sad", "stupid",
-)
-"""What one tells others to be, or not to be."""
-WHOM = {"me": "我", "us": "我们", "him": "他", "her": "她", "them": "他们"}
+NOT_TO_BE = ("afraid", "angry", "sad", "stupid", "shy", "lazy", "rude", "noisy", "nervous", "selfish", "silly")
+"""What one tells others not to be."""
+UNSAID = ("manage", "pretend", "refuse", "guess", "hear about", "see", "hear", "turn into", "find out", "dream", "return to",
+          "agree", "beat", "destroy", "steal", "lie", "get married", "graduate", "force", "persuade", "give up", "start", "begin",
+          "expect")
+"""What hardly anybody orders."""
+WHOM = {"me": "我", "him": "他", "her": "她", "them": "他们"}
 
 
 def order(s: Speaker) -> Phrase:
-    """An order of any kind."""
-    p = doable(s)
+    """An order of any kind; also one that is asked."""
+    return _polite(s, *_what_to_do(s, _polite)) if s.chance(0.08) else command(s)
+
+
+def command(s: Speaker) -> Phrase:
+    """An order of any kind that is not asked."""
     say = s.often(_KINDS)
+    return say(s, *_what_to_do(s, say))
+
+
+def _what_to_do(s: Speaker, say: Callable[[Speaker, Place, Phrase], Phrase]) -> tuple[Place, Phrase]:
+    """What is ordered in this way, and when."""
+    s.actor = "we" if say is _lets else "" if say is _let_me else "you"
+    p = _not_to_be(s) if say is _do_not and s.chance(0.1) else doable(s)
+    if p.is_be and say in (_do_not, _never):
+        p = _not_to_be(s)
+    s.combinations.append(("order", *p.about))
     source, target = infinitive(p)
-    time = when(s, "future") if s.chance(0.15) else NOTHING
-    return say(s, (source, target), time)
+    time = when(s, "future") if s.chance(0.1) else NOTHING
+    s.actor = ""
+    return (source, target), time
+
+
+def _not_to_be(s: Speaker) -> Predicate:
+    """(don't be) afraid 害怕, late 迟到."""
+    if s.chance(0.3):
+        return Predicate(BE, "", [late := pair("late", "迟到")], rest=[late], about=("be", "late"))
+    adjective = s.one([a for a in lex.ADJECTIVES if a.english in NOT_TO_BE and lex.of_people(a)])
+    word = pair(adjective.english, adjective.chinese)
+    return Predicate(BE, "", [word], rest=[word], about=("be", adjective.english))
 
 
 def _do(s: Speaker, action: Place, time: Phrase) -> Phrase:
@@ -56,9 +82,11 @@ def _never(s: Speaker, action: Place, time: Phrase) -> Phrase:
 def _lets(s: Speaker, action: Place, time: Phrase) -> Phrase:
     """let's go home -> 我们 回家 吧."""
     source, target = action
-    lets = pair(s.one(("let's", "let us")), "我们")
-    no = pair("not", "不要") if s.chance(0.1) else NOTHING
-    return join([lets, no, *source, time], [lets, time, no, *target, more(lets, "吧")])
+    if s.chance(0.1):  # let's not go: 我们 不要 走
+        lets, no = pair("let's", "我们"), pair("not", "不要")
+        return join([lets, no, *source, time], [lets, time, no, *target])
+    lets = pair(s.one(("let's", "let's", "let us")), "我们")
+    return join([lets, *source, time], [lets, time, *target, more(lets, "吧")])
 
 
 def _let_me(s: Speaker, action: Place, time: Phrase) -> Phrase:
@@ -70,28 +98,32 @@ def _let_me(s: Speaker, action: Place, time: Phrase) -> Phrase:
 
 
 def _polite(s: Speaker, action: Place, time: Phrase) -> Phrase:
-    """can you please open the window -> 请 你 能 打开 窗户 吗."""
+    """can you (please) open the window -> 你 能 打开 窗户 吗; "will you" asks only with a "please"."""
     source, target = action
-    can, you = pair(s.one(("can", "could", "would", "will")), "能"), pair("you", "你")
-    please = pair("please", "请") if s.chance(0.4) else NOTHING
-    return join([can, you, please, *source, time], [please, you, time, can, *target, more(can, "吗")])
+    word = s.one(("can", "could", "would", "will"))
+    please = english("please") if word in ("would", "will") or s.chance(0.4) else NOTHING
+    can, you = pair(word), pair("you", "你")
+    able = from_all([can, please], "能")
+    asks = [can, you, *source, time, please] if s.chance(0.25) else [can, you, please, *source, time]
+    return join(asks, [you, time, able, *target, more(can, "吗")])
 
 
 _KINDS: Mapping[Callable[[Speaker, Place, Phrase], Phrase], float] = {
-    _do: 30, _please: 18, _do_not: 18, _lets: 12, _let_me: 8, _never: 3, _polite: 8,
+    _do: 30, _please: 18, _do_not: 18, _lets: 12, _let_me: 8, _never: 3,
 }
 
 
 def doable(s: Speaker) -> Predicate:
     """What a person can be told to do."""
-    if s.chance(0.08):
-        adjective = s.one([a for a in lex.ADJECTIVES if a.english in BEING and lex.of_people(a)])
+    if s.chance(0.06):
+        adjective = s.one([a for a in lex.ADJECTIVES if a.english in verb_phrases.TO_BE[:8] and lex.of_people(a)])
         word = pair(adjective.english, adjective.chinese)
         return Predicate(BE, "", [word], rest=[word], about=("be", adjective.english))
     frame = frame_of(s, {**SHORT, "to": 4, "make": 4, "tell": 3, "tellthat": 2, "wh": 1})
-    verb = s.one(lex.verbs_where(_on_purpose, frame) or lex.verbs_where(_on_purpose, "i"))
+    verb = s.usual(lex.verbs_where(_on_purpose, frame) or lex.verbs_where(_on_purpose, "i"))
     return verb_phrases.predicate(s, verb)
 
 
 def _on_purpose(verb: lex.Verb) -> bool:
-    return by_person(verb) and "state" not in verb.flags
+    return by_person(verb) and "state" not in verb.flags and verb.base not in verb_phrases.UNWILLED and verb.base not in UNSAID
+

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Literal, TypeVar
 
-from viz_core.training.bilingual.lexicon import Noun
+from viz_core.training.bilingual.lexicon import Adjective, Noun, Verb
 
 T = TypeVar("T")
+C = TypeVar("C", Noun, Verb, Adjective)
 Person = Literal["I", "third", "plural"]  # decides am, is, are and the -s of a verb
 
 
@@ -90,7 +91,8 @@ class NounPhrase:
     """A phrase and its noun.
 
     head: the noun alone, which a pronoun of the same sentence stands for and the target repeats. pronoun: he, she, it or they.
-    all: whether its Chinese verb takes 都. negative: nobody, 没有 人. name: what the split of combinations calls it.
+    all: whether its Chinese verb takes 都. denies: its words that deny the Chinese verb:
+    none of them. negative: nobody, 没有 人. name: what the split of combinations calls it.
     """
 
     phrase: Phrase
@@ -99,6 +101,7 @@ class NounPhrase:
     person: Person = "third"
     pronoun: str = "it"
     all: bool = False
+    denies: Phrase = NOTHING
     negative: bool = False
     name: str = ""
 
@@ -113,6 +116,7 @@ class Speaker:
 
     depth: how many phrases may still stand inside a phrase. combinations: its content words that go together, which decide the
     held-out split. referent: the noun that a pronoun stood for and the target repeats. names: numbered slots used so far.
+    actor: who acts in the clause that is being said, where a pronoun says it: "I" do not meet "me". asks: whether it is a question.
     """
 
     rng: Random
@@ -120,6 +124,8 @@ class Speaker:
     combinations: list[tuple[str, ...]] = field(default_factory=list)
     referent: Word | None = None
     names: int = 0
+    actor: str = ""
+    asks: bool = False
 
     def chance(self, probability: float) -> bool:
         """True as often as this."""
@@ -128,6 +134,14 @@ class Speaker:
     def one(self, choices: Sequence[T]) -> T:
         """One of them, each as likely as the others."""
         return choices[int(self.rng.random() * len(choices))]
+
+    def usual(self, choices: Sequence[C]) -> C:
+        """One of them, the common ones more often."""
+        for __ in range(8 if self.chance(0.6) else 0):
+            choice = self.one(choices)
+            if choice.is_common:
+                return choice
+        return self.one(choices)
 
     def often(self, choices: Mapping[T, float]) -> T:
         """A random key; the values are weights."""

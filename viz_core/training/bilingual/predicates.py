@@ -15,7 +15,7 @@ from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words
 from viz_core.training.bilingual.lexicon import Frame, Noun, Verb
 from viz_core.training.bilingual.nouns import Place
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, from_all, more, pair
 
 BE = Verb("be", "is", "was", "been", "being", "", "link", "any", "", frozenset({"state"}))
 SKILLS = frozenset({
@@ -24,12 +24,13 @@ SKILLS = frozenset({
 })
 """What one has learned: can is 会, not 能."""
 FRAMES: Mapping[Frame, float] = {
-    "i": 14, "t": 34, "place": 6, "loc": 9, "put": 4, "give": 5, "for": 3, "tell": 2, "to": 8, "ing": 2, "that": 5, "tellthat": 1.5,
-    "wh": 3, "tellwh": 1, "make": 4, "link": 4,
+    "i": 14, "t": 34, "place": 9, "loc": 9, "put": 4, "give": 5, "for": 3, "tell": 2, "to": 10,
+    "ing": 3, "that": 5, "tellthat": 1.5, "wh": 3, "tellwh": 1, "make": 4, "link": 4,
 }
 SHORT: Mapping[Frame, float] = {"i": 20, "t": 40, "place": 8, "loc": 9, "put": 3, "give": 3, "for": 2}
 """The frames without a further verb."""
-_NOT_SAID_ALONE = ("home", "away", "at work")  # places that only some verbs take
+_NOT_SAID_ALONE = ("home", "away", "at work", "online", "abroad", "everywhere", "somewhere", "far away")
+"""Places that only some verbs take."""
 
 
 @dataclass(slots=True)
@@ -37,7 +38,10 @@ class Predicate:
     """A verb with all that belongs to it. about: content words, for the held-out split.
 
     said: the Chinese words of the verb itself. very: what stands before an adjective in Chinese where nothing else does (很): not
-    in a question or a negation. last: the 了 of "is dead", which a negation drops. le: whether its past has 了.
+    in a question or a negation. last: the 了 of "is dead", which a negation drops. le: whether its past has 了. particle: the
+    English rest of the verb where it stands apart: pick it up. positive: whether it is not said with "not": he runs fast.
+    denies: words that deny the Chinese verb, nothing; early: what stands before that negation: 什么 都. near: whether
+    a negation stands behind what leads the verb: 对 我 不 友好.
     """
 
     verb: Verb
@@ -49,6 +53,11 @@ class Predicate:
     last: str = ""
     le: bool = True
     about: tuple[str, ...] = ()
+    particle: Phrase = NOTHING
+    positive: bool = False
+    denies: Phrase = NOTHING
+    early: Phrase = NOTHING
+    near: bool = False
 
     @property
     def is_be(self) -> bool:
@@ -126,34 +135,42 @@ def without_particle(verb: Verb) -> tuple[Verb, str]:
 
 # --- What the builders share ------------------------------------------------------------------------------------------
 def spoken(p: Predicate, form: str) -> Phrase:
-    """The verb itself in both languages."""
-    return pair(form, p.said)
+    """The verb itself in both languages; its Chinese comes from a particle that stands apart too."""
+    main = pair(form, p.said)
+    return Phrase(main.source, from_all([main, p.particle], p.said).target) if p.particle else main
 
 
 def infinitive(inside: Predicate, form: str = "base") -> Place:
-    """The pieces of a predicate without a tense: [eat, the apple], [吃, 苹果]."""
+    """The pieces of a predicate without a tense: [eat, the apple], [吃, 苹果]; [be, happy], [快乐] without 很."""
     main = spoken(inside, getattr(inside.verb, form))
-    return [main, *inside.tail], [*inside.lead, inside.very, main, *inside.rest]
+    no = more(inside.denies, "不") if inside.denies else NOTHING  # (decide) to say nothing: 什么 都 不 说
+    return [main, *inside.tail], [inside.early, no, *inside.lead, main, *inside.rest]
+
+
+def object_pronoun(s: Speaker) -> NounPhrase:
+    """me, him, them: not the one who acts."""
+    text = s.one([word for word in small_words.PERSONS if word not in small_words.NOT_MET.get(s.actor, ())])
+    word = pair(text, small_words.PERSONS[text])
+    return NounPhrase(word, word, name=text)
 
 
 def someone(s: Speaker) -> NounPhrase:
     """A person, often a pronoun."""
-    kind = s.often({"pronoun": 45, "name": 12, "noun": 43})
+    kind = s.often({"pronoun": 50, "name": 12, "noun": 38})
     if kind == "pronoun":
-        word = s.word(small_words.PERSONS)
-        return NounPhrase(word, word, name=word.source[0].text)
+        return object_pronoun(s)
     if kind == "name":
         return nouns.name(s)
     return nouns.noun_phrase(s, lex.nouns("person"), {nouns.the: 4, nouns.owned: 4, nouns.a: 1, nouns.possessive: 1})
 
 
-def somewhere(s: Speaker) -> Place:
-    """A place, or here, upstairs, at home."""
+def somewhere(s: Speaker, of: str = "person") -> Place:
+    """A place of a verb, of persons or of things; or here, upstairs, at home."""
     if s.chance(0.15):
         adverb = s.one([a for a in lex.adverbs("place") if a.english not in _NOT_SAID_ALONE])
         word = pair(adverb.english, adverb.chinese)
         return [word], [word]
-    return nouns.place(s)
+    return nouns.place(s, of)
 
 
 def at(target: Sequence[Phrase]) -> Phrase:
@@ -176,6 +193,7 @@ def very(degree: Phrase) -> Phrase:
     return degree or chinese("很")
 
 
-def optional_that(s: Speaker, share: float = 0.6) -> Phrase:
-    """that, or nothing: (I know) that he is right."""
-    return english("that") if s.chance(share) else NOTHING
+def optional_that(s: Speaker, clause: Phrase = NOTHING, share: float = 0.6) -> Phrase:
+    """that, or nothing: (I know) that he is right; nothing before another "that"."""
+    again = bool(clause.source) and clause.source[0].text == "that"
+    return english("that") if s.chance(share) and not again else NOTHING

@@ -1,78 +1,132 @@
 """Questions: yes or no, what, who, where, why; and the same inside another clause (I know where he lives)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from viz_core.training.bilingual import inside, nouns, small_words, subjects, verb_phrases
+from viz_core.training.bilingual import inside, nouns, subjects, tenses, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import Clause, group, in_chinese, inverted, make, plain_clause, statement, subordinate
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, more, pair, texts
-from viz_core.training.bilingual.predicates import (
-    BE,
-    Predicate,
-    by_person,
-    infinitive,
-    is_whole,
-    takes_plain_object,
-    without_particle,
-)
-from viz_core.training.bilingual.tenses import is_or_was
-from viz_core.training.bilingual.times import when
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, join, more, pair, texts
+from viz_core.training.bilingual.predicates import BE, Predicate, done_by_person, first_word, infinitive, without_particle
+from viz_core.training.bilingual.small_words import BE as BE_FORMS
 
 ADVERBIAL = {"why": "为什么", "how": "怎么", "when": "什么 时候", "what time": "几点"}
-ASKED = {"how many": ("how many", "多少"), "whose": ("whose", "谁 的"), "what kind": ("what kind of", "什么样 的")}
-HOW = {
-    "old": "大", "tall": "高", "long": "长", "far": "远", "big": "大", "heavy": "重", "expensive": "贵", "wide": "宽",
+ASKED = {
+    "how many": ("how many", "多少"), "how much": ("how much", "多少"), "whose": ("whose", "谁 的"),
+    "what kind": ("what kind of", "什么样 的"),
 }
-MEASURED = {"old": "person animal", "tall": "person", "far": "place building city"}
-"""Of what one asks how old it is; of the others, things."""
-PERSONAL = {
-    "name": "名字", "job": "工作", "phone number": "电话号码", "favourite colour": "最喜欢 的 颜色",
-    "favorite food": "最喜欢 的 食物", "problem": "问题", "address": "地址", "plan": "计划", "favourite sport": "最喜欢 的 运动",
+ASKED_ABOUT = ("wait for", "look for", "look at", "talk about", "think about", "listen to", "talk to", "laugh at", "play with")
+"""Who are you waiting for; what is he talking about."""
+WANTING = ("want", "would like", "like", "need", "plan", "try", "decide", "hope", "learn")
+KNOWN = {
+    "what time it is": "现在 几点", "what day it is": "今天 星期 几", "what his name is": "他 的 名字 是 什么",
+    "what her name is": "她 的 名字 是 什么", "what happened": "发生 了 什么", "what it means": "它 是 什么 意思",
+    "what your name is": "你 的 名字 是 什么", "what to do": "做 什么",
 }
-"""What one asks of a person: what is your name."""
+HOW_MUCH = (
+    ("how old", "多 大", "person"), ("how much", "多少 钱", "thing"), ("how big", "多 大", "room"),
+    ("how far", "多 远", "building"),
+)
+DONE_SOMEWHERE = (
+    "buy", "eat", "see", "meet", "find", "learn", "study", "have", "lose", "play", "watch", "get", "read", "park", "drink",
+    "wait for",
+)
 
 
 # --- Yes or no, and adverbs -------------------------------------------------------------------------------------------
 def yes_no(c: Clause) -> Phrase:
-    """did the dog chase the cat -> 狗 追 了 猫 吗."""
+    """did the dog chase the cat -> 狗 追 了 猫 吗; don't you like it -> 你 不 喜欢 它 吗."""
     g = group(c, question=True)
     target = in_chinese(replace(c, time_first=False), g, question=True)
     return join(inverted(c, g), [*target, more(g.aux, "吗")])
 
 
 def adverbial_question(c: Clause, word: str, *, embedded: bool = False) -> Phrase:
-    """why are you laughing -> 你 为什么 在 笑; embedded: (I know) why you are laughing."""
+    """why are you laughing -> 你 为什么 在 笑; when did you come -> 你 什么 时候 来 的; embedded: (I know) why you are laughing."""
+    happened = c.tense == "past" and not c.denied and not c.predicate.is_state
+    c.predicate.le = c.predicate.le and not happened  # why did you cry: 你 为什么 哭
     g = group(c, question=not embedded)
     wh = pair(word, ADVERBIAL[word])
     target = in_chinese(replace(c, time_first=False), g, asked=wh, question=True)
-    return join((subordinate if embedded else inverted)(c, g, wh), target)
+    at_the_end = more(g.aux or g.main, "的") if happened and word != "why" else NOTHING
+    return join((subordinate if embedded else inverted)(c, g, wh), [*target, at_the_end])
+
+
+def asking(
+    s: Speaker, who: NounPhrase | None = None, p: Predicate | None = None, *, tense: str = "", positive: bool = False
+) -> Clause:
+    """A clause that is asked: in a tense that asks, of anybody instead of nobody."""
+    c = make(s, who, p=p, tense=tense, positive=positive or bool(tense), plain=bool(tense))
+    c.tense, c.time_first = tenses.asked(s, c.tense), False
+    if c.tense in tenses.NEVER_DENIED_IN_A_QUESTION:
+        c.negated = False
+    if s.chance(0.08) and c.tense in ("present", "past", "can") and not (positive or c.subject.negative or c.denied):
+        c.negated = not (c.predicate.positive or c.middle or c.end)  # don't you like it
+    if first_word([c.end]) == "也" and c.negated:
+        c.end = NOTHING
+    if c.subject.negative:
+        word = pair(s.one(("anybody", "anyone")), "有人")
+        c.subject = replace(c.subject, phrase=word, negative=False)
+    return c
 
 
 # --- Who and what -----------------------------------------------------------------------------------------------------
-def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False) -> tuple[Phrase, Phrase]:
-    """What is asked for: the English words in front, and the Chinese ones in their place. whom: it is an object."""
-    noun = s.one(choices)
-    kind = s.often({"what": 60, "which": 15, "how many": 12, "whose": 4, "what kind": 4})
-    if kind == "what" or not noun.plural:
-        wh = pair(s.one(("who", "whom", "who")) if whom else "who", "谁") if noun.is_a("person") else pair("what", "什么")
+def asked_noun(s: Speaker, choices: Sequence[lex.Noun], *, whom: bool = False, named: bool = False) -> tuple[Phrase, Phrase]:
+    """What is asked for: the English words in front, and the Chinese ones in their place.
+
+    whom: it is an object. named: the noun is said, since the verb alone does not tell its translation.
+    """
+    noun = s.usual(choices)
+    kind = "which" if named else s.often({"what": 55, "which": 15, "how many": 14, "whose": 4, "what kind": 5})
+    if not noun.plural:
+        kind = {"which": "what", "whose": "what", "how many": "how much"}.get(kind, kind)
+    if kind == "what":
+        wh = pair(s.one(("who", "whom", "who", "who")) if whom else "who", "谁") if noun.is_a("person") else pair("what", "什么")
         return Phrase(wh.source), Phrase((), wh.target)
     head = pair(noun.plural if kind == "how many" else noun.english, noun.chinese)
     between = NOTHING
     if kind == "which":
-        wh, between = pair(s.one(("which", "what")), "哪"), nouns.classifier(noun, head)
+        wh, between = pair(s.one(("which", "which", "what")), "哪"), nouns.classifier(noun, head)
     else:
         wh = pair(*ASKED[kind])
     return join([wh, head], []), join([], [wh, between, head])
 
 
-def object_question(s: Speaker, *, embedded: bool = False) -> Phrase:
-    """what did you eat yesterday -> 你 昨天 吃 了 什么; embedded: (I know) what you ate."""
-    verb = s.one(lex.verbs_where(takes_plain_object, "t"))
-    front, gap = asked_noun(s, lex.objects_of(verb), whom=True)
+def object_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> Phrase:
+    """what did you eat yesterday -> 你 昨天 吃 了 什么; who are you waiting for; embedded: (I know) what you ate."""
+    if s.chance(0.25):
+        return wanted_question(s, embedded=embedded, tense=tense)
+    verb = s.usual(lex.verbs_where(_askable, "t"))
+    if s.chance(0.15) and not tense:
+        verb = s.one([v for v in lex.verbs("t") if v.base in ASKED_ABOUT])
+        tense = s.one(("going on", "going on", "went on", "past"))
+    front, gap = asked_noun(s, lex.objects_of(verb), whom=True, named=not lex.is_main(verb))
     who = subjects.subject(s, lex.subjects_of(verb))
-    p = Predicate(verb, verb.chinese, rest=[gap], about=(verb.base, "what"))
-    return fronted(make(s, who, p=p, positive=s.chance(0.9)), front, embedded)
+    p = verb_phrases.predicate(s, verb, who, NounPhrase(gap, gap, name="what"))
+    return fronted(asking(s, who, p, tense=tense, positive=s.chance(0.92)), front, embedded)
+
+
+def _askable(verb: lex.Verb) -> bool:
+    """Whether one asks what is done: alone "play" is 玩, and "which flute" says that it is 吹."""
+    return lex.is_main(verb) or all(noun.plural for noun in lex.objects_of(verb))
+
+
+def _askable_of_people(verb: lex.Verb) -> bool:
+    return _askable(verb) and done_by_person(verb)
+
+
+def wanted_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> Phrase:
+    """what do you want to eat -> 你 想 吃 什么; where would you like to go -> 你 想 去 哪里."""
+    wants = s.usual([v for v in lex.verbs("to") if v.base in WANTING])
+    if s.chance(0.3):
+        wh, main = pair("where", "哪里"), s.word({"go": "去", "live": "住 在", "stay": "待 在"})
+        front, gap = Phrase(wh.source), Phrase((), wh.target)
+    else:
+        verb = s.usual(lex.verbs_where(_askable_of_people, "t"))
+        front, gap = asked_noun(s, lex.objects_of(verb), whom=True, named=not lex.is_main(verb))
+        main = pair(verb.base, verb.chinese)
+    p = Predicate(wants, wants.chinese, [english("to"), main], rest=[main, gap], le=False, about=(wants.base, texts(main)))
+    return fronted(asking(s, subjects.subject(s, lex.nouns("person")), p, tense=tense, positive=True), front, embedded)
 
 
 def fronted(c: Clause, front: Phrase, embedded: bool) -> Phrase:
@@ -84,7 +138,7 @@ def fronted(c: Clause, front: Phrase, embedded: bool) -> Phrase:
 
 def subject_question(s: Speaker) -> Phrase:
     """who broke the glass -> 谁 打破 了 玻璃杯; how many people work here."""
-    verb = s.one((*lex.verbs("i"), *lex.verbs("t"), *lex.verbs("loc"), *lex.verbs("give")))
+    verb = s.usual((*lex.verbs("i"), *lex.verbs("t"), *lex.verbs("loc"), *lex.verbs("give"), *lex.verbs("to")))
     front, zh = asked_noun(s, lex.subjects_of(verb))
     many = texts(front).startswith("how many")
     who = NounPhrase(Phrase(front.source, zh.target), zh, person="plural" if many else "third", name="who")
@@ -101,15 +155,32 @@ def place_question(s: Speaker, *, embedded: bool = False) -> Phrase:
         who = subjects.subject(s, lex.nouns("any"))
         p = Predicate(BE, "在", rest=[gap], about=("where",))
         c = plain_clause(s, who, p=p, tense=s.one(("present", "present", "past")))
-    elif s.chance(0.25):
+    elif s.chance(0.3):
         go, __ = without_particle(next(verb for verb in lex.verbs("place") if verb.base == "go to"))
         p = Predicate(go, "去", rest=[gap], about=("go", "where"))
-        c = make(s, subjects.subject(s, lex.nouns("person")), p=p, positive=True)
+        c = asking(s, subjects.subject(s, lex.nouns("person")), p, positive=True)
     else:
-        verb = s.one(lex.verbs("loc"))
-        who = subjects.subject(s, lex.subjects_of(verb))
-        c = make(s, who, p=verb_phrases.predicate(s, verb, where=([], [gap])), positive=True)
+        return _doing_where(s, where, embedded)
     return fronted(c, front, embedded)
+
+
+def _doing_where(s: Speaker, where: Phrase, embedded: bool) -> Phrase:
+    """where does he work -> 他 在 哪里 工作; where did you buy it -> 你 在 哪里 买 它 的."""
+    front, gap = Phrase(where.source), Phrase((), where.target)
+    if s.chance(0.5):
+        verb = s.usual(lex.verbs("loc"))
+        who = subjects.subject(s, lex.subjects_of(verb))
+        p = verb_phrases.predicate(s, verb, who, where=([], [gap]))
+    else:
+        verb = s.usual([v for v in lex.verbs("t") if v.base in DONE_SOMEWHERE])
+        who = subjects.subject(s, lex.nouns("person"))
+        p = verb_phrases.predicate(s, verb, who, where=([], []))
+        p.lead = [chinese("在"), gap, *p.lead]
+    c = asking(s, who, p, positive=True)
+    happened = c.tense == "past" and "post" not in verb.flags and not p.is_state
+    p.le = p.le and not happened
+    asked = fronted(c, front, embedded)
+    return join([asked], [asked, chinese("的")]) if happened else asked
 
 
 # --- Inside another clause --------------------------------------------------------------------------------------------
@@ -117,6 +188,7 @@ def whether(s: Speaker) -> Phrase:
     """(ask) whether he comes -> 他 是否 来."""
     c = plain_clause(s)
     g = group(c)
+    c.predicate.very = NOTHING
     word = pair(s.one(("if", "whether")), "是否")
     return join(subordinate(c, g, word), in_chinese(c, g, asked=word, question=True))
 
@@ -132,130 +204,72 @@ def indirect_question(s: Speaker) -> Phrase:
         return whether(s)
     if kind == "who":
         return subject_question(s)
-    if kind == "how" and s.chance(0.6):  # how to drive a car
-        source, target = infinitive(verb_phrases.inner_predicate(s))
-        how = pair("how to", "怎么")
-        return join([how, *source], [how, *target])
+    if s.chance(0.15):
+        return what_it_is(s)
+    if s.chance(0.25) or (kind == "how" and s.chance(0.5)):
+        return what_to_do(s)
     return adverbial_question(plain_clause(s), kind, embedded=True)
+
+
+def what_it_is(s: Speaker) -> Phrase:
+    """(I know) who he is 他 是 谁, what this is 这 是 什么, how old she is 她 多 大, what time it is 现在 几点."""
+    kind = s.often({"alone": 2, "who": 3, "what": 2, "how": 3})
+    if kind == "alone":
+        return s.word(KNOWN)
+    forms: nouns.Forms = {nouns.the: 2, nouns.this: 2, nouns.owned: 3}
+    if kind == "how":
+        words, zh, wanted = s.one(HOW_MUCH)
+        who = nouns.noun_phrase(s, lex.nouns(wanted), forms)
+        wh = pair(words, zh)
+    else:
+        who = nouns.noun_phrase(s, lex.nouns("person" if kind == "who" else "thing"), forms)
+        wh = pair(kind, "谁" if kind == "who" else "什么")
+    if s.chance(0.5):
+        who = subjects.pronoun(s, kind == "who" or (kind == "how" and wanted == "person"))
+    be = pair(BE_FORMS[who.person], "是" if kind != "how" else "")
+    return join([wh, who.phrase, be], [who.phrase, be, wh])
+
+
+def what_to_do(s: Speaker) -> Phrase:
+    """(I know) how to drive a car 怎么 开 车, what to do 做 什么, where to go 去 哪里, when to leave 什么 时候 离开."""
+    kind = s.often({"how": 5, "what": 4, "where": 2, "when": 2})
+    if kind in ("how", "when"):
+        source, target = infinitive(verb_phrases.inner_predicate(s))
+        wh = pair(f"{kind} to", ADVERBIAL[kind])
+        return join([wh, *source], [wh, *target])
+    wh, to = (pair("what", "什么") if kind == "what" else pair("where", "哪里")), english("to")
+    if kind == "what":
+        verb = s.usual(lex.verbs_where(done_by_person, "t"))
+        main = pair(verb.base, verb.chinese)
+    else:
+        main = s.word({"go": "去", "stay": "待 在", "live": "住 在", "put it": "把 它 放 在", "sit": "坐 在", "find it": "在"})
+        if main.source[0].text == "find":
+            return join([wh, to, main], [chinese("在"), wh, more(main, "找到 它")])
+    return join([wh, to, main], [main, wh])
 
 
 inside.clauses["question"] = indirect_question
 
 
-# --- Set questions ----------------------------------------------------------------------------------------------------
+# --- Questions of any kind ---------------------------------------------------------------------------------------------
 def question(s: Speaker) -> Phrase:
     """A question of any kind."""
-    kind = s.often({"yes": 40, "what": 22, "who": 8, "where": 12, "why": 8, "how": 4, "when": 6, "what time": 2, "special": 12})
+    s.asks = True
+    kind = s.often({"yes": 38, "what": 20, "who": 7, "where": 12, "why": 8, "how": 4, "when": 6, "what time": 2, "set": 6})
     if kind == "yes":
-        return yes_no(make(s))
+        return yes_no(asking(s))
     if kind == "what":
         return object_question(s)
     if kind == "who":
         return subject_question(s)
     if kind == "where":
         return place_question(s)
-    if kind == "special":
-        return s.often(SPECIAL)(s)
-    c = make(s, positive=kind != "why")
-    c.time, c.time_first = (NOTHING if kind in ("when", "what time") else c.time), False
+    if kind == "set":
+        return inside.sentences["set question"](s)
+    c = asking(s, positive=kind != "why")
+    if kind != "why" and (c.predicate.is_be or (kind == "how" and c.predicate.is_state)):
+        return yes_no(c)
+    if kind == "why" and not c.subject.negative and not c.denied and c.tense in ("present", "past", "going on") and s.chance(0.25):
+        c.negated = not (c.predicate.positive or c.middle or c.end)
+    c.time = NOTHING if kind in ("when", "what time") else c.time
     return adverbial_question(c, kind)
-
-
-def _person_or_thing(s: Speaker, wanted: str) -> NounPhrase:
-    if s.chance(0.3):
-        return subjects.pronoun(s, wanted.startswith("person"))
-    return nouns.noun_phrase(
-        s, lex.nouns(wanted), {nouns.the: 3, nouns.this: 4, nouns.owned: 3, nouns.possessive: 1, nouns.located: 1}
-    )
-
-
-def who_is(s: Speaker) -> Phrase:
-    """who is she -> 她 是 谁."""
-    return _equal(s, pair("who", "谁"), _person_or_thing(s, "person"), "是")
-
-
-def what_is(s: Speaker) -> Phrase:
-    """what is this -> 这 是 什么."""
-    return _equal(s, pair("what", "什么"), _person_or_thing(s, "thing"), "是")
-
-
-def how_is(s: Speaker) -> Phrase:
-    """how is your mother -> 你 妈妈 怎么样."""
-    return _equal(s, pair("how", "怎么样"), _person_or_thing(s, "person weather event"))
-
-
-def _equal(s: Speaker, wh: Phrase, who: NounPhrase, is_: str = "") -> Phrase:
-    be = is_or_was(s, who, chinese=is_)
-    return join([wh, be, who.phrase], [who.phrase, be, wh])
-
-
-def how_old(s: Speaker) -> Phrase:
-    """how old are you -> 你 多 大; how far is the station -> 车站 多 远."""
-    word, zh = s.one(list(HOW.items()))
-    how, adjective = pair("how", "多"), pair(word, zh)
-    noun = s.one(lex.nouns(MEASURED.get(word, "thing way building furniture")))
-    if word in ("old", "tall") and s.chance(0.4):
-        who = subjects.pronoun(s)
-    else:
-        who = nouns.noun_phrase(s, (noun,), {nouns.the: 3, nouns.owned: 3, nouns.this: 1})
-    be = is_or_was(s, who)
-    return join([how, adjective, be, who.phrase], [who.phrase, be, how, adjective])
-
-
-def how_much(s: Speaker) -> Phrase:
-    """how much is the hat, how much does it cost -> 帽子 多少 钱."""
-    what = nouns.noun_phrase(s, lex.nouns("thing food clothes fruit drink device vehicle toy"), {nouns.the: 3, nouns.this: 4})
-    many = what.person == "plural"
-    how = pair("how much", "多少 钱")
-    if s.chance(0.5):
-        return join([how, pair("are" if many else "is"), what.phrase], [what.phrase, how])
-    return join([how, pair("do" if many else "does"), what.phrase, english("cost")], [what.phrase, how])
-
-
-def what_noun(s: Speaker) -> Phrase:
-    """what is your name -> 你 的 名字 是 什么."""
-    text, zh = s.one(list(PERSONAL.items()))
-    wh, be, owner, noun = pair("what", "什么"), pair("is", "是"), s.word(small_words.OWNERS), pair(text, zh)
-    return join([wh, be, owner, noun], [owner, more(owner, "的"), noun, be, wh])
-
-
-def ever(s: Speaker) -> Phrase:
-    """have you ever eaten it -> 你 吃 过 它 吗."""
-    verb = s.one([v for v in lex.verbs_where(by_person, "t") if is_whole(v)])
-    c = plain_clause(s, subjects.pronoun(s), p=verb_phrases.predicate(s, verb), tense="perfect")
-    g = group(c, question=True)
-    g.after = more(g.aux, "过")
-    source = [g.aux, c.subject.phrase, english("ever"), g.main, *c.predicate.tail]
-    return join(source, [*in_chinese(c, g, question=True), more(g.aux, "吗")])
-
-
-def which_of_two(s: Speaker) -> Phrase:
-    """do you like tea or coffee -> 你 喜欢 茶 还是 咖啡."""
-    who = subjects.subject(s, lex.nouns("person"))
-    choices = lex.nouns("food drink animal colour music sport")
-    one, two = (nouns.noun_phrase(s, choices, {nouns.bare: 3, nouns.the: 2}) for __ in range(2))
-    rest = [who.phrase, pair("like", "喜欢"), one.phrase, pair("or", "还是"), two.phrase]
-    return join([english(small_words.DO[who.person]), *rest], rest)
-
-
-def is_there(s: Speaker) -> Phrase:
-    """is there a shop near the station -> 车站 附近 有 一 家 商店 吗."""
-    what = nouns.noun_phrase(s, lex.nouns("thing person animal building food furniture"), {nouns.a: 5, nouns.some: 1})
-    source, target = nouns.place(s)
-    be, there = pair("are" if what.person == "plural" else "is"), pair("there", "有")
-    return join([be, there, what.phrase, *source], [*target, there, what.phrase, more(be, "吗")])
-
-
-def doing_what(s: Speaker) -> Phrase:
-    """what are you doing -> 你 在 做 什么."""
-    who = subjects.pronoun(s)
-    past = s.one((False, True))
-    wh, doing = pair("what", "什么"), pair("doing", "做")
-    be = pair((small_words.WAS if past else small_words.BE)[who.person], "在")
-    time = when(s, "past") if past and s.chance(0.5) else NOTHING
-    return join([wh, be, who.phrase, doing, time], [who.phrase, time, be, doing, wh])
-
-
-SPECIAL: Mapping[Callable[[Speaker], Phrase], float] = {
-    who_is: 3, what_is: 3, how_old: 4, how_much: 2, how_is: 2, what_noun: 3, ever: 3, which_of_two: 2, is_there: 3, doing_what: 2,
-}

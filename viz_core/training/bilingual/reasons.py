@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, verb_phrases
 from viz_core.training.bilingual.clauses import Clause, statement
-from viz_core.training.bilingual.compound import stands_for
+from viz_core.training.bilingual.compound import repeated, stands_for
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, join, pair
 from viz_core.training.bilingual.predicates import is_whole
 from viz_core.training.bilingual.small_words import BE, TOO, WAS
@@ -40,6 +40,13 @@ THINGS = (
     Reasons("buy", "person", "clothes thing device", "poor", "expensive cheap ugly"),
     Reasons("drink", "animal person", "drink", "thirsty", "cold hot sweet"),
     Reasons("catch", "animal pet", "animal bird", "slow tired weak", "fast quick"),
+    Reasons("push", "person", "furniture vehicle", "weak tired strong", "heavy big"),
+    Reasons("chase", "animal pet", "animal pet", "hungry angry fast", "small slow scared"),
+    Reasons("read", "person", "reading", "bored curious", "interesting short famous popular useful"),
+    Reasons("wear", "person", "clothes", "cold", "warm beautiful new comfortable"),
+    Reasons("sell", "person", "vehicle device furniture", "poor", "old useless slow expensive"),
+    Reasons("drive", "person", "vehicle", "tired late", "fast new old expensive"),
+    Reasons("open", "person", "'window' 'door' 'box'", "curious hot", "small dirty"),
     Reasons("follow", "animal person", "animal person", "curious lonely scared", "fast big kind"),
 )
 OFTEN_NEGATED = ("cross", "fit in", "climb", "carry", "lift", "catch", "buy")
@@ -51,6 +58,12 @@ PEOPLE = tuple(
         ("love", "kind", "beautiful kind funny"),
         ("punish", "angry strict", "rude naughty lazy"),
         ("thank", "grateful happy polite", "kind helpful generous"),
+        ("believe", "foolish kind", "honest serious reliable"), ("trust", "kind foolish", "honest reliable responsible"),
+        ("hate", "jealous angry", "cruel rude selfish mean greedy"), ("admire", "young polite", "brave famous successful clever"),
+        ("invite", "kind friendly lonely", "famous funny lonely"), ("forgive", "kind generous", "sorry honest"),
+        ("blame", "angry unfair", "careless lazy late"), ("praise", "kind happy", "brave honest polite hard-working"),
+        ("protect", "strong brave", "weak small young"), ("attack", "angry cruel", "weak rude"),
+        ("bother", "bored rude", "busy tired"), ("hug", "happy", "sad cute"),
         ("visit", "lonely worried", "sick ill famous"),
     )
 )
@@ -59,32 +72,40 @@ PEOPLE = tuple(
 def about_things(s: Speaker) -> Phrase:
     """the animal did not cross the street because it was too tired: "it" becomes its noun again."""
     row = s.one(THINGS)
-    verb = s.one([v for v in lex.verbs("t") if v.base == row.verb])
     one = nouns.noun_phrase(s, lex.nouns(row.firsts), {nouns.the: 8, nouns.owned: 2, nouns.a: 1})
     two = nouns.noun_phrase(s, lex.nouns(row.seconds), {nouns.the: 8, nouns.owned: 1.5, nouns.a: 1, nouns.this: 0.5})
+    verb = _verb(row.verb, two)
     culprit, reasons = s.one(((one, row.of_first), (two, row.of_second)))
     adjective = _adjective(s, reasons, culprit)
     negated = row.verb in OFTEN_NEGATED and s.chance(0.85)
     tense = s.one(("past", "past", "past", "could", "present") if negated else ("past", "past", "present"))
+    if tense == "could" and "能" in verb.chinese:  # 能装进
+        tense = "past"
     c = Clause(one, verb_phrases.predicate(s, verb, one, two), tense, negated)
     s.combinations.append((one.name, row.verb, two.name, adjective.english))
-    it = _again(s, culprit)
+    it = _again(s, culprit) if two.noun and two.noun.is_a("person") else repeated(s, culprit)
     be = pair((BE if tense == "present" else WAS)[it.person])
     degree = s.word(TOO) if s.chance(0.9) else NOTHING
     return because(statement(c), it, be, degree, pair(adjective.english, adjective.chinese))
 
 
+def _verb(base: str, thing: NounPhrase) -> lex.Verb:
+    """The use of a verb that takes this object: visit a person 看望, a museum 参观."""
+    same = [v for v in lex.verbs("t") if v.base == base and is_whole(v)]
+    return next((v for v in same if thing.noun in lex.objects_of(v)), same[0])
+
+
 def _adjective(s: Speaker, reasons: str, culprit: NounPhrase) -> lex.Adjective:
     """One of the reasons, as it is said of the noun."""
     known = {a.english: a for a in lex.ADJECTIVES if a.flags.isdisjoint({"of", "nopred"})}
-    fitting = {a.english: a for a in lex.adjectives_of(culprit.noun)} if culprit.noun else {}
+    described = lex.adjectives_of(culprit.noun) if culprit.noun else ()
+    fitting = {a.english: a for a in described if "nopred" not in a.flags}
     word = s.one([reason for reason in reasons.split() if reason in known])
     return fitting.get(word, known[word])
 
 
 def about_people(s: Speaker) -> Phrase:
     """the women visited the men because they were lonely: two persons, and a reason about one of them."""
-    verbs = {v.base: v for v in lex.verbs("t") if is_whole(v)}
     row = s.one(PEOPLE)
     form = nouns.the_plural if s.chance(0.5) else nouns.the
     persons = [n for n in lex.nouns("person") if n.plural and not n.only_plural]
@@ -92,9 +113,9 @@ def about_people(s: Speaker) -> Phrase:
     known = {a.english: a for a in lex.ADJECTIVES if lex.of_people(a) and "nopred" not in a.flags}
     culprit, reasons = s.one(((one, row.of_first), (two, row.of_second)))
     adjective = known[s.one(reasons.split())]
-    c = Clause(one, verb_phrases.predicate(s, verbs[row.verb], one, two), "past", s.chance(0.15))
+    c = Clause(one, verb_phrases.predicate(s, _verb(row.verb, two), one, two), "past", s.chance(0.15))
     it = _again(s, culprit)
-    degree = s.word(TOO) if s.chance(0.7) else NOTHING
+    degree = s.word(TOO) if s.chance(0.7) and "le" not in adjective.flags else NOTHING
     word = pair(adjective.english, adjective.chinese)
     very = "很" if adjective.flags.isdisjoint({"le", "verb"}) else ""
     said = because(statement(c), it, pair(WAS[it.person]), degree, word, very)

@@ -1,13 +1,15 @@
 """Relative clauses: English says them behind their noun, Chinese before it with 的 (the book that I bought, 我 买 的 书)."""
 
-from viz_core.training.bilingual import inside, nouns, subjects
+from viz_core.training.bilingual import inside, nouns, subjects, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, subordinate
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, pair, with_de
-from viz_core.training.bilingual.predicates import Predicate, by_person, verbs_of_object
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, more, pair, texts, with_de
+from viz_core.training.bilingual.predicates import Predicate, by_person, first_word, verbs_of_object, verbs_of_subject
 from viz_core.training.bilingual.times import when
 
-HEADS: nouns.Forms = {nouns.the: 5, nouns.the_plural: 2, nouns.a: 1.5, nouns.this: 0.5}
+HEADS: nouns.Forms = {
+    nouns.the: 5, nouns.the_plural: 2, nouns.a: 1.5, nouns.this: 0.5, nouns.counted: 0.7, nouns.some: 0.7, nouns.every: 0.7,
+}
 
 
 def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
@@ -17,7 +19,12 @@ def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
     kind = s.often({
         "subject": 45, "object": 40 if verbs_of_object(noun) else 0,
         "where": 10 if noun.is_a("place", "building", "room", "city", "country") else 0, "whose": 4 if noun.is_a("person") else 0,
+        "doing": 12 if noun.is_a("being") else 0, "done": 6 if verbs_of_object(noun) else 0,
     })
+    if kind == "doing":
+        return _doing(s, noun, head)
+    if kind == "done":
+        return _done_by(s, noun, head)
     if kind == "object":
         return _of_object(s, noun, head)
     if kind == "where":
@@ -31,9 +38,26 @@ def behind_head(head: NounPhrase, word: Phrase, c: Clause) -> NounPhrase:
     return nouns.before(head, subordinate(c, g, word), with_de(in_chinese(c, g)))
 
 
+def _doing(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+    """the boy playing in the park -> 在 公园 里 玩 的 男孩."""
+    frame: lex.Frame = s.one(("i", "t", "loc", "loc"))
+    verb = s.usual([v for v in verbs_of_subject(noun, frame) if v.goes_on] or lex.verbs_where(by_person, "loc"))
+    p = verb_phrases.predicate(s, verb)
+    here = "" if "post" in verb.flags or first_word(p.lead).startswith("在") else "在"
+    main = pair(verb.ing, verb.chinese if p.said == verb.chinese else p.said)
+    return nouns.before(head, [main, *p.tail], with_de([more(main, here), *p.lead, main, *p.rest]))
+
+
+def _done_by(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+    """the book written by my friend -> 我 的 朋友 写 的 书."""
+    verb = s.usual([v for v in verbs_of_object(noun) if by_person(v)] or verbs_of_object(noun))
+    who, main = subjects.subject_noun(s, lex.subjects_of(verb), being=by_person(verb)), pair(verb.participle, verb.chinese)
+    return nouns.before(head, [main, pair("by"), who.phrase], with_de([who.phrase, main]))
+
+
 def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     """the book (that) I bought, the man whom she loves."""
-    verb = s.one(verbs_of_object(noun))
+    verb = s.usual(verbs_of_object(noun))
     if s.chance(0.4):
         choices = lex.subjects_of(verb)
         who = subjects.subject_noun(s, choices, bool(subjects.people(choices[:5])))
@@ -43,13 +67,14 @@ def _of_object(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     c = plain_clause(s, who, p=p, tense=s.one(("past", "past", "past", "present", "perfect")))
     if s.chance(0.15):
         c.time = when(s, c.tense)
-    word = s.one(("that", "", "", "who" if noun.is_a("person") else "which"))
+    again = who.name == "that" or texts(who.phrase).startswith("that ")
+    word = s.one(("", "") if again else ("that", "", "", "who" if noun.is_a("person") else "which"))
     return behind_head(head, english(word), c)
 
 
 def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     """the house where he lives -> 他 住 的 房子."""
-    verb = s.one(lex.verbs_where(by_person, "loc"))
+    verb = s.usual(lex.verbs_where(by_person, "loc"))
     who = subjects.pronoun(s)
     p = Predicate(verb, verb.chinese, le=False, about=(verb.base, noun.english))
     return behind_head(head, english("where"), plain_clause(s, who, p=p, tense=s.one(("past", "present"))))

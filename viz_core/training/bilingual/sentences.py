@@ -3,12 +3,11 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 
 from viz_core.training import everyday
-from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.about_people import age, apposition, been_to, born, called, owns
+from viz_core.training.bilingual.answers import doing_is, enough_to, it_takes, short_answer, with_a_tag
 from viz_core.training.bilingual.compound import conditional, sequence, two_clauses
 from viz_core.training.bilingual.constructions import (
     able,
@@ -40,9 +39,11 @@ from viz_core.training.bilingual.everyday_patterns import (
 from viz_core.training.bilingual.impersonal import it_is_to, there_is, weather
 from viz_core.training.bilingual.lists import either, listed
 from viz_core.training.bilingual.orders import order
+from viz_core.training.bilingual.patterns import asked, called_out, told
 from viz_core.training.bilingual.phrases import Phrase, Speaker, Word, join, pair
 from viz_core.training.bilingual.questions import question
 from viz_core.training.bilingual.reasons import about_people, about_things
+from viz_core.training.bilingual.set_questions import set_question
 from viz_core.training.bilingual.small_talk import exclamation, fragment, greeting, plain, says, sentence_adverb, tagged
 
 
@@ -63,22 +64,22 @@ class Example:
 
 
 FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
-    plain: 34, question: 15, order: 9, two_clauses: 8, conditional: 8, sequence: 3, there_is: 3, weather: 3, passive: 4,
-    it_is_to: 2.5, too_to: 1.5, about_things: 5, about_people: 1.5, fragment: 4, greeting: 2, exclamation: 0.6,
+    plain: 34, question: 18, set_question: 8, order: 9, two_clauses: 8, conditional: 8, sequence: 3, there_is: 3, weather: 3,
+    passive: 4, it_is_to: 2.5, too_to: 1.5, about_things: 6, about_people: 4, fragment: 4, greeting: 2, exclamation: 0.6,
     sentence_adverb: 1.5, age: 1, called: 1.2, born: 0.7, apposition: 0.8, owns: 1.2, been_to: 1, purpose: 3, circumstance: 3,
     able: 1.5, sure: 2, so_that: 1, listed: 2.5, either: 1, one_of: 1.5, how_well: 2, how_long: 1.5, costs: 0.8, no_longer: 1.5,
     cleft: 0.7, says: 0.7, tagged: 0.3, any_of: 1.5, where_from: 0.8, not_that: 0.4, as_soon_as: 1, bounded: 1, become: 1,
-    side_by_side: 1.5, meaning: 0.5, waited_for: 0.7, feeling_to: 0.7, feel: 0.5,
+    side_by_side: 1.5, meaning: 0.5, waited_for: 0.7, feeling_to: 0.7, feel: 0.5, short_answer: 0.7,
+    with_a_tag: 0.8, it_takes: 0.8, enough_to: 0.8, doing_is: 0.6, told: 55, asked: 24, called_out: 2.5,
 }
 """The weight of each kind of sentence."""
-_OWNER = re.compile(r"(\S+) 's\b")
 SLOT = re.compile(r"<[0-9]+>")  # a name or an unknown word
 ASKING = (where_from, meaning)  # questions among other sentences
 
 
 def say(rng: Random) -> Example:
     """A random sentence; most end in a mark."""
-    s = Speaker(rng, depth=rng.choice((1, 1, 2, 2, 3)))
+    s = Speaker(rng, depth=rng.choice((0, 1, 1, 1, 2, 2, 3)))
     frame = s.often(FRAMES)
     phrase = contract(s, frame(s))
     if not s.chance(0.4):
@@ -87,10 +88,10 @@ def say(rng: Random) -> Example:
 
 
 def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phrase:
-    asks = frame in ASKING and phrase.source[0].text in ("what", "where")
-    if frame is question or asks or phrase.target[-1][0] in ("吗", "多久"):
+    asks = frame is asked or (frame in ASKING and phrase.source[0].text in ("what", "where"))
+    if frame in (question, set_question) or asks or phrase.target[-1][0] in ("吗", "多久"):
         return pair("?", "？")
-    return pair("!", "！") if frame is exclamation or (frame is order and s.chance(0.2)) else pair(".", "。")
+    return pair("!", "！") if frame in (exclamation, called_out) or (frame is order and s.chance(0.2)) else pair(".", "。")
 
 
 def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tuple[str, ...], ...] = ()) -> Example:
@@ -100,7 +101,8 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
     found = None
     if referent is not None and referent in position:
         places = [i for i, (__, words) in enumerate(phrase.target) if referent in words]
-        found = (max(places), position[referent]) if len(places) > 1 else None
+        again = max(places, key=lambda i: (len(phrase.target[i][1]), i))  # the one that comes from the pronoun too
+        found = (again, position[referent]) if len(places) > 1 else None
     source, target = [word.text for word in phrase.source], [word for word, __ in phrase.target]
     slots = dict.fromkeys(word for word in source if SLOT.fullmatch(word))
     number = {slot: f"<{i}>" for i, slot in enumerate(slots, start=1)}
@@ -122,9 +124,4 @@ def examples(seed: int) -> Iterator[Example]:
 
 def typed(example: Example) -> str:
     """The English sentence as people type it: the boy's ball, the boys' ball, not the boy 's ball."""
-    return _OWNER.sub(lambda owner: owner[1] + ("'" if owner[1] in _plurals() else "'s"), " ".join(example.source))
-
-
-@cache
-def _plurals() -> frozenset[str]:
-    return frozenset(noun.plural for noun in lex.NOUNS if noun.plural.endswith("s"))
+    return " ".join(example.source).replace(" 's", "'s").replace(" ' ", "' ")

@@ -9,6 +9,14 @@ SUBJECTS = {"I": "我", "you": "你", "he": "他", "she": "她", "it": "它", "w
 OBJECTS = {"me": "我", "you": "你", "him": "他", "her": "她", "it": "它", "us": "我们", "them": "他们"}
 PERSONS = {english: chinese for english, chinese in OBJECTS.items() if english != "it"}
 OWNERS = {"my": "我", "your": "你", "his": "他", "her": "她", "its": "它", "our": "我们", "their": "他们"}
+OWNERS_SAID: Mapping[str, float] = {"my": 6, "your": 3, "his": 3, "her": 3, "its": 0.4, "our": 2, "their": 1.5}
+OWNER_OF = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their"}  # of who acts
+OBJECT_OF = {"I": "me", "you": "you", "he": "him", "she": "her", "it": "it", "we": "us", "they": "them"}
+NOT_MET = {"I": ("me", "us"), "we": ("me", "us"), "you": ("you",)}
+"""Who is not at once the one who acts and the one who is acted on: I do not meet me."""
+REFLEXIVES = {
+    "I": "myself", "you": "yourself", "he": "himself", "she": "herself", "it": "itself", "we": "ourselves", "they": "themselves",
+}
 OWN = {"mine": "我", "yours": "你", "his": "他", "hers": "她", "ours": "我们", "theirs": "他们"}
 DEMONSTRATIVES = {"this": "这", "that": "那"}
 SEVERAL_DEMONSTRATIVES = {"these": "这些", "those": "那些"}
@@ -21,7 +29,12 @@ SOMEBODY = {
 }
 ALL = ("everybody", "everyone", "all of us", "both of them", "both of us")  # 都 follows
 NOBODY = {"nobody": "没有 人", "no one": "没有 人"}
-SOMETHING = {"something": "一些 东西", "everything": "一切"}
+NONE_OF_US = {"neither of us": "我们 两个", "neither of them": "他们 两个", "none of us": "我们", "none of them": "他们"}
+OF_SOMETHING = {
+    "new": "新", "good": "好", "interesting": "有趣", "important": "重要", "special": "特别", "different": "不同",
+    "strange": "奇怪", "beautiful": "漂亮", "to eat": "吃", "to drink": "喝", "else": "别", "cheap": "便宜",
+    "useful": "有用", "wrong": "错",
+}
 SHE = frozenset({
     "woman", "girl", "mother", "mum", "mom", "aunt", "grandmother", "grandma", "queen", "sister", "daughter", "wife", "lady",
     "waitress", "princess", "girlfriend", "actress", "niece", "granddaughter", "nurse",
@@ -65,16 +78,23 @@ MUCH = {
     "little": "很少 的", "more": "更多 的", "too much": "太多 的", "so much": "这么 多", "less": "更少 的",
 }
 ALL_OF = {"all the": "所有 的", "all": "所有 的", "both": "两 *", "most of the": "大多数"}
+PART_OF = {
+    "one of": "一 *", "some of": "一些", "many of": "很多", "most of": "大多数", "all of": "所有 的", "two of": "两 *",
+    "both of": "两 *", "half of": "一半 的",
+}  # "*" says that the classifier follows
+PARTS: Mapping[str, float] = {
+    "one of": 6, "some of": 4, "many of": 1.5, "most of": 3, "all of": 4, "two of": 1, "both of": 2, "half of": 0.7,
+}
 MEASURES = {  # what a mass or several things are measured in: English, Chinese, and of what
     "cup": ("杯", "drink"), "glass": ("杯", "drink"), "bottle": ("瓶", "drink 'oil'"), "bowl": ("碗", "'soup' 'rice' 'noodles'"),
-    "piece": ("块", "'cake' 'bread' 'chocolate' 'meat' 'cheese' 'wood' 'glass'"), "slice": ("片", "'bread' 'cheese' 'meat'"),
+    "piece": ("块", "'cake' 'bread' 'chocolate' 'meat' 'cheese' 'wood' '玻璃'"), "slice": ("片", "'bread' 'cheese' 'meat'"),
     "kilo": ("公斤", "food fruit vegetable"), "bag": ("袋", "fruit vegetable 'rice' 'sugar' 'flour'"),
     "box": ("盒", "'chocolate' toy"), "pair": ("双", "'shoe' 'sock' 'glove' 'boot'"), "group": ("群", "person animal"),
     "packet": ("包", "'tea' 'sugar' 'biscuit'"),
 }
 
 # --- Places -----------------------------------------------------------------------------------------------------------
-PLACES_AT = ("school", "station", "airport", "university", "hotel", "hospital", "supermarket", "bus stop", "party", "museum")
+ALWAYS_ON = ("street", "road", "beach", "farm", "island", "world", "bed", "playground")  # in the street: 街道 上
 PREPOSITIONS = {
     "under": "下面", "behind": "后面", "near": "附近", "beside": "旁边", "next to": "旁边", "in front of": "前面", "above": "上面",
     "outside": "外面", "inside": "里面", "opposite": "对面", "across from": "对面", "around": "周围", "by": "旁边", "below": "下面",
@@ -86,9 +106,16 @@ VEHICLES = {
     "by car": "开车", "by taxi": "坐 出租车", "on foot": "走路", "by boat": "坐 船", "by subway": "坐 地铁",
 }
 
+TOOL_OF = {  # what one does something with
+    "cut": "'knife' 'scissors'", "eat": "'fork' 'spoon' 'chopsticks'", "write": "'pen' 'pencil'", "draw": "'pen' 'pencil'",
+    "open": "'key' 'knife'", "fix": "'tool' 'hammer'", "repair": "'tool' 'hammer'", "hit": "'stick' 'hammer'",
+    "clean": "'brush' 'towel'", "make": "'machine' 'wood' 'paper'", "pay for": "'money' 'cash' 'credit card'",
+    "take": "'hand'", "see": "'eye'",
+}
+
 # --- Degrees ----------------------------------------------------------------------------------------------------------
 DEGREES = {
-    "very": "非常", "too": "太", "so": "这么", "really": "真", "quite": "相当", "a little": "有点", "a bit": "有点",
+    "very": "非常", "too": "太", "so": "太", "really": "真", "quite": "相当", "a little": "有点", "a bit": "有点",
     "pretty": "相当", "extremely": "极其",
 }
 TOO = {"too": "太", "very": "非常", "so": "太"}

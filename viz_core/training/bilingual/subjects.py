@@ -4,9 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from viz_core.training.bilingual import inside, nouns, small_words
 from viz_core.training.bilingual.lexicon import Noun
-from viz_core.training.bilingual.phrases import NounPhrase, Person, Speaker, join, pair
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Speaker, join, more, pair
 
 PRONOUNS: Mapping[str, float] = {"I": 9, "you": 5, "he": 6, "she": 6, "we": 5, "they": 4, "it": 0.6}
+USUAL: nouns.Forms = {**nouns.USUAL, nouns.the: 36, nouns.a: 8, nouns.owned: 24}
+"""How a subject is said: more often a known one than an object is."""
+ASKED_OF: Mapping[str, float] = {"I": 1.5, "you": 14, "he": 5, "she": 5, "we": 2, "they": 4, "it": 0.6}
+"""Of whom one asks."""
 PRONOUNS_OF_THINGS: Mapping[str, float] = {"it": 4, "they": 1, "this": 1, "that": 1}
 
 
@@ -19,24 +23,26 @@ def subject(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
     """A noun, a pronoun, a name, everybody; sometimes two."""
     being = bool(people(choices[:40]))
     kind = s.often({
-        "noun": 50, "pronoun": 38 if being else 6, "name": 7 if being else 0, "everybody": 3 if being else 0,
-        "and": 3 if s.deeper() else 0, "relative": 4 if s.deeper() else 0,
+        "noun": 40, "pronoun": 46 if being else 8, "name": 8 if being else 0, "everybody": 3 if being else 0.7,
+        "and": 2.5 if s.deeper() else 0, "relative": 3.5 if s.deeper() else 0,
     })
     if kind == "pronoun":
         return pronoun(s, being)
     if kind == "name":
         return nouns.name(s)
     if kind == "everybody":
-        return everybody(s)
+        return everybody(s) if being else everything()
     if kind == "and":
         s.depth -= 1
         one, two = subject_noun(s, choices, being), subject_noun(s, choices, being)
+        if being and s.chance(0.3):
+            two = _me()
         both = join([one.phrase, pair("and", "和"), two.phrase])
         return NounPhrase(both, one.head, one.noun, "plural", "they", name=one.name)
     if kind == "relative":
         s.depth -= 1
-        return inside.noun_phrases["relative"](s, s.one(choices))
-    return nouns.noun_phrase(s, choices)
+        return inside.noun_phrases["relative"](s, s.usual(choices))
+    return nouns.noun_phrase(s, choices, USUAL)
 
 
 def subject_noun(s: Speaker, choices: Sequence[Noun], being: bool) -> NounPhrase:
@@ -46,12 +52,49 @@ def subject_noun(s: Speaker, choices: Sequence[Noun], being: bool) -> NounPhrase
 
 def pronoun(s: Speaker, being: bool = True) -> NounPhrase:
     """I, you, he ...; of things it, they, this and that."""
-    name = s.often(PRONOUNS if being else PRONOUNS_OF_THINGS)
+    return pronoun_of(s.often((ASKED_OF if s.asks else PRONOUNS) if being else PRONOUNS_OF_THINGS))
+
+
+def pronoun_of(name: str) -> NounPhrase:
+    """A pronoun or a demonstrative by its name."""
     word = pair(name, (small_words.SUBJECTS | small_words.DEMONSTRATIVES)[name])
     if name in small_words.DEMONSTRATIVES:
         return NounPhrase(word, word, name=name)
     person: Person = "I" if name == "I" else "third" if name in ("he", "she", "it") else "plural"
     return NounPhrase(word, word, person=person, pronoun=name, name=name)
+
+
+def _me() -> NounPhrase:
+    """(my brother and) I."""
+    word = pair("I", "我")
+    return NounPhrase(word, word, name="I")
+
+
+def everything() -> NounPhrase:
+    """everything (is fine) -> 一切 都 ..."""
+    word = pair("everything", "一切")
+    return NounPhrase(word, word, name="everything", all=True)
+
+
+def something(s: Speaker) -> NounPhrase:
+    """something -> 一些 东西; something new -> 一些 新 的 东西; something to eat -> 一些 吃 的 东西; everything -> 一切."""
+    if s.chance(0.3):
+        word = pair("everything", "一切")
+        return NounPhrase(word, word, name="everything")
+    word, rest = pair("something", "一些"), NOTHING
+    if s.chance(0.6):
+        rest = s.word(small_words.OF_SOMETHING)
+    target = [word, rest, more(rest, "的") if rest else NOTHING, more(word, "东西")]
+    return NounPhrase(join([word, rest], target), word, name="something")
+
+
+def denying(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
+    """nothing 什么 都 不, neither of us 我们 两个 都 不, none of my friends 我 的 朋友 都 不: only `Clause` says the 不."""
+    noun = s.usual(choices)
+    if noun.plural and not noun.only_plural and s.chance(0.5):
+        return nouns.none_of(s, noun)
+    word = s.word(small_words.NONE_OF_US) if people(choices[:40]) else pair("nothing", "什么")
+    return NounPhrase(word, word, name="none", all=True, denies=Phrase(word.source))
 
 
 def everybody(s: Speaker) -> NounPhrase:

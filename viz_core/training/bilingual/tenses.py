@@ -48,28 +48,36 @@ TENSES: Mapping[str, Tense] = MappingProxyType({
     "future": _modal("will", "会", "不 会"),
     "going to": Tense(_of_each(BE, "going to"), "base", "要", no="不 会", no_state="不 会"),
     "perfect": Tense(HAVE, "participle", after="了", no="没有"),
-    "perfect going on": Tense(_of_each(HAVE, "been"), "ing", "一直 在", no="没有 在"),
+    "perfect going on": Tense(_of_each(HAVE, "been"), "ing", "一直 在", no="一直 没有"),
     "past perfect": Tense("had", "participle", after="了", no="没有"),
     "can": _modal("can", "能", "不 能"),
     "could": _modal("could", "能", "不 能"),
     "should": _modal("should", "应该", "不 应该"),
     "must": _modal("must", "必须", "不 能"),
-    "may": _modal("may", "可以", "不 可以"),
+    "may": _modal("may", "可能", "可能 不"),
+    "allowed": _modal("may", "可以", "不 可以"),  # may I, you may
     "might": _modal("might", "可能", "可能 不"),
     "would": _modal("would", "会", "不 会"),
     "have to": Tense(_of_each(HAVE, "to"), "base", "必须", no="不用"),
     "had to": Tense("had to", "base", "不得不", no="不用"),
     "used to": Tense("used to", "base", "以前"),
+    "planned": Tense(BE, "ing", "要"),
+    "had better": _modal("had better", "最好", "最好 不要"),
+    "would rather": _modal("would rather", "宁愿", "宁愿 不"),
 })
 OF_ACTIONS: Mapping[str, float] = {
     "past": 26, "present": 18, "going on": 9, "went on": 3, "future": 9, "going to": 4, "perfect": 6, "perfect going on": 1,
     "past perfect": 2, "can": 7, "could": 2, "should": 3, "must": 2, "may": 1, "might": 1.5, "would": 1.5, "have to": 2,
-    "had to": 1, "used to": 0.8,
+    "had to": 1, "used to": 0.8, "had better": 0.4, "would rather": 0.2, "planned": 1,
 }
 OF_STATES: Mapping[str, float] = {
     "present": 45, "past": 25, "future": 8, "can": 3, "could": 1, "should": 2, "must": 1.5, "may": 0.7, "might": 1.5, "would": 1,
     "have to": 0.5, "used to": 0.5, "going to": 1,
 }
+NEVER_ASKED = ("had better", "would rather", "might", "used to", "planned")
+NEVER_DENIED_IN_A_QUESTION = ("may", "must", "have to", "had to", "could", "perfect going on", "past perfect", *NEVER_ASKED)
+WHOLE = ("had better", "would rather")
+"""Two words that "not" never parts: had better not."""
 GOING_ON = ("going on", "went on", "perfect going on")
 MIDDLES: Mapping[str, Mapping[str, float]] = {
     "present": {
@@ -89,6 +97,11 @@ _MIDDLE = {
     "really": "真的", "only": "只", "still": "还", "never": "从不", "just": "刚",
 }
 _NEVER = {"perfect": "从来 没有", "past perfect": "从来 没有", "past": "从来 没有", "future": "永远 不"}
+
+
+def asked(s: Speaker, tense: str) -> str:
+    """The tense of a question: one that is asked in."""
+    return "present" if tense in NEVER_ASKED and s.chance(0.5) else "past" if tense in NEVER_ASKED else tense
 
 
 def tense_of(s: Speaker, p: Predicate) -> str:

@@ -1,5 +1,6 @@
 """What follows "to be": adjectives, comparisons, nouns and places."""
 
+from dataclasses import replace
 from functools import cache
 
 from viz_core.training.bilingual import lexicon as lex
@@ -9,13 +10,15 @@ from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Spe
 from viz_core.training.bilingual.predicates import BE, Predicate, at, degree_of, first_word, someone, somewhere
 
 
-def adjective_predicate(s: Speaker, noun: Noun | None, adjective: Adjective | None = None) -> Predicate:
+def adjective_predicate(
+    s: Speaker, noun: Noun | None, adjective: Adjective | None = None, who: NounPhrase | None = None
+) -> Predicate:
     """is tired -> 很 累; is red -> 是 红色 的; is dead -> 死 了; is afraid of dogs -> 怕 狗."""
     choices = [a for a in lex.adjectives_of(noun) if "nopred" not in a.flags] if noun else []
     person = noun is not None and noun.is_a("person")
     if person and s.chance(0.12) and adjective is None:
         return _adjective_of(s)
-    adjective = adjective or s.one(choices or lex.adjectives(nouns.UNGRADED))
+    adjective = adjective or s.usual(choices or lex.adjectives(nouns.UNGRADED))
     about = (noun.english if noun else "", adjective.english)
     word = pair(adjective.english, adjective.chinese)
     if adjective.flags & {"shi", "ren"}:
@@ -24,24 +27,29 @@ def adjective_predicate(s: Speaker, noun: Noun | None, adjective: Adjective | No
     if adjective.flags & {"le", "verb"}:
         return Predicate(BE, "", [word], rest=[word], last="了" if "le" in adjective.flags else "", about=about)
     if adjective.comparative and s.chance(0.12) and s.deeper():
-        return comparison(s, adjective, noun, about)
+        return comparison(s, adjective, noun, about, who)
     degree = degree_of(s)
     if degree:
         return Predicate(BE, "", [degree, word], rest=[degree, word], about=about)
     return Predicate(BE, "", [word], rest=[word], very=chinese("很"), about=about)
 
 
-def comparison(s: Speaker, adjective: Adjective, noun: Noun | None, about: tuple[str, ...]) -> Predicate:
+def comparison(
+    s: Speaker, adjective: Adjective, noun: Noun | None, about: tuple[str, ...], who: NounPhrase | None = None
+) -> Predicate:
     """taller than me -> 比 我 高; as tall as me -> 和 我 一样 高; much better -> 好 得多; more expensive -> 更 贵."""
     s.depth -= 1
+    if (noun is None or noun.is_a("person")) and adjective.english in AGES:
+        adjective = replace(adjective, chinese=AGES[adjective.english])
     word = pair(adjective.english, adjective.chinese)
     if s.chance(0.25):
         alone = nouns.compared(adjective)
         return Predicate(BE, "", [alone], rest=[alone], about=about)
-    other = _compared_with(s, noun)
+    other = _compared_with(s, adjective, noun, who)
     if s.chance(0.25):
         first, as_ = pair("as", "一样"), pair("as", "和")
-        return Predicate(BE, "", [first, word, as_, other.phrase], rest=[as_, other.phrase, first, word], about=about)
+        rest = [as_, other.phrase, first, word]
+        return Predicate(BE, "", [first, word, as_, other.phrase], rest=rest, about=about, positive=True)
     form = adjective.comparative
     compared = join([english("more"), word]) if form == "more" else pair(form, adjective.chinese)
     than = pair("than", "比")
@@ -49,11 +57,20 @@ def comparison(s: Speaker, adjective: Adjective, noun: Noun | None, about: tuple
     return Predicate(BE, "", [much, compared, than, other.phrase], rest=[than, other.phrase, compared, much], about=about)
 
 
-def _compared_with(s: Speaker, noun: Noun | None) -> NounPhrase:
-    """Someone for a person, and another of its kind for a thing."""
+def _compared_with(s: Speaker, adjective: Adjective, noun: Noun | None, who: NounPhrase | None) -> NounPhrase:
+    """Someone else for a person, and something else of its class for a thing."""
     if noun is None or noun.is_a("person"):
-        return someone(s)
-    return nouns.noun_phrase(s, (noun,), {nouns.the: 3, nouns.owned: 3, nouns.this: 2, nouns.bare: 2})
+        s.actor, actor = (who.name if who is not None else ""), s.actor
+        other = someone(s)
+        s.actor = actor
+        return other
+    others = [n for n in lex.nouns_of(adjective) if n is not noun and not noun.classes.isdisjoint(n.classes) and n.is_common]
+    forms: nouns.Forms = {nouns.the: 3, nouns.owned: 3, nouns.this: 2}
+    return nouns.noun_phrase(s, others or lex.nouns("person"), forms)
+
+
+AGES = {"old": "大", "young": "小"}
+"""What is said of persons in a comparison: older than me 比 我 大."""
 
 
 @cache
@@ -66,26 +83,56 @@ def _with_preposition() -> tuple[Adjective, ...]:
 def _adjective_of(s: Speaker) -> Predicate:
     """afraid of dogs -> 怕 狗; interested in music -> 对 音乐 感兴趣."""
     adjective = s.one(_with_preposition())
-    what = nouns.noun_phrase(s, lex.nouns(adjective.objects))
+    forms: nouns.Forms = {nouns.bare: 3, nouns.the: 2, nouns.owned: 2, nouns.this: 1}
+    return with_object(adjective, nouns.noun_phrase(s, lex.nouns(adjective.objects), forms))
+
+
+def with_object(adjective: Adjective, what: NounPhrase) -> Predicate:
+    """late for the party -> 聚会 迟到 了; kind to the cat -> 对 猫 很 友善; afraid of the cat -> 怕 猫."""
     phrase = pair(adjective.english)
     left, right = (part.strip() for part in adjective.chinese.split("~"))
+    tail, about = [phrase, what.phrase], (adjective.english, what.name)
+    if right.startswith("很 "):  # 对 我 很 友好, 对 我 不 友好
+        lead, rest = [more(phrase, left), what.phrase], [more(phrase, right.removeprefix("很 "))]
+        return Predicate(BE, "", tail, lead, rest, very=more(phrase, "很"), about=about, near=True)
+    if right.endswith(" 了"):  # 聚会 迟到 了, 聚会 没有 迟到
+        lead, rest = [more(phrase, left), what.phrase], [more(phrase, right.removesuffix(" 了"))]
+        return Predicate(BE, "", tail, lead, rest, last="了", about=about, near=True)
     words = [more(phrase, left), what.phrase, more(phrase, right)]
-    return Predicate(BE, "", [phrase, what.phrase], rest=words, about=(adjective.english, what.name))
+    return Predicate(BE, "", tail, rest=words, about=about)
 
 
 def noun_predicate(s: Speaker, subject: NounPhrase) -> Predicate:
     """is a teacher -> 是 一 位 老师; are my friends."""
     if subject.noun is None or subject.noun.is_a("person"):
-        wanted = s.one(("job", "person", "family"))
+        wanted = s.one(("job", "job", "'student' 'friend' 'man' 'woman' 'child' 'boy' 'girl' 'hero' 'genius' 'tourist'"))
     else:
-        wanted = s.one(sorted(subject.noun.classes))
+        wanted = s.one(sorted(subject.noun.classes - {"part", "surface", "container"}) or ["thing"])
     forms: nouns.Forms = {nouns.a: 12, nouns.owned: 4, nouns.the: 2, nouns.superlative: 2, nouns.ordinal: 1, nouns.possessive: 2}
     if subject.person == "plural":
         forms = {nouns.bare: 3, nouns.owned: 2}
     choices = [n for n in lex.nouns(wanted) if n.plural and not n.only_plural] or list(lex.nouns("thing"))
-    what = nouns.noun_phrase(s, choices, forms)
+    others = [n for n in choices if n is not subject.noun]
+    what = nouns.noun_phrase(s, others or choices, forms)
     said = _as_profession(what) if what.noun is not None and what.noun.is_a("job") else what.phrase
     return Predicate(BE, "是", [said], rest=[said], about=(subject.name, what.name))
+
+
+def what_this_is(s: Speaker) -> tuple[Predicate, NounPhrase]:
+    """this is my house -> 这 是 我 的 房子; these are apples -> 这些 是 苹果; it is a cat -> 它 是 一 只 猫."""
+    many = s.chance(0.2)
+    table = small_words.SEVERAL_DEMONSTRATIVES if many else {**small_words.DEMONSTRATIVES, "it": "它"}
+    word = s.word(table)
+    mine = s.word(small_words.OWN)
+    who = NounPhrase(word, word, person="plural" if many else "third", name=word.source[0].text)
+    if s.chance(0.08):  # it is mine
+        return Predicate(BE, "是", [mine], rest=[mine, more(mine, "的")], about=(who.name, "own")), who
+    forms: nouns.Forms = {nouns.bare: 3, nouns.owned: 3} if many else {
+        nouns.a: 8, nouns.owned: 6, nouns.possessive: 2, nouns.superlative: 1, nouns.the: 1, nouns.of_phrase: 1,
+    }
+    choices = lex.nouns("thing animal building food family fruit furniture vehicle country" if s.chance(0.8) else "any")
+    what = nouns.noun_phrase(s, [n for n in choices if n.plural] if many else choices, forms)
+    return Predicate(BE, "是", [what.phrase], rest=[what.phrase], about=(who.name, what.name)), who
 
 
 def _as_profession(what: NounPhrase) -> Phrase:
@@ -96,7 +143,8 @@ def _as_profession(what: NounPhrase) -> Phrase:
     return Phrase(what.phrase.source, (links[0], ("名", links[1][1]), *links[2:])) if counted else what.phrase
 
 
-def place_predicate(s: Speaker) -> Predicate:
-    """is on the table -> 在 桌子 上; is at home -> 在 家."""
-    source, target = somewhere(s)
+def place_predicate(s: Speaker, who: NounPhrase | None = None) -> Predicate:
+    """is on the table -> 在 桌子 上; is at home -> 在 家: where such a one is."""
+    of = nouns.kind_of(who.noun if who is not None else None)
+    source, target = nouns.place(s, of) if of != "person" else somewhere(s)
     return Predicate(BE, "在" if at(target) else "", [*source], rest=[*target], about=("in", first_word(target)))

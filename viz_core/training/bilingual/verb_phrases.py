@@ -1,13 +1,15 @@
 """Verbs with what their frame asks for: an object, a place, a receiver, a further verb or a clause."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 
-from viz_core.training.bilingual import inside, nouns, small_words, to_be
+from viz_core.training.bilingual import inside, nouns, small_words, subjects
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.lexicon import Frame, Noun, Verb
 from viz_core.training.bilingual.nouns import Place
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, more, pair
 from viz_core.training.bilingual.predicates import (
+    BE,
     SHORT,
     Predicate,
     at,
@@ -17,6 +19,7 @@ from viz_core.training.bilingual.predicates import (
     frame_of,
     infinitive,
     is_whole,
+    object_pronoun,
     optional_that,
     someone,
     somewhere,
@@ -29,8 +32,32 @@ from viz_core.training.bilingual.times import duration
 Given = NounPhrase | None
 WITH_MORE = ("i", "t", "place", "for", "give")  # frames that a place, a manner or a companion may follow
 BARE = ("let", "make", "help", "see", "hear", "watch", "feel")  # "see him come", but "want him to come"
+USUAL_MANNERS = ("slowly", "quickly", "quietly", "carefully", "happily", "together", "alone", "easily")
+MANNERS = (
+    *USUAL_MANNERS, "loudly", "gently", "sadly", "angrily", "bravely", "politely", "patiently", "safely", "secretly", "in a hurry",
+)
+UNWILLED = (
+    "lose", "fall", "fall down", "forget", "die", "get lost", "get sick", "bleed", "sweat", "sneeze", "cough", "fail", "break",
+    "burn", "drop", "spill", "miss", "catch", "get", "receive", "notice", "cost", "owe", "yawn", "grow up", "hit",
+    "look like", "exist", "grow", "appear", "disappear", "happen", "hurt", "freeze", "get divorced",
+    "fall asleep", "fall in love with",
+)
+"""What one does not do on purpose: neither ordered nor wanted."""
+TO_BE = (
+    "careful", "quiet", "happy", "kind", "nice", "patient", "brave", "honest", "polite", "rich", "famous", "healthy",
+    "strong", "free", "alone", "friendly", "clever", "beautiful",
+)
+"""What one wants, tries or helps others to be."""
 PERCEIVE = ("see", "hear", "watch", "feel")
+LIKING = ("like", "love", "miss", "enjoy", "hate")
+VERY_MUCH = {"very much": "非常", "so much": "非常", "a lot": "很"}
+IT = {("this one", "这个"): 0.5, ("that one", "那个"): 0.5, ("it", "它"): 6.0, ("them", "它们"): 1.0,
+      ("this", "这个"): 1.0, ("that", "那个"): 1.0}
+BECOMING = ("become", "turn into", "look like")
+POSITIVE = ("something", "someone")  # a negation says anything
+REFLEXIVE = ("help", "teach", "look at", "wash", "believe", "hurt", "love", "like", "introduce", "ask", "look after", "know")
 DEFINITE = ("the", "this", "that", "my", "your", "his", "her", "our", "their", "it")
+SUBJECT_OF = {english: subject for subject, english in small_words.OBJECT_OF.items()}
 HOME = {"go": ("home", "回家"), "come": ("home", "回家"), "walk": ("home", "走 回家"), "get": ("home", "到家")}
 HERE = {"go": ("去", "there", "那里"), "come": ("来", "here", "这里"), "walk": ("走 到", "there", "那里")}
 MEALS = {"breakfast": "早饭", "lunch": "午饭", "dinner": "晚饭"}
@@ -50,20 +77,25 @@ def _plain(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | 
 
 # --- Objects ----------------------------------------------------------------------------------------------------------
 def objects(s: Speaker, verb: Verb) -> NounPhrase:
-    """A random object: a noun phrase, sometimes a pronoun, a name or nobody in particular."""
+    """A random object: a noun phrase, sometimes a pronoun, a name, something new or nothing."""
     choices = lex.objects_of(verb) or lex.nouns("thing")
-    person = any(noun.is_a("person") for noun in choices[:3])
-    if person and s.chance(0.3):
+    person = s.one(choices[:3]).is_a("person") and not ("any" in verb.objects and s.chance(0.6))
+    if person and lex.is_main(verb) and s.chance(0.3):
         if s.chance(0.3):
             return nouns.name(s)
-        word = s.word(small_words.PERSONS)
-        return NounPhrase(word, word, person="third", name=word.source[0].text)
-    if not person and s.chance(0.06):
-        word = pair("it", "它")
-        return NounPhrase(word, word, name="it")
-    if not person and s.chance(0.04):
-        word = s.word(small_words.SOMETHING)
-        return NounPhrase(word, word, name=word.source[0].text)
+        if s.actor and verb.base in REFLEXIVE and s.chance(0.3):
+            word = pair(small_words.REFLEXIVES[s.actor], "自己")
+            return NounPhrase(word, word, name=word.source[0].text)
+        if s.actor in ("we", "they") and is_whole(verb) and s.chance(0.15):
+            word = pair("each other", "互相")
+            return NounPhrase(word, word, name="each other")
+        return object_pronoun(s)
+    if not person and lex.is_main(verb) and s.chance(0.12):
+        text, zh = s.often(IT)
+        it = pair(text, zh)
+        return NounPhrase(it, it, name=text)
+    if not person and lex.is_main(verb) and s.chance(0.05):
+        return subjects.something(s)
     return nouns.noun_phrase(s, choices)
 
 
@@ -76,23 +108,38 @@ def _around(verb: Verb) -> tuple[list[Phrase], str]:
 def _with_object(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """eat the apple -> 吃 苹果; turn the light on -> 打开 灯; talk to him -> 和 他 说话."""
     what = thing or objects(s, verb)
-    tail, used = [what.phrase], verb
+    if thing is None and is_whole(verb) and lex.is_main(verb) and verb.base not in BECOMING and s.chance(0.015):
+        return _nothing(verb, any(noun.is_a("person") for noun in lex.objects_of(verb)[:3]))
+    if what.name == "each other":
+        return Predicate(verb, verb.chinese, [what.phrase], [what.phrase], about=(verb.base, what.name))
+    tail, used, particle = [what.phrase], verb, NOTHING
     if "sep" in verb.flags and (what.name in ("it", "them") or s.chance(0.4)) and not (thing and not thing.phrase.source):
-        used, particle = without_particle(verb)
-        tail = [what.phrase, english(particle)]
-    about = (verb.base, what.name)
+        used, rest = without_particle(verb)
+        particle = english(rest)
+        tail = [what.phrase, particle]
+    about, positive = (verb.base, what.name), what.name in POSITIVE
     if is_whole(verb):
-        return Predicate(used, verb.chinese, tail, rest=[what.phrase], about=about)
+        return Predicate(used, verb.chinese, tail, rest=[what.phrase], about=about, particle=particle, positive=positive)
     lead, said = _around(verb)
-    return Predicate(used, said, tail, [*lead, what.phrase], about=about)
+    return Predicate(used, said, tail, [*lead, what.phrase], about=about, positive=positive)
+
+
+def _nothing(verb: Verb, person: bool) -> Predicate:
+    """(he) said nothing -> 什么 都 没有 说; know nobody -> 谁 都 不 认识."""
+    word = pair("nobody", "谁 都") if person else pair("nothing", "什么 都")
+    denies, early = Phrase(word.source), Phrase((), word.target)
+    return Predicate(verb, verb.chinese, [denies], about=(verb.base, "nothing"), positive=True, denies=denies, early=early)
 
 
 def _give(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """give the girl a book -> 给 了 女孩 一 本 书; give the book to the girl -> 把 书 给 了 女孩."""
+    to = s.chance(0.45)
+    if thing is None and to and s.chance(0.3):
+        it = pair("it", "它")
+        thing = NounPhrase(it, it, name="it")
     what, whom = thing or nouns.noun_phrase(s, lex.objects_of(verb)), someone(s)
     about = (verb.base, what.name, whom.name)
     left, said = _around(verb)
-    to = s.chance(0.45)
     tail = [what.phrase, english("to"), whom.phrase] if to else [whom.phrase, what.phrase]
     receiver = [*left, whom.phrase]
     if to and what.phrase.source and what.phrase.source[0].text in DEFINITE:
@@ -134,7 +181,7 @@ def _to_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place
     elif " " in verb.chinese:  # 开车 去
         *lead, built.said = verb.chinese.split()
         built.lead = [chinese(" ".join(lead))]
-    if s.chance(0.2) and first in ("go", "come", "travel", "get", "return"):
+    if s.chance(0.2) and first in ("go", "come", "travel", "get") and goal.noun is not None and not goal.noun.is_a("room"):
         by = s.word(small_words.VEHICLES)
         built.tail.append(by)
         built.lead.append(by)
@@ -154,12 +201,14 @@ def _homeward(s: Speaker, verb: Verb) -> Predicate:
         goal = pair(word, zh)
         return Predicate(used, said, [goal], rest=[goal], about=(used.base, word))
     word, zh = HOME[used.base]
-    return Predicate(used, zh, [english(word)], about=(used.base, word))
+    by = s.word(small_words.VEHICLES) if used.base in ("go", "come") and s.chance(0.15) else NOTHING
+    home = english(word)
+    return Predicate(used, zh, [home, by], [by], about=(used.base, word), particle=home)
 
 
 def _at_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """sit on the chair -> 坐 在 椅子 上; play in the park -> 在 公园 里 玩."""
-    source, target = where or somewhere(s)
+    source, target = where or somewhere(s, verb.base if verb.base in lex.PLACES else "person" if by_person(verb) else "thing")
     there, about = [at(target), *target], (verb.base, first_word(target))
     if "post" in verb.flags:
         return Predicate(verb, verb.chinese, [*source], rest=there, le=False, about=about)
@@ -169,22 +218,30 @@ def _at_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place
 def _put(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """put the ball in the box -> 把 球 放 在 盒子 里."""
     what = thing or objects(s, verb)
-    source, target = where or nouns.place(s, s.one(("furniture container", "surface container room")))
+    source, target = where or nouns.place(s, "put")
     about = (verb.base, what.name)
     ba, there = [chinese("把"), what.phrase], [chinese("在"), *target]
     return Predicate(verb, verb.chinese, [what.phrase, *source], ba, there, le=False, about=about)
+
+
+@cache
+def _willed(noun: Noun | None, frame: Frame) -> tuple[Verb, ...]:
+    """What a noun, or any person, does on purpose."""
+    choices = verbs_of_subject(noun, frame) if noun else lex.verbs_where(by_person, frame)
+    return tuple(verb for verb in choices if verb.base not in UNWILLED and (verb.base != "meet" or frame == "t"))
 
 
 # --- Verbs with a further verb or clause ------------------------------------------------------------------------------
 def inner_predicate(s: Speaker, subject: Given = None) -> Predicate:
     """What someone wants to do, likes doing, lets others do."""
     s.depth -= 1
-    if s.chance(0.08):
-        return to_be.adjective_predicate(s, s.one(lex.nouns("person")))
+    if s.chance(0.06):
+        adjective = s.one([a for a in lex.ADJECTIVES if a.english in TO_BE and lex.of_people(a)])
+        word = pair(adjective.english, adjective.chinese)
+        return Predicate(BE, "", [word], rest=[word], about=("be", adjective.english))
     frame = frame_of(s, SHORT)
     noun = subject.noun if subject is not None else None
-    choices = verbs_of_subject(noun, frame) if noun else lex.verbs_where(by_person, frame)
-    return predicate(s, s.one(choices or lex.verbs(frame)), subject)
+    return predicate(s, s.usual(_willed(noun, frame) or lex.verbs_where(by_person, "i")), subject)
 
 
 def _to(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
@@ -202,7 +259,9 @@ def _ing(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | No
 def _make(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """let him go -> 让 他 去; ask the boy to open the window -> 让 男孩 打开 窗户."""
     whom = objects(s, verb)
+    s.actor, actor = SUBJECT_OF.get(whom.name, ""), s.actor
     action = inner_predicate(s, whom)
+    s.actor = actor
     first = verb.base.split()[0]
     source, target = infinitive(action, "ing" if first in PERCEIVE and s.chance(0.6) else "base")
     to = NOTHING if first in BARE and not (first == "help" and s.chance(0.5)) else english("to")
@@ -214,14 +273,14 @@ def _make(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
 def _that(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """think that he is right -> 觉得 他 是 对 的."""
     clause = inside.clauses["that"](s)
-    return Predicate(verb, verb.chinese, [optional_that(s), clause], rest=[clause], le=False, about=(verb.base,))
+    return Predicate(verb, verb.chinese, [optional_that(s, clause), clause], rest=[clause], le=False, about=(verb.base,))
 
 
 def _tellthat(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """tell me that he is right -> 告诉 我 他 是 对 的."""
     whom, clause = someone(s), inside.clauses["that"](s)
-    tail = [whom.phrase, optional_that(s, 0.7), clause]
-    return Predicate(verb, verb.chinese, tail, rest=[whom.phrase, clause], le=False, about=(verb.base, whom.name))
+    tail = [whom.phrase, optional_that(s, clause, 0.7), clause]
+    return _told(verb, whom, tail, clause)
 
 
 def _wh(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
@@ -233,15 +292,21 @@ def _wh(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | Non
 def _tellwh(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """tell me where he lives -> 告诉 我 他 住 在 哪里."""
     whom, question = someone(s), inside.clauses["question"](s)
-    pieces = [whom.phrase, question]
-    return Predicate(verb, verb.chinese, pieces, rest=[*pieces], le=False, about=(verb.base, whom.name))
+    return _told(verb, whom, [whom.phrase, question], question)
+
+
+def _told(verb: Verb, whom: NounPhrase, tail: list[Phrase], clause: Phrase) -> Predicate:
+    """告诉 他 ...; 给 他 看 ..."""
+    left, said = _around(verb)
+    lead, rest = ([*left, whom.phrase], [clause]) if left else ([], [whom.phrase, clause])
+    return Predicate(verb, said, tail, lead, rest, le=False, about=(verb.base, whom.name))
 
 
 def _link(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """look tired -> 看起来 很 累; become famous -> 变 得 很 有名."""
     noun: Noun = subject.noun if subject is not None and subject.noun is not None else s.one(lex.nouns("person"))
     choices = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb"})]
-    adjective = s.one(choices or lex.adjectives(nouns.UNGRADED))
+    adjective = s.usual(choices or lex.adjectives(nouns.UNGRADED))
     degree, word = degree_of(s), pair(adjective.english, adjective.chinese)
     of = chinese("得") if verb.chinese == "变" else NOTHING
     about = (verb.base, adjective.english)
@@ -251,21 +316,30 @@ def _link(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | N
 # --- What comes with any verb -----------------------------------------------------------------------------------------
 def _add_more(s: Speaker, p: Predicate) -> None:
     """Sometimes a place, a manner, a companion, an instrument, a time span, a meal."""
+    if p.verb.base in LIKING and p.verb.frame == "t" and s.chance(0.12):
+        p.positive = True
+        _add(p, [s.word(VERY_MUCH)])
     if not by_person(p.verb) or not s.chance(0.22):
         return
-    kind = s.often({"place": 8, "manner": 6, "with": 4, "tool": 1, "duration": 3, "for": 1})
+    if p.is_state:
+        return
+    kind = s.often({"place": 8, "manner": 5, "with": 4, "tool": 3, "duration": 3, "for": 1, "self": 1})
     frame = p.verb.frame
-    if kind == "place" and frame in ("i", "t"):
-        source, target = somewhere(s)
+    if kind == "place" and frame in ("i", "t") and "res" not in p.verb.flags:
+        source, target = somewhere(s, p.verb.base if p.verb.base in lex.PLACES else "person")
         _add(p, [*source], [at(target), *target])
     elif kind == "manner":
-        adverb = s.one(lex.adverbs("manner"))
+        adverb = s.one([a for a in lex.adverbs("manner") if a.english in (USUAL_MANNERS if s.chance(0.75) else MANNERS)])
+        p.positive = True  # she does not sing well: 唱 得 不 好
         _add(p, [pair(adverb.english, adverb.chinese)])
+    elif kind == "self" and s.actor:
+        words = small_words.REFLEXIVES[s.actor]
+        _add(p, [pair(f"by {words}", "独自")] if s.chance(0.4) else [pair(words, "自己")])  # he cooked it himself
     elif kind == "with" and s.deeper():
         word, whom = pair("with", "和"), someone(s)
         _add(p, [word, whom.phrase], [word, whom.phrase, more(word, "一起")])
-    elif kind == "tool" and s.deeper() and frame == "t":
-        word, tool = pair("with", "用"), nouns.inner(s, "tool", (nouns.a, nouns.the, nouns.owned))
+    elif kind == "tool" and frame == "t" and p.verb.base in small_words.TOOL_OF:
+        word, tool = pair("with", "用"), nouns.inner(s, small_words.TOOL_OF[p.verb.base], (nouns.a, nouns.the, nouns.owned))
         _add(p, [word, tool.phrase])
     elif kind == "duration" and frame == "i" and p.verb.goes_on and "vo" not in p.verb.flags:
         span = duration(s)

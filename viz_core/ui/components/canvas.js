@@ -136,7 +136,10 @@ class View {
     this.width ||= this.root.clientWidth;
     if (!this.width || !this.panels) return void (this.drawn = ""); // in a closed tab: drawn when it opens
     this.readTheme();
-    if (this.lookup) return void (this.root.classList.add("fill"), this.lookup.later());
+    if (this.lookup) { // its height is observed too: the matrices of the next stage fill the same box
+      this.fill = true;
+      return void (this.root.classList.add("fill"), this.lookup.later());
+    }
     const below = matchMedia("(max-width: 640px)").matches && !document.documentElement.dataset.labType && this.panels.length > 2;
     this.fill = this.boxed && !below; // many figures on a phone stand below each other, and the page scrolls
     this.root.classList.toggle("fill", this.fill);

@@ -1,0 +1,125 @@
+"""The table of patterns: every line can be said, and lines of fixed words give the exact English, Chinese and alignment."""
+
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import TypeVar
+
+import pytest
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import patterns, reasons
+from viz_core.training.bilingual.phrases import Speaker
+from viz_core.training.bilingual.sentences import Example, spell
+
+T = TypeVar("T")
+LISTS, SECTIONS = patterns._read()
+ALL = [pattern for section in SECTIONS.values() for pattern in section.patterns]
+ORIGIN = re.compile(r"[^/{}]+/(.+)")
+
+
+class First(Speaker):
+    """Takes the first of all choices and the likeliest of weighted ones, and says nothing that may be left out."""
+
+    def __init__(self) -> None:
+        super().__init__(Random(0))
+
+    def chance(self, probability: float) -> bool:
+        return probability > 0.9
+
+    def one(self, choices: Sequence[T]) -> T:
+        return choices[0]
+
+    def often(self, choices: Mapping[T, float]) -> T:
+        return max(choices, key=lambda choice: choices[choice])
+
+
+def said(line: str, speaker: Speaker | None = None) -> Example:
+    return spell(patterns.say(speaker or First(), patterns._pattern(line, False)))
+
+
+def linked(example: Example) -> str:
+    places = ("+".join(map(str, of)) for of in example.alignment)
+    return f"{' '.join(example.source)} | {', '.join(f'{zh} {of}'.strip() for zh, of in zip(example.target, places, strict=True))}"
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    ("nice to meet you ; 很 高兴 认识 你", "nice to meet you | 很 0+1+2+3, 高兴 0+1+2+3, 认识 0+1+2+3, 你 0+1+2+3"),
+    ("how about {ing} ? ; {ing} 怎么样", "how about playing football | 踢 2+3, 足球 2+3, 怎么样 0+1"),
+    ("{who} {done} ; {who} {done}", "I played football | 我 0, 踢 1+2, 了 1+2, 足球 1+2"),
+    ("{who} ~have never {been} ; {who} 从来/1 没有/1 {been}",
+     "I have never played football | 我 0, 从来 1+2, 没有 1+2, 踢 3+4, 过 3+4, 足球 3+4"),
+    ("{he} ~need {own} {kin} ; {he} 需要/1 {own} {kin}", "he needs his mother | 他 0, 需要 1, 他 2, 的 2, 妈妈 3"),
+    ("I get up at {hour} o'clock ; 我/1 {hour} 点/2 起床/1", "I get up at one o'clock | 我 0+1+2+3, 一 4, 点 5, 起床 0+1+2+3"),
+    ("thanks , {name} ; 谢谢 ， {name}", "thanks , <1> | 谢谢 0, ， 1, <1> 2"),
+    ("turn the {tool} | off ; 关掉/1+2 {tool}", "turn the phone off | 关掉 0+1+3, 手机 2"),
+    ("{the1:'toy'} is broken because {it1} fell ; {the1} 坏/1 了/1 因为/1 {it1} 掉/2",
+     "the toy is broken because it fell | 玩具 1, 坏 2+3+4, 了 2+3+4, 因为 2+3+4, 玩具 1+5, 掉 6"),
+    ("{the1:'boy'} sleeps because {it1} is ill ; {the1} 睡/1 因为/1 {it1} 病/2",
+     "the boy sleeps because he is ill | 男孩 1, 睡 2+3, 因为 2+3, 他 4, 病 5+6"),
+])
+def test_a_line_of_fixed_words_is_the_hand_written_one(line: str, expected: str) -> None:
+    assert linked(said(line)) == expected
+
+
+def test_of_two_persons_the_pronoun_becomes_the_noun_that_it_stands_for() -> None:
+    speaker = First()
+    example = said("{the1:'boy'} thanked {the2:'teacher'} because {it2} helped {him1} ; {the1} 谢 {the2} {it2} 帮 {him1}", speaker)
+    assert " ".join(example.source) == "the boy thanked the teacher because he helped him"
+    assert example.target == ["男孩", "谢", "老师", "老师", "帮", "男孩"]
+
+
+def test_a_choice_of_words_is_said_in_all_its_wordings() -> None:
+    pattern = patterns._pattern("wait a (minute/moment)(, please/) ; 等 一下", False)
+    assert {"".join(pieces) for pieces in pattern.english} == {
+        "wait a minute, please", "wait a minute", "wait a moment, please", "wait a moment",
+    }
+
+
+def test_the_mark_is_that_of_the_english_line() -> None:
+    assert [patterns._pattern(f"hello {mark} ; 你好", False).mark for mark in "?!"] == ["?", "!"]
+    assert patterns._pattern("hello ; 你好", False).mark == "."
+
+
+def test_every_line_can_be_said() -> None:
+    """Its Chinese is Chinese, and each Chinese word has its origin in the sentence."""
+    for seed, pattern in enumerate(ALL):
+        example = spell(patterns.say(Speaker(Random(seed)), pattern))
+        assert example.source and example.target, pattern
+        assert all(re.fullmatch(r"<\d+>|[\u4e00-\u9fffA-Z，、：“”？！。]+", word) for word in example.target), example
+        assert not [word for word in example.source if "~" in word or "{" in word or "|" in word], example
+
+
+def test_what_the_chinese_names_is_there() -> None:
+    for pattern in ALL:
+        for pieces in pattern.english:
+            names = {place.partition(":")[0] for place in pieces[1::2]}
+            for word in pattern.chinese:
+                if word.startswith("{"):
+                    assert word.strip("{}") in names, pattern
+                origin = ORIGIN.fullmatch(word)
+                assert all(name.isdigit() or name in names for name in (origin[1].split("+") if origin else ())), pattern
+
+
+def test_no_english_line_has_two_translations() -> None:
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for pattern in ALL:
+        words = tuple(word.partition("/")[0] for word in pattern.chinese)
+        for pieces in pattern.english:
+            key = (*pieces, pattern.mark)
+            assert found.setdefault(key, words) == words, key
+
+
+def test_every_list_is_used_and_has_no_word_twice() -> None:
+    places = {place for pattern in ALL for pieces in pattern.english for place in pieces[1::2]}
+    used = {part.rstrip("0123456789") for place in places for part in place.split(":")} | {"action"}
+    assert not set(LISTS) - used
+    for name, rows in LISTS.items():
+        assert len({english for english, __ in rows}) == len(rows), name
+
+
+def test_a_verb_of_several_translations_is_that_of_its_object() -> None:
+    """visit a teacher 看望, a museum 参观."""
+    for noun, zh in (("teacher", "看望"), ("museum", "参观")):
+        thing = next(n for n in lex.NOUNS if n.english == noun)
+        assert reasons._verb("visit", patterns.nouns.the(First(), thing)).chinese == zh

@@ -1,0 +1,120 @@
+"""What is answered and added: yes, I do; no, he isn't; you like it, don't you; it takes two hours to; old enough to."""
+
+from viz_core.training.bilingual import attributes, small_words, subjects, to_be, verb_phrases
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.clauses import group, make, plain_clause, statement
+from viz_core.training.bilingual.contractions import NOT_APART, WITH_NOT
+from viz_core.training.bilingual.phrases import (
+    COMMA,
+    NOTHING,
+    NounPhrase,
+    Phrase,
+    Speaker,
+    english,
+    from_all,
+    join,
+    more,
+    pair,
+    texts,
+)
+from viz_core.training.bilingual.predicates import SHORT, by_person, frame_of, infinitive, object_pronoun
+from viz_core.training.bilingual.small_words import BE, DO, HAVE, WAS
+from viz_core.training.bilingual.tenses import is_or_was
+from viz_core.training.bilingual.times import duration
+
+YES = {"be": "是", "do": "", "did": "", "have": "", "can": "能", "could": "能", "will": "会", "would": "会", "should": "应该"}
+"""What a short answer says again in Chinese behind 是 的; of "yes, I do" that is all."""
+ENOUGH = {
+    "old": "大", "tall": "高", "strong": "强壮", "rich": "有钱", "brave": "勇敢", "clever": "聪明", "smart": "聪明", "kind": "善良",
+    "lucky": "幸运", "good": "好", "fast": "快", "big": "大",
+}
+LOVED = {"hobby": "爱好", "sport": "运动", "job": "工作", "dream": "梦想"}
+NO = {
+    "be": "不 是", "do": "不", "did": "没有", "have": "没有", "can": "不 能", "could": "不 能", "will": "不 会", "would": "不 会",
+    "should": "不 应该",
+}
+
+
+def short_answer(s: Speaker) -> Phrase:
+    """yes, I do -> 是 的; yes, I can -> 是 的 ， 我 能; no, he isn't -> 不 ， 他 不 是."""
+    who, kind, yes = subjects.pronoun(s), s.one(("be", "be", *YES)), s.chance(0.5)
+    of_person = {"be": WAS if s.chance(0.15) else BE, "do": DO, "have": HAVE}
+    text = of_person[kind][who.person] if kind in of_person else kind
+    answer, aux = (pair("yes", "是 的") if yes else pair("no", "不")), pair(text)
+    if yes and not YES[kind]:
+        words = join([answer, COMMA, who.phrase, aux])
+        return join([words], [from_all([words], "是 的")])
+    if yes:
+        return join([answer, COMMA, who.phrase, pair(text, YES[kind])])
+    no = pair("not")
+    if (text, "not") in WITH_NOT and s.chance(0.9):
+        no.source[0].text = NOT_APART
+    return join([answer, COMMA, who.phrase, aux, no], [answer, COMMA, who.phrase, from_all([aux, no], NO[kind])])
+
+
+def with_a_tag(s: Speaker) -> Phrase:
+    """you like it, don't you -> 你 喜欢 它 ， 不 是 吗; he isn't here, is he -> 他 不 在 这里 ， 是 吗."""
+    who = subjects.pronoun(s)
+    frame = frame_of(s, SHORT)
+    verb = s.usual(lex.verbs_where(by_person, frame))
+    s.actor = who.name
+    p = verb_phrases.predicate(s, verb, who)
+    if s.chance(0.4):
+        p = to_be.adjective_predicate(s, s.usual(lex.nouns("person")), who=who)
+    c = make(s, who, p=p, tense=s.one(("present", "present", "past", "future", "can")), plain=True)
+    aux = texts(group(c, question=True).aux)
+    tag, again = pair(aux), english(who.name)
+    no = pair(NOT_APART) if not c.negated and (aux, "not") in WITH_NOT else NOTHING
+    said = join([tag, no, again])
+    whole = statement(c)
+    return join([whole, COMMA, said], [whole, COMMA, from_all([said], "是 吗" if c.negated else "不 是 吗")])
+
+
+def it_takes(s: Speaker) -> Phrase:
+    """it takes me two hours to clean the room -> 打扫 房间 要 花 我 两 个 小时; it took him a year -> ... 花 了 他 一 年."""
+    past, whom, span = s.chance(0.4), object_pronoun(s).phrase if s.chance(0.6) else NOTHING, duration(s)
+    zh = "花 了" if past else "要 花" if whom else "要"
+    it, take, to = english("it"), pair("took" if past else "takes", zh), english("to")
+    source, target = infinitive(verb_phrases.inner_predicate(s))
+    return join([it, take, whom, span, to, *source], [*target, take, whom, span])
+
+
+def enough_to(s: Speaker) -> Phrase:
+    """she is old enough to drive -> 她 够 大 可以 开车; I have enough money to buy it -> 我 有 足够 的 钱 买 它."""
+    who = subjects.subject(s, lex.nouns("person"))
+    s.actor = who.name if who.name in small_words.REFLEXIVES else ""
+    source, target = infinitive(verb_phrases.inner_predicate(s, who))
+    no = pair("not", "不") if s.chance(0.25) else NOTHING
+    enough, to = pair("enough", "够"), pair("to", "不 能" if no else "可以")
+    if s.chance(0.35):
+        c = plain_clause(s, who, p=verb_phrases.predicate(s, _have(), who, _enough(s)), tense=s.one(("present", "past")))
+        c.negated = bool(no)
+        said = statement(c)
+        return join([said, english("to"), *source], [said, *target])
+    word, be = s.word(ENOUGH), is_or_was(s, who, 0.2)
+    return join([who.phrase, be, no, word, enough, to, *source], [who.phrase, no, enough, word, to, *target])
+
+
+def _have() -> lex.Verb:
+    return next(verb for verb in lex.verbs("t") if verb.base == "have" and verb.chinese == "有")
+
+
+def _enough(s: Speaker) -> NounPhrase:
+    """enough money -> 足够 的 钱."""
+    noun = s.one(lex.nouns("'money' 'time' 'food' 'water' 'courage' 'energy' 'experience'"))
+    words = join([pair("enough", "足够 的"), pair(noun.plural if noun.english == "friend" else noun.english, noun.chinese)])
+    return NounPhrase(words, words, noun, name=noun.english)
+
+
+def doing_is(s: Speaker) -> Phrase:
+    """swimming is my favourite sport -> 游泳 是 我 最喜欢 的 运动; reading makes me happy -> 看书 让 我 很 高兴."""
+    source, target = infinitive(verb_phrases.inner_predicate(s), "ing")
+    if s.chance(0.5):
+        owner, kind = attributes.owner_of(s, lex.nouns("sport")[0]), s.word(LOVED)
+        favourite = pair("favourite", "最喜欢 的") if s.chance(0.5) and kind.source[0].text in ("hobby", "sport") else NOTHING
+        of = NOTHING if favourite else more(owner, "的")
+        be = pair("is", "是")
+        return join([*source, be, owner, favourite, kind], [*target, be, owner, of, favourite, kind])
+    whom = object_pronoun(s)
+    make_, feeling = pair("makes", "让"), s.word({"happy": "快乐", "tired": "累", "sad": "难过", "hungry": "饿", "nervous": "紧张"})
+    return join([*source, make_, whom.phrase, feeling], [*target, make_, whom.phrase, more(feeling, "很"), feeling])

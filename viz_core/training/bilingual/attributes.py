@@ -1,0 +1,46 @@
+"""What stands before a noun: adjectives, and whose it is (my, the boys')."""
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual import small_words
+from viz_core.training.bilingual.lexicon import Adjective, Noun
+from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker, join, more, pair, texts
+
+BEFORE_COLOURS = ("big", "small", "little", "long", "short", "new", "old", "beautiful", "nice", "large", "tall")
+COLOURS = ("red", "white", "black", "blue", "green", "yellow", "brown", "grey", "pink", "orange", "purple")
+OF_IT = "body part quality"
+"""What is "its"."""
+
+
+def described(s: Speaker, noun: Noun, often: float = 0.17) -> list[Phrase]:
+    """None, one or two adjectives, each with its 的 where it needs one."""
+    if not s.chance(often) or noun.is_a("country", "city", "language", "subject", "month", "weekday", "time", "meal"):
+        return []
+    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags]
+    if not choices:
+        return []
+    first = s.usual(choices)
+    colours = [a for a in choices if a.english in COLOURS] if first.english in BEFORE_COLOURS and s.chance(0.2) else []
+    return [attribute(s, a) for a in ([first, s.usual(colours)] if colours else [first])]
+
+
+def attribute(s: Speaker, adjective: Adjective) -> Phrase:
+    """big -> 大; careful -> 小心 的; very big -> 非常 大 的."""
+    base = pair(adjective.english, adjective.chinese)
+    if adjective.flags.isdisjoint({"shi", "le", "verb", "nopred"}) and s.chance(0.06):
+        very = pair("very", "非常")
+        return join([very, base, more(base, "的")])
+    return base if "tight" in adjective.flags else join([base, more(base, "的")])
+
+
+def owner_of(s: Speaker, noun: Noun) -> Phrase:
+    """my, your ... most often one's own; "its" of parts only."""
+    own = small_words.OWNER_OF.get(s.actor, "") if s.chance(0.4) else ""
+    word = own or s.often(small_words.OWNERS_SAID)
+    if word == "its" and not noun.is_a(*OF_IT.split()):
+        word = "my"
+    return pair(word, small_words.OWNERS[word])
+
+
+def genitive(owner: NounPhrase) -> Phrase:
+    """'s, and ' behind the s of a plural: the boys' room."""
+    return pair("'" if owner.person == "plural" and texts(owner.phrase).endswith("s") else "'s", "的")

@@ -1,0 +1,432 @@
+"""Sentences of the table of patterns: fixed words with places to fill, from "how about {ing}" to "time is money".
+
+A line of tables/patterns.txt is English ; Chinese. Its parts:
+
+    {who}, {a:food}, {place}      a place to fill, named before the colon and asked for behind it; Chinese names it again
+    {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
+                                  {did} is the last one without 了, {been} has 过
+    {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object): Chinese says the noun again
+    {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
+    ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs
+    |                             parts the fixed English words further; places to fill part them too
+    (a/b)                         one of these words, or none: (a/)
+    要/1, 岁/number               Chinese from the first part of fixed English words; from the place to fill called "number"
+
+A Chinese word without a number comes from the fixed English words if they are one part or the whole line, else from none; a comma
+comes from a comma. An English line ends in "?" or "!" where a statement would end in ".".
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+
+from viz_core.training.bilingual import inside, nouns, small_words, subjects
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.clauses import make, statement
+from viz_core.training.bilingual.compound import stands_for
+from viz_core.training.bilingual.phrases import NounPhrase, Person, Phrase, Speaker, from_all, join, more, pair, texts
+from viz_core.training.bilingual.predicates import somewhere
+from viz_core.training.bilingual.times import clock, duration, when
+
+_CHOICE = re.compile(r"\(([^()]*)\)")
+_PIECE = re.compile(r"\{([^{}]*)\}")
+_PART = re.compile(r"\||(?<= )(,)(?= )")
+_FORMS = {"do": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle"}
+_AGREEING: Mapping[str, Mapping[Person, str]] = {
+    "be": small_words.BE, "was": small_words.WAS, "have": small_words.HAVE, "do": small_words.DO,
+}
+_SUBJECTS = {"my": "I", "your": "you", "his": "he", "her": "she", "our": "we", "their": "they"}
+_SELVES = {
+    "I": "myself", "you": "yourself", "he": "himself", "she": "herself", "it": "itself", "we": "ourselves", "they": "themselves",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One line. english: its wordings; each is text and, at the odd places, what is to be filled in. clause: it may be one."""
+
+    english: tuple[tuple[str, ...], ...]
+    chinese: tuple[str, ...]
+    mark: str
+    clause: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Patterns that are said about equally often, and how often one of them is said."""
+
+    weight: float
+    patterns: tuple[Pattern, ...] = ()
+
+
+@dataclass(slots=True)
+class Filled:
+    """What the places of one sentence hold, and who the sentence is about."""
+
+    by_name: dict[str, Phrase] = field(default_factory=dict)
+    subjects: dict[str, NounPhrase] = field(default_factory=dict)
+    who: NounPhrase | None = None
+
+
+# --- Reading the table ------------------------------------------------------------------------------------------------
+@cache
+def _read() -> tuple[Mapping[str, tuple[tuple[str, str], ...]], Mapping[str, Section]]:
+    """The word lists and the sections of the table."""
+    lists: dict[str, tuple[tuple[str, str], ...]] = {}
+    sections: dict[str, list[Pattern]] = {}
+    weights: dict[str, float] = {}
+    section, clause = "", False
+    for line in (lex.TABLES / "patterns.txt").read_text("utf-8").splitlines():
+        if line.startswith("== "):
+            section, weight, *more_cells = (cell.strip() for cell in line[3:].split(";"))
+            weights[section], clause = float(weight), "clause" in more_cells
+            sections.setdefault(section, [])
+        elif line.startswith("@"):
+            name, __, words = line[1:].partition(" ")
+            rows = [word.partition("=") for word in words.split(",")]
+            lists[name] = (*lists.get(name, ()), *((english.strip(), zh.strip()) for english, __, zh in rows))
+        elif line.strip() and not line.startswith("#"):
+            sections[section].append(_pattern(line, clause))
+    return lists, {name: Section(weights[name], tuple(patterns)) for name, patterns in sections.items()}
+
+
+def _pattern(line: str, clause: bool) -> Pattern:
+    english, __, zh = line.partition(";")
+    english = english.strip()
+    mark = english[-1] if english[-1] in "?!" else "."
+    wordings = _wordings(english.rstrip("?! "))
+    pieces = tuple(tuple(_PIECE.split(wording)) for wording in wordings)
+    return Pattern(pieces, tuple(zh.split()), mark, clause)
+
+
+def _wordings(text: str) -> list[str]:
+    """A text with (one of / these) as all its wordings."""
+    parts = _CHOICE.split(text)
+    choices = [part.split("/") if i % 2 else [part] for i, part in enumerate(parts)]
+    return ["".join(chosen) for chosen in product(*choices)]
+
+
+@cache
+def _with_mark(mark: str) -> Mapping[str, Section]:
+    """The sections with only the patterns that end in this mark."""
+    chosen = {name: [p for p in section.patterns if p.mark == mark] for name, section in _read()[1].items()}
+    return {name: Section(_read()[1][name].weight, tuple(ps)) for name, ps in chosen.items() if ps}
+
+
+@cache
+def _clauses() -> tuple[Pattern, ...]:
+    """The patterns that can be a clause of a longer sentence."""
+    return tuple(p for section in _read()[1].values() for p in section.patterns if p.clause and p.mark == ".")
+
+
+@cache
+def _weights(mark: str) -> Mapping[str, float]:
+    """How often each section is said: its weight times its share of patterns with this mark."""
+    return {
+        name: section.weight * len(section.patterns) / len(_read()[1][name].patterns)
+        for name, section in _with_mark(mark).items()
+    }
+
+
+# --- Saying one -------------------------------------------------------------------------------------------------------
+def told(s: Speaker) -> Phrase:
+    """A pattern that states something: I have a headache -> 我 头疼."""
+    return _any(s, ".")
+
+
+def asked(s: Speaker) -> Phrase:
+    """A pattern that asks: would you like some tea -> 你 想要 一些 茶 吗."""
+    return _any(s, "?")
+
+
+def called_out(s: Speaker) -> Phrase:
+    """A pattern that wishes, greets, thanks or orders: happy birthday to you -> 祝 你 生日 快乐."""
+    return _any(s, "!")
+
+
+def clause(s: Speaker) -> Phrase:
+    """A pattern that can be part of a longer sentence."""
+    return say(s, s.one(_clauses()))
+
+
+inside.clauses["everyday"] = clause
+
+
+def _any(s: Speaker, mark: str) -> Phrase:
+    return say(s, s.one(_with_mark(mark)[s.often(_weights(mark))].patterns))
+
+
+def say(s: Speaker, pattern: Pattern) -> Phrase:
+    """A pattern with its places filled at random."""
+    pieces = s.one(pattern.english)
+    filled = Filled()
+    for place in pieces[1::2]:
+        _fill(s, filled, place)
+    fixed: list[Phrase] = []
+    commas: list[Phrase] = []
+    source: list[Phrase] = []
+    for i, piece in enumerate(pieces):
+        if i % 2:
+            source.append(filled.by_name[piece.partition(":")[0]])
+            continue
+        for text in filter(None, ((part or "").strip() for part in _PART.split(f" {piece} "))):
+            words = pair(" ".join(_agreeing(word, filled) for word in text.split()))
+            (commas if text == "," else fixed).append(words)
+            source.append(words)
+    said = tuple(texts(phrase) for phrase in filled.by_name.values() if not texts(phrase).startswith("<"))
+    if said:
+        s.combinations.append((*(texts(words) for words in fixed[:1]), *said))
+    return join(source, _in_chinese(pattern, filled, fixed, commas, alone=len(pieces) == 1))
+
+
+def _agreeing(word: str, filled: Filled) -> str:
+    """~be -> am, ~need -> needs: as the one that the sentence is about asks."""
+    if not word.startswith("~"):
+        return word
+    person: Person = filled.who.person if filled.who else "third"
+    forms = _AGREEING.get(word[1:])
+    if forms:
+        return forms[person]
+    return _verb_forms()[word[1:]]["third" if person == "third" else "base"]
+
+
+def _in_chinese(pattern: Pattern, filled: Filled, fixed: list[Phrase], commas: list[Phrase], *, alone: bool) -> list[Phrase]:
+    """The Chinese words of a pattern, each with what it comes from. alone: the pattern has no places to fill."""
+    target, marks = [], iter(commas)
+    for word in pattern.chinese:
+        if word.startswith("{"):
+            target.append(Phrase((), filled.by_name[word.strip("{}")].target))
+            continue
+        zh, __, origin = word.partition("/")
+        if zh in "，、":
+            target.append(from_all([mark] if (mark := next(marks, None)) else (), zh))
+            continue
+        if not origin:
+            target.append(from_all(fixed if alone or len(fixed) == 1 else (), zh))
+            continue
+        causes = [fixed[int(name) - 1] if name.isdigit() else filled.by_name[name] for name in origin.split("+")]
+        target.append(from_all(causes, zh))
+    return target
+
+
+# --- Filling the places -----------------------------------------------------------------------------------------------
+def _fill(s: Speaker, filled: Filled, place: str) -> None:
+    """Chooses what stands at a place of a pattern, such as "a:food", under its name without digits: person1, person2."""
+    name, __, wanted = place.partition(":")
+    kind = name.rstrip("0123456789")
+    if kind in SUBJECT_KINDS:
+        who = SUBJECT_KINDS[kind](s, wanted)
+        if who.name in {other.name for other in filled.subjects.values()}:
+            who = SUBJECT_KINDS[kind](s, wanted)
+        filled.subjects[name] = who
+        filled.who = filled.who or who
+        filled.by_name[name] = who.phrase
+        if kind == "group":
+            filled.subjects[f"the{name[len(kind):]}"] = who
+    elif kind in _FORMS:
+        filled.by_name[name] = _action(s, kind, wanted or "action", filled)
+    elif kind in AGAIN:
+        named = filled.subjects[f"the{name[len(kind):]}"]
+        filled.by_name[name] = _again(s, filled, named, AGAIN[kind])
+    elif kind == "own":
+        filled.by_name[name] = _own(filled)
+    elif kind == "self":
+        filled.by_name[name] = pair(_SELVES.get(filled.who.pronoun if filled.who else "it", "themselves"), "自己")
+    elif kind in KINDS:
+        filled.by_name[name] = KINDS[kind](s, wanted)
+    else:
+        filled.by_name[name] = _listed(s, kind, filled)
+
+
+def _again(s: Speaker, filled: Filled, named: NounPhrase, as_object: Mapping[str, str]) -> Phrase:
+    """it, they, him: in Chinese the noun again; of the only person of a sentence 他 or 她."""
+    pronoun = as_object.get(named.pronoun, named.pronoun)
+    persons = {who.name for who in filled.subjects.values() if who.noun is not None and who.noun.is_a("person")}
+    if persons == {named.name}:
+        return pair(pronoun, (small_words.SUBJECTS | small_words.OBJECTS)[pronoun])
+    return stands_for(s, named.head, pronoun)
+
+
+def _listed(s: Speaker, name: str, filled: Filled) -> Phrase:
+    """A word of a list, another one than those that the sentence has already."""
+    used = {texts(phrase) for phrase in filled.by_name.values()}
+    return pair(*s.one([row for row in _read()[0][name] if row[0] not in used]))
+
+
+def _own(filled: Filled) -> Phrase:
+    """my, your, his: of the one that the sentence is about -> 我 的."""
+    who = filled.who
+    pronoun = (who.name if who.name in small_words.SUBJECTS else who.pronoun) if who else "I"
+    if who and who.noun is not None and who.person == "plural":
+        pronoun = "they"
+    word = pair(next(owner for owner, of in _SUBJECTS.items() if of == pronoun) if pronoun != "it" else "its")
+    return join([word, more(word, f"{small_words.SUBJECTS[pronoun]} 的")])
+
+
+@cache
+def _verb_forms() -> Mapping[str, Mapping[str, str]]:
+    """The forms of the first word of every verb."""
+    names = ("base", "third", "past", "participle", "ing")
+    return {v.base.split()[0]: {name: getattr(v, name).split()[0] for name in names} for v in reversed(lex.VERBS)}
+
+
+def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
+    """One of a list of actions in a form of its verb. "*" of its Chinese is the place of 了 or 过; "own" is my, your, his."""
+    actions = _read()[0][listed]
+    if filled.who is None or filled.who.negative:
+        actions = tuple(action for action in actions if "own" not in action[0].split())
+    text, zh = s.one(actions)
+    first, __, rest = text.partition(" ")
+    zh = zh.replace("*", {"done": "了", "been": "过"}.get(kind, ""))
+    if "own" not in zh.split():
+        return pair(f"{_verb_forms()[first][_FORMS[kind]]} {rest}", zh)
+    before, after = (part.strip() for part in re.split(r"\bown\b", rest))
+    main, owner, thing = pair(f"{_verb_forms()[first][_FORMS[kind]]} {before}"), _own(filled), pair(after)
+    left, right = (part.strip() for part in zh.split("own"))
+    return join([main, owner, thing], [more(main, left), owner, from_all([main, thing] if not left else [thing], right)])
+
+
+def _clause_of(s: Speaker, tense: str) -> Phrase:
+    """A clause in a tense, or in any: mostly a plain one of the section of that name."""
+    simple = _read()[1].get(tense or s.one(("past", "present", "present", "future")))
+    if simple is not None and s.chance(0.75):
+        return say(s, s.one(simple.patterns))
+    return statement(make(s, tense=tense, plain=True))
+
+
+def _person(s: Speaker, wanted: str) -> NounPhrase:
+    """Who does it: a pronoun, a name, or someone whom everybody knows."""
+    kind = s.often({"pronoun": 6, "name": 2, "noun": 3})
+    if kind == "name":
+        return nouns.name(s)
+    if kind == "noun":
+        return _somebody(s)
+    return subjects.pronoun_of(s.often(_WHO))
+
+
+def _he(s: Speaker, wanted: str) -> NounPhrase:
+    """He, she, a name or a noun: no I, you, we, they."""
+    kind = s.often({"pronoun": 4, "name": 2, "noun": 3})
+    if kind == "name":
+        return nouns.name(s)
+    return _somebody(s) if kind == "noun" else subjects.pronoun_of(s.one(("he", "she")))
+
+
+def _we(s: Speaker, wanted: str) -> NounPhrase:
+    """I, we, you, they: the verb has no -s."""
+    return subjects.pronoun_of(s.often(_WE))
+
+
+def _somebody(s: Speaker) -> NounPhrase:
+    """my brother, the teacher: without adjectives."""
+    noun = s.one(lex.nouns(_KNOWN))
+    theirs = noun.is_a("family") or noun.english in ("friend", "teacher", "boss", "neighbour")
+    owner = s.word(_OWNERS) if theirs and noun.english != "child" else pair("the")
+    head = pair(noun.english, noun.chinese)
+    of = more(owner, "的") if owner.target else owner
+    said = join([owner, head], [owner, Phrase((), of.target), head])
+    return NounPhrase(said, head, noun, pronoun=nouns.pronoun_of(s, noun, "third"), name=noun.english)
+
+
+def _whom(s: Speaker, wanted: str) -> Phrase:
+    """me, her, Anna, my brother."""
+    kind = s.often({"pronoun": 5, "name": 3, "noun": 3})
+    if kind == "pronoun":
+        return s.word(small_words.PERSONS)
+    return nouns.name(s).phrase if kind == "name" else _somebody(s).phrase
+
+
+def _job(s: Speaker, wanted: str) -> Phrase:
+    """a doctor, as what someone is -> 一 名 医生."""
+    noun = s.one([n for n in lex.nouns("job") if n.english != "police"])
+    head = pair(noun.english, noun.chinese)
+    one = pair(nouns.an([head]), "一")
+    return join([one, head], [one, more(head, "名" if noun.classifier else ""), head])
+
+
+def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
+    def build(s: Speaker, wanted: str) -> NounPhrase:
+        return nouns.inner_form(s, s.one(lex.nouns(wanted or "thing")), forms)
+
+    return build
+
+
+def _group(s: Speaker, wanted: str) -> NounPhrase:
+    """the students, the boys -> 学生 们: which a {they1} may stand for."""
+    return nouns.the_plural(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+
+
+def _single(s: Speaker, wanted: str) -> NounPhrase:
+    """the dog, the boy: one of the nouns that have a plural."""
+    if "person" in wanted.split() and s.chance(0.5):
+        wanted = _KNOWN
+    return nouns.the(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+
+
+def _several(s: Speaker, wanted: str) -> NounPhrase:
+    """Plural things without a number: dogs, old books."""
+    return nouns.bare(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+
+
+def _only(build: Callable[[Speaker, str], NounPhrase]) -> Callable[[Speaker, str], Phrase]:
+    return lambda s, wanted: build(s, wanted).phrase
+
+
+def _noun_alone(s: Speaker, wanted: str) -> Phrase:
+    """The noun itself without an article."""
+    noun = s.one([n for n in lex.nouns(wanted) if n.english not in wanted.split()])
+    return pair(noun.english, noun.chinese)
+
+
+def _plural_alone(s: Speaker, wanted: str) -> Phrase:
+    noun = s.one([n for n in lex.nouns(wanted) if n.plural and n.english not in wanted.split()])
+    return pair(noun.plural, noun.chinese)
+
+
+def _adjective(s: Speaker, wanted: str) -> Phrase:
+    """An adjective that 很 can stand before, of these nouns."""
+    noun = s.one(lex.nouns(wanted or "person"))
+    found = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb", "of"})]
+    adjective = s.one(found or [a for a in lex.ADJECTIVES if a.english in ("good", "big")])
+    return pair(adjective.english, adjective.chinese)
+
+
+def _place(s: Speaker, wanted: str) -> Phrase:
+    """in the park -> 在 公园 里."""
+    source, target = nouns.place(s) if wanted else somewhere(s)
+    said = join(source, target)
+    return said if said.target[0][0].startswith("在") else Phrase(said.source, (("在", ()), *said.target))
+
+
+def _digits(s: Speaker, wanted: str) -> Phrase:
+    """A number in digits, which is carried over as typed."""
+    slot = s.slot()
+    return pair(slot, slot)
+
+
+_WHO: Mapping[str, float] = {"I": 8, "you": 3, "he": 6, "she": 6, "we": 4, "they": 4}
+AGAIN: Mapping[str, Mapping[str, str]] = {"it": {}, "him": {"he": "him", "she": "her", "they": "them"}}
+inside.clauses["past"] = lambda s: _clause_of(s, "past")
+inside.clauses["present"] = lambda s: _clause_of(s, "present")
+_OWNERS = {owner: zh for owner, zh in small_words.OWNERS.items() if owner != "its"}
+_WE: Mapping[str, float] = {"I": 8, "we": 4, "they": 3, "you": 2}
+_KNOWN = " ".join(f"'{noun}'" for noun in (
+    "mother", "father", "brother", "sister", "mom", "mum", "dad", "son", "daughter", "uncle", "aunt", "grandmother", "grandfather",
+    "wife", "husband", "friend", "teacher", "boss", "neighbour", "boy", "girl", "man", "woman", "child", "doctor", "student",
+))
+SUBJECT_KINDS: Mapping[str, Callable[[Speaker, str], NounPhrase]] = {
+    "who": _person, "he": _he, "I": _we, "thing": _noun(nouns.the, nouns.owned, nouns.this),
+    "the": _single, "this": _noun(nouns.this), "my": _noun(nouns.owned), "some": _several, "group": _group,
+}
+"""Whom or what a sentence can be about; the verb agrees with the first of them."""
+KINDS: Mapping[str, Callable[[Speaker, str], Phrase]] = {
+    "whom": _whom, "job": _job, "name": _only(lambda s, wanted: nouns.name(s)), "a": _only(_noun(nouns.a)),
+    "bare": _only(_noun(nouns.bare)), "what": _only(_noun(nouns.a, nouns.the, nouns.owned)), "noun": _noun_alone,
+    "nouns": _plural_alone, "adj": _adjective, "clause": _clause_of, "place": _place,
+    "number": lambda s, wanted: s.word(small_words.AGES),
+    "few": lambda s, wanted: s.word(small_words.FEW_NUMBERS), "digits": _digits, "clock": lambda s, wanted: clock(s),
+    "span": lambda s, wanted: duration(s), "when": when, "sentence": lambda s, wanted: clause(s),
+    "hour": lambda s, wanted: s.word(small_words.CLOCK), "position": lambda s, wanted: s.word(small_words.ORDINALS),
+}
