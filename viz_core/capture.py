@@ -20,13 +20,15 @@ class Capture(Mapping[str, np.ndarray]):
 
     def __init__(
         self, config: TransformerConfig, arrays: Mapping[str, np.ndarray], tokens: Mapping[str, Sequence[Sequence[str]]],
-        *, grads: Mapping[str, np.ndarray] | None = None, seed: int = 0, device: str = "cpu", milliseconds: float = 0.0,
+        carried: Sequence[Sequence[str]] = (), *,
+        grads: Mapping[str, np.ndarray] | None = None, seed: int = 0, device: str = "cpu", milliseconds: float = 0.0,
     ) -> None:
         self.config, self.seed, self.device, self.milliseconds = config, seed, device, milliseconds
         self._arrays = {name: _frozen(x) for name, x in arrays.items()}
         self._grads = None if grads is None else {name: _frozen(x) for name, x in grads.items()}
         self._shaped: dict[str, Stage] = {}
         self._tokens = {side: tuple(map(tuple, rows)) for side, rows in tokens.items()}
+        self._carried = tuple(map(tuple, carried))
 
     def __repr__(self) -> str:
         """ "Capture(encoder-decoder, 1 sentence, source 12 and target 10 tokens, 155 stages, 0.4 MB)" """
@@ -56,6 +58,10 @@ class Capture(Mapping[str, np.ndarray]):
         if side not in self._tokens:
             raise KeyError(f"side {side!r} is not part of this run; it has {', '.join(map(repr, self._tokens))}.")
         return [list(row) for row in self._tokens[side]]
+
+    def carried(self, item: int) -> tuple[str, ...]:
+        """The unknown words of one sentence that the slots of its vocabularies carry, the first one in <1>."""
+        return self._carried[item] if self._carried else ()
 
     def axis_tokens(self, name: str, axis: str, item: int = 0) -> list[str] | None:
         """Tokens that stand on an axis letter of a stage for one sentence; None for an axis without tokens."""

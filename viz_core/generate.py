@@ -16,7 +16,7 @@ from viz_core.config import TransformerConfig
 from viz_core.model.masks import make_masks
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, prepare
-from viz_core.text import AnyTokenizer
+from viz_core.text import AnyTokenizer, bound
 
 
 class Continuation(NamedTuple):
@@ -96,8 +96,9 @@ def _until(row: list[int], eos_id: int) -> Continuation:
 class Written:
     """One sentence that a model wrote.
 
-    text: its words, with spaces between them. sentence: what a run reads as this target; the text, or the ids and <eos>
-    where typing the text would give other ids. ended: whether the model came to <eos>.
+    text: its words, with spaces between them; a slot is written as the word of the source that it carries. sentence: what a
+    run reads as this target; the text, or the ids and <eos> where typing the text would give other ids. ended: whether the
+    model came to <eos>.
     """
 
     text: str
@@ -127,7 +128,7 @@ def write(
     ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
     most = min(most, c.max_len - 1) if c.has_position_table else most
     found = generate(model, ids["target"], ids["source"], eos_id=target.eos_id, most=most)
-    return tuple(_written(one, target) for one in found)
+    return tuple(_written(one, bound(target, carried)) for one, carried in zip(found, batch.carried, strict=True))
 
 
 def _written(one: Continuation, tokenizer: AnyTokenizer) -> Written:

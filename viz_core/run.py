@@ -4,7 +4,7 @@ import copy
 import operator
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -19,7 +19,7 @@ from viz_core.memory import keep_freed_pages
 from viz_core.model.transformer import Transformer
 from viz_core.position_schemes import SCHEMES
 from viz_core.problems import Problem
-from viz_core.text import AnyTokenizer, Tokenizer, TokenizerKind, pad
+from viz_core.text import AnyTokenizer, Tokenizer, TokenizerKind, bound, carried_words, pad
 from viz_core.tracing import Edit, Tracer
 from viz_core.weights.card import Card
 
@@ -31,11 +31,13 @@ MISFIT = _("these weights are of another model and do not fit this config; build
 class Batch:
     """Padded ids [B, T] of each side and the tokens they stand for; a side that the architecture lacks is absent.
 
-    Sides: "source", "target" (the decoder's input) and "labels" (the answers).
+    Sides: "source", "target" (the decoder's input) and "labels" (the answers). carried: of each sentence the unknown words in
+    the slots of its vocabularies, the first one in <1>; empty where a vocabulary has no slots.
     """
 
     ids: dict[str, np.ndarray]
     tokens: dict[str, list[list[str]]]
+    carried: list[tuple[str, ...]] = field(default_factory=list)
 
 
 def build(config: TransformerConfig, seed: int = 0, device: str = "cpu") -> Transformer:
@@ -94,7 +96,8 @@ def trace(
     arrays = tracer.arrays()
     milliseconds = 1000 * (time.perf_counter() - start)
     return Capture(
-        model.config, arrays, batch.tokens, grads=gradients, seed=seed, device=device.type, milliseconds=milliseconds
+        model.config, arrays, batch.tokens, batch.carried, grads=gradients, seed=seed, device=device.type,
+        milliseconds=milliseconds,
     )
 
 
@@ -111,14 +114,14 @@ def prepare(
 
     A decoder predicts the target's tokens, after typed text also <eos>; its input is the same shifted right behind
     <bos>. A decoder-only model reads the source where only that is given. An encoder with a head predicts its own
-    next token; a side that the architecture lacks is not read.
+    next token; a side that the architecture lacks is not read. Unknown words that slots carry have the same slots on
+    both sides: those of the source come first, then further ones of the target.
     """
     sides = tokenizers(config, tokenizer) if isinstance(tokenizer, str) else tokenizer
     batch = Batch({}, {})
     if config.has_encoder:
         tok = sides["source"]
-        rows = [_ids("source", i, s, tok) for i, s in enumerate(_sentences("source", source, config))]
-        _add(batch, "source", rows, tok, source)
+        rows = _read(batch, "source", tok, _sentences("source", source, config))
         if config.head and not config.has_decoder:
             words = batch.tokens["source"]
             batch.ids["labels"] = pad([[*row[1:], tok.pad_id] for row in rows], tok.pad_id)
@@ -126,15 +129,12 @@ def prepare(
     if config.has_decoder:
         tok = sides["target"]
         given = source if target is None and not config.has_encoder else target
-        rows = [
-            _ids("target", i, s, tok, end=[tok.eos_id]) for i, s in enumerate(_sentences("target", given, config))
-        ]
+        rows = _read(batch, "labels", tok, _sentences("target", given, config), end=[tok.eos_id])
         if config.has_encoder and len(rows) != len(batch.ids["source"]):
             sources = len(batch.ids["source"])
             raise Problem(_("target has {n_rows} sentences and source has {sources}; give one target for each source.",
                             n_rows=len(rows), sources=sources),
                           "sides_differ", targets=len(rows), sources=sources)
-        _add(batch, "labels", rows, tok, given)
         batch.ids["target"] = pad([[tok.bos_id, *row[:-1]] for row in rows], tok.pad_id)
         begin, answers = tok.decode(tok.bos_id), batch.tokens["labels"]
         batch.tokens["target"] = [
@@ -183,10 +183,21 @@ def _ids(side: str, i: int, sentence: Sentence, tok: AnyTokenizer, end: list[int
     return ids
 
 
-def _add(batch: Batch, side: str, rows: list[list[int]], tok: AnyTokenizer, given: Sequence[Sentence] | None) -> None:
-    batch.ids[side] = pad(rows, tok.pad_id)
-    width = batch.ids[side].shape[1]
-    batch.tokens[side] = [_padded(_tokens(s, row, tok), width) for s, row in zip(given or (), rows, strict=True)]
+def _read(
+    batch: Batch, name: str, tok: AnyTokenizer, given: Sequence[Sentence], end: list[int] | None = None
+) -> list[list[int]]:
+    """Add the sentences of one side to the batch, their unknown words to those that its slots carry already; the ids as lists."""
+    before = [*batch.carried, *[()] * (len(given) - len(batch.carried))]
+    batch.carried[:] = [
+        carried_words(tok, s, words) if isinstance(s, str) else words for s, words in zip(given, before, strict=False)
+    ]
+    readers = [bound(tok, words) for words in batch.carried]
+    side = "source" if name == "source" else "target"
+    rows = [_ids(side, i, s, reader, end) for i, (s, reader) in enumerate(zip(given, readers, strict=True))]
+    batch.ids[name] = pad(rows, tok.pad_id)
+    width = batch.ids[name].shape[1]
+    batch.tokens[name] = [_padded(_tokens(s, row, reader), width) for s, row, reader in zip(given, rows, readers, strict=True)]
+    return rows
 
 
 def _tokens(sentence: Sentence, ids: list[int], tok: AnyTokenizer) -> list[str]:

@@ -9,7 +9,7 @@ from viz_core.analysis.terms import terms
 from viz_core.capture import Capture
 from viz_core.figures.lookup import Row, lookup
 from viz_core.run import build, prepare, run, tokenizers, trace
-from viz_core.text import Vocabulary
+from viz_core.text import Vocabulary, bound
 
 OWN = {"source": Vocabulary(("the", "cat", "saw", "a", "dog")), "target": Vocabulary(("猫", "看见", "狗"))}
 
@@ -74,3 +74,18 @@ def test_only_ids_are_looked_up() -> None:
     assert [name for name in capture if lookup(capture, name, 0, OWN)] == ["ids.source", "ids.labels", "ids.target"]
     assert all(np.array_equal(lookup(capture, f"ids.{side}", 0, OWN).ids[-1], capture[f"ids.{side}"][0])  # type: ignore[union-attr]
                for side in ("source", "labels", "target"))
+
+
+def test_a_slot_is_a_row_with_its_number_and_its_word() -> None:
+    words = Vocabulary(("<1>", "the", "<2>", "cat"))
+    config = small(architecture="encoder-only", source_vocab_size=8)
+    capture = trace(build(config), prepare(config, ["the Zoe \u202e", "Bob cat"], None, {"source": words}))
+    for item, rows in enumerate([
+        (Row(3, ("<unk>",)), Row(4, ("slot 1: Zoe",)), Row(5, ("the",))),
+        (Row(0, ("<pad>",)), Row(4, ("slot 1: Bob",)), Row(7, ("cat",))),
+    ]):
+        found = lookup(capture, "ids.source", item, {"source": bound(words, capture.carried(item))})
+        assert found is not None and found.rows == rows
+    given = trace(build(config), prepare(config, [[6, 5]], None, {"source": words}))
+    found = lookup(given, "ids.source", 0, {"source": words})
+    assert found is not None and found.rows == (Row(5, ("the",)), Row(6, ("slot 2",)))

@@ -13,7 +13,7 @@ from tests.model.test_t5 import theirs
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.generate import Continuation, generate, next_logits, read_source, room, write
 from viz_core.model.transformer import Transformer
-from viz_core.run import build, prepare, run
+from viz_core.run import build, prepare, run, trace
 from viz_core.text import Vocabulary, pad
 
 BOS, EOS = 6, 7  # neither is a padding id of `configs`
@@ -204,3 +204,67 @@ def test_a_text_leaves_room_for_its_run(position: str) -> None:
     (one,) = write(model, ["a b c"], BOTH, most=20)
     assert len(one.text.split()) == 4 and not one.ended
     assert run(c, ["a b c"], [one.sentence], weights=model)["ids.target"].shape == (1, 5)
+
+
+# ---------------------------------------------------------------- slots
+
+
+NAMED = {"source": Vocabulary(("<1>", "<2>", "loves", "the", "dog", "'s")), "target": Vocabulary(("爱", "<1>", "狗", "<2>", "的"))}
+NAMED_CONFIG = small(source_vocab_size=10, target_vocab_size=9)
+PAIR = ["John loves Mary", "Zoe's dog $x$"]
+
+
+def saying(ids: list[int]) -> Transformer:
+    """A model that writes these ids one after the other, whatever it reads."""
+    model = build(NAMED_CONFIG)
+    assert model.head is not None
+    steps = [*ids, NAMED["target"].eos_id]
+    rows = torch.full((NAMED_CONFIG.target_vocab_size,), -1e9)
+
+    def head(x: torch.Tensor) -> torch.Tensor:
+        logits = rows.expand(*x.shape[:-1], -1).clone()
+        logits[..., steps[min(head.step, len(steps) - 1)]] = 0.0  # type: ignore[attr-defined]
+        head.step += 1  # type: ignore[attr-defined]
+        return logits
+
+    head.step = 0  # type: ignore[attr-defined]
+    model.head.forward = head  # type: ignore[method-assign,assignment]
+    return model
+
+
+def test_a_slot_is_written_as_the_word_that_it_carries_and_read_again() -> None:
+    one, two = NAMED["target"].encode(["<1>", "<2>"])
+    written = write(saying([one, 4, two]), PAIR, NAMED, most=5)
+    assert [line.text for line in written] == ["John 爱 Mary", "Zoe 爱 x"] and all(line.typeable for line in written)
+    batch = prepare(NAMED_CONFIG, PAIR, [line.sentence for line in written], NAMED)
+    assert batch.ids["labels"].tolist() == [[one, 4, two, 2]] * 2 and batch.carried == [("John", "Mary"), ("Zoe", "x")]
+    assert batch.tokens["labels"] == [["John", "爱", "Mary", "<eos>"], ["Zoe", "爱", "x", "<eos>"]]
+    assert batch.tokens["target"] == [["<bos>", "John", "爱", "Mary"], ["<bos>", "Zoe", "爱", "x"]]
+
+
+def test_a_slot_that_carries_nothing_is_shown_as_it_is_called_and_kept_as_ids() -> None:
+    one, two = NAMED["target"].encode(["<1>", "<2>"])
+    (written,) = write(saying([one, 4, two]), ["John loves the dog"], NAMED, most=5)
+    assert written.text == "John 爱 <2>" and not written.typeable and written.sentence == (one, 4, two, 2)
+    batch = prepare(NAMED_CONFIG, ["John loves the dog"], [written.sentence], NAMED)
+    assert batch.ids["labels"].tolist() == [[one, 4, two, 2]] and batch.tokens["labels"] == [["John", "爱", "<2>", "<eos>"]]
+
+
+def test_each_sentence_has_its_own_names_on_both_sides() -> None:
+    batch = prepare(NAMED_CONFIG, ["Ann loves Bob", "Bob loves Ann"], ["Bob 爱 ann", "Cy 爱 Bob"], NAMED)
+    assert batch.ids["source"].tolist() == [[4, 6, 5]] * 2
+    assert batch.ids["labels"].tolist() == [[7, 4, 5, 2], [3, 4, 5, 2]]  # Cy finds no slot
+    assert batch.tokens["source"] == [["Ann", "loves", "Bob"], ["Bob", "loves", "Ann"]]
+    free = prepare(NAMED_CONFIG, ["Ann loves the dog"], ["Cy 爱 Ann"], NAMED)
+    assert free.ids["labels"].tolist() == [[7, 4, 5, 2]] and free.carried == [("Ann", "Cy")]
+
+
+@pytest.mark.parametrize("architecture", ["encoder-only", "decoder-only"])
+def test_one_side_alone_carries_its_own_words(architecture: str) -> None:
+    config = small(architecture=architecture, source_vocab_size=10, target_vocab_size=10)
+    sides = {"source": NAMED["source"], "target": NAMED["source"]}
+    capture = trace(build(config), prepare(config, ["Ann loves Bob's dog", "the dog"], None, sides))
+    side = config.input_side
+    own = [row[side == "target" :][:5] for row in capture[f"ids.{side}"].tolist()]
+    assert own[0][:4] == [4, 6, 5, 9] and capture.carried(0) == ("Ann", "Bob") and capture.carried(1) == ()
+    assert "Bob" in capture.tokens(side)[0] and "'s" in capture.tokens(side)[0]

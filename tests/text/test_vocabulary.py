@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_core.text import SPECIALS, AnyTokenizer, Tokenizer, Vocabulary, split_words
+from viz_core.text import SPECIALS, AnyTokenizer, Tokenizer, Vocabulary, bound, carried_words, split_words, strangers
 
 ENGLISH = Vocabulary(("the", "cat", "sat", "on", "mat", "animal", "didn't", "did", "not", "street", ".", "I"))
 CHINESE = Vocabulary(("猫", "坐在", "坐", "在", "垫子", "上", "没有", "没", "动物", "。"))
@@ -147,3 +147,103 @@ def test_the_untrained_tokenizer_knows_every_word() -> None:
 def test_characters_are_grouped_by_word(tokens: list[str], groups: list[int]) -> None:
     assert Tokenizer("character", 60).groups(tokens) == groups
     assert Tokenizer("word", 60).groups(tokens) == list(range(len(tokens)))
+
+
+# --- slots ------------------------------------------------------------------------------------------------------------
+SLOTTED = Vocabulary(("<1>", "loves", "<2>", "the", "dog", "'s", "I", "and", "."))  # slots stand anywhere
+ZH = Vocabulary(("爱", "的", "狗", "和", "。", "<1>", "<2>", "<3>"))
+ONE, TWO, LOVES, THE, DOG, OF = 4, 6, 5, 7, 8, 9
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tokens", "ids"),
+    [
+        ("John loves Mary", "John|loves|Mary", [ONE, LOVES, TWO]),
+        ("Mary loves John", "Mary|loves|John", [ONE, LOVES, TWO]),
+        ("John's dog", "John|'s|dog", [ONE, OF, DOG]),
+        ("John’s dog", "John|’s|dog", [ONE, OF, DOG]),
+        ("John loves John", "John|loves|John", [ONE, LOVES, ONE]),
+        ("John loves JOHN'S dog", "John|loves|JOHN|'S|dog", [ONE, LOVES, ONE, OF, DOG]),  # as The and the are one word
+        ("Ann and Bob and Ann and Cy", "Ann|and|Bob|and|Ann|and|Cy", [ONE, 11, TWO, 11, ONE, 11, 3]),
+        ("😀 loves محمد", "😀|loves|محمد", [ONE, LOVES, TWO]),
+        ("<s> $x$", "<|s|>|$|x|$", [3, ONE, 3, 3, TWO, 3]),  # marks are no words: no slot is spent on them
+        ("(John) loves Mary", "(|John|)|loves|Mary", [3, ONE, 3, LOVES, TWO]),
+        ("<1> loves <2>", "<|1|>|loves|<|2|>", [3, ONE, 3, LOVES, 3, TWO, 3]),
+        ("<2> loves", "<|2|>|loves", [3, ONE, 3, LOVES]),  # the first unknown word, whatever it looks like
+        ("i loves The DOG", "i|loves|The|DOG", [10, LOVES, THE, DOG]),
+        ("<unk> <pad>", "<|unk|>|<|pad|>", [3, ONE, 3, 3, TWO, 3]),
+    ],
+)
+def test_unknown_words_are_carried(sentence: str, tokens: str, ids: list[int]) -> None:
+    assert SLOTTED.read(sentence) == (tokens.split("|"), ids)
+
+
+def test_a_slot_is_named_after_the_word_that_it_carries() -> None:
+    assert SLOTTED.carries("John loves John's Mary") == ("John", "Mary") and SLOTTED.carries("the dog") == ()
+    reader = bound(SLOTTED, SLOTTED.carries("John loves Mary"))
+    assert [reader.decode(id) for id in (ONE, TWO, LOVES)] == ["John", "Mary", "loves"]
+    assert [SLOTTED.decode(id) for id in (ONE, TWO)] == ["<1>", "<2>"]
+    assert bound(SLOTTED, ["John"]).decode(TWO) == "<2>", "nothing is in this slot"
+    assert [SLOTTED.slot(id) for id in (ONE, TWO, LOVES, 3)] == [1, 2, 0, 0] and SLOTTED.n_slots == 2
+    assert bound(ENGLISH, ["John"]) is ENGLISH and carried_words(ENGLISH, "zebra") == ()
+    assert carried_words(Tokenizer("word", 60), "zebra") == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "tokens", "ids"),
+    [
+        ("John loves Mary", "John 爱 Mary 。", "John|爱|Mary|。", [9, 4, 10, 8]),
+        ("Mary loves John", "John爱mary。", "John|爱|mary|。", [10, 4, 9, 8]),  # the source's order, in any letter case
+        ("John's dog", "John 的 狗", "John|的|狗", [9, 5, 6]),
+        ("John", "Peter 爱 John 和 Paul 和 Mark", "Peter|爱|John|和|Paul|和|Mark", [10, 4, 9, 7, 11, 7, 3]),
+        ("爱 loves", "爱 爱", "爱|爱", [9, 9]),  # what the source carries comes before what the target knows
+        ("brother-in-law $x$", "brother-in-law 爱 x", "brother-in-law|爱|x", [9, 4, 10]),
+        ("北京烤鸭", "我爱北京烤鸭的狗", "我|爱|北京烤鸭|的|狗", [10, 4, 9, 5, 6]),
+    ],
+)
+def test_a_target_is_bound_to_its_source(source: str, target: str, tokens: str, ids: list[int]) -> None:
+    assert bound(ZH, SLOTTED.carries(source)).read(target) == (tokens.split("|"), ids)
+
+
+@given(ANY_TEXT)
+def test_with_slots_nothing_is_lost_either(sentence: str) -> None:
+    for vocabulary in (SLOTTED, ZH):
+        tokens, ids = vocabulary.read(sentence)
+        assert "".join(tokens) == "".join(sentence.split()) and len(ids) == len(tokens)
+        again = bound(vocabulary, vocabulary.carries(sentence))
+        assert again.read(sentence) == (tokens, ids), "the words that it carries are its own"
+        carried, lost = strangers(vocabulary, sentence)
+        assert {t for t, id in zip(tokens, ids, strict=True) if vocabulary.slot(id)} == set(carried)
+        assert {t for t, id in zip(tokens, ids, strict=True) if id == 3} == set(lost)
+
+
+@given(st.lists(st.text(st.one_of(st.characters(), st.sampled_from("abE'’-$%<1>爱的\u0301\u200d\ud83d")), min_size=1), max_size=4),
+       st.lists(st.integers(4, 11), max_size=8))
+def test_what_is_written_is_read_again(source: list[str], written: list[int]) -> None:
+    """Any ids, written with the words of any source: if each slot carries a word, the text gives the same ids again."""
+    carried = Vocabulary((*SLOTTED.words, "<3>")).carries(" ".join(source))
+    reader = bound(ZH, carried)
+    ids = [id for id in written if ZH.slot(id) <= len(carried)]
+    known = {word.lower() for word in carried} & set(ZH.words)
+    if not known:
+        assert reader.read(" ".join(map(reader.decode, ids)))[1] == ids
+
+
+def test_a_grammar_names_slots_and_nobody_can_type_them() -> None:
+    assert SLOTTED.encode(["<2>", "loves", "<1>", "'s"]) == [TWO, LOVES, ONE, OF]
+    assert SLOTTED.unknown("John loves dogs (") == [("John", []), ("dogs", ["dog"]), ("(", [])]
+    assert strangers(SLOTTED, "John loves Mary and Zoe (") == (["John", "Mary"], ["Zoe", "("])
+
+
+def test_long_text_with_slots_is_read_too() -> None:
+    """Seconds together; with time that grows with the square, minutes."""
+    for piece in ("斑", "爱斑", "a", "a-", "a's ", "b' ", "1:", "'", "$5%", "e\u0301", "\U0001f1e9", "<1>"):
+        sentence = piece * (16_000 // len(piece))
+        reader = bound(ZH, ZH.carries(sentence))
+        assert "".join(reader.tokenize(sentence)) == "".join(SLOTTED.tokenize(sentence)) == "".join(sentence.split())
+
+
+@pytest.mark.parametrize("words", [("<2>", "a"), ("<1>", "<3>"), ("<0>", "a", "<01>", "<2>")])
+def test_slots_are_numbered_without_a_gap(words: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="without a gap"):
+        Vocabulary(words)

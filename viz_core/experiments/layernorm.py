@@ -54,4 +54,4 @@ def with_first_half(config: TransformerConfig, batch: Batch, item: int) -> Batch
         ids[side] = np.stack([whole, np.where(np.arange(n) < half, whole, pad)])  # [2, n]
         named = list(batch.tokens[side][item][:n])
         tokens[side] = [named, named[:half] + ["<pad>"] * (n - half)]
-    return Batch(ids, tokens)
+    return Batch(ids, tokens, [batch.carried[item]] * 2 if batch.carried else [])

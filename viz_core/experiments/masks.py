@@ -350,7 +350,7 @@ def unsqueezed(model: Transformer, batch: Batch, item: int, length: int | None =
     """The attention of Chapter 3 (004) in the first layer of the stack that a causal mask acts on, for `length` tokens."""
     side = read_side(model.config)
     path = f"{STACKS[side]}.layers.0.self_attn"
-    cut = Batch(batch.ids | {side: batch.ids[side][:, :length]}, batch.tokens)
+    cut = Batch(batch.ids | {side: batch.ids[side][:, :length]}, batch.tokens, batch.carried)
     cut.ids.pop("labels", None)
     a = _inputs(model, cut, model.config, path, seed)
     n = a.scores.shape[-1]

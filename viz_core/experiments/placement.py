@@ -115,7 +115,8 @@ def first_layers(capture: Capture, model: Transformer, depth: int) -> Capture:
             norm(x, tracer.scope(f"{side}.final_norm"))
         arrays |= tracer.arrays()
     tokens = {side: capture.tokens(side) for side in capture.sides}
-    return Capture(config, arrays, tokens, seed=capture.seed, device=capture.device, milliseconds=capture.milliseconds)
+    carried = [capture.carried(item) for item in range(capture.n_sentences)]
+    return Capture(config, arrays, tokens, carried, seed=capture.seed, device=capture.device, milliseconds=capture.milliseconds)
 
 
 def placement(model: Transformer, batch: Batch, name: str, seed: int = 0, tap: Edit | None = None) -> Capture:

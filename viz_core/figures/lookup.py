@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz_core.capture import Capture
+from viz_core.language import translate as _
 from viz_core.stages import Stage
-from viz_core.text import AnyTokenizer, Tokenizer, visible
+from viz_core.text import AnyTokenizer, Tokenizer, Vocabulary, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Row:
     """A row of the vocabulary, and the words that stand in it, as shown.
 
     The rows of an untrained model that are hash buckets have no names. There the words are those of the sentence that have this
-    id, in order of first appearance: several where words collide.
+    id, in order of first appearance: several where words collide. A slot is named with the word that it carries: slot 1: John.
     """
 
     id: int
@@ -37,7 +38,10 @@ class Lookup:
 
 
 def lookup(capture: Capture, name: str, item: int, tokenizers: Mapping[str, AnyTokenizer]) -> Lookup | None:
-    """The ids of one sentence at a stage as rows of the vocabulary; None for a stage that does not hold ids."""
+    """The ids of one sentence at a stage as rows of the vocabulary; None for a stage that does not hold ids.
+
+    tokenizers: those that name this sentence's slots.
+    """
     stage = capture.stage(name)
     if stage.kind != "ids":
         return None
@@ -53,8 +57,17 @@ def _rows(capture: Capture, stage: Stage, item: int, tokenizer: AnyTokenizer) ->
     found: dict[int, dict[str, None]] = {}
     for id, token in zip(capture[stage.name][item].tolist(), capture.axis_tokens(stage.name, "T", item) or (), strict=True):
         word = token if isinstance(tokenizer, Tokenizer) else tokenizer.decode(id)  # a checkpoint names all its rows
-        found.setdefault(id, {})[visible(word)] = None
+        found.setdefault(id, {})[_as_slot(tokenizer, id, visible(word))] = None
     return tuple(Row(id, tuple(found[id])) for id in sorted(found))
+
+
+def _as_slot(tokenizer: AnyTokenizer, id: int, word: str) -> str:
+    """The name of a row: of a slot its number and the word that it carries in this sentence, if any."""
+    number = tokenizer.slot(id) if isinstance(tokenizer, Vocabulary) else 0
+    if not number:
+        return word
+    carries = isinstance(tokenizer, Vocabulary) and number <= len(tokenizer.carried)
+    return _("slot {number}: {word}", number=number, word=word) if carries else _("slot {number}", number=number)
 
 
 def _moved(before: np.ndarray, after: np.ndarray, step: int, pad: int) -> tuple[tuple[int, int], ...]:

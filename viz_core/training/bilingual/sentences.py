@@ -1,5 +1,6 @@
 """Whole sentences: which kind is said how often, its mark, and the result as words and positions."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
@@ -72,6 +73,7 @@ FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
     with_a_tag: 0.8, it_takes: 0.8, enough_to: 0.8, doing_is: 0.6, told: 55, asked: 24, called_out: 2.5,
 }
 """The weight of each kind of sentence."""
+SLOT = re.compile(r"<[0-9]+>")  # a name or an unknown word
 ASKING = (where_from, meaning)  # questions among other sentences
 
 
@@ -93,7 +95,7 @@ def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phr
 
 
 def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tuple[str, ...], ...] = ()) -> Example:
-    """A phrase as strings and positions."""
+    """A phrase as strings and positions. Slots are numbered in the order of the source, as typed names will be."""
     position = {word: i for i, word in enumerate(phrase.source)}
     alignment = [tuple(sorted(position[word] for word in words if word in position)) for __, words in phrase.target]
     found = None
@@ -102,7 +104,10 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
         again = max(places, key=lambda i: (len(phrase.target[i][1]), i))  # the one that comes from the pronoun too
         found = (again, position[referent]) if len(places) > 1 else None
     source, target = [word.text for word in phrase.source], [word for word, __ in phrase.target]
-    return Example(source, target, alignment, found, combinations)
+    slots = dict.fromkeys(word for word in source if SLOT.fullmatch(word))
+    number = {slot: f"<{i}>" for i, slot in enumerate(slots, start=1)}
+    source, target, *named = ([number.get(word, word) for word in words] for words in (source, target, *combinations))
+    return Example(source, target, alignment, found, tuple(map(tuple, named)))
 
 
 def examples(seed: int) -> Iterator[Example]:

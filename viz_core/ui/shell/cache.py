@@ -126,7 +126,7 @@ def cached_writing(
         return write(model, source, catalogue()[weights].tokenizers(), most=MAX_WRITTEN)
 
     ids = batch.ids["source"]
-    key = (model_key(weights, config, seed, device), ids.shape, ids.tobytes())
+    key = (model_key(weights, config, seed, device), ids.shape, ids.tobytes(), tuple(batch.carried))
     seconds, nbytes = run_cost(config, batch)
     if key[0] not in models():
         seconds, nbytes = seconds + model_cost(config)[0], nbytes + model_cost(config)[1]

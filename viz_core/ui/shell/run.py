@@ -13,11 +13,11 @@ from viz_core.analysis.counts import Estimate, estimate
 from viz_core.analysis.summary import typed_words
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.language import language_problem
+from viz_core.language import language_problem, plural
 from viz_core.language import translate as _
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
 from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
-from viz_core.text import AnyTokenizer, TokenizerKind
+from viz_core.text import AnyTokenizer, TokenizerKind, Vocabulary, bound, strangers
 from viz_core.ui.escape import escaped, few, words
 from viz_core.ui.shell.left import notice
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
@@ -87,10 +87,15 @@ class Lab:
         x.flags.writeable = False
         return x
 
-    def word(self, side: str, id: int) -> str:
-        """The name of an id: the word typed here that has it, else the vocabulary's."""
+    def named(self, item: int) -> Mapping[str, AnyTokenizer]:
+        """The tokenizer of each side as it reads and names one sentence of the run: a slot is the word that it carries there."""
+        carried = () if self.capture is None else self.capture.carried(item)
+        return {side: bound(tokenizer, carried) for side, tokenizer in self.tokenizers.items()}
+
+    def word(self, side: str, id: int, item: int) -> str:
+        """The name of an id in one sentence: the word typed here that has it, else the vocabulary's."""
         typed = {} if self.capture is None or self.setup.origin else typed_words(self.capture, side)
-        return typed.get(id) or self.tokenizers[side].decode(id)
+        return typed.get(id) or self.named(item)[side].decode(id)
 
 
 def present() -> Lab:
@@ -150,7 +155,7 @@ def _attempt(setup: Setup) -> Attempt:
         size = estimate(setup.config, len(lines), lengths.get("source", 0), lengths.get("target", 0))
         if size.problem:
             return Attempt(batch=batch, problem=problem_words(size.problem), notes=notes, target=text)
-        notes = [*notes, *_unknown(setup, {"source": source, "target": target})]
+        notes = [*notes, *_unknown(setup, {"source": source, "target": target}, batch)]
         capture = cached_run(setup.weights, setup.config, batch, setup.seed, setup.device)
         return Attempt(capture, batch, size, notes=notes, target=text)
     except ValueError as error:  # one sentence: what is wrong, with which value, and the remedy
@@ -192,20 +197,32 @@ def _broken() -> list[str]:
     return problems()
 
 
-def _unknown(setup: Setup, typed: dict[str, list[str]]) -> list[str]:
-    """A note for each side with words that a checkpoint does not know, and the words spelt most like them that it knows."""
+def _unknown(setup: Setup, typed: dict[str, list[str]], batch: "Batch") -> list[str]:
+    """A note for each side with words that a checkpoint does not know: what becomes of them, and known words like them."""
     notes = []
     for side, tokenizer in _tokenizers(setup).items() if setup.origin and setup.tokenizer != "ids" else ():
-        missing = dict(m for line in typed[side] for m in tokenizer.unknown(line))
+        readers = [(bound(tokenizer, carried), line) for line, carried in zip(typed[side], batch.carried, strict=False)]
+        missing = dict(m for reader, line in readers for m in reader.unknown(line))
         if not missing:
             continue
-        note = _("This model does not know these {side} words and reads each as `<unk>`: {named}.", side=SIDE_NAMES[side],
-                 named=few([words([word]) for word in missing], MAX_NAMED))
+        found = [strangers(reader, line) for reader, line in readers]
+        carried, lost = (list(dict.fromkeys(word for pair in found for word in pair[i])) for i in (0, 1))
+        note = []
+        if carried:
+            note.append(_("This model does not know these {side} words and carries them over as they are: {named}.",
+                          side=SIDE_NAMES[side], named=few([words([word]) for word in carried], MAX_NAMED)))
+        if lost:
+            note.append(_("This model does not know these {side} words and reads each as `<unk>`: {named}.",
+                          side=SIDE_NAMES[side], named=few([words([word]) for word in lost], MAX_NAMED)))
+        if lost and carried and isinstance(tokenizer, Vocabulary):
+            note.append(plural("In each sentence it can carry over {n} word, but no marks such as parentheses.",
+                               "In each sentence it can carry over {n} different words, but no marks such as parentheses.",
+                               tokenizer.n_slots))
         similar = dict.fromkeys(near for found in list(missing.values())[:MAX_NAMED] for near in found[:MAX_SIMILAR])
         if similar:
-            note += " " + _("Words spelt similarly that it knows: {named}.",
-                            named=few([words([word]) for word in similar], MAX_NAMED))
-        notes.append(note)
+            note.append(_("Words spelt similarly that it knows: {named}.",
+                          named=few([words([word]) for word in similar], MAX_NAMED)))
+        notes.append(" ".join(note))
     return notes
 
 

@@ -144,7 +144,9 @@ def _predicted(lab: Lab, capture: Capture, ablated: Capture, item: int, side: st
     if "probs" not in capture:
         return _("This model predicts no words."), {}
     both = list(zip(predictions(capture, item, 1), predictions(ablated, item, 1), strict=True))
-    words = {a.position: tuple(f"{visible(lab.word(side, p.ids[0]))}  {p.probabilities[0]:.1%}" for p in (a, b)) for a, b in both}
+    words = {
+        a.position: tuple(f"{visible(lab.word(side, p.ids[0], item))}  {p.probabilities[0]:.1%}" for p in (a, b)) for a, b in both
+    }
     changed = sum(a.ids != b.ids for a, b in both)
     return _("The most likely next word changed after **{changed} of {n_both}** tokens.", changed=changed,
              n_both=len(both)), words  # type: ignore[return-value]

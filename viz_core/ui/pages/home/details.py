@@ -106,7 +106,7 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
         widget(st.select_slider, "home_after", _("After the token"), at, keep, options=range(last + 1),
                format_func=lambda i: f"{i} · {visible(row[i])}")
     shown = ranked[at]
-    names = [lab.word(side, i) for i in shown.ids]
+    names = [lab.word(side, i, item) for i in shown.ids]
     st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))
 
 

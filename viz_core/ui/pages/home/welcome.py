@@ -86,7 +86,7 @@ def _translation(lab: Lab) -> None:
     """What the model writes for the selected sentence, as one line."""
     if lab.setup.writer == "model" and lab.capture is not None:
         text = written(lab.setup)[lab.item(lab.capture)].text
-        st.markdown(_("**Translation:** {text}", text=escaped(text)))
+        st.markdown(_("**Translation:** {text}", text=escaped(" ".join(map(visible, text.split())))))
 
 
 def _keep_text(name: str) -> None:

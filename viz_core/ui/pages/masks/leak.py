@@ -12,7 +12,7 @@ from viz_core.figures.masks import labels, leak_panel, reach_panels
 from viz_core.figures.panels import Panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.text import shorten
+from viz_core.text import shorten, strangers
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.escape import code, words
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus
@@ -40,7 +40,7 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
     if not (np.isfinite(result.moved).all() and np.isfinite(result.moved_free).all()):
         raise ValueError(_("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
                            "masked rows shows where NaN comes from."))
-    new = lab.tokenizers[side].decode(id) if not view("mask_word").strip() else view("mask_word")
+    new = lab.named(focus.item)[side].decode(id) if not view("mask_word").strip() else view("mask_word")
     replaced = f"“{shorten(tokens[place])}” ({place})"
     panel = leak_panel(result.moved, result.moved_free, tokens, replaced)
     with drawn:
@@ -80,9 +80,12 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
                         label_visibility="collapsed")
     if not typed.strip():
         return place, _others(lab, capture, focus, side)[place]
-    tokenizer = lab.tokenizers[side]
-    if unknown := [word for word, __ in tokenizer.unknown(typed)]:
-        st.caption(_(r"This model does not know {unknown} and reads \<unk> instead.", unknown=words(unknown)))
+    tokenizer = lab.named(focus.item)[side]
+    carried, lost = strangers(tokenizer, typed)
+    if carried:
+        st.caption(_("This model does not know {unknown} and carries it over as it is, in a slot.", unknown=words(carried)))
+    if lost:
+        st.caption(_(r"This model does not know {unknown} and reads \<unk> instead.", unknown=words(lost)))
     read, ids = tokenizer.read(typed)
     if len(read) > 1:
         st.caption(_("This is {n_read} tokens, but it replaces one, so only {read} is used.", n_read=len(read), read=code(read[0])))

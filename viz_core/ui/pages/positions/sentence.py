@@ -10,7 +10,7 @@ import streamlit as st
 from viz_core.capture import Capture
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
-from viz_core.text import visible
+from viz_core.text import AnyTokenizer, strangers, visible
 from viz_core.ui.controls import inside, keep
 from viz_core.ui.escape import words as safe_words
 from viz_core.ui.shell import Lab, view, widget
@@ -68,11 +68,15 @@ def tell_cut(words: Words) -> None:
                      n_ids=len(words.ids) + words.left_out, most_words=MOST_WORDS))
 
 
-def tell_unknown(lab: Lab, side: str, text: str) -> None:
+def tell_unknown(tokenizer: AnyTokenizer, text: str) -> None:
     """Name the words that are not in the vocabulary of trained weights."""
-    if unknown := [word for word, __ in lab.tokenizers[side].unknown(text)]:
+    carried, lost = strangers(tokenizer, text)
+    if carried:
+        st.caption(_("These words are not in the model's vocabulary and are carried over as they are, in slots: {unknown}.",
+                     unknown=safe_words(carried)))
+    if lost:
         st.caption(_(r"These words are not in the model's vocabulary and are read as \<unk>: {unknown}.",
-                     unknown=safe_words(unknown)))
+                     unknown=safe_words(lost)))
 
 
 def not_as_trained(lab: Lab) -> None:

@@ -1,5 +1,6 @@
 """The Positions page's experiments with word order: each has one button and a measured result."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +13,9 @@ from viz_core.formats import rounded, rounded_percent
 from viz_core.language import translate as _
 from viz_core.problems import Problem
 from viz_core.stages import STACK_NAMES
-from viz_core.text import Vocabulary
+from viz_core.text import Vocabulary, carried_words
 from viz_core.ui.controls import chart, dark, picking, sentence_picker, table
 from viz_core.ui.escape import code
-from viz_core.ui.escape import words as safe_words
 from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words, zero_words
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
@@ -204,9 +204,10 @@ def _prepend(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator
     with rail:
         text = view_widget(st.text_input, "pos_front", _("Words to put in front"))
     own = _added(lab)
-    read = [(t, i) for t, i in zip(*lab.tokenizers[side].read(text), strict=True) if i not in own]
+    tokenizer = lab.tokenizers[side] if lab.capture is None else lab.named(lab.item(lab.capture))[side]  # slots are taken
+    read = [(t, i) for t, i in zip(*tokenizer.read(text), strict=True) if i not in own]
     front = as_words([t for t, __ in read], [i for __, i in read])
-    tell_unknown(lab, side, text)
+    tell_unknown(tokenizer, text)
     if not front.ids:
         raise ValueError(_("Type at least one word to put in front."))
     result = cached_result(
@@ -339,21 +340,21 @@ def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str
     if not lines:
         return
     text = lines[min(lab.setup.item, len(lines) - 1)]
-    words = as_words(*vocabulary["source"].read(text))
+    carried = carried_words(vocabulary["source"], text)
+    named = {side: replace(words, carried=carried) for side, words in vocabulary.items()}
+    words = as_words(*named["source"].read(text))
     st.markdown(_("**Your sentence:** {tokens}", tokens=" ".join(map(code, words.tokens))))
     tell_cut(words)
-    if unknown := [word for word, __ in vocabulary["source"].unknown(text)]:
-        st.caption(_(r"These words are not in the models' vocabulary and are read as \<unk>: {unknown}.",
-                     unknown=safe_words(unknown)))
+    tell_unknown(named["source"], text)
 
     def translation(position: Position, places: int) -> str:
         def make() -> str:
             try:
-                return " ".join(translated(loaded(cards[position]), vocabulary, words.ids, places))
+                return " ".join(translated(loaded(cards[position]), named, words.ids, places))
             except ValueError as error:
                 return problem_words(error)
 
-        return cached_result("translated", (cards[position].name, words.ids, places), make)
+        return cached_result("translated", (cards[position].name, words.ids, carried, places), make)
 
     table([_("Scheme"), _("Translation at position 0"), _("Translation {step} positions later", step=step)],
           [[TITLES[p], translation(p, 0), translation(p, step)] for p in cards])

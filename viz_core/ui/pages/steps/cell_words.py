@@ -35,7 +35,7 @@ from viz_core.formats import brief
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.stages import Stage
-from viz_core.text import AnyTokenizer
+from viz_core.text import AnyTokenizer, Vocabulary
 
 FEATURES = {"D": _("feature"), "K": _("feature"), "V": _("feature"), "F": _("hidden unit"), "H": _("head")}
 
@@ -46,7 +46,8 @@ WHO = {"key": _("the key"), "query": _("the query")}
 class Names:
     """The names of the positions of a run: tokens, words of the vocabulary, features.
 
-    own_words: the vocabulary names each id, as a checkpoint's does; otherwise an id is named after the typed word that has it.
+    tokenizers: those that name the slots of the sentence. own_words: the vocabulary names each id, as a checkpoint's does;
+    otherwise an id is named after the typed word that has it.
     """
 
     capture: Capture
@@ -198,8 +199,11 @@ def reason(f: Comparison) -> str:
 
 
 def _given(p: Given, cell: Arithmetic, names: Names) -> str:
-    """The id of a typed word. The word may be in the vocabulary, share an id with other words, or be unknown."""
+    """The id of a typed word. It may be in the vocabulary, share an id with other words, be carried by a slot, or be unknown."""
     tokenizer = names.tokenizers["source" if cell.stage.leaf == "source" else names.output_side]
+    if isinstance(tokenizer, Vocabulary) and (slot := tokenizer.slot(p.id)):
+        return _("{token} is not in the vocabulary. Slot {slot} carries it over as it is: its id is {id}.",
+                 token=quoted(p.token), slot=slot, id=p.id)
     name = tokenizer.decode(p.id)
     if name == p.token:
         return _("{token} has the id {id} in the vocabulary.", token=quoted(p.token), id=p.id)

@@ -60,7 +60,8 @@ def inspect_cell(lab: Lab, name: str, index: tuple[int, ...]) -> None:
     if capture is None:
         raise ValueError(_("there is no run to take a cell of {name!r} from; call this only if lab.capture is not None.",
                            name=name))
-    names = Names(capture, lab.tokenizers, own_words=lab.setup.origin is not None)
+    item = index[0] if capture.stage(name).axes[:1] == ("B",) else 0
+    names = Names(capture, lab.named(item), own_words=lab.setup.origin is not None)
     st.html(inspection(terms(capture, name, index, lab.parameter), names))
 
 

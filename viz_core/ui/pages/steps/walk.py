@@ -69,7 +69,7 @@ def step_by_step() -> None:
     title, token = stage.meaning, None
     if story is not None:
         stops, token = {n: story.head(n) for n in walk(capture, TOUR, False, story.layer)}, story.token
-        word_of = partial(lab.word, capture.config.output_side)
+        word_of = partial(lab.word, capture.config.output_side, item=item)
         title = (tour_words(capture, stage, item, token, lab.setup.attn_head, word_of) if name in stops
                  else _("This stage lies between two stops of the tour. {meaning}", meaning=stage.meaning))
     with st.container(key="walk_moves", horizontal=True, vertical_alignment="center", gap="small"):
@@ -80,7 +80,8 @@ def step_by_step() -> None:
     if view("walk_jump"):
         with st.container(key="walk_jumps", horizontal=True, gap="small"):
             jumps(capture, stage)
-    panels, table = stage_panels(capture, name, item, head, lab.tokenizers), [capture.stage(n) for n in capture]
+    named = lab.named(item)
+    panels, table = stage_panels(capture, name, item, head, named), [capture.stage(n) for n in capture]
     lead = None if token is None else followed(capture, stage, panels, item, head, token)
     place, rail = beside(STRIP)
     with place:
@@ -88,7 +89,7 @@ def step_by_step() -> None:
             pick = None
             diagram(architecture(table, name), key="walk_whole", fill=True, stages=capture, on_open=_open)
         else:
-            pick = picking(panels, CANVAS, lead, fill=True, lookup=lookup(capture, name, item, lab.tokenizers))
+            pick = picking(panels, CANVAS, lead, fill=True, lookup=lookup(capture, name, item, named))
     with rail:
         turn = _("Show the matrices") if view("walk_drawing") else _("Whole drawing")
         diagram(strip(table, name), key="walk_map", fill=True, stages=capture, on_open=go, turn=turn, on_turn=_turn)

@@ -1,0 +1,106 @@
+"""Typed text cut into the words of a vocabulary, where a space or a mark does not say where a word ends.
+
+    t-shirt, twenty-two     known words of several pieces
+    John's, the boys'       a word and its 's, where the vocabulary has 's as a word of its own
+    7:30, $5, Jean-Luc      unknown words of several pieces, where the vocabulary has slots to carry them
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import regex
+
+from viz_core.text.splitting import split_runs
+
+POSSESSIVE = "'s"
+APOSTROPHES, OPENING = ("'", "’"), ("'", "‘", "’")
+_ENDING = regex.compile(r"['’][sS]\Z")
+
+# What stands between two letters of one word, with all that belongs to the character before it.
+_LETTER = r"(?:[[\p{L}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}ーｰ]][\p{M}\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+)"
+_STRANGER = rf"""
+    (?:(?<![\p{{L}}\p{{N}}_\p{{GCB=Prepend}}])|(?<=[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}]))
+    (?:\p{{Sc}}(?=\p{{Nd}}))?                                                    # $5
+    {_LETTER}++
+    (?:(?:[-‐‑/@&+] | (?<=\p{{Nd}})[:.,](?=\p{{Nd}}) | (?<=[\p{{L}}\p{{M}}])['’](?=\p{{L}})) {_LETTER}++)*+
+    (?:(?<=\p{{Nd}})[%‰](?![\p{{M}}\p{{GCB=Extend}}\p{{GCB=ZWJ}}]))?+             # 5%
+"""
+_EDGES = (
+    (r"(?:(?<![\p{L}\p{N}\p{M}_]|[\p{L}\p{N}\p{M}_][-‐‑/@&+])|(?<=\p{Han}))",
+     r"(?:(?![\p{L}\p{N}\p{M}\p{GCB=Extend}\p{GCB=ZWJ}_]|[-‐‑/@&+][\p{L}\p{N}])|(?=\p{Han}))"),
+    ("", r"(?![\p{M}\p{GCB=Extend}\p{GCB=ZWJ}])"),  # Chinese has no edges
+)
+_HAN = regex.compile(r"\p{Han}")
+
+
+class Piece(NamedTuple):
+    """A token as typed, and the word that it is looked up as: the ’ of boys’ is 's."""
+
+    token: str
+    word: str
+
+
+def together(words: Iterable[str], *, strangers: bool) -> regex.Pattern[str] | None:
+    """What finds words of several pieces in a text, or None if there is nothing to find. strangers: unlisted ones too."""
+    several = sorted((w for w in words if w != POSSESSIVE and len(split_runs(w)) > 1), key=len, reverse=True)
+    found = [_edge(w[0], 0) + regex.escape(w, special_only=False, literal_spaces=False) + _edge(w[-1], 1) for w in several]
+    found += [_STRANGER] if strangers else []
+    return regex.compile("|".join(found), regex.VERBOSE | regex.IGNORECASE | regex.V1) if found else None
+
+
+def _edge(letter: str, side: int) -> str:
+    return _EDGES[bool(_HAN.match(letter))][side]
+
+
+def cut(text: str, together: regex.Pattern[str] | None, known: Callable[[str], bool]) -> Iterator[Piece]:
+    """The pieces of a text without whitespace; runs of Chinese stay whole. known: whether the vocabulary has a word."""
+    start = 0
+    for match in together.finditer(text) if together else ():
+        yield from _plainly(text[start : match.start()])
+        yield from _as_one(match[0], known)
+        start = match.end()
+    yield from _plainly(text[start:])
+
+
+def _plainly(text: str) -> Iterator[Piece]:
+    return (Piece(piece, piece) for piece in split_runs(text))
+
+
+def _as_one(text: str, known: Callable[[str], bool]) -> Iterator[Piece]:
+    """A word of several pieces; but known words with a hyphen between them, or with a known mark, are these words."""
+    ending = "" if known(text) or not known(POSSESSIVE) or not (of := _ENDING.search(text)) else of[0]
+    whole = text.removesuffix(ending)
+    pieces = split_runs(whole)
+    if known(whole) or len(pieces) < 2:
+        yield Piece(whole, whole)
+    elif all(map(known, pieces)):
+        yield from _plainly(whole)
+    elif set(pieces[1::2]) <= set("-‐‑") and all(map(known, pieces[::2])):  # ice-cream, if only "ice" and "cream" are known
+        for i in range(0, len(pieces), 2):
+            yield Piece("".join(pieces[i : i + 2]), pieces[i])
+    else:
+        yield Piece(whole, whole)
+    if ending:
+        yield Piece(ending, POSSESSIVE)
+
+
+def possessives(pieces: Sequence[Piece], known: Callable[[str], bool], *, quoted: bool) -> Iterator[Piece]:
+    """The pieces of a text without whitespace, with 's a piece of its own where the whole word is not known, and the ’ of boys’.
+
+    quoted: a quotation may be open, which ’ closes.
+    """
+    behind = [*(piece.token for piece in pieces[1:]), ""]
+    before = ""
+    for piece, after in zip(pieces, behind, strict=True):
+        token = piece.token
+        if before in APOSTROPHES and before and token in ("s", "S"):
+            pass  # it came with its apostrophe
+        elif token in APOSTROPHES and before and after in ("s", "S"):
+            yield Piece(token + after, POSSESSIVE)  # 2024's: split_words joins an apostrophe to letters only
+        elif token in APOSTROPHES and before.endswith(("s", "S")) and not quoted and not known(token):
+            yield Piece(token, POSSESSIVE)
+        elif (ending := _ENDING.search(token)) and len(token) > len(ending[0]) and not known(piece.word):
+            yield from (Piece(token.removesuffix(ending[0]), token.removesuffix(ending[0])), Piece(ending[0], POSSESSIVE))
+        else:
+            yield piece
+        before = token

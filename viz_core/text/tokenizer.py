@@ -1,0 +1,223 @@
+"""What every tokenizer does, and the ids of a model without training.
+
+An untrained model has no learned vocabulary. Its `Tokenizer` lays ids out as
+
+    specials | listed words | hash buckets
+
+so that a word's id depends on the word, the vocabulary size and the pad id, never on what else is typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import groupby
+from types import MappingProxyType
+from typing import Literal, NamedTuple, Protocol, get_args
+
+import numpy as np
+
+from viz_core.language import translate as _
+from viz_core.text.splitting import split_characters, split_words
+from viz_core.word_list import WORDS
+
+SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
+TokenizerKind = Literal["word", "character"]
+
+
+# --- What every tokenizer does ----------------------------------------------------------------------------------------
+class AnyTokenizer(Protocol):
+    """Words, characters or subwords; of an untrained model, a shipped checkpoint or a published one."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def pad_id(self) -> int: ...
+    @property
+    def bos_id(self) -> int: ...
+    @property
+    def eos_id(self) -> int: ...
+    @property
+    def unk_id(self) -> int: ...
+
+    def read(self, sentence: str) -> tuple[list[str], list[int]]:
+        """The tokens as they are shown, and one id each; with [CLS] and [SEP] where the model expects them."""
+        ...
+
+    def decode(self, id: int) -> str:
+        """The token with this id. `ValueError` for an id outside the vocabulary."""
+        ...
+
+    def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
+        """The groups of different typed tokens that share one id, unknown words left out."""
+        ...
+
+    def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
+        """The words outside the vocabulary, each with up to three known words that are spelt most like it."""
+        ...
+
+    def groups(self, tokens: Sequence[str]) -> list[int]:
+        """For each token the number of the word that it belongs to, counted from 0."""
+        ...
+
+    def word(self, tokens: Sequence[str]) -> str:
+        """The tokens of one word as the text that they are together."""
+        ...
+
+
+# --- Words of several tokens ------------------------------------------------------------------------------------------
+class Words(NamedTuple):
+    """The words of one sentence: their texts, and for each token the number of its word, counted from 0."""
+
+    texts: tuple[str, ...]
+    of: tuple[int, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether each word is one token."""
+        return len(self.texts) == len(self.of)
+
+
+def words_of(tokenizer: AnyTokenizer, tokens: Sequence[str]) -> Words:
+    """The words of a sentence, as its tokenizer cuts words; specials and padding are words by themselves."""
+    of = tokenizer.groups(tokens)
+    pieces = groupby(zip(of, tokens, strict=True), key=lambda pair: pair[0])
+    return Words(tuple(tokenizer.word([token for __, token in pair]) for __, pair in pieces), tuple(of))
+
+
+# --- Ids of an untrained model ----------------------------------------------------------------------------------------
+@lru_cache
+def _listed(kind: TokenizerKind) -> tuple[str, ...]:
+    """The tokens that can have an id of their own, most useful first."""
+    if kind == "word":
+        return WORDS
+    ascii_printable = map(chr, range(0x20, 0x7F))
+    return tuple(dict.fromkeys([*ascii_printable, *split_characters("".join(WORDS))]))
+
+
+@lru_cache
+def _rank(kind: TokenizerKind) -> Mapping[str, int]:
+    return MappingProxyType({token: rank for rank, token in enumerate(_listed(kind))})
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """Words or characters to ids without training: `specials | listed | hash buckets`.
+
+    `<pad>` has `pad_id`; `<bos>`, `<eos>`, `<unk>` take the smallest free ids in this order. Of the other
+    vocab_size - 4 ids at most half name listed tokens; each remaining one is a bucket shared by whatever hashes to it.
+    Raises ValueError for an unknown kind, a vocab_size below 5 or a pad_id outside the vocabulary.
+    """
+
+    kind: TokenizerKind
+    vocab_size: int
+    pad_id: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(TokenizerKind):
+            raise ValueError(_("kind is {kind!r}; choose one of {get_args}.",
+                               kind=self.kind, get_args=", ".join(get_args(TokenizerKind))))
+        if self.vocab_size < 5:
+            raise ValueError(_("vocab_size is {vocab_size}; choose at least 5: four special tokens and one for what is typed.",
+                               vocab_size=self.vocab_size))
+        if not 0 <= self.pad_id < self.vocab_size:
+            raise ValueError(
+                _("pad_id is {pad_id}, outside the vocabulary; choose 0 to {vocab_size}, or a vocab_size of more than "
+                  "{vocab_size_2}.", pad_id=self.pad_id, vocab_size=self.vocab_size - 1, vocab_size_2=self.vocab_size)
+            )
+
+    @property
+    def bos_id(self) -> int:
+        return 0 if self.pad_id > 0 else 1
+
+    @property
+    def eos_id(self) -> int:
+        return 1 if self.pad_id > 1 else 2
+
+    @property
+    def unk_id(self) -> int:
+        return 2 if self.pad_id > 2 else 3
+
+    @property
+    def n_listed(self) -> int:
+        """How many listed tokens have an id of their own."""
+        return min(len(_listed(self.kind)), (self.vocab_size - 4) // 2)
+
+    def tokenize(self, sentence: str) -> list[str]:
+        """The sentence's tokens in reading order, exactly as typed. Any str will do."""
+        return split_words(sentence) if self.kind == "word" else split_characters(sentence)
+
+    def encode(self, tokens: Sequence[str]) -> list[int]:
+        """One id per token. Typed text never gets a special's id, not even the text "<pad>"."""
+        rank, n_listed = _rank(self.kind), self.n_listed
+        n_buckets = self.vocab_size - 4 - n_listed
+        ids = []
+        for token in tokens:
+            place = rank.get(token, n_listed)
+            if place >= n_listed:
+                # blake2b, as hash() differs between processes; surrogatepass, as a str may hold a lone surrogate.
+                digest = blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+                place = n_listed + int.from_bytes(digest, "big") % n_buckets
+            # Typed text counts from 3, or from 4 once the pad id is passed.
+            ids.append(place + 3 + (place + 3 >= self.pad_id))
+        return ids
+
+    def read(self, sentence: str) -> tuple[list[str], list[int]]:
+        """The tokens exactly as typed, and one id each."""
+        tokens = self.tokenize(sentence)
+        return tokens, self.encode(tokens)
+
+    def decode(self, id: int) -> str:
+        """The token with this id: a special, a listed token, or "⟨#123⟩" for the bucket with id 123."""
+        if not 0 <= id < self.vocab_size:
+            raise ValueError(_("token id {id} is outside the vocabulary of {vocab_size}; use 0 to {vocab_size_2}.",
+                               id=id, vocab_size=self.vocab_size, vocab_size_2=self.vocab_size - 1))
+        for special, name in zip((self.pad_id, self.bos_id, self.eos_id, self.unk_id), SPECIALS, strict=True):
+            if id == special:
+                return name
+        place = id - 3 - (id > self.pad_id)
+        return _listed(self.kind)[place] if place < self.n_listed else f"⟨#{id}⟩"
+
+    def collisions(self, tokens: Iterable[str]) -> list[tuple[str, ...]]:
+        """The groups of different tokens that share one id, in order of first appearance."""
+        distinct = list(dict.fromkeys(tokens))
+        return sharing(distinct, self.encode(distinct))
+
+    def unknown(self, sentence: str) -> list[tuple[str, list[str]]]:
+        """None: a bucket takes whatever is typed."""
+        return []
+
+    def groups(self, tokens: Sequence[str]) -> list[int]:
+        """Words count 0, 1, 2, ...; characters count by the spaces between them, each space by itself."""
+        if self.kind == "word":
+            return list(range(len(tokens)))
+        alone = [token.isspace() or token in SPECIALS for token in tokens]
+        starts = [i > 0 and (alone[i] or alone[i - 1]) for i in range(len(tokens))]
+        return [int(word) for word in np.cumsum(starts)]
+
+    def word(self, tokens: Sequence[str]) -> str:
+        """The characters of one word together."""
+        return "".join(tokens)
+
+
+def sharing(tokens: Sequence[str], ids: Sequence[int]) -> list[tuple[str, ...]]:
+    """The groups of tokens that have one id, in order of first appearance."""
+    groups: dict[int, list[str]] = {}
+    for id, token in zip(ids, tokens, strict=True):
+        groups.setdefault(id, []).append(token)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+# --- Batches ----------------------------------------------------------------------------------------------------------
+def pad(rows: Sequence[Sequence[int]], pad_id: int) -> np.ndarray:
+    """[B, T] int64: rows of ids, the shorter ones filled on the right with pad_id. ValueError for an empty batch."""
+    if len(rows) == 0:
+        raise ValueError(_("the batch has 0 sentences; type at least one."))
+    ids = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)  # [B, T]
+    for row, typed in zip(ids, rows, strict=True):
+        row[: len(typed)] = typed
+    return ids
