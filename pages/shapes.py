@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from viz_core.language import translate as _
 from viz_core.ui.shell import PAGES, open_page
 
 lab = open_page(PAGES["shapes"])
@@ -10,6 +11,7 @@ from viz_core.ui.pages.shapes.change import changing
 from viz_core.ui.pages.shapes.cost import block_charts, growth_charts, totals
 from viz_core.ui.pages.shapes.ledger import table
 from viz_core.ui.pages.shapes.size import remember, size_of
+from viz_core.ui.shell.view_widgets import fold
 
 dark = st.context.theme.type == "dark"
 size = size_of(lab)
@@ -18,5 +20,8 @@ if size is not None:
     table()
     changing(size)
     totals(lab, size)
-block_charts(size, lab.config, dark)
-growth_charts(size, lab.config, dark)
+cost = None if size is None else fold("shapes_cost", _("What costs most, and how the cost grows with longer texts"))
+if cost is None or cost.open:  # four charts, which take longer to draw than the table
+    with cost or st.container():
+        block_charts(size, lab.config, dark)
+        growth_charts(size, lab.config, dark)

@@ -165,7 +165,7 @@ CONCEPTS: tuple[Concept, ...] = (
                 stage="encoder.tok_embed", source="the cat\nthe cat sat on the mat")),
     Concept("003", "p.numel(): counting the parameters",
             _at("shapes", "The parameters behind each tensor, and how many numbers they hold; below, their sum by block. The total equals numel.",
-                shapes_columns="parameters")),
+                shapes_columns="parameters", open="shapes_cost")),
     Concept("003", "Without a causal mask the encoder sees the word that it has to predict",
             _at("step_by_step", "Cells to the right of the diagonal have weight: token t attends to t + 1, which it should predict. Turn on Causal mask, and they are hatched.",
                 stage="encoder.layers.0.self_attn.weights")),
@@ -174,9 +174,9 @@ CONCEPTS: tuple[Concept, ...] = (
                 shapes_columns="documents,torch,Hugging Face,TransformerLens")),
     # ---- 004: the book chapter
     Concept("004", "An RNN walks step by step; attention joins any two tokens in one step, O(1)",
-            _at("shapes", "The table at the bottom of the page compares attention with a recurrent layer: sequential steps and longest path.")),
+            _at("shapes", "The table at the bottom of the page compares attention with a recurrent layer: sequential steps and longest path.", open="shapes_cost")),
     Concept("004", "Attention costs O(N² · d)",
-            _at("shapes", "FLOPs over tokens, near the bottom of the page: beyond the circle the N² · d line is above all others.")),
+            _at("shapes", "FLOPs over tokens, near the bottom of the page: beyond the circle the N² · d line is above all others.", open="shapes_cost")),
     Concept("004", "Alignment: “The cat sat on the mat” / 猫 坐在 垫子 上",
             _at("attention", "With trained weights, each row predicts the next word: <bos> attends to cat and predicts 猫, 猫 attends to sat and predicts 坐在, 坐在 attends to mat.",
                 weights="translator", att_kind="cross", att_layer="1", att_show="cross", att_query="0", source=MAT["source"])),
@@ -219,7 +219,7 @@ CONCEPTS: tuple[Concept, ...] = (
     Concept("004", "Encoder-decoder models (T5, BART): trained to restore damaged text",
             _at("home", "Two stacks, joined by cross-attention: the encoder reads the whole source, the decoder writes from left to right.")),
     Concept("004", "Strengths and limits: parallel and long-range, but quadratic",
-            _at("shapes", "Bytes over tokens, near the bottom of the page: all pairs are computed at once, but each head needs N × N numbers.")),
+            _at("shapes", "Bytes over tokens, near the bottom of the page: all pairs are computed at once, but each head needs N × N numbers.", open="shapes_cost")),
 )
 
 FAULTS: tuple[Fault, ...] = (

@@ -50,6 +50,7 @@ def violations(page: Page, only: list[str] | None = None, left: str = "") -> lis
 def states(page: str) -> list[dict[str, Any]]:
     """Every section of a page, as a link."""
     shown = [state for state in STATES[page] if all(state[view].endswith(SHOWN[view]) for view in SHOWN if view in state)]
+    shown = shown[1:4] if page == "home" else shown  # everything unfolded, with and without trained weights
     return [state if "weights" in state else TINY | state for state in shown]
 
 

@@ -114,14 +114,14 @@ def problem_with(page: Page, document: str, place: Place, seconds: float = 20) -
 
 
 def chosen() -> list[tuple[str, Place]]:
-    """Of each page the first place and the one with most in its link, where the browser has most to carry; and a refusal."""
+    """Of each page the place with most in its link, where the browser has most to carry; and one that is refused."""
     most: dict[str, tuple[str, Place]] = {}
     for document, place in sorted(OPEN, key=lambda x: len(x[1].state)):
         most[place.page] = document, place
     found = []
     for page in sorted(most):
         here = [x for x in OPEN if x[1].page == page]
-        found += [x for x in here if x in (here[0], most[page])] + [x for x in here if x[1].problem][:1]
+        found += [x for x in here if x == most[page]] + [x for x in here if x[1].problem][:1]
     return found
 
 

@@ -100,6 +100,8 @@ def test_an_apostrophe_behind_an_s_is_the_owner_or_the_end_of_a_quotation() -> N
     assert WORDS.read("the boys' ice")[1][2] == WORDS.read("the boys’ ice")[1][2] == of
     assert WORDS.read("'the boys'")[1][-1] == WORDS.read("‘the boys’")[1][-1] == WORDS.unk_id
     assert WORDS.read("the boy' ice")[1][2] == WORDS.unk_id
+    both = Vocabulary(("boys", "'s", "'"))
+    assert both.read("boys' boys’ boys's")[1] == [4, 6, 4, 6, 4, 5], "a vocabulary may have the apostrophe as a word"
 
 
 def test_without_slots_unknown_words_are_cut_as_ever() -> None:

@@ -235,6 +235,14 @@ def test_a_grammar_names_slots_and_nobody_can_type_them() -> None:
     assert strangers(SLOTTED, "John loves Mary and Zoe (") == (["John", "Mary"], ["Zoe", "("])
 
 
+def test_long_text_with_slots_is_read_too() -> None:
+    """Seconds together; with time that grows with the square, minutes."""
+    for piece in ("斑", "爱斑", "a", "a-", "a's ", "b' ", "1:", "'", "$5%", "e\u0301", "\U0001f1e9", "<1>"):
+        sentence = piece * (16_000 // len(piece))
+        reader = bound(ZH, ZH.carries(sentence))
+        assert "".join(reader.tokenize(sentence)) == "".join(SLOTTED.tokenize(sentence)) == "".join(sentence.split())
+
+
 @pytest.mark.parametrize("words", [("<2>", "a"), ("<1>", "<3>"), ("<0>", "a", "<01>", "<2>")])
 def test_slots_are_numbered_without_a_gap(words: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="without a gap"):

@@ -72,7 +72,9 @@ STATES: dict[str, list[dict[str, str]]] = {
         *({"pos_section": "experiments", "pos_experiment": e, "pos_front": "你"} for e in ("swap", "shuffle", "prepend", "past")),
     ],
     "norms": [{"norm_section": s} for s in ("depth", "theory", "gradients", "token", "batchnorm", "distributions")],
-    "shapes": [{}, {"shapes_columns": "symbolic shape,dtype,parameters,FLOPs,bytes,statistics,sequence-first"}],
+    "shapes": [
+        {}, {"shapes_columns": "symbolic shape,dtype,parameters,FLOPs,bytes,statistics,sequence-first", "open": "shapes_cost"},
+    ],
     "documents": [{}],
 }
 

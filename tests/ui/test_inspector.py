@@ -292,6 +292,10 @@ def test_a_word_outside_a_trained_vocabulary() -> None:
     given = Arithmetic(found.stage, (0, 0), 3.0, (Given("dog", vocabulary.unk_id),))
     text = sentence(given, Names(capture, {"source": vocabulary}, own_words=True))
     assert Page(text).text == "“dog” is not in the vocabulary and becomes “<unk>”, id 3."
+    slots = Vocabulary(("cat", "<1>", "<2>"), carried=("dog", "hen"))
+    given = Arithmetic(found.stage, (0, 0), 6.0, (Given("hen", 6),))
+    text = sentence(given, Names(capture, {"source": slots}, own_words=True))
+    assert Page(text).text == "“hen” is not in the vocabulary. Slot 2 carries it over as it is: its id is 6."
 
 
 def test_the_sentence_says_which_sentence() -> None:

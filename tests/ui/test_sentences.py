@@ -239,7 +239,7 @@ def test_what_a_norm_leaves_is_what_the_page_says(open_at: Open, setting: str, s
 
 @each_setting
 def test_pairs_of_tokens_cost_more_from_where_the_page_says(open_at: Open, setting: str) -> None:
-    at = open_at("shapes", setting)
+    at = open_at("shapes", setting, open="shapes_cost")
     found = growth(setup_of(at).config, LENGTHS)
     dearer = [n for n, pairs, single in zip(LENGTHS, found.pairs, found.single, strict=True) if pairs > single]
     said = told(at)

@@ -72,7 +72,7 @@ def size(at: AppTest) -> Size:
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_at_its_own_size(open_shapes: Open, preset: str) -> None:
-    at = open_shapes(preset=preset)
+    at = open_shapes(preset=preset, open="shapes_cost")
     assert not at.warning and labels(at) == FIRST
     lines = ledger(*size(at))
     assert [row["cells"] for row in sent(at)["rows"]] == [
@@ -286,7 +286,7 @@ def test_gpt2_small_at_1024_tokens_has_a_ledger(open_shapes: Open) -> None:
     at = open_shapes(
         preset="000", architecture="decoder-only", n_heads="12", d_model="768", qk_dim="768", d_ff="3072", n_decoder_layers="12",
         norm="pre", position="learned", max_len="1024", target_vocab_size="30000", tie_output="on",
-        shapes_columns="statistics,FLOPs", target=" ".join(["a"] * 1023),
+        shapes_columns="statistics,FLOPs", open="shapes_cost", target=" ".join(["a"] * 1023),
     )
     (problem,) = [w.value for w in at.warning]
     assert problem.startswith("This run would record ")
@@ -296,6 +296,13 @@ def test_gpt2_small_at_1024_tokens_has_a_ledger(open_shapes: Open) -> None:
     assert "would record" in prose(at) and "so it is not run" in prose(at)
     assert any("Statistics need a run" in i.value for i in at.info)
     assert len(charts(at)) == 4
+
+
+def test_what_costs_most_is_drawn_once_it_is_unfolded(open_shapes: Open) -> None:
+    at = open_shapes(**tiny())
+    assert not charts(at) and "The cost of longer texts" not in [h.value for h in at.header]
+    at = open_shapes(**tiny(open="shapes_cost"))
+    assert len(charts(at)) == 4 and "The cost of longer texts" in [h.value for h in at.header]
 
 
 def test_without_a_text_there_are_parameters_and_growth(open_shapes: Open) -> None:

@@ -97,7 +97,7 @@ def possessives(pieces: Sequence[Piece], known: Callable[[str], bool], *, quoted
             pass  # it came with its apostrophe
         elif token in APOSTROPHES and before and after in ("s", "S"):
             yield Piece(token + after, POSSESSIVE)  # 2024's: split_words joins an apostrophe to letters only
-        elif token in APOSTROPHES and before.endswith(("s", "S")) and not quoted:
+        elif token in APOSTROPHES and before.endswith(("s", "S")) and not quoted and not known(token):
             yield Piece(token, POSSESSIVE)
         elif (ending := _ENDING.search(token)) and len(token) > len(ending[0]) and not known(piece.word):
             yield from (Piece(token.removesuffix(ending[0]), token.removesuffix(ending[0])), Piece(ending[0], POSSESSIVE))

@@ -24,6 +24,7 @@ from viz_core.text.tokenizer import SPECIALS, AnyTokenizer, sharing
 
 _SLOT = regex.compile(r"<([1-9][0-9]*)>")
 _IS_WORD = regex.compile(r"[\p{L}\p{N}\p{So}\p{ExtPict}]")  # letters, numbers, emoji; marks are no words
+MOST_INSIDE = 20  # letters of a carried word that is found inside a run of Chinese; a longer one is found between spaces
 _STRAIGHT = str.maketrans("’“”", "'\"\"")
 
 
@@ -166,7 +167,7 @@ class Vocabulary:
         clusters = split_characters(piece)
         if kind(clusters[0][:3]) != "H" or piece in known or piece in carried:
             return [whole]
-        longest = max(self._index.longest, *map(len, carried), 0)
+        longest = max(self._index.longest, *(len(word) for word in carried if len(word) <= MOST_INSIDE), 0)
         cuts: list[int] = []  # where tokens start
         start, stranger = 0, False
         while start < len(clusters):

@@ -21,7 +21,8 @@ class Card:
     """One choice of weights: its config, its tokenizers, how to load it, and the facts about its training.
 
     `about` are facts to show (task, data, steps, seed, accuracy …), in order; `examples` are (source, target) sentences
-    of its own language; `measures` are the measurements of its training, if there are any. `tokenizers` and `load` are
+    of its own language; `measures` are the measurements of its training, if there are any; `glosses` say in English what the
+    words of its other language mean. `tokenizers` and `load` are
     called when the weights are used. `load` gives the model on the CPU, dropout off, checked against the config; it
     raises `ValueError`, one sentence, for a file that does not fit the card.
     """
@@ -34,6 +35,7 @@ class Card:
     about: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     examples: Sequence[tuple[str, str]] = ()
     measures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    glosses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def referent_head(self) -> tuple[int, int] | None:

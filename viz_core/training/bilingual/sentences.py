@@ -3,11 +3,9 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 
 from viz_core.training import everyday
-from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.about_people import age, apposition, been_to, born, called, owns
 from viz_core.training.bilingual.answers import doing_is, enough_to, it_takes, short_answer, with_a_tag
 from viz_core.training.bilingual.compound import conditional, sequence, two_clauses
@@ -75,7 +73,6 @@ FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
     with_a_tag: 0.8, it_takes: 0.8, enough_to: 0.8, doing_is: 0.6, told: 55, asked: 24, called_out: 2.5,
 }
 """The weight of each kind of sentence."""
-_OWNER = re.compile(r"(\S+) 's(?!\S)")
 SLOT = re.compile(r"<[0-9]+>")  # a name or an unknown word
 ASKING = (where_from, meaning)  # questions among other sentences
 
@@ -106,8 +103,7 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
         places = [i for i, (__, words) in enumerate(phrase.target) if referent in words]
         again = max(places, key=lambda i: (len(phrase.target[i][1]), i))  # the one that comes from the pronoun too
         found = (again, position[referent]) if len(places) > 1 else None
-    source = ["'s" if word.text == "'" else word.text for word in phrase.source]  # the boys' is boys and 's, too
-    target = [word for word, __ in phrase.target]
+    source, target = [word.text for word in phrase.source], [word for word, __ in phrase.target]
     slots = dict.fromkeys(word for word in source if SLOT.fullmatch(word))
     number = {slot: f"<{i}>" for i, slot in enumerate(slots, start=1)}
     source, target, *named = ([number.get(word, word) for word in words] for words in (source, target, *combinations))
@@ -128,9 +124,4 @@ def examples(seed: int) -> Iterator[Example]:
 
 def typed(example: Example) -> str:
     """The English sentence as people type it: the boy's ball, the boys' ball, not the boy 's ball."""
-    return _OWNER.sub(lambda owner: owner[1] + ("'" if owner[1] in _plurals() else "'s"), " ".join(example.source))
-
-
-@cache
-def _plurals() -> frozenset[str]:
-    return frozenset(noun.plural for noun in lex.NOUNS if noun.plural.endswith("s"))
+    return " ".join(example.source).replace(" 's", "'s").replace(" ' ", "' ")

@@ -138,7 +138,7 @@ MOVED_PANELS = {
     f"pos_attention_{position}": (("pos_schemes", i), (f"pos_added_{position}", 0))
     for i, position in enumerate(CHOICES["position"])
 }
-FOLDS = ("all_switches", "home_choices", "proof_more", "norm_more", "norm_statements")  # what opens in its place
+FOLDS = ("all_switches", "home_choices", "proof_more", "norm_more", "norm_statements", "shapes_cost")  # what opens in its place
 
 VIEWS: tuple[View, ...] = (
     # Every page
