@@ -32,7 +32,7 @@ def measure(small: bool) -> Iterator[Result]:
         readers = [open_reader(model, ids, source, use_cache=on).read(ids[:, : length - 1])[1] for on in (True, False)]
         cached, recomputed = (partial(reader.read, ids[:, length - 1 : length]) for reader in readers)
         torch.testing.assert_close(cached()[0], recomputed()[0], atol=FLOAT, rtol=FLOAT)
-        times = interleaved(cached, recomputed, 3 if small else 40)
+        times = interleaved(cached, recomputed, 3 if small else 20)
         yield ratio(f"word {length} with the cache", *times, None if small or length < max(lengths) else BAR, size)
 
     # -1: it never ends by itself

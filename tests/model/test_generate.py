@@ -1,4 +1,4 @@
-"""Greedy decoding against the model's own forward pass, prefix by prefix; against `transformers`; and as text."""
+"""Greedy decoding and sampling against the model's own forward pass, prefix by prefix; against `transformers`; and as text."""
 
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from tests.model.small import SOURCE, configs, small
 from tests.model.test_t5 import CONFIG as T5
 from tests.model.test_t5 import theirs
 from viz_core.config import CHOICES, TransformerConfig
-from viz_core.generate import Continuation, generate, next_logits, read_source, room, write
+from viz_core.generate import Continuation, Sampling, generate, next_logits, read_source, room, write
+from viz_core.generation.draw import draw, drawn_numbers
 from viz_core.model.transformer import Transformer
 from viz_core.run import build, prepare, run
 from viz_core.text import Vocabulary, pad
@@ -116,12 +117,73 @@ def test_what_cannot_write_says_so() -> None:
     encoder = build(small(architecture="encoder-only"))
     with pytest.raises(ValueError, match="has no decoder"):
         generate(encoder, torch.tensor([[BOS]]), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=3)
+    with pytest.raises(ValueError, match="start has no ids; begin with <bos>"):
+        generate(build(small()), torch.empty(1, 0, dtype=torch.int64), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=3)
+    with pytest.raises(ValueError, match="max_new_tokens=0 leaves nothing to write"):
+        generate(build(small()), torch.tensor([[BOS]]), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=0)
     with pytest.raises(ValueError, match="source=None"):
         generate(build(small()), torch.tensor([[BOS]]), eos_id=EOS, max_new_tokens=3)
     with pytest.raises(ValueError, match="source id 40 is outside the vocabulary"):
         generate(build(small()), torch.tensor([[BOS]]), torch.tensor([[40]]), eos_id=EOS, max_new_tokens=3)
     with pytest.raises(ValueError, match="target id 40 is outside the vocabulary"):
         generate(build(small()), torch.tensor([[40]]), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=3)
+
+
+# ---------------------------------------------------------------- sampling
+
+
+def test_sampled_texts_come_as_often_as_their_probability_says() -> None:
+    """Whole texts of at most two words, from one call with many rows: each text's own probability, by the forward pass."""
+    c = small(architecture="decoder-only", target_vocab_size=5, target_pad_id=0)
+    model, rows, end = build(c, seed=4), 1500, 1
+    start = torch.full((rows, 1), 2)
+    found = generate(model, start, eos_id=end, max_new_tokens=2, strategy=Sampling(temperature=0.7, seed=2))
+    texts = [(*one.ids, *[end] * one.ended) for one in found]
+    probability = {}
+    with torch.inference_mode():
+        first = (model(target=torch.tensor([[2]])).logits[0, -1].double() / 0.7).softmax(dim=-1)
+        for x in range(5):
+            second = (model(target=torch.tensor([[2, x]])).logits[0, -1].double() / 0.7).softmax(dim=-1)
+            if x == end:
+                probability[(x,)] = float(first[x])
+            else:
+                probability |= {(x, y): float(first[x] * second[y]) for y in range(5)}
+    assert len(probability) == 21 and sum(probability.values()) == pytest.approx(1)
+    chi_square = sum((texts.count(text) - rows * p) ** 2 / (rows * p) for text, p in probability.items())
+    assert chi_square < 45.31  # 20 degrees of freedom, 1 in 1,000
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_a_seed_draws_the_same_alone_as_beside_others_and_begins_a_longer_text(cache: bool) -> None:
+    model, start = build(small(architecture="decoder-only"), seed=4), torch.tensor([[BOS, 9], [BOS, 9], [BOS, 4]])
+    how = Sampling(temperature=1.5, top_k=9, top_p=0.9, seed=6)
+    found = generate(model, start, eos_id=-1, max_new_tokens=8, strategy=how, use_cache=cache)
+    assert found == generate(model, start, eos_id=-1, max_new_tokens=8, strategy=how, use_cache=not cache)
+    assert found[:1] == generate(model, start[:1], eos_id=-1, max_new_tokens=8, strategy=how)
+    assert [one.ids[:3] for one in found] == [
+        one.ids for one in generate(model, start, eos_id=-1, max_new_tokens=3, strategy=how)]
+    assert found[0] != found[1], "two rows of the same start draw with numbers of their own"
+    assert found != generate(model, start, eos_id=-1, max_new_tokens=8, strategy=Sampling(temperature=1.5, seed=7))
+
+
+def test_each_sampled_word_is_the_draw_of_its_number() -> None:
+    model, source = build(CONFIG, seed=4), torch.tensor([[4, 5, 6]])
+    how = Sampling(temperature=1.3, top_k=6, top_p=0.95, seed=1)
+    (found,) = generate(model, torch.tensor([[BOS]]), source, eos_id=-1, max_new_tokens=6, strategy=how)
+    ids = [BOS]
+    for u in drawn_numbers(seed=1, row=0, count=6):
+        with torch.inference_mode():
+            logits = model(source, torch.tensor([ids])).logits[0, -1]
+        ids.append(draw(logits.numpy(), how, u).token)
+    assert found.ids == ids[1:] and len(set(ids)) > 2
+
+
+def test_one_word_left_to_draw_is_greedy() -> None:
+    model, start = build(CONFIG, seed=4), torch.tensor([[BOS], [8]])
+    source = torch.tensor([[4, 5, 6], [7, 0, 0]])
+    greedy = generate(model, start, source, eos_id=EOS, max_new_tokens=6)
+    for how in (Sampling(top_k=1), Sampling(top_p=1e-9), Sampling(temperature=1e-6)):
+        assert generate(model, start, source, eos_id=EOS, max_new_tokens=6, strategy=how) == greedy
 
 
 # ---------------------------------------------------------------- the published implementation
