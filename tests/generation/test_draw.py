@@ -105,6 +105,10 @@ def test_a_word_without_probability_is_never_drawn(u: float) -> None:
     assert draw(logits, Sampling(), u).token in (1, 4)
 
 
+def test_a_number_on_the_border_of_two_words_draws_the_second() -> None:
+    assert [draw(np.zeros(2), Sampling(), u).token for u in (0.0, 0.499, 0.5, 0.999)] == [0, 0, 1, 1]
+
+
 def test_top_k_past_the_vocabulary_keeps_every_word() -> None:
     assert draw(LOGITS, Sampling(top_k=10_000), 0.3).in_top_k.all()
 
