@@ -35,8 +35,6 @@ ELSEWHERE = {
     "model.layers": "model/test_parity",
     "model.transformer": "model/test_init",
     "training.__main__": "training/test_command",
-    "training.lexicon": "training/test_grammar",
-    "training.phrases": "training/test_grammar",
     "training.plans": "architecture/test_registries",
     "weights.card": "weights/test_shipped",
     "weights.catalogue": "weights/test_shipped",

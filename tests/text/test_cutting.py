@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from viz_core.text import Vocabulary, split_words
-from viz_core.training.bilingual.sentences import Example, examples, typed
+from viz_core.training.bilingual.sentences import Example, typed
+from viz_core.training.bilingual.split import examples
 
 SLOTS = ("<1>", "<2>", "<3>", "<4>")
 NAMES = (  # no word of the grammar; in many shapes, none of which may be cut in two

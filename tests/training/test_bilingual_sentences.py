@@ -1,6 +1,7 @@
 """What holds for every sentence that the bilingual grammar says."""
 
 import re
+from collections.abc import Iterator
 from itertools import islice, pairwise
 from random import Random
 
@@ -10,7 +11,15 @@ from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns
 from viz_core.training.bilingual.contractions import WITH_NOT
 from viz_core.training.bilingual.phrases import Speaker, pair
-from viz_core.training.bilingual.sentences import FRAMES, Example, examples, say, spell
+from viz_core.training.bilingual.sentences import FRAMES, Example, say, spell
+
+
+def examples(seed: int) -> Iterator[Example]:
+    """What the grammar says, before some of its words are unknown."""
+    rng = Random(seed)
+    while True:
+        yield say(rng)
+
 
 SAID = list(islice(examples(0), 2000))
 LONGEST = 40

@@ -5,8 +5,8 @@ from itertools import islice
 import pytest
 
 from viz_core.training import everyday
-from viz_core.training.bilingual import sentences
-from viz_core.training.bilingual.phrases import join, pair
+from viz_core.training.bilingual.sentences import typed
+from viz_core.training.bilingual.split import examples
 
 
 def test_the_list_is_long_and_its_sentences_too() -> None:
@@ -29,14 +29,5 @@ def test_the_final_mark_and_capitals_make_no_other_sentence() -> None:
 
 @pytest.mark.slow
 def test_the_grammar_says_none_of_them() -> None:
-    said = (everyday.words(sentences.typed(example)) for example in islice(sentences.examples(0), 20_000))
+    said = (everyday.words(typed(example)) for example in islice(examples(0), 20_000))
     assert not everyday.known() & set(said)
-
-
-def test_the_grammar_leaves_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also with other capitals, without the mark and with the words as the grammar splits them; another sentence it says."""
-    texts = ["my father is a doctor", "My father is a doctor .", "grandma 's soup smells good", "my father is a doctor too"]
-    told = iter([sentences.spell(join([pair(text, "好")])) for text in texts])
-    monkeypatch.setattr(sentences, "say", lambda rng: next(told))
-    assert sentences.typed(next(sentences.examples(0))) == "my father is a doctor too"
-    assert everyday.words("Grandma's soup smells good.") in everyday.known()

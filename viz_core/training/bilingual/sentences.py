@@ -1,11 +1,10 @@
 """Whole sentences: which kind is said how often, its mark, and the result as words and positions."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from viz_core.training import everyday
 from viz_core.training.bilingual.about_people import age, apposition, been_to, born, called, owns
 from viz_core.training.bilingual.answers import doing_is, enough_to, it_takes, short_answer, with_a_tag
 from viz_core.training.bilingual.compound import conditional, sequence, two_clauses
@@ -108,18 +107,6 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
     number = {slot: f"<{i}>" for i, slot in enumerate(slots, start=1)}
     source, target, *named = ([number.get(word, word) for word in words] for words in (source, target, *combinations))
     return Example(source, target, alignment, found, tuple(map(tuple, named)))
-
-
-def examples(seed: int) -> Iterator[Example]:
-    """Random sentences without end, the same ones for the same seed.
-
-    A sentence whose words equal one of the everyday list is left out: that list is for measuring only.
-    """
-    rng = Random(seed)
-    while True:
-        example = say(rng)
-        if everyday.words(typed(example)) not in everyday.known():
-            yield example
 
 
 def typed(example: Example) -> str:
