@@ -195,7 +195,7 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(HE, does("go to", "place", the("city")), "going on", no=True))),
     ("he said nothing | 他 0, 什么 2, 都 2, 没有 2, 说 1",
      lambda: statement(said(HE, verb_phrases._nothing(verb("say", "t"), False), "past"))),
-    ("you had better not sleep | 你 0, 最好 1+2+3, 不要 1+2+3, 睡觉 4",
+    ("you had better not sleep | 你 0, 最 1+2+3, 好 1+2+3, 不要 1+2+3, 睡觉 4",
      lambda: statement(said(YOU, does("sleep", "i"), "had better", no=True))),
     ("you may sleep | 你 0, 可以 1, 睡觉 2", lambda: statement(said(YOU, does("sleep", "i"), "may"))),
     ("he may sleep | 他 0, 可能 1, 睡觉 2", lambda: statement(said(HE, does("sleep", "i"), "may"))),
@@ -348,7 +348,7 @@ def test_to_say_nothing_is_denied() -> None:
 
 def test_none_of_them_denies_the_verb() -> None:
     example = spell(statement(said(NEITHER, does("sleep", "i"), "past")))
-    assert example.target == ["我们", "两个", "都", "没有", "睡觉"]
+    assert example.target == ["我们", "两", "个", "都", "没有", "睡觉"]
 
 
 def test_set_questions_end_as_questions() -> None:

@@ -1,11 +1,12 @@
 """Whole sentences: which kind is said how often, its mark, and the result as words and positions."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 
 from viz_core.training import everyday
+from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.about_people import age, apposition, been_to, born, called, owns
 from viz_core.training.bilingual.answers import doing_is, enough_to, it_takes, short_answer, with_a_tag
 from viz_core.training.bilingual.compound import conditional, sequence, two_clauses
@@ -40,7 +41,7 @@ from viz_core.training.bilingual.impersonal import it_is_to, there_is, weather
 from viz_core.training.bilingual.lists import either, listed
 from viz_core.training.bilingual.orders import order
 from viz_core.training.bilingual.patterns import asked, called_out, told
-from viz_core.training.bilingual.phrases import Phrase, Speaker, Word, join, pair
+from viz_core.training.bilingual.phrases import Link, Phrase, Speaker, Word, join, pair
 from viz_core.training.bilingual.questions import question
 from viz_core.training.bilingual.reasons import about_people, about_things
 from viz_core.training.bilingual.set_questions import set_question
@@ -74,6 +75,10 @@ FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
 }
 """The weight of each kind of sentence."""
 SLOT = re.compile(r"<[0-9]+>")  # a name or an unknown word
+APART = {"".join(parts): parts for line, together in lex.rows("cutting", 2) if not together and (parts := tuple(line.split()))}
+"""Chinese that is written as several words wherever it stands: 这个 -> 这 个."""
+TOGETHER = {tuple(parts.split()): word for word, parts in lex.rows("cutting", 2) if parts}
+"""Two words that are written as one wherever they stand side by side: 每 天 -> 每天."""
 ASKING = (where_from, meaning)  # questions among other sentences
 
 
@@ -97,6 +102,7 @@ def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phr
 def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tuple[str, ...], ...] = ()) -> Example:
     """A phrase as strings and positions. Slots are numbered in the order of the source, as typed names will be."""
     position = {word: i for i, word in enumerate(phrase.source)}
+    phrase = Phrase(phrase.source, tuple(_cut(phrase.target)))
     alignment = [tuple(sorted(position[word] for word in words if word in position)) for __, words in phrase.target]
     found = None
     if referent is not None and referent in position:
@@ -108,6 +114,21 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
     number = {slot: f"<{i}>" for i, slot in enumerate(slots, start=1)}
     source, target, *named = ([number.get(word, word) for word in words] for words in (source, target, *combinations))
     return Example(source, target, alignment, found, tuple(map(tuple, named)))
+
+
+def _cut(target: Iterable[Link]) -> Iterator[Link]:
+    """The same Chinese text always cut into the same words; one that joins two comes from all that they come from."""
+    last: Link | None = None
+    for word, words in target:
+        for part in APART.get(word, (word,)):
+            if last is not None and (joined := TOGETHER.get((last[0], part))):
+                last = (joined, tuple(dict.fromkeys((*last[1], *words))))
+                continue
+            if last is not None:
+                yield last
+            last = (part, words)
+    if last is not None:
+        yield last
 
 
 def examples(seed: int) -> Iterator[Example]:
