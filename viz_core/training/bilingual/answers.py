@@ -75,7 +75,7 @@ def it_takes(s: Speaker) -> Phrase:
     past, whom, span = s.chance(0.4), object_pronoun(s).phrase if s.chance(0.6) else NOTHING, duration(s)
     zh = "花 了" if past else "要 花" if whom else "要"
     it, take, to = english("it"), pair("took" if past else "takes", zh), english("to")
-    source, target = infinitive(verb_phrases.inner_predicate(s))
+    source, target = infinitive(verb_phrases.inner_predicate(s, acts=True))
     return join([it, take, whom, span, to, *source], [*target, take, whom, span])
 
 
@@ -83,7 +83,7 @@ def enough_to(s: Speaker) -> Phrase:
     """she is old enough to drive -> 她 够 大 可以 开车; I have enough money to buy it -> 我 有 足够 的 钱 买 它."""
     who = subjects.subject(s, lex.nouns("person"))
     s.actor = who.name if who.name in small_words.REFLEXIVES else ""
-    source, target = infinitive(verb_phrases.inner_predicate(s, who))
+    source, target = infinitive(verb_phrases.inner_predicate(s, who, acts=True))
     no = pair("not", "不") if s.chance(0.25) else NOTHING
     enough, to = pair("enough", "够"), pair("to", "不 能" if no else "可以")
     if s.chance(0.35):

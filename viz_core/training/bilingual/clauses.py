@@ -42,6 +42,7 @@ PLACED = "person being thing reading toy food device building place"
 """What is often said to be somewhere."""
 AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
 """Tenses in which it has happened again: 又."""
+NEVER_DENIED = ("quite", "pretty", "extremely", "a little", "a bit")
 WITH_DO: Mapping[str, str] = {"have to": "have to", "had to": "have to", "used to": "use to"}
 """Modal verbs that ask and deny with "do", and what stands behind it."""
 
@@ -85,7 +86,7 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
     if tense == "planned" and plain:
         tense = "future"
     built = Clause(who, p, tense)
-    can_deny = not (positive or p.positive or who.negative or built.denier or tense == "used to")
+    can_deny = not (positive or p.positive or who.negative or built.denier or tense == "used to" or _graded(p))
     built.negated = can_deny and s.chance(0.17)
     s.combinations.append((who.name, *p.about))
     if plain:
@@ -93,12 +94,17 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
     if tense == "planned":
         built.time = when(s, "future")
     elif s.chance(0.08 if p.is_be else 0.25):
-        built.time, built.time_first = when(s, tense), s.chance(0.25)
+        built.time, built.time_first = when(s, tense, lasting=p.is_be or p.is_state), s.chance(0.25)
     if s.chance(0.12) and tense in tenses.MIDDLES and not built.denied and not who.negative:
         built.middle = tenses.middle(s, tense, p)
     elif s.chance(0.04) and not built.denier and not who.negative:
         built.end = _at_the_end(s, built)
     return built
+
+
+def _graded(p: Predicate) -> bool:
+    """Whether it is said with a degree that nobody denies: extremely, a bit."""
+    return bool(p.tail) and texts(p.tail[0]) in NEVER_DENIED
 
 
 def _at_the_end(s: Speaker, c: Clause) -> Phrase:
@@ -192,7 +198,8 @@ def group(c: Clause, *, question: bool = False) -> Group:
         return Group(aux, no, Phrase(main.source, from_all([aux, main], p.said).target), _negation(c, no or c.denier), NOTHING)
     aux, extra, form = _auxiliary(c, question)
     main = spoken(p, getattr(p.verb, form))
-    tense = TENSES["allowed" if c.tense == "may" and (question or c.subject.name == "you") else c.tense]
+    allowed = c.tense == "may" and not p.is_state and not p.is_be and (question or c.subject.name == "you")
+    tense = TENSES["allowed" if allowed else c.tense]
     if c.denied:
         return _negated(c, tense, Group(aux, no, main, NOTHING, NOTHING, extra))
     before = _said_before(tense.before, p)
@@ -260,6 +267,8 @@ def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool =
     middle, after = c.middle, g.after
     if [zh for zh, __ in middle.target[:2]] == ["从来", "没有"]:
         after = more(middle, "过")  # 从来 没有 吃 过
+        if "post" in p.verb.flags:  # 从来 没有 在 农场 上 住 过
+            return [c.subject.phrase, NOTHING if c.time_first else c.time, both, middle, *p.rest, g.main, after]
     time = NOTHING if c.time_first else c.time
     before = g.before
     if before.target and before.target[-1][0] == "在" and first_word([*p.lead, g.main]).startswith("在"):

@@ -80,7 +80,7 @@ def _it(s: Speaker, p: Predicate, tense: str) -> Clause:
 
 def _cold(s: Speaker) -> Phrase:
     """it was cold yesterday -> 昨天 很 冷; it is warm in the house -> 房子 里 很 暖和."""
-    adjective = s.one([a for a in lex.ADJECTIVES if a.english in WEATHER and "of" not in a.flags])
+    adjective = s.one([a for a in lex.ADJECTIVES if a.english in WEATHER and not {"of", "le"} & a.flags])
     p = to_be.adjective_predicate(s, None, adjective)
     c = _it(s, p, s.one(("present", "present", "past", "future")))
     source, target = nouns.place(s) if s.chance(0.2) else ([], [])

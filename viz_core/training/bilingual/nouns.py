@@ -278,9 +278,9 @@ def located(s: Speaker, noun: Noun) -> NounPhrase:
 def about(s: Speaker, noun: Noun) -> NounPhrase:
     """a book about animals -> 一 本 关于 动物 的 书; a letter from London; a present for my mother."""
     first = inner_form(s, noun, (the, a))
-    if s.chance(0.4):
+    if noun.is_a("reading", "speech", "show", "idea") and s.chance(0.8):
         other, word = inner(s, "animal person country subject idea nature food", (bare, the, owned)), pair("about", "关于")
-    elif s.chance(0.5):
+    elif noun.is_a("being") or s.chance(0.5):
         other, word = inner(s, "country city", (bare,)), pair("from", "来自")
     else:
         other, word = inner(s, "person", (the, owned)), pair("for", "给")
@@ -325,7 +325,7 @@ def place(s: Speaker, of: str = "") -> Place:
         where = inner(s, "furniture building", (the, the, owned, this))
         return [word, where.phrase], [where.phrase, word]
     preposition, wanted = s.one(lex.PLACES.get(of) or lex.PLACES[s.one(("person", "person", "thing", "place"))])
-    return _placed(s, preposition, s.one(lex.nouns(wanted)))
+    return _placed(s, preposition, s.usual(lex.nouns(wanted)))
 
 
 def _placed(s: Speaker, preposition: str, noun: Noun) -> Place:
@@ -396,6 +396,8 @@ def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
         return False
     if form is measured:
         return any(noun in lex.nouns(what) for __, what in small_words.MEASURES.values())
+    if form is with_thing:
+        return noun.is_a(*_HAD)
     if form is of_phrase:
         return noun.is_a(*_WHOLES)
     return form is not superlative or bool(_superlatives(noun))

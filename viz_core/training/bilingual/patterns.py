@@ -321,7 +321,7 @@ def _we(s: Speaker, wanted: str) -> NounPhrase:
 
 def _somebody(s: Speaker) -> NounPhrase:
     """my brother, the teacher: without adjectives."""
-    noun = s.one(lex.nouns(_KNOWN))
+    noun = s.usual(lex.nouns(_KNOWN))
     theirs = noun.is_a("family") or noun.english in ("friend", "teacher", "boss", "neighbour")
     owner = s.word(_OWNERS) if theirs and noun.english != "child" else pair("the")
     head = pair(noun.english, noun.chinese)
@@ -340,7 +340,7 @@ def _whom(s: Speaker, wanted: str) -> Phrase:
 
 def _job(s: Speaker, wanted: str) -> Phrase:
     """a doctor, as what someone is -> 一 名 医生."""
-    noun = s.one([n for n in lex.nouns("job") if n.english != "police"])
+    noun = s.usual([n for n in lex.nouns("job") if n.english != "police"])
     head = pair(noun.english, noun.chinese)
     one = pair(nouns.an([head]), "一")
     return join([one, head], [one, more(head, "名" if noun.classifier else ""), head])
@@ -348,26 +348,26 @@ def _job(s: Speaker, wanted: str) -> Phrase:
 
 def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
     def build(s: Speaker, wanted: str) -> NounPhrase:
-        return nouns.inner_form(s, s.one(lex.nouns(wanted or "thing")), forms)
+        return nouns.inner_form(s, s.usual(lex.nouns(wanted or "thing")), forms)
 
     return build
 
 
 def _group(s: Speaker, wanted: str) -> NounPhrase:
     """the students, the boys -> 学生 们: which a {they1} may stand for."""
-    return nouns.the_plural(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+    return nouns.the_plural(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
 def _single(s: Speaker, wanted: str) -> NounPhrase:
     """the dog, the boy: one of the nouns that have a plural."""
     if "person" in wanted.split() and s.chance(0.5):
         wanted = _KNOWN
-    return nouns.the(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+    return nouns.the(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
 def _several(s: Speaker, wanted: str) -> NounPhrase:
     """Plural things without a number: dogs, old books."""
-    return nouns.bare(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+    return nouns.bare(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
 def _only(build: Callable[[Speaker, str], NounPhrase]) -> Callable[[Speaker, str], Phrase]:
@@ -376,20 +376,20 @@ def _only(build: Callable[[Speaker, str], NounPhrase]) -> Callable[[Speaker, str
 
 def _noun_alone(s: Speaker, wanted: str) -> Phrase:
     """The noun itself without an article."""
-    noun = s.one([n for n in lex.nouns(wanted) if n.english not in wanted.split()])
+    noun = s.usual([n for n in lex.nouns(wanted) if n.english not in wanted.split()])
     return pair(noun.english, noun.chinese)
 
 
 def _plural_alone(s: Speaker, wanted: str) -> Phrase:
-    noun = s.one([n for n in lex.nouns(wanted) if n.plural and n.english not in wanted.split()])
+    noun = s.usual([n for n in lex.nouns(wanted) if n.plural and n.english not in wanted.split()])
     return pair(noun.plural, noun.chinese)
 
 
 def _adjective(s: Speaker, wanted: str) -> Phrase:
     """An adjective that 很 can stand before, of these nouns."""
-    noun = s.one(lex.nouns(wanted or "person"))
+    noun = s.usual(lex.nouns(wanted or "person"))
     found = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb", "of"})]
-    adjective = s.one(found or [a for a in lex.ADJECTIVES if a.english in ("good", "big")])
+    adjective = s.usual(found or [a for a in lex.ADJECTIVES if a.english in ("good", "big")])
     return pair(adjective.english, adjective.chinese)
 
 

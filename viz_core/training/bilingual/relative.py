@@ -85,7 +85,7 @@ def _of_subject(s: Speaker, noun: lex.Noun, head: NounPhrase, *, whose: bool) ->
     word = "that" if s.chance(0.4) else "who" if noun.is_a("person") else "which"
     who = NounPhrase(NOTHING, NOTHING, noun, head.person, head.pronoun, name=noun.english)
     if whose:
-        word, thing = "whose", s.one(lex.nouns("family thing pet"))
+        word, thing = "whose", s.usual(lex.nouns("family thing pet"))
         owned = pair(thing.english, thing.chinese)
         who = NounPhrase(owned, owned, thing, name=thing.english)
     c = make(s, who, plain=True)
