@@ -398,3 +398,30 @@ def test_the_referent_is_the_noun_that_the_pronoun_became() -> None:
     speaker, street = Usual(), the("street")
     example = spell(join([street.phrase, compound.stands_for(speaker, street.head, "it")]), speaker.referent)
     assert (example.source, example.target, example.referent) == (["the", "street", "it"], ["街道", "街道"], (1, 1))
+
+
+def test_an_answer_says_the_verb_of_the_question_again() -> None:
+    said = [spell(answers.asked_and_answered(Speaker(Random(i)))) for i in range(1500)]
+    drink = next(e for e in said if e.source[:3] == ["do", "you", "drink"] and "yes" in e.source)
+    assert drink.source[-5:] == ["?", "yes", ",", "I", "do"] and drink.target[-6:] == ["？", "是", "的", "，", "我", "喝"]
+    assert drink.alignment[-1] == (len(drink.source) - 1,)
+    have = next(e for e in said if "no" in e.source and "有" in e.target)
+    assert have.target[-1] == "没有"
+    can = next(e for e in said if e.source[0] == "can" and "swim" in e.source and "no" in e.source)
+    assert can.target[-2:] == ["不", "会"] and len(can.alignment[-1]) == 2  # can't
+
+
+def test_what_one_talks_to_or_sits_on_in_a_relative_clause() -> None:
+    def whole(build: Callable[[Speaker, lex.Noun, NounPhrase], NounPhrase], text: str) -> str:
+        example = spell(build(Usual(), noun(text), the(text)).phrase)
+        return f"{' '.join(example.source)} | {' '.join(example.target)}"
+
+    assert whole(relative._with_whom, "girl") == "the girl I talked to | 和 我 说话 的 女孩"
+    assert whole(relative._in_which, "chair") == "the chair I sat on | 我 坐 的 椅子"
+
+
+def test_one_never_lived_there() -> None:
+    """The place goes before a verb with 过: 从来 没有 在 农场 上 住 过, though one says 住 在 农场 上."""
+    c = said(ME, does("live", "loc", where=on("farm")), "perfect")
+    c.middle = pair("never", "从来 没有")
+    assert spell(statement(c)).target == ["我", "从来", "没有", "在", "农场", "上", "住", "过"]

@@ -24,6 +24,8 @@ JUDGED = {
 # --- There is ---------------------------------------------------------------------------------------------------------
 def there_is(s: Speaker) -> Phrase:
     """there is a cat on the mat -> 垫子 上 有 一 只 猫; there were not any children in the garden -> 花园 里 没有 孩子."""
+    if s.chance(0.1):
+        return _there_will_be(s)
     choices = lex.nouns("any") if s.chance(0.5) else lex.nouns("person animal thing food building furniture")
     what = nouns.noun_phrase(s, choices, {nouns.a: 5, nouns.counted: 3, nouns.some: 4, nouns.bare: 1, nouns.with_thing: 0.3})
     source, target = nouns.place(s) if s.chance(0.85) else ([], [])
@@ -33,6 +35,17 @@ def there_is(s: Speaker) -> Phrase:
         what = nouns.noun_phrase(s, lex.nouns("thing food drink person"), {nouns.bare: 1})
     no = s.one(("no", "not any")) if negated else ""
     return say_there_is(what, (source, target), past=past, no=no, time=time)
+
+
+def _there_will_be(s: Speaker) -> Phrase:
+    """there will be a party tomorrow -> 明天 会 有 一 个 聚会; there will not be any rain."""
+    no = s.chance(0.12)
+    forms: nouns.Forms = {nouns.bare: 1} if no else {nouns.a: 5, nouns.some: 2, nouns.counted: 1}
+    what = nouns.noun_phrase(s, lex.nouns("event meal person food 'problem' 'snow' 'rain'"), forms)
+    there = pair("there will not be any" if no else "there will be", "不 会 有" if no else "会 有")
+    source, target = nouns.place(s) if s.chance(0.35) else ([], [])
+    time = when(s, "future") if s.chance(0.6) else NOTHING
+    return join([there, what.phrase, *source, time], [time, *target, there, what.phrase])
 
 
 def say_there_is(what: NounPhrase, where: nouns.Place, *, past: bool, no: str = "", time: Phrase = NOTHING) -> Phrase:

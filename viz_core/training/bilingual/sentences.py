@@ -8,7 +8,7 @@ from random import Random
 from viz_core.training import everyday
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.about_people import age, apposition, been_to, born, called, owns
-from viz_core.training.bilingual.answers import doing_is, enough_to, it_takes, short_answer, with_a_tag
+from viz_core.training.bilingual.answers import asked_and_answered, doing_is, enough_to, it_takes, short_answer, with_a_tag
 from viz_core.training.bilingual.compound import conditional, sequence, two_clauses
 from viz_core.training.bilingual.constructions import (
     able,
@@ -70,7 +70,7 @@ FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
     sentence_adverb: 1.5, age: 1, called: 1.2, born: 0.7, apposition: 0.8, owns: 1.2, been_to: 1, purpose: 3, circumstance: 3,
     able: 1.5, sure: 2, so_that: 1, listed: 2.5, either: 1, one_of: 1.5, how_well: 2, how_long: 1.5, costs: 0.8, no_longer: 1.5,
     cleft: 0.7, says: 0.7, tagged: 0.3, any_of: 1.5, where_from: 0.8, not_that: 0.4, as_soon_as: 1, bounded: 1, become: 1,
-    side_by_side: 1.5, meaning: 0.5, waited_for: 0.7, feeling_to: 0.7, feel: 0.5, short_answer: 0.7,
+    side_by_side: 1.5, meaning: 0.5, waited_for: 0.7, feeling_to: 0.7, feel: 0.5, short_answer: 0.7, asked_and_answered: 1.2,
     with_a_tag: 0.8, it_takes: 0.8, enough_to: 0.8, doing_is: 0.6, told: 55, asked: 16, called_out: 2.5,
 }
 """The weight of each kind of sentence."""
