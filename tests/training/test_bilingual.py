@@ -19,12 +19,13 @@ from viz_core.training.bilingual import (
     reasons,
     relative,
     set_questions,
+    times,
     to_be,
     verb_phrases,
 )
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.clauses import Clause, statement
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, pair
+from viz_core.training.bilingual.clauses import Clause, make, statement
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, pair, texts
 from viz_core.training.bilingual.predicates import Predicate, infinitive
 from viz_core.training.bilingual.sentences import spell
 
@@ -425,3 +426,24 @@ def test_one_never_lived_there() -> None:
     c = said(ME, does("live", "loc", where=on("farm")), "perfect")
     c.middle = pair("never", "从来 没有")
     assert spell(statement(c)).target == ["我", "从来", "没有", "在", "农场", "上", "住", "过"]
+
+
+def test_what_one_cannot_find_is_not_to_be_found() -> None:
+    for base, expected in (("find", ["我", "找", "不", "到", "猫"]), ("see", ["我", "看", "不", "见", "猫"])):
+        example = spell(statement(said(ME, does(base, "t", the("cat")), "can", no=True)))
+        assert example.target == expected
+        assert example.alignment[1:4] == [(1, 2, 3)] * 3  # can not find
+    assert spell(statement(said(ME, does("find", "t", the("cat")), "can"))).target == ["我", "能", "找到", "猫"]
+
+
+def test_states_have_no_clock_and_no_season() -> None:
+    said_when = {texts(times.when(Speaker(Random(i)), tense, lasting=True)) for i in range(100) for tense in ("past", "present")}
+    assert "yesterday" in said_when and not [time for time in said_when if "at " in time or "summer" in time or "clock" in time]
+
+
+def test_a_degree_is_not_denied() -> None:
+    """she is not extremely tired: nobody says it."""
+    so, plain = is_("tired", "man"), is_("tired", "man")
+    so.tail.insert(0, pair("extremely", "极其"))
+    denied = [[make(Speaker(Random(i)), ME, p=p, tense="present").negated for i in range(50)] for p in (so, plain)]
+    assert not any(denied[0]) and any(denied[1])

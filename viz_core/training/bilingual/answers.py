@@ -1,4 +1,4 @@
-"""What is answered and added: do you like it ? yes, I do; no, he isn't; you like it, don't you; it takes two hours to; old enough to."""
+"""Answers and additions: yes, I do; no, he isn't; you like it, don't you; it takes two hours to; old enough to."""
 
 from functools import cache
 

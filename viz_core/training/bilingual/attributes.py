@@ -7,6 +7,8 @@ from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker, joi
 
 BEFORE_COLOURS = ("big", "small", "little", "long", "short", "new", "old", "beautiful", "nice", "large", "tall")
 COLOURS = ("red", "white", "black", "blue", "green", "yellow", "brown", "grey", "pink", "orange", "purple")
+FAVOURITE = ("favourite", "favorite")
+"""What is somebody's: my favourite song."""
 OF_IT = "body part quality"
 """What is "its"."""
 
@@ -15,7 +17,7 @@ def described(s: Speaker, noun: Noun, often: float = 0.17) -> list[Phrase]:
     """None, one or two adjectives, each with its 的 where it needs one."""
     if not s.chance(often) or noun.is_a("country", "city", "language", "subject", "month", "weekday", "time", "meal"):
         return []
-    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags]
+    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags and a.english not in FAVOURITE and a.chinese != noun.chinese]
     if not choices:
         return []
     first = s.usual(choices)

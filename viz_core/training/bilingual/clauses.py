@@ -42,6 +42,8 @@ PLACED = "person being thing reading toy food device building place"
 """What is often said to be somewhere."""
 AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
 """Tenses in which it has happened again: 又."""
+FAILING = {"找到": "找 不 到", "看见": "看 不 见", "听见": "听 不 见"}
+"""What one cannot do, where the verb names its result."""
 NEVER_DENIED = ("quite", "pretty", "extremely", "a little", "a bit")
 WITH_DO: Mapping[str, str] = {"have to": "have to", "had to": "have to", "used to": "use to"}
 """Modal verbs that ask and deny with "do", and what stands behind it."""
@@ -248,7 +250,9 @@ def _negated(c: Clause, tense: Tense, g: Group) -> Group:
         no = "不"  # is not going there: 不 去
     if tense.before == "能" and p.said in SKILLS and no == "不 能":
         no = "不 会"
-    if p.said == "有":  # 没有 is the negated verb itself
+    if no in ("不 能", "不 会") and tense.before == "能" and p.said in FAILING:  # can't find: 找 不 到
+        g.main = Phrase(g.main.source, from_all([g.aux, denier, g.main], FAILING[p.said]).target)
+    elif p.said == "有":  # 没有 is the negated verb itself
         have = from_all([g.aux, denier, g.main], "没有" if no in ("不", "没有") else f"{no} 有")
         g.main = Phrase(g.main.source, have.target)
     else:

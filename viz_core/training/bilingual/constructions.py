@@ -186,6 +186,8 @@ def too_to(s: Speaker) -> Phrase:
         for_, whom = pair("for", "对"), someone(s)
         return join([*start, for_, whom.phrase], [who.phrase, for_, whom.phrase, more(for_, "来说"), too, word])
     to = pair("to", "不 能")
+    if who.noun is None and who.name in subjects.PRONOUNS_OF_THINGS:
+        return join(start)
     if who.noun is not None and not who.noun.is_a("being"):  # too heavy to carry: 太 重 不 能 提
         done = [verb for verb in verbs_of_object(who.noun) if by_person(verb) and not verb.is_state]
         if not done:
@@ -299,7 +301,7 @@ def _not_any(s: Speaker) -> Phrase:
     what = s.word(small_words.ANYBODY if subjects.people(lex.objects_of(verb)[:3]) else small_words.ANYTHING)
     p = Predicate(verb, verb.chinese, [what], rest=[what], about=(verb.base, "any"))
     who = subjects.subject(s, lex.subjects_of(verb))
-    c = plain_clause(s, who, p=p, tense=s.one(("present", "past", "perfect", "can")))
+    c = plain_clause(s, who, p=p, tense=s.one(("present", "past") if verb.is_state else ("present", "past", "perfect", "can")))
     c.negated = not who.negative
     return yes_no(c) if s.chance(0.25) and not c.negated else statement(c)
 

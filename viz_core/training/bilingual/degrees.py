@@ -11,6 +11,8 @@ from viz_core.training.bilingual.times import duration
 
 SKILLED = ("sing", "dance", "swim", "cook", "drive", "paint", "draw", "write", "study", "work", "sleep", "skate", "ski", "run")
 MOVING = ("run", "walk", "drive", "swim", "talk", "eat", "write", "work", "read", "study")
+LASTING = ("sleep", "wait", "work", "study", "talk", "run", "walk", "swim", "rest", "read", "cry", "travel", "cook", "dance",
+           "sing", "play", "fight", "drive", "eat", "listen", "think", "relax")
 TIMED = ("get up", "come", "leave", "arrive", "come back")
 LOUD = ("talk", "laugh", "sing", "shout", "cry")
 MANNERS: Mapping[tuple[str, str], Sequence[str]] = {
@@ -56,7 +58,7 @@ def _better(s: Speaker, p: Predicate, word: Phrase) -> None:
 
 def how_long(s: Speaker) -> Phrase:
     """how long have you waited -> 你 等 了 多久; I have studied english for six years -> 我 学 了 六 年 英语."""
-    verb = s.usual([v for v in lex.verbs_where(by_person, "i") if v.goes_on])
+    verb = s.usual([v for v in lex.verbs_where(by_person, "i") if v.goes_on and v.base in LASTING])
     said = verb.chinese[:1] if "vo" in verb.flags and len(verb.chinese) == 2 else verb.chinese
     who = subjects.pronoun(s) if s.chance(0.6) else subjects.subject(s, lex.nouns("person"))
     if s.chance(0.4):

@@ -13,6 +13,8 @@ from viz_core.training.bilingual.times import MONTHS, WEEKDAYS, clock, when
 RAIN = {"rain": "下雨", "snow": "下雪"}
 RAINING = {f"{word}ing": zh for word, zh in RAIN.items()}
 WEATHER = ("cold", "hot", "warm", "cool", "windy", "cloudy", "sunny", "dark", "wet", "dry", "foggy", "late", "early")
+THERE = "person animal thing food building furniture container device toy plant drink reading vehicle clothes fruit group"
+"""What is often said to be there."""
 GETTING = {"dark": "黑", "cold": "冷", "warm": "暖和", "late": "晚", "hot": "热"}
 JUDGED = {
     "important": "重要", "easy": "容易", "difficult": "难", "hard": "难", "dangerous": "危险", "nice": "不错", "good": "好",
@@ -26,7 +28,7 @@ def there_is(s: Speaker) -> Phrase:
     """there is a cat on the mat -> 垫子 上 有 一 只 猫; there were not any children in the garden -> 花园 里 没有 孩子."""
     if s.chance(0.1):
         return _there_will_be(s)
-    choices = lex.nouns("any") if s.chance(0.5) else lex.nouns("person animal thing food building furniture")
+    choices = lex.nouns(THERE)
     what = nouns.noun_phrase(s, choices, {nouns.a: 5, nouns.counted: 3, nouns.some: 4, nouns.bare: 1, nouns.with_thing: 0.3})
     source, target = nouns.place(s) if s.chance(0.85) else ([], [])
     negated, past = s.chance(0.15), s.chance(0.3)
@@ -93,7 +95,8 @@ def _it(s: Speaker, p: Predicate, tense: str) -> Clause:
 
 def _cold(s: Speaker) -> Phrase:
     """it was cold yesterday -> 昨天 很 冷; it is warm in the house -> 房子 里 很 暖和."""
-    adjective = s.one([a for a in lex.ADJECTIVES if a.english in WEATHER and not {"of", "le"} & a.flags])
+    said = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WEATHER and not {"of", "le"} & a.flags}
+    adjective = said[s.one(WEATHER)]
     p = to_be.adjective_predicate(s, None, adjective)
     c = _it(s, p, s.one(("present", "present", "past", "future")))
     source, target = nouns.place(s) if s.chance(0.2) else ([], [])

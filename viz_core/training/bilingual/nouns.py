@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from viz_core.training.bilingual import inflection, small_words
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.attributes import described, genitive, owner_of
+from viz_core.training.bilingual.attributes import FAVOURITE, described, genitive, owner_of
 from viz_core.training.bilingual.lexicon import Adjective, Noun
 from viz_core.training.bilingual.phrases import (
     NOTHING,
@@ -100,7 +100,8 @@ def a(s: Speaker, noun: Noun) -> NounPhrase:
 
 def bare(s: Speaker, noun: Noun) -> NounPhrase:
     """water -> 水; dogs -> 狗."""
-    adjectives, head, person = _singular(s, noun) if noun.is_mass else _plural(s, noun)
+    meal = noun.english in ("breakfast", "lunch", "dinner")  # have lunch
+    adjectives, head, person = _singular(s, noun) if noun.is_mass or meal else _plural(s, noun)
     pieces = [*adjectives, head]
     return _phrase(s, noun, pieces, pieces, head, person)
 
@@ -119,7 +120,10 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
     many = bool(noun.plural) and s.chance(0.25)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     owner = owner_of(s, noun)
-    favourite = bool(adjectives) and adjectives[0].target[0][0] == "最喜欢"
+    favourite = not noun.is_a("being", "body", "part", "time", "quality") and s.chance(0.06)
+    if favourite:
+        word = pair(s.one(FAVOURITE), "最喜欢")
+        adjectives = [join([word, more(word, "的")])]
     of = NOTHING if favourite else more(owner, "的")
     several = more(head, "们") if many and noun.is_a("person") else NOTHING
     pieces = [owner, of, *adjectives, head, several]

@@ -4,7 +4,7 @@ A line of tables/patterns.txt is English ; Chinese. Its parts:
 
     {who}, {a:food}, {place}      a place to fill, named before the colon and asked for behind it; Chinese names it again
     {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
-                                  {did} is the last one without 了, {been} has 过
+                                  {did} is the last one without 了, {been} has 过, {often} 一 次
     {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object): Chinese says the noun again
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
     ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs
@@ -33,7 +33,7 @@ from viz_core.training.bilingual.times import clock, duration, when
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _PIECE = re.compile(r"\{([^{}]*)\}")
 _PART = re.compile(r"\||(?<= )(,)(?= )")
-_FORMS = {"do": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle"}
+_FORMS = {"do": "base", "often": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle"}
 _AGREEING: Mapping[str, Mapping[Person, str]] = {
     "be": small_words.BE, "was": small_words.WAS, "have": small_words.HAVE, "do": small_words.DO,
 }
@@ -277,9 +277,11 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
     actions = _read()[0][listed]
     if filled.who is None or filled.who.negative:
         actions = tuple(action for action in actions if "own" not in action[0].split())
+    if kind == "often":
+        actions = tuple(action for action in actions if "*" in action[1])
     text, zh = s.one(actions)
     first, __, rest = text.partition(" ")
-    zh = zh.replace("*", {"done": "了", "been": "过"}.get(kind, ""))
+    zh = zh.replace("*", {"done": "了", "been": "过", "often": "一 次"}.get(kind, ""))
     if "own" not in zh.split():
         return pair(f"{_verb_forms()[first][_FORMS[kind]]} {rest}", zh)
     before, after = (part.strip() for part in re.split(r"\bown\b", rest))

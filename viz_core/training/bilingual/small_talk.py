@@ -69,6 +69,8 @@ def exclamation(s: Speaker) -> Phrase:
         one = pair(nouns.an([word]), "一")
         return join([what, one, word, head], [what, word, more(word, "的"), one, nouns.classifier(noun, head), head])
     how, who = pair("how", "多么"), nouns.noun_phrase(s, (noun,), {nouns.the: 3, nouns.this: 2, nouns.owned: 2})
+    if s.chance(0.4):
+        who = subjects.pronoun(s, noun.is_a("person"))
     return join([how, word, who.phrase, pair(BE[who.person])], [who.phrase, how, word])
 
 
