@@ -1,13 +1,15 @@
 """The words of the other language: each is explained, and the same text is always cut into the same words."""
 
 from itertools import islice
+from random import Random
 
 import pytest
 
 from viz_core.text.vocabulary import Vocabulary
 from viz_core.training.bilingual import patterns
+from viz_core.training.bilingual.everyday_patterns import waited_for
 from viz_core.training.bilingual.glosses import LONGEST, glosses
-from viz_core.training.bilingual.phrases import join, pair
+from viz_core.training.bilingual.phrases import Speaker, join, pair
 from viz_core.training.bilingual.sentences import APART, SLOT, TOGETHER, Example, examples, spell
 
 SLOTS = tuple(f"<{i}>" for i in range(1, 7))
@@ -52,3 +54,12 @@ def test_no_word_is_both_cut_and_joined() -> None:
     assert not APART.keys() & set(TOGETHER.values())
     assert all("".join(parts) == word and len(parts) == 2 for parts, word in TOGETHER.items())
     assert all(not APART.keys() & {*parts} for parts in APART.values())
+
+
+def test_how_long_one_waits_for_somebody() -> None:
+    """等 了 我 一 年, but 学 了 六 年 英语."""
+    said = [spell(waited_for(Speaker(Random(i)))) for i in range(400)]
+    waited = next(e for e in said if "waiting" in e.source and "him" in e.source and "how" not in e.source)
+    assert waited.target[1:4] == ["等", "了", "他"]
+    learned = next(e for e in said if "learning" in e.source and "how" in e.source)
+    assert learned.target[1:4] == ["学", "了", "多久"]

@@ -32,7 +32,7 @@ ENOUGH = {
     "lucky": "幸运", "good": "好", "fast": "快", "big": "大",
 }
 OFTEN_ASKED = ("like", "have", "want", "need", "love", "speak", "play", "drink")
-OFTEN_ABLE = ("see", "speak", "play", "hear", "read", "cook", "find", "swim", "dance", "sing", "drive", "come", "run", "help")
+OFTEN_ABLE = ("speak", "play", "read", "cook", "swim", "dance", "sing", "drive", "come", "run", "help")
 LOVED = {"hobby": "爱好", "sport": "运动", "job": "工作", "dream": "梦想"}
 NO = {
     "be": "不 是", "do": "不", "did": "没有", "have": "没有", "can": "不 能", "could": "不 能", "will": "不 会", "would": "不 会",

@@ -17,7 +17,10 @@ def described(s: Speaker, noun: Noun, often: float = 0.17) -> list[Phrase]:
     """None, one or two adjectives, each with its 的 where it needs one."""
     if not s.chance(often) or noun.is_a("country", "city", "language", "subject", "month", "weekday", "time", "meal"):
         return []
-    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags and a.english not in FAVOURITE and a.chinese != noun.chinese]
+    if not (noun.classifier or noun.is_mass):  # 一 英镑
+        return []
+    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags and a.english not in FAVOURITE]
+    choices = [a for a in choices if a.chinese != noun.chinese]  # no sad sadness
     if not choices:
         return []
     first = s.usual(choices)

@@ -18,7 +18,7 @@ ASKING_FOR_MEANING = {
     "I do not know": "我 不 知道", "can you tell me": "你 能 告诉 我", "do you know": "你 知道", "tell me": "告诉 我",
 }
 FELT = {"happy": "高兴", "glad": "高兴", "sorry": "抱歉", "proud": "骄傲", "surprised": "惊讶", "sad": "难过", "lucky": "幸运"}
-LASTING = ("wait for", "know", "look for", "study", "learn", "teach", "help")
+LASTING = ("wait for", "look for", "study", "learn", "teach", "help")
 WISHES = ("want", "hope", "would like", "decide", "plan")
 
 
@@ -128,15 +128,18 @@ def waited_for(s: Speaker) -> Phrase:
     """how long have you been waiting for me -> 你 等 了 我 多久; I have lived here since monday is left to `conditional`."""
     verb = s.usual([v for v in lex.verbs("t") if v.base in LASTING and takes_plain_object(v)])
     who = subjects.pronoun(s)
-    what = verb_phrases.objects(s, verb)
+    subject = verb.base in ("study", "learn")  # 学 了 六 年 英语, but 等 了 我 一 年
+    what = nouns.inner(s, "language subject", (nouns.bare,)) if subject else verb_phrases.objects(s, verb)
     have = pair(small_words.HAVE[who.person])
     been = pair("been", "了")
     main = pair(verb.ing, verb.chinese)
     if s.chance(0.5):
         how = pair("how long", "多久")
-        return join([how, have, who.phrase, been, main, what.phrase], [who.phrase, main, been, what.phrase, how])
+        after = [how, what.phrase] if subject else [what.phrase, how]
+        return join([how, have, who.phrase, been, main, what.phrase], [who.phrase, main, been, *after])
     for_, span = english("for"), duration(s)
-    return join([who.phrase, have, been, main, what.phrase, for_, span], [who.phrase, main, been, span, what.phrase])
+    after = [span, what.phrase] if subject else [what.phrase, span]
+    return join([who.phrase, have, been, main, what.phrase, for_, span], [who.phrase, main, been, *after])
 
 
 def feeling_to(s: Speaker) -> Phrase:
