@@ -17,7 +17,10 @@ SLOTS = tuple(f"<{n}>" for n in range(1, 6))
 """As many different unknown words as a sentence can have."""
 OFTEN, MANY = 0.1, (1, 1, 1, 1, 2, 2, 3, 4, 5)  # the share of sentences with unknown words, and how many these have
 VERBS = 0.25  # how many of the verbs may be unknown ones: people type unknown nouns most
-AUXILIARIES = frozenset("be am is are was were been being have has had having do does did done doing will can may must".split())
+AUXILIARIES = frozenset({
+    *("be", "am", "is", "are", "was", "were", "been", "being", "have", "has", "had", "having"),
+    *("do", "does", "did", "done", "doing", "will", "can", "may", "must"),
+})
 PARTS = frozenset({"的", "了", "过", "在", "着", "得", "很", "个"})  # what stays beside an unknown word
 
 
