@@ -283,7 +283,7 @@ class View {
     this.paper = read("background-color");
     this.accent = read("primary-color");
     this.border = read("border-color");
-    this.type = typeSize();
+    [this.type, this.small] = [typeSize(), smallType()];
     this.theme = [this.ink, this.paper, this.accent, this.border, style.fontFamily, this.type].join();
     this.font = `${this.type}px ${style.fontFamily}`;
     this.widths.clear();
@@ -302,6 +302,9 @@ class View {
     }
     return wide;
   }
+
+  /* The width of a dictionary word, which has the smaller type. */
+  widthOfSmall(text) { return (this.widthOf(text) * this.small) / this.type; }
 
   /* Draw a pick at once and tell Python: while a key is held down, only once it pauses. */
   choose(pick, wait) {

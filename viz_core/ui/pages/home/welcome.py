@@ -8,9 +8,11 @@ from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.figures.attention import KIND_TITLES
+from viz_core.figures.glosses import glosses_of, words_html
 from viz_core.language import translate as _
 from viz_core.stages import tour
 from viz_core.text import visible
+from viz_core.ui.components.glosses import shown_glosses
 from viz_core.ui.components.lines import lines
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import first_head
@@ -86,7 +88,12 @@ def _translation(lab: Lab) -> None:
     """What the model writes for the selected sentence, as one line."""
     if lab.setup.writer == "model" and lab.capture is not None:
         text = written(lab.setup)[lab.item(lab.capture)].text
-        st.markdown(_("**Translation:** {text}", text=escaped(" ".join(map(visible, text.split())))))
+        words = list(map(visible, text.split()))
+        if glosses_of(words, shown_glosses()):
+            said = _("<b>Translation:</b> {text}", text=words_html(words, shown_glosses()))
+            st.html(f'<div style="line-height:1.3">{said}</div>')
+        else:
+            st.markdown(_("**Translation:** {text}", text=escaped(" ".join(words))))
 
 
 def _keep_text(name: str) -> None:
