@@ -41,4 +41,5 @@ def words_html(words: Iterable[str], glosses: Mapping[str, str]) -> str:
 def _word_html(word: str, said: str) -> str:
     """A box, which keeps the two together where the line breaks."""
     below = f'<small style="{SMALL}">{said}</small>' if said else ""
-    return f'<span style="display:inline-block;vertical-align:top;text-align:center;margin-right:5px"><bdi>{word}</bdi>{below}</span>'
+    box = "display:inline-block;vertical-align:top;text-align:center;margin-right:5px"
+    return f'<span style="{box}"><bdi>{word}</bdi>{below}</span>'

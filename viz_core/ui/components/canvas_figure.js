@@ -357,10 +357,18 @@ class Figure {
     this.say();
   }
 
+  /* Row and column as the readout says them: with their dictionary words, or where its line is too short for that, without those
+   * that stand at the labels. */
+  namesFor(row, col, value) {
+    const { view, labels } = this, names = [this.rowSaid(row), this.colSaid(col)];
+    if (!view.fill || view.widthOf(`${names} (${row}) (${col}) ${value}`, true) + READOUT < this.width) return names;
+    return [labels.rowGlosses ? this.rowName(row) : names[0], labels.colGlosses ? this.colName(col) : names[1]];
+  }
+
   /* The readout, the accessible name and the data-* attributes: for the hovered cell, or else for the picked one. */
   say() {
     const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
-    const value = (of) => this.valueOf(of), narrow = this.view.fill && !this.oneFoot(this.width);
+    const value = (of) => this.valueOf(of);
     const named = (letter, axis, title, name, number, labels) => {
       const part = Object.assign(make("span"), { title });
       const text = make("bdi", "", labels ? `“${name}”` : name);
@@ -370,8 +378,7 @@ class Figure {
     readout.replaceChildren();
     if (cell !== null) {
       const [row, col] = this.origin(cell);
-      const { rowGlosses, colGlosses } = narrow ? this.labels : {}; // there a label that says it is not said again
-      const [rowName, colName] = [rowGlosses ? this.rowName(row) : this.rowSaid(row), colGlosses ? this.colName(col) : this.colSaid(col)];
+      const [rowName, colName] = this.namesFor(row, col, value(cell));
       if (rowName) readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, rowName, row, panel.rows), " ");
       readout.append(
         named(panel.colLetter, _("column"), panel.colAxis, colName, col, panel.cols), " ", make("b", "", value(cell)));

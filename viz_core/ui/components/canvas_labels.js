@@ -35,11 +35,11 @@ class Labels {
     this.turned = Boolean(this.stacks?.some((high, k) => high && k && !this.stacks[k - 1]));
   }
 
-  /* Label → its dictionary words, all of them or only the first, if they all fit; null if they do not, or if there are none. */
-  fitting(names, fits) {
+  /* Label → its dictionary words, all meanings or only the first, if they fit at every label; null if not, or if there are none. */
+  fitting(names, fits, ways = [glossOf, firstMeaning]) {
     const { glosses } = this.panel, own = names?.filter((name) => glossOf(glosses, name));
     if (!own?.length) return null;
-    const say = [glossOf, firstMeaning].find((each) => own.every((name) => fits(each(glosses, name), name)));
+    const say = ways.find((each) => own.every((name) => fits(each(glosses, name), name)));
     return say ? new Map(own.map((name) => [name, say(glosses, name)])) : null;
   }
 
@@ -58,7 +58,7 @@ class Labels {
     this.upright = !panel.cols || colText + 6 <= w;
     this.colGlosses = this.upright ? this.fitting(panel.cols, (said) => view.widthOfSmall(said) + 4 <= w) : null;
     if (this.colGlosses) return { top: view.type + view.small + 11, beyond: 1 };
-    this.colGlosses = w >= this.slant ? this.fitting(panel.cols, (said, name) => this.whole(name, said) <= 1.2 * this.colRoom) : null;
+    this.colGlosses = w >= this.slant ? this.fitting(panel.cols, (said, name) => this.whole(name, said) <= 1.2 * this.colRoom, [firstMeaning]) : null;
     if (this.colGlosses) return this.slanted(w);
     if (this.upright) return { top: view.type + 8, beyond: panel.cols ? 1 : Math.ceil(colText / 2) };
     let top = 0, beyond = 1;
