@@ -104,12 +104,12 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     begin = last if lab.setup.card is None else len(ranked) // 2  # at the end a trained model is certain: nothing to see
     at = inside("home_after", _("Token"), last) if view("home_after") >= 0 else begin
     if last:
+        labels = [f"{i} · {named(token)}" for i, token in enumerate(row)]
         widget(st.select_slider, "home_after", _("After the token"), at, keep, options=range(last + 1),
-               format_func=lambda i: f"{i} · {named(row[i])}")
+               format_func=labels.__getitem__)
     shown = ranked[at]
     names = [lab.word(side, i, item) for i in shown.ids]
-    st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position],
-                       glosses=shown_glosses()))
+    st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position], glosses=shown_glosses()))
 
 
 def origin(lab: Lab) -> None:

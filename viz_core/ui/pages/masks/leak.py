@@ -73,9 +73,10 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
         raise ValueError(_("Sentence {item} contains only padding, so there is no word to replace. Type one.", item=focus.item + 1))
     chosen = view("mask_place")
     place = chosen if chosen in places else places[len(places) // 2]
+    names = [f"{t} · {labelled(token)}" for t, token in enumerate(tokens)]
     st.markdown(_("Replace"), width="content")
     widget(st.selectbox, "mask_place", _("Replace"), place, keep, options=places, width=170, label_visibility="collapsed",
-           format_func=lambda t: f"{t} · {labelled(tokens[t])}")
+           format_func=names.__getitem__)
     st.markdown(_("with"), width="content")
     typed = view_widget(st.text_input, "mask_word", _("with"), width=170, placeholder=_("another word"),
                         label_visibility="collapsed")

@@ -49,8 +49,8 @@ def follow(capture: Capture, stage: Stage, item: int, story: Story) -> int:
     row = capture.tokens(side)[item]
     chosen = inside("walk_follow", _("Token"), len(row) - 1) if view("walk_follow") >= 0 else last_word(capture, side, item)
     token = story.token if side == capture.config.output_side else chosen
-    widget(st.selectbox, "walk_follow", _("Follow"), token, _follow, options=range(len(row)),
-           format_func=lambda t: f"{t} · {named(row[t])}")
+    names = [f"{t} · {named(each)}" for t, each in enumerate(row)]
+    widget(st.selectbox, "walk_follow", _("Follow"), token, _follow, options=range(len(row)), format_func=names.__getitem__)
     return token
 
 
