@@ -18,6 +18,8 @@ def gloss(label: str, glosses: Mapping[str, str]) -> str:
 
     glosses: word → its dictionary words. A part of the label that has none, such as a name, stays as it is.
     """
+    if label in glosses or " " not in label:  # the names of a whole vocabulary are asked for
+        return glosses.get(label, "")
     parts = _BETWEEN.split(label)
     return "".join(glosses.get(part, part) for part in parts) if any(part in glosses for part in parts) else ""
 

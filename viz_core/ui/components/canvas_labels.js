@@ -11,6 +11,7 @@ const SLANT = Math.SQRT1_2; // 45 degrees: the sine, and the cosine
 const STACKED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー\u3001-\u303f\uff01-\uff1f]{1,6}$/u;
 const stacked = (name) => (STACKED.test(name) ? [...name].length : 0); // characters that stand above each other
 const AMONG = 0.8, BEHIND = 6; // how strong dictionary words are; pixels between them and a label that slants
+const MOST_SAID = 200; // labels of an axis that can have dictionary words: more would not be legible
 const ROW_ROOM = 110, COL_ROOM = 84; // pixels of a label at the usual type
 
 class Labels {
@@ -36,9 +37,10 @@ class Labels {
   }
 
   /* Label → its dictionary words, all meanings or only the first, if they fit at every label; null if not, or if there are none. */
-  fitting(names, fits, ways = [glossOf, firstMeaning]) {
-    const { glosses } = this.panel, own = names?.filter((name) => glossOf(glosses, name));
-    if (!own?.length) return null;
+  fitting(names, fits, ways = this.view.equation ? [firstMeaning] : [glossOf, firstMeaning]) {
+    if (!names || names.length > MOST_SAID) return null;
+    const { glosses } = this.panel, own = names.filter((name) => glossOf(glosses, name));
+    if (!own.length) return null;
     const say = ways.find((each) => own.every((name) => fits(each(glosses, name), name)));
     return say ? new Map(own.map((name) => [name, say(glosses, name)])) : null;
   }
