@@ -3,7 +3,8 @@
 Public, for notebooks and other programs:
 
     run           run(config, source, target, ...) -> Capture; build, prepare, trace, switched
-    generate      write(model, source, ...): a translation; generate and next_logits: the same for ids, step by step
+    generate      write(model, source, ...): a translation; generate: the same for ids, greedy, sampled or by beam search
+    generation    its parts: one word drawn, beam search, the key-value cache, teacher forcing against free running
     config        TransformerConfig: every size and switch of the model
     presets       PRESETS: the model of each of the five documents
     capture       Capture: the arrays of one run by name, their tokens and gradients
@@ -21,12 +22,13 @@ The layers, from the lowest to the highest (each imports only from those below i
     1  capture, text                                                            numpy
     2  tracing                                                                  torch
     3  model/                                                                   the Transformer
-    4  run, generate, experiments/, weights/, training/                                   text + config + weights -> Capture
+    4  run, generate, generation/, experiments/, weights/, training/            text + config + weights -> Capture
     5  analysis/                                                                numbers about configs and captures
     6  figures/                                                                 pictures as data
     7  ui/                                                                      Streamlit: components, shell, pages
 """
 
 __all__ = [
-    "analysis", "capture", "config", "experiments", "figures", "generate", "presets", "run", "stages", "text", "tracing", "weights",
+    "analysis", "capture", "config", "experiments", "figures", "generate", "generation", "presets", "run", "stages", "text",
+    "tracing", "weights",
 ]

@@ -1,11 +1,13 @@
-"""Writing word by word: what a decoder says next, and greedy decoding, which always takes the likeliest word.
+"""Writing word by word: what a decoder says next, as ids and as sentences. Every checkpoint writes here.
 
-    generate(model, start, source, eos_id=…, most=…)   ids in, ids out: the loop
-    next_logits(model, ids, context)                   its one step, which any other way of choosing a word shares
-    write(model, source, tokenizers, most=…)           sentences in, sentences out: a translation
+    generate(model, start, source, eos_id=…, max_new_tokens=…, strategy=…)   ids in, ids out: the loop
+    next_logits(model, ids, context)                the logits of the next word, from which a strategy chooses
+    write(model, source, tokenizers, most=…)        sentences in, sentences out: a translation
+
+What a step, a search and a cache are made of stands in `viz_core.generation`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,10 +15,21 @@ import torch
 from torch import Tensor
 
 from viz_core.config import TransformerConfig
-from viz_core.model.masks import make_masks
+from viz_core.generation.beam import beam_search
+from viz_core.generation.draw import draw, drawn_numbers
+from viz_core.generation.readers import Reader, next_logits, open_reader, read_source, room
+from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy, checked_length
 from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
 from viz_core.run import Batch, prepare
 from viz_core.text import AnyTokenizer, bound
+
+__all__ = [
+    "Beam", "Continuation", "Greedy", "Sampling", "Strategy", "Written", "generate", "next_logits", "read_source", "room",
+    "unwritten", "write",
+]
+
+Choose = Callable[[Tensor, int], Tensor]  # logits [B, W] and the number of the step -> ids [B]
 
 
 class Continuation(NamedTuple):
@@ -26,64 +39,56 @@ class Continuation(NamedTuple):
     ended: bool
 
 
-class Context(NamedTuple):
-    """A source as the encoder has read it, once for all steps: its ids [B, S], and the encoder's output [B, S, D]."""
-
-    source: Tensor
-    memory: Tensor
-
-
-# --- One step ---------------------------------------------------------------------------------------------------------
-def read_source(model: Transformer, source: Tensor | None, start: Tensor) -> Context:
-    """Let the encoder read the source ids [B, S]. start [B, T]: the decoder's first ids, which no encoder mask depends on."""
-    encoder = model.stack("source")
-    source = model.checked("source", source)  # [B, S]
-    mask = make_masks(model.config, source, start).source
-    assert mask is not None
-    return Context(source, encoder(source, mask))  # [B, S, D]
-
-
-def next_logits(model: Transformer, ids: Tensor, context: Context | None = None) -> Tensor:
-    """The logits of the word that follows the ids [B, T], of every word of the vocabulary: [B, W].
-
-    They are those of the model's own forward pass at its last position; only the encoder does not read the source again.
-    """
-    decoder, ids = model.stack("target"), model.checked("target", ids)
-    assert model.head is not None  # every decoder has one
-    masks = make_masks(model.config, None if context is None else context.source, ids)
-    memory = None if context is None else context.memory
-    hidden = decoder(ids, masks.target, memory, masks.cross)  # [B, T, D]
-    logits: Tensor = model.head(hidden[:, -1])  # [B, W]
-    return logits
-
-
 # --- The loop ---------------------------------------------------------------------------------------------------------
 @torch.inference_mode()
 def generate(
-    model: Transformer, start: Tensor, source: Tensor | None = None, *, eos_id: int, most: int
+    model: Transformer, start: Tensor, source: Tensor | None = None, *, eos_id: int, max_new_tokens: int,
+    strategy: Strategy = Greedy(), use_cache: bool | None = None,  # noqa: B008, it is frozen
 ) -> list[Continuation]:
-    """Greedy decoding: the likeliest next word, again and again, up to <eos> or to `most` words.
+    """Write behind each start, word by word, up to <eos> or to `max_new_tokens` words.
 
-    start [B, T]: what the decoder has read already, <bos> at least. source [B, S] for an encoder, padded on the right.
+    start [B, T]: what the decoder has read already, <bos> at least, or any text that is to go on. source [B, S] for an
+    encoder, padded on the right. strategy: how each word is chosen; see `viz_core.generation.strategy`. use_cache: whether keys
+    and values are kept from word to word; None keeps them wherever the config lets it.
     A position table ends the text too: its last row predicts the last word. Dropout has to be off. `ValueError` for a
-    model without a decoder, for an encoder without a source, for an id outside the vocabulary, and for a start or a
-    source that the position table has no room for.
+    model without a decoder, for an encoder without a source, for an id outside the vocabulary, for a start or a
+    source that the position table has no room for, and for use_cache=True where the config makes a cache impossible.
     """
-    context = read_source(model, source, start) if model.config.has_encoder else None
-    ids, done = start, torch.zeros(len(start), dtype=torch.bool, device=start.device)  # [B, T], [B]
-    for _ in range(room(model, start.shape[1], most)):
-        chosen = next_logits(model, ids, context).argmax(dim=-1)  # [B]
-        ids = torch.cat((ids, chosen[:, None]), dim=1)  # [B, T + 1]
+    reader = open_reader(model, start, source, use_cache=use_cache)
+    if not start.shape[1]:
+        raise Problem("start has no ids; begin with <bos>.", "no_tokens", side="target", number=1)
+    longest = room(model, start.shape[1], checked_length(max_new_tokens))
+    if isinstance(strategy, Beam):
+        rows = torch.arange(len(start), device=start.device).split(1)
+        searches = [beam_search(reader.rows(i), start[i], strategy, eos_id=eos_id, longest=longest) for i in rows]
+        return [Continuation(list(search.chosen.ids), search.chosen.ended) for search in searches]
+    return _one_by_one(reader, start, _chooser(strategy, len(start), longest), eos_id, longest)
+
+
+def _one_by_one(reader: Reader, start: Tensor, choose: Choose, eos_id: int, longest: int) -> list[Continuation]:
+    """One word for each row at each step, until every row has ended."""
+    new, written, done = start, [], torch.zeros(len(start), dtype=torch.bool, device=start.device)  # [B, T], [], [B]
+    for step in range(longest):
+        logits, reader = reader.read(new)  # [B, W]
+        chosen = choose(logits, step)  # [B]
+        new = chosen[:, None]  # [B, 1]
+        written.append(chosen)
         done = done | (chosen == eos_id)  # [B]
         if done.all():
             break
-    return [_until(row, eos_id) for row in ids[:, start.shape[1] :].tolist()]
+    return [_until(row, eos_id) for row in torch.stack(written, dim=1).tolist()]
 
 
-def room(model: Transformer, length: int, most: int) -> int:
-    """How many words can follow a start of this length: `most`, or as many as the position table has rows for."""
-    c = model.config
-    return max(1, min(most, c.max_len - length + 1)) if c.has_position_table else most
+def _chooser(strategy: Greedy | Sampling, batch: int, longest: int) -> Choose:
+    if isinstance(strategy, Greedy):
+        return lambda logits, step: logits.argmax(dim=-1)
+    numbers = [drawn_numbers(strategy.seed, row, longest).tolist() for row in range(batch)]  # [B][steps]
+
+    def drawn(logits: Tensor, step: int) -> Tensor:
+        rows = zip(logits.cpu().numpy(), numbers, strict=True)
+        return torch.tensor([draw(row, strategy, u[step]).token for row, u in rows], device=logits.device)
+
+    return drawn
 
 
 def _until(row: list[int], eos_id: int) -> Continuation:
@@ -127,7 +132,7 @@ def write(
     batch, device = unwritten(c, source, tokenizers), next(model.parameters()).device
     ids = {side: torch.tensor(x, device=device) for side, x in batch.ids.items()}
     most = min(most, c.max_len - 1) if c.has_position_table else most
-    found = generate(model, ids["target"], ids["source"], eos_id=target.eos_id, most=most)
+    found = generate(model, ids["target"], ids["source"], eos_id=target.eos_id, max_new_tokens=most)
     return tuple(_written(one, bound(target, carried)) for one, carried in zip(found, batch.carried, strict=True))
 
 

@@ -31,11 +31,12 @@ from tests.benchmarks import (
     start,
     stepping,
     weights,
+    writing,
 )
 from tests.browser.conftest import find_browser
 
-BENCHMARKS = {"recording": recording, "forward": forward, "stepping": stepping, "ledger": ledger, "positions": positions,
-              "attention": attention, "norms": norms, "weights": weights, "start": start, "cold": cold,
+BENCHMARKS = {"recording": recording, "forward": forward, "writing": writing, "stepping": stepping, "ledger": ledger,
+              "positions": positions, "attention": attention, "norms": norms, "weights": weights, "start": start, "cold": cold,
               "crowd": crowd, "reconnect": reconnect, "keyboard": keyboard,
               "memory": memory}
 IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start", "reconnect", "keyboard")

@@ -1,4 +1,4 @@
-"""Greedy decoding against the model's own forward pass, prefix by prefix; against `transformers`; and as text."""
+"""Greedy decoding and sampling against the model's own forward pass, prefix by prefix; against `transformers`; and as text."""
 
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from tests.model.small import SOURCE, configs, small
 from tests.model.test_t5 import CONFIG as T5
 from tests.model.test_t5 import theirs
 from viz_core.config import CHOICES, TransformerConfig
-from viz_core.generate import Continuation, generate, next_logits, read_source, room, write
+from viz_core.generate import Continuation, Sampling, generate, next_logits, read_source, room, write
+from viz_core.generation.draw import draw, drawn_numbers
 from viz_core.model.transformer import Transformer
 from viz_core.run import build, prepare, run, trace
 from viz_core.text import Vocabulary, pad
@@ -52,7 +53,7 @@ def test_each_word_is_the_likeliest_of_the_whole_forward_pass(architecture: str,
     said = []
     for seed in range(6):
         model = build(c, seed)
-        found = generate(model, start, source, eos_id=EOS, most=8)
+        found = generate(model, start, source, eos_id=EOS, max_new_tokens=8)
         assert found == by_hand(model, start, source, 8)
         said += [one.ids for one in found]
     assert len(set(map(tuple, said))) > 6, "models that all say the same prove nothing"
@@ -75,8 +76,8 @@ def test_a_source_is_translated_alone_as_beside_longer_ones() -> None:
     told_apart = 0
     for seed in range(8):
         model = build(CONFIG, seed)
-        beside = generate(model, start, torch.from_numpy(pad(rows, 0)), eos_id=WORDS.eos_id, most=7)
-        alone = [generate(model, start[:1], torch.tensor([row]), eos_id=WORDS.eos_id, most=7)[0] for row in rows]
+        beside = generate(model, start, torch.from_numpy(pad(rows, 0)), eos_id=WORDS.eos_id, max_new_tokens=7)
+        alone = [generate(model, start[:1], torch.tensor([row]), eos_id=WORDS.eos_id, max_new_tokens=7)[0] for row in rows]
         assert beside == alone
         told_apart += len({tuple(one.ids) for one in alone}) > 1
     assert told_apart, "models that do not listen to their source prove nothing"
@@ -91,22 +92,22 @@ def test_a_position_table_bounds_it_and_other_positions_do_not(position: str) ->
     model, start = build(c, seed=1), torch.tensor([[BOS, 9]])
     with torch.no_grad():
         model.head.bias[EOS] = -1e9  # type: ignore[index,union-attr]  # it never ends by itself
-    (found,) = generate(model, start, torch.tensor([[4, 5]]), eos_id=EOS, most=20)
+    (found,) = generate(model, start, torch.tensor([[4, 5]]), eos_id=EOS, max_new_tokens=20)
     assert not found.ended and len(found.ids) == (5 if c.has_position_table else 20) == room(model, 2, 20)
     if c.has_position_table:
         with pytest.raises(ValueError, match="max_len=6 is too short for 7 tokens"):
-            generate(model, torch.tensor([[BOS, *[9] * 6]]), torch.tensor([[4, 5]]), eos_id=EOS, most=20)
+            generate(model, torch.tensor([[BOS, *[9] * 6]]), torch.tensor([[4, 5]]), eos_id=EOS, max_new_tokens=20)
         with pytest.raises(ValueError, match="max_len=6 is too short for 8 tokens"):
-            generate(model, start, torch.tensor([[4] * 8]), eos_id=EOS, most=20)
+            generate(model, start, torch.tensor([[4] * 8]), eos_id=EOS, max_new_tokens=20)
 
 
 def test_each_row_ends_at_its_own_end() -> None:
     model, start = build(CONFIG, seed=2), torch.tensor([[BOS], [8], [9]])
     source = torch.tensor([[4, 5], [6, 7], [8, 9]])
-    endless = generate(model, start, source, eos_id=-1, most=6)
+    endless = generate(model, start, source, eos_id=-1, max_new_tokens=6)
     assert [one.ended for one in endless] == [False] * 3
     end = endless[0].ids[2]
-    cut = generate(model, start, source, eos_id=end, most=6)
+    cut = generate(model, start, source, eos_id=end, max_new_tokens=6)
     for one, whole in zip(cut, endless, strict=True):
         assert one.ended == (end in whole.ids)
         assert one.ids == (whole.ids[: whole.ids.index(end)] if end in whole.ids else whole.ids)
@@ -115,13 +116,74 @@ def test_each_row_ends_at_its_own_end() -> None:
 def test_what_cannot_write_says_so() -> None:
     encoder = build(small(architecture="encoder-only"))
     with pytest.raises(ValueError, match="has no decoder"):
-        generate(encoder, torch.tensor([[BOS]]), torch.tensor([[4]]), eos_id=EOS, most=3)
+        generate(encoder, torch.tensor([[BOS]]), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=3)
+    with pytest.raises(ValueError, match="start has no ids; begin with <bos>"):
+        generate(build(small()), torch.empty(1, 0, dtype=torch.int64), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=3)
+    with pytest.raises(ValueError, match="max_new_tokens=0 leaves nothing to write"):
+        generate(build(small()), torch.tensor([[BOS]]), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=0)
     with pytest.raises(ValueError, match="source=None"):
-        generate(build(small()), torch.tensor([[BOS]]), eos_id=EOS, most=3)
+        generate(build(small()), torch.tensor([[BOS]]), eos_id=EOS, max_new_tokens=3)
     with pytest.raises(ValueError, match="source id 40 is outside the vocabulary"):
-        generate(build(small()), torch.tensor([[BOS]]), torch.tensor([[40]]), eos_id=EOS, most=3)
+        generate(build(small()), torch.tensor([[BOS]]), torch.tensor([[40]]), eos_id=EOS, max_new_tokens=3)
     with pytest.raises(ValueError, match="target id 40 is outside the vocabulary"):
-        generate(build(small()), torch.tensor([[40]]), torch.tensor([[4]]), eos_id=EOS, most=3)
+        generate(build(small()), torch.tensor([[40]]), torch.tensor([[4]]), eos_id=EOS, max_new_tokens=3)
+
+
+# ---------------------------------------------------------------- sampling
+
+
+def test_sampled_texts_come_as_often_as_their_probability_says() -> None:
+    """Whole texts of at most two words, from one call with many rows: each text's own probability, by the forward pass."""
+    c = small(architecture="decoder-only", target_vocab_size=5, target_pad_id=0)
+    model, rows, end = build(c, seed=4), 1500, 1
+    start = torch.full((rows, 1), 2)
+    found = generate(model, start, eos_id=end, max_new_tokens=2, strategy=Sampling(temperature=0.7, seed=2))
+    texts = [(*one.ids, *[end] * one.ended) for one in found]
+    probability = {}
+    with torch.inference_mode():
+        first = (model(target=torch.tensor([[2]])).logits[0, -1].double() / 0.7).softmax(dim=-1)
+        for x in range(5):
+            second = (model(target=torch.tensor([[2, x]])).logits[0, -1].double() / 0.7).softmax(dim=-1)
+            if x == end:
+                probability[(x,)] = float(first[x])
+            else:
+                probability |= {(x, y): float(first[x] * second[y]) for y in range(5)}
+    assert len(probability) == 21 and sum(probability.values()) == pytest.approx(1)
+    chi_square = sum((texts.count(text) - rows * p) ** 2 / (rows * p) for text, p in probability.items())
+    assert chi_square < 45.31  # 20 degrees of freedom, 1 in 1,000
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_a_seed_draws_the_same_alone_as_beside_others_and_begins_a_longer_text(cache: bool) -> None:
+    model, start = build(small(architecture="decoder-only"), seed=4), torch.tensor([[BOS, 9], [BOS, 9], [BOS, 4]])
+    how = Sampling(temperature=1.5, top_k=9, top_p=0.9, seed=6)
+    found = generate(model, start, eos_id=-1, max_new_tokens=8, strategy=how, use_cache=cache)
+    assert found == generate(model, start, eos_id=-1, max_new_tokens=8, strategy=how, use_cache=not cache)
+    assert found[:1] == generate(model, start[:1], eos_id=-1, max_new_tokens=8, strategy=how)
+    assert [one.ids[:3] for one in found] == [
+        one.ids for one in generate(model, start, eos_id=-1, max_new_tokens=3, strategy=how)]
+    assert found[0] != found[1], "two rows of the same start draw with numbers of their own"
+    assert found != generate(model, start, eos_id=-1, max_new_tokens=8, strategy=Sampling(temperature=1.5, seed=7))
+
+
+def test_each_sampled_word_is_the_draw_of_its_number() -> None:
+    model, source = build(CONFIG, seed=4), torch.tensor([[4, 5, 6]])
+    how = Sampling(temperature=1.3, top_k=6, top_p=0.95, seed=1)
+    (found,) = generate(model, torch.tensor([[BOS]]), source, eos_id=-1, max_new_tokens=6, strategy=how)
+    ids = [BOS]
+    for u in drawn_numbers(seed=1, row=0, count=6):
+        with torch.inference_mode():
+            logits = model(source, torch.tensor([ids])).logits[0, -1]
+        ids.append(draw(logits.numpy(), how, u).token)
+    assert found.ids == ids[1:] and len(set(ids)) > 2
+
+
+def test_one_word_left_to_draw_is_greedy() -> None:
+    model, start = build(CONFIG, seed=4), torch.tensor([[BOS], [8]])
+    source = torch.tensor([[4, 5, 6], [7, 0, 0]])
+    greedy = generate(model, start, source, eos_id=EOS, max_new_tokens=6)
+    for how in (Sampling(top_k=1), Sampling(top_p=1e-9), Sampling(temperature=1e-6)):
+        assert generate(model, start, source, eos_id=EOS, max_new_tokens=6, strategy=how) == greedy
 
 
 # ---------------------------------------------------------------- the published implementation
@@ -138,7 +200,7 @@ def test_gpt2_goes_on_as_theirs_does(tmp_path: Path) -> None:
         input_ids=start, attention_mask=torch.ones_like(start), do_sample=False, max_new_tokens=12, pad_token_id=0,
         eos_token_id=299,
     )
-    found = generate(model, start, eos_id=299, most=12)
+    found = generate(model, start, eos_id=299, max_new_tokens=12)
     assert [one.ids for one in found] == [_until(row, 299) for row in expected[:, 4:].tolist()]
     assert len({tuple(one.ids) for one in found}) == 3 and max(len(set(one.ids)) for one in found) > 1
 
@@ -156,7 +218,7 @@ def test_t5_translates_as_theirs_does() -> None:
             input_ids=source, attention_mask=source.ne(0), do_sample=False, num_beams=1, max_new_tokens=10,
             decoder_start_token_id=2, eos_token_id=1, pad_token_id=0,
         )
-        found = generate(model, torch.full((3, 1), 2), source, eos_id=1, most=10)
+        found = generate(model, torch.full((3, 1), 2), source, eos_id=1, max_new_tokens=10)
         assert [one.ids for one in found] == [_until(row, 1) for row in expected[:, 1:].tolist()]
 
 

@@ -33,7 +33,7 @@ def test_a_tiny_task_is_learnt() -> None:
     assert losses[0] > 1.5 and sum(losses[-10:]) / 10 < 0.1
     assert not model.training
     start = torch.full((len(PAIRS), 1), WORDS.bos_id)
-    said = generate(model, start, data["source"], eos_id=WORDS.eos_id, most=30)
+    said = generate(model, start, data["source"], eos_id=WORDS.eos_id, max_new_tokens=30)
     assert [[WORDS.decode(i) for i in one.ids] for one in said] == [target for _, target in PAIRS]
 
 
@@ -43,10 +43,11 @@ def test_a_language_model_is_learnt_too() -> None:
     assert set(data) == {"target", "labels"}
     model = Transformer(config, 0)
     train(model, data, replace(RECIPE, steps=60, batch=4))
-    assert generate(model, torch.tensor([[WORDS.bos_id]]), eos_id=WORDS.eos_id, most=30) == [(WORDS.encode("abcde"), True)]
+    start = torch.tensor([[WORDS.bos_id]])
+    assert generate(model, start, eos_id=WORDS.eos_id, max_new_tokens=30) == [(WORDS.encode("abcde"), True)]
     start = torch.tensor([[WORDS.bos_id, *WORDS.encode("ab")]])
-    assert generate(model, start, eos_id=WORDS.eos_id, most=30) == [(WORDS.encode("cde"), True)]
-    assert generate(model, start, eos_id=WORDS.eos_id, most=2) == [(WORDS.encode("cd"), False)]
+    assert generate(model, start, eos_id=WORDS.eos_id, max_new_tokens=30) == [(WORDS.encode("cde"), True)]
+    assert generate(model, start, eos_id=WORDS.eos_id, max_new_tokens=2) == [(WORDS.encode("cd"), False)]
 
 
 def test_the_same_seed_gives_the_same_weights() -> None:

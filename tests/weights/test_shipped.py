@@ -171,7 +171,7 @@ def generated(name: str, n: int) -> list[list[str]]:
     words = vocabulary(name)["target"]
     starts = [words.encode(e.source[:2]) for e in islice(examples(5), n) if len(e.source) > 3]
     start = torch.tensor([[words.bos_id, *ids] for ids in starts])
-    return [[words.decode(i) for i in one.ids] for one in generate(MODELS[name], start, eos_id=words.eos_id, most=30)]
+    return [[words.decode(i) for i in one.ids] for one in generate(MODELS[name], start, eos_id=words.eos_id, max_new_tokens=30)]
 
 
 def test_only_with_the_mask_it_learns_to_go_on() -> None:

@@ -138,5 +138,5 @@ def translated(model: Transformer, vocabulary: Mapping[str, Vocabulary], ids: Se
     words, c = vocabulary["target"], model.config
     source = moved(torch.tensor([list(ids)]), places, c.source_pad_id)  # [1, places + S]
     start = moved(torch.tensor([[words.bos_id]]), places, c.target_pad_id)  # [1, places + 1]
-    (written,) = generate(model, start, source, eos_id=words.eos_id, most=LONGEST)
+    (written,) = generate(model, start, source, eos_id=words.eos_id, max_new_tokens=LONGEST)
     return [*map(words.decode, written.ids), *([] if written.ended else ["…"])]

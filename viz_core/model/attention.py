@@ -27,14 +27,25 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor, bias: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
         """x [B, T, D], memory [B, S, D], mask [B, 1, T, S] (True = may attend), bias [1, H, T, S] -> [B, T, D]."""
+        return self.attend(*self.project(x, memory, tap), mask, bias, tap)  # [B, T, D]
+
+    def project(self, x: Tensor, memory: Tensor, tap: Tap = NO_TAP, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+        """x [B, T, D] and memory [B, S, D] -> queries [B, H, T, K], keys [B, H, S, K] and values [B, H, S, V].
+
+        first: the position of the first token of both; above 0 where a decoder goes on behind what it has read.
+        """
         c = self.config
         q = tap("q", self.split_heads(self.w_q(x)))  # [B, H, T, K]
         k = tap("k", self.split_heads(self.w_k(memory)))  # [B, H, S, K]
         if c.rotates and not self.cross:
-            q = tap("q_rot", rotate(q, c.position_base))  # [B, H, T, K]
-            k = tap("k_rot", rotate(k, c.position_base))  # [B, H, S, K]
+            q = tap("q_rot", rotate(q, c.position_base, first))  # [B, H, T, K]
+            k = tap("k_rot", rotate(k, c.position_base, first))  # [B, H, S, K]
         v = tap("v", self.split_heads(self.w_v(memory)))  # [B, H, S, V]
+        return q, k, v
 
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, bias: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
+        """q [B, H, T, K], k [B, H, S, K], v [B, H, S, V], mask [B, 1, T, S], bias [1, H, T, S] -> [B, T, D]."""
+        c = self.config
         raw = tap("raw_scores", q @ k.mT)  # [B, H, T, S]
         scores = tap("scores", raw / math.sqrt(c.d_k) if c.scale_scores else raw)  # [B, H, T, S]
         if bias is not None:

@@ -25,9 +25,9 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
     return ids.ne(pad_id)[:, None, None, :]
 
 
-def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
-    """[1, 1, T, T]: the lower triangle, a key is not later than the query (`tril` in document 002)."""
-    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
+def causal_mask(length: int, device: torch.device | None = None, first: int = 0) -> Tensor:
+    """[1, 1, T, S]: the lower triangle, a key is not later than the query (`tril` in document 002). S = length, T = S - first."""
+    return torch.ones(length - first, length, dtype=torch.bool, device=device).tril(first)[None, None]
 
 
 def combine(query_ids: Tensor, key_ids: Tensor, *parts: Tensor | None) -> Tensor:
@@ -38,8 +38,13 @@ def combine(query_ids: Tensor, key_ids: Tensor, *parts: Tensor | None) -> Tensor
     return mask
 
 
-def make_masks(config: TransformerConfig, source: Tensor | None, target: Tensor | None, tap: Tap = NO_TAP) -> Masks:
-    """The masks of one batch: source ids [B, S] and target ids [B, T], either None where there is no such side."""
+def make_masks(
+    config: TransformerConfig, source: Tensor | None, target: Tensor | None, tap: Tap = NO_TAP, first: int = 0
+) -> Masks:
+    """The masks of one batch: source ids [B, S] and target ids [B, T], either None where there is no such side.
+
+    first: a decoder that goes on behind so many tokens needs the rows of the later queries only.
+    """
     source_words = target_words = causal = None
     if source is not None and config.mask_source_padding:
         source_words = tap("source_padding", padding_mask(source, config.source_pad_id))  # [B, 1, 1, S]
@@ -47,19 +52,19 @@ def make_masks(config: TransformerConfig, source: Tensor | None, target: Tensor 
         target_words = tap("target_padding", padding_mask(target, config.target_pad_id))  # [B, 1, 1, S]
     own = source if target is None else target
     if config.is_causal and own is not None:
-        causal = tap("causal", causal_mask(own.shape[1], own.device))  # [1, 1, T, S]
+        causal = tap("causal", causal_mask(own.shape[1], own.device, first))  # [1, 1, T, S]
 
     source_rows, target_rows = None, None  # [B, 1, T, 1]: the query is a word
     if config.mask_padded_queries:
         source_rows = None if source_words is None else source_words.mT
-        target_rows = None if target_words is None else target_words.mT
+        target_rows = None if target_words is None else target_words.mT[:, :, first:]
     in_encoder, in_decoder = (causal, None) if target is None else (None, causal)
 
     used_source = used_target = used_cross = None
     if source is not None:
         used_source = tap("source", combine(source, source, source_words, source_rows, in_encoder))  # [B, 1, T, S]
     if target is not None:
-        used_target = tap("target", combine(target, target, target_words, target_rows, in_decoder))  # [B, 1, T, S]
+        used_target = tap("target", combine(target[:, first:], target, target_words, target_rows, in_decoder))  # [B, 1, T, S]
     if source is not None and target is not None:
-        used_cross = tap("cross", combine(target, source, source_words, target_rows))  # [B, 1, T, S]
+        used_cross = tap("cross", combine(target[:, first:], source, source_words, target_rows))  # [B, 1, T, S]
     return Masks(used_source, used_target, used_cross)

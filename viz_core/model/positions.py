@@ -28,9 +28,9 @@ def sinusoidal(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1)[:, :d_model].float()  # [T, D]
 
 
-def rotate(x: Tensor, base: float = 10000.0) -> Tensor:
-    """RoPE (Su et al. 2021): turn the pair (2i, 2i+1) of token t by t · base^(-2i/K). x [B, H, T, K], K even."""
-    angle = angles(x.shape[-2], x.shape[-1], base, x.device)  # [T, K/2]
+def rotate(x: Tensor, base: float = 10000.0, first: int = 0) -> Tensor:
+    """RoPE (Su et al. 2021): turn the pair (2i, 2i+1) of token t by t · base^(-2i/K). x [B, H, T, K], K even; t from `first` on."""
+    angle = angles(first + x.shape[-2], x.shape[-1], base, x.device)[first:]  # [T, K/2]
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)  # [T, K/2] each
     a, b = x[..., 0::2], x[..., 1::2]  # [B, H, T, K/2] each
     return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)  # [B, H, T, K]
@@ -50,26 +50,29 @@ def alibi_slopes(n_heads: int) -> list[float]:
     return first + rest
 
 
-def alibi_bias(n_heads: int, length: int, device: torch.device | None = None) -> Tensor:
-    """-m_h · |t - s|, [1, H, T, S]. Under a causal mask this is the paper's; seeing both ways it is an extension."""
+def alibi_bias(n_heads: int, length: int, device: torch.device | None = None, first: int = 0) -> Tensor:
+    """-m_h · |t - s|, [1, H, T, S]. Under a causal mask this is the paper's; seeing both ways it is an extension.
+
+    Keys s from 0 and queries t from `first` up to length - 1.
+    """
     slopes = torch.tensor(alibi_slopes(n_heads), device=device)  # [H]
     position = torch.arange(length, dtype=torch.float32, device=device)  # [T]
-    distance = (position[:, None] - position[None, :]).abs()  # [T, S]
+    distance = (position[first:, None] - position[None, :]).abs()  # [T, S]
     return -slopes[None, :, None, None] * distance  # [1, H, T, S]
 
 
 T5_BUCKETS, T5_FARTHEST = 32, 128  # of the published models: distances of 128 and more share the last bucket
 
 
-def t5_buckets(length: int, causal: bool, device: torch.device | None = None) -> Tensor:
+def t5_buckets(length: int, causal: bool, device: torch.device | None = None, first: int = 0) -> Tensor:
     """The bucket of every distance (Raffel et al. 2020, section 2.1), int64 [T, S], from 0 to T5_BUCKETS − 1.
 
     Half of a direction's buckets hold one distance each; in the other half they grow by a constant factor up to
     T5_FARTHEST. A causal stack spends all of them on earlier keys (later ones are masked, and share bucket 0); any other
-    stack has one half for keys that are not later and one for later keys.
+    stack has one half for keys that are not later and one for later keys. Queries t from `first` on.
     """
     position = torch.arange(length, device=device)  # [T]
-    ahead = position[None, :] - position[:, None]  # [T, S] s − t
+    ahead = position[None, :] - position[first:, None]  # [T, S] s − t
     buckets = T5_BUCKETS if causal else T5_BUCKETS // 2
     distance = (-ahead).clamp(min=0) if causal else ahead.abs()  # [T, S]
     exact = buckets // 2
@@ -79,6 +82,6 @@ def t5_buckets(length: int, causal: bool, device: torch.device | None = None) ->
     return bucket if causal else bucket + buckets * (ahead > 0)  # [T, S]
 
 
-def t5_bias(table: Tensor, length: int, causal: bool) -> Tensor:
-    """The learned numbers of every distance's bucket: table [T5_BUCKETS, H] -> [1, H, T, S]."""
-    return table[t5_buckets(length, causal, table.device)].permute(2, 0, 1)[None]  # [1, H, T, S]
+def t5_bias(table: Tensor, length: int, causal: bool, first: int = 0) -> Tensor:
+    """The learned numbers of every distance's bucket: table [T5_BUCKETS, H] -> [1, H, T, S], queries from `first` on."""
+    return table[t5_buckets(length, causal, table.device, first)].permute(2, 0, 1)[None]  # [1, H, T, S]

@@ -68,14 +68,14 @@ class Stack(nn.Module):
             x = layer(x, mask, memory, memory_mask, bias, tap.scope(f"layers.{i}"))  # [B, T, D]
         return self.final_norm(x, tap.scope("final_norm")) if self.config.has_final_norm else x
 
-    def embed(self, ids: Tensor, tap: Tap = NO_TAP) -> Tensor:
-        """Content × √d_model + position (+ segment): ids [B, T] -> [B, T, D]."""
+    def embed(self, ids: Tensor, tap: Tap = NO_TAP, first: int = 0) -> Tensor:
+        """Content × √d_model + position (+ segment): ids [B, T] -> [B, T, D]. first: the position of the first id."""
         c = self.config
         x = tap("tok_embed", self.tok_embedding(ids))  # [B, T, D]
         if c.scale_embedding:
             x = tap("tok_embed_scaled", x * math.sqrt(c.d_model))  # [B, T, D]
         if c.has_position_table:
-            x = x + tap("pos_embed", self.positions(ids.shape[1]))  # [B, T, D]
+            x = x + tap("pos_embed", self.positions(first + ids.shape[1], first))  # [B, T, D]
         if c.n_segments:
             x = x + tap("segment_embed", self.seg_embedding(torch.zeros_like(ids)))  # [B, T, D]
         x = tap("embed", x)  # [B, T, D]
@@ -85,17 +85,21 @@ class Stack(nn.Module):
             x = dropout(x)
         return x
 
-    def score_bias(self, length: int, tap: Tap = NO_TAP) -> Tensor | None:
-        """What every layer's self-attention adds to its scores, [1, H, T, T]; None where positions enter elsewhere."""
+    def score_bias(self, length: int, tap: Tap = NO_TAP, first: int = 0) -> Tensor | None:
+        """What every layer's self-attention adds to its scores, [1, H, T, S]; None where positions enter elsewhere.
+
+        Keys from 0 and queries from `first` up to length - 1.
+        """
         match self.config.position:
             case "alibi":
-                return alibi_bias(self.config.n_heads, length, self.tok_embedding.weight.device)  # [1, H, T, T]
+                return alibi_bias(self.config.n_heads, length, self.tok_embedding.weight.device, first)  # [1, H, T, S]
             case "t5":
-                return tap("score_bias", t5_bias(self.get_parameter("relative_bias.weight"), length, self.causal))  # [1, H, T, T]
+                table = self.get_parameter("relative_bias.weight")
+                return tap("score_bias", t5_bias(table, length, self.causal, first))  # [1, H, T, S]
         return None
 
-    def positions(self, length: int) -> Tensor:
-        """The first rows of the position table, [1, T, D]."""
+    def positions(self, length: int, first: int = 0) -> Tensor:
+        """The rows of the position table from `first` up to length - 1, [1, T, D]."""
         c = self.config
         if length > c.max_len:
             *names, last = (repr(name) for name, scheme in SCHEMES.items() if not scheme.has_table)
@@ -107,7 +111,7 @@ class Stack(nn.Module):
             )
         name = f"{c.scheme.parameter}.weight"
         table: Tensor = self.get_parameter(name) if c.scheme.parameter else self.pos_table  # type: ignore[assignment]
-        return table[torch.arange(length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
+        return table[torch.arange(first, length, device=table.device)][None]  # [1, T, D], a copy: captures outlive training
 
 
 class Transformer(nn.Module):

@@ -137,7 +137,7 @@ def continuations(model: Transformer, words: Vocabulary) -> str:
     texts = []
     for start in STARTS:
         read = words.read(start)[1]
-        (written,) = generate(model, torch.tensor([[words.bos_id, *read]]), eos_id=words.eos_id, most=10)
+        (written,) = generate(model, torch.tensor([[words.bos_id, *read]]), eos_id=words.eos_id, max_new_tokens=10)
         texts.append(f"{start} … {' '.join(map(words.decode, written.ids))}")
     return "; ".join(texts)
 

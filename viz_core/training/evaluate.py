@@ -64,7 +64,7 @@ def translations(model: Transformer, examples: Sequence[Example], vocabulary: Ma
     for part in _parts(examples):
         source = encode(model.config, [(e.source, e.target) for e in part], vocabulary)["source"]
         start = torch.full((len(part), 1), target.bos_id)
-        written = generate(model, start, source, eos_id=target.eos_id, most=LONGEST)
+        written = generate(model, start, source, eos_id=target.eos_id, max_new_tokens=LONGEST)
         done += [[target.decode(i) for i in one.ids] for one in written]
     return done
 

@@ -5,14 +5,16 @@ import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, kinds, module, real, sides
 from viz_core.analysis.rows import reads_and_writes
+from viz_core.analysis.summary import sureness
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.glosses import glosses_of, words_html
+from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.stages import tour
 from viz_core.text import visible
-from viz_core.ui.components.glosses import shown_glosses
+from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.components.lines import lines
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import first_head
@@ -85,15 +87,21 @@ def _box_label(setup: Setup) -> str:
 
 
 def _translation(lab: Lab) -> None:
-    """What the model writes for the selected sentence, as one line."""
-    if lab.setup.writer == "model" and lab.capture is not None:
-        text = written(lab.setup)[lab.item(lab.capture)].text
-        words = list(map(visible, text.split()))
-        if glosses_of(words, shown_glosses()):
-            said = _("<b>Translation:</b> {text}", text=words_html(words, shown_glosses()))
-            st.html(f'<div style="line-height:1.3">{said}</div>')
-        else:
-            st.markdown(_("**Translation:** {text}", text=escaped(" ".join(words))))
+    """What the model writes for the selected sentence, and how sure it was."""
+    if lab.setup.writer != "model" or lab.capture is None:
+        return
+    item = lab.item(lab.capture)
+    words = list(map(visible, written(lab.setup)[item].text.split()))
+    if glosses_of(words, shown_glosses()):
+        said = _("<b>Translation:</b> {text}", text=words_html(words, shown_glosses()))
+        st.html(f'<div style="line-height:1.3">{said}</div>')
+    else:
+        st.markdown(_("**Translation:** {text}", text=escaped(" ".join(words))))
+    sure = sureness(lab.capture, item) if "probs" in lab.capture else None
+    if sure is not None:
+        least = named(lab.capture.tokens("labels")[item][sure.least])
+        st.caption(_("The model gives this translation a probability of {all}. It was least sure of “{word}”: {least}.",
+                     all=percent(sure.probability), word=escaped(least), least=percent(sure.least_probability)))
 
 
 def _keep_text(name: str) -> None:

@@ -40,6 +40,17 @@ SENTENCES = {
     "run_too_large": _("This run would record {size_bytes} and the limit is {limit_bytes}: lower {remedies}."),
     "server_too_small": _("This model and its recorded run would take {size_bytes} together, and this server keeps at most "
                           "{limit_bytes} ({variable}): lower {remedies}, or choose a smaller model."),
+    # Writing
+    "temperature_zero": _("The temperature cannot be 0, because the logits are divided by it; choose a temperature above 0, or the "
+                          "likeliest word, to which ever lower temperatures lead."),
+    "no_distribution": _("The logits are infinite or NaN, so there are no probabilities to choose a word by; choose another norm, "
+                         "mask fill or set of weights."),
+    "cache_not_causal": _("Without the causal mask each new word changes all keys and values, so none can be kept; turn the causal "
+                          "mask on."),
+    "cache_fill": _("A mask fill of {fill} does not hide later words, so each new word changes the earlier keys and values, and "
+                    "none can be kept; choose a lower mask fill."),
+    "cache_padding": _("Padding inside the text sees nothing and then weighs all words the same, later ones too, so its keys and "
+                       "values cannot be kept; choose zero for fully masked rows."),
     # An experiment
     "not_finite": _("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale."),
     "no_attention": _("This model has no layers, so it has no attention; give it at least one layer."),

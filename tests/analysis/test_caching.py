@@ -1,0 +1,53 @@
+"""The closed form against torch's own counter of operations, and against the bytes of a real cache."""
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from tests.model.small import small
+from viz_core.analysis.caching import cache_bytes, computed, reused, step_cost
+from viz_core.config import CHOICES
+from viz_core.generation.cache import Cache
+from viz_core.generation.readers import Reader, Remembering, open_reader
+from viz_core.run import build
+
+TARGET = torch.tensor([[6, 5, 4, 9, 11], [9, 12, 7, 8, 3]])
+SOURCES = torch.tensor([[5, 9, 7, 11], [8, 3, 6, 2]])
+
+
+def counted(reader: Reader, ids: torch.Tensor) -> int:
+    with FlopCounterMode(display=False) as counter:
+        reader.read(ids)
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("position", CHOICES["position"])
+@pytest.mark.parametrize("switches", [
+    {}, {"architecture": "decoder-only"}, {"qk_dim": 12, "n_decoder_layers": 3, "norm": "pre"}, {"n_decoder_layers": 0},
+    {"tie_output": True},
+], ids=str)
+@torch.inference_mode()
+def test_a_step_costs_what_torch_counts(switches: dict, position: str) -> None:
+    model = build(small(position=position, **switches))
+    source = SOURCES if model.config.has_encoder else None
+    cost = step_cost(model.config, 2, 4, 5)
+    for use_cache, expected in ((True, computed(cost)), (False, computed(cost) + reused(cost))):
+        _, reader = open_reader(model, TARGET, source, use_cache=use_cache).read(TARGET[:, :4])
+        assert counted(reader, TARGET[:, 4:]) == expected
+
+
+@pytest.mark.parametrize("switches", [{}, {"architecture": "decoder-only"}, {"qk_dim": 12, "n_decoder_layers": 3}], ids=str)
+@torch.inference_mode()
+def test_a_cache_takes_what_is_computed_before_it_exists(switches: dict) -> None:
+    model = build(small(**switches))
+    _, reader = open_reader(model, TARGET, SOURCES if model.config.has_encoder else None, use_cache=True).read(TARGET)
+    assert isinstance(reader, Remembering)
+    cache: Cache = reader.cache
+    assert cache.nbytes == cache_bytes(model.config, 2, 4, 5)
+
+
+def test_only_what_the_source_gives_is_saved_whole() -> None:
+    cost = {one.name: one for one in step_cost(small(), 1, 4, 5)}
+    assert {name for name, one in cost.items() if not one.computed} == {
+        f"decoder.layers.{i}.cross_attn.{x}" for i in range(2) for x in "kv"}
+    assert [name for name, one in cost.items() if not one.reused] == ["logits"]

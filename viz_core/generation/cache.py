@@ -1,0 +1,180 @@
+"""The key-value cache: what a decoder keeps of the words that it has read, so that each new word is computed alone.
+
+Under the causal mask a word never looks at later ones, so its key and value in each layer stay what they are. One step
+computes the query, key and value of the new words, puts keys and values behind the kept ones, and attends to all of them.
+The keys and values of the source never change: each layer computes them once. Keys are kept as attention uses them,
+turned already under RoPE. A cache is never changed: a step returns a new one, and nothing is kept on the model.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from viz_core.config import TransformerConfig
+from viz_core.model.layers import Layer
+from viz_core.model.masks import Masks, make_masks
+from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
+from viz_core.tracing import NO_TAP, Tap
+
+LOW = -1000.0  # a masked score of at most this gets a weight of exactly 0 beside any score above −896
+
+
+class KeysValues(NamedTuple):
+    """What one attention of one layer reads: keys [B, H, S, K] and values [B, H, S, V]."""
+
+    k: Tensor
+    v: Tensor
+
+    def followed_by(self, k: Tensor, v: Tensor) -> "KeysValues":
+        """These rows and further ones behind them; a copy, so that what was kept stays as it is."""
+        return KeysValues(torch.cat((self.k, k), dim=2), torch.cat((self.v, v), dim=2))
+
+    def rows(self, which: Tensor) -> "KeysValues":
+        return KeysValues(self.k[which], self.v[which])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cache:
+    """What a decoder keeps of B texts.
+
+    ids [B, t]: the words read so far. own: of each layer, the keys and values of self-attention, one row for each word.
+    source [B, S] and read: the source ids, and of each layer the keys and values of cross-attention; None and empty without
+    an encoder.
+    """
+
+    ids: Tensor
+    own: tuple[KeysValues, ...]
+    source: Tensor | None = None
+    read: tuple[KeysValues, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """How many words of each text have been read, t."""
+        return self.ids.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all keys and values that are kept."""
+        return sum(x.nbytes for kept in (*self.own, *self.read) for x in kept)
+
+    def rows(self, which: Tensor) -> Self:
+        """The texts with these numbers [N], each as often as it is named: what beam search goes on with."""
+        source = None if self.source is None else self.source[which]
+        own, read = (tuple(kept.rows(which) for kept in side) for side in (self.own, self.read))
+        return type(self)(self.ids[which], own, source, read)
+
+
+# --- Where it is possible ---------------------------------------------------------------------------------------------
+def obstacle(config: TransformerConfig) -> Problem | None:
+    """Why earlier keys and values would change with each new word, whatever the text; None where they stay."""
+    if not config.is_causal:
+        return Problem(
+            "causal=False lets every word see later ones, so each new word changes all keys and values; use causal=True, or "
+            "use_cache=False.", "cache_not_causal",
+        )
+    if config.fill > LOW:
+        return Problem(
+            f"mask_fill={config.mask_fill!r} is not low enough to hide later words, so each new word changes earlier keys and "
+            "values; use mask_fill='-inf', or use_cache=False.", "cache_fill", fill=config.mask_fill,
+        )
+    return None
+
+
+def can_cache(config: TransformerConfig) -> bool:
+    """Whether the keys and values of every text stay what they are, padding inside it included."""
+    return obstacle(config) is None and not (_levels_empty_rows(config) and config.mask_target_padding)
+
+
+def _levels_empty_rows(config: TransformerConfig) -> bool:
+    """Whether a query that may see nothing weighs all keys the same, those of later words too."""
+    return config.empty_row == "softmax" and config.mask_fill != "-inf"
+
+
+def _check_rows(config: TransformerConfig, masks: Masks) -> None:
+    if masks.target is not None and _levels_empty_rows(config) and not masks.target.any(dim=-1).all():
+        raise Problem(
+            "the text has padding that may see nothing, and empty_row='softmax' gives it equal weights on all words, later "
+            "ones too; use empty_row='zero', a text without padding, or use_cache=False.", "cache_padding",
+        )
+
+
+# --- One step ---------------------------------------------------------------------------------------------------------
+def open_cache(
+    model: Transformer, batch: int, source: Tensor | None = None, memory: Tensor | None = None, tap: Tap = NO_TAP
+) -> Cache:
+    """An empty cache for B texts; with source ids [B, S] and the encoder's output [B, S, D] it holds the source's keys and values.
+
+    `Problem`, a `ValueError`, where the config makes a cache impossible, and `ValueError` for a model without a decoder.
+    """
+    decoder, c = model.stack("target"), model.config
+    if (problem := obstacle(c)) is not None:
+        raise problem
+    at = decoder.tok_embedding.weight
+    nothing = KeysValues(*(at.new_empty(batch, c.n_heads, 0, width) for width in (c.d_k, c.d_v)))
+    ids = torch.empty(batch, 0, dtype=torch.int64, device=at.device)
+    read = [] if memory is None else [
+        _read_source(layer, memory, tap.scope(f"decoder.layers.{i}.cross_attn")) for i, layer in enumerate(_layers(model))
+    ]
+    return Cache(ids, (nothing,) * len(decoder.layers), source, tuple(read))
+
+
+def _layers(model: Transformer) -> list[Layer]:
+    return list(model.stack("target").layers)  # type: ignore[arg-type]  # a ModuleList does not say of what
+
+
+def _read_source(layer: Layer, memory: Tensor, tap: Tap) -> KeysValues:
+    attention = layer.cross_attn
+    k = tap("k", attention.split_heads(attention.w_k(memory)))  # [B, H, S, K]
+    v = tap("v", attention.split_heads(attention.w_v(memory)))  # [B, H, S, V]
+    return KeysValues(k, v)
+
+
+def step(model: Transformer, cache: Cache, ids: Tensor, tap: Tap = NO_TAP) -> tuple[Tensor, Cache]:
+    """Read further ids [B, n]: the logits [B, W] of the word behind them, and the cache that holds them too.
+
+    tap sees every stage that is computed, under the name that it has in a run, with the rows of the new words alone.
+    """
+    decoder, new, inside = model.stack("target"), model.checked("target", ids), tap.scope("decoder")
+    seen, first = torch.cat((cache.ids, new), dim=1), cache.length  # [B, t]
+    masks = make_masks(model.config, cache.source, seen, tap.scope("masks"), first)
+    _check_rows(model.config, masks)
+
+    x = decoder.embed(new, inside, first)  # [B, n, D]
+    bias = decoder.score_bias(seen.shape[1], inside, first)  # [1, H, n, t]
+    own = []
+    for i, layer in enumerate(_layers(model)):
+        read = cache.read[i] if cache.read else None
+        x, grown = _layer_step(layer, x, cache.own[i], read, masks, bias, inside.scope(f"layers.{i}"), first)
+        own.append(grown)
+    x = decoder.final_norm(x, inside.scope("final_norm")) if model.config.has_final_norm else x  # [B, n, D]
+    assert model.head is not None  # every decoder has one
+    logits = tap("logits", model.head(x[:, -1]))  # [B, W]
+    return logits, Cache(seen, tuple(own), cache.source, cache.read)
+
+
+def _layer_step(
+    layer: Layer, x: Tensor, own: KeysValues, read: KeysValues | None, masks: Masks, bias: Tensor | None, tap: Tap, first: int
+) -> tuple[Tensor, KeysValues]:
+    """x [B, n, D] through one layer, as `Layer.forward` has it: what leaves it, and its own keys and values with the new rows."""
+    own_mask, cross_mask, grown = masks.target, masks.cross, own
+    assert own_mask is not None
+
+    def self_attention(y: Tensor) -> Tensor:
+        nonlocal grown
+        here, attention = tap.scope("self_attn"), layer.self_attn
+        q, k, v = attention.project(y, y, here, first)  # rows of the new words alone
+        grown = own.followed_by(k, v)
+        return attention.attend(q, grown.k, grown.v, own_mask, bias, here)  # [B, n, D]
+
+    def cross_attention(y: Tensor, read: KeysValues, mask: Tensor) -> Tensor:
+        here, attention = tap.scope("cross_attn"), layer.cross_attn
+        q = here("q", attention.split_heads(attention.w_q(y)))  # [B, H, n, K]
+        return attention.attend(q, read.k, read.v, mask, None, here)  # [B, n, D]
+
+    x = layer.add("resid_mid", tap("resid_pre", x), "self_attn", self_attention, tap)
+    if read is not None and cross_mask is not None:
+        x = layer.add("resid_cross", x, "cross_attn", lambda y: cross_attention(y, read, cross_mask), tap)
+    return layer.add("resid_post", x, "ffn", lambda y: layer.ffn(y, tap.scope("ffn")), tap), grown

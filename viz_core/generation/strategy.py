@@ -1,0 +1,82 @@
+"""How the next word is chosen: `Greedy`, `Sampling` or `Beam`, each with the argument names of `transformers`."""
+
+import math
+from dataclasses import dataclass
+
+from viz_core.problems import SettingError
+
+
+def _bad(field: str, value: object, problem: str, remedy: str, code: str = "value", **values: object) -> SettingError:
+    return SettingError(f"{field}={value!r} {problem}; {remedy}.", code, field=field, value=value, **values)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """The likeliest word, always."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """A word drawn by its probability, of those that `top_k` and then `top_p` leave.
+
+    temperature: what the logits are divided by; below 1 the likely words become likelier. The smaller it is, the closer it
+    comes to `Greedy`, but 0 is refused: the logits cannot be divided by it, so the arithmetic that a page shows would not be
+    what is computed. top_k: how many of the likeliest words stay; None, or more than the vocabulary has, keeps all.
+    top_p: of these the likeliest stay, until their probabilities add up to top_p; 1 keeps all. seed: of the drawn numbers.
+    `SettingError`, a `ValueError`, names the field, the value and the remedy.
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.temperature == 0 and not isinstance(self.temperature, bool):
+            raise _bad("temperature", self.temperature, "would divide by zero", "use Greedy(), which it would become, or a "
+                       "temperature above 0", "temperature_zero")
+        if not _is_number(self.temperature) or self.temperature < 0:
+            raise _bad("temperature", self.temperature, "is not a temperature", "use a number above 0, such as 0.7")
+        if self.top_k is not None and not _is_whole(self.top_k, 1):
+            raise _bad("top_k", self.top_k, "leaves no word to draw", "use a whole number of at least 1, or None for all words")
+        if not _is_number(self.top_p) or not 0 < self.top_p <= 1:
+            raise _bad("top_p", self.top_p, "is not a share of the probability", "use a number above 0 and up to 1")
+        if not _is_whole(self.seed, 0):
+            raise _bad("seed", self.seed, "is not a seed", "use a whole number of at least 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beam:
+    """Beam search: the `num_beams` likeliest texts are written side by side, and the one with the best score is chosen.
+
+    length_penalty: the score of a text is the sum of its log-probabilities divided by (its words) ** length_penalty, <eos>
+    counted. As the sums are negative, a penalty above 0 favours long texts and one below 0 short ones; 0 compares the sums.
+    `SettingError`, a `ValueError`, names the field, the value and the remedy.
+    """
+
+    num_beams: int = 4
+    length_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not _is_whole(self.num_beams, 1):
+            raise _bad("num_beams", self.num_beams, "leaves no text to go on with", "use a whole number of at least 1")
+        if not _is_number(self.length_penalty):
+            raise _bad("length_penalty", self.length_penalty, "is not a power", "use a number, such as 1.0")
+
+
+Strategy = Greedy | Sampling | Beam
+
+
+def checked_length(max_new_tokens: int) -> int:
+    """The longest text that may be written. `SettingError` unless it is a whole number of at least 1."""
+    if not _is_whole(max_new_tokens, 1):
+        raise _bad("max_new_tokens", max_new_tokens, "leaves nothing to write", "use a whole number of at least 1")
+    return max_new_tokens
