@@ -102,6 +102,7 @@ class Figure {
 
   sizes(width, cap) {
     const { panel, labels } = this, [rows, cols] = panel.shape;
+    labels.height = Infinity;
     labels.measure(panel, width, this.view.drawn + width);
     const room = width - labels.left - labels.stand(cap).beyond - 1, written = this.valueRoom;
     const most = cap >= MAX_CELL && cols * written <= room ? written : Math.min(cap, MAX_CELL);
@@ -119,6 +120,7 @@ class Figure {
   sizesIn(width, height, cap) {
     const { panel, labels } = this, [rows, cols] = panel.shape, tokens = (names, letter) => names && "TS".includes(letter);
     const floor = (names, letter) => (tokens(names, letter) && !this.view.equation ? LEAST_NAMED : MIN_CELL);
+    labels.height = height;
     labels.measure(panel, width, this.view.drawn + width);
     const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
     this.group = tokens(panel.cols, panel.colLetter) && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
@@ -380,6 +382,7 @@ class Figure {
       const [row, col] = this.origin(cell);
       const [rowName, colName] = this.namesFor(row, col, value(cell));
       if (rowName) readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, rowName, row, panel.rows), " ");
+      readout.classList.toggle("said", colName !== this.colName(col)); // where the line is short, what is not at a label is kept
       readout.append(
         named(panel.colLetter, _("column"), panel.colAxis, colName, col, panel.cols), " ", make("b", "", value(cell)));
     }

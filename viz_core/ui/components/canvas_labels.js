@@ -11,6 +11,7 @@ const SLANT = Math.SQRT1_2; // 45 degrees: the sine, and the cosine
 const STACKED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー\u3001-\u303f\uff01-\uff1f]{1,6}$/u;
 const stacked = (name) => (STACKED.test(name) ? [...name].length : 0); // characters that stand above each other
 const AMONG = 0.8, BEHIND = 6; // how strong dictionary words are; pixels between them and a label that slants
+const LINES = 25; // of dictionary words above each other: the least height of a figure whose columns have some
 const MOST_SAID = 200; // labels of an axis that can have dictionary words: more would not be legible
 const ROW_ROOM = 110, COL_ROOM = 84; // pixels of a label at the usual type
 
@@ -58,9 +59,10 @@ class Labels {
   stand(w) {
     const { panel, view, cols, stacks, colText } = this;
     this.upright = !panel.cols || colText + 6 <= w;
-    this.colGlosses = this.upright ? this.fitting(panel.cols, (said) => view.widthOfSmall(said) + 4 <= w) : null;
+    const names = this.height < LINES * (view.small + 3) ? null : panel.cols; // a low figure needs its height for its cells
+    this.colGlosses = this.upright ? this.fitting(names, (said) => view.widthOfSmall(said) + 4 <= w) : null;
     if (this.colGlosses) return { top: view.type + view.small + 11, beyond: 1 };
-    this.colGlosses = w >= this.slant ? this.fitting(panel.cols, (said, name) => this.whole(name, said) <= 1.2 * this.colRoom, [firstMeaning]) : null;
+    this.colGlosses = w >= this.slant ? this.fitting(names, (said, name) => this.whole(name, said) <= 1.2 * this.colRoom, [firstMeaning]) : null;
     if (this.colGlosses) return this.slanted(w);
     if (this.upright) return { top: view.type + 8, beyond: panel.cols ? 1 : Math.ceil(colText / 2) };
     let top = 0, beyond = 1;
