@@ -70,3 +70,45 @@ text as any; a link that it does not fit leaves it out."""
 def megabytes(n_bytes: int, digits: int = 1) -> str:
     """1234567 -> '1.2 MB', wherever a size in bytes is told: a megabyte (MB) is 10^6 bytes, a mebibyte (MiB) 2^20."""
     return f"{n_bytes / 1e6:,.{digits}f} MB"
+
+
+MAX_TRAINING_STEPS = 20_000
+"""Steps of one training in the app. The tasks are learned in hundreds to thousands, at some milliseconds each."""
+
+MAX_TRAINING_BATCH = 256
+"""Rows of one training batch."""
+
+MAX_TRAINING_LAYERS = 24
+"""Layers of a side of a model that is trained in the app: one gradient norm each stays readable, and an event small."""
+
+MAX_TRAINING_PARAMETERS = 5_000_000
+"""Parameters of a model that is trained in the app. Gradients and Adam's two moments are as many numbers again, three times,
+and each stored moment of the run is another copy in half precision."""
+
+MAX_TRAINING_OPERATIONS = 10**14
+"""Floating-point operations of one training: about an hour of one core."""
+
+MAX_TRAINING_BYTES = 2**30
+"""Bytes that one training may take (1 GiB): weights, gradients, Adam's moments, what a step keeps for its way back, and the
+stored moments."""
+
+MAX_SEED = 2**31 - 1
+"""The largest seed of a training."""
+
+MAX_MOMENTS = 64
+"""Stored moments of one training: as many stops as a slider can tell apart."""
+
+MAX_MOMENT_BYTES = 64 * 2**20
+"""Bytes of all stored moments of one training (64 MiB): twelve of the largest model, all 64 of one of half a million parameters."""
+
+MAX_CURVE_POINTS = 2_000
+"""Points of a training's curve; more than a screen has columns. A longer run keeps every second point, every fourth, …"""
+
+MAX_ARMS = 6
+"""Arms of an experiment: as many as there are position schemes."""
+
+MAX_FACTOR_VALUES = 4
+"""Values of a factor that a visitor chooses: more curves with bands cover each other."""
+
+MAX_SEEDS = 5
+"""Seeds of each arm of an experiment."""

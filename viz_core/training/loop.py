@@ -1,16 +1,16 @@
 """The training loop, with one step of Adam for each batch of sentences."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary, pad
 from viz_core.training.plans import Recipe
+from viz_core.training.step import adam, repeatable, train_step
 
 
 # --- Sentences as ids -------------------------------------------------------------------------------------------------
@@ -69,34 +69,17 @@ def train(
     """Fit the model to its data in place; the loss of every step. The model comes back with dropout off.
 
     Same model, data, recipe, machine, torch and number of threads: the same weights, bit for bit. Elsewhere sums are
-    rounded in another order, and the weights differ while the accuracy stays.
+    rounded in another order, and the weights differ while the accuracy stays. `FloatingPointError` for a loss that is not finite.
     """
-    optimizer = torch.optim.Adam(model.parameters(), betas=recipe.betas, eps=1e-9, fused=True)  # the step takes a fifth of the time
+    optimizer = adam(model, recipe.betas, eps=1e-9)
     losses: list[float] = []
     with repeatable(recipe.seed):
         model.train()
         for step, batch in zip(range(recipe.steps), batches(data, pad_ids(model.config), recipe.batch, recipe.seed), strict=False):
-            for group in optimizer.param_groups:
-                group["lr"] = recipe.rate(step)
-            loss = model(batch.get("source"), batch.get("target"), batch.get("labels")).loss  # []
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-            optimizer.step()
-            losses.append(loss.item())
+            taken = train_step(model, optimizer, batch, recipe.rate(step), recipe.clip)
+            if not taken.finite:
+                raise FloatingPointError(f"the loss at step {step + 1} is {taken.loss} and the norm of its gradient {taken.norm}.")
+            losses.append(taken.loss)
             report(step + 1, losses[-1])
         model.eval()
     return losses
-
-
-@contextmanager
-def repeatable(seed: int) -> Iterator[None]:
-    """Dropout drawn from this seed, deterministic kernels only; the caller's random state and setting come back."""
-    before = torch.are_deterministic_algorithms_enabled()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        torch.use_deterministic_algorithms(True)
-        try:
-            yield
-        finally:
-            torch.use_deterministic_algorithms(before)

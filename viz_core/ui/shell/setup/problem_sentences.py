@@ -40,6 +40,27 @@ SENTENCES = {
     "run_too_large": _("This run would record {size_bytes} and the limit is {limit_bytes}: lower {remedies}."),
     "server_too_small": _("This model and its recorded run would take {size_bytes} together, and this server keeps at most "
                           "{limit_bytes} ({variable}): lower {remedies}, or choose a smaller model."),
+    # A training
+    "recipe_text": _("This is not the recipe of a training; copy the whole link again."),
+    "recipe_unknown": _("The recipe of this training has the unknown entry {name}; it can have {fits}."),
+    "recipe_kind": _("The recipe of this training has {given} as {name}, which is another kind of value; copy the whole link "
+                     "again."),
+    "recipe_number": _("{name} cannot be {given}; choose a number from {least} to {most}."),
+    "recipe_choice": _("{name} cannot be {given} in this training; choose {fits}."),
+    "nothing_to_read": _("The task can read none of these words; type others."),
+    "no_length": _("The rows of this task have no length to choose; choose another task."),
+    "training_parameters": _("This model would have {count} parameters, and a training can have {limit}; lower d_model, d_ff or "
+                             "the number of layers."),
+    "training_bytes": _("This training would take {size_bytes}, and the limit is {limit_bytes}; lower the batch, the length or the "
+                        "sizes."),
+    "training_operations": _("This training would take {count} operations, and the limit is {limit}; lower the steps, the batch, "
+                             "the length or the sizes."),
+    "training_memory": _("The device {device} has too little memory for this training; lower the batch, the length or the sizes."),
+    "training_state": _("The stored state of this training cannot be read; start it again."),
+    "experiment_arms": _("There are {count} values to compare; choose 2 to {most} different ones."),
+    "experiment_seeds": _("Choose 1 to {most} different seeds from 0 to {largest}."),
+    "experiment_fixed": _("An experiment cannot compare values of {name}, which is the same in all of its runs; choose another "
+                          "factor."),
     # Writing
     "temperature_zero": _("The temperature cannot be 0, because the logits are divided by it; choose a temperature above 0, or the "
                           "likeliest word, to which ever lower temperatures lead."),

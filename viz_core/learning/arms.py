@@ -1,0 +1,109 @@
+"""An experiment: runs that differ in one factor, each over the same seeds, with the same initial weights where shapes allow.
+
+Every parameter is drawn by (seed, its name), and every batch by (seed, step): so two arms of one seed begin with the same
+numbers and read the same rows, unless the factor itself changes them. `shared` says which tensors are the same.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Self
+
+from viz_core.learning.recipe import Recipe
+from viz_core.learning.training_run import fingerprint
+from viz_core.limits import MAX_ARMS, MAX_FACTOR_VALUES, MAX_LINK_BYTES, MAX_SEED, MAX_SEEDS
+from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
+
+FIXED = ("task", "seed", "data_seed", "steps", "measured_every")  # what is the same in all arms
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One value of the factor: its name on the curves, and what it changes in the recipe, such as {"config.norm": "pre"}."""
+
+    name: str
+    changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the arms of an experiment have in common before the first step, for one seed.
+
+    tensors: the parameters that all arms have and whose numbers are the same; fingerprint: their SHA-256. own: for each arm the
+    parameters that are not among them. same_rows: whether all arms read the same batches.
+    """
+
+    tensors: tuple[str, ...]
+    fingerprint: str
+    own: tuple[tuple[str, ...], ...]
+    same_rows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A base recipe, its arms and the seeds. `Problem`, one sentence, where an arm is no recipe or there are too many."""
+
+    base: Recipe
+    arms: tuple[Arm, ...]
+    seeds: tuple[int, ...] = (0, 1, 2)
+
+    def __post_init__(self) -> None:
+        if not 2 <= len(self.arms) <= MAX_ARMS or len({arm.name for arm in self.arms}) < len(self.arms):
+            raise Problem(f"an experiment has 2 to {MAX_ARMS} different arms; this one has {len(self.arms)}.", "experiment_arms",
+                          count=len(self.arms), most=MAX_ARMS)
+        right = all(isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= MAX_SEED for s in self.seeds)
+        if not right or not 1 <= len(self.seeds) <= MAX_SEEDS or len(set(self.seeds)) < len(self.seeds):
+            raise Problem(f"an experiment has 1 to {MAX_SEEDS} different seeds, each from 0 to {MAX_SEED}.", "experiment_seeds",
+                          most=MAX_SEEDS, largest=MAX_SEED)
+        for arm in self.arms:
+            if fixed := sorted(arm.changes.keys() & set(FIXED)):
+                raise Problem(f"an arm changes {fixed[0]}, which is the same in all of them.", "experiment_fixed", name=fixed[0])
+            self.recipe(arm, self.seeds[0])
+
+    def recipe(self, arm: Arm, seed: int) -> Recipe:
+        """The run of one arm with one seed, which draws the initial weights and the rows."""
+        return self.base.changed({**arm.changes, "seed": seed, "data_seed": seed})
+
+    def runs(self) -> list[tuple[int, int, Recipe]]:
+        """(number of the arm, seed, recipe) of every run, seed after seed, so that the first seed's arms can be compared early."""
+        return [(i, seed, self.recipe(arm, seed)) for seed in self.seeds for i, arm in enumerate(self.arms)]
+
+    def shared(self, seed: int) -> Shared:
+        """What the arms have in common before the first step."""
+        recipes = [self.recipe(arm, seed) for arm in self.arms]
+        models = [dict(Transformer(r.config, seed).named_parameters()) for r in recipes]
+        first, *others = models
+        same = {n: x for n, x in first.items() if all(n in o and o[n].shape == x.shape and o[n].equal(x) for o in others)}
+        rows = {(r.task, tuple(r.parameters.items()), r.config.architecture, r.batch) for r in recipes}
+        own = tuple(tuple(name for name in model if name not in same) for model in models)
+        return Shared(tuple(same), fingerprint(same), own, len(rows) == 1)
+
+    def to_json(self) -> str:
+        arms = [[arm.name, dict(arm.changes)] for arm in self.arms]
+        return json.dumps({"base": json.loads(self.base.to_json()), "arms": arms, "seeds": self.seeds}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The experiment in a text from anywhere. `Problem`, one sentence, for anything that is none."""
+        wrong = Problem("this is no experiment; copy the whole link again.", "recipe_text")
+        if not isinstance(text, str) or len(text) > MAX_LINK_BYTES:
+            raise wrong
+        try:
+            said = json.loads(text)
+            base, arms, seeds = said["base"], said["arms"], said["seeds"]
+            made = tuple(Arm(name, MappingProxyType(dict(changes))) for name, changes in arms)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise wrong from None
+        if not isinstance(seeds, list) or not all(isinstance(arm.name, str) for arm in made):
+            raise wrong
+        return cls(Recipe.from_json(json.dumps(base)), made, tuple(seeds))
+
+
+def of_factor(base: Recipe, factor: str, values: Sequence[Any], seeds: Sequence[int] = (0, 1, 2)) -> Experiment:
+    """An arm for each of at most four values of one factor, such as "config.position" or "learning_rate"."""
+    if not 2 <= len(values) <= MAX_FACTOR_VALUES:
+        raise Problem(f"a factor has 2 to {MAX_FACTOR_VALUES} values; this one has {len(values)}.", "experiment_arms",
+                      count=len(values), most=MAX_FACTOR_VALUES)
+    return Experiment(base, tuple(Arm(str(value), MappingProxyType({factor: value})) for value in values), tuple(seeds))

@@ -1,0 +1,154 @@
+"""The experiments that the app offers, as data, and the recipes of the documents' own models at a size that trains in a minute.
+
+What comes of them is not written here: it is computed from their runs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from viz_core.config import Architecture, TransformerConfig
+from viz_core.language import Message, translating
+from viz_core.learning.arms import Arm, Experiment
+from viz_core.learning.recipe import Recipe
+from viz_core.learning.training_run import measured
+from viz_core.model.transformer import Transformer
+from viz_core.position_schemes import SCHEMES
+from viz_core.presets import PRESETS
+from viz_core.run import switched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+@translating
+class Setup:
+    """One experiment. again: switches with which each trained model is measured once more. test_lengths: of its length grid."""
+
+    title: Message
+    question: Message
+    experiment: Experiment
+    again: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    test_lengths: tuple[int, ...] = ()
+    induction: bool = False  # whether the heads' induction scores belong to the answer
+
+
+def _arms(**changes: Mapping[str, Any]) -> tuple[Arm, ...]:
+    return tuple(Arm(name, MappingProxyType(dict(changed))) for name, changed in changes.items())
+
+
+_ENCODER = TransformerConfig(architecture="encoder-only", d_model=64, n_heads=4, n_encoder_layers=2, d_ff=128, dropout=0.0)
+_DECODER = TransformerConfig(architecture="decoder-only", d_model=64, n_heads=4, n_decoder_layers=2, d_ff=128, dropout=0.0)
+_SORT = Recipe(task="sort", parameters={"length": 12, "symbols": 20}, config=_ENCODER, learning_rate=1e-3, steps=500)
+_REVERSE = replace(_SORT, task="reverse")
+_ALL_POSITIONS = tuple(Arm(name, MappingProxyType({"config.position": name})) for name in SCHEMES)
+
+SETUPS: Mapping[str, Setup] = MappingProxyType({
+    "norm": Setup(
+        title="Post-LN or Pre-LN, with warm-up or without",
+        question="Does a deep model with its norms behind the sum need a warm-up to learn (Xiong et al. 2020)?",
+        experiment=Experiment(
+            replace(_SORT, config=replace(_ENCODER, n_encoder_layers=12), learning_rate=3e-3),
+            _arms(post={"config.norm": "post"}, post_warmup={"config.norm": "post", "warmup": 200}, pre={"config.norm": "pre"}),
+        ),
+    ),
+    "mask": Setup(
+        title="With and without the causal mask",
+        question="What has a model learned that could see the next word, once the mask hides it?",
+        experiment=Experiment(
+            Recipe(task="next-word", config=replace(_ENCODER, causal=True), steps=1000),
+            _arms(masked={"config.causal": True}, open={"config.causal": False}),
+        ),
+        again=MappingProxyType({"config.causal": True}),
+    ),
+    "residual": Setup(
+        title="With and without the residual connection",
+        question="How many steps does the residual connection save?",
+        experiment=Experiment(
+            replace(_SORT, config=replace(_ENCODER, n_encoder_layers=4)),
+            _arms(residual={"config.residual": True}, none={"config.residual": False}),
+        ),
+    ),
+    "scale-scores": Setup(
+        title="Scores with and without ÷ √d_k",
+        question="Does a wide head still learn when its scores are not divided by √d_k?",
+        experiment=Experiment(
+            replace(_REVERSE, config=replace(_ENCODER, d_model=128, n_heads=1, init="torch")),
+            _arms(scaled={"config.scale_scores": True}, raw={"config.scale_scores": False}),
+        ),
+    ),
+    "scale-embedding": Setup(
+        title="Embeddings with and without × √d_model",
+        question="Do small embeddings drown in the waves of the positions?",
+        experiment=Experiment(_REVERSE, _arms(scaled={"config.scale_embedding": True}, raw={"config.scale_embedding": False})),
+    ),
+    "positions": Setup(
+        title="Position schemes on a task of order",
+        question="Which way of telling positions learns to turn a row round?",
+        experiment=Experiment(_REVERSE, _ALL_POSITIONS),
+    ),
+    "lengths": Setup(
+        title="Train length × test length",
+        question="Which position scheme goes on past the lengths that it has seen?",
+        experiment=Experiment(
+            Recipe(task="copy", parameters={"length": 12, "shortest": 4, "symbols": 20}, config=_DECODER, steps=1000),
+            _ALL_POSITIONS,
+        ),
+        test_lengths=(4, 8, 12, 16, 20, 30),
+    ),
+    "induction": Setup(
+        title="Induction heads",
+        question="Do two layers find what followed a symbol before, where one layer cannot?",
+        experiment=Experiment(
+            Recipe(task="induction", parameters={"length": 32, "symbols": 20}, config=replace(_DECODER, norm="pre"), steps=1500),
+            _arms(
+                two_layers={"config.n_decoder_layers": 2}, one_layer={"config.n_decoder_layers": 1},
+                two_layers_fixed={"config.n_decoder_layers": 2, "parameters.repeat": 8},
+                one_layer_fixed={"config.n_decoder_layers": 1, "parameters.repeat": 8},
+            ),
+        ),
+        induction=True,
+    ),
+})
+"""By name, in the order in which the app offers them. In the arms "_fixed", the block that is repeated always has the same length:
+a control, since positions alone then give the answer away."""
+
+
+def measured_again(model: Transformer, recipe: Recipe, changes: Mapping[str, Any]) -> tuple[float, float]:
+    """(loss, accuracy) on the held-out rows of a trained model whose switches were changed afterwards, such as its causal mask."""
+    other = recipe.changed(changes)
+    device = next(model.parameters()).device
+    return measured(switched(model, other.config).to(device), {name: x.to(device) for name, x in other.held_out().items()})
+
+
+# --- The documents' own models ----------------------------------------------------------------------------------------
+FAMILIES: Mapping[Architecture, str] = MappingProxyType({
+    "encoder-only": "fill-in", "decoder-only": "next-word", "encoder-decoder": "restore",
+})
+"""Document 004's three families of models, and the task that each is trained on."""
+REDUCED: Mapping[str, int] = MappingProxyType({
+    "d_model": 64, "n_heads": 4, "d_ff": 256, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 100,
+})
+
+
+@dataclass(frozen=True, slots=True)
+class OfDocument:
+    """A recipe for a document's model. reduced: (setting, in the document, here) of each size that was made smaller."""
+
+    recipe: Recipe
+    reduced: tuple[tuple[str, int, int], ...]
+
+
+def of_document(number: str, family: Architecture | None = None) -> OfDocument:
+    """The model of a document on the translator's task, or on the next word if it has one stack; its sizes reduced, nothing else.
+
+    family: of document 004's, each with its own task; None: the document's own architecture.
+    """
+    own = PRESETS[number].config
+    architecture = own.architecture if family is None else family
+    task = FAMILIES[family] if family else "translate" if own.has_cross_attention else "next-word"
+    found = {name: own.ff_width if name == "d_ff" else getattr(own, name) for name in REDUCED}
+    reduced = {name: most for name, most in REDUCED.items() if found[name] > most}
+    sized = replace(own, **reduced, qk_dim=None if reduced.get("d_model") else own.qk_dim)  # type: ignore[arg-type]
+    config = replace(sized, architecture=architecture, n_segments=0)
+    recipe = Recipe(task=task, config=config, learning_rate=1e-3, warmup=100, steps=1000)
+    return OfDocument(recipe, tuple((name, found[name], most) for name, most in reduced.items()))

@@ -1,0 +1,80 @@
+"""What there is to learn: one entry a task. `tests/learning/test_tasks.py` names what an entry lacks.
+
+    task        a task, its parameters, its batches
+    symbols     copy, reverse, sort, majority, induction
+    markov      a source of words whose entropy is known exactly
+    language    the grammar's sentences: translate, fill in, restore
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from viz_core.learning.tasks.language import Language
+from viz_core.learning.tasks.markov import NextWord
+from viz_core.learning.tasks.symbols import Induction, Question, copied, in_order, most_frequent, turned
+from viz_core.learning.tasks.task import Bound, Parameters, Sentence, Task
+
+__all__ = ["TASKS", "Bound", "Parameters", "Sentence", "Task"]
+
+_LENGTH = Bound("Length", 12, 4, 60)
+_SHORTEST = Bound("Shortest length in training; 0: always the full length", 0, 0, 60)
+_SYMBOLS = Bound("Symbols", 20, 4, 64)
+_ROWS: Mapping[str, Bound] = MappingProxyType({"length": _LENGTH, "shortest": _SHORTEST, "symbols": _SYMBOLS})
+_SENTENCES: Mapping[str, Bound] = MappingProxyType({
+    "sentences": Bound("Sentences of the training", 2_000, 200, 10_000),
+    "longest": Bound("Words of the longest sentence", 8, 4, 20),
+})
+_DAMAGED = MappingProxyType({**_SENTENCES, "damage": Bound("Words that are hit, in percent", 20, 5, 60)})
+
+TASKS: Mapping[str, Task] = MappingProxyType({
+    task.name: task for task in (
+        Task(
+            name="copy", title="Copy", question="Can it say again what it has read?",
+            architectures=("encoder-decoder", "decoder-only", "encoder-only"), bounds=_ROWS, kind=Question(copied),
+        ),
+        Task(
+            name="reverse", title="Reverse", question="Can it say what it has read from the last symbol to the first?",
+            architectures=("encoder-decoder", "decoder-only", "encoder-only"), bounds=_ROWS, kind=Question(turned),
+        ),
+        Task(
+            name="sort", title="Sort", question="Can it put symbols in the order of the alphabet?",
+            architectures=("encoder-only", "encoder-decoder", "decoder-only"), bounds=_ROWS, kind=Question(in_order),
+        ),
+        Task(
+            name="majority", title="Majority", question="Can it say which symbol is there most often?",
+            architectures=("encoder-only", "encoder-decoder", "decoder-only"),
+            bounds=MappingProxyType({
+                "length": Bound("Length", 15, 8, 60), "shortest": _SHORTEST, "symbols": Bound("Symbols", 2, 2, 20),
+            }),
+            kind=Question(most_frequent, single=True),
+        ),
+        Task(
+            name="induction", title="Induction", question="Can it find where a symbol stood before, and what followed?",
+            architectures=("decoder-only",),
+            bounds=MappingProxyType({
+                "length": Bound("Length", 32, 8, 120), "symbols": Bound("Symbols", 20, 4, 64),
+                "repeat": Bound("Length of the block that is repeated; 0: another one in each row", 0, 0, 60),
+            }),
+            kind=Induction(),
+        ),
+        Task(
+            name="next-word", title="Next word", question="Can it predict each next word as well as the source allows?",
+            architectures=("decoder-only", "encoder-only"),
+            bounds=MappingProxyType({"length": Bound("Words in a row", 16, 2, 100), "source": Bound("Source", 0, 0, 99)}),
+            kind=NextWord(),
+        ),
+        Task(
+            name="translate", title="Translate", question="Can it turn everyday English into Chinese?",
+            architectures=("encoder-decoder",), bounds=_SENTENCES, kind=Language("translate"),
+        ),
+        Task(
+            name="fill-in", title="Fill in", question="Can it tell which words stood behind the masks?",
+            architectures=("encoder-only",), bounds=_DAMAGED, kind=Language("fill in"),
+        ),
+        Task(
+            name="restore", title="Restore", question="Can it repair a sentence of which words were lost or replaced?",
+            architectures=("encoder-decoder",), bounds=_DAMAGED, kind=Language("restore"),
+        ),
+    )
+})
+"""By the name that a recipe uses, in the order in which the app offers them."""

@@ -1,0 +1,140 @@
+"""Tasks of everyday language, from the grammar of the shipped translators: translate, fill in, restore.
+
+The sentences are those of one seed, so that the vocabulary, and with it the weights, never depends on the seed of a run.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+
+from viz_core.config import Architecture, Side
+from viz_core.learning.tasks.symbols import BOS, EOS, FIRST, HELD_OUT_SHARE, PAD
+from viz_core.learning.tasks.task import Parameters, Sentence
+from viz_core.text import Vocabulary, bound, pad
+from viz_core.training.bilingual.split import examples
+from viz_core.training.plans import DATA_SEED
+
+MASK = "<mask>"
+RARE = 2  # words that fewer of the sentences have are no words of the vocabulary, and such sentences are left out
+Pair = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The sentences of both languages as ids, and their words. train, held_out: (English, Chinese) each."""
+
+    train: tuple[Pair, ...]
+    held_out: tuple[Pair, ...]
+    english: Vocabulary
+    chinese: Vocabulary
+
+
+@lru_cache(maxsize=4)
+def pool(sentences: int, longest: int) -> Pool:
+    """So many sentences of at most so many words in each language, as the grammar says them; one in twenty is held out."""
+    short = (e for e in examples(DATA_SEED) if max(len(e.source), len(e.target)) <= longest)
+    drawn = [(tuple(e.source), tuple(e.target)) for e in islice(short, sentences)]
+    english, chinese = (_frequent([pair[side] for pair in drawn]) for side in (0, 1))
+    known = [p for p in drawn if english.unk_id not in english.encode(p[0]) and chinese.unk_id not in chinese.encode(p[1])]
+    split: tuple[list[Pair], list[Pair]] = ([], [])
+    for pair in known:
+        split[is_held_out(pair[0])].append((tuple(english.encode(pair[0])), tuple(chinese.encode(pair[1]))))
+    return Pool(tuple(split[False]), tuple(dict.fromkeys(split[True])), english, chinese)
+
+
+def is_held_out(sentence: Sequence[str]) -> bool:
+    """Whether an English sentence is one that training never sees, by its hash alone."""
+    return int.from_bytes(blake2b(" ".join(sentence).encode(), digest_size=8).digest(), "big") % HELD_OUT_SHARE == 0
+
+
+def _frequent(sentences: Sequence[Sequence[str]]) -> Vocabulary:
+    found = Counter(word for sentence in sentences for word in set(sentence))
+    slots = [word for word in found if word.startswith("<")]  # of a name, or of a word that nobody knows: all or none
+    return Vocabulary(tuple(sorted(word for word, n in found.items() if n >= RARE or word in slots)))
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Parameters: sentences, longest; to fill in and to restore also damage, the percentage of words that are hit."""
+
+    what: Literal["translate", "fill in", "restore"]
+
+    def pool(self, p: Parameters) -> Pool:
+        return pool(p["sentences"], p["longest"])
+
+    def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
+        words = self.pool(p)
+        match self.what:
+            case "translate":
+                return {"source": words.english, "target": words.chinese}
+            case "fill in":
+                return {"source": Vocabulary((*words.english.words, MASK))}
+        return {"source": words.english, "target": words.english}
+
+    def lengths(self, p: Parameters, architecture: Architecture) -> dict[Side, int]:
+        return {"source": p["longest"]} if self.what == "fill in" else {"source": p["longest"], "target": p["longest"] + 1}
+
+    def rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> list[Pair]:
+        """(what is read, what is answered) of n sentences; a filled-in answer is padding where the word is to be seen."""
+        known = self.pool(p).held_out if held_out else self.pool(p).train
+        chosen = [known[i] for i in (range(min(n, len(known))) if held_out else rng.integers(len(known), size=n))]
+        if self.what == "translate":
+            return chosen
+        return [(self.masked if self.what == "fill in" else self.damaged)(english, p, rng) for english, __ in chosen]
+
+    def masked(self, ids: tuple[int, ...], p: Parameters, rng: np.random.Generator) -> Pair:
+        """Some words behind a mask, at least one; only these are asked for (Devlin et al. 2019, section 3.1, masks only)."""
+        hit = _hit(len(ids), p["damage"], rng)
+        mask = FIRST + len(self.pool(p).english.words)
+        return tuple(np.where(hit, mask, ids)), tuple(np.where(hit, ids, PAD))
+
+    def damaged(self, ids: tuple[int, ...], p: Parameters, rng: np.random.Generator) -> Pair:
+        """Some words, at least one, lost or replaced by another; the whole sentence is asked for (after Lewis et al. 2020)."""
+        hit = _hit(len(ids), p["damage"], rng)
+        others = rng.integers(FIRST, self.pool(p).english.vocab_size, size=len(ids))
+        lost = hit & (rng.random(len(ids)) < 0.5)
+        left = np.where(hit, others, ids)[~lost]
+        return tuple(left) or ids[:1], ids
+
+    def batch(self, p: Parameters, architecture: Architecture, rows: Sequence[Pair]) -> dict[str, np.ndarray]:
+        source = pad([read for read, __ in rows], PAD)
+        if self.what == "fill in":
+            return {"source": source, "labels": pad([answer for __, answer in rows], PAD)}
+        return {
+            "source": source, "target": pad([(BOS, *answer) for __, answer in rows], PAD),
+            "labels": pad([(*answer, EOS) for __, answer in rows], PAD),
+        }
+
+    def floor(self, p: Parameters, architecture: Architecture) -> None:
+        return None
+
+    def answers(self, p: Parameters) -> int:
+        words = self.pool(p)
+        return len((words.chinese if self.what == "translate" else words.english).words)
+
+    def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
+        """The words that the vocabulary knows. A target begins with <bos> alone: what follows, the model has to write."""
+        sides = self.vocabulary(p, architecture)
+        reader = bound(sides["source"], sides["source"].carries(" ".join(words)))
+        tokens, ids = reader.read(" ".join(words))
+        known = [(token, id) for token, id in zip(tokens, ids, strict=True) if id != reader.unk_id]
+        kept, rest = known[:most], known[most:]
+        lost = [token for token, id in zip(tokens, ids, strict=True) if id == reader.unk_id] + [token for token, __ in rest]
+        found: dict[Side, np.ndarray] = {"source": np.array([[id for __, id in kept]], dtype=np.int64)}
+        shown: dict[Side, tuple[str, ...]] = {"source": tuple(token for token, __ in kept)}
+        if "target" in sides:
+            found["target"], shown["target"] = np.array([[BOS]], dtype=np.int64), ("<bos>",)
+        return Sentence(found, shown, tuple(dict.fromkeys(lost)))
+
+
+def _hit(n: int, percent: int, rng: np.random.Generator) -> np.ndarray:
+    """[n]: which words are hit, at least one of them."""
+    hit = rng.random(n) < percent / 100
+    hit[rng.integers(n)] |= not hit.any()
+    return hit

@@ -1,0 +1,111 @@
+"""A small source of words whose entropy is computed exactly: each word depends on the two before it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from viz_core.config import Architecture, Side
+from viz_core.learning.tasks.symbols import FIRST, next_symbol, read_stream
+from viz_core.learning.tasks.task import Parameters, Sentence
+from viz_core.text import Vocabulary
+
+WORDS = (
+    *("the", "a", "my", "your", "this", "one", "old", "young", "big", "small", "red", "cat", "dog", "man", "woman"),
+    *("child", "bird", "sees", "has", "likes", "finds", "wants", "here", "now", "today", "and", "but", "then", "so", "."),
+)
+CONCENTRATION = 0.08  # of the Dirichlet draw of each row: a few likely next words, and a long tail
+MOST_ROUNDS = 20_000
+
+
+def entropy(p: np.ndarray) -> float:
+    """Σ −p ln p in nats; 0 ln 0 is 0."""
+    p = p[p > 0]
+    return float(-(p * np.log(p)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A stationary Markov chain of order 2. table [V, V, V]: P(c | a, b), all above 0 so that every pair comes back."""
+
+    table: np.ndarray
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """The stationary probability of each pair, [V, V]: π(b, c) = Σ_a π(a, b) P(c | a, b)."""
+        return _stationary(self)
+
+    @property
+    def entropies(self) -> tuple[float, float, float]:
+        """(H(X₁), H(X₂ | X₁), H(X₃ | X₁ X₂)) in nats; the last one is the entropy rate of the chain."""
+        pi = self.pairs
+        alone, both = entropy(pi.sum(axis=1)), entropy(pi)
+        rate = float((pi * -(self.table * np.log(self.table)).sum(axis=2)).sum())
+        return alone, both - alone, rate
+
+    def mean_entropy(self, first: int, n: int) -> float:
+        """The mean of H(Xₜ | all before it) over n words, of which the first one has `first` words before it."""
+        return math.fsum(self.entropies[min(t, 2)] for t in range(first, first + n)) / n
+
+    def draw(self, rng: np.random.Generator, n: int, length: int) -> np.ndarray:
+        """n rows of so many words, [n, length], each begun in the stationary state."""
+        v = len(self.table)
+        start = np.minimum(np.searchsorted(self.pairs.cumsum(), rng.random(n)), v * v - 1)  # [n]
+        rows = np.empty((n, max(2, length)), dtype=np.int64)
+        rows[:, 0], rows[:, 1] = np.divmod(start, v)
+        sums = self.table.cumsum(axis=2)
+        for t in range(2, length):
+            reached = sums[rows[:, t - 2], rows[:, t - 1]] < rng.random(n)[:, None]  # [n, V]
+            rows[:, t] = np.minimum(reached.sum(axis=1), v - 1)
+        return rows[:, :length]
+
+
+@cache
+def _stationary(chain: Chain) -> np.ndarray:
+    """By going on until nothing changes; every chain of a table without zeros comes to rest."""
+    pi = np.full(chain.table.shape[:2], 1 / len(chain.table) ** 2)
+    for _ in range(MOST_ROUNDS):
+        after = np.einsum("ab,abc->bc", pi, chain.table)
+        if np.abs(after - pi).max() < 1e-16:
+            break
+        pi = after / after.sum()
+    return pi
+
+
+@cache
+def chain(seed: int, n_words: int = len(WORDS)) -> Chain:
+    """The chain of a seed."""
+    drawn = np.random.default_rng([seed, n_words]).gamma(CONCENTRATION, size=(n_words,) * 3) + 1e-6
+    return Chain(drawn / drawn.sum(axis=2, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True)
+class NextWord:
+    """Each next word of the chain. Parameters: length, source (the seed of the chain)."""
+
+    def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
+        return {"source" if architecture == "encoder-only" else "target": Vocabulary(WORDS)}
+
+    def lengths(self, p: Parameters, architecture: Architecture) -> dict[Side, int]:
+        return {"source" if architecture == "encoder-only" else "target": p["length"]}
+
+    def rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> np.ndarray:
+        return chain(p["source"]).draw(rng, n, p["length"] + self.known(architecture))
+
+    def known(self, architecture: Architecture) -> int:
+        """Words before the first one that is asked for: an encoder has no <bos>."""
+        return int(architecture == "encoder-only")
+
+    def batch(self, p: Parameters, architecture: Architecture, rows: np.ndarray) -> dict[str, np.ndarray]:
+        return next_symbol(architecture, rows + FIRST)
+
+    def floor(self, p: Parameters, architecture: Architecture) -> float:
+        return chain(p["source"]).mean_entropy(self.known(architecture), p["length"])
+
+    def answers(self, p: Parameters) -> int:
+        return len(WORDS)
+
+    def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
+        return read_stream(self.vocabulary(p, architecture), len(WORDS), words, most)

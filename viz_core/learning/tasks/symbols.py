@@ -1,0 +1,209 @@
+"""Tasks of symbols a, b, c …: questions with one right answer, and streams in which each next symbol is asked.
+
+A person's own sentence becomes such symbols too: its distinct words, in the order in which they appear.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from string import ascii_lowercase
+
+import numpy as np
+
+from viz_core.config import Architecture, Side
+from viz_core.learning.tasks.task import Parameters, Sentence
+from viz_core.text import SPECIALS, Vocabulary
+
+MOST_WORDS = 20
+"""Distinct words of a person's sentence that become symbols; more of them are no longer told apart in a picture."""
+ARROW = "→"  # ends the question where a decoder alone reads question and answer in one row
+PAD, BOS, EOS, FIRST = 0, 1, 2, len(SPECIALS)
+HELD_OUT_SHARE = 20  # one row in twenty is never trained on
+
+
+@cache
+def names(n: int) -> tuple[str, ...]:
+    """a to z, then aa, ab, …: n symbols."""
+    two = (x + y for x in ascii_lowercase for y in ascii_lowercase)
+    return (*ascii_lowercase, *two)[:n]
+
+
+def is_held_out(rows: np.ndarray) -> np.ndarray:
+    """rows [B, n] -> [B]: whether a row is one that training never sees, by its hash alone."""
+    powers = np.uint64(0x9E3779B97F4A7C15) ** np.arange(1, rows.shape[1] + 1, dtype=np.uint64)
+    mixed = (rows.astype(np.uint64) + np.uint64(1)) @ powers * np.uint64(0xD6E8FEB86659FD93)
+    return (mixed >> np.uint64(40)) % np.uint64(HELD_OUT_SHARE) == 0
+
+
+def symbols_of(words: Sequence[str], n_symbols: int) -> tuple[list[str], np.ndarray, tuple[str, ...], tuple[str, ...]]:
+    """(the words that are read, their symbols counted from 0, the word of each symbol, the words that are left out)."""
+    distinct = list(dict.fromkeys(words))
+    kept = {word: i for i, word in enumerate(distinct[: min(MOST_WORDS, n_symbols)])}
+    read = [word for word in words if word in kept]
+    return read, np.array([kept[word] for word in read], dtype=np.int64), tuple(kept), tuple(w for w in distinct if w not in kept)
+
+
+def shown(ids: np.ndarray, own: Sequence[str], vocabulary: Vocabulary) -> tuple[str, ...]:
+    """The words that ids [1, T] are drawn as: a person's own where there is one, else the vocabulary's."""
+    return tuple(own[i - FIRST] if FIRST <= i < FIRST + len(own) else vocabulary.decode(int(i)) for i in ids[0])
+
+
+def side_by_side(architecture: Architecture, x: np.ndarray, y: np.ndarray, arrow: int) -> dict[str, np.ndarray]:
+    """Questions [B, n] and answers [B, m] as the ids that an architecture reads, and the labels that count.
+
+    encoder-only: the answer is read off the last m positions. decoder-only: question, arrow, answer in one row; only the answer
+    and the end behind it count. encoder-decoder: the question is the source, the answer the target.
+    """
+    n, m = x.shape[1], y.shape[1]
+    column = np.ones((len(x), 1), dtype=np.int64)
+    if architecture == "encoder-only":
+        return {"source": x, "labels": np.hstack([np.full((len(x), n - m), PAD, dtype=np.int64), y])}
+    answer = np.hstack([y, EOS * column])
+    if architecture == "encoder-decoder":
+        return {"source": x, "target": np.hstack([BOS * column, y]), "labels": answer}
+    row = np.hstack([BOS * column, x, arrow * column, y])
+    return {"target": row, "labels": np.hstack([np.full((len(x), n + 1), PAD, dtype=np.int64), answer])}
+
+
+# --- Questions with one right answer ----------------------------------------------------------------------------------
+def copied(x: np.ndarray) -> np.ndarray:
+    return x
+
+
+def turned(x: np.ndarray) -> np.ndarray:
+    """[B, n] from the last to the first."""
+    return x[:, ::-1]
+
+
+def in_order(x: np.ndarray) -> np.ndarray:
+    """[B, n] in the order of the alphabet."""
+    return np.sort(x, axis=1)
+
+
+def most_frequent(x: np.ndarray) -> np.ndarray:
+    """[B, n] -> [B, 1]: the symbol that is there most often; of several, the first of the alphabet."""
+    counts = (x[:, :, None] == np.arange(x.max(initial=0) + 1)).sum(axis=1)  # [B, symbols]
+    return counts.argmax(axis=1)[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Random symbols and what follows from them. Parameters: length, shortest (0: all rows have the full length), symbols."""
+
+    answer: Callable[[np.ndarray], np.ndarray]
+    single: bool = False  # whether the answer is one symbol
+
+    def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
+        words = names(p["symbols"])
+        match architecture:
+            case "encoder-decoder":
+                return {"source": Vocabulary(words), "target": Vocabulary(words)}
+            case "encoder-only":
+                return {"source": Vocabulary(words)}
+        return {"target": Vocabulary((*words, ARROW))}
+
+    def lengths(self, p: Parameters, architecture: Architecture) -> dict[Side, int]:
+        n, m = p["length"], 1 if self.single else p["length"]
+        sides: dict[Architecture, dict[Side, int]] = {
+            "encoder-only": {"source": n}, "decoder-only": {"target": n + m + 2}, "encoder-decoder": {"source": n, "target": m + 1},
+        }
+        return sides[architecture]
+
+    def rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> np.ndarray:
+        length = int(rng.integers(p["shortest"], p["length"] + 1)) if p["shortest"] and not held_out else p["length"]
+        found = np.empty((0, length), dtype=np.int64)
+        while len(found) < n:  # a share of the draws is kept: the held-out rows, or the others
+            drawn = rng.integers(p["symbols"], size=(n * (HELD_OUT_SHARE if held_out else 2), length))
+            found = np.vstack([found, drawn[is_held_out(drawn) == held_out]])
+        return found[:n]
+
+    def batch(self, p: Parameters, architecture: Architecture, rows: np.ndarray) -> dict[str, np.ndarray]:
+        return side_by_side(architecture, rows + FIRST, self.answer(rows) + FIRST, FIRST + p["symbols"])
+
+    def floor(self, p: Parameters, architecture: Architecture) -> float:
+        return 0.0
+
+    def answers(self, p: Parameters) -> int:
+        return p["symbols"]
+
+    def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
+        __, x, own, left_out = symbols_of(words, p["symbols"])
+        room = {"encoder-only": most, "encoder-decoder": most - 1, "decoder-only": (most - 2) // (1 if self.single else 2)}
+        x = x[None, : room[architecture]]
+        if not x.size:
+            return Sentence({}, {}, left_out)
+        left_out = (*left_out, *(word for i, word in enumerate(own) if i not in x))
+        ids = self.batch(p, architecture, x)
+        return named(ids, own, self.vocabulary(p, architecture), left_out)
+
+
+def named(
+    ids: dict[str, np.ndarray], own: Sequence[str], vocabulary: dict[Side, Vocabulary], left_out: tuple[str, ...]
+) -> Sentence:
+    """The sides of a batch of one row, with the words that they are drawn as."""
+    sides = {side: ids[side] for side in vocabulary}
+    return Sentence(sides, {side: shown(x, own, vocabulary[side]) for side, x in sides.items()}, left_out)
+
+
+# --- Streams: each next symbol ----------------------------------------------------------------------------------------
+def next_symbol(architecture: Architecture, rows: np.ndarray, counts: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Rows of symbols as ids [B, L] -> what predicts each of them. counts [B, L]: which of them count as labels; None: all.
+
+    A decoder reads <bos> first. An encoder has nothing to read before the first symbol, so it starts with the second.
+    """
+    labels = rows if counts is None else np.where(counts, rows, PAD)
+    if architecture == "encoder-only":
+        return {"source": rows[:, :-1], "labels": labels[:, 1:]}
+    return {"target": np.hstack([np.full((len(rows), 1), BOS, dtype=np.int64), rows[:, :-1]]), "labels": labels}
+
+
+def repeats(rows: np.ndarray) -> np.ndarray:
+    """[B, L] -> [B, L]: whether the symbol before this one has been seen earlier in the row, so that one can look it up."""
+    previous = rows[:, :-1]  # [B, L - 1]
+    same = previous[:, :, None] == previous[:, None, :]  # [B, L - 1, L - 1]
+    seen = np.tril(same, k=-1).any(axis=2)  # [B, L - 1]
+    return np.hstack([np.zeros((len(rows), 1), dtype=bool), seen])
+
+
+@dataclass(frozen=True, slots=True)
+class Induction:
+    """A random block of distinct symbols, over and over. Parameters: length, symbols, repeat (0: a random length each row).
+
+    With one fixed length of the block, its positions alone give the answer away: the model need not look anything up.
+    """
+
+    def vocabulary(self, p: Parameters, architecture: Architecture) -> dict[Side, Vocabulary]:
+        return {"target": Vocabulary(names(p["symbols"]))}
+
+    def lengths(self, p: Parameters, architecture: Architecture) -> dict[Side, int]:
+        return {"target": p["length"]}
+
+    def rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> np.ndarray:
+        longest = min(p["length"] // 2, p["symbols"])
+        sizes = np.full(n, p["repeat"]) if p["repeat"] else rng.integers(2, longest + 1, size=n)  # [B]
+        orders = np.argsort(rng.random((n, p["symbols"])), axis=1)  # [B, symbols]: each row a permutation
+        return np.take_along_axis(orders, np.arange(p["length"])[None] % sizes[:, None], axis=1)
+
+    def batch(self, p: Parameters, architecture: Architecture, rows: np.ndarray) -> dict[str, np.ndarray]:
+        return next_symbol(architecture, rows + FIRST, repeats(rows))
+
+    def floor(self, p: Parameters, architecture: Architecture) -> float:
+        return 0.0
+
+    def answers(self, p: Parameters) -> int:
+        return p["symbols"]
+
+    def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
+        return read_stream(self.vocabulary(p, architecture), p["symbols"], words, most)
+
+
+def read_stream(vocabulary: dict[Side, Vocabulary], n_symbols: int, words: Sequence[str], most: int) -> Sentence:
+    """A person's words as one row of symbols; a decoder reads <bos> before them."""
+    __, x, own, left_out = symbols_of(words, n_symbols)
+    start = [BOS] if "target" in vocabulary else []
+    x = x[: most - len(start)]
+    if not x.size:
+        return Sentence({}, {}, left_out)
+    left_out = (*left_out, *(word for i, word in enumerate(own) if i not in x))
+    ids = np.array([[*start, *(x + FIRST)]], dtype=np.int64)
+    return named({side: ids for side in vocabulary}, own, vocabulary, left_out)

@@ -1,0 +1,248 @@
+"""One training run as an object: each call of `step` takes one step and says what happened.
+
+Nothing in it depends on the clock, on the machine's load or on how often it was interrupted: the batch and the dropout of a
+step are drawn from (seed, step) alone, and torch computes with one thread. So a run that goes on from its stored state is, bit
+for bit, the run that was never stopped.
+"""
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal, Self, get_args
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as read_tensors
+from safetensors.torch import save as to_bytes
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from viz_core.learning.cost import refuse_too_large
+from viz_core.learning.recipe import Recipe
+from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
+from viz_core.run import pick_device
+from viz_core.training.step import Step, adam, one_thread, repeatable, train_step
+
+Stopped = Literal["steps", "target", "patience", "diverged"]
+PREFIXES = ("weights", "exp_avg", "exp_avg_sq")  # of the tensors in a stored state; the last two are Adam's, by torch's names
+SHORT_HASH = 8  # hexadecimal digits that a page shows
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What one step did. Losses are mean cross-entropies in nats over the positions that count, accuracies shares of them.
+
+    norms: of the gradient before it is clipped, for each name of `TrainingRun.parts`. held_out_*: None between measurements.
+    stopped: why this was the last step; at "diverged" the loss or the gradient was not finite, and the weights are those before it.
+    """
+
+    step: int  # counted from 1
+    loss: float
+    accuracy: float
+    rate: float
+    norm: float
+    norms: tuple[float, ...]
+    held_out_loss: float | None
+    held_out_accuracy: float | None
+    seconds: float
+    stopped: Stopped | None = None
+
+    def to_json(self) -> str:
+        """Short enough for a message (below 2 KB): numbers of six digits; one that is not finite is null."""
+        return json.dumps({name: _brief(x) for name, x in asdict(self).items()}, allow_nan=False)
+
+
+def _brief(x: object) -> object:
+    if isinstance(x, tuple | list):
+        return [_brief(one) for one in x]
+    if isinstance(x, float):
+        return float(f"{x:.6g}") if math.isfinite(x) else None
+    return x
+
+
+def parts_of(model: nn.Module) -> dict[str, list[nn.Parameter]]:
+    """The parameters by what a gradient's norm is told for: "encoder.embedding", "encoder.layers.0", …, "head"."""
+    found: dict[str, list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        stack, *rest = name.split(".")
+        part = ".".join([stack, *rest[:2]]) if rest[0] == "layers" else f"{stack}.{rest[0]}" if rest[0] == "final_norm" else stack
+        found.setdefault(f"{stack}.embedding" if part in ("encoder", "decoder") else part, []).append(parameter)
+    return found
+
+
+def fingerprint(tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 of named tensors: their names, types, shapes and bytes, in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        x = tensors[name].detach().cpu().contiguous()
+        digest.update(f"{name} {x.dtype} {list(x.shape)};".encode())
+        digest.update(x.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def measured(model: Transformer, rows: Mapping[str, Tensor], part: int = 64) -> tuple[float, float]:
+    """(loss, accuracy) over all labels of the rows that count, `part` rows at a time. Dropout is off meanwhile."""
+    training, pad = model.training, model.config.pad_id(model.config.output_side)
+    model.eval()
+    loss, right, total = 0.0, 0, 0
+    with torch.inference_mode(), one_thread():
+        for start in range(0, len(rows["labels"]), part):
+            batch = {name: x[start : start + part] for name, x in rows.items()}
+            logits, labels = model(batch.get("source"), batch.get("target")).logits, batch["labels"]
+            loss += float(F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad, reduction="sum"))
+            right, total = right + _right(logits, labels, pad), total + int((labels != pad).sum())
+    model.train(training)
+    return loss / total, right / total
+
+
+def _right(logits: Tensor, labels: Tensor, pad: int) -> int:
+    """logits [B, T, W], labels [B, T] -> how many of the labels that count are the likeliest word."""
+    return int(((logits.argmax(dim=-1) == labels) & (labels != pad)).sum())
+
+
+class TrainingRun:
+    """A model on its way. `step` until `stopped` says why there is no next one; `stored` and `resume` in between."""
+
+    def __init__(self, recipe: Recipe, device: str = "cpu") -> None:
+        """`Problem` for a run that is too large, or for a device that is not here."""
+        refuse_too_large(recipe)
+        self.recipe, self.device = recipe, pick_device(device)
+        if self.device == "cuda":
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS may add in another order each time
+        model = Transformer(recipe.config, recipe.seed)
+        self.initial_hash = fingerprint(dict(model.named_parameters()))
+        self.model = model.to(self.device).eval()
+        self.optimizer = adam(self.model)
+        self.parts = parts_of(self.model)
+        self.done = 0
+        self.stopped: Stopped | None = None
+        self.best, self.waited = math.inf, 0  # the best held-out loss, and the measurements since
+        self._held_out = self._placed(recipe.held_out())
+
+    # --- Steps --------------------------------------------------------------------------------------------------------
+    def step(self) -> Event:
+        """Take the next step. `Problem` if the device has too little memory; `RuntimeError` behind the last step."""
+        if self.stopped is not None:
+            raise RuntimeError(f"the run has stopped ({self.stopped}) after {self.done} steps.")
+        start, rate = time.perf_counter(), self.recipe.rate(self.done)
+        batch = self._placed(self.recipe.rows(self.done))
+        try:
+            taken = self._taken(batch, rate)
+            loss, accuracy = self._measured(taken)
+        except torch.OutOfMemoryError:
+            raise Problem(f"{self.device} has too little memory for this step; lower the batch, the length or the sizes.",
+                          "training_memory", device=self.device) from None
+        labels, pad = batch["labels"], self.model.config.pad_id(self.model.config.output_side)
+        share = _right(taken.logits, labels, pad) / int((labels != pad).sum())
+        self.done += taken.finite
+        self.stopped = self._reason(taken, loss)
+        return Event(self.done + (not taken.finite), taken.loss, share, rate, taken.norm, taken.norms, loss, accuracy,
+                     time.perf_counter() - start, self.stopped)
+
+    def __iter__(self) -> Iterator[Event]:
+        """All steps that are left."""
+        while self.stopped is None:
+            yield self.step()
+
+    def measure(self) -> tuple[float, float]:
+        """(loss, accuracy) on the held-out rows, as the model is now."""
+        return measured(self.model, self._held_out)
+
+    def _taken(self, batch: Mapping[str, Tensor], rate: float) -> Step:
+        """One step with the dropout of its own number."""
+        clip = math.inf if self.recipe.clip is None else self.recipe.clip
+        with one_thread(), repeatable(_mixed(self.recipe.seed, self.done), self.device):
+            self.model.train()
+            try:
+                return train_step(self.model, self.optimizer, batch, rate, clip, list(self.parts.values()))
+            finally:
+                self.model.eval()
+
+    def _measured(self, taken: Step) -> tuple[float | None, float | None]:
+        """The held-out numbers where they are due, behind every so many steps and behind the last."""
+        number = self.done + 1
+        if not taken.finite or (number % self.recipe.measured_every and number < self.recipe.steps):
+            return None, None
+        return self.measure()
+
+    def _reason(self, taken: Step, held_out_loss: float | None) -> Stopped | None:
+        r = self.recipe
+        if not taken.finite:
+            return "diverged"
+        if held_out_loss is not None:
+            self.waited = 0 if held_out_loss < self.best else self.waited + 1
+            self.best = min(self.best, held_out_loss)
+            if r.target_loss is not None and held_out_loss <= r.target_loss:
+                return "target"
+            if r.patience is not None and self.waited >= r.patience:
+                return "patience"
+        return "steps" if self.done >= r.steps else None
+
+    def _placed(self, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return {name: x.to(self.device) for name, x in rows.items()}
+
+    # --- State --------------------------------------------------------------------------------------------------------
+    def stored(self) -> tuple[bytes, str]:
+        """Everything that the run needs to go on: tensors as safetensors, the rest as JSON."""
+        tensors = {}
+        for name, parameter in self.model.named_parameters():
+            state = self.optimizer.state[parameter] if self.done else {}
+            kept = {"weights": parameter, **{prefix: state[prefix] for prefix in PREFIXES[1:] if state}}
+            tensors |= {f"{prefix}.{name}": x.detach().cpu().contiguous() for prefix, x in kept.items()}
+        facts = {"recipe": self.recipe.to_json(), "done": self.done, "stopped": self.stopped, "waited": self.waited,
+                 "best": self.best if math.isfinite(self.best) else None}
+        return to_bytes(tensors), json.dumps(facts)
+
+    @classmethod
+    def resume(cls, tensors: bytes, facts: str, device: str = "cpu") -> Self:
+        """The run whose state was stored. `Problem`, one sentence, for what is no such state."""
+        said = _facts(facts)
+        run = cls(Recipe.from_json(said["recipe"]), device)  # type: ignore[arg-type]
+        run.done, run.stopped, run.waited = said["done"], said["stopped"], said["waited"]  # type: ignore[assignment]
+        run.best = math.inf if said["best"] is None else float(said["best"])  # type: ignore[arg-type]
+        stored = _tensors(tensors, run)
+        with torch.no_grad():
+            for name, parameter in run.model.named_parameters():
+                parameter.copy_(stored[f"weights.{name}"])
+                if run.done:
+                    state = {prefix: stored[f"{prefix}.{name}"].to(run.device) for prefix in PREFIXES[1:]}
+                    run.optimizer.state[parameter] = {"step": torch.tensor(float(run.done), device=run.device), **state}
+        return run
+
+
+def _mixed(seed: int, step: int) -> int:
+    """One seed of a seed and a step."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}:{step}".encode(), digest_size=7).digest(), "big")
+
+
+def _facts(text: str) -> dict[str, object]:
+    """The facts of a stored state, of the right types."""
+    try:
+        said = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        said = None
+    kinds: dict[str, type | tuple[type, ...]] = {"recipe": str, "done": int, "waited": int, "best": (int, float, type(None))}
+    known = isinstance(said, dict) and said.keys() == {*kinds, "stopped"}
+    if not known or not all(isinstance(said[name], kind) for name, kind in kinds.items()) or said["done"] < 0:
+        raise Problem("this is not the state of a training run; start it again.", "training_state")
+    if said["stopped"] not in (None, *get_args(Stopped)):
+        raise Problem("this is not the state of a training run; start it again.", "training_state")
+    return dict(said)
+
+
+def _tensors(data: bytes, run: TrainingRun) -> dict[str, Tensor]:
+    """The tensors of a stored state, which have to be those of this run's model."""
+    try:
+        found = read_tensors(data)
+    except (SafetensorError, TypeError):
+        found = {}
+    prefixes = PREFIXES if run.done else PREFIXES[:1]
+    due = {f"{prefix}.{name}": p.shape for name, p in run.model.named_parameters() for prefix in prefixes}
+    if {name: x.shape for name, x in found.items()} != due or any(x.dtype != torch.float32 for x in found.values()):
+        raise Problem("these tensors are not the state of this training run; start it again.", "training_state")
+    return found
