@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
-from viz_core.learning.recipe import Recipe
+from viz_core.learning.recipe import Recipe, check_plain
 from viz_core.learning.training_run import fingerprint
 from viz_core.limits import MAX_ARMS, MAX_FACTOR_VALUES, MAX_LINK_BYTES, MAX_SEED, MAX_SEEDS
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 
-FIXED = ("task", "seed", "data_seed", "steps", "measured_every")  # what is the same in all arms
+FIXED = ("task", "seed", "data_seed", "steps", "measured_every", "config", "parameters")
+"""What is the same in all arms; of config and parameters an arm changes single entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,10 @@ class Experiment:
                           most=MAX_SEEDS, largest=MAX_SEED)
         for arm in self.arms:
             if fixed := sorted(arm.changes.keys() & set(FIXED)):
-                raise Problem(f"an arm changes {fixed[0]}, which is the same in all of them.", "experiment_fixed", name=fixed[0])
+                raise Problem(f"an arm changes {fixed[0]}, which is the same in all of them; choose another factor.",
+                              "experiment_fixed", name=fixed[0])
+            for name, value in arm.changes.items():
+                check_plain(name, value)
             self.recipe(arm, self.seeds[0])
 
     def recipe(self, arm: Arm, seed: int) -> Recipe:

@@ -34,7 +34,7 @@ def scores(weights: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
     if not places:
         return None
     b, query, key = np.array(places).T
-    mean: np.ndarray = weights[b, :, query, key].mean(axis=0)
+    mean: np.ndarray = weights[b, :, query, key].mean(axis=0, dtype=np.float64)
     return mean
 
 

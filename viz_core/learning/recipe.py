@@ -12,11 +12,12 @@ from typing import Any, Self
 
 from torch import Tensor
 
-from viz_core.config import FIELDS, TransformerConfig
+from viz_core.config import FIELDS, Side, TransformerConfig
 from viz_core.learning.tasks import TASKS, Task
 from viz_core.learning.tasks.task import checked_number
 from viz_core.limits import MAX_LINK_BYTES, MAX_SEED, MAX_TRAINING_BATCH, MAX_TRAINING_LAYERS, MAX_TRAINING_STEPS
 from viz_core.problems import Problem
+from viz_core.text import Vocabulary
 
 OF_THE_TASK = ("source_vocab_size", "target_vocab_size", "source_pad_id", "target_pad_id")
 """Settings that the task decides: a recipe takes them from there, and none of them stands in its JSON."""
@@ -73,7 +74,7 @@ class Recipe:
         return TASKS[self.task]
 
     @property
-    def vocabulary(self) -> Mapping[str, Any]:
+    def vocabulary(self) -> Mapping[Side, Vocabulary]:
         """The words of each side."""
         return self.entry.vocabulary(self.parameters, self.config.architecture)
 
@@ -106,7 +107,7 @@ class Recipe:
         own = {name: value for name, value in changes.items() if "." not in name}
         inside = {part: {n.partition(".")[2]: v for n, v in changes.items() if n.startswith(f"{part}.")}
                   for part in ("config", "parameters")}
-        known = {*(f.name for f in fields(Recipe)), *(f"config.{name}" for name in FIELDS)}
+        known = {*(f.name for f in fields(Recipe)), *(f"config.{name}" for name in FIELDS if name not in OF_THE_TASK)}
         if unknown := [n for n in changes if n not in known and not n.startswith("parameters.")]:
             raise _unknown(unknown[0], tuple(f.name for f in fields(Recipe)))
         config = replace(own.pop("config", self.config), **inside["config"])
@@ -144,8 +145,16 @@ def _config(stored: Any) -> TransformerConfig:
     allowed = tuple(name for name in FIELDS if name not in OF_THE_TASK)
     if unknown := sorted(stored.keys() - set(allowed)):
         raise _unknown(unknown[0], allowed)
+    for name, x in stored.items():
+        check_plain(name, x)
     settings: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in stored.items()}
     return TransformerConfig(**settings)
+
+
+def check_plain(name: str, value: Any) -> None:
+    """`Problem` for a value that no setting has: an object, or a list of anything but names."""
+    if not (all(isinstance(one, str) for one in value) if isinstance(value, list | tuple) else not isinstance(value, Mapping)):
+        raise _kind(name, value, "a number, a name, true or false, or a list of names")
 
 
 def _check_numbers(r: Recipe) -> None:

@@ -189,7 +189,7 @@ class TrainingRun:
     # --- State --------------------------------------------------------------------------------------------------------
     def stored(self) -> tuple[bytes, str]:
         """Everything that the run needs to go on: tensors as safetensors, the rest as JSON."""
-        tensors = {}
+        tensors: dict[str, Tensor] = {}
         for name, parameter in self.model.named_parameters():
             state = self.optimizer.state[parameter] if self.done else {}
             kept = {"weights": parameter, **{prefix: state[prefix] for prefix in PREFIXES[1:] if state}}

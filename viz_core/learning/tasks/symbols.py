@@ -128,8 +128,8 @@ class Question:
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
         __, x, own, left_out = symbols_of(words, p["symbols"])
-        room = {"encoder-only": most, "encoder-decoder": most - 1, "decoder-only": (most - 2) // (1 if self.single else 2)}
-        x = x[None, : room[architecture]]
+        room = {"encoder-only": most, "encoder-decoder": most - 1, "decoder-only": most - 3 if self.single else (most - 2) // 2}
+        x = x[None, : max(0, room[architecture])]
         if not x.size:
             return Sentence({}, {}, left_out)
         left_out = (*left_out, *(word for i, word in enumerate(own) if i not in x))
@@ -201,7 +201,7 @@ def read_stream(vocabulary: dict[Side, Vocabulary], n_symbols: int, words: Seque
     """A person's words as one row of symbols; a decoder reads <bos> before them."""
     __, x, own, left_out = symbols_of(words, n_symbols)
     start = [BOS] if "target" in vocabulary else []
-    x = x[: most - len(start)]
+    x = x[: max(0, most - len(start))]
     if not x.size:
         return Sentence({}, {}, left_out)
     left_out = (*left_out, *(word for i, word in enumerate(own) if i not in x))
