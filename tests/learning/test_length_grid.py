@@ -13,12 +13,12 @@ from viz_core.problems import Problem
 
 
 def test_a_cell_is_the_accuracy_on_rows_of_its_length() -> None:
-    own = recipe(**{"config.max_len": 8, "steps": 10, "parameters.shortest": 4})
+    own = recipe(**{"config.max_len": 8, "steps": 10, "parameters.length": 7, "parameters.shortest": 5})
     run = TrainingRun(own)
     list(run)
     other = recipe(**{"parameters.length": 6, "config.position": "none"})
     grid = length_grid([(run.model, own), (Transformer(other.config, 0), other)], [4, 7, 9])
-    assert grid.train == (4, 6) and grid.test == (4, 7, 9) and grid.accuracy.shape == (2, 3)
+    assert grid.train == (7, 6) and grid.test == (4, 7, 9) and grid.accuracy.shape == (2, 3)
     assert np.isnan(grid.accuracy[0, 2]) and np.isfinite(grid.accuracy[1]).all()  # the position table ends at 8
     for column, length in ((0, 4), (1, 7)):
         rows = own.entry.held_out(own.entry.parameters({"length": length, "symbols": 4}), "encoder-only")
@@ -26,7 +26,7 @@ def test_a_cell_is_the_accuracy_on_rows_of_its_length() -> None:
         with torch.no_grad():
             right = run.model(rows["source"]).logits.argmax(-1) == rows["labels"]
         assert grid.accuracy[0, column] == pytest.approx(right.double().mean().item())
-    assert (grid.accuracy[0, 0], grid.loss[0, 0]) == pytest.approx(run.measure()[::-1])
+    assert (grid.accuracy[0, 1], grid.loss[0, 1]) == pytest.approx(run.measure()[::-1])
 
 
 def test_a_length_that_no_row_has_is_refused() -> None:

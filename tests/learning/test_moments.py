@@ -112,6 +112,20 @@ def test_what_was_stored_comes_back_and_goes_on() -> None:
     assert again.training.steps.tolist() == moments.training.steps.tolist()
 
 
+@pytest.mark.parametrize("n", [16, 20, 21, 22, 23])
+def test_a_thinned_curve_goes_on_as_it_was(n: int) -> None:
+    moments = Moments(RECIPE, ["head"])
+    moments.training = Series(moments.training.names, limit=8)
+    for step in range(1, n + 1):
+        moments.training.add(step, [float(step)] * 5)
+    again = Moments.read(*moments.stored())
+    for step in range(n + 1, n + 4):
+        for one in (moments, again):
+            one.training.add(step, [float(step)] * 5)
+        assert again.training.stride == moments.training.stride > 1
+        assert again.training.steps.tolist() == moments.training.steps.tolist()
+
+
 def test_what_is_no_history_is_refused() -> None:
     __, moments, __ = watched()
     tensors, facts = moments.stored()

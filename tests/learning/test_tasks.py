@@ -177,7 +177,7 @@ def test_an_induction_row_repeats_a_block_of_distinct_symbols(repeat: int) -> No
 
 
 def test_what_can_be_looked_up() -> None:
-    assert repeats(np.array([[3, 5, 3, 7, 7]])).tolist() == [[False, False, False, True, False]]
+    assert repeats(np.array([[3, 5, 3, 7, 7, 8]])).tolist() == [[False, False, False, True, False, True]]
 
 
 def test_a_mask_hides_what_is_asked_for_and_a_restored_sentence_is_whole() -> None:

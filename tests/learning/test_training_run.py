@@ -19,6 +19,7 @@ from viz_core.learning.training_run import Event, TrainingRun, fingerprint, meas
 from viz_core.limits import MAX_TRAINING_LAYERS
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
+from viz_core.training.step import Step, train_step
 
 
 def curve(events: list[Event]) -> list[Event]:
@@ -106,10 +107,26 @@ def test_resumed_equals_uninterrupted_to_the_bit(at: int) -> None:
     assert resumed.best == whole.best and resumed.waited == whole.waited
 
 
-def test_what_else_computes_meanwhile_has_no_part_in_it() -> None:
+def test_dropout_is_another_at_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = recipe(learning_rate=1e-8)
+    first = own.rows(0)
+    monkeypatch.setattr(Recipe, "rows", lambda self, step: first)
+    __, seen = events(own)
+    assert len({round(event.loss, 4) for event in seen}) > 5
+    __, without = events(own.changed({"config.dropout": 0.0}))
+    assert len({round(event.loss, 4) for event in without}) == 1
+
+
+def test_what_else_computes_meanwhile_has_no_part_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another run between the steps, the caller's random numbers, and its number of threads."""
     before, state = torch.get_num_threads(), torch.random.get_rng_state()
     (one, first), other, run = events(RECIPE), TrainingRun(recipe(seed=7)), TrainingRun(RECIPE)
+    threads: list[int] = []
+
+    def noted(*given: Any) -> Step:
+        threads.append(torch.get_num_threads())
+        return train_step(*given)
+    monkeypatch.setattr("viz_core.learning.training_run.train_step", noted)
     torch.set_num_threads(2)
     mixed = []
     for event in run:
@@ -117,7 +134,7 @@ def test_what_else_computes_meanwhile_has_no_part_in_it() -> None:
         torch.rand(3)
         if other.stopped is None:
             other.step()
-    assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == 2 and set(threads) == {1}
     torch.set_num_threads(before)
     torch.random.set_rng_state(state)
     assert curve(mixed) == curve(first) and torch.equal(weights(one), weights(run))
@@ -178,7 +195,6 @@ def test_divergence_is_named_with_its_step_and_keeps_the_last_weights(monkeypatc
 
 def broken(model: Transformer, *given: Any) -> Any:
     """A step whose loss is NaN, made by the real one."""
-    from viz_core.training.step import train_step
     with torch.no_grad():
         bias = model.head.bias.clone()  # type: ignore[union-attr]
         model.head.bias.fill_(math.nan)  # type: ignore[union-attr]

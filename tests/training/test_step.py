@@ -114,6 +114,9 @@ def test_the_number_of_threads_and_the_random_state_come_back() -> None:
     with one_thread(), repeatable(5):
         assert torch.get_num_threads() == 1
         first = torch.rand(3)
-    with repeatable(5):
-        assert torch.equal(torch.rand(3), first)
     assert torch.get_num_threads() == threads and torch.equal(torch.random.get_rng_state(), state)
+    torch.rand(1)
+    with repeatable(5):
+        assert torch.equal(torch.rand(3), first) and torch.are_deterministic_algorithms_enabled()
+    with repeatable(6):
+        assert not torch.equal(torch.rand(3), first)
