@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import pytest
 import torch
+from safetensors.torch import save as to_bytes
 
 from tests.learning.small import RECIPE, recipe
-from viz_core.learning.moments import Moments, Series, least_missed, moment_of, wanted
+from viz_core.learning.moments import Moment, Moments, Series, least_missed, moment_of, wanted
 from viz_core.learning.training_run import TrainingRun
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
@@ -37,6 +38,15 @@ def test_a_moment_gives_the_model_back() -> None:
     capture = read.seen_by(moments.at(30).model(run.recipe.config))
     assert list(capture) == ["encoder.layers.0.self_attn.weights"] and capture["encoder.layers.0.self_attn.weights"].shape[-1] == 3
     assert capture.tokens("source") == [["the", "cat", "sat"]]
+
+
+def test_a_tied_output_is_kept_once_and_comes_back() -> None:
+    run = TrainingRun(recipe(**{"config.tie_output": True, "config.zero_pad_embedding": True, "steps": 3}))
+    list(run)
+    moment = moment_of(run.model, 3)
+    model = moment.model(run.recipe.config)
+    assert model.head.weight is model.encoder.tok_embedding.weight and "head.weight" not in moment.weights
+    torch.testing.assert_close(model.head.weight, run.model.head.weight, rtol=1e-3, atol=1e-4)
 
 
 def test_moments_lie_closer_at_the_beginning() -> None:
@@ -141,5 +151,23 @@ def test_a_paused_run_is_kept_as_it_is() -> None:
     for _ in range(24):
         moments.add(run, run.step())
     assert not wanted(24) and 24 not in moments.steps
-    moments.keep_now(run)
+    moments.keep(moment_of(run.model, run.done))
     assert moments.steps[-1] == 24 and moments.at(26).step == 24
+
+
+def test_a_history_in_another_process_is_the_same() -> None:
+    run, moments, __ = watched(most=6)
+    elsewhere = Moments(run.recipe, list(run.parts), most=6)
+    again = TrainingRun(run.recipe)
+    elsewhere.keep(Moment.from_bytes(moment_of(again.model, 0).to_bytes()))
+    for event in again:
+        elsewhere.hear(event)
+        if wanted(event.step) or event.stopped:
+            elsewhere.keep(Moment.from_bytes(moment_of(again.model, again.done).to_bytes()))
+    assert elsewhere.steps == moments.steps
+    for step in moments.steps:
+        assert all(torch.equal(x, elsewhere.at(step).weights[name]) for name, x in moments.at(step).weights.items())
+    two = {f"{step}.{n}": x.clone() for step in (1, 2) for n, x in moments.at(0).weights.items()}
+    for data in (b"", b"x" * 20, to_bytes(two)):
+        with pytest.raises(Problem, match="not a moment"):
+            Moment.from_bytes(data)

@@ -94,10 +94,13 @@ def test_the_same_recipe_gives_the_same_curve_to_the_bit(change: dict[str, Any])
         assert curve(events(own.changed(other), 2)[1]) != curve(first[:2])
 
 
-@pytest.mark.parametrize("at", [0, 1, 5, 9])
-def test_resumed_equals_uninterrupted_to_the_bit(at: int) -> None:
-    whole, seen = events(RECIPE)
-    part, before = events(RECIPE, at)
+@pytest.mark.parametrize(("at", "change"), [
+    (0, {}), (1, {}), (5, {}), (9, {}), (4, {"config.tie_output": True, "config.position": "learned"}),
+    (7, {"config.architecture": "decoder-only", "task": "next-word", "parameters": {}, "warmup": 3, "decay": True, "clip": 0.1}),
+], ids=str)
+def test_resumed_equals_uninterrupted_to_the_bit(at: int, change: dict[str, Any]) -> None:
+    whole, seen = events(recipe(**change))
+    part, before = events(recipe(**change), at)
     torch.manual_seed(999)  # what happens in between has no part in it
     torch.rand(5)
     resumed = TrainingRun.resume(*part.stored())

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 import torch
@@ -45,6 +46,21 @@ class Moment:
             for name, parameter in model.named_parameters():
                 parameter.copy_(self.weights[name])
         return model
+
+
+    def to_bytes(self) -> bytes:
+        """As safetensors, for the way to another process."""
+        return to_bytes({f"{self.step}.{name}": x.contiguous() for name, x in self.weights.items()})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """What `to_bytes` gave. `Problem` for anything else."""
+        try:
+            found = read_tensors(data)
+            (step,) = {int(name.partition(".")[0]) for name in found}
+        except (SafetensorError, ValueError, TypeError):
+            raise Problem("this is not a moment of a training run; start it again.", "training_state") from None
+        return cls(step, {name.partition(".")[2]: x for name, x in found.items()})
 
 
 def moment_of(model: Transformer, step: int) -> Moment:
@@ -95,7 +111,7 @@ class Series:
 
 
 class Moments:
-    """The kept history of one run: feed it with the run itself and each event."""
+    """The kept history of one run: beside it fed by `begin` and `add`, in another process by `hear` and `keep`."""
 
     def __init__(self, recipe: Recipe, parts: Sequence[str], most: int = MAX_MOMENTS, most_bytes: int = MAX_MOMENT_BYTES) -> None:
         self.recipe, self.most, self.most_bytes = recipe, most, most_bytes
@@ -106,20 +122,26 @@ class Moments:
     def begin(self, run: TrainingRun) -> None:
         """The run before its first step: its weights, and how it does on the held-out rows."""
         if run.done == 0:
-            self._keep(moment_of(run.model, 0))
+            self.keep(moment_of(run.model, 0))
             self.held_out.add(0, run.measure())
 
     def add(self, run: TrainingRun, event: Event) -> None:
         """One more step of the run. The last one is always kept, whatever stopped it."""
+        self.hear(event)
+        if wanted(event.step) or event.stopped is not None:
+            self.keep(moment_of(run.model, run.done))
+
+    def hear(self, event: Event) -> None:
+        """The numbers of one more step."""
         self.training.add(event.step, (event.loss, event.accuracy, event.rate, event.norm, *event.norms))
         if event.held_out_loss is not None and event.held_out_accuracy is not None:
             self.held_out.add(event.step, (event.held_out_loss, event.held_out_accuracy))
-        if wanted(event.step) or event.stopped is not None:
-            self._keep(moment_of(run.model, run.done))
 
-    def keep_now(self, run: TrainingRun) -> None:
-        """The run as it is at this moment: where it is paused."""
-        self._keep(moment_of(run.model, run.done))
+    def keep(self, moment: Moment) -> None:
+        """One more moment, such as where a run is paused; the one that is least missed goes if there are too many."""
+        self._kept[moment.step] = moment
+        while len(self._kept) > 2 and (len(self._kept) > self.most or self.nbytes > self.most_bytes):
+            del self._kept[least_missed(self.steps)]
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -134,11 +156,6 @@ class Moments:
     def at(self, step: int) -> Moment:
         """The kept moment that is nearest to a step; the earlier one of two."""
         return self._kept[min(self.steps, key=lambda kept: (abs(kept - step), kept))]
-
-    def _keep(self, moment: Moment) -> None:
-        self._kept[moment.step] = moment
-        while len(self._kept) > 2 and (len(self._kept) > self.most or self.nbytes > self.most_bytes):
-            del self._kept[least_missed(self.steps)]
 
     # --- Stored -------------------------------------------------------------------------------------------------------
     def stored(self) -> tuple[bytes, str]:
