@@ -85,6 +85,17 @@ def test_weights_that_half_precision_cannot_hold_stay_as_they_are() -> None:
     assert moment.weights["head.weight"].dtype == torch.float32 and moment.weights["head.bias"].dtype == torch.float16
 
 
+def test_weights_that_are_not_those_of_the_config_are_refused() -> None:
+    good = dict(moment_of(TrainingRun(RECIPE).model, 1).weights)
+    bias = good["head.bias"]
+    for change in ({"head.bias": bias[:-1]}, {"more": bias}, {"head.bias": bias.double()}, {"head.bias": bias + math.nan},
+                   {"head.bias": bias.to(torch.int64)}):
+        with pytest.raises(Problem, match="these weights are of another model"):
+            Moment(1, {**good, **change}).model(RECIPE.config)
+    with pytest.raises(Problem, match="these weights are of another model"):
+        Moment(1, {name: x for name, x in good.items() if name != "head.bias"}).model(RECIPE.config)
+
+
 def test_the_numbers_are_kept_in_full_and_then_thinned() -> None:
     series = Series(("loss", "accuracy"), limit=16)
     for step in range(1, 16):

@@ -25,6 +25,7 @@ from viz_core.limits import MAX_CURVE_POINTS, MAX_MOMENT_BYTES, MAX_MOMENTS
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 
+TYPES = (torch.float16, torch.float32)
 PER_DOUBLING = 8  # moments that are offered while the number of steps doubles
 
 
@@ -40,10 +41,15 @@ class Moment:
         return sum(x.numel() * x.element_size() for x in self.weights.values())
 
     def model(self, config: TransformerConfig) -> Transformer:
-        """The model of this moment in float32 on the CPU, dropout off."""
+        """The model of this moment in float32 on the CPU, dropout off. `Problem` where the weights are not those of the config."""
         model = Transformer(config, seed=None).eval()
+        due = dict(model.named_parameters())
+        fits = {name: p.shape for name, p in due.items()} == {name: x.shape for name, x in self.weights.items()}
+        if not fits or any(x.dtype not in TYPES or not x.isfinite().all() for x in self.weights.values()):
+            raise Problem("these weights are of another model, or some of their numbers are not finite; train it again.",
+                          "training_state")
         with torch.no_grad():
-            for name, parameter in model.named_parameters():
+            for name, parameter in due.items():
                 parameter.copy_(self.weights[name])
         return model
 
