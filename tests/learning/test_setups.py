@@ -50,6 +50,7 @@ def test_induction_has_its_twin_and_its_trap() -> None:
     arms = [(own.config.n_decoder_layers, own.parameters["repeat"]) for _, seed,
         own in SETUPS["induction"].experiment.runs() if not seed]
     assert arms == [(2, 0), (1, 0), (2, 8), (1, 8)]
+    assert {8} < set(SETUPS["induction"].blocks)  # the trap is seen only at another length than that of the training
     assert {arm.name for arm in SETUPS["positions"].experiment.arms} == set(SCHEMES)
 
 

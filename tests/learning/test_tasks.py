@@ -277,6 +277,20 @@ def test_words_that_a_language_task_does_not_know_are_left_out() -> None:
         TASKS["sort"].sentence(TASKS["sort"].parameters({}), TransformerConfig(architecture="encoder-only"), [])
 
 
+def test_a_typed_mask_is_filled_in_and_a_restored_sentence_is_its_own_answer() -> None:
+    hidden, p = TASKS["fill-in"], parameters(TASKS["fill-in"])
+    read = hidden.sentence(p, TransformerConfig(architecture="encoder-only"), ["the", "<mask>", "sees"])
+    mask = hidden.vocabulary(p, "encoder-only")["source"].encode(["<mask>"])[0]
+    assert read.ids["source"][0, 1] == mask and read.tokens["source"] == ("the", "<mask>", "sees") and not read.left_out
+    config = TransformerConfig(max_len=4)
+    restored = TASKS["restore"].sentence(parameters(TASKS["restore"]), config, ["the", "cat", "zebra", "sees", "the", "moon"])
+    assert restored.tokens == {"source": ("the", "cat", "sees"), "target": ("<bos>", "the", "cat", "sees")}
+    assert restored.ids["target"][0].tolist() == [1, *restored.ids["source"][0].tolist()]
+    assert restored.left_out == ("zebra", "the", "moon")
+    begun = TASKS["translate"].sentence(parameters(TASKS["translate"]), config, ["the", "cat"])
+    assert begun.tokens == {"source": ("the", "cat"), "target": ("<bos>",)}
+
+
 def test_symbols_have_names_of_their_own() -> None:
     assert names(28)[24:] == ("y", "z", "aa", "ab") and len(set(names(64))) == 64
 

@@ -22,14 +22,18 @@ from viz_core.run import switched
 @dataclass(frozen=True, slots=True, kw_only=True)
 @translating
 class Setup:
-    """One experiment. again: switches with which each trained model is measured once more. test_lengths: of its length grid."""
+    """One experiment. again: switches with which each trained model is measured once more. test_lengths: of its length grid.
+
+    blocks: lengths of the repeated block at which the heads' induction scores are taken, others than that of the training among
+    them: at the one length of the training, a head that counts positions looks like one that looks up.
+    """
 
     title: Message
     question: Message
     experiment: Experiment
     again: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     test_lengths: tuple[int, ...] = ()
-    induction: bool = False  # whether the heads' induction scores belong to the answer
+    blocks: tuple[int, ...] = ()
 
 
 def _arms(**changes: Mapping[str, Any]) -> tuple[Arm, ...]:
@@ -48,7 +52,7 @@ SETUPS: Mapping[str, Setup] = MappingProxyType({
         question="Does a deep model with its norms behind the sum need a warm-up to learn (Xiong et al. 2020)?",
         experiment=Experiment(
             replace(_SORT, config=replace(_ENCODER, n_encoder_layers=12), learning_rate=3e-3),
-            _arms(post={"config.norm": "post"}, post_warmup={"config.norm": "post", "warmup": 200}, pre={"config.norm": "pre"}),
+            _arms(post={"config.norm": "post"}, post_warmup={"config.norm": "post", "warmup": 400}, pre={"config.norm": "pre"}),
         ),
     ),
     "mask": Setup(
@@ -106,7 +110,7 @@ SETUPS: Mapping[str, Setup] = MappingProxyType({
                 one_layer_fixed={"config.n_decoder_layers": 1, "parameters.repeat": 8},
             ),
         ),
-        induction=True,
+        blocks=(5, 8, 11),
     ),
 })
 """By name, in the order in which the app offers them. In the arms "_fixed", the block that is repeated always has the same length:

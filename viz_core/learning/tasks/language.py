@@ -119,17 +119,23 @@ class Language:
         return len((words.chinese if self.what == "translate" else words.english).words)
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        """The words that the vocabulary knows. A target begins with <bos> alone: what follows, the model has to write."""
+        """The words that the vocabulary knows; "<mask>" is one where words are to be filled in.
+
+        What is to be restored is the sentence itself. A translation begins with <bos> alone: the model has to write it.
+        """
         sides = self.vocabulary(p, architecture)
         reader = bound(sides["source"], sides["source"].carries(" ".join(words)))
         tokens, ids = reader.read(" ".join(words))
         known = [(token, id) for token, id in zip(tokens, ids, strict=True) if id != reader.unk_id]
+        most -= self.what == "restore"  # its target has <bos> too
         kept, rest = known[:most], known[most:]
         lost = [token for token, id in zip(tokens, ids, strict=True) if id == reader.unk_id] + [token for token, __ in rest]
         found: dict[Side, np.ndarray] = {"source": np.array([[id for __, id in kept]], dtype=np.int64)}
         shown: dict[Side, tuple[str, ...]] = {"source": tuple(token for token, __ in kept)}
         if "target" in sides:
-            found["target"], shown["target"] = np.array([[BOS]], dtype=np.int64), ("<bos>",)
+            answer = kept if self.what == "restore" else []
+            found["target"] = np.array([[BOS, *(id for __, id in answer)]], dtype=np.int64)
+            shown["target"] = ("<bos>", *(token for token, __ in answer))
         return Sentence(found, shown, tuple(dict.fromkeys(lost)))
 
 
