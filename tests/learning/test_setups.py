@@ -54,6 +54,11 @@ def test_induction_has_its_twin_and_its_trap() -> None:
     assert {arm.name for arm in SETUPS["positions"].experiment.arms} == set(SCHEMES)
 
 
+def test_a_mask_that_is_off_lowers_what_can_be_reached() -> None:
+    masked, unmasked = (own for _, seed, own in SETUPS["mask"].experiment.runs() if seed == 0)
+    assert unmasked.floor is not None and masked.floor is not None and unmasked.floor < 0.1 < 1.5 < masked.floor < masked.chance
+
+
 def test_a_trained_model_is_measured_again_with_another_mask() -> None:
     own = recipe(**{"task": "next-word", "parameters": {"length": 6}, "config.causal": False, "config.dropout": 0.0})
     run = TrainingRun(own)

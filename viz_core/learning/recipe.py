@@ -80,8 +80,8 @@ class Recipe:
 
     @property
     def floor(self) -> float | None:
-        """The best reachable loss in nats, where it is known."""
-        return self.entry.kind.floor(self.parameters, self.config.architecture)
+        """The best reachable loss in nats, where it is known. Without a causal mask it is that of a model that sees the answers."""
+        return self.entry.kind.floor(self.parameters, self.config.architecture, self.config.is_causal)
 
     @property
     def chance(self) -> float:

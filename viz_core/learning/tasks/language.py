@@ -111,7 +111,7 @@ class Language:
             "labels": pad([(*answer, EOS) for __, answer in rows], PAD),
         }
 
-    def floor(self, p: Parameters, architecture: Architecture) -> None:
+    def floor(self, p: Parameters, architecture: Architecture, causal: bool = True) -> None:
         return None
 
     def answers(self, p: Parameters) -> int:

@@ -120,7 +120,7 @@ class Question:
     def batch(self, p: Parameters, architecture: Architecture, rows: np.ndarray) -> dict[str, np.ndarray]:
         return side_by_side(architecture, rows + FIRST, self.answer(rows) + FIRST, FIRST + p["symbols"])
 
-    def floor(self, p: Parameters, architecture: Architecture) -> float:
+    def floor(self, p: Parameters, architecture: Architecture, causal: bool = True) -> float:
         return 0.0
 
     def answers(self, p: Parameters) -> int:
@@ -187,7 +187,7 @@ class Induction:
     def batch(self, p: Parameters, architecture: Architecture, rows: np.ndarray) -> dict[str, np.ndarray]:
         return next_symbol(architecture, rows + FIRST, repeats(rows))
 
-    def floor(self, p: Parameters, architecture: Architecture) -> float:
+    def floor(self, p: Parameters, architecture: Architecture, causal: bool = True) -> float:
         return 0.0
 
     def answers(self, p: Parameters) -> int:

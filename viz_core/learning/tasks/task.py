@@ -70,8 +70,8 @@ class Kind(Protocol):
         """Ids [B, T] of the sides and the labels. The label of a position that does not count is padding."""
         ...
 
-    def floor(self, p: Parameters, architecture: Architecture) -> float | None:
-        """The best reachable mean loss in nats; None where it is not known."""
+    def floor(self, p: Parameters, architecture: Architecture, causal: bool = True) -> float | None:
+        """The best reachable mean loss in nats, for a model that sees no later token or for one that sees all; None if unknown."""
         ...
 
     def answers(self, p: Parameters) -> int:
