@@ -59,7 +59,7 @@ SETUPS: Mapping[str, Setup] = MappingProxyType({
         title="With and without the causal mask",
         question="What has a model learned that could see the next word, once the mask hides it?",
         experiment=Experiment(
-            Recipe(task="next-word", config=replace(_ENCODER, causal=True), steps=1000),
+            Recipe(task="next-word", config=replace(_ENCODER, causal=True), learning_rate=3e-3, steps=1000),
             _arms(masked={"config.causal": True}, open={"config.causal": False}),
         ),
         again=MappingProxyType({"config.causal": True}),
