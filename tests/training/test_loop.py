@@ -94,6 +94,14 @@ def test_a_step_is_one_of_adam_on_a_clipped_gradient() -> None:
         torch.testing.assert_close(x, y, atol=1e-9, rtol=0)
 
 
+def test_a_loss_that_is_not_finite_ends_the_training() -> None:
+    model = Transformer(CONFIG, 0)
+    with torch.no_grad():
+        model.head.bias[0] = float("nan")  # type: ignore[union-attr]
+    with pytest.raises(FloatingPointError, match="the loss at step 1 is nan"):
+        train(model, encode(CONFIG, PAIRS, BOTH), RECIPE)
+
+
 def test_the_rate_climbs_and_falls_in_a_line() -> None:
     recipe = Recipe(steps=100, peak=1.0, warmup=10)
     rates = [recipe.rate(step) for step in range(100)]

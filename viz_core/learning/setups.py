@@ -152,7 +152,6 @@ def of_document(number: str, family: Architecture | None = None) -> OfDocument:
     task = FAMILIES[family] if family else "translate" if own.has_cross_attention else "next-word"
     found = {name: own.ff_width if name == "d_ff" else getattr(own, name) for name in REDUCED}
     reduced = {name: most for name, most in REDUCED.items() if found[name] > most}
-    sized = replace(own, **reduced, qk_dim=None if reduced.get("d_model") else own.qk_dim)  # type: ignore[arg-type]
-    config = replace(sized, architecture=architecture, n_segments=0)
+    config = replace(own, **reduced, architecture=architecture)  # type: ignore[arg-type]
     recipe = Recipe(task=task, config=config, learning_rate=1e-3, warmup=100, steps=1000)
     return OfDocument(recipe, tuple((name, found[name], most) for name, most in reduced.items()))
