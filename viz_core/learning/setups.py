@@ -21,7 +21,7 @@ from viz_core.run import switched
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @translating
-class Setup:
+class OfferedExperiment:
     """One experiment. again: switches with which each trained model is measured once more. test_lengths: of its length grid.
 
     blocks: lengths of the repeated block at which the heads' induction scores are taken, others than that of the training among
@@ -46,8 +46,8 @@ _SORT = Recipe(task="sort", parameters={"length": 12, "symbols": 20}, config=_EN
 _REVERSE = replace(_SORT, task="reverse")
 _ALL_POSITIONS = tuple(Arm(name, MappingProxyType({"config.position": name})) for name in SCHEMES)
 
-SETUPS: Mapping[str, Setup] = MappingProxyType({
-    "norm": Setup(
+SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
+    "norm": OfferedExperiment(
         title="Post-LN or Pre-LN, with warm-up or without",
         question="Does a deep model with its norms behind the sum need a warm-up to learn (Xiong et al. 2020)?",
         experiment=Experiment(
@@ -55,7 +55,7 @@ SETUPS: Mapping[str, Setup] = MappingProxyType({
             _arms(post={"config.norm": "post"}, post_warmup={"config.norm": "post", "warmup": 400}, pre={"config.norm": "pre"}),
         ),
     ),
-    "mask": Setup(
+    "mask": OfferedExperiment(
         title="With and without the causal mask",
         question="What has a model learned that could see the next word, once the mask hides it?",
         experiment=Experiment(
@@ -64,7 +64,7 @@ SETUPS: Mapping[str, Setup] = MappingProxyType({
         ),
         again=MappingProxyType({"config.causal": True}),
     ),
-    "residual": Setup(
+    "residual": OfferedExperiment(
         title="With and without the residual connection",
         question="How many steps does the residual connection save?",
         experiment=Experiment(
@@ -72,25 +72,25 @@ SETUPS: Mapping[str, Setup] = MappingProxyType({
             _arms(residual={"config.residual": True}, none={"config.residual": False}),
         ),
     ),
-    "scale-scores": Setup(
+    "scale-scores": OfferedExperiment(
         title="Scores with and without ÷ √d_k",
         question="Does a wide head still learn when its scores are not divided by √d_k?",
         experiment=Experiment(
-            replace(_REVERSE, config=replace(_ENCODER, d_model=128, n_heads=1, init="torch")),
+            replace(_REVERSE, config=replace(_ENCODER, d_model=128, n_heads=1)),
             _arms(scaled={"config.scale_scores": True}, raw={"config.scale_scores": False}),
         ),
     ),
-    "scale-embedding": Setup(
+    "scale-embedding": OfferedExperiment(
         title="Embeddings with and without × √d_model",
         question="Do small embeddings drown in the waves of the positions?",
         experiment=Experiment(_REVERSE, _arms(scaled={"config.scale_embedding": True}, raw={"config.scale_embedding": False})),
     ),
-    "positions": Setup(
+    "positions": OfferedExperiment(
         title="Position schemes on a task of order",
         question="Which way of telling positions learns to turn a row round?",
         experiment=Experiment(_REVERSE, _ALL_POSITIONS),
     ),
-    "lengths": Setup(
+    "lengths": OfferedExperiment(
         title="Train length × test length",
         question="Which position scheme goes on past the lengths that it has seen?",
         experiment=Experiment(
@@ -99,7 +99,7 @@ SETUPS: Mapping[str, Setup] = MappingProxyType({
         ),
         test_lengths=(4, 8, 12, 16, 20, 30),
     ),
-    "induction": Setup(
+    "induction": OfferedExperiment(
         title="Induction heads",
         question="Do two layers find what followed a symbol before, where one layer cannot?",
         experiment=Experiment(
