@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from viz_core.learning.tasks import TASKS, Bound, Task, language
 from viz_core.learning.tasks.markov import WORDS, Chain, chain, entropy
 from viz_core.learning.tasks.symbols import is_held_out, names, repeats
 from viz_core.problems import Problem
+from viz_core.training.bilingual import split
 
-SMALL = {"sentences": 200, "longest": 6}
+SMALL = {"sentences": 500, "longest": 6}
 SYMBOLS = [name for name, task in TASKS.items() if "sentences" not in task.bounds]
 
 
@@ -127,7 +129,7 @@ def test_what_is_measured_is_never_trained_on(name: str) -> None:
 
 
 def test_no_sentence_that_is_measured_is_trained_on() -> None:
-    found = language.pool(200, 6)
+    found = language.pool(500, 6)
     assert found.held_out and found.train and not set(found.held_out) & set(found.train)
 
 
@@ -187,7 +189,7 @@ def test_a_mask_hides_what_is_asked_for_and_a_restored_sentence_is_whole() -> No
     rows = hidden.batch(p, "encoder-only", 0, 0, 60)
     hit = rows["labels"] != 0
     assert torch.equal(hit, rows["source"] == mask) and hit.any(dim=1).all() and 0.2 < hit.float().mean() < 0.45
-    trained = {english for english, __ in language.pool(200, 6).train}
+    trained = {english for english, __ in language.pool(500, 6).train}
     assert {tuple(row) for row in torch.where(hit, rows["labels"], rows["source"]).tolist()} <= trained
     restored = TASKS["restore"].batch(parameters(TASKS["restore"]), "encoder-decoder", 0, 0, 60)
     whole = [[x for x in row if x][:-1] for row in restored["labels"].tolist()]
@@ -291,6 +293,19 @@ def test_a_typed_mask_is_filled_in_and_a_restored_sentence_is_its_own_answer() -
     assert restored.left_out == ("zebra", "the", "moon")
     begun = TASKS["translate"].sentence(parameters(TASKS["translate"]), config, ["the", "cat"])
     assert begun.tokens == {"source": ("the", "cat"), "target": ("<bos>",)}
+
+
+def test_the_sentences_are_those_of_the_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "examples", split.examples)
+    language.pool.cache_clear()
+    drawn = list(islice((e for e in split.examples(0) if max(len(e.source), len(e.target)) <= 8), 500))
+    found = language.pool(500, 8)
+    pairs = {(tuple(map(found.english.decode, x)), tuple(map(found.chinese.decode, y))) for x, y in (*found.train, *found.held_out)}
+    assert pairs <= {(tuple(e.source), tuple(e.target)) for e in drawn} and len(pairs) > 60
+    counts = Counter(word for e in drawn for word in set(e.source))
+    assert all(counts[word] >= 2 or word.startswith("<") for word in found.english.words)
+    rows = TASKS["translate"].batch(parameters(TASKS["translate"], longest=8), "encoder-decoder", 0, 0, 16)
+    assert (rows["labels"] == 2).sum(dim=1).tolist() == [1] * 16 and (rows["target"][:, 0] == 1).all()
 
 
 def test_symbols_have_names_of_their_own() -> None:

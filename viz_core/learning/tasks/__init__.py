@@ -21,7 +21,7 @@ _SHORTEST = Bound("Shortest length in training; 0: always the full length", 0, 0
 _SYMBOLS = Bound("Symbols", 20, 4, 64)
 _ROWS: Mapping[str, Bound] = MappingProxyType({"length": _LENGTH, "shortest": _SHORTEST, "symbols": _SYMBOLS})
 _SENTENCES: Mapping[str, Bound] = MappingProxyType({
-    "sentences": Bound("Sentences of the training", 1_000, 200, 4_000),
+    "sentences": Bound("Sentences drawn from the grammar", 2_000, 500, 4_000),
     "longest": Bound("Words of the longest sentence", 8, 4, 20),
 })
 _DAMAGED = MappingProxyType({**_SENTENCES, "damage": Bound("Words that are hit, in percent", 20, 5, 60)})
