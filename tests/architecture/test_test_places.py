@@ -49,6 +49,7 @@ ELSEWHERE = {
     "figures.scatter": "figures/test_positions",
     "figures.theme": "figures/test_assets",
     "figures.word_order": "figures/test_positions",
+    "ui.components.choice": "browser/test_writing",
     "ui.components.clock": "browser/test_positions",
     "ui.components.curves": "browser/test_positions",
     "ui.components.heads": "browser/test_attention",

@@ -131,7 +131,8 @@ CANVASES = (
     "mask_built", "mask_written", "mask_effect", "mask_leak", "mask_reach", "mask_spread", "mask_empty_0", "mask_empty_2",
     "mask_empty_4", "mask_unsqueeze", "pos_table", "pos_window", "pos_shift", "pos_similarity", "pos_parts",
     "pos_schemes", *(f"pos_added_{position}" for position in CHOICES["position"] if position != "none"),
-    "pos_detail", "pos_detail_own", "pos_detail_trained", "pos_detail_untrained", "pos_moved",
+    "pos_detail", "pos_detail_own", "pos_detail_trained", "pos_detail_untrained", "pos_moved", "write_attended",
+    "write_rows",
 )
 # Where the panels of a canvas that links once named are now: (canvas, panel), in the order of its panels.
 MOVED_PANELS = {
@@ -204,6 +205,23 @@ VIEWS: tuple[View, ...] = (
     View("att_off", (), ATTENTION_HEADS, many=True),
     View("att_unscaled", False, (False, True)),
     View("att_temperature", 1.0, (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)),
+    # Writing
+    View("write_section", "choose", ("choose", "forcing", "cache")),
+    View("write_strategy", "greedy", ("greedy", "sampling", "beam")),
+    View("write_temperature", 1.0, (0.1, 0.25, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)),
+    View("write_top_k", 0, range(100001)),  # 0: all words
+    View("write_top_p", 1.0, (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)),
+    View("write_seed", 0, range(10000)),
+    View("write_beams", 4, range(1, 9)),
+    View("write_penalty", 1.0, (-2.0, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0)),
+    View("write_most", 24, range(1, 65)),
+    View("write_from", -1, range(-1, 1024)),  # words that are given; -1: the page chooses
+    View("write_step", 0, range(64)),
+    View("write_layer", -1, range(-1, 256)),  # -1: the last
+    View("write_true", ""),  # the true sentence; "": that of the run
+    View("write_slip", -1, range(-1, 64)),  # where the model is made to slip; 0: nowhere; -1: the page chooses
+    View("write_head", 0, range(256 * 16)),
+    View("write_cost", "time", ("time", "flops")),
     # Masks
     View("mask_section", "who", ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")),
     View("mask_kind", "", ("", *ATTENTION_KINDS)),  # "" and -1: the page chooses

@@ -1,0 +1,88 @@
+"""The page Writing in Chromium: steps by hand and by key, a drawn number on its line, and every section in both themes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.browser.helpers import button, idle, linked, option
+from tests.browser.looks import look
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Open = Callable[..., "Page"]
+pytest_plugins = ["tests.browser.one_page"]
+SMALL = {"preset": "000", "source": "the cat sat", "n_heads": "2", "d_model": "16", "qk_dim": "16", "d_ff": "16"}
+
+
+@pytest.fixture
+def open_at(serve: Callable[..., str], turn_to: Open) -> Open:
+    """`open_at("cache", theme="dark", write_step="2")` → that section, drawn."""
+
+    def open_at(section: str = "choose", width: int = 1280, theme: str = "light", **params: str) -> Page:
+        query = urlencode(SMALL | {"write_section": section} | params)
+        return turn_to(f"{serve()}/writing?{query}", width=width, theme=theme)
+
+    return open_at
+
+
+def current(page: Page) -> str:
+    return page.locator(".choice .token[aria-current]").get_attribute("data-step") or ""
+
+
+def test_a_click_and_the_arrow_keys_go_to_a_step(open_at: Open) -> None:
+    page = open_at()
+    page.locator(".choice .token").nth(3).click()
+    linked(page, "write_step=3")
+    assert current(page) == "3"
+    page.keyboard.press("ArrowRight")
+    linked(page, "write_step=4")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    linked(page, "write_step=2")
+    assert current(page) == "2"
+
+
+def test_the_drawn_number_stands_on_the_part_of_the_word(open_at: Open) -> None:
+    page = open_at(write_strategy="sampling", write_top_k="5", write_temperature="2", write_seed="3", write_step="1")
+    needle, part = (page.locator(f".choice tr.chosen td:last-child .{name}").bounding_box() for name in ("needle", "bar"))
+    assert needle is not None and part is not None
+    assert part["x"] - 2 <= needle["x"] + 1 <= part["x"] + part["width"] + 2
+    assert "÷ 2 =" in (page.locator(".choice tr.chosen td").nth(1).get_attribute("title") or "")
+
+
+def test_in_presenters_mode_a_picked_token_steps_on(open_at: Open) -> None:
+    page = open_at()
+    page.keyboard.press("f")
+    idle(page)
+    page.locator(".choice .token").nth(1).click()
+    linked(page, "write_step=1")
+    page.keyboard.press("ArrowRight")
+    linked(page, "write_step=2")
+    page.keyboard.press("Escape")
+    idle(page)
+
+
+def test_play_writes_on_by_itself(open_at: Open) -> None:
+    page = open_at()
+    button(page, "write_play").click()
+    linked(page, "write_step=2")
+    button(page, "write_play").click()
+
+
+@pytest.mark.parametrize("section", ["choose", "forcing", "cache"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_section_fits(open_at: Open, section: str, theme: str) -> None:
+    look(open_at(section, theme=theme, write_strategy="sampling"))
+    look(open_at(section, theme=theme, width=390, write_strategy="sampling"))
+
+
+def test_another_strategy_is_one_click(open_at: Open) -> None:
+    page = open_at()
+    option(page, "write_strategy", "beam").click()
+    linked(page, "write_strategy=beam")
+    assert page.locator(".choice tr.cut").count()

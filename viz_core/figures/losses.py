@@ -1,0 +1,56 @@
+"""The loss of each token under teacher forcing and free running, as bars; and time and work a step with the key-value cache."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_core.figures import theme
+from viz_core.figures.curves import Curves, Series
+from viz_core.language import translate as _
+
+FORCED, FREE = theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[1]
+
+
+def losses_figure(
+    forced: np.ndarray, free: np.ndarray, labels: Sequence[str], parts_at: int | None, uniform: float, dark: bool = False
+) -> go.Figure:
+    """Two bars for each label: forced [N], and free [M] of the first M labels. parts_at: where the two texts part; uniform: the
+    loss of a uniform guess, as a line."""
+    places = list(range(len(labels)))
+    said = _("%{text}: loss %{y:.4f} nats")
+    traces = [
+        {"type": "bar", "name": name, "x": places[: len(y)], "y": y.tolist(), "marker": {"color": colour},
+         "text": list(labels)[: len(y)], "textposition": "none", "hovertemplate": said + "<extra></extra>"}
+        for name, y, colour in ((_("reads the true words"), forced, FORCED), (_("reads its own words"), free, FREE))
+    ]
+    shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": uniform, "y1": uniform,
+               "line": {"dash": "dot", "width": 1}}]
+    notes = [{"xref": "paper", "x": 1, "y": uniform, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
+              "text": _("a uniform guess")}]
+    if parts_at is not None:
+        shapes.append({"type": "line", "yref": "paper", "x0": parts_at + 0.5, "x1": parts_at + 0.5, "y0": 0, "y1": 1,
+                       "line": {"dash": "dash", "width": 2}})
+        notes.append({"yref": "paper", "x": parts_at + 0.5, "y": 1, "xanchor": "left", "yanchor": "top", "showarrow": False,
+                      "text": _("from here on, other words are read")})
+    layout = {
+        "height": 380, "title": {"text": _("Loss of each true token, −ln p")}, "barmode": "group", "shapes": shapes,
+        "annotations": notes,
+        "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": list(labels), "tickangle": 0},
+        "yaxis": {"title": {"text": _("loss in nats")}, "rangemode": "tozero"},
+        "legend": {"orientation": "h", "y": 1.1, "x": 1, "xanchor": "right"},
+        "showlegend": True, "margin": {"t": 56, "b": 8},
+    }
+    return theme.Figure(traces, layout, dark=dark)
+
+
+def step_curves(cached: np.ndarray, anew: np.ndarray, title: str, unit: str, at: int) -> Curves:
+    """What each step costs [t] with the cache and without; the step `at` is marked."""
+    x = np.arange(1.0, len(cached) + 1)
+    said = _("token {x}: {y}")
+    series = (
+        Series(_("without the cache"), x, anew, FREE, "line", said), Series(_("with the cache"), x, cached, FORCED, "line", said),
+        Series(_("this step"), x[[at, at]], np.array([anew[at], cached[at]]), FREE, "circle", said),
+    )
+    most = float(max(cached.max(), anew.max())) or 1.0
+    return Curves(title, _("tokens read"), unit, series, (0.0, 1.05 * most))
