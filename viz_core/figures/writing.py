@@ -4,12 +4,12 @@
     choice = likeliest(found, name)             # logits → probability → the largest
     choice = searched(step, beam, number, name) # ln p → sum → score → kept, finished or cut
 
-found: a `viz_core.generation.draw.Draw`. name(id): the word of an id.
+What is given is read only as the protocols below say. name(id): the word of an id.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -18,15 +18,99 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.text import visible
 
-if TYPE_CHECKING:
-    from viz_core.generation.beam import BeamStep, Candidate
-    from viz_core.generation.draw import Draw
-    from viz_core.generation.strategy import Beam, Sampling
-
 MOST_ROWS = 10  # candidates that are drawn; the others are one row together
 MOST_KEPT = 3  # words of a beam's text in front of its candidate
 Name = Callable[[int], str]
 Look = Literal["", "cut", "chosen", "others"]
+
+
+class Drawn(Protocol):
+    """What is read of a `viz_core.generation.draw.Draw`."""
+
+    @property
+    def logits(self) -> np.ndarray: ...
+
+    @property
+    def scaled(self) -> np.ndarray: ...
+
+    @property
+    def order(self) -> np.ndarray: ...
+
+    @property
+    def in_top_k(self) -> np.ndarray: ...
+
+    @property
+    def after_top_k(self) -> np.ndarray: ...
+
+    @property
+    def kept(self) -> np.ndarray: ...
+
+    @property
+    def probs(self) -> np.ndarray: ...
+
+    @property
+    def cumulative(self) -> np.ndarray: ...
+
+    @property
+    def u(self) -> float: ...
+
+    @property
+    def token(self) -> int: ...
+
+
+class Filters(Protocol):
+    """What is read of a `viz_core.generation.strategy.Sampling`."""
+
+    @property
+    def temperature(self) -> float: ...
+
+    @property
+    def top_k(self) -> int | None: ...
+
+    @property
+    def top_p(self) -> float: ...
+
+
+class Candidate(Protocol):
+    """What is read of a `viz_core.generation.beam.Candidate`."""
+
+    @property
+    def parent(self) -> int: ...
+
+    @property
+    def token(self) -> int: ...
+
+    @property
+    def logprob(self) -> float: ...
+
+    @property
+    def total(self) -> float: ...
+
+    @property
+    def score(self) -> float: ...
+
+    @property
+    def fate(self) -> str: ...
+
+
+class Search(Protocol):
+    """What is read of a `viz_core.generation.beam.BeamStep`."""
+
+    @property
+    def beams(self) -> tuple[tuple[int, ...], ...]: ...
+
+    @property
+    def candidates(self) -> Sequence[Candidate]: ...
+
+
+class Widths(Protocol):
+    """What is read of a `viz_core.generation.strategy.Beam`."""
+
+    @property
+    def num_beams(self) -> int: ...
+
+    @property
+    def length_penalty(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +159,7 @@ def as_data(choice: Choice) -> dict[str, object]:
 # ---------------------------------------------------------------- one word
 
 
-def likeliest(found: "Draw", name: Name) -> Choice:
+def likeliest(found: Drawn, name: Name) -> Choice:
     """Greedy: the largest logit has the largest probability, and is written. found: with temperature 1 and no filter."""
     shown, n = _shown(found, int(found.order[0])), len(found.order)
     low, high = _reach(found.logits[shown])
@@ -91,7 +175,7 @@ def likeliest(found: "Draw", name: Name) -> Choice:
     return Choice(((_("logit"), _("of each word")), (_("probability"), _("softmax: eˣ ÷ Σ eˣ"))), (*rows, *others))
 
 
-def drawn(found: "Draw", sampling: "Sampling", name: Name) -> Choice:
+def drawn(found: Drawn, sampling: Filters, name: Name) -> Choice:
     """Sampling: the whole way from the logits to the drawn word."""
     shown, n = _shown(found, found.token), len(found.order)
     before = _softmax(found.scaled)  # [W], with the temperature and before the filters
@@ -123,13 +207,13 @@ def drawn(found: "Draw", sampling: "Sampling", name: Name) -> Choice:
     return Choice(columns, (*rows, *others), _cuts(found, sampling, len(shown)), found.u)
 
 
-def _shown(found: "Draw", token: int) -> list[int]:
+def _shown(found: Drawn, token: int) -> list[int]:
     """The likeliest words, with the chosen one, in the order of their probability."""
     first = [int(i) for i in found.order[:MOST_ROWS]]
     return first if token in first else [*first[:-1], token]
 
 
-def _cuts(found: "Draw", sampling: "Sampling", shown: int) -> tuple[Cut, ...]:
+def _cuts(found: Drawn, sampling: Filters, shown: int) -> tuple[Cut, ...]:
     """The lines below the last word that top-k leaves, and that top-p leaves of it; a line outside of the rows is not drawn."""
     in_k, kept = int(found.in_top_k.sum()), int(found.kept.sum())
     cuts = []
@@ -140,12 +224,12 @@ def _cuts(found: "Draw", sampling: "Sampling", shown: int) -> tuple[Cut, ...]:
     return tuple(cuts)
 
 
-def _filters(sampling: "Sampling") -> str:
+def _filters(sampling: Filters) -> str:
     k = _("top-k: all") if sampling.top_k is None else f"top-k {sampling.top_k}"
     return f"{k} ∩ top-p {sampling.top_p:g}"
 
 
-def _kept_words(found: "Draw", i: int, kept_sum: float) -> str:
+def _kept_words(found: Drawn, i: int, kept_sum: float) -> str:
     if not found.in_top_k[i]:
         return _("Top-k leaves it out, so its probability is 0.")
     after = percent(float(found.after_top_k[i]))
@@ -155,7 +239,7 @@ def _kept_words(found: "Draw", i: int, kept_sum: float) -> str:
              p=percent(float(found.probs[i])))
 
 
-def _part(start: float, end: float, found: "Draw", i: int) -> Bar:
+def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
     start = max(float(start), 0.0)
     here = _(": it is drawn") if i == found.token else ""
     said = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{found.u:.4f}")
@@ -165,7 +249,7 @@ def _part(start: float, end: float, found: "Draw", i: int) -> Bar:
 # ---------------------------------------------------------------- beam search
 
 
-def searched(step: "BeamStep", beam: "Beam", length: int, chosen: Sequence[int], name: Name, eos_id: int) -> Choice:
+def searched(step: Search, beam: Widths, length: int, chosen: Sequence[int], name: Name, eos_id: int) -> Choice:
     """One step of beam search: every candidate that was looked at. length: the words of each candidate; chosen: the ids of the
     text that the search chose in the end, whose candidate is marked."""
     totals = [c.total for c in step.candidates]
@@ -197,11 +281,11 @@ def _beam_label(text: Sequence[int], name: Name) -> str:
     return " ".join(["…", *words] if len(text) > MOST_KEPT else words)
 
 
-def _fate(c: "Candidate", eos_id: int) -> str:
+def _fate(c: Candidate, eos_id: int) -> str:
     return {"kept": _("kept"), "cut": _("cut"), "finished": _("finished") if c.token == eos_id else _("cut off")}[c.fate]
 
 
-def _fate_words(c: "Candidate", eos_id: int, beam: "Beam") -> str:
+def _fate_words(c: Candidate, eos_id: int, beam: Widths) -> str:
     if c.fate == "kept":
         return _("Among the {n} best texts that have not ended: the next step goes on with it.", n=beam.num_beams)
     if c.fate == "finished":
@@ -247,7 +331,7 @@ def _softmax(x: np.ndarray) -> np.ndarray:
     return found
 
 
-def _logit_words(found: "Draw", i: int, name: Name) -> str:
+def _logit_words(found: Drawn, i: int, name: Name) -> str:
     return _("logit of “{word}”, id {i}: {logit}", word=name(i), i=i, logit=_number(found.logits[i]))
 
 

@@ -213,7 +213,7 @@ VIEWS: tuple[View, ...] = (
     View("write_top_p", 1.0, (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)),
     View("write_seed", 0, range(10000)),
     View("write_beams", 4, range(1, 9)),
-    View("write_penalty", 1.0, (-2.0, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0)),
+    View("write_penalty", 1.0, (-2.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)),
     View("write_most", 24, range(1, 65)),
     View("write_from", -1, range(-1, 1024)),  # words that are given; -1: the page chooses
     View("write_step", 0, range(64)),
