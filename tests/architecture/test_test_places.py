@@ -57,6 +57,7 @@ ELSEWHERE = {
     "ui.components.profiles": "browser/test_attention",
     "ui.components.scrubber": "browser/test_app",
     "ui.components.table": "browser/test_shapes",
+    "ui.components.tree": "browser/test_writing",
     "ui.pages.home": "ui/test_pages",
     "ui.pages.norms": "ui/test_placement ui/test_layernorm",
     "ui.pages.steps.cell_words": "ui/test_inspector",

@@ -74,12 +74,26 @@ def test_play_writes_on_by_itself(open_at: Open) -> None:
     button(page, "write_play").click()
 
 
-@pytest.mark.parametrize("section", ["choose", "forcing", "cache"])
+@pytest.mark.parametrize("section", ["choose", "branch", "forcing", "cache"])
 def test_every_section_fits_a_screen_and_a_phone(open_at: Open, section: str) -> None:
     page = open_at(section, write_strategy="sampling")
     for width, theme in LOOKS:
         look(page, width, theme)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_candidate_becomes_a_branch_that_its_link_opens(open_at: Open) -> None:
+    page = open_at("branch", write_step="2")
+    page.locator(".choice .pick").nth(3).click()
+    linked(page, "write_branches=g.2.")
+    ends = page.locator(".tree .end")
+    ends.filter(has_text="branch 1").wait_for()
+    url, nodes = page.url, page.locator(".tree button").all_inner_texts()
+    page.goto(url)
+    idle(page)
+    assert page.locator(".tree button").all_inner_texts() == nodes
+    page.locator('.tree button[data-node="0"]').click()
+    linked(page, lambda link: "write_step" not in link)
 
 
 def test_another_strategy_is_one_click(open_at: Open) -> None:

@@ -263,7 +263,7 @@ FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mas
 STATE = ("ui.shell.link", "ui.shell.tab", "ui.shell.widgets")  # where the session is called `state`
 COMPONENTS = {
     f"ui.components.{name}"
-    for name in ("canvas", "choice", "clock", "curves", "diagram", "heads", "lines", "profiles", "scrubber", "table")
+    for name in ("canvas", "choice", "clock", "curves", "diagram", "heads", "lines", "profiles", "scrubber", "table", "tree")
 }
 
 FILES = [*(ROOT / "viz_core/ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
@@ -366,6 +366,7 @@ def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     buttons = {b.key for b in at.button} | {key for key in keys if key.startswith(("att_save_", "shapes_csv", "FormSubmitter"))}
     components = {
         "home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", "write_choice",
+        "write_tree", "write_branching",
         "write_scrubber", *FOCUS, *CANVASES,
     }
     for key in keys - buttons - components - set(FOLDS):

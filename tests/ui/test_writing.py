@@ -111,7 +111,7 @@ def test_a_decoder_alone_goes_on_from_the_typed_words(open_writing: Open) -> Non
     assert chosen(at)["text"]["start"] == ["<bos>", "a", "b", "c", "d"] and link(at)["write_from"] == "4"
 
 
-@pytest.mark.parametrize("section", ["choose", "forcing", "cache"])
+@pytest.mark.parametrize("section", ["choose", "branch", "forcing", "cache"])
 def test_an_encoder_alone_is_offered_models_that_write(open_writing: Open, section: str) -> None:
     at = open_writing(**tiny("003", write_section=section))
     assert "This model cannot write" in words(at) and not components(at)
@@ -125,6 +125,61 @@ def test_top_k_past_the_vocabulary_and_temperature_0_are_answered(open_writing: 
     assert "The vocabulary has only 50 words: top-k leaves all of them." in words(at)
     at = open_writing(**tiny(write_strategy="sampling", write_temperature="0"))
     assert "write_temperature=0" in said(at) and "is not one of" in said(at) and chosen(at)
+
+
+def tree_of(at: AppTest) -> dict[str, Any]:
+    (data,) = [d for c in components(at) if "tree" in (d := json.loads(c.proto.json or "{}"))]
+    found: dict[str, Any] = json.loads(data["tree"])
+    return found
+
+
+def ends(at: AppTest) -> list[str]:
+    return [node["name"] for node in tree_of(at)["nodes"] if node["name"]]
+
+
+def test_branches_of_the_link_stand_in_the_tree(open_writing: Open) -> None:
+    at = open_writing(**tiny(write_section="branch", write_overlay="", write_branches="g.1.9,1.2.11", write_path="2", write_step="2"))
+    sent = tree_of(at)
+    first, second = (next(n for n in sent["nodes"] if n["path"] == path) for path in (1, 2))
+    assert (first["depth"], second["depth"]) == (1, 2) and first["row"] < second["row"]
+    assert sent["nodes"][sent["current"]] == second and ends(at) == ["greedy", "branch 1", "branch 2"]
+    shared = [n["label"] for n in sent["nodes"] if n["path"] == 0][:1]
+    assert chosen(at)["text"]["written"][:3] == [*shared, first["label"], second["label"]]
+    assert "branch 1** parts from it at token 2" in words(at)
+    sound(widget(at, "write_undo").click().run())
+    assert link(at)["write_branches"] == "g.1.9" and "write_path" not in link(at) and ends(at) == ["greedy", "branch 1"]
+
+
+def test_a_click_on_a_candidate_is_a_new_branch() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from viz_core.ui.pages.writing.branch import _go_on
+        from viz_core.ui.shell.setup import Setup
+
+        st.session_state.setdefault("lab_setup", Setup())
+        for row in (2, 99, 0, *[1] * 9):
+            _go_on("g", 1, (4, 5, 6), row)
+        st.text(str(st.session_state["lab_setup"].view("write_branches")))
+        st.text(st.session_state["lab_setup"].view("write_path"))
+
+    at = AppTest.from_function(page).run()
+    assert not at.exception
+    branches, path = (text.value for text in at.text)
+    assert branches == str((("g", 1, 6), ("g", 1, 4), *[("g", 1, 5)] * 6)) and path == "8"  # no row 99, and no ninth branch
+
+
+def test_beam_and_samples_are_overlaid_and_a_branch_that_cannot_be_is_named(open_writing: Open) -> None:
+    query = tiny(write_section="branch", write_overlay="beam,sampling", write_branches="g.63.9,s1.0.7,g.0.60000")
+    at = open_writing(**query)
+    assert {name for end in ends(at) for name in end.split(", ")} == {"greedy", "beam", "sample 1", "sample 2", "branch 2"}
+    assert [c.value for c in at.caption if "is left out" in c.value] == [
+        f"Branch {n} begins at a place that is not here, so it is left out." for n in (1, 3)]
+
+
+@pytest.mark.parametrize("written", ["x", "g.1", "g.64.3", "1.2.3", "g.1.2,2.0.1", ",".join(["g.0.5"] * 9), "g.1.-2", "g..2"])
+def test_branches_that_cannot_be_read_are_named(open_writing: Open, written: str) -> None:
+    assert f"write_branches={written}" in said(open_writing(**tiny(write_section="branch", write_branches=written)))
 
 
 def test_both_losses_of_each_token(open_writing: Open) -> None:

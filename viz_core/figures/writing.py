@@ -159,27 +159,29 @@ def as_data(choice: Choice) -> dict[str, object]:
 # ---------------------------------------------------------------- one word
 
 
-def likeliest(found: Drawn, name: Name) -> Choice:
-    """Greedy: the largest logit has the largest probability, and is written. found: with temperature 1 and no filter."""
-    shown, n = _shown(found, int(found.order[0])), len(found.order)
-    low, high = _reach(found.logits[shown])
+def likeliest(found: Drawn, name: Name, token: int | None = None) -> Choice:
+    """Greedy: the largest logit has the largest probability, and is written. found: with temperature 1 and no filter. token: the
+    word that is marked as written, where it is another one."""
+    token = int(found.order[0]) if token is None else token
+    shown, n = candidate_ids(found, token), len(found.order)
+    low, high = _reach(found.logits[list(shown)])
     rows = [
-        Row(visible(name(i)), "chosen" if i == found.order[0] else "", (
+        Row(visible(name(i)), "chosen" if i == token else "", (
             _bar(found.logits[i], low, high, _logit_words(found, i, name)),
             _share(found.probs[i], float(found.probs.max()), _softmax_words(name(i), found.logits, i)),
         ))
         for i in shown
     ]
-    rest = float(1 - found.probs[shown].sum())
+    rest = float(1 - found.probs[list(shown)].sum())
     others = _others(n - len(shown), (None, _share(rest, float(found.probs.max()), _left_words(rest))))
     return Choice(((_("logit"), _("of each word")), (_("probability"), _("softmax: eˣ ÷ Σ eˣ"))), (*rows, *others))
 
 
 def drawn(found: Drawn, sampling: Filters, name: Name) -> Choice:
     """Sampling: the whole way from the logits to the drawn word."""
-    shown, n = _shown(found, found.token), len(found.order)
+    shown, n = candidate_ids(found, found.token), len(found.order)
     before = _softmax(found.scaled)  # [W], with the temperature and before the filters
-    (low, high), (least, most) = _reach(found.logits[shown]), _reach(found.scaled[shown])
+    (low, high), (least, most) = _reach(found.logits[list(shown)]), _reach(found.scaled[list(shown)])
     ends = np.zeros(n)
     ends[found.order[: len(found.cumulative)]] = found.cumulative  # [W]: where each word's part of the line ends
     kept_sum = float(found.after_top_k[found.kept].sum())
@@ -194,7 +196,7 @@ def drawn(found: Drawn, sampling: Filters, name: Name) -> Choice:
             _share(found.probs[i], float(found.probs.max()), _kept_words(found, i, kept_sum)),
             _part(ends[i] - found.probs[i], ends[i], found, i) if kept else None,
         )))
-    rest, rest_kept = float(1 - before[shown].sum()), float(1 - found.probs[shown].sum())
+    rest, rest_kept = float(1 - before[list(shown)].sum()), float(1 - found.probs[list(shown)].sum())
     others = _others(n - len(shown), (
         None, None, _share(rest, float(before.max()), _left_words(rest)),
         _share(rest_kept, float(found.probs.max()), _left_words(rest_kept)) if rest_kept > 1e-9 else None, None))
@@ -207,10 +209,10 @@ def drawn(found: Drawn, sampling: Filters, name: Name) -> Choice:
     return Choice(columns, (*rows, *others), _cuts(found, sampling, len(shown)), found.u)
 
 
-def _shown(found: Drawn, token: int) -> list[int]:
-    """The likeliest words, with the chosen one, in the order of their probability."""
-    first = [int(i) for i in found.order[:MOST_ROWS]]
-    return first if token in first else [*first[:-1], token]
+def candidate_ids(found: Drawn, token: int) -> tuple[int, ...]:
+    """The ids of the rows: the likeliest words, with the chosen one, in the order of their probability."""
+    first = tuple(int(i) for i in found.order[:MOST_ROWS])
+    return first if token in first else (*first[:-1], token)
 
 
 def _cuts(found: Drawn, sampling: Filters, shown: int) -> tuple[Cut, ...]:

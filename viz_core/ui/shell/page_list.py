@@ -80,7 +80,8 @@ PAGES: dict[str, PageSpec] = {
             "decoder reads this word in the next step. Everything on this page is a real run of the chosen weights.",
             card="how each next word is chosen", section_view="write_section",
             sections=(
-                Section("choose", "Choose", "write_choice"), Section("forcing", "Teacher forcing", "write_losses"),
+                Section("choose", "Choose", "write_choice"), Section("branch", "Branch", "lab_picture"),
+                Section("forcing", "Teacher forcing", "write_losses"),
                 Section("cache", "KV cache", "lab_picture"),
             ),
         ),

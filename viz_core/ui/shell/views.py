@@ -4,13 +4,14 @@ A view has a name (the link's parameter, which begins with the page's name), a d
 holds only the views that differ from their default, and every value in a link is checked when it is read.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from viz_core.config import CHOICES
 from viz_core.language import translate as _
-from viz_core.limits import MAX_KEPT_CHARS, MAX_VIEW_CHARS
+from viz_core.limits import MAX_KEPT_CHARS, MAX_VIEW_CHARS, MAX_WRITTEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,26 @@ class Cells(View):
         return tuple(found.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Branches(View):
+    """Places where a reader went on with another word: (path, step, id) each, as a link says it g.3.17.
+
+    A path is g (greedy), b (beam), s1 or s2 (samples), or the number of an earlier branch, from 1.
+    """
+
+    def write(self, value: Any) -> str:
+        return ",".join(".".join(map(str, branch)) for branch in value)
+
+    def read(self, text: str) -> Any:
+        parts = text.split(",") if text else []
+        found = [BRANCH.fullmatch(part) for part in parts]
+        known = all(m and (not m[1].isdigit() or int(m[1]) <= i) and int(m[2]) < MAX_WRITTEN for i, m in enumerate(found))
+        if not known or len(parts) > MAX_BRANCHES:
+            raise ValueError(_("does not name at most {most} branches, each a path, a step and an id, such as g.3.17",
+                               most=MAX_BRANCHES))
+        return tuple((m[1], int(m[2]), int(m[3])) for m in found if m)
+
+
 def _present_place(canvas: str, *place: str) -> tuple[str, ...]:
     """A cell as a link wrote it, by the canvas that has its panel now."""
     moved = dict(zip(("0", "1"), MOVED_PANELS.get(canvas, ()), strict=False))
@@ -122,6 +143,8 @@ ATTENTION_KINDS = ("encoder", "decoder", "cross")
 ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for layer in range(48) for head in range(16))
 EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # what LayerNorm may add to the variance, as a link says it
 
+BRANCH = re.compile(r"(g|b|s1|s2|[1-8])\.([0-9]{1,2})\.([0-9]{1,6})")
+MAX_BRANCHES = 8  # side by side in a tree
 MAX_CELL_DIGITS = 6  # of a row or column: more than any vocabulary or width that is drawn
 MAX_SIZE_CHARS = 2000  # of the size that Shapes compares with: every switch of a model fits
 
@@ -206,7 +229,7 @@ VIEWS: tuple[View, ...] = (
     View("att_unscaled", False, (False, True)),
     View("att_temperature", 1.0, (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)),
     # Writing
-    View("write_section", "choose", ("choose", "forcing", "cache")),
+    View("write_section", "choose", ("choose", "branch", "forcing", "cache")),
     View("write_strategy", "greedy", ("greedy", "sampling", "beam")),
     View("write_temperature", 1.0, (0.1, 0.25, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)),
     View("write_top_k", 0, range(100001)),  # 0: all words
@@ -217,6 +240,9 @@ VIEWS: tuple[View, ...] = (
     View("write_most", 24, range(1, 65)),
     View("write_from", -1, range(-1, 1024)),  # words that are given; -1: the page chooses
     View("write_step", 0, range(64)),
+    Branches("write_branches", ()),
+    View("write_overlay", ("beam",), ("beam", "sampling"), many=True),
+    View("write_path", "g", ("g", "b", "s1", "s2", *map(str, range(1, MAX_BRANCHES + 1)))),  # whose candidates are shown
     View("write_layer", -1, range(-1, 256)),  # -1: the last
     View("write_true", ""),  # the true sentence; "": that of the run
     View("write_slip", -1, range(-1, 64)),  # where the model is made to slip; 0: nowhere; -1: the page chooses

@@ -99,18 +99,21 @@ def model_id(lab: Lab) -> Hashable:
     return model_key(lab.setup.weights, lab.config, lab.setup.seed, lab.setup.device)
 
 
-def trail_of(lab: Lab, begun: Beginning, how: Strategy) -> Trail | None:
-    """The text that follows, written once for all visitors; None where it cannot be, and then the page says why."""
+def trail_of(lab: Lab, begun: Beginning, how: Strategy, given: tuple[int, ...] = ()) -> Trail | None:
+    """The text that follows, the given words first, written once for all visitors.
+
+    None where it cannot be written, and then the page says why.
+    """
     from viz_core.ui.shell.cache import cached_result
 
     most, start = min(view("write_most"), MAX_WRITTEN), begun.start()
     eos = lab.tokenizers["target"].eos_id
 
     def make() -> Trail:
-        return write_trail(lab.model(), start, begun.source, eos_id=eos, max_new_tokens=most, strategy=how)
+        return write_trail(lab.model(), start, begun.source, eos_id=eos, max_new_tokens=most, strategy=how, given=given)
 
     try:
-        return cached_result("trail", (model_id(lab), start, begun.source, most, how), make, SECONDS * most,
+        return cached_result("trail", (model_id(lab), start, begun.source, most, how, given), make, SECONDS * most,
                              4 * most * lab.config.output_vocab_size)
     except ValueError as error:
         st.warning(escaped(problem_words(error)))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz_core.ui.pages.writing.beginning import Beginning, beginning, needs_a_decoder
+from viz_core.ui.pages.writing.branch import branch
 from viz_core.ui.pages.writing.choose import choose
 from viz_core.ui.pages.writing.forced import forced
 from viz_core.ui.pages.writing.grown import grown
@@ -31,4 +32,4 @@ def sections() -> None:
     write_link()
 
 
-SECTIONS: dict[str, Callable[[Lab, Beginning], None]] = {"choose": choose, "forcing": forced, "cache": grown}
+SECTIONS: dict[str, Callable[[Lab, Beginning], None]] = {"choose": choose, "branch": branch, "forcing": forced, "cache": grown}

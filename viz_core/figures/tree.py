@@ -1,0 +1,65 @@
+"""Several continuations of one beginning as a tree: what they share stands once, and each goes on in a row of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viz_core.formats import percent, rounded
+from viz_core.language import translate as _
+from viz_core.text import visible
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """One continuation. name: what it is called in the tree. words, ids and logprobs [N]: of its tokens."""
+
+    name: str
+    ids: tuple[int, ...]
+    words: tuple[str, ...]
+    logprobs: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One token of the tree. depth: its step, from 0. row: in which it stands. parent: the number of the node before it, −1 at
+    the beginning. total: the running log-probability. said: on hover. path: the first that passes through it, by its number.
+    name: of the paths that end here, with their sums; "" elsewhere."""
+
+    depth: int
+    row: int
+    parent: int
+    label: str
+    total: str
+    said: str
+    path: int
+    name: str = ""
+
+
+def tree(paths: Sequence[Path]) -> tuple[Node, ...]:
+    """The nodes of all paths: those of a path after its parents, and the first path in the first row."""
+    nodes, at, rows = list[dict[str, object]](), dict[tuple[int, ...], int](), 0
+    for number, path in enumerate(paths):
+        parent, total, row = -1, 0.0, -1
+        for depth, (word, logprob) in enumerate(zip(path.words, path.logprobs.tolist(), strict=True)):
+            total += logprob
+            here = path.ids[: depth + 1]
+            if here not in at:
+                row, rows = (rows, rows + 1) if row < 0 else (row, rows)
+                said = _("“{word}”: ln {p} = {logprob}; with all tokens before it {total}", word=visible(word),
+                         p=percent(float(np.exp(logprob))), logprob=rounded(logprob, 4), total=rounded(total, 4))
+                at[here] = len(nodes)
+                nodes.append({"depth": depth, "row": row, "parent": parent, "label": visible(word), "total": rounded(total, 3),
+                              "said": said, "path": number})
+            parent = at[here]
+        if parent >= 0:
+            ends = [str(name)] if (name := nodes[parent].get("name")) else []
+            nodes[parent]["name"] = ", ".join([*ends, path.name])
+    return tuple(Node(**node) for node in nodes)  # type: ignore[arg-type]
+
+
+def parting(one: Path, other: Path) -> int | None:
+    """The first step at which two paths have different tokens, or one of them has ended; None where they are the same."""
+    if one.ids == other.ids:
+        return None
+    return next((i for i, (a, b) in enumerate(zip(one.ids, other.ids, strict=False)) if a != b), min(len(one.ids), len(other.ids)))
