@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.model.small import small
 from tests.tolerances import EXACT
-from viz_core.analysis.summary import predictions, summarize, typed_words
+from viz_core.analysis.summary import predictions, summarize, sureness, typed_words
 from viz_core.capture import Capture
 from viz_core.run import run
 
@@ -148,3 +149,19 @@ def test_of_words_that_share_an_id_the_first_typed_one_counts() -> None:
     config = small(source_vocab_size=5)
     seen = run(config, ["zebra lion", "tiger"], ["x", "y"], device="cpu")
     assert typed_words(seen, "source") == {4: "zebra", 0: "<pad>"}
+
+
+# ---------------------------------------------------------------- a whole text
+
+
+def test_the_probability_of_a_text_is_that_of_torchs_loss() -> None:
+    config = small(head=True)
+    capture = run(config, ["a b c", "d"], ["x y", "z"], device="cpu")
+    for item, n in ((0, 3), (1, 2)):  # with <eos>
+        logits, labels = torch.tensor(capture["logits"][item, :n]), torch.tensor(capture["ids.labels"][item, :n])
+        each = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
+        found = sureness(capture, item)
+        assert found is not None
+        assert found.probability == pytest.approx(float(torch.exp(-each.sum())), rel=1e-5)
+        assert found.least == int(each.argmax())
+        assert found.least_probability == pytest.approx(float(torch.exp(-each.max())), rel=1e-5)

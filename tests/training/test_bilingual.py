@@ -19,12 +19,13 @@ from viz_core.training.bilingual import (
     reasons,
     relative,
     set_questions,
+    times,
     to_be,
     verb_phrases,
 )
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.clauses import Clause, statement
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, pair
+from viz_core.training.bilingual.clauses import Clause, make, statement
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, join, pair, texts
 from viz_core.training.bilingual.predicates import Predicate, infinitive
 from viz_core.training.bilingual.sentences import spell
 
@@ -195,7 +196,7 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: statement(said(HE, does("go to", "place", the("city")), "going on", no=True))),
     ("he said nothing | 他 0, 什么 2, 都 2, 没有 2, 说 1",
      lambda: statement(said(HE, verb_phrases._nothing(verb("say", "t"), False), "past"))),
-    ("you had better not sleep | 你 0, 最好 1+2+3, 不要 1+2+3, 睡觉 4",
+    ("you had better not sleep | 你 0, 最 1+2+3, 好 1+2+3, 不要 1+2+3, 睡觉 4",
      lambda: statement(said(YOU, does("sleep", "i"), "had better", no=True))),
     ("you may sleep | 你 0, 可以 1, 睡觉 2", lambda: statement(said(YOU, does("sleep", "i"), "may"))),
     ("he may sleep | 他 0, 可能 1, 睡觉 2", lambda: statement(said(HE, does("sleep", "i"), "may"))),
@@ -348,7 +349,7 @@ def test_to_say_nothing_is_denied() -> None:
 
 def test_none_of_them_denies_the_verb() -> None:
     example = spell(statement(said(NEITHER, does("sleep", "i"), "past")))
-    assert example.target == ["我们", "两个", "都", "没有", "睡觉"]
+    assert example.target == ["我们", "两", "个", "都", "没有", "睡觉"]
 
 
 def test_set_questions_end_as_questions() -> None:
@@ -398,3 +399,51 @@ def test_the_referent_is_the_noun_that_the_pronoun_became() -> None:
     speaker, street = Usual(), the("street")
     example = spell(join([street.phrase, compound.stands_for(speaker, street.head, "it")]), speaker.referent)
     assert (example.source, example.target, example.referent) == (["the", "street", "it"], ["街道", "街道"], (1, 1))
+
+
+def test_an_answer_says_the_verb_of_the_question_again() -> None:
+    said = [spell(answers.asked_and_answered(Speaker(Random(i)))) for i in range(1500)]
+    drink = next(e for e in said if e.source[:3] == ["do", "you", "drink"] and "yes" in e.source)
+    assert drink.source[-5:] == ["?", "yes", ",", "I", "do"] and drink.target[-6:] == ["？", "是", "的", "，", "我", "喝"]
+    assert drink.alignment[-1] == (len(drink.source) - 1,)
+    have = next(e for e in said if "no" in e.source and "有" in e.target)
+    assert have.target[-1] == "没有"
+    can = next(e for e in said if e.source[0] == "can" and "swim" in e.source and "no" in e.source)
+    assert can.target[-2:] == ["不", "会"] and len(can.alignment[-1]) == 2  # can't
+
+
+def test_what_one_talks_to_or_sits_on_in_a_relative_clause() -> None:
+    def whole(build: Callable[[Speaker, lex.Noun, NounPhrase], NounPhrase], text: str) -> str:
+        example = spell(build(Usual(), noun(text), the(text)).phrase)
+        return f"{' '.join(example.source)} | {' '.join(example.target)}"
+
+    assert whole(relative._with_whom, "girl") == "the girl I talked to | 和 我 说话 的 女孩"
+    assert whole(relative._in_which, "chair") == "the chair I sat on | 我 坐 的 椅子"
+
+
+def test_one_never_lived_there() -> None:
+    """The place goes before a verb with 过: 从来 没有 在 农场 上 住 过, though one says 住 在 农场 上."""
+    c = said(ME, does("live", "loc", where=on("farm")), "perfect")
+    c.middle = pair("never", "从来 没有")
+    assert spell(statement(c)).target == ["我", "从来", "没有", "在", "农场", "上", "住", "过"]
+
+
+def test_what_one_cannot_find_is_not_to_be_found() -> None:
+    for base, expected in (("find", ["我", "找", "不", "到", "猫"]), ("see", ["我", "看", "不", "见", "猫"])):
+        example = spell(statement(said(ME, does(base, "t", the("cat")), "can", no=True)))
+        assert example.target == expected
+        assert example.alignment[1:4] == [(1, 2, 3)] * 3  # can not find
+    assert spell(statement(said(ME, does("find", "t", the("cat")), "can"))).target == ["我", "能", "找到", "猫"]
+
+
+def test_states_have_no_clock_and_no_season() -> None:
+    said_when = {texts(times.when(Speaker(Random(i)), tense, lasting=True)) for i in range(100) for tense in ("past", "present")}
+    assert "yesterday" in said_when and not [time for time in said_when if "at " in time or "summer" in time or "clock" in time]
+
+
+def test_a_degree_is_not_denied() -> None:
+    """she is not extremely tired: nobody says it."""
+    so, plain = is_("tired", "man"), is_("tired", "man")
+    so.tail.insert(0, pair("extremely", "极其"))
+    denied = [[make(Speaker(Random(i)), ME, p=p, tense="present").negated for i in range(50)] for p in (so, plain)]
+    assert not any(denied[0]) and any(denied[1])

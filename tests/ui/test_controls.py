@@ -7,7 +7,7 @@ from viz_core.figures.alternatives import alternative
 
 
 @pytest.mark.parametrize(("page", "state", "says"), [
-    ("shapes", {}, "FLOPs by block. Horizontal: FLOPs, "),
+    ("shapes", {"open": "shapes_cost"}, "FLOPs by block. Horizontal: FLOPs, "),
     ("norms", {"norm_section": "depth"}, "Power of the residual stream, ‖x‖²/d. Horizontal: layers passed"),
     ("positions", {"pos_section": "waves"}, "One curve per dimension"),
 ])

@@ -7,7 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import open_page, said, sound, start, typed, widget, widgets, words
+from viz_core.analysis.summary import sureness
 from viz_core.capture import Capture
+from viz_core.formats import percent
 from viz_core.limits import MAX_WRITTEN
 from viz_core.run import run
 from viz_core.ui.shell.run import lab_of
@@ -63,6 +65,9 @@ def test_home_says_what_the_model_does_with_a_sentence(name: str, says: str) -> 
 def test_the_translation_on_home_is_what_the_model_wrote() -> None:
     at = open_page("home", source=DOG)
     assert "**Translation:** 狗 追 了 猫" in words(at)
+    card = catalogue()["translator"]
+    sure = sureness(run(card.config, [DOG], ["狗 追 了 猫"], weights=card, device="cpu"))
+    assert sure is not None and f"a probability of {percent(sure.probability)}. It was least sure of “" in words(at)
     assert "**Translation:**" not in words(open_page("home", source=DOG, writer="typed", target="猫"))
     untrained = open_page("home", source=DOG, n_heads="8")
     assert "untrained" in next(box.label for box in untrained.text_area if box.key.startswith("set_home_"))

@@ -67,6 +67,29 @@ def predictions(capture: Capture, item: int = 0, k: int = 8) -> list[Prediction]
     return ranked
 
 
+@dataclass(frozen=True, slots=True)
+class Sureness:
+    """How sure a model was of a whole text. least: the position in `labels` of the word that it was least sure of."""
+
+    probability: float
+    least: int
+    least_probability: float
+
+
+def sureness(capture: Capture, item: int = 0) -> Sureness | None:
+    """The probability of one sentence's answers, each after those before it: the product over all of them, <eos> too.
+
+    The same number as exp of minus the loss times the number of answers. None where there is no answer. Needs `probs`.
+    """
+    probs, labels = capture["probs"][item], capture["ids.labels"][item]  # [T, W], [T]
+    places = np.nonzero(labels != capture.config.pad_id(capture.config.output_side))[0]
+    if not len(places):
+        return None
+    chances = probs[places, labels[places]].astype(np.float64)
+    least = int(chances.argmin())
+    return Sureness(float(chances.prod()), int(places[least]), float(chances[least]))
+
+
 def typed_words(capture: Capture, side: str) -> dict[int, str]:
     """The typed word of each id of a side ("source" or "target"), answers included; the first one if several share an id."""
     words: dict[int, str] = {}

@@ -1,6 +1,7 @@
 """A grammar that says everyday sentences in English and in Chinese at once, so it knows which word became which.
 
-    tables/        the words with their translations and what they go with; where one does what; which words are common; patterns
+    tables/        the words with their translations and what they go with; where one does what; which words are common; patterns;
+                   cutting: where Chinese words begin and end
     lexicon        the tables as objects; inflection: their regular forms; small_words: pronouns, numbers, prepositions
     phrases        aligned pieces of a sentence, how they are joined, and the speaker who chooses them at random
     attributes     what stands before a noun; nouns: noun phrases and places; times: when and how long

@@ -1,6 +1,8 @@
-"""What is answered and added: yes, I do; no, he isn't; you like it, don't you; it takes two hours to; old enough to."""
+"""Answers and additions: yes, I do; no, he isn't; you like it, don't you; it takes two hours to; old enough to."""
 
-from viz_core.training.bilingual import attributes, small_words, subjects, to_be, verb_phrases
+from functools import cache
+
+from viz_core.training.bilingual import attributes, nouns, small_words, subjects, to_be, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import group, make, plain_clause, statement
 from viz_core.training.bilingual.contractions import NOT_APART, WITH_NOT
@@ -17,7 +19,8 @@ from viz_core.training.bilingual.phrases import (
     pair,
     texts,
 )
-from viz_core.training.bilingual.predicates import SHORT, by_person, frame_of, infinitive, object_pronoun
+from viz_core.training.bilingual.predicates import SHORT, Predicate, by_person, done_by_person, frame_of, infinitive, object_pronoun
+from viz_core.training.bilingual.questions import yes_no
 from viz_core.training.bilingual.small_words import BE, DO, HAVE, WAS
 from viz_core.training.bilingual.tenses import is_or_was
 from viz_core.training.bilingual.times import duration
@@ -28,6 +31,8 @@ ENOUGH = {
     "old": "大", "tall": "高", "strong": "强壮", "rich": "有钱", "brave": "勇敢", "clever": "聪明", "smart": "聪明", "kind": "善良",
     "lucky": "幸运", "good": "好", "fast": "快", "big": "大",
 }
+OFTEN_ASKED = ("like", "have", "want", "need", "love", "speak", "play", "drink")
+OFTEN_ABLE = ("speak", "play", "read", "cook", "swim", "dance", "sing", "drive", "come", "run", "help")
 LOVED = {"hobby": "爱好", "sport": "运动", "job": "工作", "dream": "梦想"}
 NO = {
     "be": "不 是", "do": "不", "did": "没有", "have": "没有", "can": "不 能", "could": "不 能", "will": "不 会", "would": "不 会",
@@ -50,6 +55,37 @@ def short_answer(s: Speaker) -> Phrase:
     if (text, "not") in WITH_NOT and s.chance(0.9):
         no.source[0].text = NOT_APART
     return join([answer, COMMA, who.phrase, aux, no], [answer, COMMA, who.phrase, from_all([aux, no], NO[kind])])
+
+
+def asked_and_answered(s: Speaker) -> Phrase:
+    """do you like dogs ? yes , I do -> 你 喜欢 狗 吗 ？ 是 的 ， 我 喜欢; can he swim ? no , he can't -> ... 不 ， 他 不 会."""
+    asked_of = s.one(("you", "you", "you", "he", "she", "they"))
+    who, reply = (subjects.pronoun_of(name) for name in (asked_of, "I" if asked_of == "you" else asked_of))
+    can = s.chance(0.4)
+    verb = s.usual(_often_asked("i" if can and s.chance(0.5) else "t", OFTEN_ABLE if can else OFTEN_ASKED))
+    thing = [_thing_of(s, verb)] if verb.frame == "t" else []
+    p = Predicate(verb, verb.chinese, thing, rest=thing, about=(verb.base, "asked"))
+    c = plain_clause(s, who, p=p, tense="can" if can else "present")
+    aux = pair("can" if can else DO[reply.person])
+    said = group(c, question=True).before.target[0][0] if can else verb.chinese
+    yes = s.chance(0.6)
+    answer, no = (pair("yes", "是 的"), NOTHING) if yes else (pair("no", "不"), pair(NOT_APART))
+    again = said if yes else "没有" if said == "有" else f"不 {said}"
+    asks = [yes_no(c), pair("?", "？"), answer, COMMA, reply.phrase]
+    return join([*asks, aux, no], [*asks, from_all([aux, no], again)])
+
+
+def _thing_of(s: Speaker, verb: lex.Verb) -> Phrase:
+    """(do you like) dogs, (have) a dog, (play) the piano."""
+    noun = s.usual(lex.objects_of(verb))
+    form = nouns.the if noun.is_a("instrument") else nouns.bare if verb.base in ("like", "love", "drink", "sell") else nouns.a
+    return nouns.inner_form(s, noun, (form,)).phrase
+
+
+@cache
+def _often_asked(frame: lex.Frame, bases: tuple[str, ...]) -> tuple[lex.Verb, ...]:
+    """Verbs of people that a short question asks about."""
+    return tuple(v for v in lex.verbs(frame) if v.base in bases and done_by_person(v))
 
 
 def with_a_tag(s: Speaker) -> Phrase:
@@ -75,7 +111,7 @@ def it_takes(s: Speaker) -> Phrase:
     past, whom, span = s.chance(0.4), object_pronoun(s).phrase if s.chance(0.6) else NOTHING, duration(s)
     zh = "花 了" if past else "要 花" if whom else "要"
     it, take, to = english("it"), pair("took" if past else "takes", zh), english("to")
-    source, target = infinitive(verb_phrases.inner_predicate(s))
+    source, target = infinitive(verb_phrases.inner_predicate(s, acts=True))
     return join([it, take, whom, span, to, *source], [*target, take, whom, span])
 
 
@@ -83,7 +119,7 @@ def enough_to(s: Speaker) -> Phrase:
     """she is old enough to drive -> 她 够 大 可以 开车; I have enough money to buy it -> 我 有 足够 的 钱 买 它."""
     who = subjects.subject(s, lex.nouns("person"))
     s.actor = who.name if who.name in small_words.REFLEXIVES else ""
-    source, target = infinitive(verb_phrases.inner_predicate(s, who))
+    source, target = infinitive(verb_phrases.inner_predicate(s, who, acts=True))
     no = pair("not", "不") if s.chance(0.25) else NOTHING
     enough, to = pair("enough", "够"), pair("to", "不 能" if no else "可以")
     if s.chance(0.35):

@@ -7,6 +7,8 @@ from viz_core.training.bilingual.phrases import NounPhrase, Phrase, Speaker, joi
 
 BEFORE_COLOURS = ("big", "small", "little", "long", "short", "new", "old", "beautiful", "nice", "large", "tall")
 COLOURS = ("red", "white", "black", "blue", "green", "yellow", "brown", "grey", "pink", "orange", "purple")
+FAVOURITE = ("favourite", "favorite")
+"""What is somebody's: my favourite song."""
 OF_IT = "body part quality"
 """What is "its"."""
 
@@ -15,7 +17,10 @@ def described(s: Speaker, noun: Noun, often: float = 0.17) -> list[Phrase]:
     """None, one or two adjectives, each with its 的 where it needs one."""
     if not s.chance(often) or noun.is_a("country", "city", "language", "subject", "month", "weekday", "time", "meal"):
         return []
-    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags]
+    if not (noun.classifier or noun.is_mass):  # 一 英镑
+        return []
+    choices = [a for a in lex.adjectives_of(noun) if "noattr" not in a.flags and a.english not in FAVOURITE]
+    choices = [a for a in choices if a.chinese != noun.chinese]  # no sad sadness
     if not choices:
         return []
     first = s.usual(choices)

@@ -42,6 +42,9 @@ PLACED = "person being thing reading toy food device building place"
 """What is often said to be somewhere."""
 AGAIN = ("past", "perfect", "past perfect", "going on", "went on")
 """Tenses in which it has happened again: 又."""
+FAILING = {"找到": "找 不 到", "看见": "看 不 见", "听见": "听 不 见"}
+"""What one cannot do, where the verb names its result."""
+NEVER_DENIED = ("quite", "pretty", "extremely", "a little", "a bit")
 WITH_DO: Mapping[str, str] = {"have to": "have to", "had to": "have to", "used to": "use to"}
 """Modal verbs that ask and deny with "do", and what stands behind it."""
 
@@ -85,7 +88,7 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
     if tense == "planned" and plain:
         tense = "future"
     built = Clause(who, p, tense)
-    can_deny = not (positive or p.positive or who.negative or built.denier or tense == "used to")
+    can_deny = not (positive or p.positive or who.negative or built.denier or tense == "used to" or _graded(p))
     built.negated = can_deny and s.chance(0.17)
     s.combinations.append((who.name, *p.about))
     if plain:
@@ -93,12 +96,17 @@ def make(s: Speaker, who: NounPhrase | None = None, *, p: Predicate | None = Non
     if tense == "planned":
         built.time = when(s, "future")
     elif s.chance(0.08 if p.is_be else 0.25):
-        built.time, built.time_first = when(s, tense), s.chance(0.25)
+        built.time, built.time_first = when(s, tense, lasting=p.is_be or p.is_state), s.chance(0.25)
     if s.chance(0.12) and tense in tenses.MIDDLES and not built.denied and not who.negative:
         built.middle = tenses.middle(s, tense, p)
     elif s.chance(0.04) and not built.denier and not who.negative:
         built.end = _at_the_end(s, built)
     return built
+
+
+def _graded(p: Predicate) -> bool:
+    """Whether it is said with a degree that nobody denies: extremely, a bit."""
+    return bool(p.tail) and texts(p.tail[0]) in NEVER_DENIED
 
 
 def _at_the_end(s: Speaker, c: Clause) -> Phrase:
@@ -192,7 +200,8 @@ def group(c: Clause, *, question: bool = False) -> Group:
         return Group(aux, no, Phrase(main.source, from_all([aux, main], p.said).target), _negation(c, no or c.denier), NOTHING)
     aux, extra, form = _auxiliary(c, question)
     main = spoken(p, getattr(p.verb, form))
-    tense = TENSES["allowed" if c.tense == "may" and (question or c.subject.name == "you") else c.tense]
+    allowed = c.tense == "may" and not p.is_state and not p.is_be and (question or c.subject.name == "you")
+    tense = TENSES["allowed" if allowed else c.tense]
     if c.denied:
         return _negated(c, tense, Group(aux, no, main, NOTHING, NOTHING, extra))
     before = _said_before(tense.before, p)
@@ -241,7 +250,9 @@ def _negated(c: Clause, tense: Tense, g: Group) -> Group:
         no = "不"  # is not going there: 不 去
     if tense.before == "能" and p.said in SKILLS and no == "不 能":
         no = "不 会"
-    if p.said == "有":  # 没有 is the negated verb itself
+    if no in ("不 能", "不 会") and tense.before == "能" and p.said in FAILING:  # can't find: 找 不 到
+        g.main = Phrase(g.main.source, from_all([g.aux, denier, g.main], FAILING[p.said]).target)
+    elif p.said == "有":  # 没有 is the negated verb itself
         have = from_all([g.aux, denier, g.main], "没有" if no in ("不", "没有") else f"{no} 有")
         g.main = Phrase(g.main.source, have.target)
     else:
@@ -260,6 +271,8 @@ def in_chinese(c: Clause, g: Group, *, asked: Phrase = NOTHING, question: bool =
     middle, after = c.middle, g.after
     if [zh for zh, __ in middle.target[:2]] == ["从来", "没有"]:
         after = more(middle, "过")  # 从来 没有 吃 过
+        if "post" in p.verb.flags:  # 从来 没有 在 农场 上 住 过
+            return [c.subject.phrase, NOTHING if c.time_first else c.time, both, middle, *p.rest, g.main, after]
     time = NOTHING if c.time_first else c.time
     before = g.before
     if before.target and before.target[-1][0] == "在" and first_word([*p.lead, g.main]).startswith("在"):

@@ -31,8 +31,11 @@ CONJUNCTIONS = {
     "because": Conjunction("因为", "", 2),
     "unless": Conjunction("除非", "", 0.5),
 }
+MAIN_NOW = ("present", "present", "future", "future", "can", "should", "must")
+MAIN_IN_THE_PAST = ("past", "past", "past", "could", "had to")
 WITH_ORDER = ("if", "when", "before", "after")  # call me when you arrive
 PLAIN = ("if", "because", "although", "unless")  # before the others Chinese drops 了
+HAPPENS = ("before", "after", "since")
 POSITIVE = ("when", "while", "before", "after", "since")
 
 
@@ -42,6 +45,8 @@ def two_clauses(s: Speaker) -> Phrase:
     first = make(s)
     second = echo(s, first) if s.chance(0.35) and first.subject.noun is not None else make(s)
     second.time_first = False
+    if first.tense in ("past", "went on") and second.tense in ("present", "future", "going on", "perfect") and s.chance(0.7):
+        second.tense, second.time, second.middle = "past", NOTHING, NOTHING
     comma = COMMA if s.chance(0.9 if word in ("but", "so") and s.chance(0.5) else 0.15) else NOTHING
     one, two = (inside.clauses["everyday"](s) if s.chance(0.35) else statement(clause) for clause in (first, second))
     return join([one, comma, pair(word, JOINED[word]), two])
@@ -76,8 +81,8 @@ def conditional(s: Speaker) -> Phrase:
     """if it rains we will stay at home -> 如果 下雨 我们 会 待 在 家; call me when you arrive -> 你 到 的 时候 给 我 打电话."""
     word = s.often({word: conjunction.weight for word, conjunction in CONJUNCTIONS.items()})
     lead, tail = CONJUNCTIONS[word].lead, CONJUNCTIONS[word].tail
-    side = make(s, tense=s.one(CONJUNCTIONS[word].tenses), positive=word in POSITIVE, plain=True)
-    if tail and word != "since":
+    side = _side(s, word)
+    if tail:
         side.predicate.le = False
     main = command(s) if s.chance(0.15) and word in WITH_ORDER else _main(s, side)
     conjunction, clause = pair(word), statement(side)
@@ -95,11 +100,26 @@ def conditional(s: Speaker) -> Phrase:
     return join([main, conjunction, clause], [before, clause, end, main])
 
 
+def _side(s: Speaker, word: str) -> Clause:
+    """The condition; before and after something happens, not while it is so."""
+    for __ in range(6):
+        side = make(s, tense=s.one(CONJUNCTIONS[word].tenses), positive=word in POSITIVE, plain=True)
+        if word not in HAPPENS or not (side.predicate.is_be or side.predicate.is_state):
+            break
+    return side
+
+
 def _main(s: Speaker, side: Clause) -> Phrase:
     """What holds under a condition, sometimes about its subject again."""
-    said = echo(s, side) if s.chance(0.3) and side.subject.noun is not None else make(s)
+    past = side.tense in ("past", "went on")
+    if not past and s.chance(0.4):
+        return inside.clauses["everyday"](s)
+    tense = s.one(MAIN_IN_THE_PAST if past else MAIN_NOW)
+    if s.chance(0.3) and side.subject.noun is not None:
+        return statement(make(s, repeated(s, side.subject), tense=tense, plain=True))
+    said = make(s, tense=tense)
     said.time_first = False
-    return inside.clauses["everyday"](s) if s.chance(0.3) else statement(said)
+    return statement(said)
 
 
 def sequence(s: Speaker) -> Phrase:

@@ -49,7 +49,7 @@ PATHS = {"along": "沿着", "through": "穿过"}
 # --- Passive ----------------------------------------------------------------------------------------------------------
 def passive(s: Speaker) -> Phrase:
     """the window was broken by the boy -> 窗户 被 男孩 打破 了; the bridge will be built -> 桥 会 被 建."""
-    verb = s.one(lex.verbs_where(_can_be_done_to, "t"))
+    verb = s.usual(lex.verbs_where(_can_be_done_to, "t"))
     forms: nouns.Forms = {
         nouns.the: 6, nouns.owned: 4, nouns.this: 3, nouns.the_plural: 2, nouns.counted: 1, nouns.possessive: 1,
     }
@@ -95,7 +95,7 @@ def purpose(s: Speaker) -> Phrase:
     """he went to the shop to buy milk -> 他 去 商店 买 牛奶; I came here to help you."""
     base = s.one(("go to", "go to", "come to"))
     p = verb_phrases.predicate(s, next(verb for verb in lex.verbs("place") if verb.base == base))
-    source, target = infinitive(verb_phrases.inner_predicate(s))
+    source, target = infinitive(verb_phrases.inner_predicate(s, acts=True))
     p.tail += [english("to"), *source]
     p.rest += target
     p.le = False
@@ -185,8 +185,16 @@ def too_to(s: Speaker) -> Phrase:
     if s.chance(0.4):
         for_, whom = pair("for", "对"), someone(s)
         return join([*start, for_, whom.phrase], [who.phrase, for_, whom.phrase, more(for_, "来说"), too, word])
-    source, target = infinitive(verb_phrases.inner_predicate(s))
     to = pair("to", "不 能")
+    if who.noun is None and who.name in subjects.PRONOUNS_OF_THINGS:
+        return join(start)
+    if who.noun is not None and not who.noun.is_a("being"):  # too heavy to carry: 太 重 不 能 提
+        done = [verb for verb in verbs_of_object(who.noun) if by_person(verb) and not verb.is_state]
+        if not done:
+            return join(start)
+        verb = s.usual(done)
+        return join([*start, to, pair(verb.base, verb.chinese)])
+    source, target = infinitive(verb_phrases.inner_predicate(s, acts=True))
     return join([*start, to, *source], [*start, to, *target])
 
 
@@ -201,7 +209,7 @@ def so_that(s: Speaker) -> Phrase:
 
 def _graded(s: Speaker) -> tuple[lex.Adjective, NounPhrase]:
     """An adjective that can be too much, and what it is said of."""
-    adjective = s.one([a for a in lex.adjectives(nouns.UNGRADED) if a.comparative])
+    adjective = s.usual([a for a in lex.adjectives(nouns.UNGRADED) if a.comparative])
     return adjective, subjects.subject(s, lex.nouns_of(adjective))
 
 
@@ -230,8 +238,8 @@ def sure(s: Speaker) -> Phrase:
 # --- Emphasis and limits ----------------------------------------------------------------------------------------------
 def one_of(s: Speaker) -> Phrase:
     """London is one of the biggest cities -> ... 是 最 大 的 城市 之一; this is the best cake that I have ever eaten."""
-    adjective = s.one([a for a in lex.adjectives("shi nopred noattr le of") if a.superlative])
-    noun = s.one([n for n in lex.nouns_of(adjective) if n.plural and not n.only_plural] or lex.nouns("thing"))
+    adjective = s.usual([a for a in lex.adjectives("shi nopred noattr le of") if a.superlative])
+    noun = s.usual([n for n in lex.nouns_of(adjective) if n.plural and not n.only_plural] or lex.nouns("thing"))
     best = nouns.most_of(adjective)
     who = _one(s, noun)
     be = is_or_was(s, who, 0.2, "是")
@@ -243,7 +251,7 @@ def one_of(s: Speaker) -> Phrase:
     head = pair(noun.english, noun.chinese)
     verbs = [verb for verb in verbs_of_object(noun) if by_person(verb)]
     if s.chance(0.6) and verbs:
-        source, target = _ever_done(s, s.one(verbs))
+        source, target = _ever_done(s, s.usual(verbs))
         return join([*start, english("the"), best, head, source], [*start, target, *end, head])
     return join([*start, english("the"), best, head, where, whole], [*start, whole, *end, head])
 
@@ -289,18 +297,18 @@ def no_longer(s: Speaker) -> Phrase:
 
 def _not_any(s: Speaker) -> Phrase:
     """I do not know anyone -> 我 不 认识 任何 人."""
-    verb = s.one(lex.verbs_where(done_by_person, "t"))
+    verb = s.usual(lex.verbs_where(done_by_person, "t"))
     what = s.word(small_words.ANYBODY if subjects.people(lex.objects_of(verb)[:3]) else small_words.ANYTHING)
     p = Predicate(verb, verb.chinese, [what], rest=[what], about=(verb.base, "any"))
     who = subjects.subject(s, lex.subjects_of(verb))
-    c = plain_clause(s, who, p=p, tense=s.one(("present", "past", "perfect", "can")))
+    c = plain_clause(s, who, p=p, tense=s.one(("present", "past") if verb.is_state else ("present", "past", "perfect", "can")))
     c.negated = not who.negative
     return yes_no(c) if s.chance(0.25) and not c.negated else statement(c)
 
 
 def cleft(s: Speaker) -> Phrase:
     """what I want is to sleep -> 我 想要 的 是 睡觉; all you need is love -> 你 需要 的 一切 是 爱."""
-    verb = s.one(lex.verbs_where(done_by_person, "t"))
+    verb = s.usual(lex.verbs_where(done_by_person, "t"))
     p = Predicate(verb, verb.chinese, le=False, about=(verb.base, "what"))
     c = plain_clause(s, subjects.pronoun(s), p=p, tense=s.one(("present", "past")))
     g = group(c)

@@ -1,5 +1,7 @@
 """How well, how long, how much: she runs fast; I have lived here for six years; the ticket costs ten dollars."""
 
+from collections.abc import Mapping, Sequence
+
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns, small_words, subjects
 from viz_core.training.bilingual.clauses import group, in_chinese, inverted, make, plain_clause, statement
@@ -7,35 +9,45 @@ from viz_core.training.bilingual.phrases import Phrase, Speaker, english, join, 
 from viz_core.training.bilingual.predicates import Predicate, by_person, degree_of, someone, very
 from viz_core.training.bilingual.times import duration
 
-MANNERS = {
-    "well": "好", "fast": "快", "slowly": "慢", "early": "早", "late": "晚", "quickly": "快", "badly": "差", "loudly": "大声",
-    "beautifully": "好听", "far": "远", "high": "高", "a lot": "多",
+SKILLED = ("sing", "dance", "swim", "cook", "drive", "paint", "draw", "write", "study", "work", "sleep", "skate", "ski", "run")
+MOVING = ("run", "walk", "drive", "swim", "talk", "eat", "write", "work", "read", "study")
+LASTING = ("sleep", "wait", "work", "study", "talk", "run", "walk", "swim", "rest", "read", "cry", "travel", "cook", "dance",
+           "sing", "play", "fight", "drive", "eat", "listen", "think", "relax")
+TIMED = ("get up", "come", "leave", "arrive", "come back")
+LOUD = ("talk", "laugh", "sing", "shout", "cry")
+MANNERS: Mapping[tuple[str, str], Sequence[str]] = {
+    ("well", "好"): SKILLED, ("badly", "差"): SKILLED, ("fast", "快"): MOVING, ("quickly", "快"): MOVING, ("slowly", "慢"): MOVING,
+    ("early", "早"): TIMED, ("late", "晚"): TIMED, ("loudly", "大声"): LOUD, ("beautifully", "好听"): ("sing",),
+    ("far", "远"): ("run", "walk", "swim", "fly"), ("high", "高"): ("jump", "fly"), ("a lot", "多"): ("eat", "sleep", "drink"),
 }
-BETTER = {
-    "faster": "快", "better": "好", "worse": "差", "longer": "久", "earlier": "早", "later": "晚", "harder": "努力",
-    "more slowly": "慢", "higher": "高",
+"""How something is done, and what is done so."""
+BETTER: Mapping[tuple[str, str], Sequence[str]] = {
+    ("faster", "快"): MOVING, ("better", "好"): SKILLED, ("worse", "差"): SKILLED, ("more slowly", "慢"): MOVING,
+    ("earlier", "早"): TIMED, ("later", "晚"): TIMED, ("longer", "久"): ("sleep", "wait", "work", "rest"),
+    ("harder", "努力"): ("work", "study"), ("higher", "高"): ("jump", "fly"),
 }
 
 
 def how_well(s: Speaker) -> Phrase:
     """she runs fast -> 她 跑 得 很 快; he runs faster than his brother -> 他 比 他 哥哥 跑 得 快."""
-    verbs = lex.verbs_where(by_person, "i")
-    verb = s.one([v for v in verbs if v.flags.isdisjoint({"state", "res"}) and len(v.chinese) <= 2])
+    better = s.chance(0.4)
+    (english_word, zh), bases = s.one(list((BETTER if better else MANNERS).items()))
+    word = pair(english_word, zh)
+    verbs = [v for v in lex.verbs_where(by_person, "i") if v.base in bases and len(v.chinese) <= 4]
+    verb = s.one(verbs)
     said = verb.chinese[:1] if "vo" in verb.flags else verb.chinese  # 游泳 -> 游 得 快
     who = subjects.subject(s, lex.nouns("person"))
-    p = Predicate(verb, said, le=False, about=(verb.base, "how"))
-    if s.chance(0.4):
-        _better(s, p)
+    p = Predicate(verb, said, le=False, about=(verb.base, "how"), positive=True)
+    if better:
+        _better(s, p, word)
     else:
-        word = s.word(MANNERS)
         degree = degree_of(s)
         p.tail, p.rest = [degree, word], [more(word, "得"), very(degree), word]
     return statement(make(s, who, p=p, tense=s.one(("present", "present", "past", "can", "should"))))
 
 
-def _better(s: Speaker, p: Predicate) -> None:
+def _better(s: Speaker, p: Predicate, word: Phrase) -> None:
     """faster than his brother -> 比 他 哥哥 (跑) 得 快; faster -> (跑) 得 更 快."""
-    word = s.word(BETTER)
     p.tail, p.rest = [word], [more(word, "得"), word]
     if s.chance(0.75):
         p.lead = [pair("than", "比"), someone(s).phrase]
@@ -46,7 +58,7 @@ def _better(s: Speaker, p: Predicate) -> None:
 
 def how_long(s: Speaker) -> Phrase:
     """how long have you waited -> 你 等 了 多久; I have studied english for six years -> 我 学 了 六 年 英语."""
-    verb = s.one([v for v in lex.verbs_where(by_person, "i") if v.goes_on])
+    verb = s.usual([v for v in lex.verbs_where(by_person, "i") if v.goes_on and v.base in LASTING])
     said = verb.chinese[:1] if "vo" in verb.flags and len(verb.chinese) == 2 else verb.chinese
     who = subjects.pronoun(s) if s.chance(0.6) else subjects.subject(s, lex.nouns("person"))
     if s.chance(0.4):

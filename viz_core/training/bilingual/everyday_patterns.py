@@ -18,14 +18,14 @@ ASKING_FOR_MEANING = {
     "I do not know": "我 不 知道", "can you tell me": "你 能 告诉 我", "do you know": "你 知道", "tell me": "告诉 我",
 }
 FELT = {"happy": "高兴", "glad": "高兴", "sorry": "抱歉", "proud": "骄傲", "surprised": "惊讶", "sad": "难过", "lucky": "幸运"}
-LASTING = ("wait for", "know", "look for", "study", "learn", "teach", "help")
-WISHES = ("want", "hope", "would like", "decide", "plan", "learn")
+LASTING = ("wait for", "look for", "study", "learn", "teach", "help")
+WISHES = ("want", "hope", "would like", "decide", "plan")
 
 
 def any_of(s: Speaker) -> Phrase:
     """I do not have any money -> 我 没有 钱; do you have any questions -> 你 有 问题 吗."""
-    verb = s.one([v for v in lex.verbs("t") if v.base in HAVE_OR_NEED and takes_plain_object(v) and lex.is_main(v)])
-    what = nouns.inner_form(s, s.one(lex.objects_of(verb)), (nouns.bare,))
+    verb = s.usual([v for v in lex.verbs("t") if v.base in HAVE_OR_NEED and takes_plain_object(v) and lex.is_main(v)])
+    what = nouns.inner_form(s, s.usual(lex.objects_of(verb)), (nouns.bare,))
     thing = join([english("any"), what.phrase])
     p = Predicate(verb, verb.chinese, [thing], rest=[thing], about=(verb.base, what.name))
     c = plain_clause(s, subjects.pronoun(s), p=p, tense=s.one(("present", "present", "past")))
@@ -49,7 +49,7 @@ def where_from(s: Speaker) -> Phrase:
 
 def not_that(s: Speaker) -> Phrase:
     """her coat is green, not yellow -> 她 的 外套 是 绿色 的 ， 不 是 黄色 的; he is tired, not sick -> 他 很 累 ， 不 ..."""
-    noun = s.one(lex.nouns("clothes vehicle thing animal building furniture"))
+    noun = s.usual(lex.nouns("clothes vehicle thing animal building furniture"))
     colours = [a for a in lex.adjectives_of(noun) if "shi" in a.flags]
     who = nouns.noun_phrase(s, (noun,), {nouns.the: 3, nouns.owned: 3, nouns.this: 2})
     if len(colours) < 2:
@@ -94,14 +94,15 @@ def bounded(s: Speaker) -> Phrase:
 
 def become(s: Speaker) -> Phrase:
     """I want to be a pilot -> 我 想 当 一 名 飞行员; she wants to become a doctor; she will be a teacher."""
-    job = s.one(lex.nouns("job"))
-    one = nouns.a(s, job)
+    job = s.usual([noun for noun in lex.nouns("job") if noun.english != "police"])
+    who = subjects.subject(s, lex.nouns("person"))
+    one = nouns.bare(s, job) if who.person == "plural" and who.name != "you" else nouns.a(s, job)
     links = one.phrase.target
-    said = Phrase(one.phrase.source, (links[0], ("名", links[1][1]), *links[2:])) if job.classifier else one.phrase
-    verb = s.one([v for v in lex.verbs("to") if v.base in WISHES and not v.objects])
+    counted = job.classifier and one.person == "third"
+    said = Phrase(one.phrase.source, (links[0], ("名", links[1][1]), *links[2:])) if counted else one.phrase
+    verb = s.usual([v for v in lex.verbs("to") if v.base in WISHES and not v.objects])
     be = pair(s.one(("be", "be", "become")), "当")
     p = Predicate(verb, verb.chinese, [english("to"), be, said], rest=[be, said], le=False, about=(verb.base, job.english))
-    who = subjects.subject(s, lex.nouns("person"))
     return statement(make(s, who, p=p, tense=s.one(("present", "present", "past")), plain=True))
 
 
@@ -125,17 +126,20 @@ def meaning(s: Speaker) -> Phrase:
 
 def waited_for(s: Speaker) -> Phrase:
     """how long have you been waiting for me -> 你 等 了 我 多久; I have lived here since monday is left to `conditional`."""
-    verb = s.one([v for v in lex.verbs("t") if v.base in LASTING and takes_plain_object(v)])
+    verb = s.usual([v for v in lex.verbs("t") if v.base in LASTING and takes_plain_object(v)])
     who = subjects.pronoun(s)
-    what = verb_phrases.objects(s, verb)
+    subject = verb.base in ("study", "learn")  # 学 了 六 年 英语, but 等 了 我 一 年
+    what = nouns.inner(s, "language subject", (nouns.bare,)) if subject else verb_phrases.objects(s, verb)
     have = pair(small_words.HAVE[who.person])
     been = pair("been", "了")
     main = pair(verb.ing, verb.chinese)
     if s.chance(0.5):
         how = pair("how long", "多久")
-        return join([how, have, who.phrase, been, main, what.phrase], [who.phrase, main, been, what.phrase, how])
+        after = [how, what.phrase] if subject else [what.phrase, how]
+        return join([how, have, who.phrase, been, main, what.phrase], [who.phrase, main, been, *after])
     for_, span = english("for"), duration(s)
-    return join([who.phrase, have, been, main, what.phrase, for_, span], [who.phrase, main, been, span, what.phrase])
+    after = [span, what.phrase] if subject else [what.phrase, span]
+    return join([who.phrase, have, been, main, what.phrase, for_, span], [who.phrase, main, been, *after])
 
 
 def feeling_to(s: Speaker) -> Phrase:
@@ -154,7 +158,7 @@ def feel(s: Speaker) -> Phrase:
     """I feel much better than yesterday -> 我 感觉 比 昨天 好 得多."""
     who = subjects.pronoun(s)
     verb = pair("feels" if who.person == "third" else "feel", "感觉")
-    p = to_be.adjective_predicate(s, s.one(lex.nouns("person")))
+    p = to_be.adjective_predicate(s, s.usual(lex.nouns("person")))
     if p.said:  # 是 … 的
         return statement(make(s, who, p=p))
     lead = from_all([verb], "感觉")

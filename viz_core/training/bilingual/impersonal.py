@@ -13,6 +13,8 @@ from viz_core.training.bilingual.times import MONTHS, WEEKDAYS, clock, when
 RAIN = {"rain": "下雨", "snow": "下雪"}
 RAINING = {f"{word}ing": zh for word, zh in RAIN.items()}
 WEATHER = ("cold", "hot", "warm", "cool", "windy", "cloudy", "sunny", "dark", "wet", "dry", "foggy", "late", "early")
+THERE = "person animal thing food building furniture container device toy plant drink reading vehicle clothes fruit group"
+"""What is often said to be there."""
 GETTING = {"dark": "黑", "cold": "冷", "warm": "暖和", "late": "晚", "hot": "热"}
 JUDGED = {
     "important": "重要", "easy": "容易", "difficult": "难", "hard": "难", "dangerous": "危险", "nice": "不错", "good": "好",
@@ -24,7 +26,9 @@ JUDGED = {
 # --- There is ---------------------------------------------------------------------------------------------------------
 def there_is(s: Speaker) -> Phrase:
     """there is a cat on the mat -> 垫子 上 有 一 只 猫; there were not any children in the garden -> 花园 里 没有 孩子."""
-    choices = lex.nouns("any") if s.chance(0.5) else lex.nouns("person animal thing food building furniture")
+    if s.chance(0.1):
+        return _there_will_be(s)
+    choices = lex.nouns(THERE)
     what = nouns.noun_phrase(s, choices, {nouns.a: 5, nouns.counted: 3, nouns.some: 4, nouns.bare: 1, nouns.with_thing: 0.3})
     source, target = nouns.place(s) if s.chance(0.85) else ([], [])
     negated, past = s.chance(0.15), s.chance(0.3)
@@ -33,6 +37,17 @@ def there_is(s: Speaker) -> Phrase:
         what = nouns.noun_phrase(s, lex.nouns("thing food drink person"), {nouns.bare: 1})
     no = s.one(("no", "not any")) if negated else ""
     return say_there_is(what, (source, target), past=past, no=no, time=time)
+
+
+def _there_will_be(s: Speaker) -> Phrase:
+    """there will be a party tomorrow -> 明天 会 有 一 个 聚会; there will not be any rain."""
+    no = s.chance(0.12)
+    forms: nouns.Forms = {nouns.bare: 1} if no else {nouns.a: 5, nouns.some: 2, nouns.counted: 1}
+    what = nouns.noun_phrase(s, lex.nouns("event meal person food 'problem' 'snow' 'rain'"), forms)
+    there = pair("there will not be any" if no else "there will be", "不 会 有" if no else "会 有")
+    source, target = nouns.place(s) if s.chance(0.35) else ([], [])
+    time = when(s, "future") if s.chance(0.6) else NOTHING
+    return join([there, what.phrase, *source, time], [time, *target, there, what.phrase])
 
 
 def say_there_is(what: NounPhrase, where: nouns.Place, *, past: bool, no: str = "", time: Phrase = NOTHING) -> Phrase:
@@ -80,7 +95,8 @@ def _it(s: Speaker, p: Predicate, tense: str) -> Clause:
 
 def _cold(s: Speaker) -> Phrase:
     """it was cold yesterday -> 昨天 很 冷; it is warm in the house -> 房子 里 很 暖和."""
-    adjective = s.one([a for a in lex.ADJECTIVES if a.english in WEATHER and "of" not in a.flags])
+    said = {a.english: a for a in reversed(lex.ADJECTIVES) if a.english in WEATHER and not {"of", "le"} & a.flags}
+    adjective = said[s.one(WEATHER)]
     p = to_be.adjective_predicate(s, None, adjective)
     c = _it(s, p, s.one(("present", "present", "past", "future")))
     source, target = nouns.place(s) if s.chance(0.2) else ([], [])

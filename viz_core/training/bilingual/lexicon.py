@@ -90,6 +90,10 @@ class Verb:
         return self.base in COMMON["verbs"]
 
     @property
+    def is_state(self) -> bool:
+        return "state" in self.flags
+
+    @property
     def goes_on(self) -> bool:
         """Whether it has a progressive."""
         return self.flags.isdisjoint({"state", "res"}) and self.chinese not in MOMENTARY

@@ -25,16 +25,16 @@ def listed(s: Speaker) -> Phrase:
         return whole
     if s.chance(0.3):
         who = NounPhrase(whole, whole, person="plural", pronoun="they", name=wanted)
-        return statement(make(s, who, p=to_be.adjective_predicate(s, s.one(lex.nouns(wanted))), plain=True))
+        return statement(make(s, who, p=to_be.adjective_predicate(s, s.usual(lex.nouns(wanted))), plain=True))
     verbs = lex.verbs_where(done_by_person, "t")
-    verb = s.one([v for v in verbs if wanted in v.objects.split()] or verbs)
+    verb = s.usual([v for v in verbs if wanted in v.objects.split()] or verbs)
     p = Predicate(verb, verb.chinese, [whole], rest=[whole], about=(verb.base, wanted))
     return statement(make(s, subjects.subject(s, lex.subjects_of(verb)), p=p))
 
 
 def small_and_cold(s: Speaker) -> Phrase:
     """the room was small and cold -> 房间 又 小 又 冷; an age where nothing has adjectives enough."""
-    noun = s.one(lex.nouns(DESCRIBED))
+    noun = s.usual(lex.nouns(DESCRIBED))
     choices = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "le", "verb", "nopred", "ren"})]
     if len(choices) < 3:
         return age(s)

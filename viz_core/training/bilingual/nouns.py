@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from viz_core.training.bilingual import inflection, small_words
 from viz_core.training.bilingual import lexicon as lex
-from viz_core.training.bilingual.attributes import described, genitive, owner_of
+from viz_core.training.bilingual.attributes import FAVOURITE, described, genitive, owner_of
 from viz_core.training.bilingual.lexicon import Adjective, Noun
 from viz_core.training.bilingual.phrases import (
     NOTHING,
@@ -100,7 +100,8 @@ def a(s: Speaker, noun: Noun) -> NounPhrase:
 
 def bare(s: Speaker, noun: Noun) -> NounPhrase:
     """water -> 水; dogs -> 狗."""
-    adjectives, head, person = _singular(s, noun) if noun.is_mass else _plural(s, noun)
+    meal = noun.english in ("breakfast", "lunch", "dinner")  # have lunch
+    adjectives, head, person = _singular(s, noun) if noun.is_mass or meal else _plural(s, noun)
     pieces = [*adjectives, head]
     return _phrase(s, noun, pieces, pieces, head, person)
 
@@ -119,7 +120,10 @@ def owned(s: Speaker, noun: Noun) -> NounPhrase:
     many = bool(noun.plural) and s.chance(0.25)
     adjectives, head, person = _plural(s, noun) if many else _singular(s, noun)
     owner = owner_of(s, noun)
-    favourite = bool(adjectives) and adjectives[0].target[0][0] == "最喜欢"
+    favourite = not noun.is_a("being", "body", "part", "time", "quality") and s.chance(0.06)
+    if favourite:
+        word = pair(s.one(FAVOURITE), "最喜欢")
+        adjectives = [join([word, more(word, "的")])]
     of = NOTHING if favourite else more(owner, "的")
     several = more(head, "们") if many and noun.is_a("person") else NOTHING
     pieces = [owner, of, *adjectives, head, several]
@@ -278,9 +282,9 @@ def located(s: Speaker, noun: Noun) -> NounPhrase:
 def about(s: Speaker, noun: Noun) -> NounPhrase:
     """a book about animals -> 一 本 关于 动物 的 书; a letter from London; a present for my mother."""
     first = inner_form(s, noun, (the, a))
-    if s.chance(0.4):
+    if noun.is_a("reading", "speech", "show", "idea") and s.chance(0.8):
         other, word = inner(s, "animal person country subject idea nature food", (bare, the, owned)), pair("about", "关于")
-    elif s.chance(0.5):
+    elif noun.is_a("being") or s.chance(0.5):
         other, word = inner(s, "country city", (bare,)), pair("from", "来自")
     else:
         other, word = inner(s, "person", (the, owned)), pair("for", "给")
@@ -325,7 +329,7 @@ def place(s: Speaker, of: str = "") -> Place:
         where = inner(s, "furniture building", (the, the, owned, this))
         return [word, where.phrase], [where.phrase, word]
     preposition, wanted = s.one(lex.PLACES.get(of) or lex.PLACES[s.one(("person", "person", "thing", "place"))])
-    return _placed(s, preposition, s.one(lex.nouns(wanted)))
+    return _placed(s, preposition, s.usual(lex.nouns(wanted)))
 
 
 def _placed(s: Speaker, preposition: str, noun: Noun) -> Place:
@@ -396,6 +400,8 @@ def _possible(s: Speaker, form: Form, noun: Noun) -> bool:
         return False
     if form is measured:
         return any(noun in lex.nouns(what) for __, what in small_words.MEASURES.values())
+    if form is with_thing:
+        return noun.is_a(*_HAD)
     if form is of_phrase:
         return noun.is_a(*_WHOLES)
     return form is not superlative or bool(_superlatives(noun))

@@ -26,7 +26,10 @@ def order(s: Speaker) -> Phrase:
 def command(s: Speaker) -> Phrase:
     """An order of any kind that is not asked."""
     say = s.often(_KINDS)
-    return say(s, *_what_to_do(s, say))
+    first = say(s, *_what_to_do(s, say))
+    if say in (_do, _please) and s.deeper() and s.chance(0.06):  # sit down and listen
+        return join([first, pair("and", "然后"), _do(s, *_what_to_do(s, _do))])
+    return first
 
 
 def _what_to_do(s: Speaker, say: Callable[[Speaker, Place, Phrase], Phrase]) -> tuple[Place, Phrase]:

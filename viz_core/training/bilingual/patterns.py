@@ -4,7 +4,7 @@ A line of tables/patterns.txt is English ; Chinese. Its parts:
 
     {who}, {a:food}, {place}      a place to fill, named before the colon and asked for behind it; Chinese names it again
     {ing}, {do}, {third}, {done}  an everyday action: playing football, play football, plays football, played football (踢 了 足球);
-                                  {did} is the last one without 了, {been} has 过
+                                  {did} is the last one without 了, {been} has 过, {often} 一 次
     {the1:animal} ... {it1}       a noun, and the pronoun that stands for it ({him1} as an object): Chinese says the noun again
     {meal}                        one of the words of a list that the table defines: @meal breakfast=早饭, lunch=午饭
     ~be, ~was, ~have, ~do, ~need  a verb as the first {who} of the line asks: am, was, has, does, needs
@@ -33,7 +33,7 @@ from viz_core.training.bilingual.times import clock, duration, when
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _PIECE = re.compile(r"\{([^{}]*)\}")
 _PART = re.compile(r"\||(?<= )(,)(?= )")
-_FORMS = {"do": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle"}
+_FORMS = {"do": "base", "often": "base", "third": "third", "done": "past", "did": "past", "ing": "ing", "been": "participle"}
 _AGREEING: Mapping[str, Mapping[Person, str]] = {
     "be": small_words.BE, "was": small_words.WAS, "have": small_words.HAVE, "do": small_words.DO,
 }
@@ -277,9 +277,11 @@ def _action(s: Speaker, kind: str, listed: str, filled: Filled) -> Phrase:
     actions = _read()[0][listed]
     if filled.who is None or filled.who.negative:
         actions = tuple(action for action in actions if "own" not in action[0].split())
+    if kind == "often":
+        actions = tuple(action for action in actions if "*" in action[1])
     text, zh = s.one(actions)
     first, __, rest = text.partition(" ")
-    zh = zh.replace("*", {"done": "了", "been": "过"}.get(kind, ""))
+    zh = zh.replace("*", {"done": "了", "been": "过", "often": "一 次"}.get(kind, ""))
     if "own" not in zh.split():
         return pair(f"{_verb_forms()[first][_FORMS[kind]]} {rest}", zh)
     before, after = (part.strip() for part in re.split(r"\bown\b", rest))
@@ -321,7 +323,7 @@ def _we(s: Speaker, wanted: str) -> NounPhrase:
 
 def _somebody(s: Speaker) -> NounPhrase:
     """my brother, the teacher: without adjectives."""
-    noun = s.one(lex.nouns(_KNOWN))
+    noun = s.usual(lex.nouns(_KNOWN))
     theirs = noun.is_a("family") or noun.english in ("friend", "teacher", "boss", "neighbour")
     owner = s.word(_OWNERS) if theirs and noun.english != "child" else pair("the")
     head = pair(noun.english, noun.chinese)
@@ -340,7 +342,7 @@ def _whom(s: Speaker, wanted: str) -> Phrase:
 
 def _job(s: Speaker, wanted: str) -> Phrase:
     """a doctor, as what someone is -> 一 名 医生."""
-    noun = s.one([n for n in lex.nouns("job") if n.english != "police"])
+    noun = s.usual([n for n in lex.nouns("job") if n.english != "police"])
     head = pair(noun.english, noun.chinese)
     one = pair(nouns.an([head]), "一")
     return join([one, head], [one, more(head, "名" if noun.classifier else ""), head])
@@ -348,26 +350,26 @@ def _job(s: Speaker, wanted: str) -> Phrase:
 
 def _noun(*forms: nouns.Form) -> Callable[[Speaker, str], NounPhrase]:
     def build(s: Speaker, wanted: str) -> NounPhrase:
-        return nouns.inner_form(s, s.one(lex.nouns(wanted or "thing")), forms)
+        return nouns.inner_form(s, s.usual(lex.nouns(wanted or "thing")), forms)
 
     return build
 
 
 def _group(s: Speaker, wanted: str) -> NounPhrase:
     """the students, the boys -> 学生 们: which a {they1} may stand for."""
-    return nouns.the_plural(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+    return nouns.the_plural(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
 def _single(s: Speaker, wanted: str) -> NounPhrase:
     """the dog, the boy: one of the nouns that have a plural."""
     if "person" in wanted.split() and s.chance(0.5):
         wanted = _KNOWN
-    return nouns.the(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+    return nouns.the(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
 def _several(s: Speaker, wanted: str) -> NounPhrase:
     """Plural things without a number: dogs, old books."""
-    return nouns.bare(s, s.one([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
+    return nouns.bare(s, s.usual([n for n in lex.nouns(wanted) if n.plural and not n.only_plural]))
 
 
 def _only(build: Callable[[Speaker, str], NounPhrase]) -> Callable[[Speaker, str], Phrase]:
@@ -376,20 +378,20 @@ def _only(build: Callable[[Speaker, str], NounPhrase]) -> Callable[[Speaker, str
 
 def _noun_alone(s: Speaker, wanted: str) -> Phrase:
     """The noun itself without an article."""
-    noun = s.one([n for n in lex.nouns(wanted) if n.english not in wanted.split()])
+    noun = s.usual([n for n in lex.nouns(wanted) if n.english not in wanted.split()])
     return pair(noun.english, noun.chinese)
 
 
 def _plural_alone(s: Speaker, wanted: str) -> Phrase:
-    noun = s.one([n for n in lex.nouns(wanted) if n.plural and n.english not in wanted.split()])
+    noun = s.usual([n for n in lex.nouns(wanted) if n.plural and n.english not in wanted.split()])
     return pair(noun.plural, noun.chinese)
 
 
 def _adjective(s: Speaker, wanted: str) -> Phrase:
     """An adjective that 很 can stand before, of these nouns."""
-    noun = s.one(lex.nouns(wanted or "person"))
+    noun = s.usual(lex.nouns(wanted or "person"))
     found = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb", "of"})]
-    adjective = s.one(found or [a for a in lex.ADJECTIVES if a.english in ("good", "big")])
+    adjective = s.usual(found or [a for a in lex.ADJECTIVES if a.english in ("good", "big")])
     return pair(adjective.english, adjective.chinese)
 
 

@@ -137,7 +137,7 @@ class Speaker:
 
     def usual(self, choices: Sequence[C]) -> C:
         """One of them, the common ones more often."""
-        for __ in range(8 if self.chance(0.6) else 0):
+        for __ in range(8 if self.chance(0.75) else 0):
             choice = self.one(choices)
             if choice.is_common:
                 return choice

@@ -98,7 +98,7 @@ def object_question(s: Speaker, *, embedded: bool = False, tense: str = "") -> P
         return wanted_question(s, embedded=embedded, tense=tense)
     verb = s.usual(lex.verbs_where(_askable, "t"))
     if s.chance(0.15) and not tense:
-        verb = s.one([v for v in lex.verbs("t") if v.base in ASKED_ABOUT])
+        verb = s.usual([v for v in lex.verbs("t") if v.base in ASKED_ABOUT])
         tense = s.one(("going on", "going on", "went on", "past"))
     front, gap = asked_noun(s, lex.objects_of(verb), whom=True, named=not lex.is_main(verb))
     who = subjects.subject(s, lex.subjects_of(verb))

@@ -109,7 +109,7 @@ def about_people(s: Speaker) -> Phrase:
     row = s.one(PEOPLE)
     form = nouns.the_plural if s.chance(0.5) else nouns.the
     persons = [n for n in lex.nouns("person") if n.plural and not n.only_plural]
-    one, two = form(s, s.one(persons)), form(s, s.one(persons))
+    one, two = form(s, s.usual(persons)), form(s, s.usual(persons))
     known = {a.english: a for a in lex.ADJECTIVES if lex.of_people(a) and "nopred" not in a.flags}
     culprit, reasons = s.one(((one, row.of_first), (two, row.of_second)))
     adjective = known[s.one(reasons.split())]

@@ -1,12 +1,22 @@
 """Relative clauses: English says them behind their noun, Chinese before it with 的 (the book that I bought, 我 买 的 书)."""
 
+from collections.abc import Mapping, Sequence
+from functools import cache
+
 from viz_core.training.bilingual import inside, nouns, subjects, verb_phrases
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.clauses import Clause, group, in_chinese, make, plain_clause, subordinate
-from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, english, more, pair, texts, with_de
+from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Phrase, Speaker, chinese, english, more, pair, texts, with_de
 from viz_core.training.bilingual.predicates import Predicate, by_person, first_word, verbs_of_object, verbs_of_subject
 from viz_core.training.bilingual.times import when
 
+IN_WHICH: Mapping[str, Sequence[tuple[str, str]]] = {
+    **dict.fromkeys(("house", "flat", "apartment", "town", "village", "city", "country"), (("live", "in"),)),
+    **dict.fromkeys(("chair", "sofa", "bench"), (("sit", "on"),)), "bed": (("sleep", "in"), ("sit", "on")),
+    **dict.fromkeys(("office", "hospital", "bank", "factory", "shop", "restaurant"), (("work", "in"),)),
+    "room": (("sleep", "in"), ("work", "in")), "hotel": (("stay", "in"), ("stay", "at")), "school": (("study", "at"),),
+}
+"""Where one does what, as a relative clause says it."""
 HEADS: nouns.Forms = {
     nouns.the: 5, nouns.the_plural: 2, nouns.a: 1.5, nouns.this: 0.5, nouns.counted: 0.7, nouns.some: 0.7, nouns.every: 0.7,
 }
@@ -19,12 +29,17 @@ def relative(s: Speaker, noun: lex.Noun) -> NounPhrase:
     kind = s.often({
         "subject": 45, "object": 40 if verbs_of_object(noun) else 0,
         "where": 10 if noun.is_a("place", "building", "room", "city", "country") else 0, "whose": 4 if noun.is_a("person") else 0,
+        "with": 14 if _done_together(noun) else 0, "in": 12 if noun.english in IN_WHICH else 0,
         "doing": 12 if noun.is_a("being") else 0, "done": 6 if verbs_of_object(noun) else 0,
     })
     if kind == "doing":
         return _doing(s, noun, head)
     if kind == "done":
         return _done_by(s, noun, head)
+    if kind == "with":
+        return _with_whom(s, noun, head)
+    if kind == "in":
+        return _in_which(s, noun, head)
     if kind == "object":
         return _of_object(s, noun, head)
     if kind == "where":
@@ -80,12 +95,37 @@ def _where(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
     return behind_head(head, english("where"), plain_clause(s, who, p=p, tense=s.one(("past", "present"))))
 
 
+@cache
+def _done_together(noun: lex.Noun) -> tuple[lex.Verb, ...]:
+    """What one does with a noun: talk to 和 ~ 说话."""
+    return tuple(v for v in lex.verbs("t") if v.chinese.startswith("和 ~ ") and by_person(v) and noun in lex.objects_of(v))
+
+
+def _with_whom(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+    """the girl I talked to -> 和 我 说话 的 女孩."""
+    verb, who = s.usual(_done_together(noun)), subjects.pronoun(s)
+    p = Predicate(verb, verb.chinese.partition("~")[2].strip(), le=False, about=(verb.base, noun.english))
+    c = plain_clause(s, who, p=p, tense=s.one(("past", "past", "present")))
+    g = group(c)
+    word = english(s.one(("", "", "that", "who" if noun.is_a("person") else "that")))
+    return nouns.before(head, subordinate(c, g, word), [chinese("和"), who.phrase, g.main, chinese("的")])
+
+
+def _in_which(s: Speaker, noun: lex.Noun, head: NounPhrase) -> NounPhrase:
+    """the chair I sat on -> 我 坐 的 椅子; the house that she lives in -> 她 住 的 房子."""
+    base, preposition = s.one(IN_WHICH[noun.english])
+    verb = next(v for v in lex.verbs("loc") if v.base == base and by_person(v))
+    p = Predicate(verb, verb.chinese, [english(preposition)], le=False, about=(verb.base, noun.english))
+    c = plain_clause(s, subjects.pronoun(s), p=p, tense=s.one(("past", "present")))
+    return behind_head(head, english(s.one(("", "", "that", "which"))), c)
+
+
 def _of_subject(s: Speaker, noun: lex.Noun, head: NounPhrase, *, whose: bool) -> NounPhrase:
     """the man who lives here -> 住 在 这里 的 男人; the man whose dog is big -> 狗 很 大 的 男人."""
     word = "that" if s.chance(0.4) else "who" if noun.is_a("person") else "which"
     who = NounPhrase(NOTHING, NOTHING, noun, head.person, head.pronoun, name=noun.english)
     if whose:
-        word, thing = "whose", s.one(lex.nouns("family thing pet"))
+        word, thing = "whose", s.usual(lex.nouns("family thing pet"))
         owned = pair(thing.english, thing.chinese)
         who = NounPhrase(owned, owned, thing, name=thing.english)
     c = make(s, who, plain=True)

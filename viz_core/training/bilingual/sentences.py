@@ -1,13 +1,14 @@
 """Whole sentences: which kind is said how often, its mark, and the result as words and positions."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 
 from viz_core.training import everyday
+from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual.about_people import age, apposition, been_to, born, called, owns
-from viz_core.training.bilingual.answers import doing_is, enough_to, it_takes, short_answer, with_a_tag
+from viz_core.training.bilingual.answers import asked_and_answered, doing_is, enough_to, it_takes, short_answer, with_a_tag
 from viz_core.training.bilingual.compound import conditional, sequence, two_clauses
 from viz_core.training.bilingual.constructions import (
     able,
@@ -40,7 +41,7 @@ from viz_core.training.bilingual.impersonal import it_is_to, there_is, weather
 from viz_core.training.bilingual.lists import either, listed
 from viz_core.training.bilingual.orders import order
 from viz_core.training.bilingual.patterns import asked, called_out, told
-from viz_core.training.bilingual.phrases import Phrase, Speaker, Word, join, pair
+from viz_core.training.bilingual.phrases import Link, Phrase, Speaker, Word, join, pair
 from viz_core.training.bilingual.questions import question
 from viz_core.training.bilingual.reasons import about_people, about_things
 from viz_core.training.bilingual.set_questions import set_question
@@ -64,24 +65,33 @@ class Example:
 
 
 FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
-    plain: 34, question: 18, set_question: 8, order: 9, two_clauses: 8, conditional: 8, sequence: 3, there_is: 3, weather: 3,
-    passive: 4, it_is_to: 2.5, too_to: 1.5, about_things: 6, about_people: 4, fragment: 4, greeting: 2, exclamation: 0.6,
+    plain: 34, question: 12, set_question: 6, order: 17, two_clauses: 8, conditional: 8, sequence: 3, there_is: 3, weather: 3,
+    passive: 4, it_is_to: 2.5, too_to: 1.5, about_things: 6, about_people: 4, fragment: 4, greeting: 1.2, exclamation: 0.6,
     sentence_adverb: 1.5, age: 1, called: 1.2, born: 0.7, apposition: 0.8, owns: 1.2, been_to: 1, purpose: 3, circumstance: 3,
     able: 1.5, sure: 2, so_that: 1, listed: 2.5, either: 1, one_of: 1.5, how_well: 2, how_long: 1.5, costs: 0.8, no_longer: 1.5,
     cleft: 0.7, says: 0.7, tagged: 0.3, any_of: 1.5, where_from: 0.8, not_that: 0.4, as_soon_as: 1, bounded: 1, become: 1,
-    side_by_side: 1.5, meaning: 0.5, waited_for: 0.7, feeling_to: 0.7, feel: 0.5, short_answer: 0.7,
-    with_a_tag: 0.8, it_takes: 0.8, enough_to: 0.8, doing_is: 0.6, told: 55, asked: 24, called_out: 2.5,
+    side_by_side: 1.5, meaning: 0.5, waited_for: 0.7, feeling_to: 0.7, feel: 0.5, short_answer: 0.7, asked_and_answered: 1.2,
+    with_a_tag: 0.8, it_takes: 0.8, enough_to: 0.8, doing_is: 0.6, told: 55, asked: 16, called_out: 2.5,
 }
 """The weight of each kind of sentence."""
+LONGEST = 26
+"""English words and marks of the longest sentence."""
 SLOT = re.compile(r"<[0-9]+>")  # a name or an unknown word
+APART = {"".join(parts): parts for line, together in lex.rows("cutting", 2) if not together and (parts := tuple(line.split()))}
+"""Chinese that is written as several words wherever it stands: 这个 -> 这 个."""
+TOGETHER = {tuple(parts.split()): word for word, parts in lex.rows("cutting", 2) if parts}
+"""Two words that are written as one wherever they stand side by side: 每 天 -> 每天."""
 ASKING = (where_from, meaning)  # questions among other sentences
 
 
 def say(rng: Random) -> Example:
     """A random sentence; most end in a mark."""
-    s = Speaker(rng, depth=rng.choice((0, 1, 1, 1, 2, 2, 3)))
-    frame = s.often(FRAMES)
-    phrase = contract(s, frame(s))
+    while True:
+        s = Speaker(rng, depth=rng.choice((0, 1, 1, 1, 2, 2, 3)))
+        frame = s.often(FRAMES)
+        phrase = contract(s, frame(s))
+        if len(phrase.source) < LONGEST:
+            break
     if not s.chance(0.4):
         phrase = join([phrase, _mark(s, frame, phrase)])
     return spell(phrase, s.referent, tuple(s.combinations))
@@ -97,17 +107,33 @@ def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phr
 def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tuple[str, ...], ...] = ()) -> Example:
     """A phrase as strings and positions. Slots are numbered in the order of the source, as typed names will be."""
     position = {word: i for i, word in enumerate(phrase.source)}
+    phrase = Phrase(phrase.source, tuple(_cut(phrase.target)))
     alignment = [tuple(sorted(position[word] for word in words if word in position)) for __, words in phrase.target]
     found = None
     if referent is not None and referent in position:
         places = [i for i, (__, words) in enumerate(phrase.target) if referent in words]
         again = max(places, key=lambda i: (len(phrase.target[i][1]), i))  # the one that comes from the pronoun too
-        found = (again, position[referent]) if len(places) > 1 else None
+        found = (again, position[referent]) if len(places) > 1 and len(phrase.target[again][1]) > 1 else None
     source, target = [word.text for word in phrase.source], [word for word, __ in phrase.target]
     slots = dict.fromkeys(word for word in source if SLOT.fullmatch(word))
     number = {slot: f"<{i}>" for i, slot in enumerate(slots, start=1)}
     source, target, *named = ([number.get(word, word) for word in words] for words in (source, target, *combinations))
     return Example(source, target, alignment, found, tuple(map(tuple, named)))
+
+
+def _cut(target: Iterable[Link]) -> Iterator[Link]:
+    """The same Chinese text always cut into the same words; one that joins two comes from all that they come from."""
+    last: Link | None = None
+    for word, words in target:
+        for part in APART.get(word, (word,)):
+            if last is not None and (joined := TOGETHER.get((last[0], part))):
+                last = (joined, tuple(dict.fromkeys((*last[1], *words))))
+                continue
+            if last is not None:
+                yield last
+            last = (part, words)
+    if last is not None:
+        yield last
 
 
 def examples(seed: int) -> Iterator[Example]:

@@ -103,7 +103,7 @@ def how_much(s: Speaker) -> Phrase:
 
 def how_often(s: Speaker) -> Phrase:
     """how often do you play football -> 你 多久 踢 一 次 足球; how often do you swim -> 你 多久 游泳 一 次."""
-    verb = s.one([v for v in (*lex.verbs("i"), *lex.verbs("t"), *lex.verbs("place")) if v.base in OFTEN_DONE and by_person(v)])
+    verb = s.usual([v for v in (*lex.verbs("i"), *lex.verbs("t"), *lex.verbs("place")) if v.base in OFTEN_DONE and by_person(v)])
     often, who = pair("how often", "多久"), subjects.subject(s, lex.nouns("person"))
     p = verb_phrases.predicate(s, verb, who)
     p.rest = [more(often, "一 次"), *p.rest]
@@ -210,7 +210,7 @@ def with_whom(s: Speaker) -> Phrase:
 
 def interested_in_what(s: Speaker) -> Phrase:
     """what are you interested in -> 你 对 什么 感兴趣; what is he afraid of -> 他 怕 什么."""
-    adjective = s.one([a for a in lex.ADJECTIVES if "of" in a.flags and {"person", "being"} & set(a.nouns.split())])
+    adjective = s.usual([a for a in lex.ADJECTIVES if "of" in a.flags and {"person", "being"} & set(a.nouns.split())])
     who, wh = subjects.subject(s, lex.nouns("person")), pair("what", "什么")
     be, phrase = is_or_was(s, who), pair(adjective.english)
     left, right = (part.strip() for part in adjective.chinese.split("~"))
@@ -272,7 +272,7 @@ def what_noun(s: Speaker) -> Phrase:
 
 def ever(s: Speaker) -> Phrase:
     """have you ever eaten it -> 你 吃 过 它 吗."""
-    verb = s.one([v for v in lex.verbs_where(by_person, "t") if is_whole(v)])
+    verb = s.usual([v for v in lex.verbs_where(by_person, "t") if is_whole(v)])
     c = plain_clause(s, subjects.pronoun(s), p=verb_phrases.predicate(s, verb), tense="perfect")
     g = group(c, question=True)
     g.after = more(g.aux, "过")

@@ -25,14 +25,14 @@ def fragment(s: Speaker) -> Phrase:
     if kind == "noun":
         return nouns.noun_phrase(s, lex.nouns("any")).phrase
     if kind == "relative":
-        return relative(s, s.one(lex.nouns("any"))).phrase
+        return relative(s, s.usual(lex.nouns("any"))).phrase
     if kind == "place":
         source, target = nouns.place(s)
         return join(source, [chinese("在"), *target])
     if kind == "time":
         no = pair("not", "不 是") if s.chance(0.3) else NOTHING
         return join([no, when(s, s.one(("past", "future")))])
-    adjective = s.one(lex.adjectives("of nopred shi ren le"))
+    adjective = s.usual(lex.adjectives("of nopred shi ren le"))
     return join([s.word(small_words.DEGREES), pair(adjective.english, adjective.chinese)])
 
 
@@ -61,14 +61,16 @@ def thanks(s: Speaker) -> Phrase:
 
 def exclamation(s: Speaker) -> Phrase:
     """what a beautiful day -> 多么 漂亮 的 一 天; how beautiful she is -> 她 多么 漂亮."""
-    adjective = s.one(lex.adjectives("of nopred shi ren le noattr verb"))
-    noun = s.one(lex.nouns_of(adjective))
+    adjective = s.usual(lex.adjectives("of nopred shi ren le noattr verb"))
+    noun = s.usual(lex.nouns_of(adjective))
     word = pair(adjective.english, adjective.chinese)
     if s.chance(0.5) and noun.plural and not noun.only_plural:
         what, head = pair("what", "多么"), pair(noun.english, noun.chinese)
         one = pair(nouns.an([word]), "一")
         return join([what, one, word, head], [what, word, more(word, "的"), one, nouns.classifier(noun, head), head])
     how, who = pair("how", "多么"), nouns.noun_phrase(s, (noun,), {nouns.the: 3, nouns.this: 2, nouns.owned: 2})
+    if s.chance(0.4):
+        who = subjects.pronoun(s, noun.is_a("person"))
     return join([how, word, who.phrase, pair(BE[who.person])], [who.phrase, how, word])
 
 
@@ -94,6 +96,6 @@ def says(s: Speaker) -> Phrase:
 def tagged(s: Speaker) -> Phrase:
     """he is tired, isn't he -> 他 很 累 ， 不 是 吗."""
     who = subjects.pronoun(s)
-    p = to_be.adjective_predicate(s, s.one(lex.nouns("person"))) if s.chance(0.7) else to_be.place_predicate(s)
+    p = to_be.adjective_predicate(s, s.usual(lex.nouns("person"))) if s.chance(0.7) else to_be.place_predicate(s)
     tag = pair(f"{'isn' if who.person == 'third' else 'aren'}'t {who.name}", "不 是 吗")
     return join([statement(plain_clause(s, who, p=p, tense="present")), COMMA, tag])

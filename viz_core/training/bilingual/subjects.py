@@ -6,10 +6,10 @@ from viz_core.training.bilingual import inside, nouns, small_words
 from viz_core.training.bilingual.lexicon import Noun
 from viz_core.training.bilingual.phrases import NOTHING, NounPhrase, Person, Phrase, Speaker, join, more, pair
 
-PRONOUNS: Mapping[str, float] = {"I": 9, "you": 5, "he": 6, "she": 6, "we": 5, "they": 4, "it": 0.6}
+PRONOUNS: Mapping[str, float] = {"I": 9, "you": 5, "he": 6, "she": 6, "we": 5, "they": 4}
 USUAL: nouns.Forms = {**nouns.USUAL, nouns.the: 36, nouns.a: 8, nouns.owned: 24}
 """How a subject is said: more often a known one than an object is."""
-ASKED_OF: Mapping[str, float] = {"I": 1.5, "you": 14, "he": 5, "she": 5, "we": 2, "they": 4, "it": 0.6}
+ASKED_OF: Mapping[str, float] = {"I": 1.5, "you": 14, "he": 5, "she": 5, "we": 2, "they": 4}
 """Of whom one asks."""
 PRONOUNS_OF_THINGS: Mapping[str, float] = {"it": 4, "they": 1, "this": 1, "that": 1}
 
@@ -27,7 +27,7 @@ def subject(s: Speaker, choices: Sequence[Noun]) -> NounPhrase:
         "and": 2.5 if s.deeper() else 0, "relative": 3.5 if s.deeper() else 0,
     })
     if kind == "pronoun":
-        return pronoun(s, being)
+        return pronoun_of("it") if being and s.chance(0.02) and choices[0].is_a("animal") else pronoun(s, being)
     if kind == "name":
         return nouns.name(s)
     if kind == "everybody":

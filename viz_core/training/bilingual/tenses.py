@@ -71,8 +71,8 @@ OF_ACTIONS: Mapping[str, float] = {
     "had to": 1, "used to": 0.8, "had better": 0.4, "would rather": 0.2, "planned": 1,
 }
 OF_STATES: Mapping[str, float] = {
-    "present": 45, "past": 25, "future": 8, "can": 3, "could": 1, "should": 2, "must": 1.5, "may": 0.7, "might": 1.5, "would": 1,
-    "have to": 0.5, "used to": 0.5, "going to": 1,
+    "present": 48, "past": 26, "future": 8, "can": 0.5, "could": 0.3, "should": 2, "must": 1.5, "may": 0.7, "might": 1.5,
+    "would": 1, "have to": 0.5, "used to": 0.5, "going to": 1,
 }
 NEVER_ASKED = ("had better", "would rather", "might", "used to", "planned")
 NEVER_DENIED_IN_A_QUESTION = ("may", "must", "have to", "had to", "could", "perfect going on", "past perfect", *NEVER_ASKED)

@@ -27,6 +27,12 @@ TIMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "perfect": ("recently", "today", "so far"),
 })
 """The words for a time that go with each tense."""
+OF_STATES: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "past": ("yesterday", "last week", "last year", "this morning", "today", "last night"),
+    "present": ("today", "now", "these days", "today", "now", "every day"),
+    "future": ("tomorrow", "soon", "next year", "tonight", "one day", "next week"),
+})
+"""When one is tired or knows something: no hours, no seasons."""
 SAME_TIMES = {
     "went on": "past", "past perfect": "past", "going to": "future", "can": "future", "should": "future", "must": "future",
     "have to": "present", "had to": "past", "might": "future", "may": "future", "could": "past",
@@ -39,10 +45,13 @@ SPANS = {"minute": "分钟", "hour": "个 小时", "day": "天", "week": "个 �
 LONG_SPANS = {"a long time": "很 长 时间", "a while": "一会儿", "half an hour": "半 个 小时", "many years": "很多 年"}
 
 
-def when(s: Speaker, tense: str) -> Phrase:
-    """A time that fits the tense: yesterday 昨天, at seven o'clock 七 点, on monday 星期一."""
-    kind = s.often({"word": 70, "clock": 12, "weekday": 9, "month": 3, "ago": 6})
+def when(s: Speaker, tense: str, *, lasting: bool = False) -> Phrase:
+    """A time that fits the tense: yesterday 昨天, at seven o'clock 七 点, on monday 星期一. lasting: of what is so for long."""
     time = SAME_TIMES.get(tense, tense)
+    if lasting and time in OF_STATES:
+        word = s.one(OF_STATES[time])
+        return pair(word, ADVERBS[word])
+    kind = s.often({"word": 70, "clock": 12, "weekday": 9, "month": 3, "ago": 6})
     if kind == "clock" and tense != "going on":
         return clock(s, "at")
     if kind == "weekday" and tense != "going on":
@@ -79,4 +88,4 @@ def duration(s: Speaker) -> Phrase:
     unit, zh = s.one(list(SPANS.items()))
     if s.chance(0.3):
         return join([pair("an" if unit == "hour" else "a", "一"), pair(unit, zh)])
-    return join([s.word(small_words.NUMBERS if s.chance(0.3) else small_words.FEW_NUMBERS), pair(f"{unit}s", zh)])
+    return join([s.word(small_words.AGES if s.chance(0.15) else small_words.FEW_NUMBERS), pair(f"{unit}s", zh)])

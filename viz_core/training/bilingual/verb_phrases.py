@@ -189,7 +189,7 @@ def _to_place(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place
 
 
 def _goal(s: Speaker, verb: Verb) -> NounPhrase:
-    noun = s.one(lex.objects_of(verb))
+    noun = s.usual(lex.objects_of(verb))
     return nouns.bare_singular(noun) if noun.english in small_words.WITHOUT_ARTICLE else nouns.noun_phrase(s, (noun,))
 
 
@@ -232,16 +232,17 @@ def _willed(noun: Noun | None, frame: Frame) -> tuple[Verb, ...]:
 
 
 # --- Verbs with a further verb or clause ------------------------------------------------------------------------------
-def inner_predicate(s: Speaker, subject: Given = None) -> Predicate:
-    """What someone wants to do, likes doing, lets others do."""
+def inner_predicate(s: Speaker, subject: Given = None, *, acts: bool = False) -> Predicate:
+    """What someone wants to do, likes doing, lets others do. acts: not what one only is, has or knows."""
     s.depth -= 1
-    if s.chance(0.06):
+    if not acts and s.chance(0.06):
         adjective = s.one([a for a in lex.ADJECTIVES if a.english in TO_BE and lex.of_people(a)])
         word = pair(adjective.english, adjective.chinese)
         return Predicate(BE, "", [word], rest=[word], about=("be", adjective.english))
     frame = frame_of(s, SHORT)
     noun = subject.noun if subject is not None else None
-    return predicate(s, s.usual(_willed(noun, frame) or lex.verbs_where(by_person, "i")), subject)
+    choices = [verb for verb in _willed(noun, frame) if not (acts and verb.is_state)]
+    return predicate(s, s.usual(choices or lex.verbs_where(by_person, "i")), subject)
 
 
 def _to(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
@@ -304,7 +305,7 @@ def _told(verb: Verb, whom: NounPhrase, tail: list[Phrase], clause: Phrase) -> P
 
 def _link(s: Speaker, verb: Verb, subject: Given, thing: Given, where: Place | None) -> Predicate:
     """look tired -> 看起来 很 累; become famous -> 变 得 很 有名."""
-    noun: Noun = subject.noun if subject is not None and subject.noun is not None else s.one(lex.nouns("person"))
+    noun: Noun = subject.noun if subject is not None and subject.noun is not None else s.usual(lex.nouns("person"))
     choices = [a for a in lex.adjectives_of(noun) if a.flags.isdisjoint({"shi", "ren", "nopred", "le", "verb"})]
     adjective = s.usual(choices or lex.adjectives(nouns.UNGRADED))
     degree, word = degree_of(s), pair(adjective.english, adjective.chinese)

@@ -5,9 +5,11 @@ import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, kinds, module, real, sides
 from viz_core.analysis.rows import reads_and_writes
+from viz_core.analysis.summary import sureness
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.figures.attention import KIND_TITLES
+from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.stages import tour
 from viz_core.text import visible
@@ -83,10 +85,17 @@ def _box_label(setup: Setup) -> str:
 
 
 def _translation(lab: Lab) -> None:
-    """What the model writes for the selected sentence, as one line."""
-    if lab.setup.writer == "model" and lab.capture is not None:
-        text = written(lab.setup)[lab.item(lab.capture)].text
-        st.markdown(_("**Translation:** {text}", text=escaped(" ".join(map(visible, text.split())))))
+    """What the model writes for the selected sentence, and how sure it was."""
+    if lab.setup.writer != "model" or lab.capture is None:
+        return
+    item = lab.item(lab.capture)
+    text = written(lab.setup)[item].text
+    st.markdown(_("**Translation:** {text}", text=escaped(" ".join(map(visible, text.split())))))
+    sure = sureness(lab.capture, item) if "probs" in lab.capture else None
+    if sure is not None:
+        least = visible(lab.capture.tokens("labels")[item][sure.least])
+        st.caption(_("The model gives this translation a probability of {all}. It was least sure of “{word}”: {least}.",
+                     all=percent(sure.probability), word=escaped(least), least=percent(sure.least_probability)))
 
 
 def _keep_text(name: str) -> None:

@@ -1,0 +1,65 @@
+"""The words of the other language: each is explained, and the same text is always cut into the same words."""
+
+from itertools import islice
+from random import Random
+
+import pytest
+
+from viz_core.text.vocabulary import Vocabulary
+from viz_core.training.bilingual import patterns
+from viz_core.training.bilingual.everyday_patterns import waited_for
+from viz_core.training.bilingual.glosses import LONGEST, glosses
+from viz_core.training.bilingual.phrases import Speaker, join, pair
+from viz_core.training.bilingual.sentences import APART, SLOT, TOGETHER, Example, examples, spell
+
+SLOTS = tuple(f"<{i}>" for i in range(1, 7))
+
+
+def words_of_the_patterns() -> set[str]:
+    lists, sections = patterns._read()
+    fixed = {word.partition("/")[0] for section in sections.values() for p in section.patterns for word in p.chinese}
+    listed = {word for rows in lists.values() for __, chinese in rows for word in chinese.replace("*", " ").split()}
+    words = {word for word in (fixed | listed) - {"own"} if not word.startswith("{")}
+    return {part for word in words for part in APART.get(word, (word,))}
+
+
+@pytest.fixture(scope="module")
+def said() -> list[Example]:
+    return list(islice(examples(5), 5000))
+
+
+def test_every_word_has_its_meaning(said: list[Example]) -> None:
+    words = {word for example in said for word in example.target if not SLOT.fullmatch(word)} | words_of_the_patterns()
+    assert len(words) > 2000
+    assert not sorted(words - glosses().keys())
+    assert not [word for word in words if len(glosses()[word]) > LONGEST]
+
+
+def test_what_is_typed_without_spaces_is_cut_into_the_words_of_the_grammar(said: list[Example]) -> None:
+    """Names side by side aside, which no cutting tells apart."""
+    words = {word for example in said for word in example.target if not SLOT.fullmatch(word)}
+    vocabulary = Vocabulary((*sorted(words), *SLOTS))
+    names = {slot: name for slot, name in zip(SLOTS, ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn"), strict=True)}
+    targets = [[names.get(word, word) for word in example.target] for example in said[:3000]]
+    other = [target for target in targets if vocabulary.tokenize("".join(target)) != target]
+    assert len(other) < 0.01 * len(targets), other[:20]
+
+
+def test_a_word_is_cut_where_it_always_is_and_its_parts_keep_their_origin() -> None:
+    example = spell(join([pair("this", "这个"), pair("every", "每"), pair("day", "天")]))
+    assert list(zip(example.target, example.alignment, strict=True)) == [("这", (0,)), ("个", (0,)), ("每天", (1, 2))]
+
+
+def test_no_word_is_both_cut_and_joined() -> None:
+    assert not APART.keys() & set(TOGETHER.values())
+    assert all("".join(parts) == word and len(parts) == 2 for parts, word in TOGETHER.items())
+    assert all(not APART.keys() & {*parts} for parts in APART.values())
+
+
+def test_how_long_one_waits_for_somebody() -> None:
+    """等 了 我 一 年, but 学 了 六 年 英语."""
+    said = [spell(waited_for(Speaker(Random(i)))) for i in range(3000)]
+    waited = [e.target for e in said if "等" in e.target and "多久" not in e.target and "他" in e.target[2:]]
+    assert waited and all(target[target.index("了") + 1] == "他" for target in waited)
+    learned = next(e for e in said if "learning" in e.source and "how" in e.source)
+    assert learned.target[1:4] == ["学", "了", "多久"]
