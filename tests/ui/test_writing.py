@@ -138,7 +138,8 @@ def ends(at: AppTest) -> list[str]:
 
 
 def test_branches_of_the_link_stand_in_the_tree(open_writing: Open) -> None:
-    at = open_writing(**tiny(write_section="branch", write_overlay="", write_branches="g.1.9,1.2.11", write_path="2", write_step="2"))
+    view = {"write_overlay": "", "write_branches": "g.1.9,1.2.11", "write_path": "2", "write_step": "2"}
+    at = open_writing(**tiny(write_section="branch", **view))
     sent = tree_of(at)
     first, second = (next(n for n in sent["nodes"] if n["path"] == path) for path in (1, 2))
     assert (first["depth"], second["depth"]) == (1, 2) and first["row"] < second["row"]
@@ -159,25 +160,41 @@ def test_a_click_on_a_candidate_is_a_new_branch() -> None:
 
         st.session_state.setdefault("lab_setup", Setup())
         for row in (2, 99, 0, *[1] * 9):
-            _go_on("g", 1, (4, 5, 6), row)
+            _go_on("g", (((1, (4,)), ""), ((1, (5,)), ""), ((0, (6, 7)), "")), row)
+        _go_on("g", (((1, (4,)), "2"),), 0)
         st.text(str(st.session_state["lab_setup"].view("write_branches")))
         st.text(st.session_state["lab_setup"].view("write_path"))
 
     at = AppTest.from_function(page).run()
     assert not at.exception
     branches, path = (text.value for text in at.text)
-    assert branches == str((("g", 1, 6), ("g", 1, 4), *[("g", 1, 5)] * 6)) and path == "8"  # no row 99, and no ninth branch
+    assert branches == str((("g", 0, (6, 7)), ("g", 1, (4,)), *[("g", 1, (5,))] * 6))  # no row 99, and no ninth branch
+    assert path == "2"  # and none twice
 
 
 def test_beam_and_samples_are_overlaid_and_a_branch_that_cannot_be_is_named(open_writing: Open) -> None:
     query = tiny(write_section="branch", write_overlay="beam,sampling", write_branches="g.63.9,s1.0.7,g.0.60000")
     at = open_writing(**query)
-    assert {name for end in ends(at) for name in end.split(", ")} == {"greedy", "beam", "sample 1", "sample 2", "branch 2"}
+    beams = {f"beam {n}" for n in (1, 2, 3, 4)}
+    assert {*", ".join(ends(at)).split(", ")} == {"greedy", *beams, "sample 1", "sample 2", "branch 2"}
     assert [c.value for c in at.caption if "is left out" in c.value] == [
         f"Branch {n} begins at a place that is not here, so it is left out." for n in (1, 3)]
 
 
-@pytest.mark.parametrize("written", ["x", "g.1", "g.64.3", "1.2.3", "g.1.2,2.0.1", ",".join(["g.0.5"] * 9), "g.1.-2", "g..2"])
+def test_a_text_of_the_beam_shows_what_the_search_kept_and_can_be_gone_on_from(open_writing: Open) -> None:
+    query = tiny(write_section="branch", write_branches="b2.0.7-9", write_path="b2", write_step="1", write_penalty="0.5")
+    sent = chosen(at := open_writing(**query))
+    assert [column[0] for column in sent["columns"]] == ["ln p", "sum", "score", "what follows"] and len(sent["rows"]) == 8
+    assert [row["look"] for row in sent["rows"]].count("chosen") == 1 and len(sent["picks"]) == 7
+    nodes = tree_of(at)["nodes"]
+    sums = {node["name"]: node["score"] for node in nodes if node["score"]}
+    assert len(sums) == 4 and all(" ^ 0.5 = " in score for score in sums.values())
+    behind = [node for node in nodes if node["path"] == 5]
+    assert [node["depth"] for node in behind][:1] in ([0], [1]) and "branch 1" in ends(at)
+
+
+@pytest.mark.parametrize("written", [
+    "x", "g.1", "g.64.3", "1.2.3", "g.1.2,2.0.1", ",".join(["g.0.5"] * 9), "g.1.-2", "g..2", "g.1.2-", "g.63.7-7", "b9.0.1"])
 def test_branches_that_cannot_be_read_are_named(open_writing: Open, written: str) -> None:
     assert f"write_branches={written}" in said(open_writing(**tiny(write_section="branch", write_branches=written)))
 

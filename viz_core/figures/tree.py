@@ -5,26 +5,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.formats import percent, rounded
+from viz_core.formats import minus, percent, rounded
 from viz_core.language import translate as _
 from viz_core.text import visible
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """One continuation. name: what it is called in the tree. words, ids and logprobs [N]: of its tokens."""
+    """One continuation. name: what it is called in the tree. words, ids and logprobs [N]: of its tokens. score: how its score
+    comes about, where it has one; "" elsewhere."""
 
     name: str
     ids: tuple[int, ...]
     words: tuple[str, ...]
     logprobs: np.ndarray
+    score: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
     """One token of the tree. depth: its step, from 0. row: in which it stands. parent: the number of the node before it, −1 at
     the beginning. total: the running log-probability. said: on hover. path: the first that passes through it, by its number.
-    name: of the paths that end here, with their sums; "" elsewhere."""
+    name: of the paths that end here, and score: the first that one of them has; "" elsewhere."""
 
     depth: int
     row: int
@@ -34,6 +36,7 @@ class Node:
     said: str
     path: int
     name: str = ""
+    score: str = ""
 
 
 def tree(paths: Sequence[Path]) -> tuple[Node, ...]:
@@ -49,13 +52,21 @@ def tree(paths: Sequence[Path]) -> tuple[Node, ...]:
                 said = _("“{word}”: ln {p} = {logprob}; with all tokens before it {total}", word=visible(word),
                          p=percent(float(np.exp(logprob))), logprob=rounded(logprob, 4), total=rounded(total, 4))
                 at[here] = len(nodes)
-                nodes.append({"depth": depth, "row": row, "parent": parent, "label": visible(word), "total": rounded(total, 3),
+                nodes.append({"depth": depth, "row": row, "parent": parent, "label": visible(word), "total": short_sum(total),
                               "said": said, "path": number})
             parent = at[here]
         if parent >= 0:
             ends = [str(name)] if (name := nodes[parent].get("name")) else []
             nodes[parent]["name"] = ", ".join([*ends, path.name])
+            nodes[parent]["score"] = nodes[parent].get("score") or path.score
     return tuple(Node(**node) for node in nodes)  # type: ignore[arg-type]
+
+
+def short_sum(total: float) -> str:
+    """A sum of log-probabilities in little room: three decimals, one from −10 on; what they round to nothing is said so."""
+    if -0.0005 < total < 0:
+        return _("> −0.001")
+    return minus(f"{total:.1f}" if total <= -10 else f"{total:.3f}")
 
 
 def parting(one: Path, other: Path) -> int | None:

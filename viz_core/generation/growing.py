@@ -45,7 +45,7 @@ def measure_growth(model: Transformer, ids: Sequence[int], source: Sequence[int]
     context = read_source(model, _row(model, source), row) if source is not None and model.config.has_encoder else None
     passes = [_read_twice(model, row, context) for __ in range(PASSES)]
     cache, differences = passes[0][2:]
-    cached, anew = (np.min([one[way] for one in passes], axis=0) for way in (0, 1))  # [t]: a busy machine only ever adds to them
+    cached, anew = np.min([p[0] for p in passes], axis=0), np.min([p[1] for p in passes], axis=0)  # [t]: being busy only adds
     keys, values = (torch.cat([getattr(own, name) for own in cache.own]).cpu().numpy() for name in ("k", "v"))
     arrays = keys, values, cached, anew, np.array(differences)
     for array in arrays:

@@ -37,6 +37,7 @@ function line({ text, title }) {
 function table(shown) {
   const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
   table.style.setProperty("--word", shown.columns.length < 5 ? "24%" : "17%");
+  if (shown.columns.length > 4) table.className = "wide";
   table.append(make("caption", "", shown.title));
   head.append(make("th", "word", _("candidate")));
   shown.columns.forEach(([label, below]) => {
@@ -51,7 +52,7 @@ function table(shown) {
 function candidate(row, number, shown) {
   const line = make("tr", row.look), head = line.appendChild(make("th", "word"));
   head.scope = "row";
-  const word = shown.picks && row.look !== "others" ? head.appendChild(make("button", "pick")) : head;
+  const word = shown.picks.includes(number) ? head.appendChild(make("button", "pick")) : head;
   if (word !== head) word.title = _("Go on from this candidate");
   if (word !== head) word.dataset.row = number;
   word.append(make("bdi", "", row.label));

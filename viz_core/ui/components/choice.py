@@ -2,12 +2,12 @@
 
     choice(Text(("<bos>",), ("a", "b"), 1), candidates, "Step 2 of 2", key="write_choice", on_step=go_to)
 
-A click on a written token goes to the step that wrote it. Every bar says its arithmetic on hover, and its number stands
-beside it, so the table reads as well without the picture.
+A click on a written token goes to the step that wrote it; candidates in the rows `picks` can be clicked as well. Every bar says
+its arithmetic on hover, and its number stands beside it, so the table reads as well without the picture.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,9 +32,10 @@ class Text:
 
 def choice(
     text: Text, candidates: Choice, title: str, *, key: str, on_step: Callable[[int], None],
-    on_pick: Callable[[int], None] | None = None,
+    on_pick: Callable[[int], None] | None = None, picks: Sequence[int] = (),
 ) -> None:
-    """Draw it. `on_step(step)` is called before the run that follows a click on a token, `on_pick(row)` on a candidate."""
+    """Draw it. `on_step(step)` is called before the run that follows a click on a token, `on_pick(row)` on a candidate
+    in one of the rows `picks`."""
     steps, rows = len(text.written), len(candidates.rows)  # sessions keep the callbacks, so they hold no table
 
     def stepped() -> None:
@@ -45,7 +46,7 @@ def choice(
         if on_pick is not None and (row := _sent(key, "pick", rows)) is not None:
             on_pick(row)
 
-    data = {"title": title, "text": asdict(text), "picks": on_pick is not None} | as_data(candidates)
+    data = {"title": title, "text": asdict(text), "picks": list(picks)} | as_data(candidates)
     # As text: Streamlit imports pandas to see whether a list is a table.
     _COMPONENT(key=key, data={"choice": json.dumps(data, ensure_ascii=False)}, on_step_change=stepped, on_pick_change=picked)
 

@@ -1,4 +1,4 @@
-/* The tokens of a tree as buttons in a grid, and the lines between them (tree.py). */
+/* The tokens of a tree as buttons in a grid, the names of its paths in the first column, and the lines between them (tree.py). */
 
 const views = new WeakMap(); // the element → what it shows, and what watches its size
 
@@ -18,28 +18,40 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 function show(root, { nodes, current }) {
-  const held = root.getRootNode().activeElement?.dataset?.node;
+  const [left, top] = [root.scrollLeft, root.scrollTop], held = root.getRootNode().activeElement?.dataset?.node;
   const grid = make("div", "nodes");
   grid.setAttribute("role", "group");
   grid.setAttribute("aria-label", _("Tree of continuations"));
   nodes.forEach((node, number) => {
     const button = make("button", "", node.label);
     Object.assign(button.dataset, { node: number, parent: node.parent });
-    Object.assign(button.style, { gridColumn: node.depth + 1, gridRow: node.row + 1 });
+    Object.assign(button.style, { gridColumn: node.depth + 2, gridRow: node.row + 1 });
     button.title = node.said;
     button.append(make("small", "", node.total));
     if (number === current) button.setAttribute("aria-current", "true");
     grid.append(button);
     if (!node.name) return;
-    const end = grid.appendChild(make("span", "end", node.name));
-    Object.assign(end.style, { gridColumn: node.depth + 2, gridRow: node.row + 1 });
+    const path = grid.appendChild(make("span", "path", node.name));
+    path.style.gridRow = node.row + 1;
+    if (node.score) path.append(make("small", "", node.score));
   });
   root.replaceChildren(grid);
   join(root);
   const at = root.querySelector("[aria-current]");
   if (held !== undefined) at?.focus({ preventScroll: true });
-  if (at) root.scrollLeft = at.offsetLeft - root.clientWidth / 2;
+  Object.assign(root, { scrollLeft: left, scrollTop: top });
+  if (at) bring(root, at);
   return grid;
+}
+
+/* Scroll to a token that is not seen: the names of the paths stand in front of the first column. */
+function bring(root, { offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
+  const names = root.querySelector(".path").offsetWidth;
+  if (offsetLeft + offsetWidth > root.scrollLeft + root.clientWidth || offsetLeft < root.scrollLeft + names) {
+    root.scrollLeft = offsetLeft - (names + root.clientWidth) / 2;
+  }
+  if (offsetTop + offsetHeight > root.scrollTop + root.clientHeight) root.scrollTop = offsetTop + offsetHeight - root.clientHeight + 3;
+  else if (offsetTop < root.scrollTop) root.scrollTop = offsetTop - 3;
 }
 
 /* A line from each token to those behind it; again whenever the size has changed. */
