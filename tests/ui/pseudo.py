@@ -96,7 +96,7 @@ TECHNICAL = {
     "ref", "side", "sub", "family", "role", "exponentformat", "rangemode", "end", "value_type", "html_tag", "textposition",
     "tickformat", "hovermode", "barmode", "orientation", "layer", "fill", "line", "marker", "font", "dtype", "bdata", "group",
     "legendgroup", "digest", "focus", "hoverinfo", "hoveron", "entrywidthmode", "traceorder",
-    "page", "script", "host", "proto", "lock", "echo", "registered_handler_names", "html_content",
+    "page", "script", "host", "proto", "lock", "echo", "registered_handler_names", "html_content", "glosses",
 }
 FILTERS = {"json.block", "json.part"}  # what a table is filtered by: its state, not its titles
 
@@ -194,12 +194,22 @@ def names() -> frozenset[str]:
     return frozenset(leaves | {word for text in sentences for word in re.findall(r"[\w'’]+", text)})
 
 
+@cache
+def dictionary() -> re.Pattern[str]:
+    """What the words of a card mean, where it stands behind a word in parentheses or below it: data, which is not translated."""
+    from viz_core.weights.catalogue import catalogue
+
+    said = "|".join({html.escape(re.escape(each)) for card in catalogue().values() for each in card.glosses.values()})
+    return re.compile(rf"\((?:{said})\)|(?<=>)(?:{said})(?=</small>)")
+
+
 def plain_words(text: str, known: list[str]) -> list[str]:
     """The words of a shown text that are not in the pseudo language and are no data: runs of two plain letters or more."""
     if text in names():
         return []
     for data in known:
         text = re.sub(rf"(?<!\w){re.escape(data)}(?!\w)", " ", text)
+    text = dictionary().sub(" ", text)
     text = DATA.sub(" ", text)
     attributes = " ".join(SHOWN_ATTRIBUTE.findall(text))
     text = html.unescape(re.sub(r"<[^<>]+>", " ", text) + " " + attributes)

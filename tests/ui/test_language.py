@@ -44,6 +44,11 @@ def test_plain_words_are_noticed() -> None:
     assert plain_words('<th title="a reason">Encoder blocks</th> &lt;bos&gt;', ["Encoder blocks"]) == ["reason"]
 
 
+def test_dictionary_words_are_data_only_at_their_word() -> None:
+    assert plain_words("动物 (animal) <bdi>动物</bdi><small style='x'>animal</small>", []) == []
+    assert plain_words("动物 animal (an animal)", []) == ["animal", "an", "animal"]
+
+
 @pytest.fixture(scope="module")
 def language(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("language") / "pseudo.po"

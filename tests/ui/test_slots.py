@@ -52,7 +52,7 @@ def forget() -> None:
 
 
 def test_the_model_writes_the_names_of_its_sentence() -> None:
-    at = open_page("home", source=BOTH)
+    at = open_page("home", source=BOTH, glosses="off")
     assert "**Translation:** John 追 了 Mary" in words(at) and typed(at, "target") == "John 追 了 Mary"
     assert "carries them over as they are: ` John `, ` Mary `." in said(at)
     assert "reads each as" not in said(at)
@@ -61,7 +61,7 @@ def test_the_model_writes_the_names_of_its_sentence() -> None:
 def test_each_sentence_keeps_its_own_names() -> None:
     """Their ids are the same, so what is stored for one may not be shown for another."""
     for one, other in (("John", "Mary"), ("Mary", "John"), ("Zoe", "Max")):
-        at = open_page("home", source=f"the {one} chased the {other}")
+        at = open_page("home", source=f"the {one} chased the {other}", glosses="off")
         assert f"**Translation:** {one} 追 了 {other}" in words(at)
     at = open_page("home", source="the Ann chased the Bob\nthe Cy chased the Ann")
     assert typed(at, "target") == "Ann 追 了 Bob\nCy 追 了 Ann"

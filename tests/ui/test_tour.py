@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import Open, canvas_headers, components, here, open_page, sound, tiny, widget
 from viz_core.capture import Capture
+from viz_core.figures.glosses import with_gloss
 from viz_core.formats import brief, percent
 from viz_core.stages import stages, tour
 from viz_core.ui.shell.run import lab_of
@@ -58,7 +59,8 @@ def test_the_translators_story_is_the_pronouns(translator: AppTest) -> None:
     assert canvas_headers(at)[0]["pick"][1:] == [followed, int(row.argmax())]
     at = stop(at, "logits")
     best = capture["probs"][0, followed].max()
-    assert f"After “因为” the model predicts “动物”, with a probability of {percent(best)}. That is the label" in caption(at)
+    said = f"After “因为 (because)” the model predicts “动物 (animal)”, with a probability of {percent(best)}. That is the label"
+    assert said in caption(at)
 
 
 def measured(setup: Setup) -> tuple[str, int]:
@@ -115,4 +117,5 @@ def test_the_marked_score_is_the_one_that_the_sentence_names(translator: AppTest
     best = int(row[: token + 1].argmax())  # a causal mask, no padding
     assert best != int(np.abs(row).argmax())  # else this shows nothing
     assert header["pick"][1:] == [token, best]
-    assert f"“{capture.tokens('target')[0][best]}” has the largest score: {brief(float(row[best]))}." in caption(at)
+    said = with_gloss(capture.tokens("target")[0][best], setup.card.glosses)
+    assert f"“{said}” has the largest score: {brief(float(row[best]))}." in caption(at)

@@ -56,19 +56,19 @@ def translator(source: str, weights: str = "translator", **switches: object) -> 
     ("translator", "the model translates it into Chinese"), ("english", "after each word, the model predicts the next"),
 ])
 def test_home_says_what_the_model_does_with_a_sentence(name: str, says: str) -> None:
-    at = open_page("home", weights=name)
+    at = open_page("home", weights=name, glosses="off")
     translates = catalogue()[name].config.has_cross_attention
     assert says in next(box.label for box in at.text_area if box.key.startswith("set_home_"))
     assert ("**Translation:**" in words(at), "about 340 English words" in words(at)) == (translates, translates)
 
 
 def test_the_translation_on_home_is_what_the_model_wrote() -> None:
-    at = open_page("home", source=DOG)
+    at = open_page("home", source=DOG, glosses="off")
     assert "**Translation:** 狗 追 了 猫" in words(at)
     card = catalogue()["translator"]
     sure = sureness(run(card.config, [DOG], ["狗 追 了 猫"], weights=card, device="cpu"))
     assert sure is not None and f"a probability of {percent(sure.probability)}. It was least sure of “" in words(at)
-    assert "**Translation:**" not in words(open_page("home", source=DOG, writer="typed", target="猫"))
+    assert "Translation:" not in words(open_page("home", source=DOG, writer="typed", target="猫"))
     untrained = open_page("home", source=DOG, n_heads="8")
     assert "untrained" in next(box.label for box in untrained.text_area if box.key.startswith("set_home_"))
 

@@ -5,7 +5,7 @@ Nothing is computed here: the numbers are those of `viz_core.analysis.attention`
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from viz_core.analysis.rows import ARROW, row_labels
 from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
+from viz_core.figures.glosses import EITHER, NO_GLOSSES, gloss, glosses_of
 from viz_core.figures.panels import Panel, panel, with_header
 from viz_core.formats import rounded
 from viz_core.language import translate as _
@@ -196,8 +197,8 @@ def _both(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
 def _one_label(x: str, y: str) -> str:
     parts, others = x.split(ARROW), y.split(ARROW)
     if len(parts) != len(others):
-        return f"{x} | {y}"
-    return ARROW.join(p if p == q else f"{p} | {q}" for p, q in zip(parts, others, strict=True))
+        return f"{x}{EITHER}{y}"
+    return ARROW.join(p if p == q else f"{p}{EITHER}{q}" for p, q in zip(parts, others, strict=True))
 
 
 # ---------------------------------------------------------------- lines
@@ -206,7 +207,7 @@ def _one_label(x: str, y: str) -> str:
 def pack_lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: tuple[str, int] | None,
     title: str, identity: str, echo: tuple[int, int], fill: bool = False,
-    names: tuple[str, str] = (_("queries"), _("keys")), reports: bool = True,
+    names: tuple[str, str] = (_("queries"), _("keys")), reports: bool = True, glosses: Mapping[str, str] = NO_GLOSSES,
 ) -> bytes:
     """The lines of one layer for the browser: weights [H, T, S] as the strongest keys of each query and head.
 
@@ -214,7 +215,7 @@ def pack_lines(
     queries, keys: their labels as they are shown. heads: those shown first; locked: ("query" or "key", its position);
     identity: changes when other heads are shown; echo: how many locks and choices of heads Python knows of; fill: whether rows
     grow to the height of their box; names: of the two columns; reports: whether Python hears of locks and of heads, or the
-    browser keeps them.
+    browser keeps them; glosses: word → dictionary words, for the labels that have some.
     """
     n_heads, n_queries, n_keys = weights.shape
     count = max(1, min(n_keys, max(8, MAX_LINES // (n_heads * n_queries))))
@@ -225,6 +226,7 @@ def pack_lines(
         "queries": list(queries), "keys": list(keys), "count": count, "nHeads": n_heads,
         "colours": [theme.head_colour(h) for h in range(n_heads)], "heads": list(heads), "locked": locked, "title": title,
         "identity": identity, "echo": echo, "fill": fill, "names": names, "reports": reports,
+        "glosses": glosses_of((*queries, *keys), glosses),
     }
     return with_header(header, values.astype("<f4").tobytes() + order.astype("<u2").tobytes())
 
@@ -232,12 +234,14 @@ def pack_lines(
 # ---------------------------------------------------------------- one weight
 
 
-def token(text: str) -> str:
-    """A token as HTML: escaped, with its own reading direction, shortened; hovering shows the whole token."""
+def token(text: str, glosses: Mapping[str, str] = NO_GLOSSES) -> str:
+    """A token as HTML: escaped, with its own reading direction, shortened; hovering shows the whole token. What it means, if
+    `glosses` (word → dictionary words) say it, stands behind it."""
     whole = visible(text)
     short = shorten(whole)
     title = f' title="{html.escape(whole)}"' if short != whole else ""
-    return f"<bdi{title}>{html.escape(short)}</bdi>"
+    said = gloss(whole, glosses)
+    return f"<bdi{title}>{html.escape(short)}</bdi>" + (f" ({html.escape(said)})" if said else "")
 
 
 def product_bars(c: Chain) -> str:
@@ -309,10 +313,12 @@ def value_bars(v: np.ndarray, weight: float) -> str:
     return _signed_bars(weighted, title, "α·v")
 
 
-def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, most: int = 12) -> str:
+def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndarray, focus: int, most: int = 12,
+                      glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     """HTML: for one query, each key's weight beside the length of its contribution to the output, ‖α v W_O‖.
 
-    It shows the `most` largest of either and the focused key. Bars are relative to the largest of their column.
+    It shows the `most` largest of either and the focused key. glosses: word → dictionary words, for the keys that have some.
+    Bars are relative to the largest of their column.
     """
     rank = np.maximum(*(np.nan_to_num(x / (np.nanmax(x, initial=0.0) or 1.0), nan=2.0) for x in (weights, lengths)))
     chosen = sorted({focus, *map(int, np.argsort(-rank, kind="stable")[:most])})
@@ -323,7 +329,8 @@ def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndar
     for s in chosen:
         bold = "font-weight:700" if s == focus else ""
         bars = _bar(float(weights[s]), tops[0], theme.HEAD_COLOURS[2]) + _bar(float(lengths[s]), tops[1], theme.HEAD_COLOURS[3])
-        rows.append(f'<div style="{bold};overflow-wrap:anywhere">{token(keys[s])} <span style="opacity:.6">{s}</span></div>{bars}')
+        key = f'{token(keys[s], glosses)} <span style="opacity:.6">{s}</span>'
+        rows.append(f'<div style="{bold};overflow-wrap:anywhere">{key}</div>{bars}')
     n_left = len(keys) - len(chosen)
     left = (f'<div style="{QUIET}">'
             + _("{n_left} keys with smaller values are not shown.", n_left=n_left)

@@ -8,13 +8,14 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from viz_core.figures import theme
+from viz_core.figures.glosses import NO_GLOSSES, glosses_of
 from viz_core.figures.lookup import Lookup
 from viz_core.language import translate as _
 
@@ -159,7 +160,7 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
 
 def pack(
     panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False,
-    reveal: bool = False, lookup: Lookup | None = None,
+    reveal: bool = False, lookup: Lookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES,
 ) -> bytes:
     """One little-endian buffer for the browser.
 
@@ -169,9 +170,10 @@ def pack(
     `selected` is the picked (panel, row, column) in original indices; `echo` the number of the reader's last
     pick that the server knows of. fill: whether the panels grow to the size of their box. reveal: whether a page that
     opens with the selected cell scrolls to it. lookup: panels of ids are drawn as the rows of the vocabulary that they number.
+    glosses: word → dictionary words, for the labels that have some.
     """
     payload = bytearray()
-    entries = [_entry(each, payload) for each in panels]
+    entries = [_entry(each, payload, glosses) for each in panels]
     header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo, "fill": fill,
               "reveal": reveal, "lookup": None if lookup is None else asdict(lookup)}
     return with_header(header, bytes(payload))
@@ -185,7 +187,7 @@ def with_header(header: dict[str, Any], payload: bytes) -> bytes:
     return struct.pack("<I", len(text)) + text + payload
 
 
-def _entry(item: Panel, payload: bytearray) -> dict[str, Any]:
+def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[str, Any]:
     """Append a panel's arrays to the payload and say in JSON what they are and where they lie."""
 
     def append(array: np.ndarray, dtype: str) -> int:
@@ -199,13 +201,15 @@ def _entry(item: Panel, payload: bytearray) -> dict[str, Any]:
     if item.note:
         values, kept, block = pool(item.values, MAX_ROWS, MAX_COLS, item.masked)
         hidden = None if hidden is None else hidden[kept[..., 0], kept[..., 1]]
+    rows, cols = (None if each == _labels(None, len(each)) else each for each in (item.rows, item.cols))
     entry = {
         "title": item.title,
         "shape": list(values.shape),
         "full": list(item.values.shape),
         "block": list(block),
-        "rows": None if item.rows == _labels(None, len(item.rows)) else item.rows,
-        "cols": None if item.cols == _labels(None, len(item.cols)) else item.cols,
+        "rows": rows,
+        "cols": cols,
+        "glosses": glosses_of((*(rows or ()), *(cols or ())), glosses),
         "rowAxis": item.row_axis,
         "colAxis": item.col_axis,
         "rowLetter": item.row_letter,

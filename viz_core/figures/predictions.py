@@ -5,11 +5,12 @@ Plain HTML: the first page would otherwise wait seconds for the browser to read 
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from viz_core.analysis.summary import Prediction
 from viz_core.figures import theme
 from viz_core.figures.attention import token
+from viz_core.figures.glosses import NO_GLOSSES, with_gloss
 from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.text import visible
@@ -18,21 +19,23 @@ ROOM = "5em"  # right of the longest bar, for its number
 QUIET = "opacity:.7;font-size:.9em"  # the style of explanations
 
 
-def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, after: str) -> str:
+def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, after: str,
+               glosses: Mapping[str, str] = NO_GLOSSES) -> str:
     """HTML: the probability of the most likely next words, best on top, and the line of a uniform guess.
 
-    words: the names of prediction.ids; after: the token that they follow. Both are drawn as data: escaped, isolated
-    from the reading direction around them, never merged. The bars start at 0; the longest fills the width.
+    words: the names of prediction.ids; after: the token that they follow; glosses: word → dictionary words. All are drawn as
+    data: escaped, isolated from the reading direction around them, never merged. The bars start at 0; the longest fills the
+    width.
     """
     guess = 1 / vocab_size
     longest = max([guess, *(p for p in prediction.probabilities if math.isfinite(p))])
     rows = [
-        _row(i, word, p, p / longest, line)
+        _row(i, word, p, p / longest, line, glosses)
         for line, (i, word, p) in enumerate(zip(prediction.ids, words, prediction.probabilities, strict=True), 2)
     ]
     return (
         '<figure style="margin:0 0 8px;line-height:1.4"><figcaption style="font-weight:600;margin-bottom:6px">'
-         + _("Most likely next words after “{after}”", after=token(after))
+         + _("Most likely next words after “{after}”", after=token(after, glosses))
          + '</figcaption><div style="display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr);gap:6px 10px">'
          + f'<div style="{QUIET};text-align:right">'
          + _("next word")
@@ -42,15 +45,16 @@ def next_words(prediction: Prediction, words: Sequence[str], vocab_size: int, af
     )
 
 
-def _row(token_id: int, word: str, p: float, share: float, line: int) -> str:
+def _row(token_id: int, word: str, p: float, share: float, line: int, glosses: Mapping[str, str]) -> str:
     """A word, its bar and its number, in one line of the grid; id and exact value on hover."""
     exact = f"{p:.9g}" if math.isfinite(p) else "NaN"  # nine digits tell any two float32 apart
+    named = html.escape(with_gloss(visible(word), glosses))
     width = share if math.isfinite(share) else 0
     return (
         '<div title="'
-         + _("{word} (id {token_id}): {exact}", word=html.escape(visible(word)), token_id=token_id, exact=exact)
+         + _("{word} (id {token_id}): {exact}", word=named, token_id=token_id, exact=exact)
          + f'" style="grid-area:{line}/1/auto/-1;display:grid;grid-template-columns:subgrid;align-items:center">'
-         + f'<div style="text-align:right;overflow-wrap:anywhere;overflow:hidden">{token(word)}</div>'
+         + f'<div style="text-align:right;overflow-wrap:anywhere;overflow:hidden">{token(word, glosses)}</div>'
          + f'<div style="display:flex;align-items:center;padding-right:{ROOM}">'
          + f'<div style="flex:none;width:{width:.2%};height:1.3em;border-radius:2px;background:{theme.HEAD_COLOURS[0]}"></div>'
          + f'<span style="margin-left:8px;white-space:nowrap;font-variant-numeric:tabular-nums">{html.escape(percent(p))}'

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 
+from viz_core.figures.glosses import gloss
 from viz_core.language import translate as _
 from viz_core.text import visible
+from viz_core.ui.components.glosses import shown_glosses
 
 
 def code(text: str, limit: int = 120) -> str:
@@ -12,6 +14,12 @@ def code(text: str, limit: int = 120) -> str:
     shown = visible(text.replace("\n", "⏎")[:limit]).replace("␠", " ") + ("…" if len(text) > limit else "")
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     return f"{fence} {shown} {fence}"
+
+
+def token_code(token: str, limit: int = 120) -> str:
+    """A token as a code span, with what it means behind it: `动物` (animal)."""
+    said = gloss(visible(token), shown_glosses())
+    return code(token, limit) + (f" ({escaped(said)})" if said else "")
 
 
 def words(texts: list[str], limit: int = 8) -> str:

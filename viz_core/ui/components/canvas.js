@@ -6,6 +6,7 @@ const FINE = 0.25, CRISP = 8; // steps of a cell's size, up to the size from whi
 const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 500, NARROW = 560; // where a box is filled: cells at most and, named, at least; a foot of one line
 const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, GAP_ROWS = 10, SIGN_GAP = 8, SIGN_HIGH = 72, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
 const AXIS_MARK = 58, CLASS_MARK = 34; // pixels of an arrow, a letter and the gap behind an axis; of a class, its colour and its gaps
+const READOUT = 100; // pixels of a readout beside its names and its value: letters, quotation marks, gaps
 const IDS_HIGH = 14; // a row of ids: times its width
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
@@ -283,7 +284,7 @@ class View {
     this.paper = read("background-color");
     this.accent = read("primary-color");
     this.border = read("border-color");
-    this.type = typeSize();
+    [this.type, this.small] = [typeSize(), smallType()];
     this.theme = [this.ink, this.paper, this.accent, this.border, style.fontFamily, this.type].join();
     this.font = `${this.type}px ${style.fontFamily}`;
     this.widths.clear();
@@ -302,6 +303,9 @@ class View {
     }
     return wide;
   }
+
+  /* The width of a dictionary word, which has the smaller type. */
+  widthOfSmall(text) { return (this.widthOf(text) * this.small) / this.type; }
 
   /* Draw a pick at once and tell Python: while a key is held down, only once it pauses. */
   choose(pick, wait) {

@@ -14,6 +14,7 @@ import streamlit as st
 from viz_core.figures import assets
 from viz_core.figures.lookup import Lookup
 from viz_core.figures.panels import Panel, pack
+from viz_core.ui.components.glosses import shown_glosses
 
 
 class Pick(NamedTuple):
@@ -74,7 +75,7 @@ def matrices(
     st.session_state[memory_key] = _Memory(pick, number, shown)
 
     drawn = shown if holds(sizes, shown) else None
-    _COMPONENT(key=key, data=pack(panels, drawn, number, fill, reveal, lookup), on_pick_change=report)
+    _COMPONENT(key=key, data=pack(panels, drawn, number, fill, reveal, lookup, shown_glosses()), on_pick_change=report)
     return drawn
 
 

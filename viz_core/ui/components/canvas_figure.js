@@ -43,6 +43,10 @@ class Figure {
 
   rowName(row) { return this.panel.rows?.[row] ?? String(row); }
   colName(col) { return this.panel.cols?.[col] ?? String(col); }
+  /* The names of a row and a column with their dictionary words. */
+  rowSaid(row) { return glossed(this.panel.glosses, this.rowName(row)); }
+  colSaid(col) { return glossed(this.panel.glosses, this.colName(col)); }
+
   masked(cell) { return Boolean(this.panel.masked?.[cell]); }
 
   /* The value of a sent cell in words. */
@@ -84,8 +88,21 @@ class Figure {
   }
 
   /* Choose the cell size in a figure of at most `width` pixels and cells of at most `cap`. */
-  arrange(width, cap) {
+  arrange(width, cap) { this.withGlosses(() => this.sizes(width, cap)); }
+  fillIn(width, height, cap) { this.withGlosses(() => this.sizesIn(width, height, cap)); }
+
+  /* Leave room for the rows' dictionary words; without them, where the rows are then too low for two lines. */
+  withGlosses(arrange) {
+    this.labels.spare = true;
+    arrange();
+    if (!this.labels.rowGlosses || this.labels.twoLines(this.h)) return;
+    this.labels.spare = false;
+    arrange();
+  }
+
+  sizes(width, cap) {
     const { panel, labels } = this, [rows, cols] = panel.shape;
+    labels.height = Infinity;
     labels.measure(panel, width, this.view.drawn + width);
     const room = width - labels.left - labels.stand(cap).beyond - 1, written = this.valueRoom;
     const most = cap >= MAX_CELL && cols * written <= room ? written : Math.min(cap, MAX_CELL);
@@ -100,9 +117,10 @@ class Figure {
 
   /* Choose cells as large as `width` × `height` pixels allow, at most `cap` wide. Cells between tokens are at most twice as
    * wide as high, or twice as high as wide; with many tokens they keep a size that can be told apart, and the view pans. */
-  fillIn(width, height, cap) {
+  sizesIn(width, height, cap) {
     const { panel, labels } = this, [rows, cols] = panel.shape, tokens = (names, letter) => names && "TS".includes(letter);
     const floor = (names, letter) => (tokens(names, letter) && !this.view.equation ? LEAST_NAMED : MIN_CELL);
+    labels.height = height;
     labels.measure(panel, width, this.view.drawn + width);
     const guess = Math.min(cap, (width - labels.left) / cols), room = width - labels.left - labels.stand(guess).beyond - 1;
     this.group = tokens(panel.cols, panel.colLetter) && !this.view.equation ? 1 : Math.max(1, Math.ceil((cols * MIN_CELL) / room));
@@ -162,7 +180,8 @@ class Figure {
     canvas.dataset.theme = view.dark ? "dark" : "light";
     canvas.dataset.grid = [this.left, this.top, this.w, this.h]; // where the cells lie, in pixels of the page
     canvas.dataset.drawn = this.panel.digest;
-    canvas.dataset.type = view.type - 1; // the smallest type that is written into it
+    canvas.dataset.type = Math.min(view.type - 1, this.labels.below ? view.small : Infinity); // the smallest type written into it
+    canvas.dataset.glosses = this.labels.below; // the axes whose labels have dictionary words
   }
 
   /* One pixel for each cell, scaled up without smoothing. Masked cells stay transparent, over hatching. */
@@ -340,6 +359,14 @@ class Figure {
     this.say();
   }
 
+  /* Row and column as the readout says them: with their dictionary words, or where its line is too short for that, without those
+   * that stand at the labels. */
+  namesFor(row, col, value) {
+    const { view, labels } = this, names = [this.rowSaid(row), this.colSaid(col)];
+    if (!view.fill || view.widthOf(`${names} (${row}) (${col}) ${value}`, true) + READOUT < this.width) return names;
+    return [labels.rowGlosses ? this.rowName(row) : names[0], labels.colGlosses ? this.colName(col) : names[1]];
+  }
+
   /* The readout, the accessible name and the data-* attributes: for the hovered cell, or else for the picked one. */
   say() {
     const { panel, canvas, hover, readout } = this, picked = this.picked(), cell = hover ?? picked;
@@ -353,9 +380,11 @@ class Figure {
     readout.replaceChildren();
     if (cell !== null) {
       const [row, col] = this.origin(cell);
-      if (this.rowName(row)) readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, this.rowName(row), row, panel.rows), " ");
+      const [rowName, colName] = this.namesFor(row, col, value(cell));
+      if (rowName) readout.append(named(panel.rowLetter, _("row"), panel.rowAxis, rowName, row, panel.rows), " ");
+      readout.classList.toggle("said", colName !== this.colName(col)); // where the line is short, what is not at a label is kept
       readout.append(
-        named(panel.colLetter, _("column"), panel.colAxis, this.colName(col), col, panel.cols), " ", make("b", "", value(cell)));
+        named(panel.colLetter, _("column"), panel.colAxis, colName, col, panel.cols), " ", make("b", "", value(cell)));
     }
     canvas.dataset.hover = hover === null ? "" : `${this.origin(hover)},${precise(panel.values[hover])}`;
     canvas.dataset.pick = picked === null ? "" : this.view.pick.slice(1).join();
@@ -363,7 +392,7 @@ class Figure {
     let said = _("{title}, {rows} rows by {columns} columns, no cell is picked", about);
     if (picked !== null) {
       const [row, col] = this.origin(picked);
-      Object.assign(about, { row: this.rowName(row) || row, column: this.colName(col), value: value(picked) });
+      Object.assign(about, { row: this.rowSaid(row) || row, column: this.colSaid(col), value: value(picked) });
       said = _("{title}, {rows} rows by {columns} columns, picked row {row}, column {column}: {value}", about);
     }
     canvas.setAttribute("aria-label", said);

@@ -2,19 +2,25 @@
  *
  * Column labels stay upright where they fit. Where they do not, Chinese, Japanese and Korean ones stand one character above
  * the other, and all others slant; where one would slant across such a label, they are turned. What is still too long is
- * shortened; the readout says the whole. */
+ * shortened; the readout says the whole.
+ *
+ * Dictionary words stand below the labels of an axis in smaller type if there is room for all of them, in one line or, of columns,
+ * in two; else behind slanted labels, if there is room for that. */
 
 const SLANT = Math.SQRT1_2; // 45 degrees: the sine, and the cosine
 const STACKED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー\u3001-\u303f\uff01-\uff1f]{1,6}$/u;
 const stacked = (name) => (STACKED.test(name) ? [...name].length : 0); // characters that stand above each other
+const AMONG = 0.8, BEHIND = 6; // how strong dictionary words are; pixels between them and a label that slants
+const LINES = 25; // of dictionary words above each other: the least height of a figure whose columns have some
+const MOST_SAID = 200; // labels of an axis that can have dictionary words: more would not be legible
 const ROW_ROOM = 110, COL_ROOM = 84; // pixels of a label at the usual type
 
 class Labels {
-  constructor(view) { this.view = view; }
+  constructor(view) { Object.assign(this, { view, spare: true }); }
 
   /* Measure the names of a panel in a figure of this width; once, not for every cell size that is tried. */
   measure(panel, width, key) {
-    key += String(this.bare);
+    key += `${this.bare} ${this.spare}`;
     if (this.key === key) return;
     Object.assign(this, { key, panel });
     const { view } = this, grow = view.type / 14;
@@ -23,11 +29,28 @@ class Labels {
     this.rowRoom = clamp(width * (view.fill ? 0.3 : 0.22), 56, ROW_ROOM * grow);
     this.colRoom = COL_ROOM * grow;
     this.rowText = this.bare ? 0 : Math.ceil(Math.max(0, ...lengths(panel.rows ?? number(0), this.rowRoom)));
+    this.rowGlosses = this.bare || !this.spare ? null : this.fitting(panel.rows, (say) => view.widthOfSmall(say) <= this.rowRoom);
+    for (const said of this.rowGlosses?.values() ?? []) this.rowText = Math.max(this.rowText, Math.ceil(view.widthOfSmall(said)));
     this.cols = lengths(panel.cols ?? number(1), this.colRoom);
     this.colText = Math.ceil(Math.max(0, ...this.cols));
     this.stacks = panel.cols?.map(stacked);
     this.turned = Boolean(this.stacks?.some((high, k) => high && k && !this.stacks[k - 1]));
   }
+
+  /* Label → its dictionary words, all meanings or only the first, if they fit at every label; null if not, or if there are none. */
+  fitting(names, fits, ways = this.view.equation ? [firstMeaning] : [glossOf, firstMeaning]) {
+    if (!names || names.length > MOST_SAID) return null;
+    const { glosses } = this.panel, own = names.filter((name) => glossOf(glosses, name));
+    if (!own.length) return null;
+    const say = ways.find((each) => own.every((name) => fits(each(glosses, name), name)));
+    return say ? new Map(own.map((name) => [name, say(glosses, name)])) : null;
+  }
+
+  /* Whether a row of this height has room for a label and what it means. */
+  twoLines(h) { return h >= this.step + this.view.small + 3; }
+
+  /* The axes whose labels have dictionary words: "rows", "cols", "rows cols" or "". */
+  get below() { return [this.rowGlosses && "rows", this.colGlosses && "cols"].filter(Boolean).join(" "); }
 
   get left() { return this.rowText + 8; }
   get step() { return this.view.type + 2; } // pixels from one line of text to the next
@@ -36,6 +59,11 @@ class Labels {
   stand(w) {
     const { panel, view, cols, stacks, colText } = this;
     this.upright = !panel.cols || colText + 6 <= w;
+    const names = this.height < LINES * (view.small + 3) ? null : panel.cols; // a low figure needs its height for its cells
+    this.colGlosses = this.upright ? this.fitting(names, (said) => view.widthOfSmall(said) + 4 <= w) : null;
+    if (this.colGlosses) return { top: view.type + view.small + 11, beyond: 1 };
+    this.colGlosses = w >= this.slant ? this.fitting(names, (said, name) => this.whole(name, said) <= 1.2 * this.colRoom, [firstMeaning]) : null;
+    if (this.colGlosses) return this.slanted(w);
     if (this.upright) return { top: view.type + 8, beyond: panel.cols ? 1 : Math.ceil(colText / 2) };
     let top = 0, beyond = 1;
     cols.forEach((length, k) => {
@@ -46,13 +74,30 @@ class Labels {
     return { top: Math.ceil(top) + 8, beyond: Math.ceil(beyond) };
   }
 
+  /* The same where every label slants, with its dictionary words behind it. */
+  slanted(w) {
+    const { panel, view, colGlosses, cols } = this;
+    this.upright = false;
+    let long = 0, beyond = 1;
+    cols.forEach((_length, k) => {
+      const length = (this.whole(panel.cols[k], colGlosses.get(panel.cols[k]) ?? "") + view.type / 2) * SLANT;
+      [long, beyond] = [Math.max(long, length), Math.max(beyond, length - (cols.length - k - 0.5) * w)];
+    });
+    return { top: Math.ceil(long + view.type / 3) + 8, beyond: Math.ceil(beyond) };
+  }
+
+  /* Pixels of a label with its dictionary words behind it. */
+  whole(name, said) { return Math.min(this.view.widthOf(name, true), this.colRoom) + (said ? this.view.widthOfSmall(said) + BEHIND : 0); }
+
+  get slant() { return Math.ceil(this.step / SLANT) - 2; } // pixels from one slanted label to the next
+
   /* Labels that do not fit are left out at even steps. The labels of a pick replace those beside them. */
   draw(pen, figure, pickedRow, pickedCol) {
     const { panel, cols, w, h, group } = figure, { block, shape } = panel;
     const every = (space, size) =>
       [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200].find((n) => n * size >= space) ?? Math.ceil(space / size);
     const tall = this.step, free = (at, picked, size, space) => picked === undefined || Math.abs(at - picked) * size >= space;
-    const wide = this.upright ? this.colText + (panel.cols ? 0 : 10) : tall / (this.turned || this.stacks.every(Boolean) ? 1 : SLANT) - 2;
+    const wide = this.upright ? this.colText + (panel.cols ? 0 : 10) : tall / (!this.colGlosses && (this.turned || this.stacks.every(Boolean)) ? 1 : SLANT) - 2;
     for (let r = 0, by = every(panel.rows ? tall : 2 * tall, h); r < shape[0]; r += by)
       if (free(r, pickedRow, h, tall)) this.row(pen, figure, r, figure.rowName(r * block[0]));
     for (let k = 0, by = every(wide, w); k < cols; k += by)
@@ -61,18 +106,31 @@ class Labels {
 
   row(pen, { left, top, h }, r, name, back) {
     if (this.bare) return; // the rows are those of the panel before it, at the same height
-    this.write(pen, name, this.rowText, left - 5, top + (r + 0.5) * h, "right", back);
+    const said = this.rowGlosses?.get(name), middle = top + (r + 0.5) * h, apart = said ? this.view.small / 2 + 1 : 0;
+    this.write(pen, name, this.rowText, left - 5, middle - apart, "right", back);
+    if (said) this.small(pen, said, left - 5, middle - apart + this.step / 2 + this.view.small / 2 + 1, "right");
   }
 
   column(pen, { left, top, w }, k, name, back) {
     const x = left + (k + 0.5) * w;
-    if (this.upright) return this.write(pen, name, this.colText, x, top - 5 - this.view.type / 2, "center", back);
-    if (stacked(name)) return this.stack(pen, name, x, top - 5, back);
+    const said = this.colGlosses?.get(name), under = this.colGlosses ? this.view.small + 3 : 0;
+    if (said && this.upright) this.small(pen, said, x, top - 4 - this.view.small / 2, "center");
+    if (this.upright) return this.write(pen, name, this.colText, x, top - 5 - under - this.view.type / 2, "center", back);
+    if (stacked(name) && !this.colGlosses) return this.stack(pen, name, x, top - 5, back);
     pen.save();
     pen.translate(x, top - 5);
-    pen.rotate(-Math.PI / (this.turned ? 2 : 4));
+    pen.rotate(-Math.PI / (this.turned && !this.colGlosses ? 2 : 4));
     this.write(pen, name, this.colText, 0, 0, "left", back);
+    if (said) this.small(pen, said, this.whole(name, "") + BEHIND, 1, "left");
     pen.restore();
+  }
+
+  /* What a label means, in smaller type. */
+  small(pen, said, x, y, align) {
+    const { view } = this;
+    Object.assign(pen, { font: view.font.replace(/^\d+/, view.small), textAlign: align, textBaseline: "middle", fillStyle: view.ink, globalAlpha: AMONG });
+    pen.fillText(said, x, y);
+    pen.globalAlpha = 1;
   }
 
   /* One character above the other, the last one at `bottom`. */

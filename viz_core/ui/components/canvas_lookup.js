@@ -26,13 +26,13 @@ class Lookup {
   take(panels, lookup) {
     const digest = JSON.stringify([panels.map((panel) => panel.digest), lookup]);
     if (digest === this.digest) return;
-    Object.assign(this, { digest, panels, hover: null, ...lookup, last: panels.length - 1 });
+    Object.assign(this, { digest, panels, hover: null, sayingFor: "", ...lookup, last: panels.length - 1 });
     this.place = new Map(this.rows.map((row, i) => [row.id, i]));
     this.words = panels.map((panel, p) => this.column(`words ${p ? "second" : "first"}`, panel.title, this.ids[p].map((id, t) =>
-      this.button(`${t}: ${this.word(p, t)} → ${id}`, [make("bdi", "", this.word(p, t)), make("b", "", id)], [p, t]))));
+      this.button(`${t}: ${this.said(p, t)} → ${id}`, [this.cell(p, this.word(p, t)), make("b", "", id)], [p, t]))));
     const entries = this.rows.flatMap(({ id, words }, i) => [
       ...this.gap(this.rows[i - 1]?.id ?? -1, id),
-      this.button(`${id}: ${words.join(", ")}`, [make("b", "", id), make("bdi", "", words.join(", "))], [this.last + 1, i]),
+      this.button(`${id}: ${this.wordsOf({ words })}`, [make("b", "", id), this.cell(this.last, words.join(", "))], [this.last + 1, i]),
     ]);
     const size = plural("vocabulary, {n} row", "vocabulary, {n} rows", this.size);
     this.entries = this.column("entries", size, [...entries, ...this.gap(this.rows.at(-1)?.id ?? -1, this.size)]);
@@ -48,6 +48,19 @@ class Lookup {
   }
 
   word(p, t) { return this.panels[p].cols?.[t] ?? String(t); }
+
+  /* A word of a panel with its dictionary words. */
+  said(p, t) { return glossed(this.panels[p].glosses, this.word(p, t)); }
+
+  /* Text in its cell, with what it means. */
+  cell(p, text) {
+    const cell = make("bdi", "", text);
+    cell.append(...meanings(this.panels[p].glosses, text));
+    return cell;
+  }
+
+  /* The words of a row of the vocabulary. */
+  wordsOf({ words }) { return words.map((word) => glossed(this.panels[this.last].glosses, word)).join(", "); }
 
   head(text, title, more = []) {
     const head = make("div", "title", text);
@@ -135,12 +148,22 @@ class Lookup {
     node.style.setProperty("--digits", Math.max(2, String(this.size - 1).length));
     for (const [name, high] of Object.entries({ row: this.row, entry: this.entry, gap: this.gapHigh, type }))
       node.style.setProperty(`--${name}`, `${high}px`);
+    this.say(type, `${view.width} ${room} ${type}`);
     let top = 0;
     this.middles = [...entries.children].flatMap((child) => {
       const high = child.className === "gap" ? this.gapHigh : this.entry;
       top += high;
       return child.className === "gap" ? [] : [top - high / 2];
     });
+  }
+
+  /* Dictionary words below the words whose rows are high enough, and behind those of the vocabulary; asked anew for another size. */
+  say(type, size) {
+    if (size === this.sayingFor) return;
+    this.sayingFor = size;
+    this.node.style.setProperty("--small", `${smallType()}px`);
+    const lines = 1.2 * (type + smallType()) + 6;
+    for (const column of [...this.words, this.entries]) sayWith(column, column === this.entries || this.row >= lines);
   }
 
   draw() {
@@ -203,9 +226,9 @@ class Lookup {
     const { panels, ids, rows, last } = this, bdi = (text) => make("bdi", "", `“${text}”`);
     let said = [_("Each word leads to its row of the vocabulary. The number of that row is the word’s id.")];
     if (side <= last) {
-      const about = { word: bdi(this.word(side, at)), id: String(ids[side][at]) };
+      const about = { word: bdi(this.said(side, at)), id: String(ids[side][at]) };
       said = nodes(_("{word} has the id {id}: row {id} of the vocabulary."), about);
-    } else if (side) said = nodes(_("Row {id} of the vocabulary: {words}"), { id: String(rows[at].id), words: bdi(rows[at].words.join(", ")) });
+    } else if (side) said = nodes(_("Row {id} of the vocabulary: {words}"), { id: String(rows[at].id), words: bdi(this.wordsOf(rows[at])) });
     this.readout.replaceChildren(...said);
     this.node.setAttribute("aria-label", plural("{title}: {n} word and its row of the vocabulary",
                                                 "{title}: {n} words and their rows of the vocabulary", ids[last].length, { title: panels[last].title }));
@@ -227,7 +250,7 @@ class Lookup {
     return {
       title: panels[last].title, rows: ids[last].length, cols: last + 2, note: "", at: at === undefined ? null : [at, panel],
       rowName: String, colName: (col) => panels[col]?.title ?? _("row of the vocabulary"),
-      value: (t, col) => (col <= last ? `${this.word(col, t)} · ${ids[col][t]}` : rows[place.get(ids[last][t])].words.join(", ")),
+      value: (t, col) => (col <= last ? `${this.said(col, t)} · ${ids[col][t]}` : this.wordsOf(rows[place.get(ids[last][t])])),
     };
   }
 }

@@ -18,6 +18,31 @@ function set(node, attributes) {
 /* The size of labels in pixels: larger in presenter's mode (viz_core/ui/shell/frame.js). */
 const typeSize = () => Number(document.documentElement.dataset.labType ?? 14);
 
+const smallType = () => (typeSize() > 14 ? Math.max(16, Math.round(typeSize() * 0.8)) : 11); // of the dictionary words below labels
+
+/* What a label means, from the `glosses` of what Python sent; "" where it has no dictionary words. A label may be any text, also
+ * the name of something that every object has. And of each part of it only the first meaning, for a place with less room. */
+const glossOf = (glosses, label) => (Object.hasOwn(glosses, label) ? glosses[label] : "");
+const firstMeaning = (glosses, label) => glossOf(glosses, label).split(/( → | \| )/).map((part) => part.split(", ")[0]).join("");
+const glossed = (glosses, label) => (glossOf(glosses, label) ? `${label} (${glosses[label]})` : label);
+
+/* The same as nodes of a button, to be shown with its label where `sayWith` finds room for those of all its column's buttons:
+ * all meanings, or only the first of each. */
+const meanings = (glosses, label) => {
+  const texts = [glossOf(glosses, label), firstMeaning(glosses, label)];
+  return texts[0] ? [Object.assign(make("small", "", texts[0]), { texts })] : [];
+};
+
+function sayWith(column, highEnough) {
+  const small = [...column.querySelectorAll("small")];
+  column.classList.toggle("said", small.length > 0 && highEnough);
+  for (const i of column.classList.contains("said") ? [0, 1] : []) {
+    for (const node of small) node.textContent = node.texts[i];
+    if (small.every(({ parentNode: { scrollWidth, clientWidth } }) => scrollWidth <= clientWidth)) return;
+  }
+  column.classList.remove("said");
+}
+
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); // "#rrggbb" → red, green, blue
 /* A literal message in the language of the page, its fields filled in; without values, braces are text. Its English stands in

@@ -21,7 +21,6 @@ export default function ({ data, parentElement, setStateValue }) {
 const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.9995 && x < 1 ? ">\u00a00.999" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));
 const brightness = (colour) => [0.299, 0.587, 0.114].reduce((sum, part, i) => sum + part * colour.match(/[\d.]+/g)[i], 0); // of "rgb(…)"
 const alike = (some, others) => some.length === others.length && some.every((text, place) => text === others[place]);
-const bdi = (text) => Object.assign(make("bdi", "", `“${text}”`), { title: text }); // cut where it is long
 
 function decode(bytes) {
   const [header, buffer, start] = unpack(bytes);
@@ -88,21 +87,32 @@ class View {
     if (old?.identity !== data.identity || choices >= this.choices) [this.choices, this.shown] = [choices, new Set(data.heads)];
     this.title.textContent = data.title;
     this.names.replaceChildren(...data.names.map((name) => make("span", "", name)));
-    const tokens = (column, texts, known) => {
-      if (known && alike(known, texts)) return;
-      column.replaceChildren(...texts.map((text, place) => {
-        const button = make("button");
-        button.append(make("bdi", "", text));
-        button.dataset.place = place;
-        button.title = `${place}: ${text}`;
-        return button;
-      }));
-    };
-    tokens(this.left, data.queries, old?.queries);
-    tokens(this.right, data.keys, old?.keys);
+    const sameWords = old && JSON.stringify(old.glosses) === JSON.stringify(data.glosses);
+    this.tokens(this.left, data.queries, sameWords && old.queries);
+    this.tokens(this.right, data.keys, sameWords && old.keys);
     if (old?.nHeads !== data.nHeads) this.drawSwatches();
     this.root.classList.toggle("fill", data.fill);
     this.later();
+  }
+
+  /* One button for each token, with what it means below it. */
+  tokens(column, texts, known) {
+    if (known && alike(known, texts)) return;
+    const { glosses } = this.data;
+    column.replaceChildren(...texts.map((text, place) => {
+      const button = make("button");
+      button.append(make("bdi", "", text), ...meanings(glosses, text));
+      button.dataset.place = place;
+      button.title = `${place}: ${glossed(glosses, text)}`;
+      return button;
+    }));
+    this.said = "";
+  }
+
+  /* A token in a sentence; cut where it is long. */
+  named(text) {
+    const said = glossed(this.data.glosses, text);
+    return Object.assign(make("bdi", "", `“${said}”`), { title: said });
   }
 
   /* Pixels of a token's row, and of the box that scrolls. */
@@ -110,6 +120,10 @@ class View {
     const { box, data } = this, most = Math.max(data.queries.length, data.keys.length), least = Math.max(ROW, typeSize() + 8);
     const row = data.fill ? clamp(Math.floor(box.clientHeight / most), least, MAX_ROW) : least;
     this.root.style.setProperty("--row", `${row}px`);
+    this.root.style.setProperty("--small", `${smallType()}px`);
+    const room = `${row} ${this.root.clientWidth} ${typeSize()}`, lines = row >= 1.15 * (typeSize() + smallType()) + 2;
+    if (room !== this.said) for (const column of [this.left, this.right]) sayWith(column, lines);
+    this.said = room;
     if (!data.fill) box.style.height = `${Math.min(MAX_BOX, row * most)}px`;
     return [row, data.fill ? Math.min(box.clientHeight, row * most) : Math.min(MAX_BOX, row * most)];
   }
@@ -247,7 +261,7 @@ class View {
     });
     const said = active[0] === "query" ? _("{token} attends most to {other}:") : _("{token} gets most attention from {other}:");
     const line = readout.appendChild(make("div"));
-    line.append(...nodes(said, { token: bdi(own[active[1]]), other: bdi(other[place]) }), ...weights);
+    line.append(...nodes(said, { token: this.named(own[active[1]]), other: this.named(other[place]) }), ...weights);
   }
 
   /* The strongest keys of the active query, or the strongest queries of the active key; and the data-* attributes. */
@@ -266,9 +280,9 @@ class View {
       chip.style.background = data.colours[head];
       const name = (active[0] === "query" ? data.queries : data.keys)[active[1]];
       const others = found.slice(0, heads.length > 1 ? 3 : NAMED).flatMap(([place, w], i) =>
-        [i ? ", " : "", bdi((active[0] === "query" ? data.keys : data.queries)[place]), ` ${written(w)}`]);
+        [i ? ", " : "", this.named((active[0] === "query" ? data.keys : data.queries)[place]), ` ${written(w)}`]);
       const said = active[0] === "query" ? _("head {head}: {token} attends to {tokens}") : _("head {head}: {token} gets attention from {tokens}");
-      line.append(...nodes(said, { head, token: bdi(name), tokens: others }));
+      line.append(...nodes(said, { head, token: this.named(name), tokens: others }));
     }
     if (active && !brief && heads.length > 4) readout.append(make("div", "hint", plural("and {n} more head", "and {n} more heads", heads.length - 4)));
     if (data.count < data.keys.length) readout.append(make("div", "hint",

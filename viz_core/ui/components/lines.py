@@ -16,6 +16,7 @@ import streamlit as st
 from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
 from viz_core.language import translate as _
+from viz_core.ui.components.glosses import shown_glosses
 
 Lock = tuple[str, int] | None  # ("query" or "key", the token's position)
 
@@ -53,7 +54,7 @@ def lines(
     state = st.session_state.get(key)
     echoes = _read(state, n_queries, n_keys)[0], _read_heads(state, n_heads)[0]
     data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill, names,
-                      reports=on_lock is not None or on_heads is not None)
+                      reports=on_lock is not None or on_heads is not None, glosses=shown_glosses())
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
 
 

@@ -6,12 +6,12 @@ function linesTable(view) {
     const from = (head * queries.length + query) * count;
     let best = from;
     for (let i = from; i < from + count; i++) if (values[i] > values[best]) best = i;
-    return count ? `${keys[places[best]]} (${places[best]}) ${written(values[best])}` : "–";
+    return count ? `${glossed(data.glosses, keys[places[best]])} (${places[best]}) ${written(values[best])}` : "–";
   };
   return {
     title: data.title, rows: queries.length, cols: heads.length, note: _("the strongest key of each query, and its weight"),
     at: view.lock?.[0] === "query" ? [view.lock[1], 0] : null,
-    rowName: (query) => `${queries[query]} (${query})`, colName: (col) => _("head {head}", { head: heads[col] }),
+    rowName: (query) => `${glossed(data.glosses, queries[query])} (${query})`, colName: (col) => _("head {head}", { head: heads[col] }),
     value: (query, col) => strongest(query, heads[col]),
   };
 }

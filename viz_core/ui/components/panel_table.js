@@ -2,7 +2,7 @@
 
 function panelTable(figure) {
   const { panel } = figure, [high, wide] = panel.block, picked = figure.picked(), [rows, cols] = panel.shape;
-  const name = (labels, at) => (labels?.[at] ? `${labels[at]} (${at})` : String(at));
+  const name = (labels, at) => (labels?.[at] ? `${glossed(panel.glosses, labels[at])} (${at})` : String(at));
   const size = panel.block.join("×");
   const pooled = panel.kind === "classes" ? _("pooled {size}: blocked before allowed", { size })
     : _("pooled {size}: largest absolute value, sign kept", { size });

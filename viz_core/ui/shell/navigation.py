@@ -8,12 +8,13 @@ from PIL import Image
 from streamlit.runtime.pages_manager import PagesManager
 
 from viz_core.language import translate as _
+from viz_core.ui.components.glosses import show_glosses
 from viz_core.ui.escape import code
 from viz_core.ui.shell.callbacks import let_callbacks_end
 from viz_core.ui.shell.frame import SIDEBAR, frame
 from viz_core.ui.shell.link import adopt_link, left_out, write_link
 from viz_core.ui.shell.page_list import PageSpec
-from viz_core.ui.shell.run import Lab, paragraphs, run_with_status
+from viz_core.ui.shell.run import Lab, glosses_in_use, paragraphs, run_with_status
 from viz_core.ui.shell.screen import heading
 from viz_core.ui.shell.sidebar import show_written, sidebar
 from viz_core.ui.shell.state import ARRIVED, FAULTS, NOTES, SETTLE, SHELL, current
@@ -85,6 +86,7 @@ def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> La
         _begin_again()
     tools = heading(page)
     setup = current()
+    show_glosses(glosses_in_use(setup))
     if faults := st.session_state.get(FAULTS, []):
         st.warning(paragraphs([_("The link says {written}, which {fault}.", written=code(written), fault=fault) for written,
                                fault in faults]))

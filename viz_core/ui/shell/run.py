@@ -18,6 +18,7 @@ from viz_core.language import translate as _
 from viz_core.limits import MAX_KEPT_CHARS, MAX_LINK_BYTES, MAX_SENTENCES, cache_problem
 from viz_core.stages import ARCHITECTURE_NAMES, SIDE_NAMES
 from viz_core.text import AnyTokenizer, TokenizerKind, Vocabulary, bound, strangers
+from viz_core.ui.components.glosses import show_glosses
 from viz_core.ui.escape import escaped, few, words
 from viz_core.ui.shell.left import notice
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes, ids, problem_words, sentences, to_link
@@ -100,7 +101,13 @@ class Lab:
 
 def present() -> Lab:
     """The setup and its run, without writing to the page: for a fragment, which reruns without its page."""
+    show_glosses(glosses_in_use(current()))
     return lab_of(current())
+
+
+def glosses_in_use(setup: Setup) -> Mapping[str, str]:
+    """The dictionary words of the words that the model writes, unless they are switched off."""
+    return setup.origin.glosses if setup.origin and setup.view("glosses") else {}
 
 
 def lab_of(setup: Setup) -> Lab:

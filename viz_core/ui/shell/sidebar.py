@@ -28,7 +28,7 @@ from viz_core.ui.shell.setup import (
     with_weights,
 )
 from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, TARGET_BOX, UNUSUAL, change, current
-from viz_core.ui.shell.view_widgets import fold
+from viz_core.ui.shell.view_widgets import fold, view_widget
 from viz_core.ui.shell.warm import home_imported
 from viz_core.ui.shell.widgets import RESTORING, touch, widget, widget_value
 from viz_core.ui.shell.written import taken_over
@@ -62,6 +62,7 @@ def sidebar() -> None:
             _control(control)
         with st.container():  # always there: what follows stays where it is while a slider is moved
             _changes()
+        _dictionary()
         for control in FIRST[SLIDERS:]:
             _control(control)
         if setup.card is None:
@@ -71,6 +72,15 @@ def sidebar() -> None:
         if more.open:
             with more:
                 _all_switches()
+
+
+def _dictionary() -> None:
+    """The switch of the dictionary words, where the weights write a language that has them."""
+    origin = current().origin
+    if origin and origin.glosses:
+        view_widget(st.toggle, "glosses", _("Dictionary words"),
+                    help=_("Says in English what each word of the translation means: below its label where there is room, and "
+                           "always when you point at it."))
 
 
 def _changes() -> None:

@@ -172,6 +172,7 @@ VIEWS: tuple[View, ...] = (
     Cells("cells", (), CANVASES),
     View("open", (), FOLDS, many=True),
     View("present", False, (False, True)),  # presenter's mode
+    View("glosses", True, (False, True)),  # dictionary words, where the weights have some
     View("note", ""),  # one sentence on what to look at, which came with the link
     # Home
     View("home_after", -1, range(-1, 1024)),  # -1: the page chooses

@@ -18,7 +18,7 @@ from viz_core.figures.panels import panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import visible
+from viz_core.ui.components.glosses import labelled, named
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.attention.focus import InFocus, choose_head
@@ -132,7 +132,7 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
                        row_axis=_("T · {side} token", side=SIDE_NAMES[side]),
                        col_axis=_("D · feature"), row_letter="T", col_letter="D")
     picking([drawn], "att_hidden")
-    rows = [(tokens[t], f"{shift[t]:.1%}", *words.get(t, ())) for t in map(int, np.nonzero(not_padding)[0])]
+    rows = [(labelled(tokens[t]), f"{shift[t]:.1%}", *words.get(t, ())) for t in map(int, np.nonzero(not_padding)[0])]
     headings = (_("token"), _("hidden state changed by"))
     if words:
         headings += (_("intact: most likely next word"), _("ablated: most likely next word"))  # type: ignore[assignment]
@@ -145,7 +145,7 @@ def _predicted(lab: Lab, capture: Capture, ablated: Capture, item: int, side: st
         return _("This model predicts no words."), {}
     both = list(zip(predictions(capture, item, 1), predictions(ablated, item, 1), strict=True))
     words = {
-        a.position: tuple(f"{visible(lab.word(side, p.ids[0], item))}  {p.probabilities[0]:.1%}" for p in (a, b)) for a, b in both
+        a.position: tuple(f"{named(lab.word(side, p.ids[0], item))}  {p.probabilities[0]:.1%}" for p in (a, b)) for a, b in both
     }
     changed = sum(a.ids != b.ids for a, b in both)
     return _("The most likely next word changed after **{changed} of {n_both}** tokens.", changed=changed,

@@ -12,7 +12,7 @@ from viz_core.figures.attention import KIND_TITLES, compared, head_panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.text import visible
-from viz_core.ui.escape import code
+from viz_core.ui.escape import code, token_code
 from viz_core.ui.pages.attention.differences import Difference, in_titles
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.matrix import pickable
@@ -109,12 +109,12 @@ def _strongest(capture: Capture, focus: InFocus) -> str:
     key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
     keys = capture.tokens(sides(focus.kind)[1])[focus.item]
     return _("{query_words} attends most to {key}, with weight {row}",
-             query_words=_query_words(capture, focus), key=code(keys[key]), row=rounded(float(row[key])))
+             query_words=_query_words(capture, focus), key=token_code(keys[key]), row=rounded(float(row[key])))
 
 
 def _query_words(capture: Capture, focus: InFocus) -> str:
     """The query token and, in a decoder, the word that its row writes."""
     row = reads_and_writes(capture, sides(focus.kind)[0], focus.item)[focus.query]
     if row.writes is None:
-        return code(row.reads)
-    return _("{word} (whose row writes {token})", word=code(row.reads), token=code(row.writes))
+        return token_code(row.reads)
+    return _("{word} (whose row writes {token})", word=token_code(row.reads), token=token_code(row.writes))

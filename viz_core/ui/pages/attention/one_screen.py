@@ -13,7 +13,7 @@ from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.ui.escape import code
+from viz_core.ui.escape import token_code
 from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads
 from viz_core.ui.pages.attention.comparison import compare, kept_run, strongest_keys
 from viz_core.ui.pages.attention.differences import Difference, differences, in_words
@@ -63,7 +63,7 @@ def _what_to_look_at(capture: Capture, focus: InFocus, problem: str) -> str:
     if row.writes is None:
         return _("**{name}.** Each row is a query, each column a key. {where}", name=focus.name, where=where)
     return _("**{name}.** The marked row has read {reads} and must predict {writes}. {where}", name=focus.name, where=where,
-             reads=code(row.reads, MOST_LETTERS), writes=code(row.writes, MOST_LETTERS))
+             reads=token_code(row.reads, MOST_LETTERS), writes=token_code(row.writes, MOST_LETTERS))
 
 
 def _strongest_head(lab: Lab, capture: Capture, focus: InFocus) -> None:

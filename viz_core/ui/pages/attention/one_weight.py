@@ -9,6 +9,7 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import chain_html, contribution_bars, product_bars, token, value_bars
 from viz_core.formats import rounded
 from viz_core.language import translate as _
+from viz_core.ui.components.glosses import shown_glosses
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import Lab
 
@@ -20,9 +21,10 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
     query_side, key_side = sides(focus.kind)
     keys = capture.tokens(key_side)[focus.item]
     row = reads_and_writes(capture, query_side, focus.item)[focus.query]
-    query = token(row.reads)
+    glosses = shown_glosses()
+    query = token(row.reads, glosses)
     if row.writes is not None:
-        query += " " + _("(whose row writes {token})", token=token(row.writes))
+        query += " " + _("(whose row writes {token})", token=token(row.writes, glosses))
     steps = chain(capture, focus.kind, focus.layer, focus.head, focus.item, focus.query, focus.key)
     w_o = lab.parameter(f"{focus.path}.w_o.weight")
     v = capture[f"{focus.path}.v"][focus.item, focus.head]
@@ -33,10 +35,10 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
          + _("One weight")
          + "</h2><p>"
          + _("How the query <b>{query}</b> gets its weight for the key <b>{key}</b>. Click a cell above to choose another weight.",
-             query=query, key=token(keys[focus.key]))
+             query=query, key=token(keys[focus.key], glosses))
          + f'</p>{product_bars(steps)}{chain_html(steps)}<h3 style="margin:10px 0 4px;font-size:1.125rem">'
          + _("Contribution to the output")
-         + f"</h3>{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, weights, lengths, focus.key)}"
+         + f"</h3>{value_bars(v[focus.key], steps.recorded)}{contribution_bars(keys, weights, lengths, focus.key, glosses=glosses)}"
          + '<p style="opacity:.75;margin-top:6px">'
          + _("Compare the two columns: a large weight on a short value vector contributes little. {sum_words}",
              sum_words=_sum_words(lab, capture, focus, w_o))

@@ -15,8 +15,9 @@ from viz_core.figures.steps import original_index, stage_panel
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Status
-from viz_core.text import SPECIALS, visible, words_of
+from viz_core.text import SPECIALS, words_of
 from viz_core.ui.components.diagram import diagram
+from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.controls import inside, keep, picking, sentence_picker, table
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
@@ -103,11 +104,12 @@ def next_word(lab: Lab, capture: Capture, item: int) -> None:
     begin = last if lab.setup.card is None else len(ranked) // 2  # at the end a trained model is certain: nothing to see
     at = inside("home_after", _("Token"), last) if view("home_after") >= 0 else begin
     if last:
+        labels = [f"{i} · {named(token)}" for i, token in enumerate(row)]
         widget(st.select_slider, "home_after", _("After the token"), at, keep, options=range(last + 1),
-               format_func=lambda i: f"{i} · {visible(row[i])}")
+               format_func=labels.__getitem__)
     shown = ranked[at]
     names = [lab.word(side, i, item) for i in shown.ids]
-    st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position]))
+    st.html(next_words(shown, names, lab.config.output_vocab_size, after=row[shown.position], glosses=shown_glosses()))
 
 
 def origin(lab: Lab) -> None:

@@ -13,8 +13,9 @@ from viz_core.figures.panels import Panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.text import shorten, strangers
+from viz_core.ui.components.glosses import labelled
 from viz_core.ui.controls import keep, picking
-from viz_core.ui.escape import code, words
+from viz_core.ui.escape import code, token_code, words
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus
 from viz_core.ui.shell import Lab, below, look, picture, view, view_widget, widget
 
@@ -41,7 +42,7 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
         raise ValueError(_("Some outputs of this sentence are NaN or infinite, so they cannot be compared. The section Fully "
                            "masked rows shows where NaN comes from."))
     new = lab.named(focus.item)[side].decode(id) if not view("mask_word").strip() else view("mask_word")
-    replaced = f"“{shorten(tokens[place])}” ({place})"
+    replaced = f"“{labelled(shorten(tokens[place]))}” ({place})"
     panel = leak_panel(result.moved, result.moved_free, tokens, replaced)
     with drawn:
         if in_turn:
@@ -57,7 +58,7 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
     st.markdown(
         _("{token} ({place}) became {new}. With the causal mask, {own}, **{early} of the {place}** outputs before it changed "
           "in any bit. Without the mask, **{late} of {place}** changed",
-          token=code(tokens[place]), place=place, new=code(new), own=own, early=early, late=late)
+          token=token_code(tokens[place]), place=place, new=token_code(new), own=own, early=early, late=late)
         + (_(", by at most {value}.", value=rounded(float(result.moved_free[:place].max()), 3)) if place and late else ".")
         + (" " + _("No output comes before the first token, so choose a later one.") if place == 0 else "")
         + " " + _("If an output before the replaced word changes, the future leaks, and a model in training can learn to copy the "
@@ -72,9 +73,10 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
         raise ValueError(_("Sentence {item} contains only padding, so there is no word to replace. Type one.", item=focus.item + 1))
     chosen = view("mask_place")
     place = chosen if chosen in places else places[len(places) // 2]
+    names = [f"{t} · {labelled(token)}" for t, token in enumerate(tokens)]
     st.markdown(_("Replace"), width="content")
     widget(st.selectbox, "mask_place", _("Replace"), place, keep, options=places, width=170, label_visibility="collapsed",
-           format_func=lambda t: f"{t} · {tokens[t]}")
+           format_func=names.__getitem__)
     st.markdown(_("with"), width="content")
     typed = view_widget(st.text_input, "mask_word", _("with"), width=170, placeholder=_("another word"),
                         label_visibility="collapsed")

@@ -9,7 +9,7 @@ from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.masks import WHY_TITLES, provenance_panel
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
-from viz_core.ui.escape import code
+from viz_core.ui.escape import token_code
 from viz_core.ui.pages.masks.focus import InFocus, choose_focus
 from viz_core.ui.pages.masks.words import reason_words
 from viz_core.ui.shell import Lab, below, beside, look, set_view, touch, view
@@ -29,7 +29,7 @@ def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
         matrices([provenance_panel(capture, focus.kind, focus.item, title)], key="mask_map", pick=Pick(0, row, col),
                  on_pick=_choose_cell, fill=True)
     with rail:
-        explanation = reason_words(reason(capture, focus.kind, focus.item, row, col), code)
+        explanation = reason_words(reason(capture, focus.kind, focus.item, row, col), token_code)
         counts = tally(why)
         lines = [f"- {name}: **{n:,}**" for name, n in zip(WHY_TITLES.values(), counts, strict=True) if n]
         note = _unused(lab, capture, focus)

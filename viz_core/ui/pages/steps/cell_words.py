@@ -36,6 +36,7 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.stages import Stage
 from viz_core.text import AnyTokenizer, Vocabulary
+from viz_core.ui.components.glosses import shown_glosses
 
 FEATURES = {"D": _("feature"), "K": _("feature"), "V": _("feature"), "F": _("hidden unit"), "H": _("head")}
 
@@ -93,7 +94,7 @@ class Names:
 
 def quoted(token: str) -> str:
     """A token as HTML: visible, short, escaped, with a reading direction of its own; the whole of it on hover."""
-    return f"“{as_html(token)}”"
+    return f"“{as_html(token, shown_glosses())}”"
 
 
 def sentence(cell: Arithmetic, names: Names) -> str:

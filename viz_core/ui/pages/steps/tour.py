@@ -13,8 +13,8 @@ from viz_core.figures.steps import strongest
 from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.stages import Stage
-from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick
+from viz_core.ui.components.glosses import named
 from viz_core.ui.controls import inside, with_cell
 from viz_core.ui.pages.attention.word_swap import find_swap
 from viz_core.ui.pages.steps.cell_words import brief
@@ -49,8 +49,8 @@ def follow(capture: Capture, stage: Stage, item: int, story: Story) -> int:
     row = capture.tokens(side)[item]
     chosen = inside("walk_follow", _("Token"), len(row) - 1) if view("walk_follow") >= 0 else last_word(capture, side, item)
     token = story.token if side == capture.config.output_side else chosen
-    widget(st.selectbox, "walk_follow", _("Follow"), token, _follow, options=range(len(row)),
-           format_func=lambda t: f"{t} · {visible(row[t])}")
+    names = [f"{t} · {named(each)}" for t, each in enumerate(row)]
+    widget(st.selectbox, "walk_follow", _("Follow"), token, _follow, options=range(len(row)), format_func=names.__getitem__)
     return token
 
 
@@ -108,7 +108,7 @@ def tour_words(capture: Capture, stage: Stage, item: int, token: int, head: int,
 
 
 def _named(capture: Capture, side: str, item: int, token: int) -> str:
-    return _("“{token}”", token=visible(capture.tokens(side)[item][token]))
+    return _("“{token}”", token=named(capture.tokens(side)[item][token]))
 
 
 def _embedded(capture: Capture, word: str, token: int) -> str:
@@ -146,9 +146,9 @@ def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Call
         return _("The last vector gives every word a score. {word} is padding, so its prediction counts for nothing.", word=word)
     best, chance, label = ranked[token].ids[0], ranked[token].probabilities[0], ranked[token].answer
     said = _("The last vector gives every word a score. After {word} the model predicts “{best}”, with a probability of "
-             "{chance}.", word=word, best=visible(word_of(best)), chance=percent(chance))
+             "{chance}.", word=word, best=named(word_of(best)), chance=percent(chance))
     if label is None:
         return said
     right = (_("That is the label, the word to predict here.") if label == best else
-             _("The label, the word to predict here, is “{label}”.", label=visible(word_of(label))))
+             _("The label, the word to predict here, is “{label}”.", label=named(word_of(label))))
     return f"{said} {right}"
