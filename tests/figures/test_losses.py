@@ -6,16 +6,17 @@ from viz_core.figures.losses import losses_figure, step_curves
 
 
 def test_each_label_has_the_bars_that_there_are() -> None:
-    figure = losses_figure(np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0]), ["1. a", "2. b", "3. c"], 0, 4.0).to_dict()
+    figure = losses_figure(np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0]), ["猫", "<eos>", "c"], 0, 4.0,
+                           glosses={"猫": "cat"}).to_dict()
     forced, free = figure["data"]
     assert list(forced["y"]) == [1, 2, 3] and list(free["y"]) == [1, 5] and list(free["x"]) == [0, 1]
-    assert list(figure["layout"]["xaxis"]["ticktext"]) == ["1. a", "2. b", "3. c"]
+    assert list(figure["layout"]["xaxis"]["ticktext"]) == ["1. 猫<br>(cat)", "2. &lt;eos&gt;", "3. c"]
     guess, parts = figure["layout"]["shapes"]
     assert guess["y0"] == 4 and parts["x0"] == 0.5
 
 
 def test_texts_that_never_part_have_no_line() -> None:
-    figure = losses_figure(np.ones(2), np.ones(2), ["1. a", "2. b"], None, 4.0).to_dict()
+    figure = losses_figure(np.ones(2), np.ones(2), ["a", "b"], None, 4.0).to_dict()
     assert len(figure["layout"]["shapes"]) == 1
 
 

@@ -227,6 +227,16 @@ def test_a_step_appends_one_row_to_k_and_v(open_writing: Open) -> None:
     assert link(at)["write_cost"] == "flops"
 
 
+def test_each_word_of_the_other_language_has_its_meaning(open_writing: Open) -> None:
+    animal = catalogue()["translator"].glosses["动物"]
+    for section, query in (("choose", {}), ("choose", {"write_strategy": "beam", "write_step": "1"}), ("branch", {})):
+        at = open_writing(**OWN, write_section=section, **query)
+        assert chosen(at)["glosses"]["动物"] == animal
+        assert section != "branch" or tree_of(at)["glosses"]["动物"] == animal
+        assert not chosen(open_writing(**OWN, write_section=section, glosses="off", **query))["glosses"]
+    assert f"动物 ({animal})" in words(open_writing(**OWN, write_section="forcing"))
+
+
 def test_where_no_cache_is_possible_it_says_why(open_writing: Open) -> None:
     at = open_writing(**tiny(architecture="decoder-only", causal="off", write_section="cache"))
     assert "Without the causal mask each new word changes all keys and values" in said(at)

@@ -1,27 +1,30 @@
 """The loss of each token under teacher forcing and free running, as bars; and time and work a step with the key-value cache."""
 
-from collections.abc import Sequence
+import html
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz_core.figures import theme
 from viz_core.figures.curves import Curves, Series
+from viz_core.figures.glosses import NO_GLOSSES, gloss
 from viz_core.language import translate as _
 
 FORCED, FREE = theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[1]
 
 
 def losses_figure(
-    forced: np.ndarray, free: np.ndarray, labels: Sequence[str], parts_at: int | None, uniform: float, dark: bool = False
+    forced: np.ndarray, free: np.ndarray, labels: Sequence[str], parts_at: int | None, uniform: float, dark: bool = False,
+    glosses: Mapping[str, str] = NO_GLOSSES,
 ) -> go.Figure:
     """Two bars for each label: forced [N], and free [M] of the first M labels. parts_at: where the two texts part; uniform: the
-    loss of a uniform guess, as a line."""
-    places = list(range(len(labels)))
+    loss of a uniform guess, as a line. glosses: word → dictionary words, for the labels that have some."""
+    places, named = list(range(len(labels))), [_tick(i, label, glosses) for i, label in enumerate(labels, 1)]
     said = _("%{text}: loss %{y:.4f} nats")
     traces = [
         {"type": "bar", "name": name, "x": places[: len(y)], "y": y.tolist(), "marker": {"color": colour},
-         "text": list(labels)[: len(y)], "textposition": "none", "hovertemplate": said + "<extra></extra>"}
+         "text": named[: len(y)], "textposition": "none", "hovertemplate": said + "<extra></extra>"}
         for name, y, colour in ((_("reads the true words"), forced, FORCED), (_("reads its own words"), free, FREE))
     ]
     shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": uniform, "y1": uniform,
@@ -36,12 +39,18 @@ def losses_figure(
     layout = {
         "height": 380, "title": {"text": _("Loss of each true token, −ln p")}, "barmode": "group", "shapes": shapes,
         "annotations": notes,
-        "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": list(labels), "tickangle": 0},
+        "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": named, "tickangle": 0},
         "yaxis": {"title": {"text": _("loss in nats")}, "rangemode": "tozero"},
         "legend": {"orientation": "h", "y": 1.1, "x": 1, "xanchor": "right"},
         "showlegend": True, "margin": {"t": 56, "b": 8},
     }
     return theme.Figure(traces, layout, dark=dark)
+
+
+def _tick(number: int, label: str, glosses: Mapping[str, str]) -> str:
+    """The name of a place as Plotly's markup: its number and its token, and in a second line what that means."""
+    said = gloss(label, glosses)
+    return f"{number}. {html.escape(label)}" + (f"<br>({html.escape(said)})" if said else "")
 
 
 def step_curves(cached: np.ndarray, anew: np.ndarray, title: str, unit: str, at: int) -> Curves:

@@ -1,10 +1,11 @@
 """Several continuations of one beginning as a tree: what they share stands once, and each goes on in a row of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from viz_core.figures.glosses import NO_GLOSSES, with_gloss
 from viz_core.formats import minus, percent, rounded
 from viz_core.language import translate as _
 from viz_core.text import visible
@@ -39,8 +40,9 @@ class Node:
     score: str = ""
 
 
-def tree(paths: Sequence[Path]) -> tuple[Node, ...]:
-    """The nodes of all paths: those of a path after its parents, and the first path in the first row."""
+def tree(paths: Sequence[Path], glosses: Mapping[str, str] = NO_GLOSSES) -> tuple[Node, ...]:
+    """The nodes of all paths: those of a path after its parents, and the first path in the first row. glosses: word → dictionary
+    words, which are said on hover."""
     nodes, at, rows = list[dict[str, object]](), dict[tuple[int, ...], int](), 0
     for number, path in enumerate(paths):
         parent, total, row = -1, 0.0, -1
@@ -49,7 +51,7 @@ def tree(paths: Sequence[Path]) -> tuple[Node, ...]:
             here = path.ids[: depth + 1]
             if here not in at:
                 row, rows = (rows, rows + 1) if row < 0 else (row, rows)
-                said = _("“{word}”: ln {p} = {logprob}; with all tokens before it {total}", word=visible(word),
+                said = _("“{word}”: ln {p} = {logprob}; with all tokens before it {total}", word=with_gloss(visible(word), glosses),
                          p=percent(float(np.exp(logprob))), logprob=rounded(logprob, 4), total=rounded(total, 4))
                 at[here] = len(nodes)
                 nodes.append({"depth": depth, "row": row, "parent": parent, "label": visible(word), "total": short_sum(total),

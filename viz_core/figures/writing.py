@@ -4,15 +4,17 @@
     choice = likeliest(found, name)             # logits → probability → the largest
     choice = searched(step, beam, number, name) # ln p → sum → score → kept, finished or cut
 
-What is given is read only as the protocols below say. name(id): the word of an id.
+What is given is read only as the protocols below say. name(id): the word of an id; glosses: word → dictionary words, which the
+arithmetic on hover says behind each word that has some.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 
+from viz_core.figures.glosses import NO_GLOSSES, with_gloss
 from viz_core.formats import minus, percent, rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
@@ -159,25 +161,26 @@ def as_data(choice: Choice) -> dict[str, object]:
 # ---------------------------------------------------------------- one word
 
 
-def likeliest(found: Drawn, name: Name, token: int | None = None) -> Choice:
+def likeliest(found: Drawn, name: Name, token: int | None = None, glosses: Mapping[str, str] = NO_GLOSSES) -> Choice:
     """Greedy: the largest logit has the largest probability, and is written. found: with temperature 1 and no filter. token: the
     word that is marked as written, where it is another one."""
     token = int(found.order[0]) if token is None else token
     shown, n = candidate_ids(found, token), len(found.order)
     low, high = _reach(found.logits[list(shown)])
-    rows = [
-        Row(visible(name(i)), "chosen" if i == token else "", (
-            _bar(found.logits[i], low, high, _logit_words(found, i, name)),
-            _share(found.probs[i], float(found.probs.max()), _softmax_words(name(i), found.logits, i)),
-        ))
-        for i in shown
-    ]
+    rows = []
+    for i in shown:
+        word = visible(name(i))
+        said = with_gloss(word, glosses)
+        rows.append(Row(word, "chosen" if i == token else "", (
+            _bar(found.logits[i], low, high, _logit_words(found, i, said)),
+            _share(found.probs[i], float(found.probs.max()), _softmax_words(said, found.logits, i)),
+        )))
     rest = float(1 - found.probs[list(shown)].sum())
     others = _others(n - len(shown), (None, _share(rest, float(found.probs.max()), _left_words(rest))))
     return Choice(((_("logit"), _("of each word")), (_("probability"), _("softmax: eˣ ÷ Σ eˣ"))), (*rows, *others))
 
 
-def drawn(found: Drawn, sampling: Filters, name: Name) -> Choice:
+def drawn(found: Drawn, sampling: Filters, name: Name, glosses: Mapping[str, str] = NO_GLOSSES) -> Choice:
     """Sampling: the whole way from the logits to the drawn word."""
     shown, n = candidate_ids(found, found.token), len(found.order)
     before = _softmax(found.scaled)  # [W], with the temperature and before the filters
@@ -187,12 +190,13 @@ def drawn(found: Drawn, sampling: Filters, name: Name) -> Choice:
     kept_sum = float(found.after_top_k[found.kept].sum())
     rows = []
     for i in shown:
-        word, kept = name(i), bool(found.kept[i])
-        rows.append(Row(visible(word), "chosen" if i == found.token else "" if kept else "cut", (
-            _bar(found.logits[i], low, high, _logit_words(found, i, name)),
+        word, kept = visible(name(i)), bool(found.kept[i])
+        said = with_gloss(word, glosses)
+        rows.append(Row(word, "chosen" if i == found.token else "" if kept else "cut", (
+            _bar(found.logits[i], low, high, _logit_words(found, i, said)),
             _bar(found.scaled[i], least, most, _("{logit} ÷ {temperature} = {scaled}", logit=_number(found.logits[i]),
                                                  temperature=f"{sampling.temperature:g}", scaled=_number(found.scaled[i]))),
-            _share(before[i], float(before.max()), _softmax_words(word, found.scaled, i)),
+            _share(before[i], float(before.max()), _softmax_words(said, found.scaled, i)),
             _share(found.probs[i], float(found.probs.max()), _kept_words(found, i, kept_sum)),
             _part(ends[i] - found.probs[i], ends[i], found, i) if kept else None,
         )))
@@ -333,8 +337,8 @@ def _softmax(x: np.ndarray) -> np.ndarray:
     return found
 
 
-def _logit_words(found: Drawn, i: int, name: Name) -> str:
-    return _("logit of “{word}”, id {i}: {logit}", word=name(i), i=i, logit=_number(found.logits[i]))
+def _logit_words(found: Drawn, i: int, word: str) -> str:
+    return _("logit of “{word}”, id {i}: {logit}", word=word, i=i, logit=_number(found.logits[i]))
 
 
 def _softmax_words(word: str, values: np.ndarray, i: int) -> str:

@@ -20,15 +20,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 /* What was read before, and what was written: each written token leads to its step. */
-function line({ text, title }) {
+function line({ text, title, glosses }) {
   const line = make("div", "text");
   line.setAttribute("role", "group");
   line.setAttribute("aria-label", title);
-  for (const word of text.start) line.append(make("span", "given", word));
+  for (const word of text.start) line.appendChild(make("span", "given", word)).append(...oneMeaning(glosses, word));
   text.written.forEach((word, step) => {
     const late = step > text.at ? " late" : "", button = line.appendChild(make("button", `token${late}`, word));
     button.dataset.step = step;
-    button.title = _("Go to the step that wrote this token");
+    button.append(...oneMeaning(glosses, word));
+    button.title = _("{word}: go to the step that wrote this token", { word: glossed(glosses, word) });
     if (step === text.at) button.setAttribute("aria-current", "step");
   });
   return line;
@@ -53,9 +54,10 @@ function candidate(row, number, shown) {
   const line = make("tr", row.look), head = line.appendChild(make("th", "word"));
   head.scope = "row";
   const word = shown.picks.includes(number) ? head.appendChild(make("button", "pick")) : head;
-  if (word !== head) word.title = _("Go on from this candidate");
+  head.title = glossed(shown.glosses, row.label);
+  if (word !== head) word.title = _("{word}: go on from this candidate", { word: head.title });
   if (word !== head) word.dataset.row = number;
-  word.append(make("bdi", "", row.label));
+  word.append(...oneMeaning(shown.glosses, row.label), make("bdi", "", row.label));
   if (row.look === "chosen") word.prepend(make("span", "mark", "► "));
   row.cells.forEach((cell, column) => line.append(bar(cell, number, column, shown)));
   return line;

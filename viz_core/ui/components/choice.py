@@ -7,14 +7,16 @@ its arithmetic on hover, and its number stands beside it, so the table reads as 
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import streamlit as st
 
 from viz_core.figures.assets import script, style
+from viz_core.figures.glosses import gloss
 from viz_core.figures.writing import Choice, as_data
+from viz_core.ui.components.glosses import shown_glosses
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_choice", html='<div class="choice lab-drawn">\n</div>', css=style("choice"), js=script("choice"),
@@ -47,8 +49,20 @@ def choice(
             on_pick(row)
 
     data = {"title": title, "text": asdict(text), "picks": list(picks)} | as_data(candidates)
+    data["glosses"] = _glosses((*text.start, *text.written, *(row.label for row in candidates.rows)))
     # As text: Streamlit imports pandas to see whether a list is a table.
     _COMPONENT(key=key, data={"choice": json.dumps(data, ensure_ascii=False)}, on_step_change=stepped, on_pick_change=picked)
+
+
+def _glosses(labels: Iterable[str]) -> dict[str, str]:
+    """What the labels mean; one of several words, as of a beam search, word by word."""
+    known, found = shown_glosses(), dict[str, str]()
+    for label in labels:
+        if said := gloss(label, known):
+            found[label] = said
+        elif any(word in known for word in label.split(" ")):
+            found[label] = " ".join(known.get(word, word).split(", ")[0] for word in label.split(" "))
+    return found
 
 
 def _sent(key: str, what: str, most: int) -> int | None:

@@ -17,7 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 }
 
-function show(root, { nodes, current }) {
+function show(root, { nodes, current, glosses }) {
   const [left, top] = [root.scrollLeft, root.scrollTop], held = root.getRootNode().activeElement?.dataset?.node;
   const grid = make("div", "nodes");
   grid.setAttribute("role", "group");
@@ -27,7 +27,7 @@ function show(root, { nodes, current }) {
     Object.assign(button.dataset, { node: number, parent: node.parent });
     Object.assign(button.style, { gridColumn: node.depth + 2, gridRow: node.row + 1 });
     button.title = node.said;
-    button.append(make("small", "", node.total));
+    button.append(...oneMeaning(glosses, node.label), make("small", "", node.total));
     if (number === current) button.setAttribute("aria-current", "true");
     grid.append(button);
     if (!node.name) return;

@@ -14,7 +14,9 @@ from typing import Any
 import streamlit as st
 
 from viz_core.figures.assets import script, style
+from viz_core.figures.glosses import glosses_of
 from viz_core.figures.tree import Node
+from viz_core.ui.components.glosses import shown_glosses
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_tree", html='<div class="tree lab-drawn">\n</div>', css=style("tree"), js=script("tree"),
@@ -32,5 +34,6 @@ def tree_of(nodes: Sequence[Node], current: int, *, key: str, on_open: Callable[
             on_open(node)
 
     # As text: Streamlit imports pandas to see whether a list is a table.
-    data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current}, ensure_ascii=False)
+    said = glosses_of((node.label for node in nodes), shown_glosses())
+    data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current, "glosses": said}, ensure_ascii=False)
     _COMPONENT(key=key, data={"tree": data}, on_open_change=opened)

@@ -13,9 +13,10 @@ from viz_core.generation.strategy import Beam, Sampling
 from viz_core.language import translate as _
 from viz_core.text import visible
 from viz_core.ui.components.choice import Text, choice
+from viz_core.ui.components.glosses import shown_glosses
 from viz_core.ui.components.tree import tree_of
 from viz_core.ui.controls import sentence_picker
-from viz_core.ui.escape import code
+from viz_core.ui.escape import token_code
 from viz_core.ui.pages.writing.beginning import Beginning
 from viz_core.ui.pages.writing.paths import GREEDY, Told, paths_of, score_words, title
 from viz_core.ui.pages.writing.steps import step_of
@@ -69,7 +70,7 @@ def _controls(lab: Lab) -> None:
 
 
 def _draw_tree(paths: Mapping[str, Path], chosen: str, at: int) -> None:
-    nodes, keys = tree(list(paths.values())), list(paths)
+    nodes, keys = tree(list(paths.values()), shown_glosses()), list(paths)
     places = [(keys[node.path], node.depth) for node in nodes]
     tree_of(nodes, _marked(nodes, list(paths.values()), paths[chosen].ids[: at + 1]), key="write_tree",
             on_open=partial(_open, places))
@@ -94,7 +95,7 @@ def _parting_words(paths: Mapping[str, Path]) -> str:
             said.append(_("**{name}** ends in front of token {at} of it: {total}.", name=path.name, at=at + 1, total=total))
         else:
             said.append(_("**{name}** parts from it at token {at} with {word}: {total}.", name=path.name, at=at + 1,
-                          word=code(path.words[at]), total=total))
+                          word=token_code(path.words[at]), total=total))
     return "\n".join(f"- {line}" for line in said)
 
 
@@ -119,10 +120,10 @@ def _candidates(told: Told, at: int, name: Callable[[int], str], eos_id: int) ->
         return searched(step, how, at + 1, trail.ids, name, eos_id), [(*step.beams[c.parent], c.token) for c in step.candidates]
     if isinstance(how, Sampling):
         found = draw(trail.logits[at], how, float(trail.numbers[at]))
-        shown = drawn(found, how, name)
+        shown = drawn(found, how, name, shown_glosses())
     else:
         found = draw(trail.logits[at], Sampling(), 0.0)
-        shown = likeliest(found, name, trail.ids[at])
+        shown = likeliest(found, name, trail.ids[at], shown_glosses())
     return shown, [(*trail.ids[:at], i) for i in candidate_ids(found, trail.ids[at])]
 
 

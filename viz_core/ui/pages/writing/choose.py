@@ -18,6 +18,7 @@ from viz_core.language import translate as _
 from viz_core.limits import MAX_WRITTEN
 from viz_core.text import visible
 from viz_core.ui.components.choice import Text, choice
+from viz_core.ui.components.glosses import labelled, named, shown_glosses
 from viz_core.ui.controls import bounded, picking, sentence_picker
 from viz_core.ui.pages.writing.beginning import Beginning, strategy, trail_of, whole_run
 from viz_core.ui.pages.writing.steps import go, moves, player, step_of
@@ -48,7 +49,7 @@ def choose(lab: Lab, begun: Beginning) -> None:
     with place:
         choice(text, candidates(trail, at, how, name, lab.tokenizers["target"].eos_id), title(trail, at, how, name),
                key="write_choice", on_step=go)
-    moves(len(trail.ids), visible(name(trail.ids[at])))
+    moves(len(trail.ids), named(name(trail.ids[at])))
     lengths(begun)
     _end_words(trail, how)
     _attended(lab, begun, trail, at)
@@ -87,15 +88,15 @@ def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str],
     if isinstance(how, Beam) and trail.search is not None:
         return searched(trail.search.steps[at], how, at + 1, trail.ids, name, eos_id)
     if isinstance(how, Sampling):
-        return drawn(draw(trail.logits[at], how, float(trail.numbers[at])), how, name)
-    return likeliest(draw(trail.logits[at], Sampling(), 0.0), name)
+        return drawn(draw(trail.logits[at], how, float(trail.numbers[at])), how, name, shown_glosses())
+    return likeliest(draw(trail.logits[at], Sampling(), 0.0), name, glosses=shown_glosses())
 
 
 def title(trail: Trail, at: int, how: Strategy, name: Callable[[int], str]) -> str:
     """The step in one line: its word, its probability, and how sure the model was."""
     found = draw(trail.logits[at], how if isinstance(how, Sampling) else Sampling(), 0.0)
     said = _("Step {at} writes “{word}”, to which the model gives {p}. Entropy {entropy} of at most {most} nats.", at=at + 1,
-             word=visible(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
+             word=named(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
              entropy=rounded(found.model_entropy, 3), most=rounded(log(len(found.logits)), 3))
     if isinstance(how, Sampling) and found.entropy != found.model_entropy:
         said += " " + _("With temperature and filters: {entropy} nats.", entropy=rounded(found.entropy, 3))
@@ -136,13 +137,13 @@ def attended_panels(run: Capture, layer: int, length: int) -> list[Panel]:
     shown = [
         panel(_("Mask so far"), mask[:length, :length].astype(np.float32), words, words, row_axis=_("T · query token"),
               col_axis=_("S · key token"), kind="mask", row_letter="T", col_letter="S"),
-        panel(_("Self-attention from “{word}”, layer {layer}", word=words[-1], layer=layer),
+        panel(_("Self-attention from “{word}”, layer {layer}", word=labelled(words[-1]), layer=layer),
               run[f"{name}.self_attn.weights"][0, :, length - 1, :length], heads, words, row_axis=_("H · head"),
               col_axis=_("S · key token"), kind="probability", row_letter="H", col_letter="S", high=1.0),
     ]
     if f"{name}.cross_attn.weights" in run:
         source = [visible(w) for w in run.tokens("source")[0]]
-        shown.append(panel(_("Cross-attention from “{word}”, layer {layer}", word=words[-1], layer=layer),
+        shown.append(panel(_("Cross-attention from “{word}”, layer {layer}", word=labelled(words[-1]), layer=layer),
                            run[f"{name}.cross_attn.weights"][0, :, length - 1], heads, source, row_axis=_("H · head"),
                            col_axis=_("S · source token"), kind="probability", row_letter="H", col_letter="S", high=1.0))
     return shown

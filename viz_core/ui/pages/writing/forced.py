@@ -16,8 +16,9 @@ from viz_core.generation.trail import write_trail
 from viz_core.language import translate as _
 from viz_core.limits import MAX_WRITTEN
 from viz_core.text import visible
+from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.controls import bounded, chart, dark, sentence_picker, table
-from viz_core.ui.escape import code, escaped
+from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.writing.beginning import SECONDS, Beginning, model_id
 from viz_core.ui.shell import Lab, beside, look, view_widget
 from viz_core.ui.shell.setup import problem_words
@@ -54,9 +55,9 @@ def forced(lab: Lab, begun: Beginning) -> None:
         found = _compared(lab, begun, labels, slip)
         name = partial(lab.word, "target", item=begun.item)
         if found is not None:
-            named = [f"{i + 1}. {visible(name(id))}" for i, id in enumerate(labels)]
-            chart(losses_figure(found.forcing.forced, found.free, named, found.parts_at, log(lab.config.output_vocab_size), dark()),
-                  "write_losses", fill=True)
+            words = [visible(name(id)) for id in labels]
+            chart(losses_figure(found.forcing.forced, found.free, words, found.parts_at, log(lab.config.output_vocab_size), dark(),
+                                shown_glosses()), "write_losses", fill=True)
     if found is not None:
         st.markdown(_words(found, [name(i) for i in labels], [name(i) for i in found.written]))
         _both_texts(lab, begun, labels, found)
@@ -120,8 +121,8 @@ def _words(found: Compared, labels: Sequence[str], written: Sequence[str]) -> st
         return _("**They never part:** the model writes the true sentence by itself, so both losses are the same. Change a word of "
                  "the true sentence, or let the model slip.")
     at, n = found.parts_at, len(found.free)
-    said = [_("**They part at token {at}:** the truth is {label}, the model writes {word}.", at=at + 1, label=code(labels[at]),
-              word=code(written[at]))]
+    said = [_("**They part at token {at}:** the truth is {label}, the model writes {word}.", at=at + 1,
+              label=token_code(labels[at]), word=token_code(written[at]))]
     if found.slip is not None:
         said.append(_("It was made to slip at token {slip}: it wrote its second choice there.", slip=found.slip + 1))
     if n > at + 1:
@@ -141,9 +142,9 @@ def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Comp
     for i, label in enumerate(labels):
         free = i < len(found.free)
         rows.append([
-            str(i + 1), visible(name(reads[i])), visible(name(label)), visible(name(found.forcing.predicted[i])),
-            rounded(float(found.forcing.forced[i]), 4), visible(name(own[i])) if free else "–",
-            visible(name(found.written[i])) if free else "–", rounded(float(found.free[i]), 4) if free else "–",
+            str(i + 1), named(name(reads[i])), named(name(label)), named(name(found.forcing.predicted[i])),
+            rounded(float(found.forcing.forced[i]), 4), named(name(own[i])) if free else "–",
+            named(name(found.written[i])) if free else "–", rounded(float(found.free[i]), 4) if free else "–",
         ])
     table([_("place"), _("true input"), _("true token (label)"), _("would write"), _("loss, forced"), _("own input"), _("writes"),
            _("loss, free")], rows)

@@ -13,6 +13,7 @@ from viz_core.generation.growing import Growth, measure_growth
 from viz_core.language import translate as _
 from viz_core.text import visible
 from viz_core.ui.components.curves import curves
+from viz_core.ui.components.glosses import named
 from viz_core.ui.controls import bounded, picking
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.writing.beginning import SECONDS, Beginning, model_id, strategy, trail_of
@@ -46,7 +47,7 @@ def grown(lab: Lab, begun: Beginning) -> None:
         else:
             chart = step_curves(found.cached, found.anew, _("Measured time of each step"), _("milliseconds"), first + at)
         curves(chart, "write_costs", fill=True)
-    moves(len(trail.ids), visible(name(trail.ids[at])))
+    moves(len(trail.ids), named(name(trail.ids[at])))
     with st.container(horizontal=True, key="write_rows_of"):
         view_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=MEASURES.get)
         if heads > 1:
