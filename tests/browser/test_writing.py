@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.helpers import button, idle, linked, option
+from tests.browser.helpers import button, idle, linked, open_page, option
 from tests.browser.looks import LOOKS, look
 
 if TYPE_CHECKING:
@@ -82,18 +82,38 @@ def test_every_section_fits_a_screen_and_a_phone(open_at: Open, section: str) ->
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_candidate_becomes_a_branch_that_its_link_opens(open_at: Open) -> None:
-    page = open_at("branch", write_step="2")
+def test_a_candidate_becomes_a_branch_that_its_link_opens_on_a_fresh_server(
+    open_at: Open, serve: Callable[..., str], new_page: Open
+) -> None:
+    page = open_at("branch", write_step="2", write_overlay="beam,sampling", write_seed="5")
     page.locator(".choice .pick").nth(3).click()
     linked(page, "write_branches=g.2.")
-    ends = page.locator(".tree .end")
-    ends.filter(has_text="branch 1").wait_for()
-    url, nodes = page.url, page.locator(".tree button").all_inner_texts()
-    page.goto(url)
+    paths = page.locator(".tree .path")
+    paths.filter(has_text="branch 1").wait_for()
     idle(page)
-    assert page.locator(".tree button").all_inner_texts() == nodes
+    other = open_page(new_page(), serve(fresh=True) + page.url.removeprefix(serve()))
+    for css in (".tree button", ".tree .path", ".tree [aria-current]", ".choice .token", ".choice tr"):
+        assert other.locator(css).all_inner_texts() == page.locator(css).all_inner_texts() != []
+    assert other.get_by_test_id("stAlert").count() == 0
     page.locator('.tree button[data-node="0"]').click()
     linked(page, lambda link: "write_step" not in link)
+    assert page.locator(".tree [aria-current]").get_attribute("data-node") == "0"
+
+
+def test_what_is_typed_is_written_with_its_meanings_and_what_it_attends_to(turn_to: Open, serve: Callable[..., str]) -> None:
+    page = turn_to(f"{serve()}/writing")
+    page.get_by_label("Source sentences").fill("The cat was tired.")
+    page.get_by_label("Source sentences").press("Control+Enter")
+    linked(page, "source=The")
+    cat = page.locator(".choice .token", has_text="猫").first
+    assert cat.locator(".gloss").inner_text() == "cat" and "cat" in (cat.get_attribute("title") or "")
+    cat.click()
+    idle(page)
+    seen = [canvas.get_attribute("data-title") or "" for canvas in page.locator("canvas[data-drawn]").all()]
+    assert any(title.startswith("Cross-attention from") for title in seen) and "Mask so far" in seen
+    option(page, "write_section", "branch").click()
+    linked(page, "write_section=branch")
+    assert page.locator(".tree button", has_text="猫").first.locator(".gloss").inner_text() == "cat"
 
 
 def test_another_strategy_is_one_click(open_at: Open) -> None:

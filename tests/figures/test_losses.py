@@ -15,6 +15,11 @@ def test_each_label_has_the_bars_that_there_are() -> None:
     assert guess["y0"] == 4 and parts["x0"] == 0.5
 
 
+def test_many_places_have_their_meanings_on_hover_alone() -> None:
+    figure = losses_figure(np.ones(13), np.ones(13), ["猫"] * 13, None, 4.0, glosses={"猫": "cat, cats"}).to_dict()
+    assert figure["layout"]["xaxis"]["ticktext"][0] == "1. 猫" and figure["data"][0]["text"][12] == "13. 猫<br>(cat, cats)"
+
+
 def test_texts_that_never_part_have_no_line() -> None:
     figure = losses_figure(np.ones(2), np.ones(2), ["a", "b"], None, 4.0).to_dict()
     assert len(figure["layout"]["shapes"]) == 1

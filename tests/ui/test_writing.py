@@ -242,6 +242,28 @@ def test_where_no_cache_is_possible_it_says_why(open_writing: Open) -> None:
     assert "Without the causal mask each new word changes all keys and values" in said(at)
 
 
+def test_a_text_that_stops_before_its_end_says_why(open_writing: Open) -> None:
+    at = open_writing(**tiny(max_len="8", source="a b c", target="a b"))
+    assert len(chosen(at)["text"]["written"]) == 8 and "no row left for another token: max_len = 8" in words(at)
+    at = open_writing(**tiny(write_most="3"))
+    assert len(chosen(at)["text"]["written"]) == 3 and "it has reached max_new_tokens = 3" in words(at)
+
+
+@pytest.mark.parametrize("section", ["choose", "branch"])
+def test_a_source_of_unknown_words_and_one_of_200_words_are_answered(open_writing: Open, section: str) -> None:
+    at = open_writing(**OWN, write_section=section, source="zorp blick")
+    assert "zorp" in said(at) and "blick" in said(at) and chosen(at)["text"]["written"][-1] == "<eos>"
+    text = " ".join(["the cat"] * 100)
+    at = open_writing(**OWN, write_section=section, source=text)
+    assert "the longest sentence has 200 tokens: shorten it" in said(at) and not components(at)
+    assert at.session_state["lab_setup"].source == text
+
+
+def test_an_empty_beam_is_answered(open_writing: Open) -> None:
+    at = open_writing(**tiny(write_strategy="beam", write_beams="0"))
+    assert "write_beams=0" in said(at) and "from 1 to 8" in said(at) and len(chosen(at)["rows"]) == 8
+
+
 def test_no_text_is_answered_as_on_every_page(open_writing: Open) -> None:
     at = open_writing(**tiny(source=""))
     assert "nothing to read yet" in said(at) and not components(at)

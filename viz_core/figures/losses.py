@@ -11,6 +11,7 @@ from viz_core.figures.curves import Curves, Series
 from viz_core.figures.glosses import NO_GLOSSES, gloss
 from viz_core.language import translate as _
 
+MOST_MEANT = 12  # places below which there is room for what their tokens mean
 FORCED, FREE = theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[1]
 
 
@@ -20,7 +21,9 @@ def losses_figure(
 ) -> go.Figure:
     """Two bars for each label: forced [N], and free [M] of the first M labels. parts_at: where the two texts part; uniform: the
     loss of a uniform guess, as a line. glosses: word → dictionary words, for the labels that have some."""
-    places, named = list(range(len(labels))), [_tick(i, label, glosses) for i, label in enumerate(labels, 1)]
+    places, roomy = list(range(len(labels))), len(labels) <= MOST_MEANT
+    named = [_named(i, label, gloss(label, glosses)) for i, label in enumerate(labels, 1)]
+    ticks = [_named(i, label, gloss(label, glosses).split(", ")[0] if roomy else "") for i, label in enumerate(labels, 1)]
     said = _("%{text}: loss %{y:.4f} nats")
     traces = [
         {"type": "bar", "name": name, "x": places[: len(y)], "y": y.tolist(), "marker": {"color": colour},
@@ -29,7 +32,7 @@ def losses_figure(
     ]
     shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": uniform, "y1": uniform,
                "line": {"dash": "dot", "width": 1}}]
-    notes = [{"xref": "paper", "x": 1, "y": uniform, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
+    notes = [{"xref": "paper", "x": 0, "y": uniform, "xanchor": "left", "yanchor": "bottom", "showarrow": False,
               "text": _("a uniform guess")}]
     if parts_at is not None:
         shapes.append({"type": "line", "yref": "paper", "x0": parts_at + 0.5, "x1": parts_at + 0.5, "y0": 0, "y1": 1,
@@ -39,7 +42,7 @@ def losses_figure(
     layout = {
         "height": 380, "title": {"text": _("Loss of each true token, −ln p")}, "barmode": "group", "shapes": shapes,
         "annotations": notes,
-        "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": named, "tickangle": 0},
+        "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": ticks} | ({"tickangle": 0} if roomy else {}),
         "yaxis": {"title": {"text": _("loss in nats")}, "rangemode": "tozero"},
         "legend": {"orientation": "h", "y": 1.1, "x": 1, "xanchor": "right"},
         "showlegend": True, "margin": {"t": 56, "b": 8},
@@ -47,9 +50,8 @@ def losses_figure(
     return theme.Figure(traces, layout, dark=dark)
 
 
-def _tick(number: int, label: str, glosses: Mapping[str, str]) -> str:
+def _named(number: int, label: str, said: str) -> str:
     """The name of a place as Plotly's markup: its number and its token, and in a second line what that means."""
-    said = gloss(label, glosses)
     return f"{number}. {html.escape(label)}" + (f"<br>({html.escape(said)})" if said else "")
 
 

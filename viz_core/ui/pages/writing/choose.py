@@ -51,7 +51,7 @@ def choose(lab: Lab, begun: Beginning) -> None:
                key="write_choice", on_step=go)
     moves(len(trail.ids), named(name(trail.ids[at])))
     lengths(begun)
-    _end_words(trail, how)
+    st.caption(end_words(trail, how, lab.config.max_len))
     _attended(lab, begun, trail, at)
     player(len(trail.ids))
 
@@ -60,7 +60,9 @@ def controls(lab: Lab) -> Strategy:
     """How each word is chosen, in the narrow column."""
     view_widget(st.segmented_control, "write_strategy", _("Strategy"), required=True, format_func=STRATEGIES.get)
     if view("write_strategy") == "sampling":
-        view_widget(st.select_slider, "write_temperature", _("Temperature"))
+        view_widget(st.select_slider, "write_temperature", _("Temperature"), help=_(
+            "What the logits are divided by. Below 1 the likely words become likelier. Nothing can be divided by 0, which would "
+            "be Greedy."))
         view_widget(st.number_input, "write_top_k", _("top-k (0: all words)"))
         view_widget(st.select_slider, "write_top_p", _("top-p"))
         view_widget(st.number_input, "write_seed", _("Seed"))
@@ -103,17 +105,20 @@ def title(trail: Trail, at: int, how: Strategy, name: Callable[[int], str]) -> s
     return said
 
 
-def _end_words(trail: Trail, how: Strategy) -> None:
-    """The probability of the whole text, and why it ends."""
+def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
+    """The probability of the whole text, and why it ends. max_len: the rows of the position table, where there is one."""
     total = float(trail.logprobs.sum())
     said = [_("The whole text has the log-probability {total}, which is the sum of its {n} words.", total=rounded(total, 4),
               n=len(trail.ids))]
-    if not trail.ended:
-        said.append(_("It stops because it has reached max_new_tokens = {most}, or the end of the position table.",
-                      most=min(view("write_most"), MAX_WRITTEN)))
+    most = min(view("write_most"), MAX_WRITTEN)
+    if not trail.ended and len(trail.ids) < most:
+        said.append(_("It stops because the position table has no row left for another token: max_len = {max_len}.",
+                      max_len=max_len))
+    elif not trail.ended:
+        said.append(_("It stops because it has reached max_new_tokens = {most}.", most=most))
     if isinstance(how, Greedy):
         said.append(_("Greedy takes the largest logit of each step; another text may have a larger sum."))
-    st.caption(" ".join(said))
+    return " ".join(said)
 
 
 def _attended(lab: Lab, begun: Beginning, trail: Trail, at: int) -> None:

@@ -26,8 +26,8 @@ MEASURES = {"time": _("Time"), "flops": "FLOPs"}
 
 def grown(lab: Lab, begun: Beginning) -> None:
     """K and V of one head with the row that this step appends, beside what the steps cost with the cache and without."""
-    look(_("**Step on, and one row appears in K and one in V:** with the cache only these are computed; all rows above them stay "
-           "as they are."))
+    look(_("**Step on, and one row appears in K and one in V:** with the cache only these are computed; the rows above them stay, "
+           "and hatched rows are not there yet."))
     place = picture(horizontal=True)
     with place:
         trail = trail_of(lab, begun, strategy())
