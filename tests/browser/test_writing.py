@@ -100,10 +100,11 @@ def test_a_candidate_becomes_a_branch_that_its_link_opens_on_a_fresh_server(
     assert page.locator(".tree [aria-current]").get_attribute("data-node") == "0"
 
 
-def test_what_is_typed_is_written_with_its_meanings_and_what_it_attends_to(turn_to: Open, serve: Callable[..., str]) -> None:
-    page = turn_to(f"{serve()}/writing")
-    page.get_by_label("Source sentences").fill("The cat was tired.")
-    page.get_by_label("Source sentences").press("Control+Enter")
+def test_what_is_typed_is_written_with_its_meanings_and_what_it_attends_to(new_page: Open, serve: Callable[..., str]) -> None:
+    page = open_page(new_page(), f"{serve()}/writing")
+    typed = page.get_by_role("textbox", name="Source sentences")
+    typed.fill("The cat was tired.")
+    typed.press("Control+Enter")
     linked(page, "source=The")
     cat = page.locator(".choice .token", has_text="猫").first
     assert cat.locator(".gloss").inner_text() == "cat" and "cat" in (cat.get_attribute("title") or "")

@@ -222,6 +222,8 @@ def test_a_step_appends_one_row_to_k_and_v(open_writing: Open) -> None:
     sent = next(h for h in canvas_headers(at) if "panels" in h)
     assert [p["title"] for p in sent["panels"]] == ["K, layer 0, head 0", "V, layer 0, head 0"]
     assert all("row 2 is new" in p["remark"] for p in sent["panels"])
+    before = next(h for h in canvas_headers(open_writing(**OWN, write_section="cache")) if "panels" in h)
+    assert [(p["low"], p["high"]) for p in before["panels"]] == [(p["low"], p["high"]) for p in sent["panels"]]
     assert "This step reads token 3" in words(at) and "differ by at most" in words(at)
     sound(widget(at, "write_cost").set_value("flops").run())
     assert link(at)["write_cost"] == "flops"

@@ -70,16 +70,18 @@ def _measured(lab: Lab, begun: Beginning, text: tuple[int, ...]) -> Growth | Non
 
 
 def rows_panels(found: Growth, number: int, last: int, words: list[str]) -> list[Panel]:
-    """K [t, K] and V [t, V] of a head, counted through the layers; rows behind `last` are not there yet."""
+    """K [t, K] and V [t, V] of a head, counted through the layers; rows behind `last` are not there yet. The colours are those of
+    the whole text at every step, as the rows stay what they are."""
     layer, head = divmod(number, found.keys.shape[1])
     shown = []
     for letter, rows in (("K", found.keys), ("V", found.values)):
         later = np.zeros(rows.shape[2:], bool)
         later[last + 1 :] = True
+        most = float(np.abs(rows[layer, head]).max()) or 1.0
         shown.append(panel(
             _("{letter}, layer {layer}, head {head}", letter=letter, layer=layer, head=head), rows[layer, head], words,
             row_axis=_("S · token read"), col_axis=_("feature of the head"), masked=later, row_letter="S", col_letter=letter,
-            remark=_("row {row} is new in this step; hatched rows are not read yet", row=last)))
+            low=-most, high=most, remark=_("row {row} is new", row=last)))
     return shown
 
 
