@@ -20,7 +20,11 @@ STEPS, SMALL_STEPS = 20, 3
 FIND = "const found = (css) => roots().map((root) => root.querySelector(css)).find(Boolean);"
 TOKEN = f"""({{step}}) => {{ {FIND} return found(".choice .token[aria-current]")?.dataset.step === String(step); }}"""
 NODE = f"""({{step}}) => {{ {FIND} return found(".tree button[aria-current]")?.dataset.node === String(step); }}"""
-LABEL = f"""({{step}}) => {{ {FIND} return found(".scrubber label")?.textContent.startsWith(`Step ${{step + 1}} of `); }}"""
+ROWS = f"""({{step}}, before) => {{
+    {FIND}
+    const label = found(".scrubber label")?.textContent ?? "";
+    return label.startsWith(`Step ${{step + 1}} of `) && canvases().at(-1)?.dataset.drawn !== before;
+}}"""
 
 
 def pressed(page: Page, condition: str, step: int) -> float:
@@ -34,12 +38,11 @@ def clicked(page: Page, condition: str, step: int) -> float:
 
 
 SECTIONS: dict[str, tuple[str, Callable[[Page, str, int], float]]] = {
-    "choose": (TOKEN, pressed), "branch": (NODE, clicked), "cache": (LABEL, pressed),
+    "choose": (TOKEN, pressed), "branch": (NODE, clicked), "cache": (ROWS, pressed),
 }
 
 
 def measure(small: bool) -> Iterator[Result]:
-    stages = iter(stops()[1:] * 4)
     with pages() as new_page, served(APP) as url, served(SHELL) as shell_url:
         page, shell = (new_page() for _ in range(2))
         page.goto(f"{url}/writing?preset=000")
@@ -50,7 +53,7 @@ def measure(small: bool) -> Iterator[Result]:
             query = {"preset": "000", "write_section": section, "write_strategy": "sampling", "write_overlay": ""}
             go(page, f"{url}/writing?{urlencode(query)}")
             steps, shells = [], []
-            for step, stage in zip(range(1, 1 + (SMALL_STEPS if small else STEPS)), stages, strict=False):
+            for step, stage in zip(range(1, 1 + (SMALL_STEPS if small else STEPS)), stops()[1:], strict=False):
                 shells.append(shell_step(shell, stage))
                 steps.append(act(page, condition, step))
             yield ratio(f"the next step, {section}", steps, shells, None if small else BAR, f"preset 000, {len(steps)} steps")

@@ -231,8 +231,8 @@ def _cuts(found: Drawn, sampling: Filters, shown: int) -> tuple[Cut, ...]:
 
 
 def _filters(sampling: Filters) -> str:
-    k = _("top-k: all") if sampling.top_k is None else f"top-k {sampling.top_k}"
-    return f"{k} ∩ top-p {sampling.top_p:g}"
+    k = _("top-k: all") if sampling.top_k is None else _("top-k {k}", k=sampling.top_k)
+    return f"{k} ∩ " + _("top-p {p}", p=f"{sampling.top_p:g}")
 
 
 def _kept_words(found: Drawn, i: int, kept_sum: float) -> str:
