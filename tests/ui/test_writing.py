@@ -173,8 +173,9 @@ def test_a_click_on_a_candidate_is_a_new_branch() -> None:
 
 
 def test_beam_and_samples_are_overlaid_and_a_branch_that_cannot_be_is_named(open_writing: Open) -> None:
-    query = tiny(write_section="branch", write_overlay="beam,sampling", write_branches="g.63.9,s1.0.7,g.0.60000")
+    query = tiny(write_section="branch", write_overlay="beam,sampling", write_branches="g.63.9,s1.0.7,g.0.60000", write_top_k="9")
     at = open_writing(**query)
+    assert "Drawn with the top-k and top-p of the section Choose." in words(at)
     beams = {f"beam {n}" for n in (1, 2, 3, 4)}
     assert {*", ".join(ends(at)).split(", ")} == {"greedy", *beams, "sample 1", "sample 2", "branch 2"}
     assert [c.value for c in at.caption if "is left out" in c.value] == [

@@ -18,6 +18,7 @@ from viz_core.ui.components.tree import tree_of
 from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import token_code
 from viz_core.ui.pages.writing.beginning import Beginning
+from viz_core.ui.pages.writing.choose import lengths
 from viz_core.ui.pages.writing.paths import GREEDY, Told, paths_of, score_words, title
 from viz_core.ui.pages.writing.steps import step_of
 from viz_core.ui.shell import Lab, beside, look, set_view, view, view_widget
@@ -47,6 +48,7 @@ def branch(lab: Lab, begun: Beginning) -> None:
         _draw_tree(paths, chosen, at)
         _draw_candidates(lab, begun, found, chosen, at)
     st.markdown(_parting_words(paths))
+    lengths(begun)
     if len(view("write_branches")) == MAX_BRANCHES:
         st.caption(_("There are {most} branches, which is the limit: remove one to go on from another candidate.",
                      most=MAX_BRANCHES))
@@ -60,6 +62,8 @@ def _controls(lab: Lab) -> None:
     if "sampling" in view("write_overlay"):
         view_widget(st.select_slider, "write_temperature", _("Temperature"))
         view_widget(st.number_input, "write_seed", _("Seed"))
+        if view("write_top_k") or view("write_top_p") < 1:
+            st.caption(_("Drawn with the top-k and top-p of the section Choose."))
     st.button(_("Remove the last branch"), icon=":material/undo:", key="write_undo", on_click=_undo, width="stretch",
               disabled=not view("write_branches"))
     assert lab.capture is not None
