@@ -25,6 +25,11 @@ def test_texts_that_never_part_have_no_line() -> None:
     assert len(figure["layout"]["shapes"]) == 1
 
 
+def test_what_has_the_probability_0_does_not_stretch_the_axis() -> None:
+    figure = losses_figure(np.array([1.0, np.inf]), np.ones(2), ["a", "b"], None, 4.0).to_dict()
+    assert list(figure["layout"]["yaxis"]["range"]) == [0, 4.6]
+
+
 def test_the_step_is_marked_on_both_lines() -> None:
     chart = step_curves(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 9.0]), "t", "ms", 1)
     without, with_cache, here = chart.series

@@ -26,7 +26,9 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.generate import generate
+from viz_core.generation.growing import Growth
 from viz_core.run import run
+from viz_core.ui.pages.writing.grown import rows_panels
 from viz_core.ui.pages.writing.steps import PLAYING
 from viz_core.ui.shell.setup import opening
 from viz_core.weights.catalogue import catalogue
@@ -218,11 +220,17 @@ def test_inputs_and_labels_of_document_000(open_writing: Open) -> None:
         assert all(f">{number}<" in body for number in (place, read, label))
 
 
+def test_rows_that_are_not_read_yet_are_hatched() -> None:
+    rows, none = np.arange(8.0).reshape(1, 1, 4, 2), np.zeros(4)
+    for each in rows_panels(Growth(rows, -rows, none, none, none), 0, 1, list("abcd")):
+        assert each.masked is not None and each.masked.tolist() == [[False] * 2] * 2 + [[True] * 2] * 2
+        assert (each.low, each.high) == (-7, 7)
+
+
 def test_a_step_appends_one_row_to_k_and_v(open_writing: Open) -> None:
     at = open_writing(**OWN, write_section="cache", write_step="2")
     sent = next(h for h in canvas_headers(at) if "panels" in h)
     assert [p["title"] for p in sent["panels"]] == ["K, layer 0, head 0", "V, layer 0, head 0"]
-    assert all("row 2 is new" in p["remark"] for p in sent["panels"])
     before = next(h for h in canvas_headers(open_writing(**OWN, write_section="cache")) if "panels" in h)
     assert [(p["low"], p["high"]) for p in before["panels"]] == [(p["low"], p["high"]) for p in sent["panels"]]
     assert "This step reads token 3" in words(at) and "differ by at most" in words(at)

@@ -30,6 +30,8 @@ def losses_figure(
          "text": named[: len(y)], "textposition": "none", "hovertemplate": said + "<extra></extra>"}
         for name, y, colour in ((_("reads the true words"), forced, FORCED), (_("reads its own words"), free, FREE))
     ]
+    losses = np.concatenate([forced, free, [uniform]])
+    top = float(losses[np.isfinite(losses)].max())  # above it, room for a note
     shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": uniform, "y1": uniform,
                "line": {"dash": "dot", "width": 1}}]
     notes = [{"xref": "paper", "x": 0, "y": uniform, "xanchor": "left", "yanchor": "bottom", "showarrow": False,
@@ -37,13 +39,13 @@ def losses_figure(
     if parts_at is not None:
         shapes.append({"type": "line", "yref": "paper", "x0": parts_at + 0.5, "x1": parts_at + 0.5, "y0": 0, "y1": 1,
                        "line": {"dash": "dash", "width": 2}})
-        notes.append({"yref": "paper", "x": parts_at + 0.5, "y": 1, "xanchor": "left", "yanchor": "top", "showarrow": False,
+        notes.append({"yref": "paper", "x": parts_at + 0.5, "y": 0.98, "xanchor": "left", "yanchor": "top", "showarrow": False,
                       "text": _("from here on, other words are read")})
     layout = {
         "height": 380, "title": {"text": _("Loss of each true token, −ln p")}, "barmode": "group", "shapes": shapes,
         "annotations": notes,
-        "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": ticks} | ({"tickangle": 0} if roomy else {}),
-        "yaxis": {"title": {"text": _("loss in nats")}, "rangemode": "tozero"},
+        "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": ticks},
+        "yaxis": {"title": {"text": _("loss in nats")}, "range": [0, 1.15 * top]},
         "legend": {"orientation": "h", "y": 1.1, "x": 1, "xanchor": "right"},
         "showlegend": True, "margin": {"t": 56, "b": 8},
     }

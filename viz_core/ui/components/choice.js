@@ -1,6 +1,7 @@
 /* The text as a row of tokens, and the candidates of one step as a table of bars (choice.py). */
 
 const views = new WeakMap(); // the element → what it shows, kept across reruns
+const WORD = { 2: "24%", 4: "36%", 5: "18%" }; // the width of the candidates: beside four columns stand whole texts
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".choice");
@@ -13,7 +14,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (before === data.choice) return;
   views.set(root, data.choice);
   const held = root.getRootNode().activeElement?.dataset?.step;
-  root.replaceChildren(line(shown), table(shown));
+  root.replaceChildren(line(shown), make("div", "title", shown.title), table(shown));
   const at = root.querySelector("[aria-current]");
   if (held !== undefined) at?.focus({ preventScroll: true });
   if (at) at.parentElement.scrollLeft = at.offsetLeft - at.parentElement.clientWidth / 2;
@@ -37,9 +38,9 @@ function line({ text, title, glosses }) {
 
 function table(shown) {
   const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
-  table.style.setProperty("--word", shown.columns.length < 5 ? "24%" : "17%");
+  table.style.setProperty("--word", WORD[shown.columns.length]);
+  table.setAttribute("aria-label", shown.title);
   if (shown.columns.length > 4) table.className = "wide";
-  table.append(make("caption", "", shown.title));
   head.append(make("th", "word", _("candidate")));
   shown.columns.forEach(([label, below]) => {
     const cell = head.appendChild(make("th", "", label));
