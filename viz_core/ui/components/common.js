@@ -36,10 +36,7 @@ const meanings = (glosses, label) => {
 /* The first meaning alone, to be shown below or behind a label wherever it stands. */
 const oneMeaning = (glosses, label) => {
   const said = firstMeaning(glosses, label);
-  if (!said) return [];
-  const node = make("small", "gloss", said);
-  node.style.fontSize = `${smallType()}px`;
-  return [node];
+  return said ? [make("small", "gloss", said)] : [];
 };
 
 function sayWith(column, highEnough) {
