@@ -32,14 +32,14 @@ from tests.benchmarks import (
     stepping,
     weights,
     writing,
+    writing_page,
 )
 from tests.browser.conftest import find_browser
 
 BENCHMARKS = {"recording": recording, "forward": forward, "writing": writing, "stepping": stepping, "ledger": ledger,
-              "positions": positions, "attention": attention, "norms": norms, "weights": weights, "start": start, "cold": cold,
-              "crowd": crowd, "reconnect": reconnect, "keyboard": keyboard,
-              "memory": memory}
-IN_BROWSER = ("stepping", "ledger", "positions", "attention", "norms", "start", "reconnect", "keyboard")
+              "writing_page": writing_page, "positions": positions, "attention": attention, "norms": norms, "weights": weights,
+              "start": start, "cold": cold, "crowd": crowd, "reconnect": reconnect, "keyboard": keyboard, "memory": memory}
+IN_BROWSER = ("stepping", "ledger", "writing_page", "positions", "attention", "norms", "start", "reconnect", "keyboard")
 
 
 def main() -> None:

@@ -286,10 +286,10 @@ CLAUSES: list[tuple[str, Callable[[], Phrase]]] = [
      lambda: passive("perfect", None, negated=True)),
     # A reason that decides what a pronoun means
     ("the animal did not cross the street because it was too tired | 动物 1, 没有 2+3, 穿过 4, 街道 6, "
-     "因为 7, 动物 1+8, 太 10, 累 11",
+     "因为 7, 动物 1+8, 太 10, 累 11, 了 10",
      lambda: because_it(the("animal"), "tired", "累")),
     ("the animal did not cross the street because it was too wide | 动物 1, 没有 2+3, 穿过 4, 街道 6, "
-     "因为 7, 街道 6+8, 太 10, 宽 11",
+     "因为 7, 街道 6+8, 太 10, 宽 11, 了 10",
      lambda: because_it(the("street"), "wide", "宽")),
     # There is
     ("there is a cat on the table | 桌子 6, 上 4, 有 0+1, 一 2, 只 3, 猫 3",

@@ -1,6 +1,7 @@
 """What holds for every sentence that the bilingual grammar says."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, pairwise
 from random import Random
@@ -10,7 +11,7 @@ import pytest
 from viz_core.training.bilingual import lexicon as lex
 from viz_core.training.bilingual import nouns
 from viz_core.training.bilingual.contractions import WITH_NOT
-from viz_core.training.bilingual.phrases import Speaker, pair
+from viz_core.training.bilingual.phrases import Phrase, Speaker, Word, pair
 from viz_core.training.bilingual.sentences import FRAMES, Example, say, spell
 
 
@@ -146,3 +147,28 @@ def test_what_is_said_once_is_not_kept_for_the_next() -> None:
     first, second = Random(3), Random(3)
     said = [say(first) for __ in range(20)]
     assert [say(second) for __ in range(20)] == said
+
+
+@pytest.mark.parametrize(("said", "spelt"), [
+    ("树 太 大", "树 太 大 了"),
+    ("树 太 大 ， 人 太 小", "树 太 大 了 ， 人 太 小 了"),
+    ("树 不 太 大", "树 不 太 大"),
+    ("树 太 大 吗", "树 太 大 吗"),
+    ("他 太 累 不 能 走路", "他 太 累 不 能 走路"),
+    ("太 大 的 树", "太 大 的 树"),
+])
+def test_what_is_too_much_ends_in_le(said: str, spelt: str) -> None:
+    words = [Word(word) for word in said.split()]
+    example = spell(Phrase(tuple(words), tuple((word.text, (word,)) for word in words)))
+    assert " ".join(example.target) == spelt
+    assert all(example.alignment[j] == example.alignment[j - 2] for j, word in enumerate(example.target) if word == "了")
+
+
+def test_every_word_is_said_often_enough_to_be_learned() -> None:
+    """Hardly a word is in none of 20,000 sentences, although some are said much more often than others."""
+    said: Counter[object] = Counter()
+    rng = Random(8)
+    for __ in range(20_000):
+        say(rng, said)
+    for words in (lex.nouns("any"), lex.VERBS):
+        assert sum(word not in said for word in words) < 0.005 * len(words)

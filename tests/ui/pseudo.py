@@ -65,6 +65,13 @@ STATES: dict[str, list[dict[str, str]]] = {
         {"walk_mode": "tour"}, {"walk_jump": "on", "open": "proof_more"},
     ],
     "attention": [{"att_more": more} for more in ("none", "table", "rollout", "break")],
+    "writing": [
+        *({"write_strategy": s, "write_top_k": "5", "write_top_p": "0.5"} for s in ("greedy", "sampling", "beam")),
+        *({"write_section": s} for s in ("forcing", "cache")),
+        {"write_section": "branch", "write_overlay": "beam,sampling", "write_branches": "g.1.7", "write_top_p": "0.9"},
+        {"write_section": "cache", "causal": "off"},
+        {"architecture": "encoder-only"}, {"architecture": "decoder-only", "write_section": "forcing"},
+    ],
     "masks": [{"mask_section": s} for s in ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")],
     "positions": [
         *({"pos_section": s} for s in ("waves", "matrix", "clock", "similarity", "sentence")),

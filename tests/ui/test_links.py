@@ -238,6 +238,8 @@ SESSION_ONLY = {  # what a session keeps under a key of its own, and why it is i
     "/memory": "the picks that a canvas knows of",
     "walk_playing": "Play: a link would walk away under its reader",
     "walk_tick": "Play's clock",
+    "write_playing": "Play, too",
+    "write_tick": "its clock",
     "proof_asked": "work that one asks for",
     "norm_asked": "work that one asks for",
     "shapes_seen": "the size that a change is compared with: marks are the link's",
@@ -261,7 +263,7 @@ FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mas
 STATE = ("ui.shell.link", "ui.shell.tab", "ui.shell.widgets")  # where the session is called `state`
 COMPONENTS = {
     f"ui.components.{name}"
-    for name in ("canvas", "clock", "curves", "diagram", "heads", "lines", "profiles", "scrubber", "table")
+    for name in ("canvas", "choice", "clock", "curves", "diagram", "heads", "lines", "profiles", "scrubber", "table", "tree")
 }
 
 FILES = [*(ROOT / "viz_core/ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
@@ -356,13 +358,16 @@ def test_no_other_key_is_kept_in_the_session() -> None:
         assert fine, f"{module} keeps {key!r} in the session alone: give it a view, or name it in SESSION_ONLY"
 
 
-@pytest.mark.parametrize("page", ["home", "step_by_step", "attention", "masks", "positions", "norms", "shapes", "documents"])
+@pytest.mark.parametrize("page", ["home", "step_by_step", "attention", "masks", "positions", "norms", "shapes", "documents",
+                                  "writing"])
 def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     at = open_at(page, open=",".join(FOLDS), walk_jump="on", walk_mode="tour", att_more="break")
     keys = set(at.session_state._state.filtered_state)
     buttons = {b.key for b in at.button} | {key for key in keys if key.startswith(("att_save_", "shapes_csv", "FormSubmitter"))}
     components = {
-        "home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", *FOCUS, *CANVASES,
+        "home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", "write_choice",
+        "write_tree", "write_branching",
+        "write_scrubber", *FOCUS, *CANVASES,
     }
     for key in keys - buttons - components - set(FOLDS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)

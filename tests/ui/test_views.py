@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from viz_core.config import TransformerConfig
-from viz_core.limits import MAX_VIEW_CHARS
+from viz_core.limits import MAX_VIEW_CHARS, MAX_WRITTEN
 from viz_core.position_schemes import SCHEMES
 from viz_core.text import Tokenizer
 from viz_core.ui.shell.setup import (
@@ -26,7 +26,7 @@ from viz_core.ui.shell.setup import (
     with_view,
     with_weights,
 )
-from viz_core.ui.shell.views import VIEWS, Cells, View
+from viz_core.ui.shell.views import VIEWS, Branches, Cells, View
 from viz_core.weights.card import Card
 
 # ---------------------------------------------------------------- views
@@ -37,10 +37,12 @@ def values(view: View) -> list[Any]:
     if isinstance(view, Cells):
         first, *_, last = view.options
         return [(), ((first, 0, 1, 2),), ((last, 15, 999_999, 999_999), (first,))]
+    if isinstance(view, Branches):
+        return [(), (("g", 0, (7,)),), (("b2", 3, (17, 4)), ("1", 63, (999_999,)), ("s1", 0, (0,) * MAX_WRITTEN))]
     if view.options is None:
         return ["", "a <b> $x$", "x" * MAX_VIEW_CHARS]
     some = [*view.options][:5] + [*view.options][-5:]
-    return [(), tuple(some[:3])] if view.many else some
+    return [(), tuple(dict.fromkeys(some[:3]))] if view.many else some
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda v: v.name)

@@ -57,6 +57,7 @@ class Panel:
     sign: str = ""  # what stands before it in an equation of matrices; X^Y is X with a raised Y
     heads: Heads | None = None  # drawn with the sign
     remark: str = ""  # what the legend also says, plain text
+    masked_name: str = ""  # what the masked look means here; "" is "masked"
 
     @property
     def note(self) -> str:
@@ -90,6 +91,7 @@ def panel(
     role: Role = "output",
     names: Sequence[str] = (),
     remark: str = "",
+    masked_name: str = "",
 ) -> Panel:
     """A checked Panel; labels left out become numbers from 0. names: what the values 0, 1, 2 … of "classes" are.
 
@@ -130,6 +132,7 @@ def panel(
         role=role,
         names=tuple(names),
         remark=remark,
+        masked_name=masked_name,
     )
 
 
@@ -217,6 +220,7 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "kind": item.kind,
         "names": item.names,
         "remark": item.remark,
+        "maskedName": item.masked_name,
         "low": item.low,
         "high": item.high,
         "role": item.role,

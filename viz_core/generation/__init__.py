@@ -6,6 +6,8 @@
     draw       one word drawn: logits, temperature, top-k, top-p, the drawn number, the word
     beam       beam search, with every candidate of every step
     forcing    the losses of given words: under teacher forcing, and where the model reads its own words
+    trail      one text with everything that was known at each step
+    growing    one text with the cache and without: rows, times, differences
 
 `viz_core.generate` is the one place where a checkpoint writes; it is built on these.
 """

@@ -54,7 +54,7 @@ def passive(s: Speaker) -> Phrase:
         nouns.the: 6, nouns.owned: 4, nouns.this: 3, nouns.the_plural: 2, nouns.counted: 1, nouns.possessive: 1,
     }
     what = nouns.noun_phrase(s, lex.objects_of(verb), forms)
-    if s.chance(0.2):
+    if lex.is_main(verb) and s.chance(0.2):
         what = subjects.pronoun(s)
     agent = _agent(s, verb) if s.chance(0.5) else None
     s.combinations.append((verb.base, what.name))

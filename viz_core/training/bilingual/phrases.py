@@ -1,5 +1,6 @@
 """Aligned pieces of a sentence: English words, and Chinese words with the English words that each comes from."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -9,6 +10,7 @@ from viz_core.training.bilingual.lexicon import Adjective, Noun, Verb
 
 T = TypeVar("T")
 C = TypeVar("C", Noun, Verb, Adjective)
+CANDIDATES = 40  # of which the word is taken that was said least
 Person = Literal["I", "third", "plural"]  # decides am, is, are and the -s of a verb
 
 
@@ -117,6 +119,8 @@ class Speaker:
     depth: how many phrases may still stand inside a phrase. combinations: its content words that go together, which decide the
     held-out split. referent: the noun that a pronoun stood for and the target repeats. names: numbered slots used so far.
     actor: who acts in the clause that is being said, where a pronoun says it: "I" do not meet "me". asks: whether it is a question.
+    said: how often each word of the lexicon was chosen in all sentences so far. seldom: whether the sentence rather takes words
+    that were said seldom, so that every word is learned.
     """
 
     rng: Random
@@ -126,6 +130,8 @@ class Speaker:
     names: int = 0
     actor: str = ""
     asks: bool = False
+    said: Counter[object] = field(default_factory=Counter)
+    seldom: bool = False
 
     def chance(self, probability: float) -> bool:
         """True as often as this."""
@@ -136,7 +142,15 @@ class Speaker:
         return choices[int(self.rng.random() * len(choices))]
 
     def usual(self, choices: Sequence[C]) -> C:
-        """One of them, the common ones more often."""
+        """One of them, the common ones more often; in a sentence of seldom words rather the one that was said least."""
+        choice = self._least_said(choices) if self.seldom and self.chance(0.7) else self._common(choices)
+        self.said[choice] += 1
+        return choice
+
+    def _least_said(self, choices: Sequence[C]) -> C:
+        return min((self.one(choices) for __ in range(CANDIDATES)), key=self.said.__getitem__)
+
+    def _common(self, choices: Sequence[C]) -> C:
         for __ in range(8 if self.chance(0.75) else 0):
             choice = self.one(choices)
             if choice.is_common:

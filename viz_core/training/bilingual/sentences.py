@@ -1,8 +1,10 @@
 """Whole sentences: which kind is said how often, its mark, and the result as words and positions."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 
 from viz_core.training.bilingual import lexicon as lex
@@ -65,7 +67,7 @@ class Example:
 
 FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
     plain: 34, question: 12, set_question: 6, order: 17, two_clauses: 8, conditional: 8, sequence: 3, there_is: 3, weather: 3,
-    passive: 4, it_is_to: 2.5, too_to: 1.5, about_things: 6, about_people: 4, fragment: 4, greeting: 1.2, exclamation: 0.6,
+    passive: 4, it_is_to: 2.5, too_to: 1.5, about_things: 6, about_people: 4, fragment: 10, greeting: 1.2, exclamation: 0.6,
     sentence_adverb: 1.5, age: 1, called: 1.2, born: 0.7, apposition: 0.8, owns: 1.2, been_to: 1, purpose: 3, circumstance: 3,
     able: 1.5, sure: 2, so_that: 1, listed: 2.5, either: 1, one_of: 1.5, how_well: 2, how_long: 1.5, costs: 0.8, no_longer: 1.5,
     cleft: 0.7, says: 0.7, tagged: 0.3, any_of: 1.5, where_from: 0.8, not_that: 0.4, as_soon_as: 1, bounded: 1, become: 1,
@@ -73,8 +75,12 @@ FRAMES: Mapping[Callable[[Speaker], Phrase], float] = {
     with_a_tag: 0.8, it_takes: 0.8, enough_to: 0.8, doing_is: 0.6, told: 55, asked: 16, called_out: 2.5,
 }
 """The weight of each kind of sentence."""
+SELDOM = 0.5
+"""The share of sentences that rather take words that were said seldom."""
 LONGEST = 26
 """English words and marks of the longest sentence."""
+ENDS = frozenset("。，！？”、") | {"但是", "所以", "因为", "如果", "和", "然后"}  # of a clause
+DENIES = frozenset({"不", "没有", "不要", "从来", "永远", "吗"})
 SLOT = re.compile(r"<[0-9]+>")  # a name or an unknown word
 APART = {"".join(parts): parts for line, together in lex.rows("cutting", 2) if not together and (parts := tuple(line.split()))}
 """Chinese that is written as several words wherever it stands: 这个 -> 这 个."""
@@ -83,10 +89,11 @@ TOGETHER = {tuple(parts.split()): word for word, parts in lex.rows("cutting", 2)
 ASKING = (where_from, meaning)  # questions among other sentences
 
 
-def say(rng: Random) -> Example:
-    """A random sentence; most end in a mark."""
+def say(rng: Random, said: Counter[object] | None = None) -> Example:
+    """A random sentence; most end in a mark. said: how often each word was chosen so far, which this goes on counting."""
+    said = Counter() if said is None else said
     while True:
-        s = Speaker(rng, depth=rng.choice((0, 1, 1, 1, 2, 2, 3)))
+        s = Speaker(rng, depth=rng.choice((0, 1, 1, 1, 2, 2, 3)), said=said, seldom=rng.random() < SELDOM)
         frame = s.often(FRAMES)
         phrase = contract(s, frame(s))
         if len(phrase.source) < LONGEST:
@@ -106,7 +113,7 @@ def _mark(s: Speaker, frame: Callable[[Speaker], Phrase], phrase: Phrase) -> Phr
 def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tuple[str, ...], ...] = ()) -> Example:
     """A phrase as strings and positions. Slots are numbered in the order of the source, as typed names will be."""
     position = {word: i for i, word in enumerate(phrase.source)}
-    phrase = Phrase(phrase.source, tuple(_cut(phrase.target)))
+    phrase = Phrase(phrase.source, tuple(_too_much(list(_cut(phrase.target)))))
     alignment = [tuple(sorted(position[word] for word in words if word in position)) for __, words in phrase.target]
     found = None
     if referent is not None and referent in position:
@@ -118,6 +125,35 @@ def spell(phrase: Phrase, referent: Word | None = None, combinations: tuple[tupl
     number = {slot: f"<{i}>" for i, slot in enumerate(slots, start=1)}
     source, target, *named = ([number.get(word, word) for word in words] for words in (source, target, *combinations))
     return Example(source, target, alignment, found, tuple(map(tuple, named)))
+
+
+def _too_much(target: Sequence[Link]) -> Iterator[Link]:
+    """太 大 at the end of a clause is 太 大 了, from the same word as 太; not where it is denied: 不 太 大."""
+    too: Link | None = None
+    denied = False
+    for i, link in enumerate(target):
+        yield link
+        denied = link[0] not in ENDS and (denied or link[0] in DENIES)
+        if link[0] == "太" and not denied:
+            too = link
+        following = target[i + 1][0] if i + 1 < len(target) else "。"
+        if too is not None and following in ENDS:
+            if link is not too and _is_described(target, too, i):
+                yield "了", too[1]
+            too = None
+
+
+def _is_described(target: Sequence[Link], too: Link, last: int) -> bool:
+    """Whether nothing but an adjective stands behind 太, up to this place."""
+    first = next(i for i, link in enumerate(target) if link is too) + 1
+    return " ".join(word for word, __ in target[first : last + 1]) in described()
+
+
+@cache
+def described() -> frozenset[str]:
+    """The adjectives in Chinese as they are cut, and what is much or fast."""
+    found = {a.chinese for a in lex.ADJECTIVES if not {"le", "of"} & a.flags} | {"多", "少", "快", "慢", "晚", "早"}
+    return frozenset(" ".join(part for word in zh.split() for part in APART.get(word, (word,))) for zh in found)
 
 
 def _cut(target: Iterable[Link]) -> Iterator[Link]:

@@ -39,7 +39,7 @@ ASKED_ALONE = {
     "are you ready": "你 准备好 了 吗", "are you ok": "你 没事 吗", "is everything ok": "一切 都 好 吗",
     "can I help you": "我 能 帮 你 吗", "may I come in": "我 可以 进来 吗", "how much": "多少 钱", "how many": "多少",
 }
-WRONG = {"what is wrong with": "怎么 了", "what is the matter with": "怎么 了", "what happened to": "怎么 了"}
+WRONG = {"what is wrong with": "怎么 了", "what is the matter with": "怎么 了"}
 OFTEN_DONE = (
     "go swimming", "go shopping", "go for a walk", "swim", "run", "cook", "travel", "play", "watch", "read", "eat", "drink",
     "visit", "call", "wash", "clean", "see", "meet", "go to", "listen to", "write", "use", "talk to", "exercise",

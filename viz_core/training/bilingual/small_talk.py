@@ -20,10 +20,12 @@ def plain(s: Speaker) -> Phrase:
 
 
 def fragment(s: Speaker) -> Phrase:
-    """the big red ball in the box; not today; very good; with my friends."""
-    kind = s.often({"noun": 10, "place": 2, "time": 1, "adjective": 2, "relative": 3})
+    """the big red ball in the box; my luck; not today; very good; with my friends."""
+    kind = s.often({"noun": 10, "quality": 3, "place": 2, "time": 1, "adjective": 2, "relative": 3})
     if kind == "noun":
         return nouns.noun_phrase(s, lex.nouns("any")).phrase
+    if kind == "quality":
+        return nouns.noun_phrase(s, lex.nouns("quality part"), {nouns.the: 2, nouns.owned: 2}).phrase
     if kind == "relative":
         return relative(s, s.usual(lex.nouns("any"))).phrase
     if kind == "place":

@@ -1,5 +1,6 @@
 """The sentences that a checkpoint is trained on, and those that are held out for its measurement."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from random import Random
@@ -19,9 +20,10 @@ def examples(seed: int, *, held_out: bool = False, without: Collection[str] = ()
     which is for measuring only.
     """
     rng = Random(seed)
+    said: Counter[object] = Counter()
     left_out = everyday.known() | {everyday.words(sentence) for sentence in without}
     while True:
-        example = with_unknown_words(say(rng), rng)
+        example = with_unknown_words(say(rng, said), rng)
         if example is None or len(example.source) > MOST_WORDS["source"] or len(example.target) > MOST_WORDS["target"]:
             continue
         if is_held_out(example) == held_out and everyday.words(typed(example)) not in left_out:

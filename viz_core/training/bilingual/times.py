@@ -57,8 +57,9 @@ def when(s: Speaker, tense: str, *, lasting: bool = False) -> Phrase:
     if kind == "weekday" and tense != "going on":
         day = s.word(WEEKDAYS)
         which = s.often({"on": 6, "next": 2, "last": 2, "every": 1, "this": 1})
-        if which == "on":
-            return join([english("on"), day])
+        if which == "on":  # on mondays: what is usual
+            often = time == "present" and s.chance(0.5)
+            return join([english("on"), pair(f"{day.source[0].text}s", day.target[0][0]) if often else day])
         if (which == "last") == (time == "past"):
             return join([pair(which, WHICH_WEEKDAY[which]), day])
     if kind == "month":
@@ -77,6 +78,9 @@ def clock(s: Speaker, word: str = "") -> Phrase:
     if s.chance(0.25):
         half = pair("half past", "半")
         return join([at, half, hour], [hour, more(hour, "点"), half])
+    if s.chance(0.1):
+        quarter = pair("quarter past", "一刻")
+        return join([at, quarter, hour], [hour, more(hour, "点"), quarter])
     o_clock = pair("o'clock", "点") if s.chance(0.6) else NOTHING
     return join([at, hour, o_clock], [hour, o_clock or more(hour, "点")])
 

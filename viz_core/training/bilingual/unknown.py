@@ -5,7 +5,8 @@
 So a translator learns to carry over a word that it does not know, and where its place is in Chinese.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from random import Random
@@ -21,13 +22,14 @@ AUXILIARIES = frozenset({
     *("be", "am", "is", "are", "was", "were", "been", "being", "have", "has", "had", "having"),
     *("do", "does", "did", "done", "doing", "will", "can", "may", "must"),
 })
+LOOKS_DIFFERENT = frozenset({"tight", "shi", "ren", "le", "verb"})  # adjectives that stand in Chinese in a way of their own
 PARTS = frozenset({"的", "了", "过", "在", "着", "得", "很", "个"})  # what stays beside an unknown word
 
 
 def with_unknown_words(example: Example, rng: Random) -> Example | None:
     """The same sentence, or now and then one in which some content words are unknown; None with more slots than there are."""
     taken = [word for word in example.source if word.startswith("<")]
-    if rng.random() < OFTEN:
+    if rng.random() < OFTEN and not _hangs_together(example):
         places = [place for place in _places(example) if example.source[place] not in verb_forms() or rng.random() < VERBS]
         example = _without(example, rng.sample(places, min(rng.choice(MANY), len(places))))
     example = _numbered(example)
@@ -35,8 +37,22 @@ def with_unknown_words(example: Example, rng: Random) -> Example | None:
 
 
 def _places(example: Example) -> list[int]:
-    """The positions of content words that became one Chinese word of their own, which nothing else became."""
-    return [i for i, word in enumerate(example.source) if word in content_words() and len(set(_meanings(example, i))) == 1]
+    """The positions of content words that became one Chinese word of their own, which nothing else became.
+
+    A participle of the passive is not one of them: "the door was <1>" says as well how the door was.
+    """
+    may_go = content_words() - (verb_forms() if "被" in example.target else set())
+    return [i for i, word in enumerate(example.source) if word in may_go and _is_its_own(_meanings(example, i), example.target)]
+
+
+def _is_its_own(meanings: Sequence[str], target: Sequence[str]) -> bool:
+    return len(set(meanings)) == 1 and target.count(meanings[0]) == len(meanings)
+
+
+def _hangs_together(example: Example) -> bool:
+    """Whether a word has another sense than its usual one, which one sees by the words around it alone: play chess 下."""
+    said = set(example.target)
+    return any(word in senses() and not said & senses()[word][0] and said & senses()[word][1] for word in example.source)
 
 
 def _meanings(example: Example, place: int) -> list[str]:
@@ -88,15 +104,36 @@ def classifiers() -> frozenset[str]:
 
 
 @cache
+def senses() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
+    """Of each form of a verb or an adjective with several senses: the words of its usual one, and those of the others."""
+    usual: dict[str, set[str]] = defaultdict(set)
+    others: dict[str, set[str]] = defaultdict(set)
+    first = {(verb.base, verb.frame): verb.chinese for verb in reversed(lex.VERBS)}
+    for verb in lex.VERBS:
+        is_usual = verb.chinese == lex.MAIN.get(verb.base, first[verb.base, verb.frame])
+        for form in forms(verb):
+            (usual if is_usual else others)[form].update(verb.chinese.replace("~", " ").split())
+    for adjective in lex.ADJECTIVES:
+        known = usual.get(adjective.english)
+        (others if known else usual)[adjective.english].add(adjective.chinese)
+    return {form: (frozenset(usual[form]), frozenset(found)) for form, found in others.items()}
+
+
+@cache
 def content_words() -> frozenset[str]:
-    """Every form of a noun, a verb or an adjective that is one word and no auxiliary verb."""
+    """Every form of a noun, a verb or a plain adjective that is one word and no auxiliary verb."""
     nouns = {form for noun in lex.NOUNS for form in (noun.english, noun.plural)}
-    return (_single(nouns | {adjective.english for adjective in lex.ADJECTIVES}) | verb_forms()) - AUXILIARIES
+    odd = {adjective.english for adjective in lex.ADJECTIVES if adjective.flags & LOOKS_DIFFERENT}
+    return (_single(nouns | {adjective.english for adjective in lex.ADJECTIVES} - odd) | verb_forms()) - AUXILIARIES
 
 
 @cache
 def verb_forms() -> frozenset[str]:
-    return _single({form for verb in lex.VERBS for form in (verb.base, verb.third, verb.past, verb.participle, verb.ing)})
+    return _single({form for verb in lex.VERBS for form in forms(verb)})
+
+
+def forms(verb: lex.Verb) -> tuple[str, ...]:
+    return verb.base, verb.third, verb.past, verb.participle, verb.ing
 
 
 def _single(words: set[str]) -> frozenset[str]:

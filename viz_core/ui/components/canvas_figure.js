@@ -48,12 +48,13 @@ class Figure {
   colSaid(col) { return glossed(this.panel.glosses, this.colName(col)); }
 
   masked(cell) { return Boolean(this.panel.masked?.[cell]); }
+  get maskedName() { return this.panel.maskedName || _("masked"); }
 
   /* The value of a sent cell in words. */
   valueOf(cell) {
     const { kind, names, values } = this.panel;
     const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
-    return this.masked(cell) ? `${said} (${_("masked")})` : said;
+    return this.masked(cell) ? `${said} (${this.maskedName})` : said;
   }
 
   /* A sent cell → the row and column of its value in the panel's own values. */
@@ -433,7 +434,7 @@ class Figure {
       entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, number(panel.low), number(panel.high));
     }
     const looks = { masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, ...THEME.special };
-    for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look === "masked" ? _("masked") : look);
+    for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look === "masked" ? this.maskedName : look);
     if (panel.remark) this.legend.append(make("span", "note", panel.remark));
     if (pooled[0] * pooled[1] > 1)
       this.legend.append(make("span", "note", panel.kind === "classes"

@@ -33,6 +33,12 @@ const meanings = (glosses, label) => {
   return texts[0] ? [Object.assign(make("small", "", texts[0]), { texts })] : [];
 };
 
+/* The first meaning alone, to be shown below or behind a label wherever it stands. */
+const oneMeaning = (glosses, label) => {
+  const said = firstMeaning(glosses, label);
+  return said ? [make("small", "gloss", said)] : [];
+};
+
 function sayWith(column, highEnough) {
   const small = [...column.querySelectorAll("small")];
   column.classList.toggle("said", small.length > 0 && highEnough);

@@ -53,6 +53,7 @@ class Scrubber {
   show(data) {
     this.data = data;
     this.title.textContent = data.title;
+    this.title.hidden = !data.title; // an empty heading is read out
     this.input.max = data.most;
     this.input.hidden = data.most < 2;
     if (data.echo < this.number) return; // the answer to an older step

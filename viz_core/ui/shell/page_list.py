@@ -74,6 +74,18 @@ PAGES: dict[str, PageSpec] = {
             ),
         ),
         PageSpec(
+            name="writing", title="Writing", icon=":material/edit_note:",
+            question="How does a model write, word by word?",
+            lead="A decoder writes one token at a time: it gives every word of its vocabulary a logit, one word is chosen, and the "
+            "decoder reads this word in the next step. Everything on this page is a real run of the chosen weights.",
+            card="how each next word is chosen", section_view="write_section",
+            sections=(
+                Section("choose", "Choose", "write_choice"), Section("branch", "Branch", "lab_picture"),
+                Section("forcing", "Teacher forcing", "write_losses"),
+                Section("cache", "KV cache", "lab_picture"),
+            ),
+        ),
+        PageSpec(
             name="masks", title="Masks", icon=":material/grid_on:",
             question="Which tokens may attend to which, and what happens when a mask is wrong?",
             lead="Without a mask, every query attends to every key. A mask blocks keys that a query should not use: padding, which "

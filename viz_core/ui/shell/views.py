@@ -4,13 +4,14 @@ A view has a name (the link's parameter, which begins with the page's name), a d
 holds only the views that differ from their default, and every value in a link is checked when it is read.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from viz_core.config import CHOICES
 from viz_core.language import translate as _
-from viz_core.limits import MAX_KEPT_CHARS, MAX_VIEW_CHARS
+from viz_core.limits import MAX_KEPT_CHARS, MAX_VIEW_CHARS, MAX_WRITTEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,28 @@ class Cells(View):
         return tuple(found.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Branches(View):
+    """Places where a reader went on with other words: (path, step, ids) each, as a link says it g.3.17 or g.3.17-4.
+
+    A path is g (greedy), b (beam, the best text), b2 to b8 (its other texts), s1 or s2 (samples), or the number of an earlier
+    branch, from 1.
+    """
+
+    def write(self, value: Any) -> str:
+        return ",".join(f"{path}.{step}.{'-'.join(map(str, ids))}" for path, step, ids in value)
+
+    def read(self, text: str) -> Any:
+        parts = text.split(",") if text else []
+        found = [BRANCH.fullmatch(part) for part in parts]
+        known = all(m and (not m[1].isdigit() or int(m[1]) <= i) and int(m[2]) < MAX_WRITTEN for i, m in enumerate(found))
+        read = tuple((m[1], int(m[2]), tuple(map(int, m[3].split("-")))) for m in found if m)
+        if not known or len(parts) > MAX_BRANCHES or any(step + len(ids) > MAX_WRITTEN for __, step, ids in read):
+            raise ValueError(_("does not name at most {most} branches, each a path, a step and ids, such as g.3.17",
+                               most=MAX_BRANCHES))
+        return read
+
+
 def _present_place(canvas: str, *place: str) -> tuple[str, ...]:
     """A cell as a link wrote it, by the canvas that has its panel now."""
     moved = dict(zip(("0", "1"), MOVED_PANELS.get(canvas, ()), strict=False))
@@ -122,6 +145,9 @@ ATTENTION_KINDS = ("encoder", "decoder", "cross")
 ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for layer in range(48) for head in range(16))
 EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # what LayerNorm may add to the variance, as a link says it
 
+BRANCH = re.compile(r"(g|b[2-8]?|s1|s2|[1-8])\.([0-9]{1,2})\.([0-9]{1,6}(?:-[0-9]{1,6})*)")
+MAX_BRANCHES, MAX_BEAMS = 8, 8  # side by side in a tree
+WRITE_PATHS = ("g", "b", *(f"b{n}" for n in range(2, MAX_BEAMS + 1)), "s1", "s2", *map(str, range(1, MAX_BRANCHES + 1)))
 MAX_CELL_DIGITS = 6  # of a row or column: more than any vocabulary or width that is drawn
 MAX_SIZE_CHARS = 2000  # of the size that Shapes compares with: every switch of a model fits
 
@@ -131,7 +157,8 @@ CANVASES = (
     "mask_built", "mask_written", "mask_effect", "mask_leak", "mask_reach", "mask_spread", "mask_empty_0", "mask_empty_2",
     "mask_empty_4", "mask_unsqueeze", "pos_table", "pos_window", "pos_shift", "pos_similarity", "pos_parts",
     "pos_schemes", *(f"pos_added_{position}" for position in CHOICES["position"] if position != "none"),
-    "pos_detail", "pos_detail_own", "pos_detail_trained", "pos_detail_untrained", "pos_moved",
+    "pos_detail", "pos_detail_own", "pos_detail_trained", "pos_detail_untrained", "pos_moved", "write_attended",
+    "write_rows",
 )
 # Where the panels of a canvas that links once named are now: (canvas, panel), in the order of its panels.
 MOVED_PANELS = {
@@ -205,6 +232,26 @@ VIEWS: tuple[View, ...] = (
     View("att_off", (), ATTENTION_HEADS, many=True),
     View("att_unscaled", False, (False, True)),
     View("att_temperature", 1.0, (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)),
+    # Writing
+    View("write_section", "choose", ("choose", "branch", "forcing", "cache")),
+    View("write_strategy", "greedy", ("greedy", "sampling", "beam")),
+    View("write_temperature", 1.0, (0.1, 0.25, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)),
+    View("write_top_k", 0, range(100001)),  # 0: all words
+    View("write_top_p", 1.0, (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)),
+    View("write_seed", 0, range(10000)),
+    View("write_beams", 4, range(1, MAX_BEAMS + 1)),
+    View("write_penalty", 1.0, (-2.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)),
+    View("write_most", 24, range(1, 65)),
+    View("write_from", -1, range(-1, 1024)),  # words that are given; -1: the page chooses
+    View("write_step", 0, range(64)),
+    Branches("write_branches", ()),
+    View("write_overlay", ("beam",), ("beam", "sampling"), many=True),
+    View("write_path", "g", WRITE_PATHS),  # whose candidates are shown
+    View("write_layer", -1, range(-1, 256)),  # -1: the last
+    View("write_true", ""),  # the true sentence; "": that of the run
+    View("write_slip", -1, range(-1, 64)),  # where the model is made to slip; 0: nowhere; -1: the page chooses
+    View("write_head", 0, range(256 * 16)),
+    View("write_cost", "time", ("time", "flops")),
     # Masks
     View("mask_section", "who", ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")),
     View("mask_kind", "", ("", *ATTENTION_KINDS)),  # "" and -1: the page chooses

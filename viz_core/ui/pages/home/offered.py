@@ -63,6 +63,14 @@ def _heads(lab: Lab, capture: Capture) -> str:
                   dark=dark())
 
 
+def _next_words(lab: Lab, capture: Capture) -> str:
+    """The probabilities of the likeliest words behind the first token."""
+    if "probs" not in capture:
+        return ""
+    likeliest = np.sort(capture["probs"][lab.item(capture), 0])[::-1][:8].tolist()
+    return bars(likeliest, _("The probabilities of the likeliest next words"))
+
+
 def _mask(lab: Lab, capture: Capture) -> str:
     available = kinds(lab.config)
     if not available:
@@ -103,6 +111,7 @@ def _documents(lab: Lab, capture: Capture) -> str:
 
 
 PREVIEWS: dict[str, Callable[[Lab, Capture], str]] = {
-    "step_by_step": _stream, "attention": _heads, "masks": _mask, "positions": _waves, "norms": _growth, "shapes": _costs,
+    "step_by_step": _stream, "attention": _heads, "writing": _next_words, "masks": _mask, "positions": _waves, "norms": _growth,
+    "shapes": _costs,
     "documents": _documents,
 }

@@ -1,0 +1,281 @@
+"""The page Writing without a browser: its sections, what each strategy draws, steps in the link, and what cannot be written."""
+
+import json
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.helpers import (
+    Open,
+    canvas_headers,
+    charts,
+    components,
+    link,
+    numbers,
+    open_page,
+    panels,
+    said,
+    sound,
+    status,
+    tiny,
+    widget,
+    words,
+)
+from viz_core.generate import generate
+from viz_core.generation.growing import Growth
+from viz_core.run import run
+from viz_core.ui.pages.writing.grown import rows_panels
+from viz_core.ui.pages.writing.steps import PLAYING
+from viz_core.ui.shell.setup import opening
+from viz_core.weights.catalogue import catalogue
+
+OWN = {"weights": "translator"}
+
+
+@pytest.fixture
+def open_writing() -> Open:
+    return partial(open_page, "writing")
+
+
+def chosen(at: AppTest) -> dict[str, Any]:
+    """What the choice was given."""
+    (data,) = [d for c in components(at) if "choice" in (d := json.loads(c.proto.json or "{}"))]
+    found: dict[str, Any] = json.loads(data["choice"])
+    return found
+
+
+def test_greedy_writes_what_generate_writes_and_marks_each_word(open_writing: Open) -> None:
+    card = catalogue()["translator"]
+    tokens = card.tokenizers()
+    source = torch.tensor([tokens["source"].read(opening().source)[1]])
+    start = torch.tensor([[tokens["target"].bos_id]])
+    (text,) = generate(card.load(), start, source, eos_id=tokens["target"].eos_id, max_new_tokens=24)
+    for step in (0, 3):
+        sent = chosen(open_writing(**OWN, write_step=str(step)))
+        assert sent["text"]["written"] == [*map(tokens["target"].decode, text.ids), "<eos>"] and sent["text"]["at"] == step
+        assert [row["label"] for row in sent["rows"] if row["look"] == "chosen"] == [sent["text"]["written"][step]]
+
+
+def test_sampling_shows_the_whole_way_and_its_seed_is_the_links(open_writing: Open) -> None:
+    query = tiny(write_strategy="sampling", write_top_k="5", write_top_p="0.9", write_temperature="2", write_seed="7")
+    sent = chosen(at := open_writing(**query))
+    assert [column[0] for column in sent["columns"]] == ["logit", "÷ temperature", "probability", "renormalised", "cumulated"]
+    assert sum(row["look"] != "cut" for row in sent["rows"][:10]) <= 5 and 0 <= sent["at"] < 1
+    sound(widget(at, "write_seed").set_value(8).run())
+    assert link(at)["write_seed"] == "8" and chosen(at)["at"] != sent["at"]
+
+
+def test_beam_shows_kept_and_cut_texts(open_writing: Open) -> None:
+    at = open_writing(**tiny(write_strategy="beam", write_beams="3", write_step="2"))
+    rows = chosen(at)["rows"]
+    fates = [row["cells"][3]["text"] for row in rows]
+    assert len(rows) == 6 and fates.count("kept") == 3 and "cut" in fates
+    sums = [float(row["cells"][1]["text"].replace("−", "-")) for row in rows]
+    assert sums == sorted(sums, reverse=True)
+
+
+def test_steps_are_the_links(open_writing: Open) -> None:
+    at = open_writing(**tiny())
+    assert widget(at, "write_previous").disabled
+    sound(widget(at, "write_next").click().run())
+    assert link(at)["write_step"] == "1" and chosen(at)["text"]["at"] == 1
+    sound(widget(at, "write_previous").click().run())
+    assert "write_step" not in link(at)
+    last = chosen(open_writing(**tiny(write_step="63")))["text"]
+    assert last["at"] == len(last["written"]) - 1
+
+
+def test_play_begins_again_at_the_end(open_writing: Open) -> None:
+    at = open_writing(**tiny(write_step="63"))
+    sound(widget(at, "write_play").click().run())
+    assert at.session_state[PLAYING] and chosen(at)["text"]["at"] == 0
+
+
+def test_the_new_token_and_its_mask_are_those_of_the_run(open_writing: Open) -> None:
+    found = panels(at := open_writing(**OWN, write_step="2"))
+    mask, own, cross = found.values()
+    assert mask.shape == (3, 3) and mask.tolist() == np.tril(np.ones((3, 3))).tolist()
+    written = at.session_state["lab_setup"]
+    card = catalogue()["translator"]
+    capture = run(card.config, [written.source], [" ".join(chosen(at)["text"]["written"][:-1])], weights=card)
+    np.testing.assert_allclose(own, capture["decoder.layers.1.self_attn.weights"][0, :, 2, :3], atol=1e-5)
+    np.testing.assert_allclose(cross, capture["decoder.layers.1.cross_attn.weights"][0, :, 2], atol=1e-5)
+
+
+def test_a_decoder_alone_goes_on_from_the_typed_words(open_writing: Open) -> None:
+    at = open_writing(**tiny(architecture="decoder-only", target="a b c d"))
+    assert chosen(at)["text"]["start"] == ["<bos>", "a", "b"]
+    sound(widget(at, "write_from").set_value(4).run())
+    assert chosen(at)["text"]["start"] == ["<bos>", "a", "b", "c", "d"] and link(at)["write_from"] == "4"
+
+
+@pytest.mark.parametrize("section", ["choose", "branch", "forcing", "cache"])
+def test_an_encoder_alone_is_offered_models_that_write(open_writing: Open, section: str) -> None:
+    at = open_writing(**tiny("003", write_section=section))
+    assert "This model cannot write" in words(at) and not components(at)
+    sound(widget(at, "write_open_translator").click().run())
+    assert not link(at).keys() & {"preset", "weights"}
+    assert "parameters, trained" in status(at) and "cannot write" not in words(at)
+
+
+def test_top_k_past_the_vocabulary_and_temperature_0_are_answered(open_writing: Open) -> None:
+    at = open_writing(**tiny(write_strategy="sampling", write_top_k="900"))
+    assert "The vocabulary has only 50 words: top-k leaves all of them." in words(at)
+    at = open_writing(**tiny(write_strategy="sampling", write_temperature="0"))
+    assert "write_temperature=0" in said(at) and "is not one of" in said(at) and chosen(at)
+
+
+def tree_of(at: AppTest) -> dict[str, Any]:
+    (data,) = [d for c in components(at) if "tree" in (d := json.loads(c.proto.json or "{}"))]
+    found: dict[str, Any] = json.loads(data["tree"])
+    return found
+
+
+def ends(at: AppTest) -> list[str]:
+    return [node["name"] for node in tree_of(at)["nodes"] if node["name"]]
+
+
+def test_branches_of_the_link_stand_in_the_tree(open_writing: Open) -> None:
+    view = {"write_overlay": "", "write_branches": "g.1.9,1.2.11", "write_path": "2", "write_step": "2"}
+    at = open_writing(**tiny(write_section="branch", **view))
+    sent = tree_of(at)
+    first, second = (next(n for n in sent["nodes"] if n["path"] == path) for path in (1, 2))
+    assert (first["depth"], second["depth"]) == (1, 2) and first["row"] < second["row"]
+    assert sent["nodes"][sent["current"]] == second and ends(at) == ["greedy", "branch 1", "branch 2"]
+    shared = [n["label"] for n in sent["nodes"] if n["path"] == 0][:1]
+    assert chosen(at)["text"]["written"][:3] == [*shared, first["label"], second["label"]]
+    assert "branch 1** parts from it at token 2" in words(at)
+    sound(widget(at, "write_undo").click().run())
+    assert link(at)["write_branches"] == "g.1.9" and "write_path" not in link(at) and ends(at) == ["greedy", "branch 1"]
+
+
+def test_a_click_on_a_candidate_is_a_new_branch() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from viz_core.ui.pages.writing.branch import _go_on
+        from viz_core.ui.shell.setup import Setup
+
+        st.session_state.setdefault("lab_setup", Setup())
+        for row in (2, 99, 0, *[1] * 9):
+            _go_on("g", (((1, (4,)), ""), ((1, (5,)), ""), ((0, (6, 7)), "")), row)
+        _go_on("g", (((1, (4,)), "2"),), 0)
+        st.text(str(st.session_state["lab_setup"].view("write_branches")))
+        st.text(st.session_state["lab_setup"].view("write_path"))
+
+    at = AppTest.from_function(page).run()
+    assert not at.exception
+    branches, path = (text.value for text in at.text)
+    assert branches == str((("g", 0, (6, 7)), ("g", 1, (4,)), *[("g", 1, (5,))] * 6))  # no row 99, and no ninth branch
+    assert path == "2"  # and none twice
+
+
+def test_beam_and_samples_are_overlaid_and_a_branch_that_cannot_be_is_named(open_writing: Open) -> None:
+    query = tiny(write_section="branch", write_overlay="beam,sampling", write_branches="g.63.9,s1.0.7,g.0.60000", write_top_k="9")
+    at = open_writing(**query)
+    assert "Drawn with the top-k and top-p of the section Choose." in words(at)
+    beams = {f"beam {n}" for n in (1, 2, 3, 4)}
+    assert {*", ".join(ends(at)).split(", ")} == {"greedy", *beams, "sample 1", "sample 2", "branch 2"}
+    assert [c.value for c in at.caption if "is left out" in c.value] == [
+        f"Branch {n} begins at a place that is not here, so it is left out." for n in (1, 3)]
+
+
+def test_a_text_of_the_beam_shows_what_the_search_kept_and_can_be_gone_on_from(open_writing: Open) -> None:
+    query = tiny(write_section="branch", write_branches="b2.0.7-9", write_path="b2", write_step="1", write_penalty="0.5")
+    sent = chosen(at := open_writing(**query))
+    assert [column[0] for column in sent["columns"]] == ["ln p", "sum", "score", "what follows"] and len(sent["rows"]) == 8
+    assert [row["look"] for row in sent["rows"]].count("chosen") == 1 and len(sent["picks"]) == 7
+    nodes = tree_of(at)["nodes"]
+    sums = {node["name"]: node["score"] for node in nodes if node["score"]}
+    assert len(sums) == 4 and all(" ^ 0.5 = " in score for score in sums.values())
+    behind = [node for node in nodes if node["path"] == 5]
+    assert [node["depth"] for node in behind][:1] in ([0], [1]) and "branch 1" in ends(at)
+
+
+@pytest.mark.parametrize("written", [
+    "x", "g.1", "g.64.3", "1.2.3", "g.1.2,2.0.1", ",".join(["g.0.5"] * 9), "g.1.-2", "g..2", "g.1.2-", "g.63.7-7", "b9.0.1"])
+def test_branches_that_cannot_be_read_are_named(open_writing: Open, written: str) -> None:
+    assert f"write_branches={written}" in said(open_writing(**tiny(write_section="branch", write_branches=written)))
+
+
+def test_both_losses_of_each_token(open_writing: Open) -> None:
+    at = open_writing(**OWN, write_section="forcing")
+    forced, free = charts(at)[0]["data"]
+    assert np.argmax(np.abs(numbers(free["y"]) - numbers(forced["y"])[: len(free["y"])]) > 1e-3) == 2  # it slips at the second
+    assert "They part at token 2" in words(at) and "made to slip at token 2" in words(at)
+    sound(widget(at, "write_slip").set_value(0).run())
+    assert "They never part" in words(at) and link(at)["write_slip"] == "0"
+    sound(widget(at, "write_true").set_value("动物 没有 街道").run())
+    assert "They part at token 3" in words(at) and len(charts(at)[0]["data"][0]["y"]) == 4
+
+
+def test_inputs_and_labels_of_document_000(open_writing: Open) -> None:
+    body = words(open_writing(**tiny(write_section="forcing")))
+    assert "[101, 400, 500, 102]" in body.replace("\\", "")
+    for place, read, label in ((1, 101, 400), (2, 400, 500), (3, 500, 102)):
+        assert all(f">{number}<" in body for number in (place, read, label))
+
+
+def test_rows_that_are_not_read_yet_are_hatched() -> None:
+    rows, none = np.arange(8.0).reshape(1, 1, 4, 2), np.zeros(4)
+    for each in rows_panels(Growth(rows, -rows, none, none, none), 0, 1, list("abcd")):
+        assert each.masked is not None and each.masked.tolist() == [[False] * 2] * 2 + [[True] * 2] * 2
+        assert each.masked_name == "not there yet"
+        assert (each.low, each.high) == (-7, 7)
+
+
+def test_a_step_appends_one_row_to_k_and_v(open_writing: Open) -> None:
+    at = open_writing(**OWN, write_section="cache", write_step="2")
+    sent = next(h for h in canvas_headers(at) if "panels" in h)
+    assert [p["title"] for p in sent["panels"]] == ["K, layer 0, head 0", "V, layer 0, head 0"]
+    before = next(h for h in canvas_headers(open_writing(**OWN, write_section="cache")) if "panels" in h)
+    assert [(p["low"], p["high"]) for p in before["panels"]] == [(p["low"], p["high"]) for p in sent["panels"]]
+    assert "This step reads token 3" in words(at) and "differ by at most" in words(at)
+    sound(widget(at, "write_cost").set_value("flops").run())
+    assert link(at)["write_cost"] == "flops"
+
+
+def test_each_word_of_the_other_language_has_its_meaning(open_writing: Open) -> None:
+    animal = catalogue()["translator"].glosses["动物"]
+    for section, query in (("choose", {}), ("choose", {"write_strategy": "beam", "write_step": "1"}), ("branch", {})):
+        at = open_writing(**OWN, write_section=section, **query)
+        assert chosen(at)["glosses"]["动物"] == animal
+        assert section != "branch" or tree_of(at)["glosses"]["动物"] == animal
+        assert not chosen(open_writing(**OWN, write_section=section, glosses="off", **query))["glosses"]
+    assert f"动物 ({animal})" in words(open_writing(**OWN, write_section="forcing"))
+
+
+def test_where_no_cache_is_possible_it_says_why(open_writing: Open) -> None:
+    at = open_writing(**tiny(architecture="decoder-only", causal="off", write_section="cache"))
+    assert "Without the causal mask each new word changes all keys and values" in said(at)
+
+
+def test_a_text_that_stops_before_its_end_says_why(open_writing: Open) -> None:
+    at = open_writing(**tiny(max_len="8", source="a b c", target="a b"))
+    assert len(chosen(at)["text"]["written"]) == 8 and "no row left for another token: max_len = 8" in words(at)
+    at = open_writing(**tiny(write_most="3"))
+    assert len(chosen(at)["text"]["written"]) == 3 and "it has reached max_new_tokens = 3" in words(at)
+
+
+@pytest.mark.parametrize("section", ["choose", "branch"])
+def test_a_source_of_unknown_words_and_one_of_200_words_are_answered(open_writing: Open, section: str) -> None:
+    at = open_writing(**OWN, write_section=section, source="zorp blick")
+    assert "zorp" in said(at) and "blick" in said(at) and chosen(at)["text"]["written"][-1] == "<eos>"
+    text = " ".join(["the cat"] * 100)
+    at = open_writing(**OWN, write_section=section, source=text)
+    assert "the longest sentence has 200 tokens: shorten it" in said(at) and not components(at)
+    assert at.session_state["lab_setup"].source == text
+
+
+def test_an_empty_beam_is_answered(open_writing: Open) -> None:
+    at = open_writing(**tiny(write_strategy="beam", write_beams="0"))
+    assert "write_beams=0" in said(at) and "from 1 to 8" in said(at) and len(chosen(at)["rows"]) == 8
+
+
+def test_no_text_is_answered_as_on_every_page(open_writing: Open) -> None:
+    at = open_writing(**tiny(source=""))
+    assert "nothing to read yet" in said(at) and not components(at)

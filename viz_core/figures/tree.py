@@ -1,0 +1,78 @@
+"""Several continuations of one beginning as a tree: what they share stands once, and each goes on in a row of its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viz_core.figures.glosses import NO_GLOSSES, with_gloss
+from viz_core.formats import minus, percent, rounded
+from viz_core.language import translate as _
+from viz_core.text import visible
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """One continuation. name: what it is called in the tree. words, ids and logprobs [N]: of its tokens. score: how its score
+    comes about, where it has one; "" elsewhere."""
+
+    name: str
+    ids: tuple[int, ...]
+    words: tuple[str, ...]
+    logprobs: np.ndarray
+    score: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One token of the tree. depth: its step, from 0. row: in which it stands. parent: the number of the node before it, −1 at
+    the beginning. total: the running log-probability. said: on hover. path: the first that passes through it, by its number.
+    name: of the paths that end here, and score: the first that one of them has; "" elsewhere."""
+
+    depth: int
+    row: int
+    parent: int
+    label: str
+    total: str
+    said: str
+    path: int
+    name: str = ""
+    score: str = ""
+
+
+def tree(paths: Sequence[Path], glosses: Mapping[str, str] = NO_GLOSSES) -> tuple[Node, ...]:
+    """The nodes of all paths: those of a path after its parents, and the first path in the first row. glosses: word → dictionary
+    words, which are said on hover."""
+    nodes, at, rows = list[dict[str, object]](), dict[tuple[int, ...], int](), 0
+    for number, path in enumerate(paths):
+        parent, total, row = -1, 0.0, -1
+        for depth, (word, logprob) in enumerate(zip(path.words, path.logprobs.tolist(), strict=True)):
+            total += logprob
+            here = path.ids[: depth + 1]
+            if here not in at:
+                row, rows = (rows, rows + 1) if row < 0 else (row, rows)
+                said = _("“{word}”: ln {p} = {logprob}; with all tokens before it {total}", word=with_gloss(visible(word), glosses),
+                         p=percent(float(np.exp(logprob))), logprob=rounded(logprob, 4), total=rounded(total, 4))
+                at[here] = len(nodes)
+                nodes.append({"depth": depth, "row": row, "parent": parent, "label": visible(word), "total": short_sum(total),
+                              "said": said, "path": number})
+            parent = at[here]
+        if parent >= 0:
+            ends = [str(name)] if (name := nodes[parent].get("name")) else []
+            nodes[parent]["name"] = ", ".join([*ends, path.name])
+            nodes[parent]["score"] = nodes[parent].get("score") or path.score
+    return tuple(Node(**node) for node in nodes)  # type: ignore[arg-type]
+
+
+def short_sum(total: float) -> str:
+    """A sum of log-probabilities in little room: three decimals, one from −10 on; what they round to nothing is said so."""
+    if -0.0005 < total < 0:
+        return _("> −0.001")
+    return minus(f"{total:.1f}" if total <= -10 else f"{total:.3f}")
+
+
+def parting(one: Path, other: Path) -> int | None:
+    """The first step at which two paths have different tokens, or one of them has ended; None where they are the same."""
+    if one.ids == other.ids:
+        return None
+    return next((i for i, (a, b) in enumerate(zip(one.ids, other.ids, strict=False)) if a != b), min(len(one.ids), len(other.ids)))

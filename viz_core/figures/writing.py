@@ -1,0 +1,348 @@
+"""How the next word is chosen, as data for the choice component: the text as tokens, the candidates as rows of bars.
+
+    choice = drawn(found, sampling, name)       # logits → ÷ temperature → top-k ∩ top-p → renormalised → the drawn number
+    choice = likeliest(found, name)             # logits → probability → the largest
+    choice = searched(step, beam, number, name) # ln p → sum → score → kept, finished or cut
+
+What is given is read only as the protocols below say. name(id): the word of an id; glosses: word → dictionary words, which the
+arithmetic on hover says behind each word that has some.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from viz_core.figures.glosses import NO_GLOSSES, with_gloss
+from viz_core.formats import minus, percent, rounded
+from viz_core.language import plural
+from viz_core.language import translate as _
+from viz_core.text import visible
+
+MOST_ROWS = 10  # candidates that are drawn; the others are one row together
+MOST_KEPT = 3  # words of a beam's text in front of its candidate
+Name = Callable[[int], str]
+Look = Literal["", "cut", "chosen", "others"]
+
+
+class Drawn(Protocol):
+    """What is read of a `viz_core.generation.draw.Draw`."""
+
+    @property
+    def logits(self) -> np.ndarray: ...
+
+    @property
+    def scaled(self) -> np.ndarray: ...
+
+    @property
+    def order(self) -> np.ndarray: ...
+
+    @property
+    def in_top_k(self) -> np.ndarray: ...
+
+    @property
+    def after_top_k(self) -> np.ndarray: ...
+
+    @property
+    def kept(self) -> np.ndarray: ...
+
+    @property
+    def probs(self) -> np.ndarray: ...
+
+    @property
+    def cumulative(self) -> np.ndarray: ...
+
+    @property
+    def u(self) -> float: ...
+
+    @property
+    def token(self) -> int: ...
+
+
+class Filters(Protocol):
+    """What is read of a `viz_core.generation.strategy.Sampling`."""
+
+    @property
+    def temperature(self) -> float: ...
+
+    @property
+    def top_k(self) -> int | None: ...
+
+    @property
+    def top_p(self) -> float: ...
+
+
+class Candidate(Protocol):
+    """What is read of a `viz_core.generation.beam.Candidate`."""
+
+    @property
+    def parent(self) -> int: ...
+
+    @property
+    def token(self) -> int: ...
+
+    @property
+    def logprob(self) -> float: ...
+
+    @property
+    def total(self) -> float: ...
+
+    @property
+    def score(self) -> float: ...
+
+    @property
+    def fate(self) -> str: ...
+
+
+class Search(Protocol):
+    """What is read of a `viz_core.generation.beam.BeamStep`."""
+
+    @property
+    def beams(self) -> tuple[tuple[int, ...], ...]: ...
+
+    @property
+    def candidates(self) -> Sequence[Candidate]: ...
+
+
+class Widths(Protocol):
+    """What is read of a `viz_core.generation.strategy.Beam`."""
+
+    @property
+    def num_beams(self) -> int: ...
+
+    @property
+    def length_penalty(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One cell: its number as written, the part of the column that its bar covers (0 to 1), and its arithmetic on hover."""
+
+    text: str
+    start: float
+    end: float
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One candidate: its label, the look of its row, and a cell for each column; None leaves a cell empty."""
+
+    label: str
+    look: Look
+    cells: tuple[Bar | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A line below row `row` across column `column` and those behind it, with its label."""
+
+    row: int
+    column: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The candidates of one step. columns: a heading and a smaller line below it, each. at: a line through the last column."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    cuts: tuple[Cut, ...] = ()
+    at: float | None = None
+
+
+def as_data(choice: Choice) -> dict[str, object]:
+    """The choice as plain data, which the browser reads."""
+    return asdict(choice)
+
+
+# ---------------------------------------------------------------- one word
+
+
+def likeliest(found: Drawn, name: Name, token: int | None = None, glosses: Mapping[str, str] = NO_GLOSSES) -> Choice:
+    """Greedy: the largest logit has the largest probability, and is written. found: with temperature 1 and no filter. token: the
+    word that is marked as written, where it is another one."""
+    token = int(found.order[0]) if token is None else token
+    shown, n = candidate_ids(found, token), len(found.order)
+    low, high = _reach(found.logits[list(shown)])
+    rows = []
+    for i in shown:
+        word = visible(name(i))
+        said = with_gloss(word, glosses)
+        rows.append(Row(word, "chosen" if i == token else "", (
+            _bar(found.logits[i], low, high, _logit_words(found, i, said)),
+            _share(found.probs[i], float(found.probs.max()), _softmax_words(said, found.logits, i)),
+        )))
+    rest = float(1 - found.probs[list(shown)].sum())
+    others = _others(n - len(shown), (None, _share(rest, float(found.probs.max()), _left_words(rest))))
+    return Choice(((_("logit"), _("of each word")), (_("probability"), _("softmax: eˣ ÷ Σ eˣ"))), (*rows, *others))
+
+
+def drawn(found: Drawn, sampling: Filters, name: Name, glosses: Mapping[str, str] = NO_GLOSSES) -> Choice:
+    """Sampling: the whole way from the logits to the drawn word."""
+    shown, n = candidate_ids(found, found.token), len(found.order)
+    before = _softmax(found.scaled)  # [W], with the temperature and before the filters
+    (low, high), (least, most) = _reach(found.logits[list(shown)]), _reach(found.scaled[list(shown)])
+    ends = np.zeros(n)
+    ends[found.order[: len(found.cumulative)]] = found.cumulative  # [W]: where each word's part of the line ends
+    kept_sum = float(found.after_top_k[found.kept].sum())
+    rows = []
+    for i in shown:
+        word, kept = visible(name(i)), bool(found.kept[i])
+        said = with_gloss(word, glosses)
+        rows.append(Row(word, "chosen" if i == found.token else "" if kept else "cut", (
+            _bar(found.logits[i], low, high, _logit_words(found, i, said)),
+            _bar(found.scaled[i], least, most, _("{logit} ÷ {temperature} = {scaled}", logit=_number(found.logits[i]),
+                                                 temperature=f"{sampling.temperature:g}", scaled=_number(found.scaled[i]))),
+            _share(before[i], float(before.max()), _softmax_words(said, found.scaled, i)),
+            _share(found.probs[i], float(found.probs.max()), _kept_words(found, i, kept_sum)),
+            _part(ends[i] - found.probs[i], ends[i], found, i) if kept else None,
+        )))
+    rest, rest_kept = float(1 - before[list(shown)].sum()), float(1 - found.probs[list(shown)].sum())
+    others = _others(n - len(shown), (
+        None, None, _share(rest, float(before.max()), _left_words(rest)),
+        _share(rest_kept, float(found.probs.max()), _left_words(rest_kept)) if rest_kept > 1e-9 else None, None))
+    columns = (
+        (_("logit"), _("of each word")), (_("÷ temperature"), f"÷ {sampling.temperature:g}"),
+        (_("probability"), _filters(sampling)),
+        (_("renormalised"), plural("{n} word is left", "{n} words are left", int(found.kept.sum()))),
+        (_("cumulated"), _("drawn: u = {u}", u=f"{found.u:.4f}")),
+    )
+    return Choice(columns, (*rows, *others), _cuts(found, sampling, len(shown)), found.u)
+
+
+def candidate_ids(found: Drawn, token: int) -> tuple[int, ...]:
+    """The ids of the rows: the likeliest words, with the chosen one, in the order of their probability."""
+    first = tuple(int(i) for i in found.order[:MOST_ROWS])
+    return first if token in first else (*first[:-1], token)
+
+
+def _cuts(found: Drawn, sampling: Filters, shown: int) -> tuple[Cut, ...]:
+    """The lines below the last word that top-k leaves, and that top-p leaves of it; a line outside of the rows is not drawn."""
+    in_k, kept = int(found.in_top_k.sum()), int(found.kept.sum())
+    cuts = []
+    if in_k < len(found.order) and in_k <= shown:
+        cuts.append(Cut(in_k - 1, 0, _("top-k = {k}", k=sampling.top_k)))
+    if kept < in_k and kept <= shown:
+        cuts.append(Cut(kept - 1, 1 if cuts else 0, _("top-p = {p}", p=f"{sampling.top_p:g}")))
+    return tuple(cuts)
+
+
+def _filters(sampling: Filters) -> str:
+    k = _("top-k: all") if sampling.top_k is None else _("top-k {k}", k=sampling.top_k)
+    return f"{k} ∩ " + _("top-p {p}", p=f"{sampling.top_p:g}")
+
+
+def _kept_words(found: Drawn, i: int, kept_sum: float) -> str:
+    if not found.in_top_k[i]:
+        return _("Top-k leaves it out, so its probability is 0.")
+    after = percent(float(found.after_top_k[i]))
+    if not found.kept[i]:
+        return _("After top-k it has {after}. Top-p leaves it out, so its probability is 0.", after=after)
+    return _("after top-k {after} ÷ {kept_sum}, the sum of the words that are left = {p}", after=after, kept_sum=percent(kept_sum),
+             p=percent(float(found.probs[i])))
+
+
+def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
+    start = max(float(start), 0.0)
+    here = _(": it is drawn") if i == found.token else ""
+    said = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{found.u:.4f}")
+    return Bar(f"{end:.3f}", start, min(float(end), 1.0), said)
+
+
+# ---------------------------------------------------------------- beam search
+
+
+def searched(step: Search, beam: Widths, length: int, chosen: Sequence[int], name: Name, eos_id: int) -> Choice:
+    """One step of beam search: every candidate that was looked at. length: the words of each candidate; chosen: the ids of the
+    text that the search chose in the end, whose candidate is marked."""
+    totals = [c.total for c in step.candidates]
+    scores, logprobs = [c.score for c in step.candidates], [c.logprob for c in step.candidates]
+    reaches = [_reach(np.array(values)) for values in (logprobs, totals, scores)]
+    rows = []
+    for c in step.candidates:
+        text = (*step.beams[c.parent], c.token)
+        mine = text == tuple(chosen[: len(text)])
+        before = c.total - c.logprob
+        rows.append(Row(_beam_label(text, name), "chosen" if mine else "cut" if c.fate == "cut" else "", (
+            _bar(c.logprob, *reaches[0], _("ln {p} = {logprob}", p=f"{np.exp(c.logprob):.4g}", logprob=_number(c.logprob))),
+            _bar(c.total, *reaches[1], _("{before} + {logprob} = {total}", before=_number(before), logprob=_number(c.logprob),
+                                         total=_number(c.total))),
+            _bar(c.score, *reaches[2], _("{total} ÷ {length} ^ {penalty} = {score}", total=_number(c.total), length=length,
+                                         penalty=minus(f"{beam.length_penalty:g}"), score=_number(c.score))),
+            Bar(_fate(c, eos_id), 0, 0, _fate_words(c, eos_id, beam)),
+        )))
+    columns = (
+        (_("ln p"), _("of the last word")), (_("sum"), _("of the whole text")),
+        (_("score"), _("sum ÷ words ^ {penalty}", penalty=minus(f"{beam.length_penalty:g}"))),
+        (_("what follows"), plural("{n} text is kept", "{n} texts are kept", sum(c.fate == "kept" for c in step.candidates))),
+    )
+    return Choice(columns, tuple(rows))
+
+
+def _beam_label(text: Sequence[int], name: Name) -> str:
+    words = [visible(name(i)) for i in text[-MOST_KEPT:]]
+    return " ".join(["…", *words] if len(text) > MOST_KEPT else words)
+
+
+def _fate(c: Candidate, eos_id: int) -> str:
+    return {"kept": _("kept"), "cut": _("cut"), "finished": _("finished") if c.token == eos_id else _("cut off")}[c.fate]
+
+
+def _fate_words(c: Candidate, eos_id: int, beam: Widths) -> str:
+    if c.fate == "kept":
+        return _("Among the {n} best texts that have not ended: the next step goes on with it.", n=beam.num_beams)
+    if c.fate == "finished":
+        return (_("It comes to <eos>: its score counts among the finished texts.") if c.token == eos_id
+                else _("The longest text is reached: it counts as finished here."))
+    return _("Not among the {n} best: the search forgets it.", n=beam.num_beams)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def _others(n: int, cells: tuple[Bar | None, ...]) -> tuple[Row, ...]:
+    return (Row(plural("{n} other word", "{n} other words", n), "others", cells),) if n else ()
+
+
+def _reach(values: np.ndarray) -> tuple[float, float]:
+    """The ends of a column of bars, 0 among them."""
+    finite = values[np.isfinite(values)]
+    return min(0.0, float(finite.min(initial=0.0))), max(0.0, float(finite.max(initial=0.0)))
+
+
+def _bar(value: float, low: float, high: float, said: str) -> Bar:
+    wide = (high - low) or 1.0
+    zero, at = -low / wide, (float(np.clip(value, low, high)) - low) / wide
+    return Bar(_number(value), min(zero, at), max(zero, at), said)
+
+
+def _share(p: float, most: float, said: str) -> Bar:
+    return Bar(percent(max(float(p), 0.0)), 0.0, float(np.clip(p / most, 0, 1)) if most else 0.0, said)
+
+
+def _number(value: float) -> str:
+    return minus(rounded(float(value), 4)) if np.isfinite(value) else "−∞"
+
+
+def _left_words(p: float) -> str:
+    return _("together {p}", p=percent(max(p, 0.0)))
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max())
+    found: np.ndarray = powers / powers.sum()
+    return found
+
+
+def _logit_words(found: Drawn, i: int, word: str) -> str:
+    return _("logit of “{word}”, id {i}: {logit}", word=word, i=i, logit=_number(found.logits[i]))
+
+
+def _softmax_words(word: str, values: np.ndarray, i: int) -> str:
+    """The largest is taken off first, which changes no probability, so that the powers stay in range."""
+    top, total = float(values.max()), float(np.exp(values - values.max()).sum())
+    return _("“{word}”: e^({value} − {top}) ÷ {total} = {p}", word=word, value=_number(values[i]), top=_number(top),
+             total=rounded(total, 4), p=f"{np.exp(values[i] - top) / total:.4g}")

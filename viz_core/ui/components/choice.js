@@ -1,0 +1,85 @@
+/* The text as a row of tokens, and the candidates of one step as a table of bars (choice.py). */
+
+const views = new WeakMap(); // the element → what it shows, kept across reruns
+const WORD = { 2: "24%", 4: "36%", 5: "18%" }; // the width of the candidates: beside four columns stand whole texts
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".choice");
+  const shown = JSON.parse(data.choice), before = views.get(root);
+  root.onclick = (event) => {
+    const token = event.target.closest("button.token"), row = event.target.closest("button.pick");
+    if (token) setTriggerValue("step", Number(token.dataset.step));
+    if (row) setTriggerValue("pick", Number(row.dataset.row));
+  };
+  if (before === data.choice) return;
+  views.set(root, data.choice);
+  const held = root.getRootNode().activeElement?.dataset?.step;
+  root.replaceChildren(line(shown), make("div", "title", shown.title), table(shown));
+  const at = root.querySelector("[aria-current]");
+  if (held !== undefined) at?.focus({ preventScroll: true });
+  if (at) at.parentElement.scrollLeft = at.offsetLeft - at.parentElement.clientWidth / 2;
+}
+
+/* What was read before, and what was written: each written token leads to its step. */
+function line({ text, title, glosses }) {
+  const line = make("div", "text");
+  line.setAttribute("role", "group");
+  line.setAttribute("aria-label", title);
+  for (const word of text.start) line.appendChild(make("span", "given", word)).append(...oneMeaning(glosses, word));
+  text.written.forEach((word, step) => {
+    const late = step > text.at ? " late" : "", button = line.appendChild(make("button", `token${late}`, word));
+    button.dataset.step = step;
+    button.append(...oneMeaning(glosses, word));
+    button.title = _("{word}: go to the step that wrote this token", { word: glossed(glosses, word) });
+    if (step === text.at) button.setAttribute("aria-current", "step");
+  });
+  return line;
+}
+
+function table(shown) {
+  const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+  table.style.setProperty("--word", WORD[shown.columns.length]);
+  table.setAttribute("aria-label", shown.title);
+  if (shown.columns.length > 4) table.className = "wide";
+  head.append(make("th", "word", _("candidate")));
+  shown.columns.forEach(([label, below]) => {
+    const cell = head.appendChild(make("th", "", label));
+    cell.append(make("small", "", below));
+  });
+  for (const cell of head.children) cell.scope = "col";
+  shown.rows.forEach((row, number) => body.append(candidate(row, number, shown)));
+  return table;
+}
+
+function candidate(row, number, shown) {
+  const line = make("tr", row.look), head = line.appendChild(make("th", "word"));
+  head.scope = "row";
+  const word = shown.picks.includes(number) ? head.appendChild(make("button", "pick")) : head;
+  head.title = glossed(shown.glosses, row.label);
+  if (word !== head) word.title = _("{word}: go on from this candidate", { word: head.title });
+  if (word !== head) word.dataset.row = number;
+  word.append(...oneMeaning(shown.glosses, row.label), make("bdi", "", row.label));
+  if (row.look === "chosen") word.prepend(make("span", "mark", "► "));
+  row.cells.forEach((cell, column) => line.append(bar(cell, number, column, shown)));
+  return line;
+}
+
+function bar(cell, number, column, shown) {
+  const box = make("td"), last = column === shown.columns.length - 1;
+  const cut = shown.cuts.find((cut) => cut.row === number);
+  if (cut) box.classList.add("cutline");
+  if (cut && cut.column === column) box.append(make("span", "cutlabel", cut.label));
+  if (last && shown.at !== null) {
+    const needle = box.appendChild(make("span", "needle"));
+    needle.style.left = `calc(${100 * shown.at}% - 1px)`;
+  }
+  if (!cell) return box;
+  box.title = cell.said;
+  if (cell.end > cell.start) {
+    const drawn = box.appendChild(make("span", "bar"));
+    drawn.style.left = `${100 * cell.start}%`;
+    drawn.style.width = `${100 * (cell.end - cell.start)}%`;
+  }
+  box.append(make("span", "number", cell.text));
+  return box;
+}

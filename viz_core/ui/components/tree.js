@@ -1,0 +1,69 @@
+/* The tokens of a tree as buttons in a grid, the names of its paths in the first column, and the lines between them (tree.py). */
+
+const views = new WeakMap(); // the element → what it shows, and what watches its size
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".tree");
+  root.onclick = (event) => {
+    const node = event.target.closest("button");
+    if (node) setTriggerValue("open", Number(node.dataset.node));
+  };
+  const before = views.get(root);
+  if (before?.shown !== data.tree) {
+    const watch = before?.watch ?? new ResizeObserver(() => join(root));
+    views.set(root, { shown: data.tree, watch });
+    watch.disconnect();
+    watch.observe(show(root, JSON.parse(data.tree)));
+  }
+}
+
+function show(root, { nodes, current, glosses }) {
+  const [left, top] = [root.scrollLeft, root.scrollTop], held = root.getRootNode().activeElement?.dataset?.node;
+  const grid = make("div", "nodes");
+  grid.setAttribute("role", "group");
+  grid.setAttribute("aria-label", _("Tree of continuations"));
+  nodes.forEach((node, number) => {
+    const button = make("button", "", node.label);
+    Object.assign(button.dataset, { node: number, parent: node.parent });
+    Object.assign(button.style, { gridColumn: node.depth + 2, gridRow: node.row + 1 });
+    button.title = node.said;
+    button.append(...oneMeaning(glosses, node.label), make("small", "", node.total));
+    if (number === current) button.setAttribute("aria-current", "true");
+    grid.append(button);
+    if (!node.name) return;
+    const path = grid.appendChild(make("span", "path", node.name));
+    path.style.gridRow = node.row + 1;
+    if (node.score) path.append(make("small", "", node.score));
+  });
+  root.replaceChildren(grid);
+  join(root);
+  const at = root.querySelector("[aria-current]");
+  if (held !== undefined) at?.focus({ preventScroll: true });
+  Object.assign(root, { scrollLeft: left, scrollTop: top });
+  if (at) bring(root, at);
+  return grid;
+}
+
+/* Scroll to a token that is not seen: the names of the paths stand in front of the first column. */
+function bring(root, { offsetLeft, offsetTop, offsetWidth, offsetHeight }) {
+  const names = root.querySelector(".path").offsetWidth;
+  if (offsetLeft + offsetWidth > root.scrollLeft + root.clientWidth || offsetLeft < root.scrollLeft + names) {
+    root.scrollLeft = offsetLeft - (names + root.clientWidth) / 2;
+  }
+  if (offsetTop + offsetHeight > root.scrollTop + root.clientHeight) root.scrollTop = offsetTop + offsetHeight - root.clientHeight + 3;
+  else if (offsetTop < root.scrollTop) root.scrollTop = offsetTop - 3;
+}
+
+/* A line from each token to those behind it; again whenever the size has changed. */
+function join(root) {
+  const grid = root.querySelector(".nodes");
+  grid.querySelector("svg")?.remove();
+  const lines = draw(grid, "svg", { width: grid.scrollWidth, height: grid.scrollHeight, "aria-hidden": "true" });
+  for (const node of grid.querySelectorAll("button")) {
+    const parent = grid.querySelector(`button[data-node="${node.dataset.parent}"]`);
+    if (!parent) continue;
+    const [x, y] = [parent.offsetLeft + parent.offsetWidth, parent.offsetTop + parent.offsetHeight / 2];
+    const [left, down] = [node.offsetLeft, node.offsetTop + node.offsetHeight / 2], middle = left - 8;
+    draw(lines, "path", { d: `M ${x} ${y} H ${middle} V ${down} H ${left}` });
+  }
+}

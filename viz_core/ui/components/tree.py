@@ -1,0 +1,39 @@
+"""A tree of continuations: each token a button, those that several paths share drawn once.
+
+    tree_of(nodes, current, key="write_tree", on_open=go_on_from)
+
+The tokens stand in columns by step and in rows by path; lines join each token with those that follow it. It scrolls where it
+is larger than its container.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from viz_core.figures.assets import script, style
+from viz_core.figures.glosses import glosses_of
+from viz_core.figures.tree import Node
+from viz_core.ui.components.glosses import shown_glosses
+
+_COMPONENT = st.components.v2.component(
+    "attention_lab_tree", html='<div class="tree lab-drawn">\n</div>', css=style("tree"), js=script("tree"),
+)
+
+
+def tree_of(nodes: Sequence[Node], current: int, *, key: str, on_open: Callable[[int], None]) -> None:
+    """Draw the nodes; `on_open(node)` is called before the run that follows a click on one. current: the marked node."""
+    n_nodes = len(nodes)
+
+    def opened() -> None:
+        state: Any = st.session_state.get(key)
+        node = state.get("open") if isinstance(state, Mapping) else None
+        if type(node) is int and 0 <= node < n_nodes:
+            on_open(node)
+
+    # As text: Streamlit imports pandas to see whether a list is a table.
+    said = glosses_of((node.label for node in nodes), shown_glosses())
+    data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current, "glosses": said}, ensure_ascii=False)
+    _COMPONENT(key=key, data={"tree": data}, on_open_change=opened)

@@ -1,0 +1,154 @@
+"""Token by token: what is written so far, and for one step the way from the logits to the word that is chosen."""
+
+from collections.abc import Callable
+from functools import partial
+from math import log
+
+import numpy as np
+import streamlit as st
+
+from viz_core.capture import Capture
+from viz_core.figures.panels import Panel, panel
+from viz_core.figures.writing import Choice, drawn, likeliest, searched
+from viz_core.formats import percent, rounded
+from viz_core.generation.draw import draw
+from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
+from viz_core.generation.trail import Trail
+from viz_core.language import translate as _
+from viz_core.limits import MAX_WRITTEN
+from viz_core.text import visible
+from viz_core.ui.components.choice import Text, choice
+from viz_core.ui.components.glosses import labelled, named, shown_glosses
+from viz_core.ui.controls import bounded, picking, sentence_picker
+from viz_core.ui.pages.writing.beginning import Beginning, strategy, trail_of, whole_run
+from viz_core.ui.pages.writing.steps import go, moves, player, step_of
+from viz_core.ui.shell import Lab, beside, look, view, view_widget
+
+RAIL = 240
+STRATEGIES = {"greedy": _("Greedy"), "sampling": _("Sampling"), "beam": _("Beam")}
+LOOKS = {
+    "greedy": _("**The largest logit wins, at every step.** Click a token to see what else the model could have written there."),
+    "sampling": _("**Follow a row from left to right:** its logit becomes a share of the line, and the drawn number u falls on one "
+                  "word's share."),
+    "beam": _("**Look at the struck-out rows:** beam search keeps only the texts with the largest sums, and forgets the others."),
+}
+
+
+def choose(lab: Lab, begun: Beginning) -> None:
+    """The text as a row of tokens, the candidates of the current step below it, and what the new token attends to."""
+    look(LOOKS[view("write_strategy")])
+    place, rail = beside(RAIL)
+    with rail:
+        how = controls(lab)
+    with place:
+        trail = trail_of(lab, begun, how)
+    if trail is None:
+        return
+    at, name = step_of(len(trail.ids)), partial(lab.word, "target", item=begun.item)
+    text = Text(tuple(visible(name(i)) for i in begun.start()), tuple(visible(name(i)) for i in trail.ids), at)
+    with place:
+        choice(text, candidates(trail, at, how, name, lab.tokenizers["target"].eos_id), title(trail, at, how, name),
+               key="write_choice", on_step=go)
+    moves(len(trail.ids), named(name(trail.ids[at])))
+    lengths(begun)
+    st.caption(end_words(trail, how, lab.config.max_len))
+    _attended(lab, begun, trail, at)
+    player(len(trail.ids))
+
+
+def controls(lab: Lab) -> Strategy:
+    """How each word is chosen, in the narrow column."""
+    view_widget(st.segmented_control, "write_strategy", _("Strategy"), required=True, format_func=STRATEGIES.get)
+    if view("write_strategy") == "sampling":
+        view_widget(st.select_slider, "write_temperature", _("Temperature"), help=_(
+            "What the logits are divided by. Below 1 the likely words become likelier. Nothing can be divided by 0, which would "
+            "be Greedy."))
+        view_widget(st.number_input, "write_top_k", _("top-k (0: all words)"))
+        view_widget(st.select_slider, "write_top_p", _("top-p"))
+        view_widget(st.number_input, "write_seed", _("Seed"))
+        if view("write_top_k") > lab.config.output_vocab_size:
+            st.caption(_("The vocabulary has only {n:,} words: top-k leaves all of them.", n=lab.config.output_vocab_size))
+    elif view("write_strategy") == "beam":
+        view_widget(st.slider, "write_beams", _("num_beams"))
+        view_widget(st.select_slider, "write_penalty", _("Length penalty"))
+    assert lab.capture is not None
+    sentence_picker(lab, lab.capture)
+    return strategy()
+
+
+def lengths(begun: Beginning) -> None:
+    """What the text begins with and how long it may become, in a row below the picture."""
+    with st.container(horizontal=True, key="write_lengths"):
+        view_widget(st.number_input, "write_most", _("max_new_tokens"), width=200)
+        if begun.source is None and len(begun.target) > 1:
+            bounded(st.number_input, "write_from", _("Given words"), len(begun.target) - 1, least=-1, width=200,
+                    help=_("The typed words that the model reads before it writes; −1: half of them."))
+
+
+def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str], eos_id: int) -> Choice:
+    """The candidates of one step, as the strategy looks at them."""
+    if isinstance(how, Beam) and trail.search is not None:
+        return searched(trail.search.steps[at], how, at + 1, trail.ids, name, eos_id)
+    if isinstance(how, Sampling):
+        return drawn(draw(trail.logits[at], how, float(trail.numbers[at])), how, name, shown_glosses())
+    return likeliest(draw(trail.logits[at], Sampling(), 0.0), name, glosses=shown_glosses())
+
+
+def title(trail: Trail, at: int, how: Strategy, name: Callable[[int], str]) -> str:
+    """The step in one line: its word, its probability, and how sure the model was."""
+    found = draw(trail.logits[at], how if isinstance(how, Sampling) else Sampling(), 0.0)
+    said = _("Step {at} writes “{word}”, to which the model gives {p}. Entropy {entropy} of at most {most} nats.", at=at + 1,
+             word=named(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
+             entropy=rounded(found.model_entropy, 3), most=rounded(log(len(found.logits)), 3))
+    if isinstance(how, Sampling) and found.entropy != found.model_entropy:
+        said += " " + _("With temperature and filters: {entropy} nats.", entropy=rounded(found.entropy, 3))
+    return said
+
+
+def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
+    """The probability of the whole text, and why it ends. max_len: the rows of the position table, where there is one."""
+    total = float(trail.logprobs.sum())
+    said = [_("The whole text has the log-probability {total}, which is the sum of its {n} words.", total=rounded(total, 4),
+              n=len(trail.ids))]
+    most = min(view("write_most"), MAX_WRITTEN)
+    if not trail.ended and len(trail.ids) < most:
+        said.append(_("It stops because the position table has no row left for another token: max_len = {max_len}.",
+                      max_len=max_len))
+    elif not trail.ended:
+        said.append(_("It stops because it has reached max_new_tokens = {most}.", most=most))
+    if isinstance(how, Greedy):
+        said.append(_("Greedy takes the largest logit of each step; another text may have a larger sum."))
+    return " ".join(said)
+
+
+def _attended(lab: Lab, begun: Beginning, trail: Trail, at: int) -> None:
+    """The causal mask as far as it has grown, and where the newest token looks in the chosen layer."""
+    layers = lab.config.n_decoder_layers
+    if not layers:
+        return
+    st.markdown(_("**What this step could see:** the causal mask has grown to {n} rows; the last row belongs to the token from "
+                  "which this step predicts. Its attention, one row for each head:", n=len(begun.start()) + at))
+    layer = bounded(st.number_input, "write_layer", _("Layer (−1: the last)"), layers - 1, least=-1, width=200)
+    run = whole_run(lab, begun, begun.start(), trail.ids)
+    picking(attended_panels(run, layers - 1 if layer < 0 else layer, len(begun.start()) + at), "write_attended")
+
+
+def attended_panels(run: Capture, layer: int, length: int) -> list[Panel]:
+    """The mask [length, length], and the weights of its last row [H, length] and [H, S]."""
+    words = [visible(w) for w in run.tokens("target")[0][:length]]
+    heads = [_("head {head}", head=h) for h in range(run.config.n_heads)]
+    name = f"decoder.layers.{layer}"
+    mask = run["masks.target"][0, 0]  # [T, T]
+    shown = [
+        panel(_("Mask so far"), mask[:length, :length].astype(np.float32), words, words, row_axis=_("T · query token"),
+              col_axis=_("S · key token"), kind="mask", row_letter="T", col_letter="S"),
+        panel(_("Self-attention from “{word}”, layer {layer}", word=labelled(words[-1]), layer=layer),
+              run[f"{name}.self_attn.weights"][0, :, length - 1, :length], heads, words, row_axis=_("H · head"),
+              col_axis=_("S · key token"), kind="probability", row_letter="H", col_letter="S", high=1.0),
+    ]
+    if f"{name}.cross_attn.weights" in run:
+        source = [visible(w) for w in run.tokens("source")[0]]
+        shown.append(panel(_("Cross-attention from “{word}”, layer {layer}", word=labelled(words[-1]), layer=layer),
+                           run[f"{name}.cross_attn.weights"][0, :, length - 1], heads, source, row_axis=_("H · head"),
+                           col_axis=_("S · source token"), kind="probability", row_letter="H", col_letter="S", high=1.0))
+    return shown

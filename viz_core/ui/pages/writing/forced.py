@@ -1,0 +1,160 @@
+"""Teacher forcing against free running: the loss of each true token where the model reads the truth, and its own words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from math import log
+
+import numpy as np
+import streamlit as st
+
+from viz_core.figures.losses import losses_figure
+from viz_core.formats import rounded
+from viz_core.generation.forcing import Forcing, compare_forcing
+from viz_core.generation.trail import write_trail
+from viz_core.language import translate as _
+from viz_core.limits import MAX_WRITTEN
+from viz_core.text import visible
+from viz_core.ui.components.glosses import named, shown_glosses
+from viz_core.ui.controls import bounded, chart, dark, sentence_picker, table
+from viz_core.ui.escape import escaped, token_code
+from viz_core.ui.pages.writing.beginning import SECONDS, Beginning, model_id
+from viz_core.ui.shell import Lab, beside, look, view_widget
+from viz_core.ui.shell.setup import problem_words
+
+RAIL = 210
+EXAMPLE = (101, 400, 500, 102)  # document 000's sentence as ids: [CLS], two words, [SEP]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Both ways over the same labels. slip: the place where the model was made to write its second choice; None where it was
+    not. written, free [M]: what it then wrote, and the losses of the labels meanwhile. parts_at: the first other word."""
+
+    forcing: Forcing
+    slip: int | None
+    written: tuple[int, ...]
+    free: np.ndarray
+    parts_at: int | None
+
+
+def forced(lab: Lab, begun: Beginning) -> None:
+    """Bars for both losses of each true token, and the two texts below them, word by word."""
+    look(_("**Compare the two bars of each token** behind the dashed line: there the model reads words of its own, and the true "
+           "sentence surprises it."))
+    place, rail = beside(RAIL)
+    with rail:
+        labels = _truth(lab, begun)
+        slip = bounded(st.number_input, "write_slip", _("Slip at token"), len(labels) - 1, least=-1, help=_(
+            "There the model is made to write its second choice. 0: nowhere; −1: at the second token, unless the model goes wrong "
+            "by itself."))
+        assert lab.capture is not None
+        sentence_picker(lab, lab.capture)
+    with place:
+        found = _compared(lab, begun, labels, slip)
+        name = partial(lab.word, "target", item=begun.item)
+        if found is not None:
+            words = [visible(name(id)) for id in labels]
+            chart(losses_figure(found.forcing.forced, found.free, words, found.parts_at, log(lab.config.output_vocab_size), dark(),
+                                shown_glosses()), "write_losses", fill=True)
+    if found is not None:
+        st.markdown(_words(found, [name(i) for i in labels], [name(i) for i in found.written]))
+        _both_texts(lab, begun, labels, found)
+    _example()
+
+
+def _truth(lab: Lab, begun: Beginning) -> tuple[int, ...]:
+    """The ids of the true sentence behind the start, <eos> last; with an encoder a text box says it."""
+    if begun.source is None:
+        return begun.labels[begun.given() :][:MAX_WRITTEN]
+    text = view_widget(st.text_input, "write_true", _("True sentence"), placeholder=_example_target(lab),
+                       help=_("Empty: the target of this run, or the example's own translation.")) or _example_target(lab)
+    reader = lab.named(begun.item)["target"]
+    ids = reader.read(text)[1] if text.strip() and lab.setup.tokenizer != "ids" else []
+    labels = (*ids, reader.eos_id) if ids else begun.labels
+    if len(labels) > MAX_WRITTEN:
+        st.caption(_("Only the first {most} tokens are compared.", most=MAX_WRITTEN))
+    return labels[:MAX_WRITTEN]
+
+
+def _example_target(lab: Lab) -> str:
+    """The translation that the card of the weights gives for this source, where it is one of its examples."""
+    source = lab.setup.source.strip()
+    return next((e[1] for e in (lab.setup.card.examples if lab.setup.card else ()) if e[0] == source), "")
+
+
+def _compared(lab: Lab, begun: Beginning, labels: tuple[int, ...], slip: int) -> Compared | None:
+    from viz_core.ui.shell.cache import cached_result
+
+    start, eos = begun.start(), lab.tokenizers["target"].eos_id
+
+    def make() -> Compared:
+        model = lab.model()
+        forcing = compare_forcing(model, start, labels, begun.source, eos_id=eos)
+        at = slip - 1 if slip > 0 else 1 if slip < 0 and forcing.parts_at is None and len(labels) > 2 else None
+        if at is None or at >= len(forcing.written):
+            return Compared(forcing, None, forcing.written, forcing.free, forcing.parts_at)
+        alone = write_trail(model, start, begun.source, eos_id=eos, max_new_tokens=len(labels))
+        second = int(np.argsort(-alone.logits[at], kind="stable")[1])
+        trail = write_trail(model, start, begun.source, eos_id=eos, max_new_tokens=len(labels), given=[*alone.ids[:at], second])
+        free = np.array([_loss(row, label) for row, label in zip(trail.logits, labels, strict=False)])
+        parts = next((i for i, (a, b) in enumerate(zip(trail.ids, labels, strict=False)) if a != b), None)
+        return Compared(forcing, at, trail.ids, free, parts)
+
+    try:
+        return cached_result("forcing", (model_id(lab), start, begun.source, labels, slip), make, 3 * SECONDS * len(labels),
+                             8 * len(labels) * lab.config.output_vocab_size)
+    except ValueError as error:
+        st.warning(escaped(problem_words(error)))
+        return None
+
+
+def _loss(logits: np.ndarray, label: int) -> float:
+    x = logits.astype(np.float64)
+    return float(x.max() + np.log(np.exp(x - x.max()).sum()) - x[label])
+
+
+def _words(found: Compared, labels: Sequence[str], written: Sequence[str]) -> str:
+    """Where the texts part, and what the first other word does to the losses behind it."""
+    if found.parts_at is None:
+        return _("**They never part:** the model writes the true sentence by itself, so both losses are the same. Change a word of "
+                 "the true sentence, or let the model slip.")
+    at, n = found.parts_at, len(found.free)
+    said = [_("**They part at token {at}:** the truth is {label}, the model writes {word}.", at=at + 1,
+              label=token_code(labels[at]), word=token_code(written[at]))]
+    if found.slip is not None:
+        said.append(_("It was made to slip at token {slip}: it wrote its second choice there.", slip=found.slip + 1))
+    if n > at + 1:
+        said.append(_("Behind it, the mean loss is {free} with its own words and {forced} with the true ones.",
+                      free=rounded(float(found.free[at + 1 :].mean()), 3),
+                      forced=rounded(float(found.forcing.forced[at + 1 : n].mean()), 3)))
+    if len(found.free) < len(labels):
+        said.append(_("Its own text ends after {n} tokens, so the later true tokens have no second bar.", n=n))
+    return " ".join(said)
+
+
+def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Compared) -> None:
+    """One line for each place: what each way reads last, the true token, and what each way would write."""
+    name = partial(lab.word, "target", item=begun.item)
+    reads, own = (begun.start()[-1], *labels[:-1]), (begun.start()[-1], *found.written)
+    rows = []
+    for i, label in enumerate(labels):
+        free = i < len(found.free)
+        rows.append([
+            str(i + 1), named(name(reads[i])), named(name(label)), named(name(found.forcing.predicted[i])),
+            rounded(float(found.forcing.forced[i]), 4), named(name(own[i])) if free else "–",
+            named(name(found.written[i])) if free else "–", rounded(float(found.free[i]), 4) if free else "–",
+        ])
+    table([_("place"), _("true input"), _("true token (label)"), _("would write"), _("loss, forced"), _("own input"), _("writes"),
+           _("loss, free")], rows)
+
+
+def _example() -> None:
+    """Inputs and labels of document 000's sentence: the same ids, one place apart."""
+    st.markdown(_("**Inputs and labels are one sentence, shifted by one place.** Document 000 writes a sentence as the ids {ids}. "
+                  "The decoder reads all but the last; at each place the label is the id that follows:",
+                  ids=escaped(str(list(EXAMPLE)))))
+    steps = list(pairwise(EXAMPLE))
+    table([_("place"), _("reads so far"), _("input"), _("label")],
+          [[str(i + 1), " ".join(map(str, EXAMPLE[: i + 1])), str(x), str(y)] for i, (x, y) in enumerate(steps)])

@@ -1,0 +1,100 @@
+"""The key-value cache: the rows that each step appends, what is reused and what computed, and the time of each token."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.caching import cache_bytes, computed, reused, step_cost
+from viz_core.figures.losses import step_curves
+from viz_core.figures.panels import Panel, panel
+from viz_core.formats import rounded
+from viz_core.generation.growing import Growth, measure_growth
+from viz_core.language import translate as _
+from viz_core.text import visible
+from viz_core.ui.components.curves import curves
+from viz_core.ui.components.glosses import named
+from viz_core.ui.controls import bounded, picking
+from viz_core.ui.escape import escaped
+from viz_core.ui.pages.writing.beginning import SECONDS, Beginning, model_id, strategy, trail_of
+from viz_core.ui.pages.writing.steps import moves, player, step_of
+from viz_core.ui.shell import Lab, look, picture, view, view_widget
+from viz_core.ui.shell.setup import problem_words
+
+MEASURES = {"time": _("Time"), "flops": "FLOPs"}
+
+
+def grown(lab: Lab, begun: Beginning) -> None:
+    """K and V of one head with the row that this step appends, beside what the steps cost with the cache and without."""
+    look(_("**Step on, and one row appears in K and one in V:** with the cache only these are computed; the rows above them stay, "
+           "and hatched rows are not there yet."))
+    place = picture(horizontal=True)
+    with place:
+        trail = trail_of(lab, begun, strategy())
+        text = () if trail is None else (*begun.start(), *trail.ids[:-1])
+        found = None if trail is None else _measured(lab, begun, text)
+    if trail is None or found is None:
+        return
+    first, at, name = len(begun.start()) - 1, step_of(len(trail.ids)), partial(lab.word, "target", item=begun.item)
+    heads = lab.config.n_heads * lab.config.n_decoder_layers
+    number = max(0, min(view("write_head"), heads - 1))
+    with place:
+        picking(rows_panels(found, number, first + at, [visible(name(i)) for i in text]), "write_rows", fill=True)
+        costs = [step_cost(lab.config, 1, len(begun.source or ()), n + 1) for n in range(len(text))]
+        if view("write_cost") == "flops":
+            with_cache, without = (np.array([f(c) for c in costs], float) for f in (computed, lambda c: computed(c) + reused(c)))
+            chart = step_curves(with_cache, without, _("FLOPs of each step"), "FLOPs", first + at)
+        else:
+            chart = step_curves(found.cached, found.anew, _("Measured time of each step"), _("milliseconds"), first + at)
+        curves(chart, "write_costs", fill=True)
+    moves(len(trail.ids), named(name(trail.ids[at])))
+    with st.container(horizontal=True, key="write_rows_of"):
+        view_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=MEASURES.get)
+        if heads > 1:
+            bounded(st.number_input, "write_head", _("Head, counted through the layers"), heads - 1)
+    st.markdown(_cost_words(lab, begun, found, first + at))
+    player(len(trail.ids))
+
+
+def _measured(lab: Lab, begun: Beginning, text: tuple[int, ...]) -> Growth | None:
+    """Both ways over the text, measured once for all visitors; None where the config makes a cache impossible."""
+    from viz_core.ui.shell.cache import cached_result
+
+    try:
+        return cached_result(
+            "growth", (model_id(lab), begun.source, text), lambda: measure_growth(lab.model(), text, begun.source),
+            6 * SECONDS * len(text), 2 * cache_bytes(lab.config, 1, 0, len(text)))
+    except ValueError as error:
+        st.warning(escaped(problem_words(error)))
+        return None
+
+
+def rows_panels(found: Growth, number: int, last: int, words: list[str]) -> list[Panel]:
+    """K [t, K] and V [t, V] of a head, counted through the layers; rows behind `last` are not there yet. The colours are those of
+    the whole text at every step, as the rows stay what they are."""
+    layer, head = divmod(number, found.keys.shape[1])
+    shown = []
+    for letter, rows in (("K", found.keys), ("V", found.values)):
+        later = np.zeros(rows.shape[2:], bool)
+        later[last + 1 :] = True
+        most = float(np.abs(rows[layer, head]).max()) or 1.0
+        shown.append(panel(
+            _("{letter}, layer {layer}, head {head}", letter=letter, layer=layer, head=head), rows[layer, head], words,
+            row_axis=_("S · token read"), col_axis=_("feature of the head"), masked=later, row_letter="S", col_letter=letter,
+            low=-most, high=most, masked_name=_("not there yet")))
+    return shown
+
+
+def _cost_words(lab: Lab, begun: Beginning, found: Growth, at: int) -> str:
+    """What this step computes and reuses, what is kept, and that both ways say the same."""
+    costs = step_cost(lab.config, 1, len(begun.source or ()), at + 1)
+    new, old = computed(costs), reused(costs)
+    kept = cache_bytes(lab.config, 1, len(begun.source or ()), at + 1)
+    difference = float(found.differences.max())
+    return _("**This step reads token {n}:** with the cache it computes {new:,} FLOPs and reuses the result of {old:,} more. K and "
+             "V of all layers now take {kept:,} bytes. Measured: {cached} ms with the cache and {anew} ms without; the whole text "
+             "{cached_all} ms and {anew_all} ms. The logits of the two ways differ by at most {difference}.",
+             n=at + 1, new=new, old=old, kept=kept, cached=rounded(float(found.cached[at]), 3),
+             anew=rounded(float(found.anew[at]), 3),
+             cached_all=rounded(float(found.cached.sum()), 3), anew_all=rounded(float(found.anew.sum()), 3),
+             difference=rounded(difference, 2))
