@@ -15,6 +15,7 @@ Public, for notebooks and other programs:
     analysis      numbers about configs and captures
     experiments   runs with something changed, and what follows
     learning      training step by step: tasks, recipes, runs, what is kept of them, and experiments over several seeds
+    jobs          trainings as jobs of a server, or of a cluster
     figures       pictures as data, and pages with one picture
 
 The layers, from the lowest to the highest (each imports only from those below it):
@@ -26,11 +27,12 @@ The layers, from the lowest to the highest (each imports only from those below i
     4  run, generate, generation/, experiments/, weights/, training/            text + config + weights -> Capture
     5  analysis/                                                                numbers about configs and captures
     5½ learning/                                                                recipe -> TrainingRun -> events and moments
+    5¾ jobs/                                                                    recipe -> job: queue, workers, what is kept
     6  figures/                                                                 pictures as data
     7  ui/                                                                      Streamlit: components, shell, pages
 """
 
 __all__ = [
-    "analysis", "capture", "config", "experiments", "figures", "generate", "generation", "learning", "presets", "run", "stages",
+    "analysis", "capture", "config", "experiments", "figures", "generate", "generation", "jobs", "learning", "presets", "run", "stages",
     "text", "tracing", "weights",
 ]

@@ -112,3 +112,20 @@ MAX_FACTOR_VALUES = 4
 
 MAX_SEEDS = 5
 """Seeds of each arm of an experiment."""
+
+MAX_JOB_BYTES = 128 * 2**20
+"""Bytes of stored moments, states and weights of all trainings that a server remembers (128 MiB). The largest single one has
+64 MiB of moments and 60 MB of state."""
+
+MAX_JOBS = 64
+"""Trainings that a server remembers; the oldest are forgotten."""
+
+MAX_WAITING_JOBS = 20
+"""Trainings that wait or run on a server."""
+
+MAX_OWN_JOBS = 3
+"""Trainings of one visitor that wait or run."""
+
+SCHEDULER = "ATTENTION_LAB_SCHEDULER"
+"""The environment variable that names the scheduler of a Dask cluster, such as tcp://host:8786. Without it, trainings run in a
+process of their own beside the server."""

@@ -4,6 +4,7 @@ In a notebook it is a `ValueError` whose text says what is wrong. A page reads i
 problem in its own words (`viz_core.ui.shell.setup.problem_sentences`).
 """
 
+from functools import partial
 from typing import Self
 
 
@@ -14,6 +15,10 @@ class Problem(ValueError):
         super().__init__(message)
         self.code = code
         self.values = values
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """On its way to another process it keeps its code and values."""
+        return partial(type(self), str(self), self.code, **self.values), ()
 
     def kept(self) -> Self:
         """The same without the frames that it was raised in, which hold models and arrays: for a result that is kept."""

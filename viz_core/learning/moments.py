@@ -5,10 +5,11 @@ the one that is least missed goes, where its neighbours are nearest. The numbers
 every second point, every fourth, and so on.
 """
 
+import copy
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -148,6 +149,13 @@ class Moments:
         self._kept[moment.step] = moment
         while len(self._kept) > 2 and (len(self._kept) > self.most or self.nbytes > self.most_bytes):
             del self._kept[least_missed(self.steps)]
+
+    def copy(self) -> "Moments":
+        """The same as it is now: what is added to one of the two is not in the other. The moments themselves are shared."""
+        other = copy.copy(self)
+        other.training, other.held_out = (replace(s, points=list(s.points)) for s in (self.training, self.held_out))
+        other._kept = dict(self._kept)
+        return other
 
     @property
     def steps(self) -> tuple[int, ...]:

@@ -61,6 +61,14 @@ SENTENCES = {
     "experiment_seeds": _("Choose 1 to {most} different seeds from 0 to {largest}."),
     "experiment_fixed": _("An experiment cannot compare values of {name}, which is the same in all of its runs; choose another "
                           "factor."),
+    # A training as a job of the server
+    "jobs_waiting": _("{count} trainings wait for their turn on this server; try again later."),
+    "own_jobs": _("You have {count} trainings that wait or run; stop one of them first."),
+    "no_scheduler": _("The scheduler {address} does not answer; start it, or correct the address."),
+    "worker_died": _("The process that trained has died; step {step} is stored, and the training can go on from there."),
+    "worker_silent": _("The process that trained did not answer and was ended; step {step} is stored, and the training can go on "
+                       "from there."),
+    "training_failed": _("The training failed with the error {kind}; change its settings, or start it again."),
     # Writing
     "temperature_zero": _("The temperature cannot be 0, because the logits are divided by it; choose a temperature above 0, or the "
                           "likeliest word, to which ever lower temperatures lead."),

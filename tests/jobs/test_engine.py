@@ -1,0 +1,164 @@
+"""Trainings as jobs, beside the server and on a cluster: the same tests for both."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tests.jobs.helpers import LONG, SHORT, awaited, client, ended, hash_of, in_loop, trained
+from tests.learning.small import recipe
+from viz_core.jobs.engine import Engine
+from viz_core.learning.arms import of_factor
+from viz_core.learning.curves import result
+from viz_core.learning.moments import Moments
+from viz_core.learning.training_run import fingerprint
+from viz_core.problems import Problem
+
+
+def curve(moments: Moments | None) -> np.ndarray:
+    assert moments is not None
+    return np.stack([moments.training.values(name) for name in moments.training.names])
+
+
+def test_a_job_has_the_curve_of_the_same_run_without_an_engine_to_the_bit(lab: Engine) -> None:
+    number = lab.submit(SHORT.to_json(), "one")
+    seen = ended(lab, number)
+    run, events = trained(SHORT)
+    assert (seen.state, seen.problem, seen.share, seen.runs[0].stopped) == ("done", None, 1.0, "steps")
+    assert seen.runs[0].initial_hash == run.initial_hash
+    assert hash_of(lab, number) == fingerprint(dict(run.model.named_parameters()))
+    assert np.array_equal(curve(lab.moments(number))[0], [event.loss for event in events])
+    assert lab.results(number) == [result(0, SHORT.seed, events)]
+    kept = lab.moments(number)
+    assert kept is not None and kept.steps[0] == 0 and kept.steps[-1] == 60 and len(kept.steps) > 20
+    assert math.isfinite(kept.held_out.values("loss")[0])  # before the first step
+
+
+def test_a_job_that_was_paused_and_stepped_is_the_job_that_was_not(lab: Engine) -> None:
+    long = recipe(steps=400, measured_every=100)
+    number = lab.submit(long.to_json(), "one")
+    awaited(lab, number, lambda seen: seen.runs[0].done > 0)
+    lab.pause(number)
+    paused = ended(lab, number)
+    assert paused.state == "paused" and 0 < paused.runs[0].done == paused.runs[0].kept < 400 and not paused.unwatched
+    lab.one_step(number)
+    stepped = awaited(lab, number, lambda seen: seen.state == "paused")
+    assert stepped.runs[0].done == paused.runs[0].done + 1
+    lab.go_on(number)
+    done = ended(lab, number)
+    run, events = trained(long)
+    assert (done.state, done.runs[0].starts) == ("done", 3)
+    assert hash_of(lab, number) == fingerprint(dict(run.model.named_parameters()))
+    assert np.array_equal(curve(lab.moments(number))[0], [event.loss for event in events])
+    assert np.array_equal(curve(lab.moments(number))[3], [event.norm for event in events])
+
+
+def test_a_stopped_job_keeps_what_it_learned_and_does_not_go_on(lab: Engine) -> None:
+    number = lab.submit(LONG.to_json(), "one")
+    awaited(lab, number, lambda seen: seen.runs[0].done > 5)
+    lab.stop(number)
+    seen = ended(lab, number)
+    assert seen.state == "stopped" and seen.runs[0].done == seen.runs[0].kept and seen.runs[0].stopped is None
+    run, __ = trained(LONG.changed({"steps": seen.runs[0].done}))
+    assert hash_of(lab, number) == fingerprint(dict(run.model.named_parameters()))
+    lab.go_on(number)
+    lab.one_step(number)
+    after = lab.look(number)
+    assert after is not None and after.state == "stopped" and after.runs == seen.runs
+
+
+def test_one_who_waits_sees_a_place(lab: Engine) -> None:
+    first, second, third = (lab.submit(LONG.to_json(), owner) for owner in ("one", "two", "three"))
+    running = awaited(lab, first, lambda seen: seen.state == "running")
+    assert running.place is None
+    if lab.scheduler is not None:  # the cluster has a second worker
+        awaited(lab, second, lambda seen: seen.state == "running")
+        awaited(lab, third, lambda seen: seen.state == "waiting" and seen.place == 1)
+    else:
+        awaited(lab, second, lambda seen: seen.state == "waiting" and seen.place == 1)
+        awaited(lab, third, lambda seen: seen.place == 2)
+        lab.stop(second)
+        awaited(lab, third, lambda seen: seen.place == 1)
+    lab.stop(first)
+    awaited(lab, third, lambda seen: seen.state == "running" and seen.place is None)
+    for number in (second, third):
+        lab.stop(number)
+        assert ended(lab, number).state == "stopped"
+
+
+def test_divergence_is_named_with_its_step(lab: Engine) -> None:
+    wild = recipe(**{"config.norm": "none", "config.n_encoder_layers": 4, "learning_rate": 10.0, "steps": 60})
+    seen = ended(lab, number := lab.submit(wild.to_json(), "one"))
+    __, events = trained(wild)
+    run = seen.runs[0]
+    assert (seen.state, run.stopped, run.done, run.kept) == ("done", "diverged", events[-1].step, events[-1].step - 1)
+    assert all(x.isfinite().all() for x in lab.weights(number).values())
+
+
+def test_an_experiment_runs_all_arms_with_all_seeds(lab: Engine) -> None:
+    asked = of_factor(SHORT, "config.norm", ["pre", "post"], seeds=(3, 4))
+    number = lab.submit(asked.to_json(), "one")
+    if lab.scheduler is not None:
+        awaited(lab, number, lambda seen: len(flying(lab, number)) == 2)
+    seen = ended(lab, number)
+    assert seen.state == "done" and [(run.arm, run.seed) for run in seen.runs] == [(0, 3), (1, 3), (0, 4), (1, 4)]
+    assert lab.results(number) == [result(arm, seed, trained(r)[1]) for arm, seed, r in asked.runs()]
+    assert lab.asked(number) == asked
+
+
+def flying(engine: Engine, number: str) -> set[int]:
+    """The runs that are at a worker."""
+    job = engine.board.find(number)
+    assert job is not None
+    return job.flying
+
+
+def test_the_scheduler_forgets_the_messages_of_a_job(lab: Engine) -> None:
+    number = lab.submit(LONG.to_json(), "one")
+    awaited(lab, number, lambda seen: seen.state == "running")
+    (attempt,) = lab._dispatcher.attempts.values()  # type: ignore[union-attr]
+    awaited(lab, number, lambda seen: attempt.number in topics(lab))
+    lab.stop(number)
+    ended(lab, number)
+    assert attempt.number not in topics(lab)
+
+
+def topics(engine: Engine) -> dict[str, int | None]:
+    """The topics that the scheduler keeps, and the most messages of each."""
+    return dict(in_loop(engine, lambda: client(engine).run_on_scheduler(topics_of)))
+
+
+def topics_of(dask_scheduler: object) -> dict[str, int | None]:
+    return {name: topic.events.maxlen for name, topic in dask_scheduler._broker._topics.items()}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("change", "code"), [
+    ({"steps": 1_000_000}, "recipe_number"),
+    ({"learning_rate": math.nan}, "recipe_number"),
+    ({"config": {"architecture": "encoder-only", "d_model": 1024, "n_heads": 4, "n_encoder_layers": 24}}, "training_parameters"),
+    ({"config": {"architecture": "encoder-only", "d_model": 10**12}}, None),
+    ({"steps": 20_000, "batch": 256, "parameters": {"length": 12, "symbols": 20},
+      "config": {"architecture": "encoder-only", "d_model": 256, "n_heads": 4, "n_encoder_layers": 4}}, "training_operations"),
+    ({"device": "cpu; rm -rf"}, "recipe_unknown"),
+])
+def test_a_hostile_recipe_is_refused_in_one_sentence(change: dict, code: str | None) -> None:
+    engine = Engine()
+    with pytest.raises(Problem) as raised:
+        engine.submit(json.dumps({**json.loads(SHORT.to_json()), **change}), "one")
+    assert code in (None, raised.value.code) and "\n" not in str(raised.value)
+    assert engine._thread is None  # nothing was started for it
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"arms": 1}', '{"task": "copy", "arms": [], "seeds": []}', "[" * 5000])
+def test_what_is_no_recipe_is_refused_in_one_sentence(text: str) -> None:
+    with pytest.raises(Problem) as raised:
+        Engine().submit(text, "one")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_job_that_nobody_knows_is_said_to_be_none() -> None:
+    engine = Engine()
+    assert engine.look("0" * 32) is None
+    with pytest.raises(KeyError):
+        engine.stop("0" * 32)

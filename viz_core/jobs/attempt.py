@@ -1,0 +1,152 @@
+"""One run at one worker: from the order that is put on its desk to whatever ends it."""
+
+import asyncio
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from distributed import Future, KilledWorker, Scheduler
+from distributed.client import FutureCancelledError
+
+from viz_core.jobs import desk
+from viz_core.jobs.board import Board
+from viz_core.jobs.hub import Hub, ask
+from viz_core.jobs.job import Job
+from viz_core.jobs.messages import Ended, Order, Parcel, Wish
+from viz_core.jobs.times import Times
+
+
+class Silent(Exception):
+    """A worker that does not answer, or does not end a run that it was told to end."""
+
+
+class Died(Exception):
+    """A worker that is no longer there."""
+
+
+@dataclass(slots=True, eq=False)
+class Attempt:
+    """`follow` runs until the attempt is over; `tell` may end it earlier."""
+
+    hub: Hub
+    board: Board
+    job: Job
+    index: int  # of the run in the job
+    place: str
+    times: Times
+    number: str = field(default_factory=lambda: uuid.uuid4().hex)
+    told: Wish | None = None
+    _address: str = ""
+    _heard: float = 0.0
+    _told_at: float | None = None
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def tell(self, wish: Wish) -> None:
+        """End the run behind the step that it is taking."""
+        if self.told is None:
+            self.told = wish
+            self._woken.set()
+
+    async def follow(self) -> Ended:
+        """Why it ended. `Silent` or `Died`, with all that was fetched before on the board; `Problem` if it cannot go on."""
+        try:
+            self._address = await self.hub.ready(self.place)
+        except TimeoutError:
+            raise Silent from None
+        except OSError:
+            raise Died from None
+        client = self.hub.client
+        client.subscribe_topic(self.number, self._announced)
+        try:
+            await self._ask(desk.put, self._order())
+            future = client.submit(desk.train, self.number, key=f"train-{self.number}", workers=[self._address], pure=False, retries=0)
+            return await self._until_it_ends(future)
+        finally:
+            await self._forget()
+
+    def _order(self) -> Order:
+        with self.board.lock:
+            run = self.job.runs[self.index]
+            until = run.done + 1 if self.job.single else None
+            return Order(self.number, self.number, run.recipe.to_json(), run.state, self.job.device, until)
+
+    async def _until_it_ends(self, future: Future) -> Ended:
+        """Fetch when something is announced, pass on what the run is told, and see to it that the worker is there."""
+        task = asyncio.ensure_future(_finished(future))
+        self._heard = time.monotonic()
+        try:
+            while not task.done():
+                waking = asyncio.ensure_future(self._woken.wait())
+                await asyncio.wait({task, waking}, timeout=self.times.silent, return_when=asyncio.FIRST_COMPLETED)
+                silent = not waking.done()
+                waking.cancel()
+                self._woken.clear()
+                if task.done():
+                    break
+                if silent and not await self.hub.there(self._address):
+                    raise Died
+                await self._pass_on()
+                self._take(await self._ask(desk.fetch, self.number))
+            if not await task:
+                raise Died
+            return self._over(await self._ask(desk.last, self.number))
+        finally:
+            task.cancel()
+            future.release()
+
+    async def _pass_on(self) -> None:
+        """Tell the worker once; if the run has not ended after a while, the worker counts as silent."""
+        if self.told is None:
+            return
+        if self._told_at is None:
+            self._told_at = time.monotonic()
+            await self._ask(desk.tell, self.number, self.told)
+        elif time.monotonic() - self._told_at > self.times.grace:
+            raise Silent
+
+    def _announced(self, event: tuple[float, dict[str, object]]) -> None:
+        self._woken.set()
+
+    async def _forget(self) -> None:
+        """The order leaves the desk, and its messages the scheduler: it keeps every topic until it is told otherwise."""
+        client = self.hub.client
+        client._event_handlers.pop(self.number, None)  # unsubscribing would only make the topic anew
+        with suppress(OSError, TimeoutError):
+            await asyncio.wait_for(client.run_on_scheduler(drop, self.number), self.times.grace)
+
+    def _take(self, parcel: Parcel) -> None:
+        with self.board.lock:
+            run = self.job.runs[self.index]
+            if parcel.opening is not None:
+                run.starts += 1
+                self.job.opened.add(self.index)
+            run.take(parcel)
+            self.board.shrink()
+
+    def _over(self, parcel: Parcel) -> Ended:
+        self._take(parcel)
+        if parcel.problem is not None:
+            raise parcel.problem
+        assert parcel.ended is not None
+        return parcel.ended
+
+    async def _ask(self, function: object, *values: object) -> Parcel:
+        """Whatever a function of the desk says. `Died` or `Silent` instead of what the connection says."""
+        try:
+            return await ask(self.hub.client, self._address, self.times.grace, function, *values)  # type: ignore[arg-type,no-any-return]
+        except (OSError, TimeoutError, KeyError, ValueError):
+            raise (Silent if await self.hub.there(self._address) else Died) from None
+
+
+async def _finished(future: Future) -> bool:
+    """What the task says: whether there was an order. `Died` if the worker was killed meanwhile."""
+    try:
+        return bool(await future)
+    except (KilledWorker, FutureCancelledError):
+        raise Died from None
+
+
+def drop(topic: str, dask_scheduler: Scheduler) -> None:
+    """At the scheduler: forget the messages of a topic."""
+    dask_scheduler._broker._topics.pop(topic, None)

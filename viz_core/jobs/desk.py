@@ -1,0 +1,149 @@
+"""At a worker: the orders that lie there, and of each what waits to be fetched.
+
+An order is put on the desk before Dask starts its task, and is taken from it once. So whatever Dask thinks fit to do again, such
+as the task of a worker that was killed, nothing is trained twice.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+from viz_core.jobs.messages import Ended, Opening, Order, Parcel, Stored, Wish
+from viz_core.jobs.times import ORPHANED
+from viz_core.problems import Problem
+
+if TYPE_CHECKING:
+    from viz_core.learning.training_run import Event
+
+WAITING_BYTES = 32 * 2**20  # of moments that wait to be fetched; the oldest are dropped
+
+
+class Box:
+    """One order, between the thread that trains and the thread that talks to the server."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.taken = False
+        self.wish: Wish | None = None  # read at every step
+        self.asked = time.monotonic()  # when the server last did
+        self._waiting = Parcel()
+        self._lock = threading.Lock()
+
+    @property
+    def due(self) -> Ended | None:
+        """Why the attempt should end now, if it should."""
+        if self.wish is not None:
+            return "told"
+        return "orphaned" if time.monotonic() - self.asked > ORPHANED else None
+
+    def open(self, opening: Opening) -> None:
+        with self._lock:
+            self._waiting.opening = opening
+
+    def add(self, event: "Event") -> None:
+        with self._lock:
+            self._waiting.events.append(event)
+
+    def keep(self, moment: bytes) -> None:
+        """One more moment. The newest always stays."""
+        with self._lock:
+            waiting = self._waiting.moments
+            waiting.append(moment)
+            while len(waiting) > 1 and sum(map(len, waiting)) > WAITING_BYTES:
+                del waiting[0]
+
+    def store(self, state: Stored) -> None:
+        with self._lock:
+            self._waiting.state = state
+
+    def end(self, why: Ended, problem: Problem | None = None) -> None:
+        with self._lock:
+            self._waiting.ended = why
+            self._waiting.problem = problem
+
+    def fetched(self) -> Parcel:
+        """All that waits; nothing waits afterwards."""
+        self.asked = time.monotonic()
+        with self._lock:
+            parcel, self._waiting = self._waiting, Parcel()
+        return parcel
+
+
+class Desk(WorkerPlugin):
+    """The orders of a worker. One run at a time in a process: torch's random state is the process's."""
+
+    name = "attention-lab-desk"
+    idempotent = True  # a second server of the same cluster finds it there
+    boxes: dict[str, Box]
+    turn: threading.Lock
+
+    def setup(self, worker: Worker) -> None:
+        self.boxes, self.turn = {}, threading.Lock()
+
+    def teardown(self, worker: Worker) -> None:
+        for box in self.boxes.values():
+            box.wish = "stop"
+
+
+def desk_of(worker: Worker) -> Desk:
+    found = worker.plugins[Desk.name]
+    assert isinstance(found, Desk)
+    return found
+
+
+# --- What the server asks of a worker, answered by the thread that talks ----------------------------------------------
+def put(order: Order, dask_worker: Worker) -> int:
+    """Lay down an order -> the id of the process. Orders that no server has asked for since they ended are thrown away."""
+    desk, now = desk_of(dask_worker), time.monotonic()
+    desk.boxes = {n: box for n, box in desk.boxes.items() if now - box.asked < 2 * ORPHANED}
+    desk.boxes[order.number] = Box(order)
+    return os.getpid()
+
+
+def tell(number: str, wish: Wish, dask_worker: Worker) -> None:
+    """The run of this order ends behind the step that it is taking."""
+    desk_of(dask_worker).boxes[number].wish = wish
+
+
+def fetch(number: str, dask_worker: Worker) -> Parcel:
+    return desk_of(dask_worker).boxes[number].fetched()
+
+
+def last(number: str, dask_worker: Worker) -> Parcel:
+    """The parcel of an order that has ended; it leaves the desk."""
+    return desk_of(dask_worker).boxes.pop(number).fetched()
+
+
+# --- What the scheduler starts, in the thread that trains -------------------------------------------------------------
+def train(number: str) -> bool:
+    """Carry out an order, once. What comes of it waits on the desk; False if there was none to carry out."""
+    worker = get_worker()
+    desk = desk_of(worker)
+    box = desk.boxes.get(number)
+    if box is None or box.taken:
+        return False
+    box.taken = True
+
+    def announce(step: int, event: str | None) -> None:
+        worker.log_event(box.order.topic, {"order": number, "step": step, "event": event})
+
+    while not desk.turn.acquire(timeout=0.05):
+        if due := box.due:
+            box.end(due)
+            return True
+    try:
+        _carry_out(box, announce)
+    finally:
+        desk.turn.release()
+    return True
+
+
+def _carry_out(box: Box, announce: Callable[[int, str | None], None]) -> None:
+    """The steps are another module's, which imports torch: neither a scheduler nor the thread that talks should wait for it."""
+    from viz_core.jobs.labour import carry_out
+
+    carry_out(box, announce)

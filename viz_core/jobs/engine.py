@@ -1,0 +1,171 @@
+"""Trainings as a page asks for them. Nothing here waits for a worker: a wish is noted, and looking shows what came of it."""
+
+import atexit
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from viz_core.jobs.board import Board
+from viz_core.jobs.job import Job, Look
+from viz_core.jobs.times import Times
+from viz_core.learning.arms import Experiment
+from viz_core.learning.curves import Result
+from viz_core.learning.moments import Moments
+from viz_core.learning.recipe import Recipe
+from viz_core.limits import MAX_JOB_BYTES, SCHEDULER
+from viz_core.problems import Problem
+
+if TYPE_CHECKING:
+    from viz_core.jobs.dispatcher import Dispatcher
+
+
+class Engine:
+    """All trainings of a server. scheduler: the address of a cluster's; None: processes beside the server."""
+
+    def __init__(self, scheduler: str | None = None, times: Times | None = None, most_bytes: int = MAX_JOB_BYTES) -> None:
+        self.scheduler, self.times, self.board = scheduler, times or Times(), Board(most_bytes)
+        self._active = time.monotonic()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._dispatcher: Dispatcher | None = None
+        self._closed = False
+
+    # --- A visitor's wishes -------------------------------------------------------------------------------------------
+    def submit(self, text: str, owner: str, device: str = "cpu") -> str:
+        """A recipe or an experiment as JSON -> the number of its job. `Problem`, one sentence, for one that cannot be trained."""
+        job = self.board.add(_asked(text), owner, device, time.monotonic())
+        self._wake()
+        return job.number
+
+    def pause(self, number: str) -> None:
+        """Behind the step that is being taken; the worker is free then. Of a job that does not run or wait nothing changes."""
+        with self._job(number) as job:
+            if job.wished == "run":
+                job.wished = "pause"
+
+    def go_on(self, number: str) -> None:
+        """From the last stored step, at the end of the queue."""
+        self._again(number, single=False)
+
+    def one_step(self, number: str) -> None:
+        """Take one step of the first run that has not stopped, and pause."""
+        self._again(number, single=True)
+
+    def stop(self, number: str) -> None:
+        """For good, behind the step that is being taken. What was learned stays."""
+        with self._job(number) as job:
+            if not job.over:
+                job.wished = "stop"
+                for index, run in enumerate(job.runs):
+                    if index not in job.flying:
+                        run.leave()
+
+    def _again(self, number: str, single: bool) -> None:
+        with self._job(number) as job:
+            if not job.over and job.wished == "pause":
+                job.wished, job.single, job.unwatched, job.problem, job.watched = "run", single, False, None, time.monotonic()
+                self.board.queue_up(job)
+
+    def visitor_acts(self) -> None:
+        """A visitor has taken a step on some page: a second process makes room."""
+        self._active = time.monotonic()
+        if self._dispatcher is not None:
+            self._dispatcher.wake()
+
+    # --- What came of them --------------------------------------------------------------------------------------------
+    def look(self, number: str, watching: bool = True) -> Look | None:
+        """The job as it is now; None for one that this server does not know, or has forgotten. watching: whether this counts as
+        somebody's interest in it."""
+        job = self.board.find(number)
+        if job is None:
+            return None
+        if watching:
+            job.watched = time.monotonic()
+        return self.board.look(job)
+
+    def jobs_of(self, owner: str) -> tuple[Look, ...]:
+        """The jobs of a visitor that are remembered, the newest first."""
+        return tuple(self.board.look(job) for job in reversed(self.board.all()) if job.owner == owner)
+
+    def asked(self, number: str) -> Recipe | Experiment:
+        """What the job trains. `KeyError` if it is not known, here and below."""
+        with self._job(number) as job:
+            return job.runs[0].recipe if job.experiment is None else job.experiment
+
+    def moments(self, number: str, run: int = 0) -> Moments | None:
+        """What is kept of a run so far, as it is now; None before it has begun."""
+        with self._job(number) as job:
+            kept = job.runs[run].moments
+            return None if kept is None else kept.copy()
+
+    def weights(self, number: str, run: int = 0) -> dict[str, Tensor]:
+        """Those behind the last stored step in float32, by the model's names; empty before there is one."""
+        with self._job(number) as job:
+            return job.runs[run].tensors()
+
+    def results(self, number: str) -> list[Result]:
+        """Of the runs that have stopped by themselves."""
+        with self._job(number) as job:
+            return [found for run in job.runs if (found := run.result()) is not None]
+
+    # --- Inside -------------------------------------------------------------------------------------------------------
+    @contextmanager
+    def _job(self, number: str) -> Iterator[Job]:
+        """A job while nobody else changes it; the dispatcher looks at it afterwards. `KeyError` if it is not known."""
+        with self.board.lock:
+            job = self.board.find(number)
+            if job is None:
+                raise KeyError(f"no training {number!r} is known here")
+            before = job.wished, job.turn
+            yield job
+            changed = before != (job.wished, job.turn)
+        if changed:
+            self._wake()
+
+    def _wake(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="trainings", daemon=True)
+                self._thread.start()
+                atexit.register(self.close)
+        if self._dispatcher is not None:
+            self._dispatcher.wake()
+
+    def _work(self) -> None:
+        """Dask is imported here, at the first job: a server without trainings is without it."""
+        from viz_core.jobs.dispatcher import Dispatcher
+
+        self._dispatcher = Dispatcher(self.board, self.scheduler, self.times, lambda: self._active)
+        if not self._closed:
+            self._dispatcher.run()
+
+    def close(self) -> None:
+        """End everything, the processes too."""
+        self._closed = True
+        if self._dispatcher is not None:
+            self._dispatcher.close()
+        if self._thread is not None:
+            self._thread.join(self.times.grace)
+        atexit.unregister(self.close)
+
+
+def _asked(text: str) -> Recipe | Experiment:
+    """The recipe or the experiment in a text from anywhere, by what it names."""
+    try:
+        said = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise Problem("this is neither the recipe of a training nor an experiment; copy the whole link again.", "recipe_text") from None
+    return Experiment.from_json(text) if isinstance(said, dict) and "arms" in said else Recipe.from_json(text)
+
+
+@lru_cache(maxsize=1)
+def engine() -> Engine:
+    """The one of this server."""
+    return Engine(os.environ.get(SCHEDULER, "").strip() or None)
