@@ -46,7 +46,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """A chart. Later series lie on top of earlier ones. reach: the ends of the y axis, which may be logarithmic."""
+    """A chart. Later series lie on top of earlier ones. reach: the ends of the y axis, which may be logarithmic.
+
+    span: the ends of the x axis, where they are not those of the points. here: an upright line at this x.
+    """
 
     title: str
     x_title: str
@@ -55,6 +58,8 @@ class Curves:
     reach: tuple[float, float]
     levels: tuple[Level, ...] = ()
     log: bool = False
+    span: tuple[float, float] | None = None
+    here: float | None = None
 
 
 def padded(values: Sequence[np.ndarray], by: float = 0.05) -> tuple[float, float]:
@@ -71,6 +76,7 @@ def pack_curves(c: Curves, fill: bool = False) -> bytes:
     body = b"".join(np.asarray(a, "<f8").tobytes() for s in c.series for a in (s.x, s.y))
     header = {
         "title": c.title, "xTitle": c.x_title, "yTitle": c.y_title, "reach": c.reach, "log": c.log, "fill": fill,
+        "span": c.span, "here": c.here,
         "levels": [asdict(level) for level in c.levels],
         "series": [{"name": s.name, "n": len(s.x), "colour": s.colour, "mark": s.mark, "said": s.said} for s in c.series],
     }

@@ -113,7 +113,7 @@ class View {
       ? ticks(Math.ceil(low), Math.floor(high), 6, 1).map(([n]) => [n, power(n)])
       : ticks(low, high, (bottom - TOP) / 44);
     const left = 20 + type + 0.59 * type * Math.max(...rows.map(([, label]) => label.length)), right = this.wide - RIGHT;
-    const every = chart.series.flatMap((s) => (s.n ? [Math.min(...s.x), Math.max(...s.x)] : []));
+    const every = chart.span ?? chart.series.flatMap((s) => (s.n ? [Math.min(...s.x), Math.max(...s.x)] : []));
     const first = Math.min(...every), last = Math.max(...every), room = 0.02 * (last - first) || 1;
     const span = last - first + 2 * room;
     this.across = (x) => left + ((x - first + room) / span) * (right - left);
@@ -131,6 +131,7 @@ class View {
 
     for (const { y, colour, dotted } of chart.levels)
       draw(svg, "path", { d: `M${left} ${this.up(y)}H${right}`, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": dotted ? "2 4" : "none" });
+    if (chart.here !== null) draw(svg, "path", { class: "here", d: `M${this.across(chart.here)} ${TOP}V${bottom}` });
     this.points = chart.series.map((s) => Array.from(s.x, (x, i) => [this.across(x), this.up(s.y[i])]));
     chart.series.forEach((s, i) => s.n && drawSeries(svg, s, this.points[i]));
     for (const { y, label, end, above } of chart.levels)

@@ -1,0 +1,162 @@
+"""Pictures of training: the loss and the accuracy of one run, the gradient of each part of its model, and several runs compared.
+
+Numbers come from `viz_core.learning`; here they are only drawn.
+"""
+
+import html
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz_core.figures import theme
+from viz_core.figures.curves import Curves, Level, Mark, Series
+from viz_core.figures.panels import Panel, panel
+from viz_core.figures.scatter import GUIDE, guide_line, label, scatter_figure
+from viz_core.language import translate as _
+
+TRAINING, HELD_OUT, HERE = theme.HEAD_COLOURS[5], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4]
+LEAST_LOSS = 1e-3  # a logarithmic axis ends here: what lies below it is learned
+MOST_COLUMNS = 60  # steps of the map of gradients: more would be narrower than a finger
+FILL = 0.18  # opacity of a band, so that three of them on top of each other are told apart
+
+
+class Points(NamedTuple):
+    """Numbers along the steps of a run: steps [N] and as many values, NaN where one is unknown or not finite."""
+
+    steps: np.ndarray
+    values: np.ndarray
+
+    def at(self, step: int) -> tuple[float, float]:
+        """(step, value) of the last point that is not behind a step; of the first one if all are."""
+        i = max(0, int(np.searchsorted(self.steps, step, side="right")) - 1)
+        return float(self.steps[i]), float(self.values[i])
+
+
+# --- One run ----------------------------------------------------------------------------------------------------------
+def loss_curves(training: Points, held_out: Points, n_steps: int, at: int, chance: float, floor: float | None) -> Curves:
+    """The loss of each batch and of the held-out rows. at: the step that is looked at. chance: the loss of a uniform guess.
+
+    floor: the best reachable loss, where it is known. The axis of the loss is logarithmic, since the last tenth of a loss is
+    as much learning as the first.
+    """
+    levels = [Level(chance, _("a uniform guess"), GUIDE, "right", True)]
+    if floor is not None and floor > LEAST_LOSS:
+        levels.append(Level(floor, _("the best reachable loss"), GUIDE, "left", False))
+    shown = [np.maximum(p.values, LEAST_LOSS) for p in (training, held_out)]
+    finite = np.concatenate([*(y[np.isfinite(y)] for y in shown), [level.y for level in levels]])
+    reach = (0.8 * float(finite.min()), 1.25 * float(finite.max()))
+    series = _two(training, held_out, at, _("step {x}: loss {y} nats"), LEAST_LOSS)
+    return Curves(_("Loss"), _("steps"), _("loss in nats (log scale)"), series, reach, tuple(levels), log=True,
+                  span=(0.0, float(n_steps)), here=float(at))
+
+
+def accuracy_curves(training: Points, held_out: Points, n_steps: int, at: int) -> Curves:
+    """The share of positions whose likeliest answer is the right one, of each batch and of the held-out rows."""
+    series = _two(training, held_out, at, _("step {x}: accuracy {y}"), 0.0)
+    return Curves(_("Accuracy"), _("steps"), _("share of right answers"), series, (-0.03, 1.03), span=(0.0, float(n_steps)),
+                  here=float(at))
+
+
+def _two(training: Points, held_out: Points, at: int, said: str, least: float) -> tuple[Series, ...]:
+    drawn = [_series(_("training batch"), training, TRAINING, "line", said, least),
+             _series(_("held-out rows"), held_out, HELD_OUT, "disc", said, least)]
+    if len(held_out.steps) and np.isfinite(held_out.at(at)[1]):
+        x, y = held_out.at(at)
+        drawn.append(Series(_("this moment"), np.array([x]), np.array([max(y, least)]), HERE, "circle", said))
+    return tuple(drawn)
+
+
+def _series(name: str, points: Points, colour: str, mark: Mark, said: str, least: float) -> Series:
+    """The points whose value is known; those below `least` are drawn there."""
+    known = np.isfinite(points.values)
+    return Series(name, points.steps[known].astype(float), np.maximum(points.values[known], least), colour, mark, said)
+
+
+def gradient_panel(steps: np.ndarray, norms: np.ndarray, parts: Sequence[str]) -> Panel:
+    """The norm of the gradient of each part of the model [N, P], as a map: a row for each part, a column for each of N steps.
+
+    The colour is the logarithm to the base 10, so that a part whose gradient is a thousandth of another's is seen. Of many steps
+    every so manieth is shown.
+    """
+    every = max(1, -(-len(steps) // MOST_COLUMNS))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        powers = np.log10(norms[::every].T)  # [P, columns]
+    return panel(
+        _("Gradient norm of each part, as a power of 10"), powers.astype(np.float32), list(parts),
+        [f"{s:,}" for s in steps[::every]], row_axis=_("part of the model"), col_axis=_("step"), kind="signed",
+    )
+
+
+# --- Several runs -----------------------------------------------------------------------------------------------------
+class BandOf(NamedTuple):
+    """One arm of an experiment: its name, and at each of N steps the mean, lowest and highest number of its seeds' runs."""
+
+    name: str
+    steps: np.ndarray
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n_runs: int
+
+
+def bands_figure(
+    arms: Sequence[BandOf], what: Literal["loss", "accuracy"], n_steps: int, chance: float | None, floor: float | None,
+    dark: bool = False,
+) -> go.Figure:
+    """Each arm's mean as a line in the band of its seeds. chance, floor: losses of a guess and the best reachable, as lines."""
+    traces = [trace for i, arm in enumerate(arms) for trace in _band(arm, theme.head_colour(i), what)]
+    loss = what == "loss"
+    levels = [(y, name) for y, name in ((chance, _("a uniform guess")), (floor, _("the best reachable loss"))) if y and loss]
+    title, axis = ((_("Held-out loss: mean and range of the seeds"), _("loss in nats (log scale)")) if loss else
+                   (_("Held-out accuracy: mean and range of the seeds"), _("share of right answers")))
+    yaxis = {"type": "log", "dtick": "D2"} if loss else {"range": [-0.03, 1.03]}
+    return scatter_figure(
+        traces, title, _("steps"), axis, dark, xaxis={"range": [0, n_steps]}, yaxis=yaxis,
+        shapes=[guide_line("y", y) for y, __ in levels],
+        annotations=[label(name, float(np.log10(y)), 1.0, "right", "bottom") for y, name in levels],
+    )
+
+
+def _band(arm: BandOf, colour: str, what: str) -> list[dict[str, object]]:
+    """The range of the seeds as an area without an entry in the legend, and the mean over it."""
+    least = LEAST_LOSS if what == "loss" else 0.0
+    mean, low, high = (np.maximum(y, least) for y in (arm.mean, arm.low, arm.high))
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": arm.name}
+    said = _("{arm}<br>step %{{x:,}}: %{{y:.4g}}", arm=_escaped(arm.name)) + "<extra></extra>"
+    return [
+        {"x": arm.steps.tolist(), "y": low.tolist()} | edge,
+        {"x": arm.steps.tolist(), "y": high.tolist(), "fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},{FILL})"} | edge,
+        {"x": arm.steps.tolist(), "y": mean.tolist(), "mode": "lines", "line": {"color": colour, "width": 3}, "name": _escaped(arm.name),
+         "legendgroup": arm.name, "hovertemplate": said},
+    ]
+
+
+def _escaped(text: str) -> str:
+    """A name in which Plotly reads no markup."""
+    return html.escape(text)
+
+
+# --- Trained models, looked at ----------------------------------------------------------------------------------------
+def length_panel(names: Sequence[str], lengths: Sequence[int], accuracy: np.ndarray, trained: int) -> Panel:
+    """The accuracy of each model at each test length [M, L]; a model that cannot read so long a row has a masked cell there.
+
+    trained: the longest rows of the training, which the title states.
+    """
+    return panel(
+        _("Accuracy at other lengths; the longest rows of the training have {trained} symbols", trained=trained),
+        np.nan_to_num(accuracy), list(names), [str(length) for length in lengths], row_axis=_("model"),
+        col_axis=_("length of the test rows"), kind="probability", low=0.0, high=1.0, masked=np.isnan(accuracy),
+        masked_name=_("its position table ends before"),
+    )
+
+
+def induction_panel(scores: np.ndarray, of: str) -> Panel:
+    """The induction score of each head [layer, head]: the attention to the token behind the previous occurrence of its own."""
+    layers, heads = scores.shape
+    return panel(
+        _("Induction score of each head, {of}", of=of), scores, [str(i) for i in range(layers)], [str(i) for i in range(heads)],
+        row_axis=_("layer"), col_axis=_("head"), kind="probability", low=0.0, high=1.0, col_letter="H",
+    )
