@@ -33,6 +33,6 @@ The layers, from the lowest to the highest (each imports only from those below i
 """
 
 __all__ = [
-    "analysis", "capture", "config", "experiments", "figures", "generate", "generation", "jobs", "learning", "presets", "run", "stages",
-    "text", "tracing", "weights",
+    "analysis", "capture", "config", "experiments", "figures", "generate", "generation", "jobs", "learning", "presets", "run",
+    "stages", "text", "tracing", "weights",
 ]

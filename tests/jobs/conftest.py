@@ -15,7 +15,7 @@ from tests.architecture.test_imports import ROOT
 from viz_core.jobs.engine import Engine
 from viz_core.jobs.times import Times
 
-TIMES = Times(silent=0.5, grace=20.0, turn=0.1)
+TIMES = Times(silent=0.5, grace=200.0, start=300.0, turn=0.1)
 KINDS = ("beside", "cluster")
 Make = Callable[..., Engine]
 
@@ -24,13 +24,12 @@ Make = Callable[..., Engine]
 def cluster(folder: Path, workers: int = 2) -> Iterator[str]:
     """The address of a scheduler with workers, all of them started by Dask's own commands on loopback, as a person would."""
     file = folder / "scheduler.json"
-    command = [sys.executable, "-m", "distributed.cli."]
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "DASK_LOGGING__DISTRIBUTED": "error"}
     with ExitStack() as stack:
         def started(name: str, *given: str) -> None:
-            full = [*command[:-1], command[-1] + name, "--scheduler-file", str(file), "--host", "127.0.0.1", "--no-dashboard", *given]
-            process = stack.enter_context(subprocess.Popen(full, env=environment, cwd=folder))
+            command = [sys.executable, "-m", f"distributed.cli.{name}", "--scheduler-file", str(file), "--host", "127.0.0.1"]
+            process = stack.enter_context(subprocess.Popen([*command, "--no-dashboard", *given], env=environment, cwd=folder))
             stack.callback(process.kill)
 
         started("dask_scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0")

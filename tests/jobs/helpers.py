@@ -16,10 +16,10 @@ from viz_core.learning.recipe import Recipe
 from viz_core.learning.training_run import Event, TrainingRun, fingerprint
 
 LONG = recipe(steps=20_000, measured_every=20_000)  # longer than any test waits
-SHORT = recipe(steps=60, **{"config.norm": "pre"})
+SHORT = recipe(steps=60, measured_every=20, **{"config.norm": "pre"})
 
 
-def awaited(engine: Engine, number: str, until: Callable[[Look], bool], seconds: float = 100) -> Look:
+def awaited(engine: Engine, number: str, until: Callable[[Look], bool], seconds: float = 400) -> Look:
     """The job as soon as this is true of it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -3,8 +3,10 @@
 import asyncio
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from distributed import Future, KilledWorker, Scheduler
 from distributed.client import FutureCancelledError
@@ -15,6 +17,7 @@ from viz_core.jobs.hub import Hub, ask
 from viz_core.jobs.job import Job
 from viz_core.jobs.messages import Ended, Order, Parcel, Wish
 from viz_core.jobs.times import Times
+from viz_core.problems import Problem
 
 
 class Silent(Exception):
@@ -38,8 +41,9 @@ class Attempt:
     number: str = field(default_factory=lambda: uuid.uuid4().hex)
     told: Wish | None = None
     _address: str = ""
-    _heard: float = 0.0
     _told_at: float | None = None
+    _ended: Ended | None = None
+    _problem: Problem | None = None
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell(self, wish: Wish) -> None:
@@ -60,8 +64,9 @@ class Attempt:
         client.subscribe_topic(self.number, self._announced)
         try:
             await self._ask(desk.put, self._order())
-            future = client.submit(desk.train, self.number, key=f"train-{self.number}", workers=[self._address], pure=False, retries=0)
-            return await self._until_it_ends(future)
+            key = f"train-{self.number}"
+            task = client.submit(desk.train, self.number, key=key, workers=[self._address], pure=False, retries=0)
+            return await self._until_it_ends(task)
         finally:
             await self._forget()
 
@@ -74,7 +79,6 @@ class Attempt:
     async def _until_it_ends(self, future: Future) -> Ended:
         """Fetch when something is announced, pass on what the run is told, and see to it that the worker is there."""
         task = asyncio.ensure_future(_finished(future))
-        self._heard = time.monotonic()
         try:
             while not task.done():
                 waking = asyncio.ensure_future(self._woken.wait())
@@ -86,24 +90,25 @@ class Attempt:
                     break
                 if silent and not await self.hub.there(self._address):
                     raise Died
-                await self._pass_on()
+                if await self._told_to_end():
+                    return "told"
                 self._take(await self._ask(desk.fetch, self.number))
             if not await task:
                 raise Died
-            return self._over(await self._ask(desk.last, self.number))
+            self._take(await self._ask(desk.last, self.number))
+            return self._over()
         finally:
             task.cancel()
             future.release()
 
-    async def _pass_on(self) -> None:
-        """Tell the worker once; if the run has not ended after a while, the worker counts as silent."""
-        if self.told is None:
-            return
-        if self._told_at is None:
+    async def _told_to_end(self) -> bool:
+        """Tell the worker, once, what was told here -> whether the run had not begun. One that goes on for long is silent."""
+        if self.told is not None and self._told_at is None:
             self._told_at = time.monotonic()
-            await self._ask(desk.tell, self.number, self.told)
-        elif time.monotonic() - self._told_at > self.times.grace:
+            return not await self._ask(desk.tell, self.number, self.told)
+        if self._told_at is not None and time.monotonic() - self._told_at > self.times.grace:
             raise Silent
+        return False
 
     def _announced(self, event: tuple[float, dict[str, object]]) -> None:
         self._woken.set()
@@ -116,6 +121,7 @@ class Attempt:
             await asyncio.wait_for(client.run_on_scheduler(drop, self.number), self.times.grace)
 
     def _take(self, parcel: Parcel) -> None:
+        self._ended, self._problem = parcel.ended or self._ended, parcel.problem or self._problem
         with self.board.lock:
             run = self.job.runs[self.index]
             if parcel.opening is not None:
@@ -124,17 +130,17 @@ class Attempt:
             run.take(parcel)
             self.board.shrink()
 
-    def _over(self, parcel: Parcel) -> Ended:
-        self._take(parcel)
-        if parcel.problem is not None:
-            raise parcel.problem
-        assert parcel.ended is not None
-        return parcel.ended
+    def _over(self) -> Ended:
+        """What the parcels said about the end. It may be in one that was fetched before the task was known to have finished."""
+        if self._problem is not None:
+            raise self._problem
+        assert self._ended is not None
+        return self._ended
 
-    async def _ask(self, function: object, *values: object) -> Parcel:
+    async def _ask(self, function: Callable[..., Any], *values: object) -> Any:
         """Whatever a function of the desk says. `Died` or `Silent` instead of what the connection says."""
         try:
-            return await ask(self.hub.client, self._address, self.times.grace, function, *values)  # type: ignore[arg-type,no-any-return]
+            return await ask(self.hub.client, self._address, self.times.grace, function, *values)
         except (OSError, TimeoutError, KeyError, ValueError):
             raise (Silent if await self.hub.there(self._address) else Died) from None
 

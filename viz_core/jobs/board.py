@@ -42,7 +42,7 @@ class Board:
                 raise Problem(f"{len(waiting)} trainings wait for their turn; try again later.", "jobs_waiting", count=len(waiting))
             own = [job for job in self._jobs.values() if job.owner == owner and job.state in ("waiting", "starting", "running")]
             if len(own) >= MAX_OWN_JOBS:
-                raise Problem(f"you have {len(own)} trainings that wait or run; stop one of them first.", "own_jobs", count=len(own))
+                raise Problem(f"you have {len(own)} trainings that wait or run; stop one first.", "own_jobs", count=len(own))
             job = Job(uuid.uuid4().hex, owner, device, runs, asked if isinstance(asked, Experiment) else None, now)
             self._jobs[job.number] = job
             self.queue_up(job)
@@ -89,11 +89,11 @@ class Board:
 
     def _thin(self) -> None:
         """The history of the largest run at half its size."""
-        histories = [run.moments for job in self._jobs.values() for run in job.runs if run.moments is not None]
-        if histories:
-            largest = max(histories, key=lambda moments: moments.nbytes)
-            largest.most_bytes = largest.nbytes // 2
-            largest.keep(largest.at(largest.steps[-1]))
+        largest = max((run for job in self._jobs.values() for run in job.runs), key=lambda run: run.nbytes)
+        if largest.moments is not None:
+            largest.moments.most_bytes = largest.moments.nbytes // 2
+            largest.moments.keep(largest.moments.at(largest.moments.steps[-1]))
+            largest.weigh()
 
     @property
     def nbytes(self) -> int:

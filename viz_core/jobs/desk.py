@@ -82,6 +82,9 @@ class Desk(WorkerPlugin):
     turn: threading.Lock
 
     def setup(self, worker: Worker) -> None:
+        """torch is imported now: a worker that reads it from a slow disk does not answer meanwhile."""
+        import viz_core.jobs.labour  # noqa: F401
+
         self.boxes, self.turn = {}, threading.Lock()
 
     def teardown(self, worker: Worker) -> None:
@@ -104,9 +107,15 @@ def put(order: Order, dask_worker: Worker) -> int:
     return os.getpid()
 
 
-def tell(number: str, wish: Wish, dask_worker: Worker) -> None:
-    """The run of this order ends behind the step that it is taking."""
-    desk_of(dask_worker).boxes[number].wish = wish
+def tell(number: str, wish: Wish, dask_worker: Worker) -> bool:
+    """The run of this order ends behind the step that it is taking -> True; an order that has not begun, since the worker is
+    busy with another server's, is taken away -> False."""
+    boxes = desk_of(dask_worker).boxes
+    box = boxes[number]
+    box.wish = wish
+    if not box.taken:
+        del boxes[number]
+    return box.taken
 
 
 def fetch(number: str, dask_worker: Worker) -> Parcel:

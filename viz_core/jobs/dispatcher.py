@@ -1,6 +1,7 @@
 """Which run goes to which worker, and when. One thread with one event loop does all that waits; no page ever does."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -47,7 +48,10 @@ class Dispatcher:
         try:
             while not self._closing:
                 self._woken.clear()
-                await self._turn()
+                try:
+                    await self._turn()
+                except Exception as error:  # the thread has to live, and no job may wait for ever
+                    self._fail(self.board.queue(), error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), self.times.turn)
         finally:
@@ -150,7 +154,7 @@ class Dispatcher:
             await attempt.hub.replace(attempt.place)
             problem = self._silent(attempt) if attempt.told is None else None
         except Exception as error:  # whatever it is, the job has to say so
-            problem = Problem(f"the training failed: {type(error).__name__}: {error}", "training_failed", kind=type(error).__name__)
+            self._fail([attempt.job], error)
         finally:
             self._landed(attempt)
         with self.board.lock:
@@ -176,6 +180,13 @@ class Dispatcher:
             job.problem = problem
             if job.wished == "run":
                 job.wished = "pause"
+
+    def _fail(self, jobs: list[Job], error: Exception) -> None:
+        """Something that nobody foresaw: the server's log has all of it."""
+        logging.getLogger(__name__).error("A training failed", exc_info=error)
+        kind = type(error).__name__
+        for job in jobs:
+            self._give_up(job, Problem(f"the training failed with the error {kind}: {error}", "training_failed", kind=kind))
 
     async def _lose(self, hub: Hub) -> None:
         """A scheduler that does not answer any more: every job of the queue says so."""

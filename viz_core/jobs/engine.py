@@ -161,7 +161,7 @@ def _asked(text: str) -> Recipe | Experiment:
     try:
         said = json.loads(text)
     except (TypeError, ValueError, RecursionError):
-        raise Problem("this is neither the recipe of a training nor an experiment; copy the whole link again.", "recipe_text") from None
+        raise Problem("this is no recipe of a training; copy the whole link again.", "recipe_text") from None
     return Experiment.from_json(text) if isinstance(said, dict) and "arms" in said else Recipe.from_json(text)
 
 

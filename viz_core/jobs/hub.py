@@ -40,7 +40,7 @@ SETTINGS: Mapping[str, object] = MappingProxyType({
 """Dask's settings for processes beside the server. A cluster has its own: there the orders' desk alone keeps a run from being
 started twice."""
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
-LOWER = 10  # priority of a process that trains, below the server's: a visitor's click comes first
+LOWER = 5  # priority of a process that trains, below the server's: a visitor's click comes first
 
 
 class Hub(Protocol):
@@ -115,7 +115,7 @@ class Beside:
     def _started(self, name: str) -> "tuple[str, subprocess.Popen[bytes]]":
         command = [sys.executable, "-m", "distributed.cli.dask_worker", self._scheduler.address, "--no-nanny", "--nthreads", "1",
                    "--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0", "--host", LOOPBACK, "--memory-limit", "0",
-                   "--death-timeout", str(int(self.times.start)), "--name", name]
+                   "--death-timeout", str(int(self.times.start)), "--name", name, "--preload", "viz_core.jobs.labour"]
         process = subprocess.Popen(command, env=_environment(), stdin=subprocess.DEVNULL)
         if hasattr(os, "setpriority"):
             with suppress(OSError):
@@ -126,7 +126,7 @@ class Beside:
         """Where the worker of this process listens, once it does."""
         while True:
             for worker in self._scheduler.workers.values():
-                if worker.name == name:
+                if worker.name == name and worker.status.name == "running":
                     return str(worker.address)
             if process.poll() is not None:
                 raise OSError(f"the process {name} ended with {process.returncode} before it was ready.")
@@ -157,7 +157,8 @@ class Cluster:
         await self.client.close()
 
     async def places(self) -> tuple[str, ...]:
-        return tuple(address for address in await self._workers() if address not in self._out)
+        found = (await self._workers()).items()
+        return tuple(address for address, said in found if address not in self._out and said["status"] == "running")
 
     def spare(self, place: str) -> bool:
         return False
@@ -171,7 +172,7 @@ class Cluster:
     async def replace(self, place: str) -> None:
         """By its nanny; a worker without one gets no more work."""
         self._out.add(place)
-        with suppress(Exception):
+        with suppress(Exception):  # there may be no nanny, or no worker any more
             await asyncio.wait_for(self.client.restart_workers([place], timeout=self.times.grace), 2 * self.times.grace)
 
     async def _workers(self) -> dict[str, Any]:
@@ -181,13 +182,15 @@ class Cluster:
 
 async def connected(address: str, times: Times) -> Client:
     """A client whose workers have a desk. `Problem` if no scheduler answers there."""
-    client = Client(address, asynchronous=True, timeout=times.grace, set_as_default=False, name="attention-lab")
+    client = None
     try:
+        client = Client(address, asynchronous=True, timeout=times.grace, set_as_default=False, name="attention-lab")
         await client
         await client.register_plugin(Desk())
     except (OSError, TimeoutError, ValueError) as error:
-        with suppress(Exception):
-            await client.close(timeout=1)
+        if client is not None:
+            with suppress(Exception):  # it may not have come far enough to be closed
+                await client.close(timeout=1)
         raise Problem(f"the scheduler at {address} does not answer; start it, or correct the address.", "no_scheduler",
                       address=address) from error
     return client

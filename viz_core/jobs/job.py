@@ -25,7 +25,7 @@ Wished = Literal["run", "pause", "stop"]
 LOST = ("worker_died", "worker_silent")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RunRecord:
     """One run of a job. `state` is the last that was stored; a run that will not go on keeps its weights only."""
 
@@ -44,6 +44,7 @@ class RunRecord:
     weights: bytes | None = None
     stopped: Stopped | None = None
     starts: int = 0
+    nbytes: int = 0  # of what can be large, when it last changed
 
     def take(self, parcel: Parcel) -> None:
         """What a worker has sent. Steps that are taken again, from an older state, have the same numbers: they count once."""
@@ -59,6 +60,7 @@ class RunRecord:
             self.state = parcel.state
         if self.stopped is not None and parcel.ended == "stopped":
             self.leave()
+        self.weigh()
 
     def _open(self, parts: tuple[str, ...], held_out: tuple[float, float] | None) -> None:
         if self.moments is None:
@@ -82,17 +84,17 @@ class RunRecord:
         if self.state is not None:
             own = {n.partition(".")[2]: x for n, x in read_tensors(self.state.tensors).items() if n.startswith("weights.")}
             self.weights, self.state = to_bytes(own), Stored(self.state.step, b"", "")
+            self.weigh()
 
     @property
     def done(self) -> int:
         """Steps behind which the stored state is: where it goes on."""
         return 0 if self.state is None else self.state.step
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what can be large."""
+    def weigh(self) -> None:
+        """Count the bytes anew."""
         moments = 0 if self.moments is None else self.moments.nbytes
-        return moments + (0 if self.state is None else self.state.nbytes) + len(self.weights or b"")
+        self.nbytes = moments + (0 if self.state is None else self.state.nbytes) + len(self.weights or b"")
 
     def tensors(self) -> dict[str, Tensor]:
         """The weights behind the last stored step, in float32; empty before there is one."""
@@ -106,7 +108,7 @@ class RunRecord:
         return None if self.stopped is None else result(self.arm, self.seed, self.held_out)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Job:
     """What a visitor asked for: one run, or those of an experiment. Only the board's lock makes it safe to read."""
 

@@ -16,6 +16,6 @@ class Times:
     quiet: float = 20.0  # without a step of any visitor, after which a second process may work
     idle: float = 60.0  # after which processes without work are ended
     silent: float = 2.0  # without a word of a run, after which its worker is asked whether it is there
-    grace: float = 10.0  # for a worker to answer, or to end a run that was told to end
+    grace: float = 20.0  # for a worker to answer, or to end a run that was told to end
     start: float = 60.0  # for a process to start
     turn: float = 0.5  # between two looks at all of this

@@ -63,7 +63,7 @@ SENTENCES = {
                           "factor."),
     # A training as a job of the server
     "jobs_waiting": _("{count} trainings wait for their turn on this server; try again later."),
-    "own_jobs": _("You have {count} trainings that wait or run; stop one of them first."),
+    "own_jobs": _("You have {count} trainings that wait or run; stop one first."),
     "no_scheduler": _("The scheduler {address} does not answer; start it, or correct the address."),
     "worker_died": _("The process that trained has died; step {step} is stored, and the training can go on from there."),
     "worker_silent": _("The process that trained did not answer and was ended; step {step} is stored, and the training can go on "

@@ -1,0 +1,182 @@
+"""What lies at a worker: orders that are carried out once, and what of them waits to be fetched."""
+
+import copy
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from tests.jobs.helpers import trained
+from tests.learning.small import RECIPE, recipe
+from viz_core.jobs import desk as desks
+from viz_core.jobs import labour
+from viz_core.jobs.desk import Box, Desk, put, tell, train
+from viz_core.jobs.labour import carry_out
+from viz_core.jobs.messages import Order, Parcel, Stored
+from viz_core.learning.moments import Moment
+from viz_core.learning.recipe import Recipe
+from viz_core.learning.training_run import TrainingRun
+from viz_core.problems import Problem
+
+
+def order(asked: Recipe = RECIPE, number: str = "1", state: Stored | None = None, until: int | None = None) -> Order:
+    return Order(number, number, asked.to_json(), state, "cpu", until)
+
+
+def carried(box: Box, said: list[Any] | None = None) -> Parcel:
+    carry_out(box, lambda step, event: said.append((step, event)) if said is not None else None)
+    return box.fetched()
+
+
+def at_step(monkeypatch: pytest.MonkeyPatch, number: int, what: Any) -> None:
+    """While this step is taken, something happens."""
+    step = TrainingRun.step
+
+    def watched(run: TrainingRun) -> Any:
+        if run.done + 1 == number:
+            what()
+        return step(run)
+
+    monkeypatch.setattr(TrainingRun, "step", watched)
+
+
+def test_a_whole_run_waits_to_be_fetched_once() -> None:
+    box = Box(order())
+    parcel = carried(box)
+    run, events = trained(RECIPE)
+    assert parcel.opening is not None and parcel.opening.initial_hash == run.initial_hash
+    assert [event.loss for event in parcel.events] == [event.loss for event in events]
+    assert [Moment.from_bytes(data).step for data in parcel.moments] == [*range(11)]
+    assert parcel.state is not None and (parcel.state.step, parcel.ended) == (10, "stopped")
+    assert box.fetched() == Parcel()
+
+
+@pytest.mark.parametrize("wish", ["pause", "stop"])
+def test_a_run_ends_behind_the_step_in_which_it_was_told(monkeypatch: pytest.MonkeyPatch, wish: str) -> None:
+    box = Box(order())
+    at_step(monkeypatch, 4, lambda: setattr(box, "wish", wish))
+    parcel = carried(box)
+    assert len(parcel.events) == 4 and parcel.ended == "told"
+    assert parcel.state is not None and parcel.state.step == 4
+
+
+def test_it_goes_on_from_a_state_for_so_many_steps_and_no_more() -> None:
+    first = carried(Box(order(until=6)))
+    assert first.state is not None and (first.ended, first.state.step) == ("until", 6)
+    second = carried(Box(order(state=first.state)))
+    assert second.opening is not None and second.opening.held_out is None and [e.step for e in second.events] == [7, 8, 9, 10]
+    run, events = trained(RECIPE)
+    assert second.state is not None and second.state.tensors == run.stored()[0]
+    assert [e.loss for e in first.events + second.events] == [e.loss for e in events]
+
+
+def test_a_state_that_was_stored_on_the_way_leads_to_the_same_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is left of a process that was killed."""
+    monkeypatch.setattr(labour, "STORED", 0.0)
+    monkeypatch.setattr(labour, "STORING", 0)
+    box, parcels = Box(order()), []
+    at_step(monkeypatch, 6, lambda: parcels.append(box.fetched()))
+    carried(box)
+    (killed,) = parcels
+    assert killed.state is not None and killed.state.step == 5 == killed.events[-1].step
+    after = carried(Box(order(state=killed.state)))
+    assert after.state is not None and after.state.tensors == trained(RECIPE)[0].stored()[0]
+
+
+def test_a_run_of_which_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Box(order())
+    at_step(monkeypatch, 3, lambda: monkeypatch.setattr(desks, "ORPHANED", 0.0))
+    assert carried(box).ended == "orphaned"
+
+
+def test_messages_are_few_and_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[Any] = []
+    monkeypatch.setattr(labour, "ANNOUNCED", 1000.0)
+    carried(Box(order()), said)
+    assert said == [(0, None)]
+    monkeypatch.setattr(labour, "ANNOUNCED", 0.0)
+    carried(Box(order()), said)
+    assert [step for step, __ in said] == [0, *range(11)] and all(len(event or "") < 2000 for __, event in said)
+
+
+def test_moments_that_nobody_fetches_are_dropped_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desks, "WAITING_BYTES", 10)
+    box = Box(order())
+    for moment in (b"a" * 4, b"b" * 4, b"c" * 4, b"d" * 40):
+        box.keep(moment)
+    assert box.fetched().moments == [b"d" * 40]
+    box.keep(b"a" * 4)
+    box.keep(b"b" * 4)
+    assert box.fetched().moments == [b"a" * 4, b"b" * 4]
+
+
+@pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError])
+def test_too_little_memory_is_one_sentence(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+    def full() -> None:
+        raise error
+
+    at_step(monkeypatch, 2, full)
+    parcel = carried(Box(order()))
+    assert parcel.ended == "problem" and parcel.problem is not None and parcel.problem.code == "training_memory"
+
+
+def test_a_problem_travels_with_its_code_and_values() -> None:
+    problem = Problem("no.", "training_memory", device="cpu")
+    other = copy.copy(problem)  # by the same way as between processes
+    assert (str(other), other.code, other.values) == ("no.", "training_memory", {"device": "cpu"}) and other is not problem
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A worker with a desk and nothing else."""
+    made = SimpleNamespace(plugins={Desk.name: Desk()}, log_event=lambda topic, message: None)
+    made.plugins[Desk.name].setup(made)
+    monkeypatch.setattr(desks, "get_worker", lambda: made)
+    return made
+
+
+def test_an_order_is_carried_out_once_however_often_it_is_started(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    at_step(monkeypatch, 1, lambda: steps.append(1))
+    put(order(), worker)
+    assert [train("1"), train("1"), train("another")] == [True, False, False] and steps == [1]
+    parcel = desks.last("1", worker)
+    assert parcel.ended == "stopped" and not train("1") and steps == [1]
+
+
+def test_a_second_order_waits_for_the_first_and_can_be_told_to_end_meanwhile(worker: Any) -> None:
+    put(order(), worker)
+    desk = worker.plugins[Desk.name]
+    with desk.turn:
+        thread = threading.Thread(target=train, args=("1",))
+        thread.start()
+        while not desk.boxes["1"].taken:
+            thread.join(0.01)
+        assert tell("1", "stop", worker)
+        thread.join(60)
+        assert not thread.is_alive()
+    parcel = desks.fetch("1", worker)
+    assert parcel.ended == "told" and parcel.opening is None
+
+
+def test_an_order_that_has_not_begun_is_taken_away(worker: Any) -> None:
+    put(order(), worker)
+    assert not tell("1", "pause", worker)
+    assert worker.plugins[Desk.name].boxes == {} and not train("1")
+
+
+def test_a_worker_that_closes_ends_its_runs(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(order(recipe(steps=100)), worker)
+    at_step(monkeypatch, 3, lambda: worker.plugins[Desk.name].teardown(worker))
+    train("1")
+    parcel = desks.fetch("1", worker)
+    assert parcel.ended == "told" and len(parcel.events) == 3
+
+
+def test_orders_that_nobody_came_for_are_thrown_away(worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(order(number="old"), worker)
+    monkeypatch.setattr(desks, "ORPHANED", -1.0)
+    put(order(number="new"), worker)
+    assert list(worker.plugins[Desk.name].boxes) == ["new"]

@@ -1,0 +1,133 @@
+"""The processes that train: killed, silent, idle, orphaned, one or two of them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.architecture.test_imports import ROOT
+from tests.jobs.conftest import Make
+from tests.jobs.helpers import LONG, alive, awaited, beyond, client, ended, hash_of, in_loop, trained, worker
+from tests.jobs.starts import Starts
+from viz_core.jobs.engine import Engine
+from viz_core.jobs.times import Times
+from viz_core.learning.arms import of_factor
+from viz_core.learning.training_run import fingerprint
+
+
+def test_a_killed_worker_is_said_and_nothing_is_started_again_by_itself(lab: Engine, tmp_path: Path) -> None:
+    number = lab.submit(LONG.to_json(), "one")
+    beyond(lab, number, 1)
+    lab.pause(number)
+    paused = ended(lab, number)
+    in_loop(lab, lambda: client(lab).register_plugin(Starts(str(tmp_path / "starts"))))
+    lab.go_on(number)
+    awaited(lab, number, lambda seen: seen.state == "running" and seen.runs[0].done > paused.runs[0].done)
+    os.kill(worker(lab), signal.SIGKILL)
+    seen = ended(lab, number)
+    assert seen.state == "lost" and seen.problem is not None and seen.problem.code == "worker_died"
+    assert seen.problem.values["step"] == seen.runs[0].kept >= paused.runs[0].kept and lab.weights(number)
+    assert (tmp_path / "starts").read_text().count("train-") == 1
+    time.sleep(1)
+    after = lab.look(number)
+    assert after is not None and after.state == "lost" and (tmp_path / "starts").read_text().count("train-") == 1
+    lab.go_on(number)
+    awaited(lab, number, lambda again: again.runs[0].done > seen.runs[0].done)
+    lab.stop(number)
+    done = ended(lab, number)
+    assert done.state == "stopped" and done.problem is None and (tmp_path / "starts").read_text().count("train-") == 2
+    unbroken, __ = trained(LONG.changed({"steps": done.runs[0].done}))
+    assert hash_of(lab, number) == fingerprint(dict(unbroken.model.named_parameters()))
+
+
+def test_a_worker_that_does_not_answer_is_ended_and_another_goes_on(own: Make) -> None:
+    engine = own(Times(silent=0.5, grace=15.0, start=300.0, turn=0.1))
+    number = engine.submit(LONG.to_json(), "one")
+    beyond(engine, number, 1)
+    process = worker(engine)
+    os.kill(process, signal.SIGSTOP)
+    seen = ended(engine, number)
+    assert seen.state == "lost" and seen.problem is not None and seen.problem.code == "worker_silent" and not alive(process)
+    engine.go_on(number)
+    again = awaited(engine, number, lambda seen: seen.runs[0].starts == 2 and seen.state == "running")
+    assert again.runs[0].kept >= seen.runs[0].kept >= 1 and worker(engine) != process
+    os.kill(worker(engine), signal.SIGSTOP)
+    engine.stop(number)  # a visitor who wanted it to end is not told that it was hard to end
+    last = ended(engine, number)
+    assert (last.state, last.problem) == ("stopped", None)
+
+
+def test_the_process_ends_when_it_is_idle_and_the_next_job_starts_another(own: Make) -> None:
+    engine = own(Times(silent=0.5, grace=200.0, start=300.0, turn=0.1, idle=0.2, unwatched=1.0))
+    number = engine.submit(LONG.to_json(), "one")
+    awaited(engine, number, lambda seen: seen.runs[0].done > 3)
+    process = worker(engine)
+    unseen = engine.look(number, watching=False)
+    while unseen is not None and unseen.state == "running":
+        time.sleep(0.05)
+        unseen = engine.look(number, watching=False)
+    assert unseen is not None and unseen.state == "paused" and unseen.unwatched and unseen.runs[0].kept == unseen.runs[0].done
+    while alive(process) or engine._dispatcher.hub is not None:  # type: ignore[union-attr]
+        time.sleep(0.05)
+    engine.go_on(number)
+    again = awaited(engine, number, lambda seen: seen.runs[0].done > unseen.runs[0].done)
+    assert not again.unwatched and again.runs[0].starts == 2 and worker(engine) != process
+
+
+def test_a_second_process_takes_a_second_arm_until_a_visitor_acts(own: Make) -> None:
+    engine = own(Times(silent=0.5, grace=200.0, start=300.0, turn=0.1, quiet=1.0))
+    number = engine.submit(of_factor(LONG, "config.norm", ["pre", "post"], seeds=(0,)).to_json(), "one")
+    job = engine.board.find(number)
+    assert job is not None
+
+    def one_at_work(seen: object) -> bool:
+        engine.visitor_acts()
+        return len(job.flying) == 1
+
+    awaited(engine, number, lambda seen: len(job.opened) == 2)
+    assert len({attempt.place for attempt in engine._dispatcher.attempts.values()}) == 2  # type: ignore[union-attr]
+    left = awaited(engine, number, one_at_work)
+    assert left.state == "running" and left.runs[1].done == left.runs[1].kept and job.flying == {0}
+    awaited(engine, number, lambda seen: len(job.opened) == 2 and seen.runs[1].done > left.runs[1].done)
+
+
+SERVER = """
+import sys, time
+with open(sys.argv[1], "a") as file:
+    file.write("started\\n")
+from tests.jobs.helpers import LONG, beyond, worker
+from viz_core.jobs.engine import Engine
+from viz_core.jobs.times import Times
+engine = Engine(None, Times(start=300.0, grace=200.0))
+number = engine.submit(LONG.to_json(), "one")
+beyond(engine, number, 1)
+print(worker(engine), flush=True)
+time.sleep(1000)
+"""
+
+
+def test_the_process_neither_runs_the_app_s_script_again_nor_outlives_the_server(tmp_path: Path) -> None:
+    script, started = tmp_path / "server.py", tmp_path / "started"
+    script.write_text(SERVER)
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with subprocess.Popen([sys.executable, str(script), str(started)], stdout=subprocess.PIPE, text=True, cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": paths}) as server:
+        assert server.stdout is not None
+        process = int(server.stdout.readline())
+        assert alive(process)
+        server.kill()
+    while alive(process):
+        time.sleep(0.05)
+    assert started.read_text() == "started\n"
+
+
+def test_a_scheduler_that_is_not_there_is_said_in_one_sentence() -> None:
+    engine = Engine("tcp://127.0.0.1:1", Times(grace=1.0, turn=0.1))
+    try:
+        seen = ended(engine, engine.submit(LONG.to_json(), "one"))
+        assert seen.state == "failed" and seen.problem is not None and seen.problem.code == "no_scheduler"
+        assert seen.problem.values == {"address": "tcp://127.0.0.1:1"}
+    finally:
+        engine.close()
