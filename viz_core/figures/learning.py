@@ -129,8 +129,8 @@ def _band(arm: BandOf, colour: str, what: str) -> list[dict[str, object]]:
     return [
         {"x": arm.steps.tolist(), "y": low.tolist()} | edge,
         {"x": arm.steps.tolist(), "y": high.tolist(), "fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},{FILL})"} | edge,
-        {"x": arm.steps.tolist(), "y": mean.tolist(), "mode": "lines", "line": {"color": colour, "width": 3}, "name": _escaped(arm.name),
-         "legendgroup": arm.name, "hovertemplate": said},
+        {"x": arm.steps.tolist(), "y": mean.tolist(), "mode": "lines", "line": {"color": colour, "width": 3},
+         "name": _escaped(arm.name), "legendgroup": arm.name, "hovertemplate": said},
     ]
 
 

@@ -86,6 +86,15 @@ PAGES: dict[str, PageSpec] = {
             ),
         ),
         PageSpec(
+            name="training", title="Training", icon=":material/model_training:",
+            question="How do weights come to be?",
+            lead="A model begins with random weights. Each step of training reads some rows of a task, measures how wrong the "
+            "answers are, and changes every weight a little in the direction that makes them less wrong. Everything on this page "
+            "is a real run on this server, from the first step to the last.",
+            card="a model learns while you watch", section_view="train_section",
+            sections=(Section("run", "One run", "lab_picture"),),
+        ),
+        PageSpec(
             name="masks", title="Masks", icon=":material/grid_on:",
             question="Which tokens may attend to which, and what happens when a mask is wrong?",
             lead="Without a mask, every query attends to every key. A mask blocks keys that a query should not use: padding, which "

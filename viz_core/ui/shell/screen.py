@@ -79,7 +79,10 @@ def below() -> DeltaGenerator:
     return st.container(key="lab_below", horizontal=True, vertical_alignment="center", gap="small")
 
 
-def beside(rail: int = RAIL) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The main picture's place, and a narrow column at its right for controls and words; below it on a narrow screen."""
+def beside(rail: int = RAIL, horizontal: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The main picture's place, and a narrow column at its right for controls and words; below it on a narrow screen.
+
+    horizontal: whether what is drawn in the picture's place stands side by side.
+    """
     with st.container(key="lab_beside", horizontal=True, gap="small"):
-        return st.container(key="lab_picture"), st.container(key="lab_rail", width=rail)
+        return st.container(key="lab_picture", horizontal=horizontal), st.container(key="lab_rail", width=rail)

@@ -148,6 +148,12 @@ EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # what Layer
 BRANCH = re.compile(r"(g|b[2-8]?|s1|s2|[1-8])\.([0-9]{1,2})\.([0-9]{1,6}(?:-[0-9]{1,6})*)")
 MAX_BRANCHES, MAX_BEAMS = 8, 8  # side by side in a tree
 WRITE_PATHS = ("g", "b", *(f"b{n}" for n in range(2, MAX_BEAMS + 1)), "s1", "s2", *map(str, range(1, MAX_BRANCHES + 1)))
+# What there is to learn (`viz_core.learning`, which this table does without, as it imports torch): a test compares them.
+TRAINING_TASKS = ("copy", "reverse", "sort", "majority", "induction", "next-word", "translate", "fill-in", "restore")
+TASK_PARAMETERS = {  # the largest value that any task allows
+    "length": 120, "shortest": 60, "symbols": 64, "repeat": 60, "source": 99, "sentences": 4000, "longest": 20, "damage": 60,
+}
+TRAINING_SETUPS = ("norm", "mask", "residual", "scale-scores", "scale-embedding", "positions", "lengths", "induction")
 MAX_CELL_DIGITS = 6  # of a row or column: more than any vocabulary or width that is drawn
 MAX_SIZE_CHARS = 2000  # of the size that Shapes compares with: every switch of a model fits
 
@@ -158,7 +164,7 @@ CANVASES = (
     "mask_empty_4", "mask_unsqueeze", "pos_table", "pos_window", "pos_shift", "pos_similarity", "pos_parts",
     "pos_schemes", *(f"pos_added_{position}" for position in CHOICES["position"] if position != "none"),
     "pos_detail", "pos_detail_own", "pos_detail_trained", "pos_detail_untrained", "pos_moved", "write_attended",
-    "write_rows",
+    "write_rows", "train_maps", "train_lengths",
 )
 # Where the panels of a canvas that links once named are now: (canvas, panel), in the order of its panels.
 MOVED_PANELS = {
@@ -252,6 +258,26 @@ VIEWS: tuple[View, ...] = (
     View("write_slip", -1, range(-1, 64)),  # where the model is made to slip; 0: nowhere; -1: the page chooses
     View("write_head", 0, range(256 * 16)),
     View("write_cost", "time", ("time", "flops")),
+    View("train_section", "run", ("run", "experiments")),
+    View("train_job", "", most=64),  # the number of a training that this server knows
+    View("train_task", "reverse", TRAINING_TASKS),
+    *(View(f"train_{name}", -1, range(-1, most + 1)) for name, most in TASK_PARAMETERS.items()),  # -1: the task's own
+    View("train_sizes", "small", ("small", "model")),  # of the sidebar's model or smaller ones
+    View("train_steps", 300, (50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10000)),
+    View("train_rate", 1e-3, (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0)),
+    View("train_warmup", 0, (0, 50, 100, 200, 400, 1000)),
+    View("train_decay", False, (False, True)),
+    View("train_batch", 32, (1, 4, 8, 16, 32, 64, 128)),
+    View("train_clip", 0.0, (0.0, 0.1, 1.0, 10.0)),  # 0: the gradient stays as it is
+    View("train_data_seed", 0, range(10000)),
+    View("train_target", 0.0, (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)),  # 0: all steps are taken
+    View("train_patience", 0, (0, 2, 4, 8, 16)),
+    View("train_moment", -1, range(-1, 1_000_000)),  # the step that is shown; -1: the newest
+    View("train_look", "attention", ("attention", "gradients", "induction")),
+    View("train_map", ""),  # the layer whose attention is shown; "": the last
+    View("train_number", "loss", ("loss", "accuracy")),
+    View("train_setup", "norm", TRAINING_SETUPS),
+    View("train_seeds", 3, range(1, 6)),
     # Masks
     View("mask_section", "who", ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")),
     View("mask_kind", "", ("", *ATTENTION_KINDS)),  # "" and -1: the page chooses

@@ -1,0 +1,88 @@
+"""The recipe that the page asks for: the task and its numbers from the page, the switches from the model in the sidebar."""
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from viz_core.config import TransformerConfig
+from viz_core.language import translate as _
+from viz_core.learning.recipe import Recipe
+from viz_core.learning.tasks import TASKS, Task
+from viz_core.problems import Problem
+from viz_core.ui.controls import keep
+from viz_core.ui.escape import escaped
+from viz_core.ui.shell import Lab, view, view_widget, widget
+from viz_core.ui.shell.setup import problem_words
+from viz_core.ui.shell.views import TASK_PARAMETERS
+
+SMALL = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 128}
+"""Sizes with which the default run takes well under a minute on two cores."""
+SIZES = {"small": _("Small"), "model": _("As on the left")}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What would be trained now. recipe: None where it cannot be; problem says why, in one sentence."""
+
+    recipe: Recipe | None
+    problem: str = ""
+
+
+def asked(lab: Lab) -> Asked:
+    """The recipe of the page's controls and the sidebar's switches."""
+    task = TASKS[view("train_task")]
+    given = {name: view(f"train_{name}") for name in task.bounds if view(f"train_{name}") >= 0}
+    try:
+        recipe = Recipe(
+            task=task.name, parameters=given, config=config_of(lab.config, task), learning_rate=view("train_rate"),
+            warmup=view("train_warmup"), decay=view("train_decay"), batch=view("train_batch"), steps=view("train_steps"),
+            seed=lab.setup.seed, data_seed=view("train_data_seed"), clip=view("train_clip") or None,
+            measured_every=max(1, view("train_steps") // 20), target_loss=view("train_target") or None,
+            patience=view("train_patience") or None,
+        )
+    except (Problem, ValueError) as error:
+        return Asked(None, problem_words(error))
+    return Asked(recipe)
+
+
+def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
+    """The model with its switches; small unless the page says otherwise; another architecture where the task cannot use its own."""
+    sizes = SMALL if view("train_sizes") == "small" else {}
+    architecture = config.architecture if config.architecture in task.architectures else task.architectures[0]
+    own = {"qk_dim": None} if sizes else {}
+    return replace(config, **sizes, **own, architecture=architecture, head=True)  # type: ignore[arg-type]
+
+
+def controls() -> None:
+    """The task and its numbers, in the narrow column."""
+    view_widget(st.selectbox, "train_task", _("Task"), format_func=lambda name: TASKS[name].title)
+    task = TASKS[view("train_task")]
+    for name, bound in list(task.bounds.items())[:3]:
+        _number(name, bound.title, bound.default, bound.least, bound.most)
+    view_widget(st.select_slider, "train_steps", _("Steps"), format_func=lambda n: f"{n:,}")
+    view_widget(st.select_slider, "train_rate", _("Learning rate"), format_func=lambda x: f"{x:g}")
+    view_widget(st.select_slider, "train_warmup", _("Warm-up steps"))
+
+
+def more_controls() -> None:
+    """What is seldom changed, in a row below the picture."""
+    with st.container(horizontal=True, key="train_more"):
+        view_widget(st.segmented_control, "train_sizes", _("Sizes of the model"), required=True, format_func=SIZES.get)
+        view_widget(st.select_slider, "train_batch", _("Batch"), width=200)
+        view_widget(st.select_slider, "train_clip", _("Largest gradient norm (0: any)"), width=220, format_func=lambda x: f"{x:g}")
+        view_widget(st.toggle, "train_decay", _("The learning rate falls to 0"))
+        view_widget(st.number_input, "train_data_seed", _("Seed of the data"), width=160)
+        view_widget(st.select_slider, "train_target", _("Stop at held-out loss (0: never)"), width=220,
+                    format_func=lambda x: f"{x:g}")
+        view_widget(st.select_slider, "train_patience", _("Stop after so many measurements without a better one (0: never)"),
+                    width=240)
+
+
+def _number(name: str, title: str, default: int, least: int, most: int) -> None:
+    """A parameter of the task, at its own default until somebody chooses another."""
+    held = view(f"train_{name}")
+    assert most <= TASK_PARAMETERS[name]
+    value = held if least <= held <= most else default
+    if held >= 0 and value != held:
+        st.caption(_("{title} cannot be {held}; it is {value}.", title=escaped(title), held=held, value=value))
+    widget(st.number_input, f"train_{name}", title, value, keep, min_value=least, max_value=most, step=1)

@@ -1,0 +1,98 @@
+"""The training that the page shows: a job of the server, which outlives the page; its buttons, and what is said of it."""
+
+import streamlit as st
+
+from viz_core.formats import rounded
+from viz_core.jobs.engine import Engine, engine
+from viz_core.jobs.job import Look
+from viz_core.language import plural
+from viz_core.language import translate as _
+from viz_core.learning.recipe import Recipe
+from viz_core.learning.training_run import SHORT_HASH
+from viz_core.problems import Problem
+from viz_core.ui.escape import escaped
+from viz_core.ui.shell import set_view, view
+from viz_core.ui.shell.setup import problem_words
+from viz_core.ui.shell.tab import SESSION
+
+WORKING = ("waiting", "starting", "running")
+STOPPED = {
+    "steps": _("It has taken all its steps."), "target": _("It has reached the loss at which it was to stop."),
+    "patience": _("It stopped because the held-out loss no longer fell."),
+    "diverged": _("It diverged: at step {step} the loss or the gradient was no longer a finite number."),
+}
+
+
+def jobs() -> Engine:
+    """The trainings of this server."""
+    return engine()
+
+
+def shown() -> Look | None:
+    """The training that the link names, as it is now; None where there is none, or this server does not know it."""
+    return jobs().look(view("train_job")) if view("train_job") else None
+
+
+def active(job: Look | None) -> bool:
+    """Whether there is something to wait for."""
+    return job is not None and job.state in WORKING
+
+
+def train(recipe: Recipe) -> None:
+    """Begin, and show it. Why it cannot be begun stays on the page."""
+    try:
+        number = jobs().submit(recipe.to_json(), st.session_state.get(SESSION, ""), "cpu")
+    except Problem as problem:
+        st.session_state["train_problem"] = problem_words(problem)
+        return
+    st.session_state.pop("train_problem", None)
+    set_view(train_job=number, train_moment=-1)
+
+
+def buttons(job: Look | None, recipe: Recipe | None) -> None:
+    """Train, pause or go on; one step; stop."""
+    engine_ = jobs()
+    if active(job):
+        assert job is not None
+        st.button(_("Pause"), icon=":material/pause:", key="train_pause", on_click=engine_.pause, args=(job.number,),
+                  type="primary")
+    elif job is not None and job.state in ("paused", "lost", "failed"):
+        st.button(_("Go on"), icon=":material/play_arrow:", key="train_go_on", on_click=engine_.go_on, args=(job.number,),
+                  type="primary")
+        st.button(_("One step"), icon=":material/skip_next:", key="train_one", on_click=engine_.one_step, args=(job.number,))
+    if job is None or job.state in ("done", "stopped", "failed", "lost", "paused"):
+        st.button(_("Train") if job is None else _("Train again"), icon=":material/model_training:", key="train_begin",
+                  on_click=train, args=(recipe,), disabled=recipe is None, type="primary" if job is None else "secondary")
+    if job is not None and job.state not in ("done", "stopped"):
+        st.button(_("Stop"), icon=":material/stop:", key="train_stop", on_click=engine_.stop, args=(job.number,))
+
+
+def status(job: Look) -> str:
+    """What the training does, in a line: its state, its step, the time that is left, and the hash of its initial weights."""
+    run = job.runs[0]
+    said = [_state(job)]
+    if run.last is not None:
+        said.append(_("Step {done:,} of {steps:,}: held-out loss and accuracy are on the left.", done=run.done, steps=run.steps))
+    if job.state == "running" and run.done:
+        left = run.seconds / run.done * (run.steps - run.done)
+        said.append(_("About {left} s are left.", left=rounded(left, 2)))
+    if run.stopped is not None:
+        said.append(STOPPED[run.stopped].format(step=run.done))
+    if run.initial_hash is not None:
+        said.append(_("Initial weights: `{short}`, the same at every start.", short=run.initial_hash[:SHORT_HASH]))
+    return " ".join(said)
+
+
+def _state(job: Look) -> str:
+    if job.state == "waiting" and job.place is not None and job.place > 1:
+        return plural("**In the queue:** {n} training is before it.", "**In the queue:** {n} trainings are before it.",
+                      job.place - 1)
+    if job.problem is not None:
+        return f"**{escaped(problem_words(job.problem))}**"
+    if job.state == "paused" and job.unwatched:
+        return _("**Paused**, since nobody has looked at it for some time.")
+    return {
+        "waiting": _("**In the queue:** it is next."), "starting": _("**A process gets ready.**"), "running": _("**It trains.**"),
+        "paused": _("**Paused.**"), "done": _("**Done.**"), "stopped": _("**Stopped.** What it learned stays."),
+        "lost": _("**Its process is gone.**"), "failed": _("**It cannot go on.**"),
+    }[job.state]

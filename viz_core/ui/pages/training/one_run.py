@@ -1,0 +1,186 @@
+"""One run: its loss and the attention of the person's own sentence, at the newest moment or at any stored one."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from viz_core.capture import Capture
+from viz_core.figures.learning import Points, accuracy_curves, gradient_panel, induction_panel, loss_curves
+from viz_core.figures.panels import Panel, panel
+from viz_core.formats import percent, rounded
+from viz_core.jobs.job import Look
+from viz_core.language import translate as _
+from viz_core.learning.induction import on_sentence
+from viz_core.learning.moments import Moment, Moments
+from viz_core.learning.recipe import Recipe
+from viz_core.learning.tasks import Sentence
+from viz_core.problems import Problem
+from viz_core.text import split_words, visible
+from viz_core.ui.components.canvas import matrices
+from viz_core.ui.components.curves import curves
+from viz_core.ui.components.scrubber import At, scrubber
+from viz_core.ui.escape import code, escaped
+from viz_core.ui.pages.training.asked import asked, controls, more_controls
+from viz_core.ui.pages.training.job import buttons, jobs, shown, status
+from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
+from viz_core.ui.shell.setup import problem_words
+
+RAIL = 196
+LOOKS = {"attention": _("Attention"), "gradients": _("Gradients"), "induction": _("Induction")}
+NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
+WORDS_READ = 20
+
+
+def one_run(lab: Lab) -> None:
+    """Curves and attention, the stored moments as a slider below them, and the recipe beside them."""
+    wanted, job = asked(lab), shown()
+    moments = None if job is None else jobs().moments(job.number)
+    recipe = wanted.recipe if moments is None else moments.recipe
+    look(_("**Press Train and watch the attention of your own sentence:** what is grey mist at first gets a shape when the loss "
+           "falls."))
+    place, rail = beside(RAIL, horizontal=True)
+    with rail:
+        controls()
+    at = _step(moments)
+    with place:
+        if recipe is None:
+            st.warning(escaped(wanted.problem))
+        else:
+            _curves(recipe, moments, at)
+            _picture(lab, recipe, moments, at)
+    with below():
+        buttons(job, wanted.recipe)
+        _scrubber(moments, at)
+    _below(lab, job, wanted.problem, moments, at)
+
+
+def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int) -> None:
+    if said := st.session_state.get("train_problem", "") or problem:
+        st.warning(escaped(said))
+    if job is None and view("train_job"):
+        st.info(_("This server does not know the training of this link, or has forgotten it. **Train** takes it again, with the "
+                  "same recipe and the same initial weights."))
+    if job is not None:
+        st.progress(job.share)
+        st.caption(status(job))
+    if moments is not None:
+        st.markdown(_numbers(moments, at))
+    with st.container(horizontal=True, key="train_of"):
+        view_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=NUMBERS.get)
+        view_widget(st.segmented_control, "train_look", _("Picture"), required=True, format_func=LOOKS.get)
+    more_controls()
+
+
+# ---------------------------------------------------------------- the moment
+
+
+def _step(moments: Moments | None) -> int:
+    """The stored step that is shown: the newest, or the one nearest to what the link asks for."""
+    if moments is None or not moments.steps:
+        return 0
+    asked_for = view("train_moment")
+    return moments.steps[-1] if asked_for < 0 else moments.at(asked_for).step
+
+
+def _scrubber(moments: Moments | None, at: int) -> None:
+    steps = (0,) if moments is None else moments.steps or (0,)
+    label = _("After {at:,} steps", at=at)
+    scrubber(label, "", At(steps.index(at) + 1 if at in steps else len(steps), len(steps)), key="train_scrubber",
+             on_move=partial(_go, steps))
+
+
+def _go(steps: tuple[int, ...], place: int) -> None:
+    """Another moment; the newest one goes on with the run."""
+    set_view(train_moment=-1 if place >= len(steps) else steps[place - 1])
+
+
+# ---------------------------------------------------------------- the curves
+
+
+def _points(moments: Moments | None, which: str, name: str) -> Points:
+    if moments is None:
+        return Points(np.zeros(0, np.int64), np.zeros(0))
+    series = moments.training if which == "training" else moments.held_out
+    return Points(series.steps, series.values(name)) if series.seen else Points(np.zeros(0, np.int64), np.zeros(0))
+
+
+def _curves(recipe: Recipe, moments: Moments | None, at: int) -> None:
+    training, held_out = (_points(moments, which, view("train_number")) for which in ("training", "held_out"))
+    if view("train_number") == "loss":
+        drawn = loss_curves(training, held_out, recipe.steps, at, recipe.chance, recipe.floor)
+    else:
+        drawn = accuracy_curves(training, held_out, recipe.steps, at)
+    curves(drawn, "train_curves", fill=True)
+
+
+def _numbers(moments: Moments, at: int) -> str:
+    """The held-out numbers of the last measurement that is not behind the moment."""
+    loss, accuracy = (_points(moments, "held_out", name) for name in ("loss", "accuracy"))
+    if not len(loss.steps):
+        return _("No measurement on the held-out rows yet.")
+    step, value = loss.at(at)
+    return _("**On held-out rows after {step:,} steps:** loss {loss} nats, {accuracy} of the answers are right.", step=int(step),
+             loss=rounded(value), accuracy=percent(accuracy.at(at)[1]))
+
+
+# ---------------------------------------------------------------- the picture beside them
+
+
+def _picture(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> None:
+    moment = None if moments is None or not moments.steps else moments.at(at)
+    what = view("train_look")
+    if what == "gradients" and moments is not None and moments.training.seen:
+        parts = moments.training.names[4:]
+        norms = np.stack([moments.training.values(name) for name in parts], axis=1)
+        matrices([gradient_panel(moments.training.steps, norms, parts)], key="train_gradients", fill=True)
+        return
+    read = _read(lab, recipe)
+    if read is None:
+        return
+    model = (moment or _initial(recipe)).model(recipe.config)
+    if what == "induction":
+        scores = on_sentence(model, read)
+        if scores is None:
+            st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
+        else:
+            matrices([induction_panel(scores, _("your sentence"))], key="train_induction", fill=True)
+        return
+    matrices(attention_panels(read.seen_by(model), at), key="train_maps", fill=True)
+
+
+def _read(lab: Lab, recipe: Recipe) -> Sentence | None:
+    """The first sentence of the visitor as this task reads it, with a line on what it leaves out."""
+    words = split_words(lab.setup.source.split("\n")[0])
+    try:
+        read = recipe.entry.sentence(recipe.parameters, recipe.config, words)
+    except Problem as problem:
+        st.warning(escaped(problem_words(problem)))
+        return None
+    if read.left_out:
+        st.caption(_("Of your words it reads the first {n}; it leaves out {words}.", n=WORDS_READ,
+                     words=", ".join(code(visible(word)) for word in read.left_out[:5])))
+    return read
+
+
+def _initial(recipe: Recipe) -> Moment:
+    """The model before the first step."""
+    from viz_core.learning.moments import moment_of
+    from viz_core.model.transformer import Transformer
+
+    return moment_of(Transformer(recipe.config, recipe.seed), 0)
+
+
+def attention_panels(seen: Capture, at: int) -> list[Panel]:
+    """The weights of every head of the chosen layer."""
+    names = [name for name in seen if name.endswith("attn.weights")]
+    chosen = view("train_map") if view("train_map") in names else names[-1]
+    weights = seen[chosen][0]  # [H, T, S]
+    side = "target" if chosen.startswith("decoder") else "source"
+    keys = "source" if "cross" in chosen else side
+    rows, cols = ([visible(word) for word in seen.tokens(one)[0]] for one in (side, keys))
+    return [
+        panel(_("Head {head} after {at:,} steps", head=h, at=at), weights[h], rows, cols, row_axis=_("T · query token"),
+              col_axis=_("S · key token"), kind="probability", row_letter="T", col_letter="S", low=0.0, high=1.0)
+        for h in range(weights.shape[0])
+    ]
