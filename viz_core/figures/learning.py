@@ -18,6 +18,7 @@ from viz_core.language import translate as _
 
 TRAINING, HELD_OUT, HERE = theme.HEAD_COLOURS[5], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4]
 LEAST_LOSS = 1e-3  # a logarithmic axis ends here: what lies below it is learned
+USUAL_LOSS = 0.09  # it reaches at least as low as this, so that it does not move under the eyes of those who watch
 MOST_COLUMNS = 60  # steps of the map of gradients: more would be narrower than a finger
 FILL = 0.18  # opacity of a band, so that three of them on top of each other are told apart
 
@@ -46,7 +47,7 @@ def loss_curves(training: Points, held_out: Points, n_steps: int, at: int, chanc
         levels.append(Level(floor, _("the best reachable loss"), GUIDE, "left", False))
     shown = [np.maximum(p.values, LEAST_LOSS) for p in (training, held_out)]
     finite = np.concatenate([*(y[np.isfinite(y)] for y in shown), [level.y for level in levels]])
-    reach = (0.8 * float(finite.min()), 1.25 * float(finite.max()))
+    reach = (min(USUAL_LOSS, 0.8 * float(finite.min())), 1.25 * float(finite.max()))
     series = _two(training, held_out, at, _("step {x}: loss {y} nats"), LEAST_LOSS)
     return Curves(_("Loss"), _("steps"), _("loss in nats (log scale)"), series, reach, tuple(levels), log=True,
                   span=(0.0, float(n_steps)), here=float(at))

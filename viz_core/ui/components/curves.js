@@ -112,7 +112,7 @@ class View {
     const rows = chart.log
       ? ticks(Math.ceil(low), Math.floor(high), 6, 1).map(([n]) => [n, power(n)])
       : ticks(low, high, (bottom - TOP) / 44);
-    const left = 20 + type + 0.59 * type * Math.max(...rows.map(([, label]) => label.length)), right = this.wide - RIGHT;
+    const left = 20 + type + 0.59 * type * Math.max(0, ...rows.map(([, label]) => label.length)), right = this.wide - RIGHT;
     const every = chart.span ?? chart.series.flatMap((s) => (s.n ? [Math.min(...s.x), Math.max(...s.x)] : []));
     const first = Math.min(...every), last = Math.max(...every), room = 0.02 * (last - first) || 1;
     const span = last - first + 2 * room;

@@ -92,7 +92,7 @@ PAGES: dict[str, PageSpec] = {
             "answers are, and changes every weight a little in the direction that makes them less wrong. Everything on this page "
             "is a real run on this server, from the first step to the last.",
             card="a model learns while you watch", section_view="train_section",
-            sections=(Section("run", "One run", "lab_picture"),),
+            sections=(Section("run", "One run", "lab_picture"), Section("experiments", "Experiments", "train_bands")),
         ),
         PageSpec(
             name="masks", title="Masks", icon=":material/grid_on:",

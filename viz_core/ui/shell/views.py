@@ -154,6 +154,13 @@ TASK_PARAMETERS = {  # the largest value that any task allows
     "length": 120, "shortest": 60, "symbols": 64, "repeat": 60, "source": 99, "sentences": 4000, "longest": 20, "damage": 60,
 }
 TRAINING_SETUPS = ("norm", "mask", "residual", "scale-scores", "scale-embedding", "positions", "lengths", "induction")
+OWN_FACTOR = "own"
+TRAINING_FACTORS: Mapping[str, tuple[str, ...]] = {  # of a recipe, with the values that are compared, as a link says them
+    "config.norm": CHOICES["norm"], "config.position": CHOICES["position"], "config.activation": CHOICES["activation"],
+    **{f"config.{name}": ("on", "off") for name in ("residual", "scale_scores", "scale_embedding", "causal")},
+    "config.n_heads": ("1", "2", "4", "8"), "learning_rate": ("0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03"),
+    "warmup": ("0", "50", "100", "200", "400"), "batch": ("4", "8", "16", "32", "64", "128"),
+}
 MAX_CELL_DIGITS = 6  # of a row or column: more than any vocabulary or width that is drawn
 MAX_SIZE_CHARS = 2000  # of the size that Shapes compares with: every switch of a model fits
 
@@ -276,7 +283,10 @@ VIEWS: tuple[View, ...] = (
     View("train_look", "attention", ("attention", "gradients", "induction")),
     View("train_map", ""),  # the layer whose attention is shown; "": the last
     View("train_number", "loss", ("loss", "accuracy")),
-    View("train_setup", "norm", TRAINING_SETUPS),
+    View("train_experiment", "", most=64),
+    View("train_setup", "norm", (*TRAINING_SETUPS, OWN_FACTOR)),
+    View("train_factor", "config.norm", tuple(TRAINING_FACTORS)),
+    View("train_values", (), tuple(dict.fromkeys(v for values in TRAINING_FACTORS.values() for v in values)), many=True),
     View("train_seeds", 3, range(1, 6)),
     # Masks
     View("mask_section", "who", ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")),

@@ -7,7 +7,6 @@ from viz_core.jobs.engine import Engine, engine
 from viz_core.jobs.job import Look
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.learning.recipe import Recipe
 from viz_core.learning.training_run import SHORT_HASH
 from viz_core.problems import Problem
 from viz_core.ui.escape import escaped
@@ -28,9 +27,9 @@ def jobs() -> Engine:
     return engine()
 
 
-def shown() -> Look | None:
-    """The training that the link names, as it is now; None where there is none, or this server does not know it."""
-    return jobs().look(view("train_job")) if view("train_job") else None
+def look_at(name: str) -> Look | None:
+    """The training that the link names under a view, as it is now; None where there is none, or this server does not know it."""
+    return jobs().look(view(name)) if view(name) else None
 
 
 def active(job: Look | None) -> bool:
@@ -38,33 +37,42 @@ def active(job: Look | None) -> bool:
     return job is not None and job.state in WORKING
 
 
-def train(recipe: Recipe) -> None:
-    """Begin, and show it. Why it cannot be begun stays on the page."""
+def begin(name: str, recipe: str) -> None:
+    """Begin with a recipe or an experiment, as JSON, and show it. Why it cannot be begun stays on the page."""
     try:
-        number = jobs().submit(recipe.to_json(), st.session_state.get(SESSION, ""), "cpu")
+        number = jobs().submit(recipe, st.session_state.get(SESSION, ""), "cpu")
     except Problem as problem:
-        st.session_state["train_problem"] = problem_words(problem)
+        st.session_state[f"{name}_problem"] = problem_words(problem)
         return
-    st.session_state.pop("train_problem", None)
-    set_view(train_job=number, train_moment=-1)
+    st.session_state.pop(f"{name}_problem", None)
+    set_view(**{name: number}, train_moment=-1)
 
 
-def buttons(job: Look | None, recipe: Recipe | None) -> None:
-    """Train, pause or go on; one step; stop."""
-    engine_ = jobs()
+def buttons(name: str, job: Look | None, recipe: str | None) -> None:
+    """Train, pause or go on; one step; stop. name: the view that holds the number of the training."""
+    trainings = jobs()
     if active(job):
         assert job is not None
-        st.button(_("Pause"), icon=":material/pause:", key="train_pause", on_click=engine_.pause, args=(job.number,),
+        st.button(_("Pause"), icon=":material/pause:", key="train_pause", on_click=trainings.pause, args=(job.number,),
                   type="primary")
     elif job is not None and job.state in ("paused", "lost", "failed"):
-        st.button(_("Go on"), icon=":material/play_arrow:", key="train_go_on", on_click=engine_.go_on, args=(job.number,),
+        st.button(_("Go on"), icon=":material/play_arrow:", key="train_go_on", on_click=trainings.go_on, args=(job.number,),
                   type="primary")
-        st.button(_("One step"), icon=":material/skip_next:", key="train_one", on_click=engine_.one_step, args=(job.number,))
-    if job is None or job.state in ("done", "stopped", "failed", "lost", "paused"):
+        st.button(_("One step"), icon=":material/skip_next:", key="train_one", on_click=trainings.one_step, args=(job.number,))
+    if not active(job):
         st.button(_("Train") if job is None else _("Train again"), icon=":material/model_training:", key="train_begin",
-                  on_click=train, args=(recipe,), disabled=recipe is None, type="primary" if job is None else "secondary")
+                  on_click=begin, args=(name, recipe), disabled=recipe is None, type="primary" if job is None else "secondary")
     if job is not None and job.state not in ("done", "stopped"):
-        st.button(_("Stop"), icon=":material/stop:", key="train_stop", on_click=engine_.stop, args=(job.number,))
+        st.button(_("Stop"), icon=":material/stop:", key="train_stop", on_click=trainings.stop, args=(job.number,))
+
+
+def say_what_is_wrong(job: Look | None, name: str, problem: str) -> None:
+    """Why nothing can be trained, or that the training of the link is not here."""
+    if said := st.session_state.get(f"{name}_problem", "") or problem:
+        st.warning(escaped(said))
+    if job is None and view(name):
+        st.info(_("This server does not know the training of this link, or has forgotten it. **Train** takes it again, with the "
+                  "same recipe and the same initial weights."))
 
 
 def status(job: Look) -> str:
@@ -72,7 +80,7 @@ def status(job: Look) -> str:
     run = job.runs[0]
     said = [_state(job)]
     if run.last is not None:
-        said.append(_("Step {done:,} of {steps:,}: held-out loss and accuracy are on the left.", done=run.done, steps=run.steps))
+        said.append(_("Step {done:,} of {steps:,}.", done=run.done, steps=run.steps))
     if job.state == "running" and run.done:
         left = run.seconds / run.done * (run.steps - run.done)
         said.append(_("About {left} s are left.", left=rounded(left, 2)))

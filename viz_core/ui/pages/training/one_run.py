@@ -22,7 +22,7 @@ from viz_core.ui.components.curves import curves
 from viz_core.ui.components.scrubber import At, scrubber
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.training.asked import asked, controls, more_controls
-from viz_core.ui.pages.training.job import buttons, jobs, shown, status
+from viz_core.ui.pages.training.job import buttons, jobs, look_at, say_what_is_wrong, status
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
@@ -34,7 +34,7 @@ WORDS_READ = 20
 
 def one_run(lab: Lab) -> None:
     """Curves and attention, the stored moments as a slider below them, and the recipe beside them."""
-    wanted, job = asked(lab), shown()
+    wanted, job = asked(lab), look_at("train_job")
     moments = None if job is None else jobs().moments(job.number)
     recipe = wanted.recipe if moments is None else moments.recipe
     look(_("**Press Train and watch the attention of your own sentence:** what is grey mist at first gets a shape when the loss "
@@ -50,17 +50,13 @@ def one_run(lab: Lab) -> None:
             _curves(recipe, moments, at)
             _picture(lab, recipe, moments, at)
     with below():
-        buttons(job, wanted.recipe)
+        buttons("train_job", job, None if wanted.recipe is None else wanted.recipe.to_json())
         _scrubber(moments, at)
     _below(lab, job, wanted.problem, moments, at)
 
 
 def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int) -> None:
-    if said := st.session_state.get("train_problem", "") or problem:
-        st.warning(escaped(said))
-    if job is None and view("train_job"):
-        st.info(_("This server does not know the training of this link, or has forgotten it. **Train** takes it again, with the "
-                  "same recipe and the same initial weights."))
+    say_what_is_wrong(job, "train_job", problem)
     if job is not None:
         st.progress(job.share)
         st.caption(status(job))

@@ -1,0 +1,174 @@
+"""Experiments: arms that differ in one factor, several seeds each, as bands; and what the runs say, computed from them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from viz_core.figures.learning import BandOf, bands_figure
+from viz_core.formats import rounded
+from viz_core.jobs.job import Look
+from viz_core.language import plural
+from viz_core.language import translate as _
+from viz_core.learning.arms import Experiment, of_factor
+from viz_core.learning.curves import Result, Verdict, at_the_end, band
+from viz_core.learning.setups import SETUPS
+from viz_core.position_schemes import SCHEMES
+from viz_core.problems import Problem
+from viz_core.ui.controls import chart, dark, table
+from viz_core.ui.escape import escaped
+from viz_core.ui.pages.training.asked import asked
+from viz_core.ui.pages.training.job import buttons, jobs, look_at, say_what_is_wrong
+from viz_core.ui.shell import Lab, below, beside, look, view, view_widget
+from viz_core.ui.shell.setup import BY_FIELD, problem_words
+from viz_core.ui.shell.views import OWN_FACTOR, TRAINING_FACTORS
+
+RAIL = 220
+NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
+ARMS = {
+    "post": _("Post-LN"), "post_warmup": _("Post-LN with warm-up"), "pre": _("Pre-LN"), "masked": _("causal mask"),
+    "open": _("no mask"), "residual": _("with residual"), "none": _("without residual"),
+    "scaled": _("scaled"), "raw": _("as it is"),
+    "two_layers": _("two layers"), "one_layer": _("one layer"), "two_layers_fixed": _("two layers, fixed block"),
+    "one_layer_fixed": _("one layer, fixed block"),
+}
+
+
+def experiments(lab: Lab) -> None:
+    """Bands of the arms, the verdict below them, and the choice of the experiment beside them."""
+    look(_("**Each band is one choice, over several seeds:** two choices differ where their bands part, and not where one line "
+           "alone happens to lie lower."))
+    place, rail = beside(RAIL)
+    with rail:
+        _controls()
+    wanted, problem = _asked(lab)
+    job = look_at("train_experiment")
+    held = jobs().asked(job.number) if job is not None else wanted
+    results = _results(job)
+    with place:
+        if isinstance(held, Experiment):
+            _draw(held, results)
+    with below():
+        buttons("train_experiment", job, None if wanted is None else wanted.to_json())
+    say_what_is_wrong(job, "train_experiment", problem)
+    if job is not None and isinstance(held, Experiment):
+        st.progress(job.share, text=_progress(job))
+        if len(finished := jobs().results(job.number)) > 1:
+            _say(held, finished)
+
+
+def _controls() -> None:
+    titles = {name: setup.title for name, setup in SETUPS.items()} | {OWN_FACTOR: _("Another factor")}
+    view_widget(st.selectbox, "train_setup", _("Experiment"), format_func=titles.get)
+    if view("train_setup") == OWN_FACTOR:
+        view_widget(st.selectbox, "train_factor", _("Factor"), format_func=_factor_title)
+        view_widget(st.multiselect, "train_values", _("Values"), options=_values(view("train_factor")), max_selections=4)
+        st.caption(_("The rest of the recipe is that of the section One run."))
+    else:
+        st.markdown(SETUPS[view("train_setup")].question)
+    view_widget(st.slider, "train_seeds", _("Seeds"))
+    view_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=NUMBERS.get)
+
+
+def _factor_title(factor: str) -> str:
+    field = factor.partition(".")[2]
+    return BY_FIELD[field].label if field in BY_FIELD else {
+        "learning_rate": _("Learning rate"), "warmup": _("Warm-up steps"), "batch": _("Batch"),
+    }.get(factor, factor)
+
+
+def _values(factor: str) -> tuple[str, ...]:
+    """The values of a factor, as a link says them."""
+    return TRAINING_FACTORS[factor]
+
+
+def _asked(lab: Lab) -> tuple[Experiment | None, str]:
+    """The experiment of the page's choices; or why there is none, in one sentence."""
+    seeds = tuple(range(view("train_seeds")))
+    try:
+        if view("train_setup") != OWN_FACTOR:
+            chosen = SETUPS[view("train_setup")].experiment
+            return Experiment(chosen.base, chosen.arms, seeds), ""
+        base = asked(lab)
+        if base.recipe is None:
+            return None, base.problem
+        factor = view("train_factor")
+        values = [_typed(value) for value in view("train_values") if value in _values(factor)]
+        return of_factor(base.recipe, factor, values, seeds), ""
+    except (Problem, ValueError) as error:
+        return None, problem_words(error)
+
+
+def _typed(value: str) -> object:
+    """A value as a recipe has it: a switch, a number or a name."""
+    if value in ("on", "off"):
+        return value == "on"
+    try:
+        return int(value) if value.isdigit() else float(value)
+    except ValueError:
+        return value
+
+
+# ---------------------------------------------------------------- what the runs say so far
+
+
+def _results(job: Look | None) -> list[Result]:
+    """The held-out numbers of every run so far, those that still go on among them."""
+    found = []
+    for i, run in enumerate(() if job is None else job.runs):
+        moments = jobs().moments(job.number, i)  # type: ignore[union-attr]
+        if moments is not None and moments.held_out.seen:
+            steps, points = moments.held_out.steps, moments.held_out
+            found.append(Result(run.arm, run.seed, tuple(map(int, steps)), tuple(points.values("loss")),
+                                tuple(points.values("accuracy")), run.stopped or "steps"))
+    return found
+
+
+def _names(experiment: Experiment) -> list[str]:
+    schemes = {name: scheme.title for name, scheme in SCHEMES.items()}
+    by_position = all("config.position" in arm.changes for arm in experiment.arms)
+    return [str((schemes if by_position else ARMS).get(arm.name, arm.name)) for arm in experiment.arms]
+
+
+def _draw(experiment: Experiment, results: Sequence[Result]) -> None:
+    what, bands = view("train_number"), []
+    for i, name in enumerate(_names(experiment)):
+        found = band(results, i, what)
+        bands.append(BandOf(name, found.steps, found.mean, found.low, found.high, int(found.runs.max(initial=0))))
+    steps = max(experiment.recipe(arm, 0).steps for arm in experiment.arms)
+    base = experiment.base
+    chart(bands_figure(bands, what, steps, base.chance, base.floor, dark()), "train_bands", fill=True)
+
+
+def _progress(job: Look) -> str:
+    over = sum(run.stopped is not None for run in job.runs)
+    return plural("{over} of {n} run has ended", "{over} of {n} runs have ended", len(job.runs), over=over)
+
+
+def _say(experiment: Experiment, results: Sequence[Result]) -> None:
+    """The last held-out numbers of each arm, and which arms differ by more than their seeds do."""
+    names, verdict = _names(experiment), at_the_end(results, view("train_number"))
+    arms = sorted({r.arm for r in results})
+    known = [[x for x in row if x is not None] for row in verdict.values]
+    table([_("Arm"), _("Seeds"), _("Mean at the end"), _("Lowest"), _("Highest"), _("Without a number")],
+          [[escaped(names[arm]), str(len(row)), *(rounded(float(f(row))) if row else "–" for f in (np.mean, np.min, np.max)),
+            str(without)] for arm, row, without in zip(arms, known, verdict.without, strict=True)], right=(1, 2, 3, 4, 5))
+    st.markdown("\n".join(f"- {line}" for line in verdict_words(names, verdict)))
+
+
+def verdict_words(names: Sequence[str], verdict: Verdict) -> list[str]:
+    """A sentence for each two arms, computed from their runs."""
+    said = []
+    for one in verdict.comparisons:
+        a, b = names[one.first], names[one.second]
+        if one.difference is None:
+            said.append(_("**{a} and {b}** cannot be compared: one of them has no number at the end.", a=escaped(a), b=escaped(b)))
+        elif one.spread is None:
+            said.append(_("**{b} − {a}: {difference}.** One seed does not say whether that is more than chance.", a=escaped(a),
+                          b=escaped(b), difference=rounded(one.difference)))
+        else:
+            apart = (_("They differ by more than their seeds do.") if one.apart else
+                     _("That is no more than seeds alone could make."))
+            said.append(_("**{b} − {a}: {difference}**, beside a spread of {spread} among seeds. {apart}", a=escaped(a),
+                          b=escaped(b), difference=rounded(one.difference), spread=rounded(one.spread), apart=apart))
+    return said
