@@ -129,3 +129,10 @@ MAX_OWN_JOBS = 3
 SCHEDULER = "ATTENTION_LAB_SCHEDULER"
 """The environment variable that names the scheduler of a Dask cluster, such as tcp://host:8786. Without it, trainings run in a
 process of their own beside the server."""
+
+MAX_GUESTS, MAX_GUEST_BYTES = 32, 96 * 2**20
+"""Weights of visitors that a server keeps at once, and their bytes (96 MiB): a class of small models. The first ones that came go
+first."""
+
+MAX_GUEST_FILE = 24 * 2**20
+"""Bytes of a file of weights that a visitor opens (24 MiB): the largest model that can be trained here, in single precision."""

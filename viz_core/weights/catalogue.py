@@ -10,6 +10,7 @@ from viz_core.text import AnyTokenizer, Vocabulary
 from viz_core.training.plans import PLANS
 from viz_core.weights import local_models
 from viz_core.weights.card import Card
+from viz_core.weights.guests import guests
 from viz_core.weights.stored_card import StoredCard
 
 if TYPE_CHECKING:
@@ -18,18 +19,24 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).with_name("shipped")
 
 
-@lru_cache(maxsize=1)
 def catalogue() -> Mapping[str, Card]:
-    """Every choice except the untrained one, by name: shipped checkpoints first, then the models on this machine.
+    """Every choice except the untrained one, by name: `lasting()`, then what visitors brought."""
+    brought = guests().cards()
+    return MappingProxyType({**lasting(), **brought}) if brought else lasting()
 
-    It is read once; call `catalogue.cache_clear()` after fetching a model.
+
+@lru_cache(maxsize=1)
+def lasting() -> Mapping[str, Card]:
+    """The choices that everybody is offered: shipped checkpoints first, then the models on this machine.
+
+    It is read once; call `lasting.cache_clear()` after fetching a model.
     """
     return MappingProxyType({card.name: card for card in (*shipped().values(), *local_models.cards())})
 
 
 def first_with(**fields: Any) -> Card | None:
     """The first choice whose config has these values, such as position="learned"; None if there is none."""
-    return next((card for card in catalogue().values() if all(getattr(card.config, k) == v for k, v in fields.items())), None)
+    return next((card for card in lasting().values() if all(getattr(card.config, k) == v for k, v in fields.items())), None)
 
 
 def problems() -> list[str]:

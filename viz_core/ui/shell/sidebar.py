@@ -27,12 +27,12 @@ from viz_core.ui.shell.setup import (
     with_preset,
     with_weights,
 )
-from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, TARGET_BOX, UNUSUAL, change, current
+from viz_core.ui.shell.state import FAULTS, HUB_NAME, NOTES, SETUP, TARGET_BOX, UNUSUAL, change, current, own_weights
 from viz_core.ui.shell.view_widgets import fold, view_widget
 from viz_core.ui.shell.warm import home_imported
 from viz_core.ui.shell.widgets import RESTORING, touch, widget, widget_value
 from viz_core.ui.shell.written import taken_over
-from viz_core.weights.catalogue import catalogue
+from viz_core.weights.catalogue import catalogue, lasting
 from viz_core.weights.hub import hub_card, hub_is_open
 
 TOKENIZER_LABELS = {"word": _("words"), "character": _("characters"), "ids": _("ids")}
@@ -50,8 +50,9 @@ def sidebar() -> None:
     with st.sidebar:
         setup = current()
         chosen = setup.checkpoint if setup.origin else setup.preset
-        widget(st.selectbox, "model", _("Model"), chosen, _set_model, options=[*catalogue(), *PRESETS], format_func=_model_title,
-                help=_("Trained weights, or the model of one of the five documents with random weights."))
+        widget(st.selectbox, "model", _("Model"), chosen, _set_model, format_func=_model_title,
+               options=[*lasting(), *own_weights(), *PRESETS],
+               help=_("Trained weights, or the model of one of the five documents with random weights."))
         if hub_is_open():
             _hub()
         if setup.config.has_encoder:
@@ -214,7 +215,7 @@ def _open_from_hub() -> None:
     touch()
     try:
         name = hub_card(st.session_state[HUB_NAME].strip()).name
-        catalogue.cache_clear()
+        lasting.cache_clear()
         st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_weights(current(), name)), []
     except ValueError as error:
         st.session_state[NOTES] = [escaped(problem_words(error))]

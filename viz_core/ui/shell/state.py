@@ -5,10 +5,13 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.language import translate as _
 from viz_core.ui.shell.page_list import PAGES
-from viz_core.ui.shell.setup import TEXTS, Setup, with_view
+from viz_core.ui.shell.setup import TEXTS, Setup, opening, with_view, with_weights
 from viz_core.ui.shell.widgets import RESTORING, touch
 from viz_core.ui.shell.written import taken_over
+from viz_core.weights.card import UNTRAINED
+from viz_core.weights.catalogue import catalogue, lasting
 
 # The keys of the session state: the setup, now and when this page was entered; the link as written, and whether it was left
 # empty; the text that it leaves out and the tab holds, the name of a missing text, and whether this run read a link; the
@@ -20,13 +23,32 @@ HUB_NAME, UNUSUAL = "lab_hub", "lab_unusual"
 TARGET_BOX = "lab_target_box"  # of this run: where the sidebar shows the target once the model has written it
 SETTLE = "lab_settle"  # by page: a function that runs between a change and its link, so that both are one entry of the history
 SHELL, ARRIVED = "lab_in_frame", "lab_arrived"
+OWN, MAX_OWN = "lab_own", 8  # names of weights that this visitor brought, and how many are offered
 GOING = "lab_going"  # the page that a click opens, until it is entered
 
 
 def current() -> Setup:
-    """The setup of this session."""
+    """The setup of this session. Weights that a visitor brought can have gone: then it is that of an empty link, with a note."""
     setup: Setup = st.session_state[SETUP]
+    if setup.checkpoint != UNTRAINED and setup.checkpoint not in catalogue():
+        setup = st.session_state[SETUP] = replace(opening(), source=setup.source, views=setup.views)
+        st.session_state.setdefault(NOTES, []).append(
+            _("This server has forgotten the weights that you trained; train them again, or open the file that you downloaded."))
     return setup
+
+
+def use_weights(name: str) -> None:
+    """Choose weights that this visitor trained or opened, which the list of models then offers; for callbacks."""
+    touch()
+    st.session_state[OWN] = tuple(dict.fromkeys((*st.session_state.get(OWN, ()), name)))[-MAX_OWN:]
+    st.session_state[SETUP], st.session_state[FAULTS] = taken_over(current(), with_weights(current(), name)), []
+
+
+def own_weights() -> list[str]:
+    """The names of the weights that the list of models offers to this visitor alone: their own, and those of the link."""
+    chosen = current().checkpoint
+    names = (*st.session_state.get(OWN, ()), *(() if chosen == UNTRAINED or chosen in lasting() else (chosen,)))
+    return [name for name in dict.fromkeys(names) if name in catalogue()]
 
 
 def change(**selection: Any) -> None:

@@ -12,13 +12,14 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.learning.arms import Experiment, of_factor
 from viz_core.learning.curves import Result, Verdict, at_the_end, band
-from viz_core.learning.setups import SETUPS
+from viz_core.learning.setups import SETUPS, OfferedExperiment
 from viz_core.position_schemes import SCHEMES
 from viz_core.problems import Problem
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.training.asked import asked
 from viz_core.ui.pages.training.job import buttons, jobs, look_at, say_what_is_wrong
+from viz_core.ui.pages.training.trained import trained
 from viz_core.ui.shell import Lab, below, beside, look, view, view_widget
 from viz_core.ui.shell.setup import BY_FIELD, problem_words
 from viz_core.ui.shell.views import OWN_FACTOR, TRAINING_FACTORS
@@ -55,6 +56,13 @@ def experiments(lab: Lab) -> None:
         st.progress(job.share, text=_progress(job))
         if len(finished := jobs().results(job.number)) > 1:
             _say(held, finished)
+        if (setup := _setup_of(held)) is not None:
+            trained(job, setup, held, _names(held))
+
+
+def _setup_of(experiment: Experiment) -> OfferedExperiment | None:
+    """The offered experiment that this is, with whatever seeds."""
+    return next((s for s in SETUPS.values() if (s.experiment.base, s.experiment.arms) == (experiment.base, experiment.arms)), None)
 
 
 def _controls() -> None:

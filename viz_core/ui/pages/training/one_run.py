@@ -23,6 +23,7 @@ from viz_core.ui.components.scrubber import At, scrubber
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.training.asked import asked, controls, more_controls
 from viz_core.ui.pages.training.job import buttons, jobs, look_at, say_what_is_wrong, status
+from viz_core.ui.pages.training.kept import keep_it
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
@@ -66,6 +67,7 @@ def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at
         view_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=NUMBERS.get)
         view_widget(st.segmented_control, "train_look", _("Picture"), required=True, format_func=LOOKS.get)
     more_controls()
+    keep_it(job, moments, at)
 
 
 # ---------------------------------------------------------------- the moment

@@ -211,6 +211,10 @@ def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
         setup = Setup()
     elif weights in catalogue():
         setup = with_weights(Setup(), weights)
+    elif weights.startswith("trained-"):
+        faults.append((f"weights={weights}", _(
+            "were trained on another server, or this one has forgotten them; train them again on the page Training, or open their "
+            "file there")))
     else:
         faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.checkpoint)))
     if (preset := left.pop("preset", DEFAULT_PRESET)) not in PRESETS:

@@ -14,7 +14,7 @@ from viz_core.training.plans import PLANS
 from viz_core.ui.shell.setup.controls import BY_FIELD, CONTROLS, MAX_D_MODEL, OF_WORDS, SIZES, WEIGHTLESS, Control
 from viz_core.ui.shell.views import VIEWS
 from viz_core.weights.card import UNTRAINED, Card
-from viz_core.weights.catalogue import catalogue
+from viz_core.weights.catalogue import catalogue, lasting
 
 OPENING = next(iter(PLANS))  # the weights that the app opens with: the first of the shipped checkpoints
 DEFAULT_PRESET = "000"
@@ -188,7 +188,7 @@ def _with_base(setup: Setup, checkpoint: str, preset: str, config: TransformerCo
 
     The target is left to the new weights if they translate, unless the visitor has just taken it from others that do.
     """
-    offered = {(DEFAULT_SOURCE, DEFAULT_TARGET), *(tuple(e) for card in catalogue().values() for e in card.examples)}
+    offered = {(DEFAULT_SOURCE, DEFAULT_TARGET), *(tuple(e) for card in lasting().values() for e in card.examples)}
     own = (setup.source,) if setup.writer == "model" else (setup.source, setup.target)
     untouched = own in {texts[: len(own)] for texts in offered}
     writer: Writer = "typed" if setup.translates and setup.writer == "typed" else "model"

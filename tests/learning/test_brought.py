@@ -1,0 +1,68 @@
+"""A trained model as weights for every page, and as a file that comes back as it was; any other file is refused."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load, save
+
+from viz_core.config import TransformerConfig
+from viz_core.learning.brought import KEY, Trained, opened
+from viz_core.learning.moments import moment_of
+from viz_core.learning.recipe import Recipe
+from viz_core.limits import MAX_GUEST_FILE
+from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
+from viz_core.run import run
+
+CONFIG = TransformerConfig(d_model=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, d_ff=8)
+RECIPE = Recipe(task="reverse", parameters={"length": 4, "symbols": 5}, config=CONFIG, steps=10)
+MADE = Trained(RECIPE, 10, moment_of(Transformer(RECIPE.config, 3), 10).weights, 0.5, 0.25)
+
+
+def test_a_file_comes_back_as_it_was() -> None:
+    again = opened(MADE.to_bytes())
+    assert (again.recipe, again.step, again.loss, again.accuracy, again.name) == (RECIPE, 10, 0.5, 0.25, MADE.name)
+    assert all(torch.equal(again.weights[name], x) for name, x in MADE.weights.items())
+
+
+def test_the_same_weights_have_the_same_name_and_others_another() -> None:
+    changed = {name: x + 1 for name, x in MADE.weights.items()}
+    assert MADE.name == replace(MADE, step=3).name != replace(MADE, weights=changed).name
+
+
+def test_its_card_runs_on_a_held_out_row() -> None:
+    card = MADE.card("Reverse", {"task": "x"})
+    ((source, target),) = card.examples
+    assert target.split() == source.split()[::-1] and len(source.split()) == 4
+    capture = run(card.config, [source], [target], weights=card, device="cpu")
+    assert capture.tokens("source")[0] == source.split()
+    own = MADE.model()
+    ids = {side: torch.from_numpy(capture[f"ids.{side}"].copy()) for side in ("source", "target")}
+    with torch.inference_mode():
+        torch.testing.assert_close(torch.from_numpy(capture["logits"].copy()), own(ids["source"], ids["target"]).logits)
+
+
+def altered(**facts: object) -> bytes:
+    said = json.loads(MADE.to_bytes()[8 : 8 + int.from_bytes(MADE.to_bytes()[:8], "little")])["__metadata__"]
+    return save(dict(load(MADE.to_bytes())), {KEY: json.dumps(json.loads(said[KEY]) | facts)})
+
+
+@pytest.mark.parametrize("data", [
+    b"", b"x" * 100, b"\xff" * 16, save({"a": torch.zeros(2)}), save({"a": torch.zeros(2)}, {KEY: "{}"}),
+    save({"a": torch.zeros(2)}, {KEY: "[" * 5000}), MADE.to_bytes()[:-1], altered(step=11), altered(step=True), altered(step="1"),
+    altered(recipe="x"), altered(recipe=json.dumps({"task": "reverse", "steps": 10**9})), altered(recipe=None),
+    save({name: x * float("nan") for name, x in MADE.weights.items()},
+         {KEY: json.dumps({"recipe": RECIPE.to_json(), "step": 1})}),
+    save({name: x.double() for name, x in MADE.weights.items()}, {KEY: json.dumps({"recipe": RECIPE.to_json(), "step": 1})}),
+    b"\0" * (MAX_GUEST_FILE + 1),
+], ids=range(16))
+def test_any_other_file_is_refused_in_one_sentence(data: bytes) -> None:
+    with pytest.raises(Problem):
+        opened(data)
+
+
+@pytest.mark.parametrize("loss", ["x", None, float("nan"), [1]])
+def test_facts_that_are_no_numbers_are_left_out(loss: object) -> None:
+    assert opened(altered(loss=loss)).loss is None

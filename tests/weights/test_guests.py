@@ -1,0 +1,45 @@
+"""Weights that visitors brought: by name, bounded, the first ones that came go first."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from viz_core.config import TransformerConfig
+from viz_core.weights.card import Card
+from viz_core.weights.catalogue import catalogue, lasting
+from viz_core.weights.guests import Guests, guests
+
+
+def card(name: str) -> Card:
+    return Card(name=name, title=name, config=TransformerConfig(), tokenizers=dict, load=lambda: pytest.fail("loaded"))
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    guests.cache_clear()
+    yield
+    guests.cache_clear()
+
+
+def test_they_are_found_by_name_behind_those_that_everybody_is_offered(fresh: None) -> None:
+    assert catalogue() is lasting()
+    guests().keep(card("trained-1"), 10)
+    assert list(catalogue()) == [*lasting(), "trained-1"] and "trained-1" not in lasting()
+
+
+def test_there_are_no_more_than_the_bounds_allow() -> None:
+    kept = Guests(most=3, most_bytes=100)
+    for name in "abcd":
+        kept.keep(card(name), 10)
+    assert list(kept.cards()) == ["b", "c", "d"]
+    kept.keep(card("e"), 85)
+    assert list(kept.cards()) == ["d", "e"] and kept.nbytes == 95
+    kept.keep(card("f"), 500)
+    assert list(kept.cards()) == ["f"], "the newest stays, however large"
+
+
+def test_who_comes_again_counts_as_new() -> None:
+    kept = Guests(most=2)
+    for name in ("a", "b", "a", "c"):
+        kept.keep(card(name), 10)
+    assert list(kept.cards()) == ["a", "c"] and kept.nbytes == 20

@@ -1,0 +1,74 @@
+"""What a training made, on every page of this visitor: used as weights, downloaded, and opened again from a file."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from viz_core.formats import percent, rounded
+from viz_core.jobs.job import Look
+from viz_core.language import translate as _
+from viz_core.learning.brought import Trained, opened
+from viz_core.learning.moments import Moments
+from viz_core.limits import MAX_GUEST_FILE, megabytes
+from viz_core.problems import Problem
+from viz_core.ui.escape import escaped
+from viz_core.ui.shell import use_weights
+from viz_core.ui.shell.setup import problem_words
+from viz_core.weights.guests import guests
+
+
+def keep_it(job: Look | None, moments: Moments | None, at: int) -> None:
+    """Buttons for the model of the moment that is shown, and the place for a file."""
+    made = None if job is None or moments is None or not moments.steps else made_at(moments, at)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="train_keep"):
+        st.button(_("Use these weights on every page"), icon=":material/hub:", key="train_use", on_click=_use, args=(made,),
+                  disabled=made is None)
+        st.download_button(_("Download them with their recipe"), (lambda: made.to_bytes()) if made else b"", on_click="ignore",
+                           file_name=f"{made.name}.safetensors" if made else "weights.safetensors", key="train_download",
+                           icon=":material/download:", disabled=made is None)
+    with st.popover(_("Open a file of weights"), icon=":material/upload:"):
+        file = st.file_uploader(_("A file that was downloaded here, at most {size}", size=megabytes(MAX_GUEST_FILE, 0)),
+                                type=["safetensors"], key="train_file")
+        if file is not None:
+            _open(file.getvalue())
+
+
+def made_at(moments: Moments, at: int) -> Trained:
+    """The model of a stored moment with the last measurement that is not behind it."""
+    moment, measured = moments.at(at), [i for i, step in enumerate(moments.held_out.steps) if step <= at]
+    loss, accuracy = (float(moments.held_out.values(name)[measured[-1]]) if measured else None for name in ("loss", "accuracy"))
+    return Trained(moments.recipe, moment.step, moment.weights, loss, accuracy)
+
+
+def _open(data: bytes) -> None:
+    try:
+        found = opened(data)
+    except Problem as problem:
+        st.warning(escaped(problem_words(problem)))
+        return
+    st.markdown(_("**{title}**", title=escaped(title(found))))
+    st.button(_("Use these weights on every page"), key="train_use_file", on_click=_use, args=(found,))
+
+
+def _use(made: Trained) -> None:
+    guests().keep(made.card(title(made), facts(made)), made.nbytes)
+    use_weights(made.name)
+
+
+def title(made: Trained) -> str:
+    """As the list of models shows it."""
+    return _("{task}, trained for {step:,} steps", task=made.recipe.entry.title, step=made.step)
+
+
+def facts(made: Trained) -> Mapping[str, str]:
+    """What the sidebar tells of it."""
+    r = made.recipe
+    said = {
+        "task": str(r.entry.question),
+        "training": _("{step:,} steps of {batch} rows with Adam, learning rate {rate:g}, seed {seed}", step=made.step,
+                      batch=r.batch, rate=r.learning_rate, seed=r.seed),
+    }
+    if made.loss is not None and made.accuracy is not None:
+        said["held-out"] = _("loss {loss}, {accuracy} of the answers are right", loss=rounded(made.loss),
+                             accuracy=percent(made.accuracy))
+    return said
