@@ -109,7 +109,8 @@ class Beside:
         if place in self._processes:
             __, process = self._processes.pop(place)
             process.kill()
-            await asyncio.get_running_loop().run_in_executor(None, process.wait)
+            while process.poll() is None:
+                await asyncio.sleep(0.01)
 
     def _started(self, name: str) -> "tuple[str, subprocess.Popen[bytes]]":
         command = [sys.executable, "-m", "distributed.cli.dask_worker", self._scheduler.address, "--no-nanny", "--nthreads", "1",
