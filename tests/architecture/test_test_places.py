@@ -30,7 +30,7 @@ ELSEWHERE = {
     "text.showing": "text/test_text",
     "text.splitting": "text/test_text",
     "text.tokenizer": "text/test_text",
-    "jobs.attempt": "jobs/test_hub",
+    "jobs.box": "jobs/test_desk",
     "jobs.dispatcher": "jobs/test_hub",
     "jobs.labour": "jobs/test_desk",
     "jobs.messages": "jobs/test_desk",

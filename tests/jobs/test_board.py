@@ -5,7 +5,7 @@ import pytest
 from tests.learning.small import RECIPE, recipe
 from viz_core.jobs import board as boards
 from viz_core.jobs.board import Board
-from viz_core.jobs.desk import Box
+from viz_core.jobs.box import Box
 from viz_core.jobs.job import Job
 from viz_core.jobs.labour import carry_out
 from viz_core.jobs.messages import Order

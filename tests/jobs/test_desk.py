@@ -1,6 +1,7 @@
 """What lies at a worker: orders that are carried out once, and what of them waits to be fetched."""
 
 import copy
+import math
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -10,15 +11,23 @@ import torch
 
 from tests.jobs.helpers import trained
 from tests.learning.small import RECIPE, recipe
+from viz_core.jobs import box as boxes
 from viz_core.jobs import desk as desks
 from viz_core.jobs import labour
-from viz_core.jobs.desk import Box, Desk, put, tell, train
+from viz_core.jobs.box import Box
+from viz_core.jobs.desk import Desk, put, tell, train
 from viz_core.jobs.labour import carry_out
 from viz_core.jobs.messages import Order, Parcel, Stored
 from viz_core.learning.moments import Moment
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.training_run import TrainingRun
 from viz_core.problems import Problem
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No server asks here, however long a test takes."""
+    monkeypatch.setattr(boxes, "ORPHANED", math.inf)
 
 
 def order(asked: Recipe = RECIPE, number: str = "1", state: Stored | None = None, until: int | None = None) -> Order:
@@ -87,7 +96,7 @@ def test_a_state_that_was_stored_on_the_way_leads_to_the_same_end(monkeypatch: p
 
 def test_a_run_of_which_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     box = Box(order())
-    at_step(monkeypatch, 3, lambda: monkeypatch.setattr(desks, "ORPHANED", 0.0))
+    at_step(monkeypatch, 3, lambda: monkeypatch.setattr(boxes, "ORPHANED", 0.0))
     assert carried(box).ended == "orphaned"
 
 
@@ -102,7 +111,7 @@ def test_messages_are_few_and_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_moments_that_nobody_fetches_are_dropped_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desks, "WAITING_BYTES", 10)
+    monkeypatch.setattr(boxes, "WAITING_BYTES", 10)
     box = Box(order())
     for moment in (b"a" * 4, b"b" * 4, b"c" * 4, b"d" * 40):
         box.keep(moment)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.jobs.helpers import trained
 from tests.learning.small import RECIPE
-from viz_core.jobs.desk import Box
+from viz_core.jobs.box import Box
 from viz_core.jobs.job import Job, RunRecord, look
 from viz_core.jobs.labour import carry_out
 from viz_core.jobs.messages import Order, Parcel, Stored

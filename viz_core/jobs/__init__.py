@@ -6,7 +6,7 @@
     dispatcher    which run goes to which worker, and when; in a thread of its own
     attempt       one run at one worker, from its start to whatever ends it
     hub           the workers: processes of this server, or those of a cluster
-    desk          at a worker: the orders that lie there, and what waits to be fetched
+    desk, box     at a worker: the orders that lie there, and what waits to be fetched
     labour        at a worker: the steps themselves
     messages      what travels between them
     times         how long things may take

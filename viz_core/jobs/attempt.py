@@ -60,6 +60,8 @@ class Attempt:
             raise Silent from None
         except OSError:
             raise Died from None
+        if self.told is not None:
+            return "told"
         client = self.hub.client
         client.subscribe_topic(self.number, self._announced)
         try:
@@ -99,6 +101,7 @@ class Attempt:
             return self._over()
         finally:
             task.cancel()
+            task.add_done_callback(lambda one: one.cancelled() or one.exception())  # nobody waits for it any more
             future.release()
 
     async def _told_to_end(self) -> bool:

@@ -1,6 +1,5 @@
 """Trainings as a page asks for them. Nothing here waits for a worker: a wish is noted, and looking shows what came of it."""
 
-import atexit
 import json
 import os
 import threading
@@ -134,7 +133,6 @@ class Engine:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="trainings", daemon=True)
                 self._thread.start()
-                atexit.register(self.close)
         if self._dispatcher is not None:
             self._dispatcher.wake()
 
@@ -147,13 +145,12 @@ class Engine:
             self._dispatcher.run()
 
     def close(self) -> None:
-        """End everything, the processes too."""
+        """End everything, the processes too. Where a server just ends, they see that it is gone, and end by themselves."""
         self._closed = True
         if self._dispatcher is not None:
             self._dispatcher.close()
         if self._thread is not None:
             self._thread.join(self.times.grace)
-        atexit.unregister(self.close)
 
 
 def _asked(text: str) -> Recipe | Experiment:

@@ -20,7 +20,6 @@ from typing import Any, Protocol
 import dask
 from distributed import Client, Scheduler
 
-import viz_core
 from viz_core.jobs.desk import Desk
 from viz_core.jobs.times import Times
 from viz_core.problems import Problem
@@ -110,7 +109,8 @@ class Beside:
         if place in self._processes:
             __, process = self._processes.pop(place)
             process.kill()
-            await asyncio.get_running_loop().run_in_executor(None, process.wait)
+            while process.poll() is None:
+                await asyncio.sleep(0.01)
 
     def _started(self, name: str) -> "tuple[str, subprocess.Popen[bytes]]":
         command = [sys.executable, "-m", "distributed.cli.dask_worker", self._scheduler.address, "--no-nanny", "--nthreads", "1",
@@ -135,7 +135,7 @@ class Beside:
 
 def _environment() -> dict[str, str]:
     """Of a process beside the server: it finds the same modules, computes with one thread, and has Dask's settings from here."""
-    own = str(Path(viz_core.__file__).parents[1])
+    own = str(Path(__file__).parents[2])
     paths = [own, *(path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path)]
     said = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": str(value) for name, value in SETTINGS.items()}
     return {**os.environ, **ONE_THREAD, **said, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

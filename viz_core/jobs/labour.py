@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import torch
 
-from viz_core.jobs.desk import Box
+from viz_core.jobs.box import Box
 from viz_core.jobs.messages import Ended, Opening, Order, Stored
 from viz_core.jobs.times import ANNOUNCED, STORED, STORING
 from viz_core.learning.moments import moment_of, wanted
