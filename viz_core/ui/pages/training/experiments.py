@@ -10,10 +10,9 @@ from viz_core.formats import rounded
 from viz_core.jobs.job import Look
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.learning.arms import Experiment, of_factor
+from viz_core.learning.arms import Arm, Experiment, of_factor
 from viz_core.learning.curves import Result, Verdict, at_the_end, band
 from viz_core.learning.setups import SETUPS, OfferedExperiment
-from viz_core.position_schemes import SCHEMES
 from viz_core.problems import Problem
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped
@@ -28,8 +27,8 @@ RAIL = 220
 NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
 ARMS = {
     "post": _("Post-LN"), "post_warmup": _("Post-LN with warm-up"), "pre": _("Pre-LN"), "masked": _("causal mask"),
-    "open": _("no mask"), "residual": _("with residual"), "none": _("without residual"),
-    "scaled": _("scaled"), "raw": _("as it is"),
+    "open": _("no mask"), "residual": _("with residual"), "none": _("without residual"), "scaled": _("scaled"),
+    "raw": _("as it is"),
     "two_layers": _("two layers"), "one_layer": _("one layer"), "two_layers_fixed": _("two layers, fixed block"),
     "one_layer_fixed": _("one layer, fixed block"),
 }
@@ -57,7 +56,7 @@ def experiments(lab: Lab) -> None:
         if len(finished := jobs().results(job.number)) > 1:
             _say(held, finished)
         if (setup := _setup_of(held)) is not None:
-            trained(job, setup, held, _names(held))
+            trained(job, setup, held, arm_names(held))
 
 
 def _setup_of(experiment: Experiment) -> OfferedExperiment | None:
@@ -132,15 +131,22 @@ def _results(job: Look | None) -> list[Result]:
     return found
 
 
-def _names(experiment: Experiment) -> list[str]:
-    schemes = {name: scheme.title for name, scheme in SCHEMES.items()}
-    by_position = all("config.position" in arm.changes for arm in experiment.arms)
-    return [str((schemes if by_position else ARMS).get(arm.name, arm.name)) for arm in experiment.arms]
+def arm_names(experiment: Experiment) -> list[str]:
+    """The arms as a visitor reads them: of an offered experiment by their titles, of another factor by its values."""
+    by_value = _setup_of(experiment) is None or all(list(arm.changes) == ["config.position"] for arm in experiment.arms)
+    return [_value_title(arm) if by_value else str(ARMS[arm.name]) for arm in experiment.arms]
+
+
+def _value_title(arm: Arm) -> str:
+    """The value of the factor, as the sidebar shows it."""
+    ((factor, value),) = arm.changes.items()
+    field = factor.partition(".")[2]
+    return BY_FIELD[field].shown(value) if field in BY_FIELD else f"{_factor_title(factor)} {value:g}"
 
 
 def _draw(experiment: Experiment, results: Sequence[Result]) -> None:
     what, bands = view("train_number"), []
-    for i, name in enumerate(_names(experiment)):
+    for i, name in enumerate(arm_names(experiment)):
         found = band(results, i, what)
         bands.append(BandOf(name, found.steps, found.mean, found.low, found.high, int(found.runs.max(initial=0))))
     steps = max(experiment.recipe(arm, 0).steps for arm in experiment.arms)
@@ -155,7 +161,7 @@ def _progress(job: Look) -> str:
 
 def _say(experiment: Experiment, results: Sequence[Result]) -> None:
     """The last held-out numbers of each arm, and which arms differ by more than their seeds do."""
-    names, verdict = _names(experiment), at_the_end(results, view("train_number"))
+    names, verdict = arm_names(experiment), at_the_end(results, view("train_number"))
     arms = sorted({r.arm for r in results})
     known = [[x for x in row if x is not None] for row in verdict.values]
     table([_("Arm"), _("Seeds"), _("Mean at the end"), _("Lowest"), _("Highest"), _("Without a number")],

@@ -1,0 +1,236 @@
+"""The page Training without a browser: a recipe from its controls, a run from beginning to end, its moments, and experiments."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.helpers import (
+    Open,
+    canvas_headers,
+    charts,
+    go,
+    link,
+    numbers,
+    open_page,
+    panels,
+    said,
+    sound,
+    status,
+    table,
+    widget,
+    widgets,
+    words,
+)
+from viz_core.config import FIELDS
+from viz_core.formats import percent, rounded
+from viz_core.jobs.engine import engine
+from viz_core.learning.arms import of_factor
+from viz_core.learning.curves import Comparison, Verdict, at_the_end
+from viz_core.learning.recipe import Recipe
+from viz_core.learning.setups import SETUPS
+from viz_core.learning.tasks import TASKS
+from viz_core.text import split_words
+from viz_core.ui.pages.training.experiments import ARMS, arm_names, verdict_words
+from viz_core.ui.pages.training.job import WORKING
+from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_SETUPS, TRAINING_TASKS
+from viz_core.weights.guests import guests
+
+NORMS = ("after each sum (Post-LN)", "before each sub-layer (Pre-LN)")
+SHORT = {"train_steps": "50", "train_length": "4", "train_symbols": "6", "source": "one two three one"}
+
+
+@pytest.fixture
+def open_training() -> Open:
+    return partial(open_page, "training")
+
+
+@pytest.fixture(scope="module")
+def trained() -> Iterator[AppTest]:
+    """One short run to its end, and the server that knows it."""
+    at = open_page("training", **SHORT)
+    yield to_the_end(sound(widget(at, "train_begin").click().run()))
+    engine().close()
+    engine.cache_clear()
+    guests.cache_clear()
+
+
+def to_the_end(at: AppTest) -> AppTest:
+    """The page once its training no longer goes on."""
+    number = link(at).get("train_job") or link(at)["train_experiment"]
+    end = time.monotonic() + 300
+    while (job := engine().look(number)) is not None and job.state in WORKING and time.monotonic() < end:
+        time.sleep(0.2)
+    return sound(at.run())
+
+
+# ---------------------------------------------------------------- the table of views
+
+
+def test_the_link_knows_what_there_is_to_learn() -> None:
+    assert tuple(TASKS) == TRAINING_TASKS and tuple(SETUPS) == TRAINING_SETUPS
+    most = {name: max(t.bounds[name].most for t in TASKS.values() if name in t.bounds)
+            for name in {n for t in TASKS.values() for n in t.bounds}}
+    assert most == TASK_PARAMETERS
+    arms = [arm for setup in SETUPS.values() for arm in setup.experiment.arms if list(arm.changes) != ["config.position"]]
+    assert {arm.name for arm in arms} == ARMS.keys()
+
+
+def test_every_factor_is_one_of_a_recipe() -> None:
+    fields = {f"config.{name}" for name in FIELDS} | {name for name in Recipe.__dataclass_fields__}
+    assert TRAINING_FACTORS.keys() <= fields
+
+
+# ---------------------------------------------------------------- before the first step
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_shows_the_sentence_before_it_is_learned(open_training: Open, task: str) -> None:
+    at = open_training(train_task=task, source="the cat and the cat")
+    assert not at.warning and not widget(at, "train_begin").disabled and not widgets(at, "train_stop")
+    title = next(iter(panels(at)))
+    assert title == "Head 0 after 0 steps" and panels(at)[title].sum() > 0
+
+
+def test_the_picture_is_the_first_model_on_the_visitors_words(open_training: Open) -> None:
+    at = open_training(**SHORT)
+    recipe = Recipe(task="reverse", parameters={"length": 4, "symbols": 6}, steps=50, measured_every=2,
+                    config=replace(at.session_state["lab_setup"].config, d_model=64, n_heads=4, d_ff=128, qk_dim=None,
+                                   n_encoder_layers=2, n_decoder_layers=2, max_len=128))
+    from viz_core.model.transformer import Transformer
+
+    read = recipe.entry.sentence(recipe.parameters, recipe.config, split_words("one two three one"))
+    seen = read.seen_by(Transformer(recipe.config, 0).eval())
+    for h in range(4):
+        weights = seen["decoder.layers.1.cross_attn.weights"][0, h]
+        np.testing.assert_allclose(panels(at)[f"Head {h} after 0 steps"], weights, atol=2e-3)
+
+
+@pytest.mark.parametrize(("params", "says"), [
+    ({"train_job": "nobody"}, "does not know the training of this link"),
+    ({"train_steps": "1000000"}, "train_steps"), ({"train_rate": "nan"}, "train_rate"), ({"train_task": "<b>$x$"}, "train_task"),
+    ({"train_task": "majority", "train_length": "4"}, "Length cannot be 4; it is 15."),
+    ({"source": ""}, "The task can read none of these words"),
+    ({"train_section": "experiments", "train_setup": "own"}, "There are 0 values to compare"),
+    ({"train_section": "experiments", "train_setup": "own", "train_values": "post,16"}, "There are 1 values to compare"),
+    ({"train_section": "experiments", "train_experiment": "gone"}, "does not know the training of this link"),
+    ({"train_sizes": "model", "preset": "002", "train_batch": "128"}, "a training can have 5,000,000"),
+])
+def test_what_cannot_be_is_one_sentence_and_the_page_stays(open_training: Open, params: dict[str, str], says: str) -> None:
+    at = open_training(**params)
+    if "a training can have" in says:
+        sound(widget(at, "train_begin").click().run())
+    assert says in said(at) + words(at)
+    assert len(widgets(at, "train_begin")) == 1
+
+
+def test_an_architecture_that_a_task_cannot_use_becomes_one_that_it_can(open_training: Open) -> None:
+    at = open_training(train_task="induction", source="a b a b")
+    assert "Head 0 after 0 steps" in panels(at) and at.session_state["lab_setup"].config.architecture == "encoder-decoder"
+
+
+# ---------------------------------------------------------------- a run
+
+
+def test_it_learns_and_what_is_said_is_what_was_measured(trained: AppTest) -> None:
+    number = link(trained)["train_job"]
+    moments = engine().moments(number)
+    assert moments is not None and moments.held_out.values("loss")[-1] < 0.9 * moments.held_out.values("loss")[0]
+    loss, accuracy = (float(moments.held_out.values(name)[-1]) for name in ("loss", "accuracy"))
+    text = words(trained)
+    assert f"**On held-out rows after 50 steps:** loss {rounded(loss)} nats, {percent(accuracy)} of the answers are right." in text
+    assert "**Done.** Step 50 of 50. It has taken all its steps." in text
+    assert widget(trained, "train_begin").label == "Train again" and "Head 0 after 50 steps" in panels(trained)
+    (drawn,) = [h for h in canvas_headers(trained) if "series" in h]
+    assert [s["n"] for s in drawn["series"]] == [50, 26, 1] and drawn["span"] == [0, 50] and drawn["here"] == 50
+
+
+def test_who_opens_the_link_sees_the_same(trained: AppTest) -> None:
+    other = open_page("training", **link(trained))
+    assert "**Done.**" in words(other)
+    assert all((panels(other)[title] == x).all() for title, x in panels(trained).items())
+
+
+def test_its_time_is_a_slider(trained: AppTest, open_training: Open) -> None:
+    number = link(trained)["train_job"]
+    moments = engine().moments(number)
+    assert moments is not None
+    step = moments.steps[len(moments.steps) // 2]
+    at = open_training(**link(trained), train_moment=str(step))
+    model = moments.at(step).model(moments.recipe.config)
+    read = moments.recipe.entry.sentence(moments.recipe.parameters, moments.recipe.config, split_words("one two three one"))
+    seen = read.seen_by(model)["decoder.layers.1.cross_attn.weights"][0, 2]
+    np.testing.assert_allclose(panels(at)[f"Head 2 after {step} steps"], seen, atol=2e-3)
+    assert not (panels(at)[f"Head 2 after {step} steps"] == panels(trained)["Head 2 after 50 steps"]).all()
+    (drawn,) = [h for h in canvas_headers(at) if "series" in h]
+    assert drawn["here"] == step
+
+
+@pytest.mark.parametrize(("view", "title"), [
+    ("gradients", "Gradient norm of each part, as a power of 10"), ("induction", "Induction score of each head, your sentence"),
+])
+def test_other_pictures_of_the_same_run(trained: AppTest, open_training: Open, view: str, title: str) -> None:
+    at = open_training(**link(trained), train_look=view)
+    assert title in panels(at)
+
+
+def test_its_weights_are_used_on_every_page(trained: AppTest) -> None:
+    at = sound(widget(open_page("training", **link(trained)), "train_use").click().run())
+    name = link(at)["weights"]
+    assert name.startswith("trained-") and widget(at, "model").value == name
+    for page in ("home", "attention", "step_by_step", "shapes"):
+        assert "parameters, trained" in status(sound(go(at, page)))
+    stranger = open_page("home")
+    assert f"{TASKS['reverse'].title}, trained for 50 steps" not in widget(stranger, "model").options
+    shared = open_page("attention", weights=name)
+    assert widget(shared, "model").value == name
+    gone = open_page("home", weights="trained-0123456789ab")
+    assert "train them again on the page Training" in said(gone)
+
+
+# ---------------------------------------------------------------- experiments
+
+
+def test_two_arms_over_two_seeds_are_compared_by_their_runs(open_training: Open, trained: AppTest) -> None:
+    at = open_training(train_section="experiments", train_setup="own", train_values="post,pre", train_seeds="2", **SHORT)
+    at = to_the_end(sound(widget(at, "train_begin").click().run()))
+    found = engine().results(link(at)["train_experiment"])
+    verdict = at_the_end(found)
+    assert [(r.arm, r.seed) for r in found] == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    for row, name, values in zip(table(at), NORMS, verdict.values, strict=True):
+        known = [x for x in values if x is not None]
+        assert row == [name, "2", rounded(float(np.mean(known))), rounded(min(known)), rounded(max(known)), "0"]
+    assert verdict_words(NORMS, verdict)[0] in words(at)
+    (figure,) = charts(at)
+    mean = next(trace for trace in figure["data"] if trace.get("name") == NORMS[0])
+    assert numbers(mean["y"])[-1] == pytest.approx(np.mean(verdict.values[0]))
+
+
+@pytest.mark.parametrize(("comparison", "says"), [
+    (Comparison(0, 1, None, None, None), "cannot be compared"), (Comparison(0, 1, -2.0, None, None), "One seed does not say"),
+    (Comparison(0, 1, -2.0, 0.5, True), "differ by more than their seeds do"),
+    (Comparison(0, 1, -0.2, 0.5, False), "no more than seeds alone could make"),
+])
+def test_the_verdict_is_what_the_numbers_are(comparison: Comparison, says: str) -> None:
+    (line,) = verdict_words(["a*b", "c"], Verdict("loss", None, ((), ()), (comparison,)))
+    assert says in line and "a\\*b" in line
+
+
+@pytest.mark.parametrize(("setup", "first", "last"), [
+    ("norm", "Post-LN", "Pre-LN"), ("residual", "with residual", "without residual"), ("positions", "Sinusoidal", "None"),
+])
+def test_arms_are_named_as_a_reader_knows_them(setup: str, first: str, last: str) -> None:
+    names = arm_names(SETUPS[setup].experiment)
+    assert (names[0], names[-1]) == (first, last)
+
+
+@pytest.mark.parametrize(("factor", "values", "named"), [
+    ("config.norm", ["post", "none"], [NORMS[0], "none"]), ("config.residual", [True, False], ["on", "off"]),
+    ("learning_rate", [0.01, 1e-4], ["Learning rate 0.01", "Learning rate 0.0001"]), ("config.n_heads", [1, 4], ["1", "4"]),
+])
+def test_values_of_another_factor_are_named_by_themselves(factor: str, values: list[object], named: list[str]) -> None:
+    assert arm_names(of_factor(Recipe(task="reverse"), factor, values)) == named
