@@ -244,6 +244,8 @@ SESSION_ONLY = {  # what a session keeps under a key of its own, and why it is i
     "norm_asked": "work that one asks for",
     "shapes_seen": "the size that a change is compared with: marks are the link's",
     "mask_example": "a button that was clicked",
+    "train_problem": "why the last click came to nothing",
+    "train_goes": "the page's clock",
 }
 # Widgets that hold something; buttons and what only shows do not.
 HOLDING = {
@@ -252,7 +254,8 @@ HOLDING = {
     "data_editor", "file_uploader", "chat_input", "audio_input", "camera_input", "menu_button",
 }
 BARE = {("ui.shell.view_widgets", "expander"): "fold, which the link opens",
-        ("ui.shell.sidebar", "text_input"): "a name for the hub, until it is opened"}
+        ("ui.shell.sidebar", "text_input"): "a name for the hub, until it is opened",
+        ("ui.pages.training.kept", "file_uploader"): "a file of the visitor's machine"}
 OTHER_NAMES = {  # of widgets that are no view's
     "model": "weights or preset", "home_": "the text box of Home", "att_drawn": "the head in focus",
     "att_rolled": "the stack in focus",
@@ -359,7 +362,7 @@ def test_no_other_key_is_kept_in_the_session() -> None:
 
 
 @pytest.mark.parametrize("page", ["home", "step_by_step", "attention", "masks", "positions", "norms", "shapes", "documents",
-                                  "writing"])
+                                  "writing", "training"])
 def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     at = open_at(page, open=",".join(FOLDS), walk_jump="on", walk_mode="tour", att_more="break")
     keys = set(at.session_state._state.filtered_state)
@@ -367,7 +370,7 @@ def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     components = {
         "home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", "write_choice",
         "write_tree", "write_branching",
-        "write_scrubber", *FOCUS, *CANVASES,
+        "write_scrubber", "train_curves", "train_scrubber", "train_bands", "train_keep", *FOCUS, *CANVASES,
     }
     for key in keys - buttons - components - set(FOLDS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)

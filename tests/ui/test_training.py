@@ -234,3 +234,10 @@ def test_arms_are_named_as_a_reader_knows_them(setup: str, first: str, last: str
 ])
 def test_values_of_another_factor_are_named_by_themselves(factor: str, values: list[object], named: list[str]) -> None:
     assert arm_names(of_factor(Recipe(task="reverse"), factor, values)) == named
+
+
+def test_who_acts_on_any_page_is_told_to_the_trainings(trained: AppTest) -> None:
+    before = engine()._active
+    time.sleep(0.01)
+    open_page("masks")
+    assert engine()._active > before

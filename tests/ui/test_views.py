@@ -114,6 +114,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
     }
     for module in ("value", "link_format"):
         monkeypatch.setattr(f"viz_core.ui.shell.setup.{module}.catalogue", lambda: cards)
+    monkeypatch.setattr("viz_core.ui.shell.setup.value.lasting", lambda: cards)
     yield cards["translator"]
 
 

@@ -20,7 +20,7 @@ from viz_core.ui.shell.sidebar import show_written, sidebar
 from viz_core.ui.shell.state import ARRIVED, FAULTS, NOTES, SETTLE, SHELL, current
 from viz_core.ui.shell.tab import say_whole, tab
 from viz_core.ui.shell.warm import all_imported, cards_read
-from viz_core.ui.shell.widgets import chosen_meanwhile
+from viz_core.ui.shell.widgets import chosen_meanwhile, make_room
 
 
 def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None = None) -> None:
@@ -84,6 +84,7 @@ def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> La
     """
     if not st.session_state.get(SHELL):
         _begin_again()
+    make_room()
     tools = heading(page)
     setup = current()
     show_glosses(glosses_in_use(setup))

@@ -171,7 +171,7 @@ CANVASES = (
     "mask_empty_4", "mask_unsqueeze", "pos_table", "pos_window", "pos_shift", "pos_similarity", "pos_parts",
     "pos_schemes", *(f"pos_added_{position}" for position in CHOICES["position"] if position != "none"),
     "pos_detail", "pos_detail_own", "pos_detail_trained", "pos_detail_untrained", "pos_moved", "write_attended",
-    "write_rows", "train_maps", "train_lengths",
+    "write_rows", "train_maps", "train_gradients", "train_induction", "train_lengths",
 )
 # Where the panels of a canvas that links once named are now: (canvas, panel), in the order of its panels.
 MOVED_PANELS = {
@@ -266,7 +266,7 @@ VIEWS: tuple[View, ...] = (
     View("write_head", 0, range(256 * 16)),
     View("write_cost", "time", ("time", "flops")),
     View("train_section", "run", ("run", "experiments")),
-    View("train_job", "", most=64),  # the number of a training that this server knows
+    View("train_job", ""),  # the number of a training that this server knows
     View("train_task", "reverse", TRAINING_TASKS),
     *(View(f"train_{name}", -1, range(-1, most + 1)) for name, most in TASK_PARAMETERS.items()),  # -1: the task's own
     View("train_sizes", "small", ("small", "model")),  # of the sidebar's model or smaller ones
@@ -283,7 +283,7 @@ VIEWS: tuple[View, ...] = (
     View("train_look", "attention", ("attention", "gradients", "induction")),
     View("train_map", ""),  # the layer whose attention is shown; "": the last
     View("train_number", "loss", ("loss", "accuracy")),
-    View("train_experiment", "", most=64),
+    View("train_experiment", ""),
     View("train_setup", "norm", (*TRAINING_SETUPS, OWN_FACTOR)),
     View("train_factor", "config.norm", tuple(TRAINING_FACTORS)),
     View("train_values", (), tuple(dict.fromkeys(v for values in TRAINING_FACTORS.values() for v in values)), many=True),

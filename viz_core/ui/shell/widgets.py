@@ -6,6 +6,7 @@ new one. A choice that was made on the older widget before the newer one arrived
 does not.
 """
 
+import sys
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -66,6 +67,14 @@ def widget_shows(name: str) -> Any:
 def touch() -> None:
     """Record that a widget started this run; the callback of every widget without one of its own."""
     st.session_state[TOUCHED] = True
+    make_room()
+
+
+def make_room() -> None:
+    """Tell the trainings of this server that a visitor acts: they then use no more than one process."""
+    trainings = sys.modules.get("viz_core.jobs.engine")  # without it nothing trains, and it imports torch
+    if trainings is not None and trainings.engine.cache_info().currsize:
+        trainings.engine().visitor_acts()
 
 
 def return_with(generations: MutableMapping[str, int]) -> None:

@@ -71,6 +71,17 @@ def _next_words(lab: Lab, capture: Capture) -> str:
     return bars(likeliest, _("The probabilities of the likeliest next words"))
 
 
+def _losses(lab: Lab, capture: Capture) -> str:
+    """The loss of each label: what training lowers."""
+    if "probs" not in capture or "ids.labels" not in capture:
+        return ""
+    item = lab.item(capture)
+    labels = capture["ids.labels"][item]
+    real = labels != lab.config.pad_id(lab.config.output_side)
+    of_label = capture["probs"][item][np.arange(len(labels)), labels][real].astype(float)
+    return bars(np.minimum(-np.log(np.maximum(of_label, 1e-30)), 20).tolist(), _("The loss of each token, which training lowers"))
+
+
 def _mask(lab: Lab, capture: Capture) -> str:
     available = kinds(lab.config)
     if not available:
@@ -111,7 +122,6 @@ def _documents(lab: Lab, capture: Capture) -> str:
 
 
 PREVIEWS: dict[str, Callable[[Lab, Capture], str]] = {
-    "step_by_step": _stream, "attention": _heads, "writing": _next_words, "masks": _mask, "positions": _waves, "norms": _growth,
-    "shapes": _costs,
-    "documents": _documents,
+    "step_by_step": _stream, "attention": _heads, "writing": _next_words, "training": _losses, "masks": _mask, "positions": _waves,
+    "norms": _growth, "shapes": _costs, "documents": _documents,
 }

@@ -17,6 +17,7 @@ from viz_core.ui.shell.views import TASK_PARAMETERS
 
 SMALL = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 128}
 """Sizes with which the default run takes well under a minute on two cores."""
+OF_TASK = "train_"
 SIZES = {"small": _("Small"), "model": _("As on the left")}
 
 
@@ -85,4 +86,4 @@ def _number(name: str, title: str, default: int, least: int, most: int) -> None:
     value = held if least <= held <= most else default
     if held >= 0 and value != held:
         st.caption(_("{title} cannot be {held}; it is {value}.", title=escaped(title), held=held, value=value))
-    widget(st.number_input, f"train_{name}", title, value, keep, min_value=least, max_value=most, step=1)
+    widget(st.number_input, OF_TASK + name, title, value, keep, min_value=least, max_value=most, step=1)

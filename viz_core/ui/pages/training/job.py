@@ -14,6 +14,7 @@ from viz_core.ui.shell import set_view, view
 from viz_core.ui.shell.setup import problem_words
 from viz_core.ui.shell.tab import SESSION
 
+PROBLEM = "train_problem"  # why the last click on Train came to nothing: (view, sentence)
 WORKING = ("waiting", "starting", "running")
 STOPPED = {
     "steps": _("It has taken all its steps."), "target": _("It has reached the loss at which it was to stop."),
@@ -42,9 +43,9 @@ def begin(name: str, recipe: str) -> None:
     try:
         number = jobs().submit(recipe, st.session_state.get(SESSION, ""), "cpu")
     except Problem as problem:
-        st.session_state[f"{name}_problem"] = problem_words(problem)
+        st.session_state[PROBLEM] = name, problem_words(problem)
         return
-    st.session_state.pop(f"{name}_problem", None)
+    st.session_state.pop(PROBLEM, None)
     set_view(**{name: number}, train_moment=-1)
 
 
@@ -68,7 +69,8 @@ def buttons(name: str, job: Look | None, recipe: str | None) -> None:
 
 def say_what_is_wrong(job: Look | None, name: str, problem: str) -> None:
     """Why nothing can be trained, or that the training of the link is not here."""
-    if said := st.session_state.get(f"{name}_problem", "") or problem:
+    of, refused = st.session_state.get(PROBLEM, ("", ""))
+    if said := problem or (refused if of == name else ""):
         st.warning(escaped(said))
     if job is None and view(name):
         st.info(_("This server does not know the training of this link, or has forgotten it. **Train** takes it again, with the "

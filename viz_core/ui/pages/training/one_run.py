@@ -17,9 +17,9 @@ from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks import Sentence
 from viz_core.problems import Problem
 from viz_core.text import split_words, visible
-from viz_core.ui.components.canvas import matrices
 from viz_core.ui.components.curves import curves
 from viz_core.ui.components.scrubber import At, scrubber
+from viz_core.ui.controls import picking
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.training.asked import asked, controls, more_controls
 from viz_core.ui.pages.training.job import buttons, jobs, look_at, say_what_is_wrong, status
@@ -131,7 +131,7 @@ def _picture(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> None
     if what == "gradients" and moments is not None and moments.training.seen:
         parts = moments.training.names[4:]
         norms = np.stack([moments.training.values(name) for name in parts], axis=1)
-        matrices([gradient_panel(moments.training.steps, norms, parts)], key="train_gradients", fill=True)
+        picking([gradient_panel(moments.training.steps, norms, parts)], "train_gradients", fill=True)
         return
     read = _read(lab, recipe)
     if read is None:
@@ -142,9 +142,9 @@ def _picture(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> None
         if scores is None:
             st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
         else:
-            matrices([induction_panel(scores, _("your sentence"))], key="train_induction", fill=True)
+            picking([induction_panel(scores, _("your sentence"))], "train_induction", fill=True)
         return
-    matrices(attention_panels(read.seen_by(model), at), key="train_maps", fill=True)
+    picking(attention_panels(read.seen_by(model), at), "train_maps", fill=True)
 
 
 def _read(lab: Lab, recipe: Recipe) -> Sentence | None:

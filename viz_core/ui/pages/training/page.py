@@ -9,6 +9,7 @@ from viz_core.ui.pages.training.job import active, look_at
 from viz_core.ui.pages.training.one_run import one_run
 from viz_core.ui.shell import PAGES, Lab, present, section_of, view, write_link
 
+GOES = "train_goes"  # whether the clock goes
 SECONDS = 1.0  # between two looks at a training
 
 
@@ -24,8 +25,8 @@ def sections() -> None:
     goes = _goes()
     SECTIONS[section](lab)
     write_link()
-    if st.session_state.get("train_goes", False) != goes:
-        st.session_state["train_goes"] = goes
+    if st.session_state.get(GOES, False) != goes:
+        st.session_state[GOES] = goes
         st.rerun()
 
 
