@@ -15,7 +15,7 @@ from tests.architecture.test_imports import ROOT
 from viz_core.jobs.engine import Engine
 from viz_core.jobs.times import Times
 
-TIMES = Times(silent=0.5, grace=600.0, start=600.0, turn=0.1)
+TIMES = Times(silent=0.5, grace=60.0, start=120.0, turn=0.1)
 KINDS = ("beside", "cluster")
 Make = Callable[..., Engine]
 
@@ -35,7 +35,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[str]:
         started("dask_scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0")
         for i in range(workers):
             started("dask_worker", "--nthreads", "1", "--no-nanny", "--name", f"worker-{i}", "--memory-limit", "0")
-        end = time.monotonic() + 600
+        end = time.monotonic() + 120
         while not file.exists() and time.monotonic() < end:
             time.sleep(0.05)
         yield json.loads(file.read_text())["address"]

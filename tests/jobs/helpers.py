@@ -19,7 +19,7 @@ LONG = recipe(steps=20_000, measured_every=20_000)  # longer than any test waits
 SHORT = recipe(steps=60, measured_every=20, **{"config.norm": "pre"})
 
 
-def awaited(engine: Engine, number: str, until: Callable[[Look], bool], seconds: float = 600) -> Look:
+def awaited(engine: Engine, number: str, until: Callable[[Look], bool], seconds: float = 200) -> Look:
     """The job as soon as this is true of it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

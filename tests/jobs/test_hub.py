@@ -43,7 +43,7 @@ def test_a_killed_worker_is_said_and_nothing_is_started_again_by_itself(lab: Eng
 
 
 def test_a_worker_that_does_not_answer_is_ended_and_another_goes_on(own: Make) -> None:
-    engine = own(Times(silent=0.5, grace=15.0, start=600.0, turn=0.1))
+    engine = own(Times(silent=0.5, grace=15.0, start=120.0, turn=0.1))
     number = engine.submit(LONG.to_json(), "one")
     beyond(engine, number, 1)
     process = worker(engine)
@@ -60,7 +60,7 @@ def test_a_worker_that_does_not_answer_is_ended_and_another_goes_on(own: Make) -
 
 
 def test_the_process_ends_when_it_is_idle_and_the_next_job_starts_another(own: Make) -> None:
-    engine = own(Times(silent=0.5, grace=600.0, start=600.0, turn=0.1, idle=0.2, unwatched=1.0))
+    engine = own(Times(silent=0.5, grace=60.0, start=120.0, turn=0.1, idle=0.2, unwatched=1.0))
     number = engine.submit(LONG.to_json(), "one")
     awaited(engine, number, lambda seen: seen.runs[0].done > 3)
     process = worker(engine)
@@ -77,7 +77,7 @@ def test_the_process_ends_when_it_is_idle_and_the_next_job_starts_another(own: M
 
 
 def test_a_second_process_takes_a_second_arm_until_a_visitor_acts(own: Make) -> None:
-    engine = own(Times(silent=0.5, grace=600.0, start=600.0, turn=0.1, quiet=1.0))
+    engine = own(Times(silent=0.5, grace=60.0, start=120.0, turn=0.1, quiet=1.0))
     number = engine.submit(of_factor(LONG, "config.norm", ["pre", "post"], seeds=(0,)).to_json(), "one")
     job = engine.board.find(number)
     assert job is not None
@@ -100,7 +100,7 @@ with open(sys.argv[1], "a") as file:
 from tests.jobs.helpers import LONG, beyond, worker
 from viz_core.jobs.engine import Engine
 from viz_core.jobs.times import Times
-engine = Engine(None, Times(start=600.0, grace=600.0))
+engine = Engine(None, Times(start=120.0, grace=60.0))
 number = engine.submit(LONG.to_json(), "one")
 beyond(engine, number, 1)
 print(worker(engine), flush=True)
