@@ -370,7 +370,7 @@ def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     components = {
         "home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", "write_choice",
         "write_tree", "write_branching",
-        "write_scrubber", "train_curves", "train_scrubber", "train_bands", "train_keep", *FOCUS, *CANVASES,
+        "write_scrubber", "train_curves", "train_scrubber", "train_bands", "train_file", "train_download", *FOCUS, *CANVASES,
     }
     for key in keys - buttons - components - set(FOLDS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)
