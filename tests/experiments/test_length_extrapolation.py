@@ -44,7 +44,7 @@ def table(position: Position, rows: int) -> np.ndarray:
 
 def right_words(position: Position, source: list[str], target: list[str], places: int) -> list[bool]:
     """Whether each next word is the likeliest, read by a plain run whose position rows are those of later places."""
-    rows = table(position, 32) if position == "learned" else table(position, 100)
+    rows = table(position, 64) if position == "learned" else table(position, 100)
     decoder = load_file(SHIPPED / "translator-learned.safetensors")["decoder.pos_embedding.weight"]
 
     def later(name: str, x: torch.Tensor) -> torch.Tensor:
@@ -60,7 +60,7 @@ def right_words(position: Position, source: list[str], target: list[str], places
 
 def test_they_differ_in_nothing_but_their_positions() -> None:
     assert {p: card.name for p, card in CARDS.items()} == {
-        "sinusoidal": "translator", "learned": "translator-learned", "none": "translator-nopos"
+        "sinusoidal": "translator-small", "learned": "translator-learned", "none": "translator-nopos"
     }
     for position, card in CARDS.items():
         assert replace(card.config, position="none", max_len=1) == replace(CARDS["none"].config, max_len=1)
@@ -87,12 +87,12 @@ def test_sentences_in_a_row_are_one_text(position: Position) -> None:
 
 
 def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(L, "STEPS", {"moved": (0, 24)})
+    monkeypatch.setattr(L, "STEPS", {"moved": (0, 48)})
     found = L.longer("moved", MODELS, VOCABULARY)
-    refused = found.at("learned", 24)
-    assert refused.share is None and f"max_len=32 is too short for {refused.tokens} tokens" in str(refused.problem)
-    assert found.at("sinusoidal", 24).share is not None
-    assert found.at("none", 24).share == found.at("none", 0).share  # without positions no place is new
+    refused = found.at("learned", 48)
+    assert refused.share is None and f"max_len=64 is too short for {refused.tokens} tokens" in str(refused.problem)
+    assert found.at("sinusoidal", 48).share is not None
+    assert found.at("none", 48).share == found.at("none", 0).share  # without positions no place is new
 
 
 def test_the_sentences_are_held_out_and_end_in_a_mark() -> None:
@@ -119,9 +119,9 @@ def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it()
     at_0 = L.translated(MODELS["none"], VOCABULARY, ids, 0)
     assert at_0 == ["猫", "坐在", "垫子", "上"] == L.translated(MODELS["none"], VOCABULARY, ids, 200)
     assert L.translated(MODELS["sinusoidal"], VOCABULARY, ids, 0) == at_0 != L.translated(MODELS["sinusoidal"], VOCABULARY, ids, 40)
-    assert len(L.translated(MODELS["learned"], VOCABULARY, ids, 26)) <= 7  # six places are left
-    with pytest.raises(ValueError, match="max_len=32 is too short for 36 tokens"):
-        L.translated(MODELS["learned"], VOCABULARY, ids, 30)
+    assert len(L.translated(MODELS["learned"], VOCABULARY, ids, 58)) <= 7  # six places are left
+    with pytest.raises(ValueError, match="max_len=64 is too short for 68 tokens"):
+        L.translated(MODELS["learned"], VOCABULARY, ids, 62)
 
 
 def test_what_fell_and_who_refuses() -> None:

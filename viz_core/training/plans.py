@@ -107,9 +107,9 @@ PLANS: Mapping[str, Plan] = MappingProxyType({
     ),
     "translator-learned": Plan(
         title="Small translator, learned positions",
-        note="A learned vector for each position instead of waves. Few training sentences have more than 18 tokens, so "
-        "the later vectors have hardly changed from their initial values.",
-        config=replace(_SMALL, position="learned", max_len=32),
+        note="A learned vector for each of 64 positions instead of waves. The longest training sentences have 31 tokens, so "
+        "the vectors of all later positions still have their initial values.",
+        config=replace(_SMALL, position="learned", max_len=64),
         recipe=_SHORT,
     ),
     "translator-nopos": Plan(
