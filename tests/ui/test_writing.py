@@ -225,7 +225,7 @@ def test_rows_that_are_not_read_yet_are_hatched() -> None:
     rows, none = np.arange(8.0).reshape(1, 1, 4, 2), np.zeros(4)
     for each in rows_panels(Growth(rows, -rows, none, none, none), 0, 1, list("abcd")):
         assert each.masked is not None and each.masked.tolist() == [[False] * 2] * 2 + [[True] * 2] * 2
-        assert each.masked_name == "not there yet"
+        assert each.masked_name == "not yet"
         assert (each.low, each.high) == (-7, 7)
 
 
