@@ -18,7 +18,7 @@ export default function ({ data, parentElement, setStateValue }) {
   view.report = (pick) => setStateValue("pick", pick);
   view.start();
   view.show(data);
-  return () => view.stop(); // a rerun may stop and start the same elements
+  return ending(view, () => view.stop()); // a rerun may stop and start the same elements
 }
 
 /* ---- small helpers ---- */
