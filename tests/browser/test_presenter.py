@@ -74,7 +74,7 @@ def test_a_letter_typed_into_a_box_is_text(serve: Callable[..., str], turn_to: C
 
 
 def test_the_sentence_of_a_step_stays_above_its_picture(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
-    page = turn_to(serve() + "/step_by_step?walk_mode=tour&stage=decoder.layers.1.cross_attn.weights&present=on")
+    page = turn_to(serve() + "/step_by_step?walk_mode=tour&stage=decoder.layers.2.cross_attn.weights&present=on")
     title = page.locator(".st-key-walk_scrubber h2")
     assert "puts" in title.inner_text()
     said, drawn = title.bounding_box(), page.locator(".st-key-walk_canvas").bounding_box()

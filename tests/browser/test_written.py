@@ -24,7 +24,7 @@ def type_source(page: Page, text: str) -> None:
 
 def test_it_follows_the_source_until_one_types(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
     page = open_page(new_page(), serve())
-    assert box(page, "target").input_value() == "动物 没有 穿过 街道 因为 动物 太 累 。"
+    assert box(page, "target").input_value() == "动物 没有 穿过 街道 因为 动物 太 累 了 。"
     type_source(page, "the dog chased the cat")
     assert box(page, "target").input_value() == "狗 追 了 猫" and not said(page.url, "target")
 

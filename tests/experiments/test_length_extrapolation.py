@@ -13,14 +13,15 @@ from viz_core.experiments import length_extrapolation as L
 from viz_core.experiments.length_extrapolation import LengthResult, Score, checkpoints
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
-from viz_core.run import run
+from viz_core.run import Batch, trace
 from viz_core.training.bilingual.split import examples, is_held_out
+from viz_core.training.loop import encode
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 CARDS = checkpoints()
 MODELS: dict[Position, Transformer] = {p: card.load() for p, card in CARDS.items()}
 VOCABULARY = catalogue()["translator"].tokenizers()
-STEPS = {"moved": (0, 3, 12), "row": (1, 2)}
+STEPS = {"moved": (0, 3, 12), "row": (1, 3)}
 each_checkpoint = pytest.mark.parametrize("position", CARDS)
 
 
@@ -37,15 +38,15 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def table(position: Position, rows: int) -> np.ndarray:
     """The rows that a checkpoint adds, from the formula or from its file."""
     if position == "learned":
-        return load_file(SHIPPED / "translator-learned.safetensors")["encoder.pos_embedding.weight"][:rows]
+        return load_file(SHIPPED / "translator-learned.safetensors")["encoder.pos_embedding.weight"][:rows].astype(np.float32)
     angle = np.outer(np.arange(rows), 10000.0 ** (-np.arange(0, 64, 2) / 64))
     return np.stack((np.sin(angle), np.cos(angle)), -1).reshape(rows, 64).astype(np.float32)
 
 
 def right_words(position: Position, source: list[str], target: list[str], places: int) -> list[bool]:
     """Whether each next word is the likeliest, read by a plain run whose position rows are those of later places."""
-    rows = table(position, 32) if position == "learned" else table(position, 100)
-    decoder = load_file(SHIPPED / "translator-learned.safetensors")["decoder.pos_embedding.weight"]
+    rows = table(position, 64) if position == "learned" else table(position, 100)
+    decoder = load_file(SHIPPED / "translator-learned.safetensors")["decoder.pos_embedding.weight"].astype(np.float32)
 
     def later(name: str, x: torch.Tensor) -> torch.Tensor:
         if not name.endswith("pos_embed"):
@@ -53,14 +54,15 @@ def right_words(position: Position, source: list[str], target: list[str], places
         own = decoder if position == "learned" and name.startswith("decoder") else rows
         return torch.tensor(own[places : places + x.shape[1]])[None]
 
-    card, text = CARDS[position], ([" ".join(source)], [" ".join(target)])
-    capture = run(card.config, *text, weights=card, tap=later, device="cpu", keep=["logits", "ids.*"])
+    model = MODELS[position]
+    ids = {side: x.numpy() for side, x in encode(model.config, [(source, target)], VOCABULARY).items()}  # slots as they are
+    capture = trace(model, Batch(ids, {}), tap=later, keep=["logits", "ids.*"])
     return (capture["logits"][0].argmax(-1) == capture["ids.labels"][0]).tolist()
 
 
 def test_they_differ_in_nothing_but_their_positions() -> None:
     assert {p: card.name for p, card in CARDS.items()} == {
-        "sinusoidal": "translator", "learned": "translator-learned", "none": "translator-nopos"
+        "sinusoidal": "translator-small", "learned": "translator-learned", "none": "translator-nopos"
     }
     for position, card in CARDS.items():
         assert replace(card.config, position="none", max_len=1) == replace(CARDS["none"].config, max_len=1)
@@ -78,21 +80,22 @@ def test_words_moved_on_read_the_rows_of_later_places(position: Position, places
 
 @each_checkpoint
 def test_sentences_in_a_row_are_one_text(position: Position) -> None:
-    found = L.longer("row", {position: MODELS[position]}, VOCABULARY).at(position, 2)
+    found = L.longer("row", {position: MODELS[position]}, VOCABULARY).at(position, 3)
     said = L.held_out()
-    texts = [(a.source + b.source, a.target + b.target) for a, b in zip(said[::2], said[1::2], strict=True)]
+    rows = [said[i : i + 3] for i in range(0, len(said), 3)]
+    texts = [([word for e in row for word in e.source], [word for e in row for word in e.target]) for row in rows]
     right = [r for source, target in texts for r in right_words(position, source, target, 0)]
     assert found.share == pytest.approx(np.mean(right), abs=1e-9) and found.share < 0.9
     assert found.tokens == max(max(len(s), len(t) + 1) for s, t in texts) > L.LEARNT
 
 
 def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(L, "STEPS", {"moved": (0, 24)})
+    monkeypatch.setattr(L, "STEPS", {"moved": (0, 48)})
     found = L.longer("moved", MODELS, VOCABULARY)
-    refused = found.at("learned", 24)
-    assert refused.share is None and f"max_len=32 is too short for {refused.tokens} tokens" in str(refused.problem)
-    assert found.at("sinusoidal", 24).share is not None
-    assert found.at("none", 24).share == found.at("none", 0).share  # without positions no place is new
+    refused = found.at("learned", 48)
+    assert refused.share is None and "max_len=64 is too short for" in str(refused.problem)
+    assert found.at("sinusoidal", 48).share is not None
+    assert found.at("none", 48).share == found.at("none", 0).share  # without positions no place is new
 
 
 def test_the_sentences_are_held_out_and_end_in_a_mark() -> None:
@@ -117,11 +120,11 @@ def test_a_translation_at_place_0_is_the_plain_one(position: Position) -> None:
 def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it() -> None:
     ids = VOCABULARY["source"].encode(["the", "cat", "sat", "on", "the", "mat"])
     at_0 = L.translated(MODELS["none"], VOCABULARY, ids, 0)
-    assert at_0 == ["猫", "坐在", "垫子", "上"] == L.translated(MODELS["none"], VOCABULARY, ids, 200)
+    assert at_0 == ["猫", "坐", "在", "垫子", "上"] == L.translated(MODELS["none"], VOCABULARY, ids, 200)
     assert L.translated(MODELS["sinusoidal"], VOCABULARY, ids, 0) == at_0 != L.translated(MODELS["sinusoidal"], VOCABULARY, ids, 40)
-    assert len(L.translated(MODELS["learned"], VOCABULARY, ids, 26)) <= 7  # six places are left
-    with pytest.raises(ValueError, match="max_len=32 is too short for 36 tokens"):
-        L.translated(MODELS["learned"], VOCABULARY, ids, 30)
+    assert len(L.translated(MODELS["learned"], VOCABULARY, ids, 58)) <= 7  # six places are left
+    with pytest.raises(ValueError, match="max_len=64 is too short for 68 tokens"):
+        L.translated(MODELS["learned"], VOCABULARY, ids, 62)
 
 
 def test_what_fell_and_who_refuses() -> None:

@@ -34,4 +34,4 @@ def test_without_an_alignment_there_is_nothing_to_show() -> None:
 
 
 def test_the_translators_were_measured() -> None:
-    assert len(TRANSLATORS) == 4  # Post-LN, Pre-LN, learned positions, none
+    assert len(TRANSLATORS) == 5  # Post-LN in two sizes, Pre-LN, learned positions, none

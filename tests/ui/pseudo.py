@@ -58,7 +58,7 @@ STAGES = (
 )
 STATES: dict[str, list[dict[str, str]]] = {
     "home": [{}, {"open": "all_switches,home_choices"}, {"weights": "translator"},
-             {"weights": "translator", "n_heads": "8", "d_model": "128", "open": "all_switches"},
+             {"weights": "translator", "n_heads": "4", "d_model": "64", "open": "all_switches"},
              {"architecture": "encoder-only", "head": "off"}],
     "step_by_step": [
         *({"stage": stage, "walk_norms": "on", "cells": "walk_canvas.0.0.0"} for stage in STAGES),

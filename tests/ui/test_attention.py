@@ -138,7 +138,9 @@ needs_translator = pytest.mark.skipif(OPENING not in catalogue(), reason="the tr
 @needs_translator
 def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     at = open_at()
-    assert any(m.value.startswith("**Cross-attention, layer 1, head ") for m in at.markdown)
+    found = catalogue()[OPENING].referent_head
+    assert found is not None
+    assert any(m.value.startswith(f"**Cross-attention, layer {found[0]}, head {found[1]}") for m in at.markdown)
     widget(at, "att_swap").click().run()
     sound(at)
     comparison = next(m.value for m in at.markdown if "attends most to" in m.value and "**A**" in m.value)

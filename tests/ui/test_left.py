@@ -29,7 +29,7 @@ def labels(at: AppTest) -> dict[str, str]:
 def left() -> AppTest:
     """Home with the translator's weights, one slider moved."""
     at = open_page("home", source="my own words")
-    return sound(widget(at, "n_heads").set_value(8).run())
+    return sound(widget(at, "n_heads").set_value(4).run())
 
 
 # ---------------------------------------------------------------- in reach
@@ -50,16 +50,16 @@ def test_the_four_sizes_follow_the_text_at_the_models_own_values() -> None:
 
 def test_another_size_leaves_the_weights_and_the_page_says_so(left: AppTest) -> None:
     assert setup_of(left).card is None and "untrained" in status(left) and typed(left, "source") == "my own words"
-    assert f"The weights of *{TITLE}* were trained with n_heads = 4. With n\\_heads = 8, each head would" in said(left)
-    assert link(left) == {"weights": "translator", "n_heads": "8", "source": "my own words", "target": typed(left, "target")}
+    assert f"The weights of *{TITLE}* were trained with n_heads = {OWN.n_heads}. With n\\_heads = 4, each head would" in said(left)
+    assert link(left) == {"weights": "translator", "n_heads": "4", "source": "my own words", "target": typed(left, "target")}
     assert widget(left, "model").value == "translator" and widget(left, "seed").value == 0
-    sound(widget(left, "d_model").set_value(128).run())
-    assert f"weights of *{TITLE}* do not fit n\\_heads = 8 and d\\_model = 128, so the model now has random weights" in said(left)
+    sound(widget(left, "d_model").set_value(64).run())
+    assert f"weights of *{TITLE}* do not fit n\\_heads = 4 and d\\_model = 64, so the model now has random weights" in said(left)
 
 
 def test_the_same_words_have_the_same_ids(left: AppTest) -> None:
     text = {"source": "the cat sat on the mat", "target": "猫 坐在 垫子 上"}
-    trained, untrained = (open_page("home", weights="translator", **text, **more) for more in ({}, {"n_heads": "8"}))
+    trained, untrained = (open_page("home", weights="translator", **text, **more) for more in ({}, {"n_heads": "4"}))
 
     def ids(at: AppTest) -> list[Any]:
         return [row for html in at.get("html") for row in [html.proto.body] if "ids" in row] + [status(at).split(" · ")[2]]
@@ -76,12 +76,12 @@ def test_one_click_goes_back(left: AppTest, way: str) -> None:
     setup = setup_of(left)
     assert setup.card is catalogue()["translator"] and "parameters, trained" in status(left)
     assert setup.config.position == ("none" if way == "back_to_weights" else OWN.position)
-    assert typed(left, "source") == "my own words" and widget(left, "n_heads").value == 4
+    assert typed(left, "source") == "my own words" and widget(left, "n_heads").value == OWN.n_heads
     assert not widgets(left, "back_to_weights") and bool(widgets(left, "reset_settings")) == (way == "back_to_weights")
 
 
 def test_the_own_value_by_hand_goes_back_too(left: AppTest) -> None:
-    sound(widget(left, "n_heads").set_value(4).run())
+    sound(widget(left, "n_heads").set_value(OWN.n_heads).run())
     assert "parameters, trained" in status(left) and link(left) == {"source": "my own words"}
 
 
@@ -111,7 +111,7 @@ def test_sizes_that_follow_are_not_named() -> None:
 
 
 def test_what_differs_is_marked_in_words(left: AppTest) -> None:
-    assert {f: label for f, label in labels(left).items() if "was" in label} == {"n_heads": "n_heads · was 4"}
+    assert {f: label for f, label in labels(left).items() if "was" in label} == {"n_heads": f"n_heads · was {OWN.n_heads}"}
     sound(widget(left, "position").set_value("alibi").run())
     assert labels(left)["position"] == "Positions · was Sinusoidal"
     sound(widget(left, "reset_settings").click().run())

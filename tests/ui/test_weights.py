@@ -26,7 +26,7 @@ def test_a_newcomer_sees_the_translator() -> None:
 
 def test_shipped_weights_come_with_the_app() -> None:
     assert {path.stem for path in SHIPPED.glob("*.safetensors")} <= set(catalogue())
-    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 12e6
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 30e6
 
 
 def test_unknown_words_are_named_with_their_neighbours_and_the_rest_runs() -> None:

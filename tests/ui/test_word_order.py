@@ -18,7 +18,7 @@ from tests.ui.helpers import (
     widget,
     words,
 )
-from viz_core.experiments.length_extrapolation import checkpoints, longer
+from viz_core.experiments.length_extrapolation import checkpoints, longer, translated
 from viz_core.experiments.word_order import reorder, swap
 from viz_core.position_schemes import SCHEMES
 from viz_core.run import build, run
@@ -126,12 +126,12 @@ def test_what_a_tokenizer_puts_around_a_sentence_is_neither_swapped_nor_put_in_f
 def test_longer_than_trained_says_what_is_measured(weights: str) -> None:
     """Whatever the sidebar's model is: the three checkpoints, their shares, and what they write for the typed sentence."""
     model = {"weights": "translator"} if weights == "translator" else POSITIONS
-    at = open_page("positions", **model | {"pos_section": "experiments", "source": SHOWN[0][0], "pos_moved": "24"})
+    at = open_page("positions", **model | {"pos_section": "experiments", "source": SHOWN[0][0], "pos_moved": "64"})
     sound(widget(at, "pos_do_longer").click().run())
     cards = checkpoints()
     expected = longer("moved", {p: c.load() for p, c in cards.items()}, cards["none"].tokenizers())
     (verdict,) = [s.value for s in at.success]
-    assert verdict == reading.as_markdown(length_words(expected, 24))
+    assert verdict == reading.as_markdown(length_words(expected, 64))
     (figure,) = charts(at)
     for trace, position in zip(figure["data"], cards, strict=True):
         shares = [np.nan if s.share is None else s.share for s in expected.scores[position]]
@@ -139,15 +139,17 @@ def test_longer_than_trained_says_what_is_measured(weights: str) -> None:
         np.testing.assert_allclose(drawn, shares)
     bodies = [h.proto.body for h in at.get("html") if "<table" in h.proto.body]
     shares, written = (re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2]) for body in bodies)
-    assert f"{expected.at('sinusoidal', 24).share:.1%}" in shares[0] and "max_len 32 is too short for" in shares[1]
+    assert f"{expected.at('sinusoidal', 64).share:.1%}" in shares[0] and "max_len 64 is too short for" in shares[1]
     assert "no trained weights here" in shares[2] and "no trained weights here" in shares[3]
-    assert written[0].count(SHOWN[0][1]) == 1 and "max_len 32 is too short for 36 tokens" in written[1]
-    assert written[2].count(SHOWN[0][1]) == 2  # without positions no place is new
+    source = cards["none"].tokenizers()["source"].read(SHOWN[0][0])[1]
+    plain = [" ".join(translated(cards[p].load(), cards[p].tokenizers(), source, 0)) for p in cards]
+    assert written[0].count(plain[0]) == 1 and f"max_len 64 is too short for {64 + len(source)} tokens" in written[1]
+    assert written[1].count(plain[1]) == 1 and written[2].count(plain[2]) == 2  # without positions no place is new
 
 
 def test_several_sentences_in_a_row() -> None:
-    at = positions_at("experiments", pos_experiment="longer", pos_way="row", pos_row_of="3")
-    assert "texts of 3 joined sentences: sinusoidal" in at.success[0].value and "new to the model" in at.success[0].value
+    at = positions_at("experiments", pos_experiment="longer", pos_way="row", pos_row_of="8")
+    assert "texts of 8 joined sentences: sinusoidal" in at.success[0].value and "new to the model" in at.success[0].value
     assert "Learned: the texts exceed the position table." in at.success[0].value
     at = positions_at("experiments", pos_experiment="longer", source=" ", target=" ")
     assert charts(at) and "Your sentence:" not in words(at)

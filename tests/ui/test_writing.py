@@ -102,8 +102,9 @@ def test_the_new_token_and_its_mask_are_those_of_the_run(open_writing: Open) -> 
     written = at.session_state["lab_setup"]
     card = catalogue()["translator"]
     capture = run(card.config, [written.source], [" ".join(chosen(at)["text"]["written"][:-1])], weights=card)
-    np.testing.assert_allclose(own, capture["decoder.layers.1.self_attn.weights"][0, :, 2, :3], atol=1e-5)
-    np.testing.assert_allclose(cross, capture["decoder.layers.1.cross_attn.weights"][0, :, 2], atol=1e-5)
+    last = f"decoder.layers.{card.config.n_decoder_layers - 1}"
+    np.testing.assert_allclose(own, capture[f"{last}.self_attn.weights"][0, :, 2, :3], atol=1e-5)
+    np.testing.assert_allclose(cross, capture[f"{last}.cross_attn.weights"][0, :, 2], atol=1e-5)
 
 
 def test_a_decoder_alone_goes_on_from_the_typed_words(open_writing: Open) -> None:
@@ -205,7 +206,7 @@ def test_branches_that_cannot_be_read_are_named(open_writing: Open, written: str
 def test_both_losses_of_each_token(open_writing: Open) -> None:
     at = open_writing(**OWN, write_section="forcing")
     forced, free = charts(at)[0]["data"]
-    assert np.argmax(np.abs(numbers(free["y"]) - numbers(forced["y"])[: len(free["y"])]) > 1e-3) == 2  # it slips at the second
+    assert np.argmax(np.abs(numbers(free["y"]) - numbers(forced["y"])[: len(free["y"])]) > 1e-7) == 2  # it slips at the second
     assert "They part at token 2" in words(at) and "made to slip at token 2" in words(at)
     sound(widget(at, "write_slip").set_value(0).run())
     assert "They never part" in words(at) and link(at)["write_slip"] == "0"
@@ -224,7 +225,7 @@ def test_rows_that_are_not_read_yet_are_hatched() -> None:
     rows, none = np.arange(8.0).reshape(1, 1, 4, 2), np.zeros(4)
     for each in rows_panels(Growth(rows, -rows, none, none, none), 0, 1, list("abcd")):
         assert each.masked is not None and each.masked.tolist() == [[False] * 2] * 2 + [[True] * 2] * 2
-        assert each.masked_name == "not there yet"
+        assert each.masked_name == "not yet"
         assert (each.low, each.high) == (-7, 7)
 
 

@@ -59,7 +59,7 @@ def test_home_says_what_the_model_does_with_a_sentence(name: str, says: str) -> 
     at = open_page("home", weights=name, glosses="off")
     translates = catalogue()[name].config.has_cross_attention
     assert says in next(box.label for box in at.text_area if box.key.startswith("set_home_"))
-    assert ("**Translation:**" in words(at), "about 340 English words" in words(at)) == (translates, translates)
+    assert ("**Translation:**" in words(at), "about 5,800 English words" in words(at)) == (translates, translates)
 
 
 def test_the_translation_on_home_is_what_the_model_wrote() -> None:
@@ -69,7 +69,7 @@ def test_the_translation_on_home_is_what_the_model_wrote() -> None:
     sure = sureness(run(card.config, [DOG], ["狗 追 了 猫"], weights=card, device="cpu"))
     assert sure is not None and f"a probability of {percent(sure.probability)}. It was least sure of “" in words(at)
     assert "Translation:" not in words(open_page("home", source=DOG, writer="typed", target="猫"))
-    untrained = open_page("home", source=DOG, n_heads="8")
+    untrained = open_page("home", source=DOG, n_heads="4")
     assert "untrained" in next(box.label for box in untrained.text_area if box.key.startswith("set_home_"))
 
 
@@ -234,15 +234,18 @@ def test_ids_are_typed() -> None:
     assert not widgets(at, "writer") and typed(at, "target") == "狗 追 了 猫" and "not an id" in said(at)
 
 
-def test_an_unknown_word_runs_and_what_cannot_be_typed_is_said() -> None:
-    at = open_page("home", source="the dog chased the zebra")
-    assert typed(at, "target") == "狗 追 了 <unk>" and "The translation contains `<unk>`" in said(at)
-    assert "target 5 tokens" in words(at)  # <unk> is one token, as the model wrote it
+def test_an_unknown_word_is_carried_over_and_what_cannot_be_typed_is_said() -> None:
+    at = open_page("home", source="the dog chased the gloop")
+    assert typed(at, "target") == "狗 追 了 gloop" and "target 5 tokens" in words(at)
+    setup = translator(DOG)
+    (line,) = written(setup)
+    (note,) = writing_notes(setup, (replace(line, text="狗 追 了 <unk>", sentence=(5, 6, 7, 3, 2)),))
+    assert note == "The translation contains `<unk>`, the token for all words that the model does not know."
 
 
 def test_an_error_is_one_sentence_and_the_page_stays() -> None:
-    at = open_page("home", weights="translator-learned", source="the " * 40)
-    assert [w.value for w in at.warning] == ["These weights have 32 positions and the longest sentence has 40 tokens: shorten it."]
+    at = open_page("home", weights="translator-learned", source="the " * 70)
+    assert [w.value for w in at.warning] == ["These weights have 64 positions and the longest sentence has 70 tokens: shorten it."]
     assert typed(at, "target") == "" and widgets(at, "writer")
     sound(widget(at, "source").set_value("").run())
     assert "There is nothing to read yet" in said(at) and typed(at, "target") == ""

@@ -62,7 +62,7 @@ WRONG: dict[str, tuple[Callable[[Tensors], Tensors], str]] = {
     "shape": (lambda x: {**x, HEAD: torch.zeros(10)}, r"'head.bias' is \[10\] where the model has \[9\]"),
     "broadcast": (lambda x: {**x, HEAD: torch.zeros(1)}, r"'head.bias' is \[1\] where the model has \[9\]"),
     "transposed": (lambda x: {**x, "head.weight": x["head.weight"].mT.contiguous()}, r"is \[8, 9\] where"),
-    "half": (lambda x: {**x, HEAD: x[HEAD].half()}, "'head.bias' holds float16; save it as float32"),
+    "double": (lambda x: {**x, HEAD: x[HEAD].double()}, "'head.bias' holds float64; save it as float32"),
     "whole": (lambda x: {**x, HEAD: x[HEAD].long()}, "'head.bias' holds int64"),
     "nan": (lambda x: {**x, HEAD: x[HEAD].fill_(float("nan"))}, "'head.bias' holds numbers that are not finite"),
     "infinite": (lambda x: {**x, HEAD: x[HEAD].fill_(float("inf"))}, "not finite"),

@@ -6,20 +6,20 @@ from math import sqrt
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from viz_core.generate import generate, write
 from viz_core.limits import megabytes
 from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
 from viz_core.training.bilingual.split import examples
-from viz_core.training.evaluate import attention_measures, best_head, next_word, translations
+from viz_core.training.evaluate import attention_measures, best_head, everyday_score, known_share, next_word, translations
 from viz_core.training.loop import encode
 from viz_core.training.plans import PLANS, SHOWN
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 CARDS = {name: catalogue()[name] for name in PLANS}
 TRANSLATORS = [name for name, card in CARDS.items() if card.config.has_encoder]
-GOOD = ["translator", "translator-pre", "translator-learned"]
 SAMPLE = list(islice(examples(77, held_out=True), 300))  # another seed than the card's own measurement
 MODELS = {name: card.load() for name, card in CARDS.items()}
 
@@ -48,15 +48,27 @@ def looked_at(name: str, sentence: str, target: str, word: int) -> list[str]:
 def test_every_plan_is_shipped_in_its_order() -> None:
     assert [name for name in catalogue() if name in PLANS] == list(PLANS)
     assert {path.name for path in SHIPPED.iterdir()} == {f"{n}.{e}" for n in PLANS for e in ("json", "safetensors")}
-    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 12e6
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 30e6
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_model_is_small_enough_to_be_read(name: str) -> None:
+    config = CARDS[name].config
+    assert max(config.n_encoder_layers, config.n_decoder_layers) <= 4 and config.n_heads <= 8
+    assert sum(p.numel() for p in MODELS[name].parameters()) <= 4e6
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_its_file_is_in_half_precision_and_it_computes_in_single(name: str) -> None:
+    assert {x.dtype for x in load_file(SHIPPED / f"{name}.safetensors").values()} == {torch.float16}
+    assert {p.dtype for p in MODELS[name].parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("name", CARDS)
 def test_a_card_is_that_of_its_plan(name: str) -> None:
     card, plan = CARDS[name], PLANS[name]
-    assert (card.title, card.config) == (plan.title, plan.config)
-    assert card.tokenizers() == plan.vocabulary
-    assert card.about["file"] == megabytes((SHIPPED / f"{name}.safetensors").stat().st_size, 2)
+    assert (card.title, card.config) == (plan.title, plan.sized(vocabulary(name)))
+    assert card.about["file"] == f"{megabytes((SHIPPED / f'{name}.safetensors').stat().st_size, 2)}, in half precision"
     assert f"{plan.recipe.steps:,} steps of {plan.recipe.batch}" in card.about["training"]
     assert f"seed {plan.recipe.seed}" in card.about["training"]
     assert card.about["parameters"] == f"{sum(p.numel() for p in MODELS[name].parameters()):,}"
@@ -99,62 +111,73 @@ def test_the_loss_of_the_card_is_met_on_other_sentences(name: str) -> None:
 # --- What the translators can do --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_they_translate_held_out_sentences(name: str) -> None:
-    card = CARDS[name].measures
-    assert card["exact_match"] >= 0.99
+def test_the_translator_has_learned_the_grammar() -> None:
+    """No shipped training may do worse than the last one did."""
+    card = CARDS["translator"].measures
+    assert card["exact_match"] >= 0.9 and card["everyday"]["known"] >= 0.97 and card["everyday"]["translated"] >= 0.34
     layer, head = best_head(card["aer"]["predicts"], largest=False)
-    assert layer == CARDS[name].config.n_decoder_layers - 1 and card["aer"]["predicts"][layer][head] < 0.15
-    assert max(card["referent"]["predicts"][layer]) > 0.95
+    assert card["aer"]["predicts"][layer][head] <= 0.14
+    assert max(map(max, card["referent"]["predicts"])) >= 0.96
 
 
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_the_words_of_the_everyday_list_are_known(name: str) -> None:
+    assert known_share(vocabulary(name)["source"]) >= 0.97
+    assert CARDS[name].measures["everyday"]["known"] == pytest.approx(known_share(vocabulary(name)["source"]), abs=1e-4)
+
+
+@pytest.mark.slow
+def test_the_everyday_list_is_translated_as_the_card_says() -> None:
+    score, card = everyday_score(MODELS["translator"], vocabulary("translator")), CARDS["translator"]
+    assert score.translated == pytest.approx(card.measures["everyday"]["translated"], abs=1e-4)
+    said = f"{card.measures['everyday']['translated']:.1%} of {score.sentences} sentences"
+    assert said in card.about["everyday sentences"]
+
+
 @pytest.mark.parametrize(("source", "target"), SHOWN, ids=lambda text: text)
-def test_they_translate_what_the_app_shows(name: str, source: str, target: str) -> None:
-    assert translate(name, source) == target
+def test_it_translates_what_the_app_shows(source: str, target: str) -> None:
+    assert translate("translator", source) == target
 
 
-@pytest.mark.parametrize("name", GOOD)
 @pytest.mark.parametrize(
     ("sentence", "target"),
     [
-        ("The animal did not cross the street because it was too tired .", "动物 没有 穿过 街道 因为 动物 太 累 。"),
-        ("the animal did not cross the street because it was too wide", "动物 没有 穿过 街道 因为 街道 太 宽"),
-        ("The cat sat on the mat.", "猫 坐在 垫子 上 。"),
+        ("The animal did not cross the street because it was too tired .", "动物 没有 穿过 街道 因为 动物 太 累 了 。"),
+        ("the animal did not cross the street because it was too wide", "动物 没有 穿过 街道 因为 街道 太 宽 了"),
+        ("The cat sat on the mat.", "猫 坐 在 垫子 上 。"),
         ("the dog chased the cat", "狗 追 了 猫"),
         ("the cat chased the dog", "猫 追 了 狗"),
-        ("the zebra sat on the mat", "<unk> 坐在 垫子 上"),
+        ("John loves Mary", "John 爱 Mary"),
+        ("the gloop sat on the mat", "gloop 坐 在 垫子 上"),
     ],
 )
-def test_they_translate_with_and_without_marks_and_around_unknown_words(name: str, sentence: str, target: str) -> None:
-    assert translate(name, sentence) == target
+def test_it_translates_with_and_without_marks_and_carries_unknown_words_over(sentence: str, target: str) -> None:
+    assert translate("translator", sentence) == target
 
 
-@pytest.mark.parametrize("name", GOOD)
 @pytest.mark.parametrize(
     ("animal", "verb", "place", "of_animal", "of_place"),
     [
         (("animal", "动物"), ("cross", "穿过"), ("street", "街道"), ("tired", "累"), ("wide", "宽")),
+        (("dog", "狗"), ("cross", "穿过"), ("river", "河"), ("scared", "害怕"), ("deep", "深")),
         (("horse", "马"), ("climb", "爬"), ("mountain", "山"), ("old", "老"), ("steep", "陡")),
-        (("fox", "狐狸"), ("enter", "进入"), ("cave", "山洞"), ("scared", "害怕"), ("dark", "黑暗")),
     ],
 )
 def test_a_head_moves_from_the_animal_to_the_place(
-    name: str, animal: tuple[str, str], verb: tuple[str, str], place: tuple[str, str], of_animal: tuple[str, str],
-    of_place: tuple[str, str],
+    animal: tuple[str, str], verb: tuple[str, str], place: tuple[str, str], of_animal: tuple[str, str], of_place: tuple[str, str]
 ) -> None:
     heads = []
     for noun, adjective in ((animal, of_animal), (place, of_place)):
         source = f"the {animal[0]} did not {verb[0]} the {place[0]} because it was too {adjective[0]} ."
-        target = f"{animal[1]} 没有 {verb[1]} {place[1]} 因为 {noun[1]} 太 {adjective[1]} 。"
-        assert translate(name, source) == target
-        heads.append([word == noun[0] for word in looked_at(name, source, target, word=5)])
+        target = f"{animal[1]} 没有 {verb[1]} {place[1]} 因为 {noun[1]} 太 {adjective[1]} 了 。"
+        assert translate("translator", source) == target
+        heads.append([word == noun[0] for word in looked_at("translator", source, target, word=5)])
     assert any(both for both in np.logical_and(*heads)), heads
 
 
 def test_without_positions_it_cannot_tell_who_did_it() -> None:
     assert translate("translator-nopos", "the dog chased the cat") == translate("translator-nopos", "the cat chased the dog")
-    assert CARDS["translator-nopos"].measures["exact_match"] < CARDS["translator"].measures["exact_match"] - 0.05
+    assert CARDS["translator-nopos"].measures["exact_match"] < CARDS["translator-small"].measures["exact_match"] - 0.05
 
 
 # --- The language models ----------------------------------------------------------------------------------------------
@@ -181,6 +204,6 @@ def test_only_with_the_mask_it_learns_to_go_on() -> None:
     for name in ("english", "english-open"):
         said = [pair for row in generated(name, 60) for pair in pairwise(row)]
         shares[name] = np.mean([pair in pairs for pair in said]) if said else 0.0
-    assert shares["english"] > 0.97 and shares["english-open"] < 0.8
+    assert shares["english"] > 0.9 and shares["english-open"] < 0.5
 
 

@@ -107,9 +107,9 @@ PLANS: Mapping[str, Plan] = MappingProxyType({
     ),
     "translator-learned": Plan(
         title="Small translator, learned positions",
-        note="A learned vector for each position instead of waves. Few training sentences have more than 18 tokens, so "
-        "the later vectors have hardly changed from their initial values.",
-        config=replace(_SMALL, position="learned", max_len=32),
+        note="A learned vector for each of 64 positions instead of waves. The longest training sentences have 31 tokens, so "
+        "the vectors of all later positions still have their initial values.",
+        config=replace(_SMALL, position="learned", max_len=64),
         recipe=_SHORT,
     ),
     "translator-nopos": Plan(
@@ -137,10 +137,10 @@ PLANS: Mapping[str, Plan] = MappingProxyType({
 SHOWN = (
     ("The animal didn't cross the street because it was too tired.", "动物 没有 穿过 街道 因为 动物 太 累 了 。"),
     ("The animal didn't cross the street because it was too wide.", "动物 没有 穿过 街道 因为 街道 太 宽 了 。"),
-    ("the cat sat on the mat", "猫 坐在 垫子 上"),
-    ("The trophy did not fit in the suitcase because it was too big.", "奖杯 没有 装进 箱子 因为 奖杯 太 大 了 。"),
-    ("The trophy did not fit in the suitcase because it was too small.", "奖杯 没有 装进 箱子 因为 箱子 太 小 了 。"),
-    ("yesterday the man gave a book to her", "男人 昨天 把 一 本 书 给 了 她"),
+    ("the cat sat on the mat", "猫 坐 在 垫子 上"),
+    ("The trophy did not fit in the suitcase because it was too big.", "奖杯 不 能 装 进 行李箱 因为 奖杯 太 大 了 。"),
+    ("The trophy did not fit in the suitcase because it was too small.", "奖杯 不 能 装 进 行李箱 因为 行李箱 太 小 了 。"),
+    ("yesterday the man gave a book to her", "昨天 男人 给 了 她 一 本 书"),
     ("where is my dog ?", "我 的 狗 在 哪里 ？"),
     ("I love you", "我 爱 你"),
 )

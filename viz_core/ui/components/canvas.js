@@ -18,7 +18,7 @@ export default function ({ data, parentElement, setStateValue }) {
   view.report = (pick) => setStateValue("pick", pick);
   view.start();
   view.show(data);
-  return () => view.stop(); // a rerun may stop and start the same elements
+  return ending(view, () => view.stop()); // a rerun may stop and start the same elements
 }
 
 /* ---- small helpers ---- */
@@ -244,14 +244,20 @@ class View {
   /* Figures in one row of this size with the largest common width of a cell; returns the pixels that their cells cover. */
   fillRow(figures, width, height, gap = GAP) {
     const room = width - gap * (figures.length - 1);
-    const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell), sum + f.width), 0);
-    let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in parts of a pixel, which count where there are many columns
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if (used(middle * FINE) <= room) low = middle;
-      else high = middle - 1;
-    }
-    if (used(low * FINE) > room) { // each by itself, the one with more columns in more room
+    const largest = (spare) => {
+      const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell, spare), sum + f.width), 0);
+      let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in parts of a pixel, which count where there are many columns
+      while (low < high) {
+        const middle = Math.ceil((low + high) / 2);
+        if (used(middle * FINE) <= room) low = middle;
+        else high = middle - 1;
+      }
+      return used(low * FINE) <= room;
+    };
+    let fits = largest(true);
+    // A larger cell may make room for dictionary words whose width then does not fit: without them, it fits.
+    if (figures.some(({ labels }) => !labels.spare)) fits = largest(false);
+    if (!fits) { // each by itself, the one with more columns in more room
       const most = Math.max(...figures.map((f) => f.panel.shape[1]));
       const share = (f) => Math.sqrt(Math.max(f.panel.shape[1], most / 12)), all = figures.reduce((sum, f) => sum + share(f), 0);
       figures.forEach((f) => f.fillIn((room * share(f)) / all, height, LARGEST));

@@ -90,11 +90,11 @@ class Figure {
 
   /* Choose the cell size in a figure of at most `width` pixels and cells of at most `cap`. */
   arrange(width, cap) { this.withGlosses(() => this.sizes(width, cap)); }
-  fillIn(width, height, cap) { this.withGlosses(() => this.sizesIn(width, height, cap)); }
+  fillIn(width, height, cap, spare) { this.withGlosses(() => this.sizesIn(width, height, cap), spare); }
 
   /* Leave room for the rows' dictionary words; without them, where the rows are then too low for two lines. */
-  withGlosses(arrange) {
-    this.labels.spare = true;
+  withGlosses(arrange, spare = true) {
+    this.labels.spare = spare;
     arrange();
     if (!this.labels.rowGlosses || this.labels.twoLines(this.h)) return;
     this.labels.spare = false;

@@ -13,7 +13,7 @@ export default function ({ data, parentElement, setStateValue }) {
   view.resize.observe(root);
   view.report = (rest) => setStateValue("rest", rest);
   view.show(data);
-  return () => view.stop(); // a rerun may stop and start the same elements
+  return ending(view, () => view.stop()); // a rerun may stop and start the same elements
 }
 
 /* ---- small helpers ---- */

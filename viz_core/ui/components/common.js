@@ -49,6 +49,13 @@ function sayWith(column, highEnough) {
   column.classList.remove("said");
 }
 
+/* What ends one call of a component. Streamlit may end a call only after the next one has begun, when the script was still on
+ * its way to both; then `end` must not undo what the next call did. view: what all calls for one element have in common. */
+const ending = (view, end) => {
+  const call = (view.call = {});
+  return () => { if (view.call === call) end(); };
+};
+
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); // "#rrggbb" → red, green, blue
 /* A literal message in the language of the page, its fields filled in; without values, braces are text. Its English stands in

@@ -11,7 +11,7 @@ export default function ({ data, parentElement }) {
   const view = views.get(root);
   view.resize.observe(root);
   view.show(data);
-  return () => view.resize.disconnect();
+  return ending(view, () => view.resize.disconnect());
 }
 
 /* ---- small helpers ---- */

@@ -12,7 +12,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   view.turn = () => setTriggerValue("turn", true);
   view.show(data);
   view.start();
-  return () => view.stop(); // a rerun may stop and start the same elements
+  return ending(view, () => view.stop()); // a rerun may stop and start the same elements
 }
 
 /* ---- small helpers ---- */

@@ -14,7 +14,7 @@ export default function ({ data, parentElement, setStateValue }) {
   view.report = (focus) => setStateValue("focus", focus);
   view.resize.observe(root);
   view.show(data);
-  return () => view.resize.disconnect();
+  return ending(view, () => view.resize.disconnect());
 }
 
 const plain = (x) => minus(String(Number(x.toPrecision(3))));

@@ -15,7 +15,7 @@ export default function ({ data, parentElement, setStateValue }) {
   view.reportHeads = (heads) => setStateValue("heads", heads);
   view.resize.observe(root);
   view.show(data);
-  return () => view.resize.disconnect();
+  return ending(view, () => view.resize.disconnect());
 }
 
 const written = (x) => (Number.isNaN(x) ? "NaN" : x >= 0.9995 && x < 1 ? ">\u00a00.999" : x >= 0.0005 || x === 0 ? x.toFixed(3) : minus(x.toExponential(0)));

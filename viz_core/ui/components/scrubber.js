@@ -14,7 +14,7 @@ export default function ({ data, parentElement, setStateValue }) {
   view.send = (move) => setStateValue("move", move);
   view.start();
   view.show(data);
-  return () => view.stop();
+  return ending(view, () => view.stop());
 }
 
 class Scrubber {

@@ -11,7 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const view = views.get(root);
   view.send = setTriggerValue;
   view.show(data);
-  return () => clearTimeout(view.timer);
+  return ending(view, () => clearTimeout(view.timer));
 }
 
 const add = (parent, ...what) => parent.appendChild(make(...what));

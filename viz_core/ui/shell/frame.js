@@ -16,7 +16,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   Object.assign(frame, { report: (present) => setStateValue("present", present), send: (press) => setTriggerValue("press", press) });
   frame.start();
   frame.show(data);
-  return () => frame.stop();
+  return ending(frame, () => frame.stop());
 }
 
 class Frame {

@@ -52,7 +52,7 @@ PAGES: dict[str, PageSpec] = {
             name="home", title="Home", icon=":material/home:",
             question="Attention Lab: watch a Transformer read your sentence",
             lead="Type a sentence on the left; a real Transformer runs on it immediately. The one that the app opens with "
-            "translates English into Chinese: it is small, was trained for this app, and knows few words. You can open and check "
+            "translates everyday English into Chinese; it is small and was trained for this app. You can open and check "
             "every tensor on its way from word to prediction. Under Model you can also choose the untrained models of five "
             "documents, in which you can change every setting.",
             picture="home_words",

@@ -16,7 +16,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   Object.assign(tab, { data, setStateValue, setTriggerValue });
   tab.start();
   tab.hold();
-  return () => tab.stop();
+  return ending(tab, () => tab.stop());
 }
 
 class Tab {

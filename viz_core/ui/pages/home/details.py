@@ -30,8 +30,9 @@ LEARNED = _("The weights are trained: a long bar marks a word that the model has
 CHANGED = _("The weights were trained with other settings: a long bar may not mark a word that the model learned to expect.")
 FACT_TITLES = {  # of `Card.about`, which may have others
     "task": _("task"), "note": _("note"), "data": _("data"), "training": _("training"), "next word": _("next word"),
-    "exact match": _("exact match"), "alignment error": _("alignment error"), "pronouns": _("pronouns"),
-    "continuations": _("continuations"), "parameters": _("parameters"), "file": _("file"), "architecture": _("architecture"),
+    "everyday sentences": _("everyday sentences"), "exact match": _("exact match"),
+    "alignment error": _("alignment error"), "pronouns": _("pronouns"), "continuations": _("continuations"),
+    "parameters": _("parameters"), "file": _("file"), "architecture": _("architecture"),
     "layers": _("layers"), "heads": _("heads"), "width": _("width"), "source": _("source"),
     "by": _("by"), "head": _("head"), "in the file, not used": _("in the file, not used"),
 }

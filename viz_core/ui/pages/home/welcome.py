@@ -117,7 +117,7 @@ def _examples(lab: Lab) -> None:
     if not examples:
         return
     with st.container(gap="xxsmall"):
-        st.caption(_("It knows about {n} English words. Or try one of these:", n=_about(lab.config.source_vocab_size))
+        st.caption(_("It knows about {n:,} English words. Or try one of these:", n=_about(lab.config.source_vocab_size))
                    if lab.setup.writer == "model" else _("Or try one of these:"))
         for i, (source, target) in enumerate(examples[:MOST_EXAMPLES]):
             st.button(escaped(source or target), key=f"home_try_{i}", on_click=change, type="tertiary", wrap=True,

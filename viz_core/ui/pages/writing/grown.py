@@ -81,7 +81,7 @@ def rows_panels(found: Growth, number: int, last: int, words: list[str]) -> list
         shown.append(panel(
             _("{letter}, layer {layer}, head {head}", letter=letter, layer=layer, head=head), rows[layer, head], words,
             row_axis=_("S · token read"), col_axis=_("feature of the head"), masked=later, row_letter="S", col_letter=letter,
-            low=-most, high=most, masked_name=_("not there yet")))
+            low=-most, high=most, masked_name=_("not yet")))
     return shown
 
 
