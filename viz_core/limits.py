@@ -60,6 +60,7 @@ MAX_LABEL = 24
 matrix they belong to."""
 
 MAX_VIEW_CHARS = 200
+MAX_RECIPE_CHARS = 1000  # of a training's recipe in a link
 """Characters of a text that a page keeps as its selection, such as a filter."""
 
 MAX_KEPT_CHARS = 2**20

@@ -1,9 +1,12 @@
 """A recipe says everything, survives its JSON, and refuses whatever no run can have, in one sentence."""
 
+import base64
 import json
 import math
+import zlib
 from dataclasses import FrozenInstanceError, fields
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -11,9 +14,14 @@ from tests.learning.small import RECIPE, recipe
 from viz_core.config import TransformerConfig
 from viz_core.learning.recipe import OF_THE_TASK, Recipe
 from viz_core.learning.setups import SETUPS, of_document
-from viz_core.limits import MAX_LINK_BYTES, MAX_TRAINING_STEPS
+from viz_core.limits import MAX_LINK_BYTES, MAX_RECIPE_CHARS, MAX_TRAINING_STEPS
+from viz_core.presets import PRESETS
 from viz_core.problems import Problem
 from viz_core.ui.shell.setup import problem_words
+
+
+def zip_of(text: bytes) -> str:
+    return base64.urlsafe_b64encode(zlib.compress(text)).decode().rstrip("=")
 
 
 def test_json_brings_every_field_back() -> None:
@@ -24,6 +32,23 @@ def test_json_brings_every_field_back() -> None:
         assert again == one and again.to_json() == one.to_json()
     assert json.loads(changed.to_json()).keys() == {f.name for f in fields(Recipe)}
     assert not set(OF_THE_TASK) & json.loads(changed.to_json())["config"].keys()
+
+
+def test_a_link_brings_every_field_back() -> None:
+    changed = recipe(**{"config.norm": "pre", "parameters.length": 7, "warmup": 3, "clip": 0.5, "seed": 5})
+    for one in (RECIPE, changed, *(s.experiment.base for s in SETUPS.values()), *(of_document(n).recipe for n in PRESETS)):
+        assert Recipe.from_link(one.to_link()) == one
+        assert len(one.to_link()) <= MAX_RECIPE_CHARS and quote(one.to_link(), safe="") == one.to_link()
+
+
+@pytest.mark.parametrize("text", [
+    "", "a", "a b", "ä", "%00", "x" * 900, zip_of(b"{}"), zip_of(b"[" * 5000), zip_of(b"\xff"), zip_of(b" " * 10**7 + b"{}"),
+    zip_of(b'{"task": "copy", "steps": 1000000}'), RECIPE.to_link()[:-5],
+])
+def test_a_hostile_link_is_refused_in_one_sentence(text: str) -> None:
+    with pytest.raises(Problem) as found:
+        Recipe.from_link(text)
+    assert len(str(found.value)) < 300 and problem_words(found.value)
 
 
 def test_the_task_decides_the_vocabulary() -> None:

@@ -34,10 +34,12 @@ from viz_core.learning.curves import Comparison, Verdict, at_the_end
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.setups import SETUPS
 from viz_core.learning.tasks import TASKS
+from viz_core.presets import PRESETS
 from viz_core.text import split_words
+from viz_core.ui.pages.training.asked import DOCUMENT_MODELS
 from viz_core.ui.pages.training.experiments import ARMS, arm_names, verdict_words
 from viz_core.ui.pages.training.job import WORKING
-from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_SETUPS, TRAINING_TASKS
+from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS
 from viz_core.weights.guests import guests
 
 NORMS = ("after each sum (Post-LN)", "before each sub-layer (Pre-LN)")
@@ -73,6 +75,7 @@ def to_the_end(at: AppTest) -> AppTest:
 
 def test_the_link_knows_what_there_is_to_learn() -> None:
     assert tuple(TASKS) == TRAINING_TASKS and tuple(SETUPS) == TRAINING_SETUPS
+    assert ("small", "model", *DOCUMENT_MODELS) == TRAINING_MODELS
     most = {name: max(t.bounds[name].most for t in TASKS.values() if name in t.bounds)
             for name in {n for t in TASKS.values() for n in t.bounds}}
     assert most == TASK_PARAMETERS
@@ -118,7 +121,7 @@ def test_the_picture_is_the_first_model_on_the_visitors_words(open_training: Ope
     ({"train_section": "experiments", "train_setup": "own"}, "There are 0 values to compare"),
     ({"train_section": "experiments", "train_setup": "own", "train_values": "post,16"}, "There are 1 values to compare"),
     ({"train_section": "experiments", "train_experiment": "gone"}, "does not know the training of this link"),
-    ({"train_sizes": "model", "preset": "002", "train_batch": "128"}, "a training can have 5,000,000"),
+    ({"train_model": "model", "preset": "002", "train_batch": "128"}, "a training can have 5,000,000"),
 ])
 def test_what_cannot_be_is_one_sentence_and_the_page_stays(open_training: Open, params: dict[str, str], says: str) -> None:
     at = open_training(**params)
@@ -190,6 +193,51 @@ def test_its_weights_are_used_on_every_page(trained: AppTest) -> None:
     assert widget(shared, "model").value == name
     gone = open_page("home", weights="trained-0123456789ab")
     assert "train them again on the page Training" in said(gone)
+
+
+def test_where_weights_are_gone_their_recipe_is_ready(trained: AppTest, open_training: Open) -> None:
+    at = sound(widget(open_page("training", **link(trained)), "train_use").click().run())
+    params = {name: value for name, value in link(at).items() if not name.startswith("train_")}
+    gone = open_page("home", **params | {"weights": "trained-0123456789ab"})
+    assert "their recipe is ready on the page Training" in said(gone)
+    there = sound(go(gone, "training"))
+    assert not widget(there, "train_begin").disabled and not widgets(there, "train_steps")
+    there = to_the_end(sound(widget(there, "train_begin").click().run()))
+    one, two = (engine().asked(link(x)["train_job"]) for x in (trained, there))
+    assert one == two
+    assert sound(widget(there, "train_use").click().run()) and link(there)["weights"] == params["weights"]
+    back = sound(widget(open_training(train_recipe=params["recipe"]), "train_choose").click().run())
+    assert "train_recipe" not in link(back) and widgets(back, "train_steps")
+    assert "copy the whole link again" in said(open_training(train_recipe="nonsense"))
+
+
+@pytest.mark.parametrize(("name", "task"), [("003", "Next word"), ("002", "Translate"), ("004-encoder-only", "Fill in")])
+def test_one_click_trains_a_documents_model(open_training: Open, name: str, task: str) -> None:
+    at = sound(widget(open_training(source="the cat"), f"train_of_{name}").click().run())
+    recipe = engine().asked(link(at)["train_job"])
+    engine().stop(link(at)["train_job"])
+    assert recipe == DOCUMENT_MODELS[name]().recipe and widget(at, "train_task").value == recipe.task
+    number = name[:3]
+    assert f"This is the model of {PRESETS[number].document.title}".replace("_", "\\_") in words(to_the_end(at))
+    assert "`d_model` 512 → 64" in words(at) or PRESETS[number].config.d_model <= 64
+    assert TASKS[recipe.task].title == task
+
+
+def test_what_it_answers_is_read_off_its_logits(trained: AppTest, open_training: Open) -> None:
+    at = open_training(**link(trained), train_look="answers")
+    moments = engine().moments(link(trained)["train_job"])
+    assert moments is not None
+    r, model = moments.recipe, moments.at(50).model(moments.recipe.config)
+    read = r.entry.sentence(r.parameters, r.config, split_words("one two three one"))
+    logits = read.seen_by(model, ("logits",))["logits"][0]
+    said = [["<bos>", "one", "two", "three"][0] if i == 1 else {2: "<eos>", 4: "one", 5: "two", 6: "three"}.get(int(i), "?")
+            for i in logits.argmax(axis=1)]
+    right = ["one", "three", "two", "one", "<eos>"]
+    if "?" not in said:
+        assert f"{sum(a == b for a, b in zip(said, right, strict=True))} of 5 are right" in words(at)
+    drawn = panels(at)["Answers after 50 steps"]
+    exact = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(drawn[:, :4], exact[:, [4, 6, 5, 2]], atol=2e-3)
 
 
 # ---------------------------------------------------------------- experiments

@@ -53,7 +53,7 @@ class Trained:
         """The card under which every page can use it. Its example is a held-out row of its task."""
         vocabulary = dict(self.recipe.vocabulary)
         return Card(name=self.name, title=title, config=self.recipe.config, tokenizers=lambda: vocabulary, load=self.model,
-                    about=about, examples=(_example(self.recipe),))
+                    about=about, examples=(_example(self.recipe),), recipe=self.recipe.to_link())
 
     def to_bytes(self) -> bytes:
         """The file."""

@@ -3,8 +3,10 @@
 A recipe travels as JSON, in links and to the process that trains. `from_json` trusts nothing in it.
 """
 
+import base64
 import json
 import math
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
@@ -121,6 +123,23 @@ class Recipe:
                     if n not in OF_THE_TASK and getattr(self.config, n) != getattr(plain, n)}
         stored = {f.name: getattr(self, f.name) for f in fields(self)}
         return json.dumps(stored | {"config": settings, "parameters": dict(self.parameters)}, ensure_ascii=False, allow_nan=False)
+
+    def to_link(self) -> str:
+        """What a link says of it: its JSON without what follows from the task alone, packed into letters that need no escape."""
+        said, plain = json.loads(self.to_json()), json.loads(Recipe(task=self.task).to_json())
+        short = {n: x for n, x in said.items() if n == "task" or x != plain[n]}
+        packed = zlib.compress(json.dumps(short, separators=(",", ":")).encode(), 9)
+        return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+    @classmethod
+    def from_link(cls, text: str) -> Self:
+        """The recipe that a link names. `Problem`, one sentence, for anything that names none."""
+        try:
+            packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+            said = zlib.decompressobj().decompress(packed, MAX_LINK_BYTES).decode()
+        except (ValueError, zlib.error):  # UnicodeError and binascii.Error are ValueErrors
+            raise Problem("this is no recipe of a training; copy the whole link again.", "recipe_text") from None
+        return cls.from_json(said)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

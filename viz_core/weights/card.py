@@ -22,9 +22,9 @@ class Card:
 
     `about` are facts to show (task, data, steps, seed, accuracy …), in order; `examples` are (source, target) sentences
     of its own language; `measures` are the measurements of its training, if there are any; `glosses` say in English what the
-    words of its other language mean. `tokenizers` and `load` are
-    called when the weights are used. `load` gives the model on the CPU, dropout off, checked against the config; it
-    raises `ValueError`, one sentence, for a file that does not fit the card.
+    words of its other language mean; `recipe` is what a link says to train the same weights again, where the app can do
+    that. `tokenizers` and `load` are called when the weights are used. `load` gives the model on the CPU, dropout off, checked
+    against the config; it raises `ValueError`, one sentence, for a file that does not fit the card.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Card:
     examples: Sequence[tuple[str, str]] = ()
     measures: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     glosses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    recipe: str = ""
 
     @property
     def referent_head(self) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@ The sentences are those of one seed, so that the vocabulary, and with it the wei
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -102,6 +102,17 @@ class Language:
         left = np.where(hit, others, ids)[~lost]
         return tuple(left) or ids[:1], ids
 
+    def hidden(
+        self, p: Parameters, ids: np.ndarray, tokens: tuple[str, ...], left_out: tuple[str, ...], own: Mapping[int, str]
+    ) -> Sentence:
+        """A person's sentence with words behind masks."""
+        mask = FIRST + len(self.pool(p).english.words)
+        typed, every_third = ids == mask, np.arange(len(ids)) % 3 == min(1, len(ids) - 1)
+        hit = typed if typed.any() else every_third
+        read = tuple(MASK if hidden else token for token, hidden in zip(tokens, hit, strict=True))
+        right = np.where(hit & ~typed, ids, PAD)
+        return Sentence({"source": np.where(hit, mask, ids)[None]}, {"source": read}, left_out, right, hit, own)
+
     def batch(self, p: Parameters, architecture: Architecture, rows: Sequence[Pair]) -> dict[str, np.ndarray]:
         source = pad([read for read, __ in rows], PAD)
         if self.what == "fill in":
@@ -119,9 +130,10 @@ class Language:
         return len((words.chinese if self.what == "translate" else words.english).words)
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        """The words that the vocabulary knows; "<mask>" is one where words are to be filled in.
+        """The words that the vocabulary knows. What is to be restored is the sentence itself.
 
-        What is to be restored is the sentence itself. A translation begins with <bos> alone: the model has to write it.
+        A translation begins with <bos> alone: the model has to write it. Words to fill in are those typed as "<mask>", or every
+        third one where nobody typed that.
         """
         sides = self.vocabulary(p, architecture)
         reader = bound(sides["source"], sides["source"].carries(" ".join(words)))
@@ -130,13 +142,20 @@ class Language:
         most -= self.what == "restore"  # its target has <bos> too
         kept, rest = known[:most], known[most:]
         lost = [token for token, id in zip(tokens, ids, strict=True) if id == reader.unk_id] + [token for token, __ in rest]
-        found: dict[Side, np.ndarray] = {"source": np.array([[id for __, id in kept]], dtype=np.int64)}
-        shown: dict[Side, tuple[str, ...]] = {"source": tuple(token for token, __ in kept)}
-        if "target" in sides:
-            answer = kept if self.what == "restore" else []
-            found["target"] = np.array([[BOS, *(id for __, id in answer)]], dtype=np.int64)
-            shown["target"] = ("<bos>", *(token for token, __ in answer))
-        return Sentence(found, shown, tuple(dict.fromkeys(lost)))
+        ids = np.array([id for __, id in kept], dtype=np.int64)
+        shown = tuple(token for token, __ in kept)
+        left_out = tuple(dict.fromkeys(lost))
+        own = {id: token for token, id in kept if reader.slot(id)}
+        match self.what:
+            case "fill in":
+                return self.hidden(p, ids, shown, left_out, own)
+            case "restore":
+                found: dict[Side, np.ndarray] = {"source": ids[None], "target": np.array([[BOS, *ids]])}
+                return Sentence(found, {"source": shown, "target": ("<bos>", *shown)}, left_out, np.array([*ids, EOS]), None, own)
+        tokens: dict[Side, tuple[str, ...]] = {"source": shown, "target": ("<bos>",)}
+        target = sides["target"]
+        carried = {target.encode([f"<{n}>"])[0]: word for n, word in enumerate(reader.carried[: target.n_slots], start=1)}
+        return Sentence({"source": ids[None], "target": np.array([[BOS]])}, tokens, left_out, own=carried)
 
 
 def _hit(n: int, percent: int, rng: np.random.Generator) -> np.ndarray:

@@ -141,8 +141,9 @@ def named(
     ids: dict[str, np.ndarray], own: Sequence[str], vocabulary: dict[Side, Vocabulary], left_out: tuple[str, ...]
 ) -> Sentence:
     """The sides of a batch of one row, with the words that they are drawn as."""
-    sides = {side: ids[side] for side in vocabulary}
-    return Sentence(sides, {side: shown(x, own, vocabulary[side]) for side, x in sides.items()}, left_out)
+    sides, right = {side: ids[side] for side in vocabulary}, ids["labels"][0]
+    tokens = {side: shown(x, own, vocabulary[side]) for side, x in sides.items()}
+    return Sentence(sides, tokens, left_out, right, ids.get("asked", right[None])[0] != PAD, dict(enumerate(own, FIRST)))
 
 
 # --- Streams: each next symbol ----------------------------------------------------------------------------------------
@@ -194,11 +195,18 @@ class Induction:
         return p["symbols"]
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        return read_stream(self.vocabulary(p, architecture), p["symbols"], words, most)
+        return read_stream(self.vocabulary(p, architecture), p["symbols"], words, most, repeats)
 
 
-def read_stream(vocabulary: dict[Side, Vocabulary], n_symbols: int, words: Sequence[str], most: int) -> Sentence:
-    """A person's words as one row of symbols; a decoder reads <bos> before them."""
+def read_stream(
+    vocabulary: dict[Side, Vocabulary], n_symbols: int, words: Sequence[str], most: int,
+    counts: Callable[[np.ndarray], np.ndarray] = np.ones_like,
+) -> Sentence:
+    """A person's words as one row of symbols; a decoder reads <bos> before them.
+
+    The last position is asked for what follows the sentence, which nobody knows. counts: [B, L] -> [B, L], the symbols that are
+    asked for.
+    """
     __, x, own, left_out = symbols_of(words, n_symbols)
     start = [BOS] if "target" in vocabulary else []
     x = x[: max(0, most - len(start))]
@@ -206,4 +214,7 @@ def read_stream(vocabulary: dict[Side, Vocabulary], n_symbols: int, words: Seque
         return Sentence({}, {}, left_out)
     left_out = (*left_out, *(word for i, word in enumerate(own) if i not in x))
     ids = np.array([[*start, *(x + FIRST)]], dtype=np.int64)
-    return named({side: ids for side in vocabulary}, own, vocabulary, left_out)
+    first = 1 - len(start)  # the first symbol that is predicted
+    asked, right = counts(np.array([[*x, -1]]))[:, first:], np.array([[*(x + FIRST), PAD]])[:, first:]
+    sides = {side: ids for side in vocabulary}
+    return named({**sides, "labels": np.where(asked, right, PAD), "asked": asked}, own, vocabulary, left_out)

@@ -1,7 +1,7 @@
 """What a task is: its words for a person, its parameters, and where its rows come from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -35,11 +35,18 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A person's own sentence as a task's symbols: ids [1, T] of each side, the words that are drawn, and those left out."""
+    """A person's own sentence as a task's symbols: ids [1, T] of each side, the words that are drawn, and those left out.
+
+    right [T]: at each position of the side that answers the id of the right answer, padding where there is none or nobody knows
+    it. asked [T]: the positions that are asked; None: all of them. own: ids of answers that are drawn as the person's words.
+    """
 
     ids: Mapping[Side, np.ndarray]
     tokens: Mapping[Side, tuple[str, ...]]
     left_out: tuple[str, ...] = ()
+    right: np.ndarray | None = None
+    asked: np.ndarray | None = None
+    own: Mapping[int, str] = field(default_factory=dict)
 
     def seen_by(self, model: Transformer, keep: Sequence[str] = ("*.weights",)) -> Capture:
         """What the model computes on it; by default only the attention weights. Dropout is off, the model comes back as it was."""

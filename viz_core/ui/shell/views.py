@@ -11,7 +11,7 @@ from typing import Any
 
 from viz_core.config import CHOICES
 from viz_core.language import translate as _
-from viz_core.limits import MAX_KEPT_CHARS, MAX_VIEW_CHARS, MAX_WRITTEN
+from viz_core.limits import MAX_KEPT_CHARS, MAX_RECIPE_CHARS, MAX_VIEW_CHARS, MAX_WRITTEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,9 @@ TRAINING_TASKS = ("copy", "reverse", "sort", "majority", "induction", "next-word
 TASK_PARAMETERS = {  # the largest value that any task allows
     "length": 120, "shortest": 60, "symbols": 64, "repeat": 60, "source": 99, "sentences": 4000, "longest": 20, "damage": 60,
 }
+TRAINING_MODELS = (  # smaller than the sidebar's, the sidebar's own, or a document's
+    "small", "model", "000", "001", "002", "003", "004", "004-encoder-only", "004-decoder-only", "004-encoder-decoder",
+)
 TRAINING_SETUPS = ("norm", "mask", "residual", "scale-scores", "scale-embedding", "positions", "lengths", "induction")
 OWN_FACTOR = "own"
 TRAINING_FACTORS: Mapping[str, tuple[str, ...]] = {  # of a recipe, with the values that are compared, as a link says them
@@ -171,7 +174,7 @@ CANVASES = (
     "mask_empty_4", "mask_unsqueeze", "pos_table", "pos_window", "pos_shift", "pos_similarity", "pos_parts",
     "pos_schemes", *(f"pos_added_{position}" for position in CHOICES["position"] if position != "none"),
     "pos_detail", "pos_detail_own", "pos_detail_trained", "pos_detail_untrained", "pos_moved", "write_attended",
-    "write_rows", "train_maps", "train_gradients", "train_induction", "train_lengths",
+    "write_rows", "train_maps", "train_answers", "train_gradients", "train_induction", "train_lengths",
 )
 # Where the panels of a canvas that links once named are now: (canvas, panel), in the order of its panels.
 MOVED_PANELS = {
@@ -269,7 +272,8 @@ VIEWS: tuple[View, ...] = (
     View("train_job", ""),  # the number of a training that this server knows
     View("train_task", "reverse", TRAINING_TASKS),
     *(View(f"train_{name}", -1, range(-1, most + 1)) for name, most in TASK_PARAMETERS.items()),  # -1: the task's own
-    View("train_sizes", "small", ("small", "model")),  # of the sidebar's model or smaller ones
+    View("train_model", "small", TRAINING_MODELS),
+    View("train_recipe", "", most=MAX_RECIPE_CHARS),  # of weights that this server lacks
     View("train_steps", 300, (50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10000)),
     View("train_rate", 1e-3, (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0)),
     View("train_warmup", 0, (0, 50, 100, 200, 400, 1000)),
@@ -280,7 +284,7 @@ VIEWS: tuple[View, ...] = (
     View("train_target", 0.0, (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)),  # 0: all steps are taken
     View("train_patience", 0, (0, 2, 4, 8, 16)),
     View("train_moment", -1, range(-1, 1_000_000)),  # the step that is shown; -1: the newest
-    View("train_look", "attention", ("attention", "gradients", "induction")),
+    View("train_look", "attention", ("attention", "answers", "gradients", "induction")),
     View("train_map", ""),  # the layer whose attention is shown; "": the last
     View("train_number", "loss", ("loss", "accuracy")),
     View("train_experiment", ""),

@@ -1,24 +1,31 @@
 """The recipe that the page asks for: the task and its numbers from the page, the switches from the model in the sidebar."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
 from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.learning.recipe import Recipe
+from viz_core.learning.setups import FAMILIES, OfDocument, of_document
 from viz_core.learning.tasks import TASKS, Task
+from viz_core.presets import PRESETS
 from viz_core.problems import Problem
 from viz_core.ui.controls import keep
 from viz_core.ui.escape import escaped
-from viz_core.ui.shell import Lab, view, view_widget, widget
+from viz_core.ui.shell import Lab, set_view, view, view_widget, widget
 from viz_core.ui.shell.setup import problem_words
 from viz_core.ui.shell.views import TASK_PARAMETERS
 
 SMALL = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 128}
 """Sizes with which the default run takes well under a minute on two cores."""
 OF_TASK = "train_"
-SIZES = {"small": _("Small"), "model": _("As on the left")}
+DOCUMENT_MODELS: Mapping[str, Callable[[], OfDocument]] = {
+    **{number: partial(of_document, number) for number in PRESETS},
+    **{f"004-{family}": partial(of_document, "004", family) for family in FAMILIES},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,12 @@ class Asked:
 
 
 def asked(lab: Lab) -> Asked:
-    """The recipe of the page's controls and the sidebar's switches."""
+    """The recipe of the page's controls and the sidebar's switches, or the one that a link brought."""
+    if brought := view("train_recipe"):
+        try:
+            return Asked(Recipe.from_link(brought))
+        except (Problem, ValueError) as error:
+            return Asked(None, problem_words(error))
     task = TASKS[view("train_task")]
     given = {name: view(f"train_{name}") for name in task.bounds if view(f"train_{name}") >= 0}
     try:
@@ -48,7 +60,10 @@ def asked(lab: Lab) -> Asked:
 
 def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
     """The model with its switches; small unless the page says otherwise; another architecture where the task cannot use its own."""
-    sizes = SMALL if view("train_sizes") == "small" else {}
+    if (chosen := view("train_model")) in DOCUMENT_MODELS:
+        config, sizes = DOCUMENT_MODELS[chosen]().recipe.config, {}
+    else:
+        sizes = SMALL if chosen == "small" else {}
     architecture = config.architecture if config.architecture in task.architectures else task.architectures[0]
     own = {"qk_dim": None} if sizes else {}
     return replace(config, **sizes, **own, architecture=architecture, head=True)  # type: ignore[arg-type]
@@ -56,6 +71,10 @@ def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
 
 def controls() -> None:
     """The task and its numbers, in the narrow column."""
+    if view("train_recipe"):
+        st.caption(_("**Train** takes the recipe of the link."))
+        st.button(_("Choose one here instead"), key="train_choose", on_click=partial(set_view, train_recipe=""))
+        return
     view_widget(st.selectbox, "train_task", _("Task"), format_func=lambda name: TASKS[name].title)
     task = TASKS[view("train_task")]
     for name, bound in list(task.bounds.items())[:3]:
@@ -67,8 +86,10 @@ def controls() -> None:
 
 def more_controls() -> None:
     """What is seldom changed, in a row below the picture."""
+    if view("train_recipe"):
+        return
     with st.container(horizontal=True, key="train_more"):
-        view_widget(st.segmented_control, "train_sizes", _("Sizes of the model"), required=True, format_func=SIZES.get)
+        view_widget(st.selectbox, "train_model", _("Model"), width=260, format_func=model_title)
         view_widget(st.select_slider, "train_batch", _("Batch"), width=200)
         view_widget(st.select_slider, "train_clip", _("Largest gradient norm (0: any)"), width=220, format_func=lambda x: f"{x:g}")
         view_widget(st.toggle, "train_decay", _("The learning rate falls to 0"))
@@ -87,3 +108,24 @@ def _number(name: str, title: str, default: int, least: int, most: int) -> None:
     if held >= 0 and value != held:
         st.caption(_("{title} cannot be {held}; it is {value}.", title=escaped(title), held=held, value=value))
     widget(st.number_input, OF_TASK + name, title, value, keep, min_value=least, max_value=most, step=1)
+
+
+def model_title(name: str) -> str:
+    """A choice of the model as the page writes it."""
+    if name == "small":
+        return _("The model on the left, small")
+    if name == "model":
+        return _("The model on the left")
+    number, _dash, family = name.partition("-")
+    return PRESETS[number].document.title + (f", {family}" if family else "")
+
+
+def what_was_reduced(recipe: Recipe) -> str:
+    """Of a document's model: its document, and the sizes that were made smaller; "" for any other model."""
+    for name, make in DOCUMENT_MODELS.items():
+        made = make()
+        if (made.recipe.task, made.recipe.config) == (recipe.task, recipe.config):
+            sizes = ", ".join(f"`{size}` {own:,} → {here:,}" for size, own, here in made.reduced)
+            return _("This is the model of {title} with {sizes}; everything else is as in the document.",
+                     title=escaped(model_title(name)), sizes=sizes)
+    return ""

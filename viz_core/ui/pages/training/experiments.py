@@ -49,7 +49,7 @@ def experiments(lab: Lab) -> None:
         if isinstance(held, Experiment):
             _draw(held, results)
     with below():
-        buttons("train_experiment", job, None if wanted is None else wanted.to_json())
+        buttons("train_experiment", job, None if wanted is None else wanted.to_json(), lab.setup.device)
     say_what_is_wrong(job, "train_experiment", problem)
     if job is not None and isinstance(held, Experiment):
         st.progress(job.share, text=_progress(job))

@@ -9,6 +9,7 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.learning.training_run import SHORT_HASH
 from viz_core.problems import Problem
+from viz_core.run import pick_device
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import set_view, view
 from viz_core.ui.shell.setup import problem_words
@@ -38,10 +39,10 @@ def active(job: Look | None) -> bool:
     return job is not None and job.state in WORKING
 
 
-def begin(name: str, recipe: str) -> None:
+def begin(name: str, recipe: str, device: str) -> None:
     """Begin with a recipe or an experiment, as JSON, and show it. Why it cannot be begun stays on the page."""
     try:
-        number = jobs().submit(recipe, st.session_state.get(SESSION, ""), "cpu")
+        number = jobs().submit(recipe, st.session_state.get(SESSION, ""), pick_device(device))
     except Problem as problem:
         st.session_state[PROBLEM] = name, problem_words(problem)
         return
@@ -49,7 +50,7 @@ def begin(name: str, recipe: str) -> None:
     set_view(**{name: number}, train_moment=-1)
 
 
-def buttons(name: str, job: Look | None, recipe: str | None) -> None:
+def buttons(name: str, job: Look | None, recipe: str | None, device: str) -> None:
     """Train, pause or go on; one step; stop. name: the view that holds the number of the training."""
     trainings = jobs()
     if active(job):
@@ -62,7 +63,8 @@ def buttons(name: str, job: Look | None, recipe: str | None) -> None:
         st.button(_("One step"), icon=":material/skip_next:", key="train_one", on_click=trainings.one_step, args=(job.number,))
     if not active(job):
         st.button(_("Train") if job is None else _("Train again"), icon=":material/model_training:", key="train_begin",
-                  on_click=begin, args=(name, recipe), disabled=recipe is None, type="primary" if job is None else "secondary")
+                  on_click=begin, args=(name, recipe, device), disabled=recipe is None,
+                  type="primary" if job is None else "secondary")
     if job is not None and job.state not in ("done", "stopped"):
         st.button(_("Stop"), icon=":material/stop:", key="train_stop", on_click=trainings.stop, args=(job.number,))
 

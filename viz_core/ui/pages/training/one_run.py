@@ -6,11 +6,12 @@ import numpy as np
 import streamlit as st
 
 from viz_core.capture import Capture
-from viz_core.figures.learning import Points, accuracy_curves, gradient_panel, induction_panel, loss_curves
+from viz_core.figures.learning import Points, accuracy_curves, answers_panel, gradient_panel, induction_panel, loss_curves
 from viz_core.figures.panels import Panel, panel
 from viz_core.formats import percent, rounded
 from viz_core.jobs.job import Look
 from viz_core.language import translate as _
+from viz_core.learning.answers import KEPT, Answers, answers, continued
 from viz_core.learning.induction import on_sentence
 from viz_core.learning.moments import Moment, Moments
 from viz_core.learning.recipe import Recipe
@@ -21,16 +22,17 @@ from viz_core.ui.components.curves import curves
 from viz_core.ui.components.scrubber import At, scrubber
 from viz_core.ui.controls import picking
 from viz_core.ui.escape import code, escaped
-from viz_core.ui.pages.training.asked import asked, controls, more_controls
-from viz_core.ui.pages.training.job import buttons, jobs, look_at, say_what_is_wrong, status
+from viz_core.ui.pages.training.asked import DOCUMENT_MODELS, asked, controls, model_title, more_controls, what_was_reduced
+from viz_core.ui.pages.training.job import begin, buttons, jobs, look_at, say_what_is_wrong, status
 from viz_core.ui.pages.training.kept import keep_it
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
 RAIL = 196
-LOOKS = {"attention": _("Attention"), "gradients": _("Gradients"), "induction": _("Induction")}
+LOOKS = {"attention": _("Attention"), "answers": _("Answers"), "gradients": _("Gradients"), "induction": _("Induction")}
 NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
 WORDS_READ = 20
+MOST_WRITTEN = 16  # words of a translation that the model writes itself
 
 
 def one_run(lab: Lab) -> None:
@@ -43,26 +45,50 @@ def one_run(lab: Lab) -> None:
     place, rail = beside(RAIL, horizontal=True)
     with rail:
         controls()
-    at = _step(moments)
+    at, said = _step(moments), None
     with place:
         if recipe is None:
             st.warning(escaped(wanted.problem))
         else:
             _curves(recipe, moments, at)
-            _picture(lab, recipe, moments, at)
+            said = _picture(lab, recipe, moments, at)
     with below():
-        buttons("train_job", job, None if wanted.recipe is None else wanted.recipe.to_json())
+        buttons("train_job", job, None if wanted.recipe is None else wanted.recipe.to_json(), lab.setup.device)
+        documents_models(lab.setup.device)
         _scrubber(moments, at)
-    _below(lab, job, wanted.problem, moments, at)
+    _below(job, wanted.problem, moments, at, said)
 
 
-def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int) -> None:
+def documents_models(device: str) -> None:
+    """One button for the model of each document; document 004 has three, each with its own task."""
+    with st.popover(_("A document's model"), icon=":material/menu_book:", key="train_documents"):
+        st.caption(_("One click trains the document's own model, at sizes that a minute or two suffice for. Its switches stay as "
+                     "the document has them."))
+        for name, made in DOCUMENT_MODELS.items():
+            st.button(_("{title}: {task}", title=model_title(name), task=made().recipe.entry.title), key=f"train_of_{name}",
+                      on_click=_begin_document, args=(name, device), width="stretch")
+
+
+def _begin_document(name: str, device: str) -> None:
+    """Train a document's model; the controls then say its recipe, and so does the link."""
+    recipe = DOCUMENT_MODELS[name]().recipe
+    set_view(train_model=name, train_task=recipe.task, train_steps=recipe.steps, train_rate=recipe.learning_rate,
+             train_warmup=recipe.warmup, train_batch=recipe.batch, train_recipe="", train_clip=0.0, train_decay=False,
+             train_target=0.0, train_patience=0, **{f"train_{name}": -1 for name in recipe.parameters})
+    begin("train_job", recipe.to_json(), device)
+
+
+def _below(job: Look | None, problem: str, moments: Moments | None, at: int, said: Answers | None) -> None:
     say_what_is_wrong(job, "train_job", problem)
     if job is not None:
         st.progress(job.share)
         st.caption(status(job))
     if moments is not None:
         st.markdown(_numbers(moments, at))
+        if reduced := what_was_reduced(moments.recipe):
+            st.caption(reduced)
+    if said is not None:
+        st.markdown(answer_words(said))
     with st.container(horizontal=True, key="train_of"):
         view_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=NUMBERS.get)
         view_widget(st.segmented_control, "train_look", _("Picture"), required=True, format_func=LOOKS.get)
@@ -125,26 +151,42 @@ def _numbers(moments: Moments, at: int) -> str:
 # ---------------------------------------------------------------- the picture beside them
 
 
-def _picture(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> None:
-    moment = None if moments is None or not moments.steps else moments.at(at)
-    what = view("train_look")
-    if what == "gradients" and moments is not None and moments.training.seen:
+def _picture(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> Answers | None:
+    """The chosen picture of a moment; what its model answers on the visitor's sentence."""
+    gradients = view("train_look") == "gradients" and moments is not None and moments.training.seen > 0
+    if gradients and moments is not None:
         parts = moments.training.names[4:]
         norms = np.stack([moments.training.values(name) for name in parts], axis=1)
         picking([gradient_panel(moments.training.steps, norms, parts)], "train_gradients", fill=True)
-        return
-    read = _read(lab, recipe)
-    if read is None:
-        return
+    if (read := _read(lab, recipe)) is None:
+        return None
+    moment = None if moments is None or not moments.steps else moments.at(at)
     model = (moment or _initial(recipe)).model(recipe.config)
-    if what == "induction":
-        scores = on_sentence(model, read)
-        if scores is None:
-            st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
-        else:
-            picking([induction_panel(scores, _("your sentence"))], "train_induction", fill=True)
-        return
-    picking(attention_panels(read.seen_by(model), at), "train_maps", fill=True)
+    read = continued(model, read, recipe.vocabulary, MOST_WRITTEN)
+    seen = read.seen_by(model, KEPT)
+    said = answers(seen, read, recipe.vocabulary, recipe.config.output_side)
+    match view("train_look"):
+        case _shown if gradients:
+            pass
+        case "induction":
+            scores = on_sentence(model, read)
+            if scores is None:
+                st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
+            else:
+                picking([induction_panel(scores, _("your sentence"))], "train_induction", fill=True)
+        case "answers":
+            picking([answers_panel(said, at)], "train_answers", fill=True)
+        case _other:
+            picking(attention_panels(seen, at), "train_maps", fill=True)
+    return said
+
+
+def answer_words(said: Answers) -> str:
+    """What the model answers, and how much of it is right where that is known."""
+    line = _("**On your sentence it answers:** {words}.", words=" ".join(code(visible(word)) for word in said.likeliest))
+    if not said.known:
+        return line
+    return line + " " + _("{hits} of {known} are right.", hits=said.hits, known=said.known)
 
 
 def _read(lab: Lab, recipe: Recipe) -> Sentence | None:

@@ -134,6 +134,8 @@ def _parameters(setup: Setup) -> dict[str, str]:
         params["writer"] = "typed"  # a link with a target needs no more
     if setup.origin is None and (start.origin or setup.preset != start.preset):
         return {"preset": setup.preset} | params  # a preset in the link means that the weights are untrained
+    if recipe := catalogue()[setup.checkpoint].recipe if setup.checkpoint in catalogue() else "":
+        return {"weights": setup.checkpoint, "recipe": recipe} | params
     if setup.checkpoint != start.checkpoint or (setup.origin and params.keys() & MEANS_UNTRAINED):
         return {"weights": setup.checkpoint} | params
     return params
@@ -207,14 +209,14 @@ def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     faults: list[tuple[str, str]] = []
     start = Setup() if left.keys() & MEANS_UNTRAINED else opening()
     setup = start
+    recipe = left.pop("recipe", "")
     if (weights := left.pop("weights", start.checkpoint)) == UNTRAINED:
         setup = Setup()
     elif weights in catalogue():
         setup = with_weights(Setup(), weights)
     elif weights.startswith("trained-"):
-        faults.append((f"weights={weights}", _(
-            "were trained on another server, or this one has forgotten them; train them again on the page Training, or open their "
-            "file there")))
+        setup, sentence = _forgotten(setup, recipe)
+        faults.append((f"weights={weights}", sentence))
     else:
         faults.append((f"weights={weights}", _("are not on this machine; {weights} is used", weights=start.checkpoint)))
     if (preset := left.pop("preset", DEFAULT_PRESET)) not in PRESETS:
@@ -222,6 +224,16 @@ def _base(left: dict[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     elif setup.origin is None:
         setup = with_preset(setup, preset)
     return setup, faults
+
+
+def _forgotten(setup: Setup, recipe: str) -> tuple[Setup, str]:
+    """What a link with a visitor's weights opens where they are not: their recipe, ready to be trained again; and a sentence."""
+    here = _("were trained on another server, or this one has forgotten them")
+    with suppress(ValueError):
+        if recipe:
+            offer = _("their recipe is ready on the page Training, where one click trains them again")
+            return with_view(setup, train_recipe=recipe), f"{here}; {offer}"
+    return setup, here + "; " + _("train them again on the page Training, or open their file there")
 
 
 def _to_text(value: Any) -> str:
