@@ -16,6 +16,7 @@ import torch
 
 from tests.benchmarks import (
     attention,
+    beside_training,
     cold,
     crowd,
     forward,
@@ -30,6 +31,7 @@ from tests.benchmarks import (
     servers,
     start,
     stepping,
+    training,
     weights,
     writing,
     writing_page,
@@ -38,7 +40,8 @@ from tests.browser.conftest import find_browser
 
 BENCHMARKS = {"recording": recording, "forward": forward, "writing": writing, "stepping": stepping, "ledger": ledger,
               "writing_page": writing_page, "positions": positions, "attention": attention, "norms": norms, "weights": weights,
-              "start": start, "cold": cold, "crowd": crowd, "reconnect": reconnect, "keyboard": keyboard, "memory": memory}
+              "start": start, "cold": cold, "training": training, "beside_training": beside_training, "crowd": crowd,
+              "reconnect": reconnect, "keyboard": keyboard, "memory": memory}
 IN_BROWSER = ("stepping", "ledger", "writing_page", "positions", "attention", "norms", "start", "reconnect", "keyboard")
 
 

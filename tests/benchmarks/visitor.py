@@ -56,6 +56,8 @@ class Visitor:
         self.page, self.link = page, dict(query)
         self.widgets: dict[str, Widget] = {}  # key → widget
         self.values: dict[str, WidgetState] = {}  # id → the value that the browser holds
+        self.buttons: dict[str, tuple[str, str]] = {}  # key → id, fragment
+        self.said: list[str] = []  # the texts of the last run
         self.exceptions: list[str] = []
         self.received = 0  # bytes
         self.opened = False  # whether the page has been drawn once
@@ -79,6 +81,11 @@ class Visitor:
         self.values[widget.element.id] = state(widget.element.id, widget.field, value)
         await self.rerun(widget.fragment)
 
+    async def press(self, key: str) -> None:
+        """Click a button."""
+        id, fragment = self.buttons[key]
+        await self.rerun(fragment, WidgetState(id=id, trigger_value=True))
+
     async def tell(self, key: str, event: str, value: Any) -> None:
         """What a component's setTriggerValue sends: an event, once."""
         widget = self.widgets[key]
@@ -101,6 +108,7 @@ class Visitor:
         if kind == "new_session":
             this = message.metadata.run
             self._run = Run(this.script_run_id, tuple(this.fragment_ids))
+            self.said.clear()
         elif kind == "navigation":
             self._hash = message.navigation.page_script_hash
         elif kind == "page_info_changed":
@@ -127,6 +135,10 @@ class Visitor:
         key = HTML if kind == "html" else getattr(element, "id", "")[NUMBERED:]
         if message.metadata.delta_path[0] == 0 and kind in (HTML, "bidi_component", "plotly_chart"):
             self._run.drawn.setdefault(key, []).append((time.perf_counter(), data))
+        if kind == "markdown":
+            self.said.append(element.body)
+        if kind == "button":
+            self.buttons[key] = element.id, delta.fragment_id
         if kind in VALUES and element.id:
             of = "string_array_value" if kind == "slider" and element.options else VALUES[kind]  # a select slider
             self._hold(element, of, delta.fragment_id, first_value(kind, element))
