@@ -133,6 +133,17 @@ def test_a_rest_moves_nothing_and_a_move_meanwhile_is_kept(open_at: Open) -> Non
     at(page, 16)  # still: the answer to the first rest has not brought the hands back
 
 
+def test_a_move_that_python_has_not_heard_of_does_not_change_the_next_link(open_at: Open) -> None:
+    page = open_at("clock", pos_length="100", pos_at="0", pos_k="0")
+    hands(page).focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(100)  # the hands rest for 400 ms before they are told
+    page = open_at("schemes", pos_scheme="rope", pos_at="20")
+    at(page, 20)
+    page.wait_for_timeout(600)
+    assert query(page)["pos_at"] == "20"
+
+
 # Where the first hand's tip stood, across, from a click on Play until the playing ends.
 STOOD = """() => new Promise((resolve) => {
     const root = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")].map((h) => h.shadowRoot)

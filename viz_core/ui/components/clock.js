@@ -150,12 +150,10 @@ class View {
 
   /* Send the position after the hands have been still for a while. */
   rest(wait) {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.timer = null;
+    later(this, wait, () => {
       this.number += 1;
       this.report({ number: this.number, position: Math.round(this.time) });
-    }, wait);
+    });
   }
 
   paint() {

@@ -56,6 +56,21 @@ const ending = (view, end) => {
   return () => { if (view.call === call) end(); };
 };
 
+/* Tell Python something after a pause, unless there is newer news by then, or the reader has gone back to another link, which
+ * it would change; then `untold` is called. view: what has at most one such piece of news. */
+function later(view, pause, tell, untold) {
+  view.forget?.();
+  const drop = () => {
+    clearTimeout(view.timer);
+    removeEventListener("popstate", left);
+    view.timer = view.forget = null;
+  };
+  const left = () => { drop(); untold?.(); };
+  view.forget = drop;
+  view.timer = setTimeout(() => { drop(); tell(); }, pause);
+  addEventListener("popstate", left);
+}
+
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); // "#rrggbb" → red, green, blue
 /* A literal message in the language of the page, its fields filled in; without values, braces are text. Its English stands in

@@ -11,7 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const view = views.get(root);
   view.send = setTriggerValue;
   view.show(data);
-  return ending(view, () => clearTimeout(view.timer));
+  return ending(view, () => view.forget?.());
 }
 
 const add = (parent, ...what) => parent.appendChild(make(...what));
@@ -93,11 +93,10 @@ class View {
   /* Filters the rows immediately and updates the link after a pause. */
   changed(pause) {
     this.filter();
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
+    later(this, pause, () => {
       this.pending.push(asKey(this.state));
       this.send("filter", this.state);
-    }, pause);
+    });
   }
 
   show({ table, marked, fill, ...filter }) {
@@ -107,7 +106,7 @@ class View {
     if (answered >= 0) this.pending.splice(0, answered + 1);
     else if (told !== this.known) {
       for (const [name, value] of Object.entries(filter)) this[name].value = value; // set by the page: a link, or Back
-      clearTimeout(this.timer);
+      this.forget?.();
     }
     [this.known, this.marked] = [told, marked];
     this.filter();

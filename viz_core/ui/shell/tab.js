@@ -13,10 +13,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const home = parentElement.host ?? parentElement;
   if (!kept.has(home)) kept.set(home, new Tab(home));
   const tab = kept.get(home);
-  Object.assign(tab, { data, setStateValue, setTriggerValue });
+  const call = {};
+  Object.assign(tab, { data, setStateValue, setTriggerValue, call });
   tab.start();
   tab.hold();
-  return ending(tab, () => tab.stop());
+  return () => { if (tab.call === call) tab.stop(); }; // a late end of an earlier call undoes nothing
 }
 
 class Tab {
