@@ -274,7 +274,7 @@ def test_a_sentence_never_is_longer_than_the_position_table(name: str, architect
 def test_words_that_a_language_task_does_not_know_are_left_out() -> None:
     read = TASKS["fill-in"].sentence(parameters(TASKS["fill-in"]), TransformerConfig(architecture="encoder-only"),
                                      ["the", "zebra", "sees", "the", "moon"])
-    assert read.tokens["source"] == ("the", "sees", "the", "moon") and read.left_out == ("zebra",)
+    assert read.tokens["source"] == ("the", "<mask>", "the", "moon") and read.left_out == ("zebra",)
     with pytest.raises(Problem, match="can read none of these words"):
         TASKS["fill-in"].sentence(parameters(TASKS["fill-in"]), TransformerConfig(architecture="encoder-only"), ["zebra"])
     with pytest.raises(Problem, match="can read none of these words"):
@@ -320,3 +320,12 @@ def test_a_parameter_outside_its_bounds_is_refused(given: dict[str, Any]) -> Non
     assert str(next(iter(given))) in str(raised.value)
     with pytest.raises(Problem, match="repeat is 17"):
         TASKS["induction"].parameters({"repeat": 17})
+
+
+def test_a_word_that_is_a_symbol_s_name_is_that_symbol_and_no_two_symbols_look_alike() -> None:
+    task, config = TASKS["sort"], TransformerConfig(architecture="encoder-only")
+    read = task.sentence(task.parameters({"symbols": 6}), config, ["zoo", "b", "zoo", "ape", "a", "emu", "fox", "g"])
+    assert read.ids["source"].tolist() == [[6, 5, 6, 7, 4, 8, 9]] and read.left_out == ("g",)  # FIRST is 4
+    assert read.own == {4: "a", 5: "b", 6: "zoo", 7: "ape", 8: "emu", 9: "fox"}
+    chain_words = TASKS["next-word"].sentence(TASKS["next-word"].parameters({}), config, ["the", "cat", "purrs"])
+    assert chain_words.own == {4 + WORDS.index("the"): "the", 4 + WORDS.index("cat"): "cat", 5: "purrs"}

@@ -19,7 +19,7 @@ from viz_core.learning.recipe import Recipe
 from viz_core.limits import MAX_GUEST_FILE
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
-from viz_core.text import SPECIALS
+from viz_core.text import SPECIALS, AnyTokenizer
 from viz_core.weights.card import Card
 
 KEY = "attention_lab"  # of the metadata
@@ -51,7 +51,7 @@ class Trained:
 
     def card(self, title: str, about: Mapping[str, str]) -> Card:
         """The card under which every page can use it. Its example is a held-out row of its task."""
-        vocabulary = dict(self.recipe.vocabulary)
+        vocabulary: dict[str, AnyTokenizer] = {side: words for side, words in self.recipe.vocabulary.items()}
         return Card(name=self.name, title=title, config=self.recipe.config, tokenizers=lambda: vocabulary, load=self.model,
                     about=about, examples=(_example(self.recipe),), recipe=self.recipe.to_link())
 

@@ -126,8 +126,9 @@ class Recipe:
 
     def to_link(self) -> str:
         """What a link says of it: its JSON without what follows from the task alone, packed into letters that need no escape."""
-        said, plain = json.loads(self.to_json()), json.loads(Recipe(task=self.task).to_json())
-        short = {n: x for n, x in said.items() if n == "task" or x != plain[n]}
+        said = json.loads(self.to_json())
+        usual = {f.name: f.default for f in fields(self)} | {"config": {}, "parameters": self.entry.parameters({})}
+        short = {name: value for name, value in said.items() if value != usual[name]}
         packed = zlib.compress(json.dumps(short, separators=(",", ":")).encode(), 9)
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
@@ -136,7 +137,10 @@ class Recipe:
         """The recipe that a link names. `Problem`, one sentence, for anything that names none."""
         try:
             packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-            said = zlib.decompressobj().decompress(packed, MAX_LINK_BYTES).decode()
+            unpacking = zlib.decompressobj()
+            said = unpacking.decompress(packed, MAX_LINK_BYTES).decode()
+            if not unpacking.eof:
+                raise ValueError("cut off, or longer than any recipe")
         except (ValueError, zlib.error):  # UnicodeError and binascii.Error are ValueErrors
             raise Problem("this is no recipe of a training; copy the whole link again.", "recipe_text") from None
         return cls.from_json(said)

@@ -135,27 +135,26 @@ class Language:
         A translation begins with <bos> alone: the model has to write it. Words to fill in are those typed as "<mask>", or every
         third one where nobody typed that.
         """
-        sides = self.vocabulary(p, architecture)
-        reader = bound(sides["source"], sides["source"].carries(" ".join(words)))
-        tokens, ids = reader.read(" ".join(words))
-        known = [(token, id) for token, id in zip(tokens, ids, strict=True) if id != reader.unk_id]
+        sides, text = self.vocabulary(p, architecture), " ".join(words)
+        carried = sides["source"].carries(text)
+        reader = bound(sides["source"], carried)
+        known = [(token, id) for token, id in zip(*reader.read(text), strict=True)]
+        read = [(token, id) for token, id in known if id != reader.unk_id]
         most -= self.what == "restore"  # its target has <bos> too
-        kept, rest = known[:most], known[most:]
-        lost = [token for token, id in zip(tokens, ids, strict=True) if id == reader.unk_id] + [token for token, __ in rest]
-        ids = np.array([id for __, id in kept], dtype=np.int64)
-        shown = tuple(token for token, __ in kept)
+        lost = [token for token, id in known if id == reader.unk_id] + [token for token, __ in read[most:]]
         left_out = tuple(dict.fromkeys(lost))
-        own = {id: token for token, id in kept if reader.slot(id)}
-        match self.what:
-            case "fill in":
-                return self.hidden(p, ids, shown, left_out, own)
-            case "restore":
-                found: dict[Side, np.ndarray] = {"source": ids[None], "target": np.array([[BOS, *ids]])}
-                return Sentence(found, {"source": shown, "target": ("<bos>", *shown)}, left_out, np.array([*ids, EOS]), None, own)
-        tokens: dict[Side, tuple[str, ...]] = {"source": shown, "target": ("<bos>",)}
+        ids = np.array([id for __, id in read[:most]], dtype=np.int64)
+        shown = tuple(token for token, __ in read[:most])
+        own = {id: token for token, id in read[:most] if sides["source"].slot(id)}
+        if self.what == "fill in":
+            return self.hidden(p, ids, shown, left_out, own)
+        if self.what == "restore":
+            found: dict[Side, np.ndarray] = {"source": ids[None], "target": np.array([[BOS, *ids]])}
+            return Sentence(found, {"source": shown, "target": ("<bos>", *shown)}, left_out, np.array([*ids, EOS]), None, own)
         target = sides["target"]
-        carried = {target.encode([f"<{n}>"])[0]: word for n, word in enumerate(reader.carried[: target.n_slots], start=1)}
-        return Sentence({"source": ids[None], "target": np.array([[BOS]])}, tokens, left_out, own=carried)
+        placed = {target.encode([f"<{n}>"])[0]: word for n, word in enumerate(carried[: target.n_slots], start=1)}
+        start: dict[Side, np.ndarray] = {"source": ids[None], "target": np.array([[BOS]])}
+        return Sentence(start, {"source": shown, "target": ("<bos>",)}, left_out, own=placed)
 
 
 def _hit(n: int, percent: int, rng: np.random.Generator) -> np.ndarray:

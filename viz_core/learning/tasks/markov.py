@@ -115,4 +115,4 @@ class NextWord:
         return len(WORDS)
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        return read_stream(self.vocabulary(p, architecture), len(WORDS), words, most)
+        return read_stream(self.vocabulary(p, architecture), WORDS, words, most)

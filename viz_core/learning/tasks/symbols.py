@@ -1,9 +1,9 @@
 """Tasks of symbols a, b, c …: questions with one right answer, and streams in which each next symbol is asked.
 
-A person's own sentence becomes such symbols too: its distinct words, in the order in which they appear.
+A person's own sentence becomes such symbols too: its distinct words, in the order in which they appear; `symbols_of` says how.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from string import ascii_lowercase
@@ -35,17 +35,22 @@ def is_held_out(rows: np.ndarray) -> np.ndarray:
     return (mixed >> np.uint64(40)) % np.uint64(HELD_OUT_SHARE) == 0
 
 
-def symbols_of(words: Sequence[str], n_symbols: int) -> tuple[list[str], np.ndarray, tuple[str, ...], tuple[str, ...]]:
-    """(the words that are read, their symbols counted from 0, the word of each symbol, the words that are left out)."""
-    distinct = list(dict.fromkeys(words))
-    kept = {word: i for i, word in enumerate(distinct[: min(MOST_WORDS, n_symbols)])}
-    read = [word for word in words if word in kept]
-    return read, np.array([kept[word] for word in read], dtype=np.int64), tuple(kept), tuple(w for w in distinct if w not in kept)
+def symbols_of(words: Sequence[str], names: Sequence[str]) -> tuple[np.ndarray, dict[int, str], tuple[str, ...]]:
+    """(the symbols of the words that are read, counted from 0; the word of each symbol; the words that are left out).
+
+    A word that is a symbol's name is that symbol. The others become the free ones, in the order in which they appear.
+    """
+    distinct, place = list(dict.fromkeys(words)), {name: i for i, name in enumerate(names)}
+    chosen = distinct[: min(MOST_WORDS, len(names))]
+    free = iter(sorted(set(range(len(names))) - {place[word] for word in chosen if word in place}))
+    kept = {word: place[word] if word in place else next(free) for word in chosen}
+    symbols = np.array([kept[word] for word in words if word in kept], dtype=np.int64)
+    return symbols, {i: word for word, i in kept.items()}, tuple(distinct[len(chosen):])
 
 
-def shown(ids: np.ndarray, own: Sequence[str], vocabulary: Vocabulary) -> tuple[str, ...]:
+def shown(ids: np.ndarray, own: Mapping[int, str], vocabulary: Vocabulary) -> tuple[str, ...]:
     """The words that ids [1, T] are drawn as: a person's own where there is one, else the vocabulary's."""
-    return tuple(own[i - FIRST] if FIRST <= i < FIRST + len(own) else vocabulary.decode(int(i)) for i in ids[0])
+    return tuple(own.get(i - FIRST) or vocabulary.decode(i) for i in ids[0].tolist())
 
 
 def side_by_side(architecture: Architecture, x: np.ndarray, y: np.ndarray, arrow: int) -> dict[str, np.ndarray]:
@@ -127,23 +132,24 @@ class Question:
         return p["symbols"]
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        __, x, own, left_out = symbols_of(words, p["symbols"])
+        x, own, left_out = symbols_of(words, names(p["symbols"]))
         room = {"encoder-only": most, "encoder-decoder": most - 1, "decoder-only": most - 3 if self.single else (most - 2) // 2}
         x = x[None, : max(0, room[architecture])]
         if not x.size:
             return Sentence({}, {}, left_out)
-        left_out = (*left_out, *(word for i, word in enumerate(own) if i not in x))
+        left_out = (*left_out, *(word for i, word in own.items() if i not in x))
         ids = self.batch(p, architecture, x)
         return named(ids, own, self.vocabulary(p, architecture), left_out)
 
 
 def named(
-    ids: dict[str, np.ndarray], own: Sequence[str], vocabulary: dict[Side, Vocabulary], left_out: tuple[str, ...]
+    ids: dict[str, np.ndarray], own: Mapping[int, str], vocabulary: dict[Side, Vocabulary], left_out: tuple[str, ...]
 ) -> Sentence:
     """The sides of a batch of one row, with the words that they are drawn as."""
     sides, right = {side: ids[side] for side in vocabulary}, ids["labels"][0]
     tokens = {side: shown(x, own, vocabulary[side]) for side, x in sides.items()}
-    return Sentence(sides, tokens, left_out, right, ids.get("asked", right[None])[0] != PAD, dict(enumerate(own, FIRST)))
+    asked = ids.get("asked", right[None])[0] != PAD
+    return Sentence(sides, tokens, left_out, right, asked, {FIRST + i: word for i, word in own.items()})
 
 
 # --- Streams: each next symbol ----------------------------------------------------------------------------------------
@@ -195,11 +201,11 @@ class Induction:
         return p["symbols"]
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        return read_stream(self.vocabulary(p, architecture), p["symbols"], words, most, repeats)
+        return read_stream(self.vocabulary(p, architecture), names(p["symbols"]), words, most, repeats)
 
 
 def read_stream(
-    vocabulary: dict[Side, Vocabulary], n_symbols: int, words: Sequence[str], most: int,
+    vocabulary: dict[Side, Vocabulary], names: Sequence[str], words: Sequence[str], most: int,
     counts: Callable[[np.ndarray], np.ndarray] = np.ones_like,
 ) -> Sentence:
     """A person's words as one row of symbols; a decoder reads <bos> before them.
@@ -207,14 +213,14 @@ def read_stream(
     The last position is asked for what follows the sentence, which nobody knows. counts: [B, L] -> [B, L], the symbols that are
     asked for.
     """
-    __, x, own, left_out = symbols_of(words, n_symbols)
+    x, own, left_out = symbols_of(words, names)
     start = [BOS] if "target" in vocabulary else []
     x = x[: max(0, most - len(start))]
     if not x.size:
         return Sentence({}, {}, left_out)
-    left_out = (*left_out, *(word for i, word in enumerate(own) if i not in x))
+    left_out = (*left_out, *(word for i, word in own.items() if i not in x))
     ids = np.array([[*start, *(x + FIRST)]], dtype=np.int64)
     first = 1 - len(start)  # the first symbol that is predicted
     asked, right = counts(np.array([[*x, -1]]))[:, first:], np.array([[*(x + FIRST), PAD]])[:, first:]
-    sides = {side: ids for side in vocabulary}
-    return named({**sides, "labels": np.where(asked, right, PAD), "asked": asked}, own, vocabulary, left_out)
+    row: dict[str, np.ndarray] = {side: ids for side in vocabulary}
+    return named({**row, "labels": np.where(asked, right, PAD), "asked": asked}, own, vocabulary, left_out)
