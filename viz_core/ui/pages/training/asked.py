@@ -11,8 +11,10 @@ from viz_core.language import translate as _
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.setups import FAMILIES, OfDocument, of_document
 from viz_core.learning.tasks import TASKS, Task
+from viz_core.learning.tasks.symbols import MOST_WORDS, names, symbols_of
 from viz_core.presets import PRESETS
 from viz_core.problems import Problem
+from viz_core.text import split_words
 from viz_core.ui.controls import keep
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import Lab, set_view, view, view_widget, widget
@@ -22,6 +24,8 @@ from viz_core.ui.shell.views import TASK_PARAMETERS
 SMALL = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 128}
 """Sizes with which the default run takes well under a minute on two cores."""
 OF_TASK = "train_"
+AS_LONG = ("copy", "reverse", "sort")  # tasks whose rows are as long as the visitor's sentence
+SELDOM = ("shortest", "symbols", "repeat", "source", "sentences", "damage")  # parameters of tasks that are seldom changed
 DOCUMENT_MODELS: Mapping[str, Callable[[], OfDocument]] = {
     **{number: partial(of_document, number) for number in PRESETS},
     **{f"004-{family}": partial(of_document, "004", family) for family in FAMILIES},
@@ -44,7 +48,8 @@ def asked(lab: Lab) -> Asked:
         except (Problem, ValueError) as error:
             return Asked(None, problem_words(error))
     task = TASKS[view("train_task")]
-    given = {name: view(f"train_{name}") for name in task.bounds if view(f"train_{name}") >= 0}
+    given = {name: value for name, value in defaults(lab, task).items() if value != task.bounds[name].default}
+    given |= {name: view(f"train_{name}") for name in task.bounds if view(f"train_{name}") >= 0}
     try:
         recipe = Recipe(
             task=task.name, parameters=given, config=config_of(lab.config, task), learning_rate=view("train_rate"),
@@ -58,6 +63,16 @@ def asked(lab: Lab) -> Asked:
     return Asked(recipe)
 
 
+def defaults(lab: Lab, task: Task) -> dict[str, int]:
+    """The parameters where nobody chose any: a row of a question is as long as the visitor's own sentence."""
+    found = {name: bound.default for name, bound in task.bounds.items()}
+    if task.name in AS_LONG and (words := split_words(lab.setup.source.split("\n")[0])):
+        symbols = view("train_symbols") if view("train_symbols") >= 0 else found["symbols"]
+        read = symbols_of(words, names(symbols))[0]
+        found["length"] = min(max(len(read), task.bounds["length"].least), MOST_WORDS)
+    return found
+
+
 def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
     """The model with its switches; small unless the page says otherwise; another architecture where the task cannot use its own."""
     if (chosen := view("train_model")) in DOCUMENT_MODELS:
@@ -69,27 +84,26 @@ def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
     return replace(config, **sizes, **own, architecture=architecture, head=True)  # type: ignore[arg-type]
 
 
-def controls() -> None:
+def controls(lab: Lab) -> None:
     """The task and its numbers, in the narrow column."""
     if view("train_recipe"):
         st.caption(_("**Train** takes the recipe of the link."))
         st.button(_("Choose one here instead"), key="train_choose", on_click=partial(set_view, train_recipe=""))
         return
     view_widget(st.selectbox, "train_task", _("Task"), format_func=lambda name: TASKS[name].title)
-    task = TASKS[view("train_task")]
-    for name, bound in list(task.bounds.items())[:3]:
-        _number(name, bound.title, bound.default, bound.least, bound.most)
+    _numbers(lab, seldom=False)
     view_widget(st.select_slider, "train_steps", _("Steps"), format_func=lambda n: f"{n:,}")
     view_widget(st.select_slider, "train_rate", _("Learning rate"), format_func=lambda x: f"{x:g}")
-    view_widget(st.select_slider, "train_warmup", _("Warm-up steps"))
 
 
-def more_controls() -> None:
+def more_controls(lab: Lab) -> None:
     """What is seldom changed, in a row below the picture."""
     if view("train_recipe"):
         return
     with st.container(horizontal=True, key="train_more"):
         view_widget(st.selectbox, "train_model", _("Model"), width=260, format_func=model_title)
+        _numbers(lab, seldom=True)
+        view_widget(st.select_slider, "train_warmup", _("Warm-up steps"), width=200)
         view_widget(st.select_slider, "train_batch", _("Batch"), width=200)
         view_widget(st.select_slider, "train_clip", _("Largest gradient norm (0: any)"), width=220, format_func=lambda x: f"{x:g}")
         view_widget(st.toggle, "train_decay", _("The learning rate falls to 0"))
@@ -100,14 +114,20 @@ def more_controls() -> None:
                     width=240)
 
 
-def _number(name: str, title: str, default: int, least: int, most: int) -> None:
-    """A parameter of the task, at its own default until somebody chooses another."""
-    held = view(f"train_{name}")
-    assert most <= TASK_PARAMETERS[name]
-    value = held if least <= held <= most else default
-    if held >= 0 and value != held:
-        st.caption(_("{title} cannot be {held}; it is {value}.", title=escaped(title), held=held, value=value))
-    widget(st.number_input, OF_TASK + name, title, value, keep, min_value=least, max_value=most, step=1)
+def _numbers(lab: Lab, seldom: bool) -> None:
+    """The parameters of the task, each at its own default until somebody chooses another. seldom: those that are, or the others."""
+    task = TASKS[view("train_task")]
+    usual = defaults(lab, task)
+    for name, bound in task.bounds.items():
+        if (name in SELDOM) != seldom:
+            continue
+        held = view(f"train_{name}")
+        assert bound.most <= TASK_PARAMETERS[name]
+        value = held if bound.least <= held <= bound.most else usual[name]
+        if held >= 0 and value != held:
+            st.caption(_("{title} cannot be {held}; it is {value}.", title=escaped(bound.title), held=held, value=value))
+        widget(st.number_input, OF_TASK + name, bound.title, value, keep, min_value=bound.least, max_value=bound.most, step=1,
+               **({"width": 220} if seldom else {}))
 
 
 def model_title(name: str) -> str:

@@ -8,7 +8,6 @@ import streamlit as st
 from viz_core.figures.learning import BandOf, bands_figure
 from viz_core.formats import rounded
 from viz_core.jobs.job import Look
-from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.learning.arms import Arm, Experiment, of_factor
 from viz_core.learning.curves import Result, Verdict, at_the_end, band
@@ -17,9 +16,9 @@ from viz_core.problems import Problem
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.training.asked import asked
-from viz_core.ui.pages.training.job import buttons, jobs, look_at, say_what_is_wrong
+from viz_core.ui.pages.training.job import buttons, jobs, look_at, progress, say_what_is_wrong
 from viz_core.ui.pages.training.trained import trained
-from viz_core.ui.shell import Lab, below, beside, look, view, view_widget
+from viz_core.ui.shell import Lab, beside, look, view, view_widget
 from viz_core.ui.shell.setup import BY_FIELD, problem_words
 from viz_core.ui.shell.views import OWN_FACTOR, TRAINING_FACTORS
 
@@ -39,20 +38,19 @@ def experiments(lab: Lab) -> None:
     look(_("**Each band is one choice, over several seeds:** two choices differ where their bands part, and not where one line "
            "alone happens to lie lower."))
     place, rail = beside(RAIL)
-    with rail:
-        _controls()
     wanted, problem = _asked(lab)
     job = look_at("train_experiment")
+    with rail:
+        buttons("train_experiment", job, None if wanted is None else wanted.to_json(), lab.setup.device)
+        progress(job, [] if wanted is None else [recipe for __, __, recipe in wanted.runs()], lab.setup.device)
+        _controls()
     held = jobs().asked(job.number) if job is not None else wanted
     results = _results(job)
     with place:
         if isinstance(held, Experiment):
             _draw(held, results)
-    with below():
-        buttons("train_experiment", job, None if wanted is None else wanted.to_json(), lab.setup.device)
     say_what_is_wrong(job, "train_experiment", problem)
     if job is not None and isinstance(held, Experiment):
-        st.progress(job.share, text=_progress(job))
         if len(finished := jobs().results(job.number)) > 1:
             _say(held, finished)
         if (setup := _setup_of(held)) is not None:
@@ -152,11 +150,6 @@ def _draw(experiment: Experiment, results: Sequence[Result]) -> None:
     steps = max(experiment.recipe(arm, 0).steps for arm in experiment.arms)
     base = experiment.base
     chart(bands_figure(bands, what, steps, base.chance, base.floor, dark()), "train_bands", fill=True)
-
-
-def _progress(job: Look) -> str:
-    over = sum(run.stopped is not None for run in job.runs)
-    return plural("{over} of {n} run has ended", "{over} of {n} runs have ended", len(job.runs), over=over)
 
 
 def _say(experiment: Experiment, results: Sequence[Result]) -> None:

@@ -1,12 +1,15 @@
 """The training that the page shows: a job of the server, which outlives the page; its buttons, and what is said of it."""
 
+from collections.abc import Callable, Sequence
+
 import streamlit as st
 
-from viz_core.formats import rounded
 from viz_core.jobs.engine import Engine, engine
 from viz_core.jobs.job import Look
 from viz_core.language import plural
 from viz_core.language import translate as _
+from viz_core.learning.cost import calibrated, seconds
+from viz_core.learning.recipe import Recipe
 from viz_core.learning.training_run import SHORT_HASH
 from viz_core.problems import Problem
 from viz_core.run import pick_device
@@ -53,20 +56,42 @@ def begin(name: str, recipe: str, device: str) -> None:
 def buttons(name: str, job: Look | None, recipe: str | None, device: str) -> None:
     """Train, pause or go on; one step; stop. name: the view that holds the number of the training."""
     trainings = jobs()
-    if active(job):
-        assert job is not None
-        st.button(_("Pause"), icon=":material/pause:", key="train_pause", on_click=trainings.pause, args=(job.number,),
-                  type="primary")
+
+    def button(label: str, icon: str, key: str, act: Callable[..., None], *args: object, main: bool = False) -> None:
+        st.button(label, icon=f":material/{icon}:", key=f"train_{key}", on_click=act, args=args, width="stretch",
+                  disabled=key == "begin" and recipe is None, type="primary" if main else "secondary")
+
+    if job is not None and active(job):
+        button(_("Pause"), "pause", "pause", trainings.pause, job.number, main=True)
     elif job is not None and job.state in ("paused", "lost", "failed"):
-        st.button(_("Go on"), icon=":material/play_arrow:", key="train_go_on", on_click=trainings.go_on, args=(job.number,),
-                  type="primary")
-        st.button(_("One step"), icon=":material/skip_next:", key="train_one", on_click=trainings.one_step, args=(job.number,))
+        button(_("Go on"), "play_arrow", "go_on", trainings.go_on, job.number, main=True)
+        button(_("One step"), "skip_next", "one", trainings.one_step, job.number)
     if not active(job):
-        st.button(_("Train") if job is None else _("Train again"), icon=":material/model_training:", key="train_begin",
-                  on_click=begin, args=(name, recipe, device), disabled=recipe is None,
-                  type="primary" if job is None else "secondary")
+        button(_("Train") if job is None else _("Train again"), "model_training", "begin", begin, name, recipe, device,
+               main=job is None)
     if job is not None and job.state not in ("done", "stopped"):
-        st.button(_("Stop"), icon=":material/stop:", key="train_stop", on_click=trainings.stop, args=(job.number,))
+        button(_("Stop"), "stop", "stop", trainings.stop, job.number)
+
+
+def progress(job: Look | None, recipes: Sequence[Recipe], device: str) -> None:
+    """How far the training is; or how long one would take."""
+    if job is not None:
+        st.progress(job.share)
+        st.caption(status(job) if len(job.runs) == 1 else runs_ended(job))
+    elif recipes:
+        speed = calibrated(pick_device(device))
+        took = sum(seconds(recipe, speed) for recipe in recipes)
+        st.caption(_("This takes about {took} on this machine.", took=duration(took)))
+
+
+def runs_ended(job: Look) -> str:
+    over = sum(run.stopped is not None for run in job.runs)
+    return plural("{over} of {n} run has ended", "{over} of {n} runs have ended", len(job.runs), over=over)
+
+
+def duration(took: float) -> str:
+    """Seconds as a person says them: two digits up to two minutes, then minutes."""
+    return _("{n} s", n=max(1, round(took))) if took < 100 else plural("{n} minute", "{n} minutes", round(took / 60))
 
 
 def say_what_is_wrong(job: Look | None, name: str, problem: str) -> None:
@@ -80,19 +105,23 @@ def say_what_is_wrong(job: Look | None, name: str, problem: str) -> None:
 
 
 def status(job: Look) -> str:
-    """What the training does, in a line: its state, its step, the time that is left, and the hash of its initial weights."""
+    """What the training does, in a line: its state, its step and the time that is left."""
     run = job.runs[0]
     said = [_state(job)]
     if run.last is not None:
         said.append(_("Step {done:,} of {steps:,}.", done=run.done, steps=run.steps))
     if job.state == "running" and run.done:
         left = run.seconds / run.done * (run.steps - run.done)
-        said.append(_("About {left} s are left.", left=rounded(left, 2)))
+        said.append(_("About {left} left.", left=duration(left)))
     if run.stopped is not None:
         said.append(STOPPED[run.stopped].format(step=run.done))
-    if run.initial_hash is not None:
-        said.append(_("Initial weights: `{short}`, the same at every start.", short=run.initial_hash[:SHORT_HASH]))
     return " ".join(said)
+
+
+def started_from(job: Look) -> str:
+    """The hash of the initial weights; "" before they are known."""
+    found = job.runs[0].initial_hash
+    return "" if found is None else _("Initial weights: `{short}`, the same at every start.", short=found[:SHORT_HASH])
 
 
 def _state(job: Look) -> str:

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.capture import Capture
 from viz_core.figures.learning import Points, accuracy_curves, answers_panel, gradient_panel, induction_panel, loss_curves
@@ -16,14 +17,15 @@ from viz_core.learning.induction import on_sentence
 from viz_core.learning.moments import Moment, Moments
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks import Sentence
+from viz_core.learning.tasks.symbols import MOST_WORDS, names, symbols_of
 from viz_core.problems import Problem
 from viz_core.text import split_words, visible
 from viz_core.ui.components.curves import curves
 from viz_core.ui.components.scrubber import At, scrubber
 from viz_core.ui.controls import picking
 from viz_core.ui.escape import code, escaped
-from viz_core.ui.pages.training.asked import DOCUMENT_MODELS, asked, controls, model_title, more_controls, what_was_reduced
-from viz_core.ui.pages.training.job import begin, buttons, jobs, look_at, say_what_is_wrong, status
+from viz_core.ui.pages.training.asked import AS_LONG, DOCUMENT_MODELS, asked, controls, model_title, more_controls, what_was_reduced
+from viz_core.ui.pages.training.job import begin, buttons, jobs, look_at, progress, say_what_is_wrong, started_from
 from viz_core.ui.pages.training.kept import keep_it
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
 from viz_core.ui.shell.setup import problem_words
@@ -31,7 +33,6 @@ from viz_core.ui.shell.setup import problem_words
 RAIL = 196
 LOOKS = {"attention": _("Attention"), "answers": _("Answers"), "gradients": _("Gradients"), "induction": _("Induction")}
 NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
-WORDS_READ = 20
 MOST_WRITTEN = 16  # words of a translation that the model writes itself
 
 
@@ -40,23 +41,25 @@ def one_run(lab: Lab) -> None:
     wanted, job = asked(lab), look_at("train_job")
     moments = None if job is None else jobs().moments(job.number)
     recipe = wanted.recipe if moments is None else moments.recipe
-    look(_("**Press Train and watch the attention of your own sentence:** what is grey mist at first gets a shape when the loss "
-           "falls."))
+    look(_("**Press Train and watch the attention of your own sentence:** its weights are spread out at first, and gather where "
+           "the answer stands while the loss falls."))
     place, rail = beside(RAIL, horizontal=True)
     with rail:
-        controls()
+        buttons("train_job", job, None if wanted.recipe is None else wanted.recipe.to_json(), lab.setup.device)
+        progress(job, [] if wanted.recipe is None else [wanted.recipe], lab.setup.device)
+        controls(lab)
+        view_widget(st.selectbox, "train_look", _("Picture"), format_func=LOOKS.get)
     at, said = _step(moments), None
     with place:
         if recipe is None:
             st.warning(escaped(wanted.problem))
         else:
             _curves(recipe, moments, at)
-            said = _picture(lab, recipe, moments, at)
+            said = _picture(lab, rail, recipe, moments, at)
     with below():
-        buttons("train_job", job, None if wanted.recipe is None else wanted.recipe.to_json(), lab.setup.device)
         documents_models(lab.setup.device)
         _scrubber(moments, at)
-    _below(job, wanted.problem, moments, at, said)
+    _below(lab, job, wanted.problem, moments, at, said)
 
 
 def documents_models(device: str) -> None:
@@ -78,21 +81,19 @@ def _begin_document(name: str, device: str) -> None:
     begin("train_job", recipe.to_json(), device)
 
 
-def _below(job: Look | None, problem: str, moments: Moments | None, at: int, said: Answers | None) -> None:
+def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int, said: Answers | None) -> None:
     say_what_is_wrong(job, "train_job", problem)
-    if job is not None:
-        st.progress(job.share)
-        st.caption(status(job))
     if moments is not None:
         st.markdown(_numbers(moments, at))
+        if job is not None and (hashed := started_from(job)):
+            st.caption(hashed)
         if reduced := what_was_reduced(moments.recipe):
             st.caption(reduced)
     if said is not None:
         st.markdown(answer_words(said))
     with st.container(horizontal=True, key="train_of"):
         view_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=NUMBERS.get)
-        view_widget(st.segmented_control, "train_look", _("Picture"), required=True, format_func=LOOKS.get)
-    more_controls()
+    more_controls(lab)
     keep_it(job, moments, at)
 
 
@@ -151,7 +152,7 @@ def _numbers(moments: Moments, at: int) -> str:
 # ---------------------------------------------------------------- the picture beside them
 
 
-def _picture(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> Answers | None:
+def _picture(lab: Lab, rail: DeltaGenerator, recipe: Recipe, moments: Moments | None, at: int) -> Answers | None:
     """The chosen picture of a moment; what its model answers on the visitor's sentence."""
     gradients = view("train_look") == "gradients" and moments is not None and moments.training.seen > 0
     if gradients and moments is not None:
@@ -160,6 +161,8 @@ def _picture(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> Answ
         picking([gradient_panel(moments.training.steps, norms, parts)], "train_gradients", fill=True)
     if (read := _read(lab, recipe)) is None:
         return None
+    with rail:
+        _notes(lab, recipe, read)
     moment = None if moments is None or not moments.steps else moments.at(at)
     model = (moment or _initial(recipe)).model(recipe.config)
     read = continued(model, read, recipe.vocabulary, MOST_WRITTEN)
@@ -190,17 +193,28 @@ def answer_words(said: Answers) -> str:
 
 
 def _read(lab: Lab, recipe: Recipe) -> Sentence | None:
-    """The first sentence of the visitor as this task reads it, with a line on what it leaves out."""
-    words = split_words(lab.setup.source.split("\n")[0])
+    """The first sentence of the visitor as this task reads it."""
     try:
-        read = recipe.entry.sentence(recipe.parameters, recipe.config, words)
+        return recipe.entry.sentence(recipe.parameters, recipe.config, _words(lab))
     except Problem as problem:
         st.warning(escaped(problem_words(problem)))
         return None
+
+
+def _words(lab: Lab) -> list[str]:
+    return split_words(lab.setup.source.split("\n")[0])
+
+
+def _notes(lab: Lab, recipe: Recipe, read: Sentence) -> None:
+    """What the task leaves out of the sentence, and whether it trains on rows of another length."""
+    if recipe.task in AS_LONG and not recipe.parameters["shortest"]:
+        n, length = len(symbols_of(_words(lab), names(recipe.parameters["symbols"]))[0]), recipe.parameters["length"]
+        if n != length:
+            st.caption(_("It trains on rows of {length} symbols, and your sentence has {n}; of that length it learns nothing.",
+                         length=length, n=n))
     if read.left_out:
-        st.caption(_("Of your words it reads the first {n}; it leaves out {words}.", n=WORDS_READ,
+        st.caption(_("It reads at most {n} different words, and leaves out {words}.", n=MOST_WORDS,
                      words=", ".join(code(visible(word)) for word in read.left_out[:5])))
-    return read
 
 
 def _initial(recipe: Recipe) -> Moment:
@@ -213,8 +227,8 @@ def _initial(recipe: Recipe) -> Moment:
 
 def attention_panels(seen: Capture, at: int) -> list[Panel]:
     """The weights of every head of the chosen layer."""
-    names = [name for name in seen if name.endswith("attn.weights")]
-    chosen = view("train_map") if view("train_map") in names else names[-1]
+    kept = [name for name in seen if name.endswith("attn.weights")]
+    chosen = view("train_map") if view("train_map") in kept else kept[-1]
     weights = seen[chosen][0]  # [H, T, S]
     side = "target" if chosen.startswith("decoder") else "source"
     keys = "source" if "cross" in chosen else side
