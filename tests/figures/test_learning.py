@@ -13,6 +13,7 @@ from viz_core.figures.learning import (
     BandOf,
     Points,
     accuracy_curves,
+    answers_panel,
     bands_figure,
     gradient_panel,
     induction_panel,
@@ -84,3 +85,10 @@ def test_a_length_that_a_model_cannot_read_is_masked() -> None:
 def test_induction_scores_are_layer_by_head() -> None:
     found = induction_panel(np.array([[0.1, 0.9], [0.2, 0.3]]), "your sentence")
     assert found.rows == ("0", "1") and found.values[0, 1] == np.float32(0.9) and "your sentence" in found.title
+
+
+def test_answers_are_rows_named_by_what_is_right() -> None:
+    probabilities = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
+    found = answers_panel(["<bos>", "a b"], ["cat", ""], ["cat", "<i>"], probabilities, 1200)
+    assert found.title == "Answers after 1,200 steps" and found.rows == ("cat", "after a b")
+    assert found.cols == ("cat", "<i>", "others") and (found.values == probabilities).all() and (found.low, found.high) == (0, 1)

@@ -5,7 +5,7 @@ Numbers come from `viz_core.learning`; here they are only drawn.
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,9 +16,6 @@ from viz_core.figures.panels import Panel, panel
 from viz_core.figures.scatter import GUIDE, guide_line, label, scatter_figure
 from viz_core.language import translate as _
 from viz_core.text import visible
-
-if TYPE_CHECKING:
-    from viz_core.learning.answers import Answers
 
 TRAINING, HELD_OUT, HERE = theme.HEAD_COLOURS[5], theme.HEAD_COLOURS[0], theme.HEAD_COLOURS[4]
 LEAST_LOSS = 1e-3  # a logarithmic axis ends here: what lies below it is learned
@@ -94,15 +91,17 @@ def gradient_panel(steps: np.ndarray, norms: np.ndarray, parts: Sequence[str]) -
     )
 
 
-def answers_panel(answers: "Answers", at: int) -> Panel:
-    """The probabilities of the answers at each position that is asked, after so many steps. A row is named by its right answer,
-    or by the token that the model stands on where nobody knows the right one."""
-    rows = [visible(right) if right else _("after {token}", token=visible(on))
-            for right, on in zip(answers.right, answers.on, strict=True)]
+def answers_panel(on: Sequence[str], right: Sequence[str], words: Sequence[str], probabilities: np.ndarray, at: int) -> Panel:
+    """The probabilities of the answers at N positions, [N, C + 1], after so many steps.
+
+    A row is named by its right answer, or, where nobody knows it ("" in right [N]), by the token in on [N] that the model stands
+    on. words [C]: the answers; the last column is that of all others.
+    """
+    rows = [visible(answer) if answer else _("after {token}", token=visible(token)) for answer, token in zip(right, on, strict=True)]
     return panel(
-        _("Answers after {at:,} steps", at=at), answers.probabilities.astype(np.float32), rows,
-        [*map(visible, answers.words), _("others")], row_axis=_("right answer"), col_axis=_("answer of the model"),
-        kind="probability", row_letter="T", col_letter="V", low=0.0, high=1.0,
+        _("Answers after {at:,} steps", at=at), probabilities.astype(np.float32), rows, [*map(visible, words), _("others")],
+        row_axis=_("right answer"), col_axis=_("answer of the model"), kind="probability", row_letter="T", col_letter="V",
+        low=0.0, high=1.0,
     )
 
 

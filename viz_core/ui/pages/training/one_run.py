@@ -178,7 +178,8 @@ def _picture(lab: Lab, rail: DeltaGenerator, recipe: Recipe, moments: Moments | 
             else:
                 picking([induction_panel(scores, _("your sentence"))], "train_induction", fill=True)
         case "answers":
-            picking([answers_panel(said, at)], "train_answers", fill=True)
+            shown = answers_panel(said.on, said.right, said.words, said.probabilities, at)
+            picking([shown], "train_answers", fill=True)
         case _other:
             picking(attention_panels(seen, at), "train_maps", fill=True)
     return said
