@@ -97,7 +97,8 @@ def answers_panel(on: Sequence[str], right: Sequence[str], words: Sequence[str],
     A row is named by its right answer, or, where nobody knows it ("" in right [N]), by the token in on [N] that the model stands
     on. words [C]: the answers; the last column is that of all others.
     """
-    rows = [visible(answer) if answer else _("after {token}", token=visible(token)) for answer, token in zip(right, on, strict=True)]
+    rows = [visible(answer) if answer else _("after {token}", token=visible(token))
+            for answer, token in zip(right, on, strict=True)]
     return panel(
         _("Answers after {at:,} steps", at=at), probabilities.astype(np.float32), rows, [*map(visible, words), _("others")],
         row_axis=_("right answer"), col_axis=_("answer of the model"), kind="probability", row_letter="T", col_letter="V",
