@@ -60,8 +60,10 @@ MAX_LABEL = 24
 matrix they belong to."""
 
 MAX_VIEW_CHARS = 200
-MAX_RECIPE_CHARS = 1000  # of a training's recipe in a link
 """Characters of a text that a page keeps as its selection, such as a filter."""
+
+MAX_RECIPE_CHARS = 1000
+"""Characters of the recipe of trained weights in a link. The longest that the app makes has about 400."""
 
 MAX_KEPT_CHARS = 2**20
 """Characters of a whole setup that a page keeps beside the present one. A run kept to compare with may hold as long a
@@ -131,9 +133,11 @@ SCHEDULER = "ATTENTION_LAB_SCHEDULER"
 """The environment variable that names the scheduler of a Dask cluster, such as tcp://host:8786. Without it, trainings run in a
 process of their own beside the server."""
 
-MAX_GUESTS, MAX_GUEST_BYTES = 32, 96 * 2**20
-"""Weights of visitors that a server keeps at once, and their bytes (96 MiB): a class of small models. The first ones that came go
-first."""
+MAX_GUESTS = 32
+"""Weights of visitors that a server keeps at once: one of each of a class. The first ones that came go first."""
+
+MAX_GUEST_BYTES = 96 * 2**20
+"""Bytes of all weights of visitors (96 MiB): a class of small models."""
 
 MAX_GUEST_FILE = 24 * 2**20
 """Bytes of a file of weights that a visitor opens (24 MiB): the largest model that can be trained here, in single precision."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 Open = Callable[..., "Page"]
+PAGE = "training"
 LONG_ENOUGH = 240_000  # milliseconds for a short training on a busy machine
 SHORT = {"train_task": "reverse", "train_length": "4", "train_symbols": "6", "source": "one two three one"}
 
@@ -32,7 +33,7 @@ def points(page: Page, name: str = "held-out rows") -> int:
 
 def test_a_class_trains(serve: Open, new_page: Open) -> None:
     url = serve()
-    page = open_page(new_page(), f"{url}/training?{urlencode(SHORT | {'train_steps': '10000'})}")
+    page = open_page(new_page(), f"{url}/{PAGE}?{urlencode(SHORT | {'train_steps': '10000'})}")
     button(page, "train_begin").click()
     says(page, "It trains.")
     page.wait_for_function("() => document.querySelector('.st-key-train_curves [data-series]')"
@@ -40,7 +41,7 @@ def test_a_class_trains(serve: Open, new_page: Open) -> None:
     address = page.url
     assert parse_qs(urlsplit(address).query)["train_job"]
 
-    second = open_page(new_page(), f"{url}/training?{urlencode(SHORT | {'train_steps': '50'})}")  # another visitor waits
+    second = open_page(new_page(), f"{url}/{PAGE}?{urlencode(SHORT | {'train_steps': '50'})}")  # another visitor waits
     button(second, "train_begin").click()
     says(second, "In the queue:")
 
@@ -80,13 +81,13 @@ def test_a_class_trains(serve: Open, new_page: Open) -> None:
 @pytest.mark.parametrize(("width", "theme"), LOOKS)
 @pytest.mark.parametrize("section", ["run", "experiments"])
 def test_every_section_fits(serve: Open, new_page: Open, section: str, width: int, theme: str) -> None:
-    page = open_page(new_page(), f"{serve()}/training?{urlencode(SHORT | {'train_section': section})}")
+    page = open_page(new_page(), f"{serve()}/{PAGE}?{urlencode(SHORT | {'train_section': section})}")
     look(page, width, theme)
     assert button(page, "train_begin").is_visible()
 
 
 def test_another_section_is_one_click(serve: Open, new_page: Open) -> None:
-    page = open_page(new_page(), f"{serve()}/training?{urlencode(SHORT)}")
+    page = open_page(new_page(), f"{serve()}/{PAGE}?{urlencode(SHORT)}")
     option(page, "train_section", "experiments").click()
     linked(page, "train_section=experiments")
     assert page.get_by_role("button", name="Train").is_visible()

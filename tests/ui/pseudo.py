@@ -72,6 +72,12 @@ STATES: dict[str, list[dict[str, str]]] = {
         {"write_section": "cache", "causal": "off"},
         {"architecture": "encoder-only"}, {"architecture": "decoder-only", "write_section": "forcing"},
     ],
+    "training": [
+        *({"train_look": look, "train_task": task} for look, task in (
+            ("attention", "next-word"), ("answers", "sort"), ("gradients", "fill-in"), ("induction", "induction"))),
+        {"train_number": "accuracy", "train_length": "4"}, {"train_recipe": "none"}, {"train_job": "gone", "train_model": "002"},
+        {"train_section": "experiments"}, {"train_section": "experiments", "train_setup": "own", "train_values": "post,pre"},
+    ],
     "masks": [{"mask_section": s} for s in ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")],
     "positions": [
         *({"pos_section": s} for s in ("waves", "matrix", "clock", "similarity", "sentence")),

@@ -18,7 +18,7 @@ def test_random_links_fit_a_small_store(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv(CACHE_MB, str(MB))
     estimate.cache_clear()
     most = 0
-    for page, query in islice(random_links(4), 12):
+    for page, query in islice(random_links(4), 32):
         open_page(page, **dict(parse_qsl(query)))
         most = max(most, store().nbytes)
     assert MB * 10**6 / 2 < most <= MB * 10**6, "it was never full, or too full"

@@ -1,12 +1,14 @@
 """The page Training without a browser: a recipe from its controls, a run from beginning to end, its moments, and experiments."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.helpers import (
@@ -30,6 +32,7 @@ from viz_core.config import FIELDS
 from viz_core.formats import percent, rounded
 from viz_core.jobs.engine import engine
 from viz_core.learning.arms import of_factor
+from viz_core.learning.brought import opened
 from viz_core.learning.curves import Comparison, Verdict, at_the_end
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.setups import SETUPS
@@ -193,6 +196,23 @@ def test_its_weights_are_used_on_every_page(trained: AppTest) -> None:
     assert widget(shared, "model").value == name
     gone = open_page("home", weights="trained-0123456789ab")
     assert "train them again on the page Training" in said(gone)
+
+
+def test_the_file_that_is_downloaded_opens_as_the_same_weights(
+    trained: AppTest, open_training: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, draw = {}, st.download_button
+
+    def button(label: str, data: Callable[[], bytes], file_name: str, **kwargs: Any) -> bool:
+        found[file_name] = data
+        return draw(label, data, file_name=file_name, **kwargs)
+
+    monkeypatch.setattr(st, "download_button", button)
+    open_training(**link(trained))
+    ((name, data),) = found.items()
+    again = opened(data())
+    assert name == f"{again.name}.safetensors" and again.step == 50
+    assert again.recipe == engine().asked(link(trained)["train_job"])
 
 
 def test_where_weights_are_gone_their_recipe_is_ready(trained: AppTest, open_training: Open) -> None:

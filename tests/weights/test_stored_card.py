@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from viz_core.weights import catalogue as module
-from viz_core.weights.catalogue import SHIPPED, catalogue, problems, shipped
+from viz_core.weights.catalogue import SHIPPED, catalogue, lasting, problems, shipped
 from viz_core.weights.stored_card import StoredCard
 
 NAMES = sorted(path.stem for path in SHIPPED.glob("*.json"))
@@ -66,10 +66,10 @@ def one_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setattr(module, "SHIPPED", tmp_path)
     written(lambda card: card, tmp_path / "translator.json")
     written(lambda card: {k: v for k, v in card.items() if k != "measures"}, tmp_path / "english.json")
-    for cached in (module._found, catalogue):
+    for cached in (module._found, lasting):
         cached.cache_clear()
     yield
-    for cached in (module._found, catalogue):
+    for cached in (module._found, lasting):
         cached.cache_clear()
 
 

@@ -18,7 +18,7 @@ from viz_core.text import split_words
 from viz_core.ui.controls import keep
 from viz_core.ui.escape import escaped
 from viz_core.ui.shell import Lab, set_view, view, view_widget, widget
-from viz_core.ui.shell.setup import problem_words
+from viz_core.ui.shell.setup import BY_FIELD, problem_words
 from viz_core.ui.shell.views import TASK_PARAMETERS
 
 SMALL = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 128}
@@ -66,7 +66,7 @@ def asked(lab: Lab) -> Asked:
 def defaults(lab: Lab, task: Task) -> dict[str, int]:
     """The parameters where nobody chose any: a row of a question is as long as the visitor's own sentence."""
     found = {name: bound.default for name, bound in task.bounds.items()}
-    if task.name in AS_LONG and (words := split_words(lab.setup.source.split("\n")[0])):
+    if task.name in AS_LONG and (words := own_words(lab)):
         symbols = view("train_symbols") if view("train_symbols") >= 0 else found["symbols"]
         read = symbols_of(words, names(symbols))[0]
         found["length"] = min(max(len(read), task.bounds["length"].least), MOST_WORDS)
@@ -82,6 +82,12 @@ def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
     architecture = config.architecture if config.architecture in task.architectures else task.architectures[0]
     own = {"qk_dim": None} if sizes else {}
     return replace(config, **sizes, **own, architecture=architecture, head=True)  # type: ignore[arg-type]
+
+
+def own_words(lab: Lab) -> list[str]:
+    """The words of the visitor's first sentence: of the source, or of the text of a model that has no source."""
+    typed = lab.setup.source if lab.config.has_encoder else lab.setup.target
+    return split_words(typed.split("\n")[0])
 
 
 def controls(lab: Lab) -> None:
@@ -137,7 +143,7 @@ def model_title(name: str) -> str:
     if name == "model":
         return _("The model on the left")
     number, _dash, family = name.partition("-")
-    return PRESETS[number].document.title + (f", {family}" if family else "")
+    return PRESETS[number].document.title + (f", {BY_FIELD['architecture'].shown(family)}" if family else "")
 
 
 def what_was_reduced(recipe: Recipe) -> str:

@@ -1,6 +1,7 @@
 """Experiments: arms that differ in one factor, several seeds each, as bands; and what the runs say, computed from them."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -67,7 +68,8 @@ def _controls() -> None:
     view_widget(st.selectbox, "train_setup", _("Experiment"), format_func=titles.get)
     if view("train_setup") == OWN_FACTOR:
         view_widget(st.selectbox, "train_factor", _("Factor"), format_func=_factor_title)
-        view_widget(st.multiselect, "train_values", _("Values"), options=_values(view("train_factor")), max_selections=4)
+        view_widget(st.multiselect, "train_values", _("Values"), options=_values(view("train_factor")), max_selections=4,
+                    format_func=partial(_value_words, view("train_factor")))
         st.caption(_("The rest of the recipe is that of the section One run."))
     else:
         st.markdown(SETUPS[view("train_setup")].question)
@@ -102,6 +104,12 @@ def _asked(lab: Lab) -> tuple[Experiment | None, str]:
         return of_factor(base.recipe, factor, values, seeds), ""
     except (Problem, ValueError) as error:
         return None, problem_words(error)
+
+
+def _value_words(factor: str, value: str) -> str:
+    """A value of a factor as the sidebar shows it."""
+    field = factor.partition(".")[2]
+    return BY_FIELD[field].shown(_typed(value)) if field in BY_FIELD else value
 
 
 def _typed(value: str) -> object:

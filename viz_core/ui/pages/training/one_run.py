@@ -19,12 +19,21 @@ from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks import Sentence
 from viz_core.learning.tasks.symbols import MOST_WORDS, names, symbols_of
 from viz_core.problems import Problem
-from viz_core.text import split_words, visible
+from viz_core.text import visible
 from viz_core.ui.components.curves import curves
 from viz_core.ui.components.scrubber import At, scrubber
 from viz_core.ui.controls import picking
 from viz_core.ui.escape import code, escaped
-from viz_core.ui.pages.training.asked import AS_LONG, DOCUMENT_MODELS, asked, controls, model_title, more_controls, what_was_reduced
+from viz_core.ui.pages.training.asked import (
+    AS_LONG,
+    DOCUMENT_MODELS,
+    asked,
+    controls,
+    model_title,
+    more_controls,
+    own_words,
+    what_was_reduced,
+)
 from viz_core.ui.pages.training.job import begin, buttons, jobs, look_at, progress, say_what_is_wrong, started_from
 from viz_core.ui.pages.training.kept import keep_it
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
@@ -196,20 +205,16 @@ def answer_words(said: Answers) -> str:
 def _read(lab: Lab, recipe: Recipe) -> Sentence | None:
     """The first sentence of the visitor as this task reads it."""
     try:
-        return recipe.entry.sentence(recipe.parameters, recipe.config, _words(lab))
+        return recipe.entry.sentence(recipe.parameters, recipe.config, own_words(lab))
     except Problem as problem:
         st.warning(escaped(problem_words(problem)))
         return None
 
 
-def _words(lab: Lab) -> list[str]:
-    return split_words(lab.setup.source.split("\n")[0])
-
-
 def _notes(lab: Lab, recipe: Recipe, read: Sentence) -> None:
     """What the task leaves out of the sentence, and whether it trains on rows of another length."""
     if recipe.task in AS_LONG and not recipe.parameters["shortest"]:
-        n, length = len(symbols_of(_words(lab), names(recipe.parameters["symbols"]))[0]), recipe.parameters["length"]
+        n, length = len(symbols_of(own_words(lab), names(recipe.parameters["symbols"]))[0]), recipe.parameters["length"]
         if n != length:
             st.caption(_("It trains on rows of {length} symbols, and your sentence has {n}; of that length it learns nothing.",
                          length=length, n=n))
