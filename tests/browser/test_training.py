@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import button, idle, linked, open_page, option
+from tests.browser.helpers import button, idle, linked, open_page, option, until
 from tests.browser.looks import LOOKS, look
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ def test_a_class_trains(serve: Open, new_page: Open) -> None:
     page = open_page(new_page(), f"{url}/{PAGE}?{urlencode(SHORT | {'train_steps': '10000'})}")
     button(page, "train_begin").click()
     says(page, "It trains.")
-    page.wait_for_function("() => document.querySelector('.st-key-train_curves [data-series]')"
-                           "?.dataset.series.includes('held-out rows\",2')", timeout=LONG_ENOUGH)
+    until(page, lambda: points(page) >= 2, 240)
     address = page.url
     assert parse_qs(urlsplit(address).query)["train_job"]
 
@@ -75,7 +74,7 @@ def test_a_class_trains(serve: Open, new_page: Open) -> None:
     linked(second, "/attention")
     idle(second)
     assert second.locator("canvas[data-drawn]").count() and second.get_by_test_id("stException").count() == 0
-    assert "parameters, trained" in second.get_by_test_id("stMain").inner_text()
+    assert "parameters, trained" in second.get_by_test_id("stSidebar").inner_text()
 
 
 @pytest.mark.parametrize(("width", "theme"), LOOKS)

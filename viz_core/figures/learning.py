@@ -128,7 +128,8 @@ def bands_figure(
     levels = [(y, name) for y, name in ((chance, _("a uniform guess")), (floor, _("the best reachable loss"))) if y and loss]
     title, axis = ((_("Held-out loss: mean and range of the seeds"), _("loss in nats (log scale)")) if loss else
                    (_("Held-out accuracy: mean and range of the seeds"), _("share of right answers")))
-    yaxis = {"type": "log", "dtick": "D2"} if loss else {"range": [-0.03, 1.03]}
+    ticks = [m * 10.0**power for power in range(-3, 3) for m in (1, 2, 5)]
+    yaxis = {"type": "log", "tickvals": ticks, "ticktext": [f"{y:g}" for y in ticks]} if loss else {"range": [-0.03, 1.03]}
     return scatter_figure(
         traces, title, _("steps"), axis, dark, xaxis={"range": [0, n_steps]}, yaxis=yaxis,
         shapes=[guide_line("y", y) for y, __ in levels],

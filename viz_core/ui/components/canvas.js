@@ -233,6 +233,7 @@ class View {
       foot.prepend(legend);
     }
     this.root.classList.toggle("sharing", shared);
+    this.figures.forEach(({ asTable }) => asTable.shorten(shared));
   }
 
   fillRows(sides, between = ARROW / 2) {

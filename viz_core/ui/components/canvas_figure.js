@@ -133,7 +133,7 @@ class Figure {
     const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
     // Above and below the cells: one line each; below, two where it is narrow, or in an equation three.
-    for (const lines of [2, this.view.equation && !this.view.shared ? 4 : 3]) {
+    for (const lines of this.view.shared ? [2] : [2, this.view.equation ? 4 : 3]) {
       const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
       const high = Math.max(floor(panel.rows, panel.rowLetter), whole(room / rows));
       this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));

@@ -23,6 +23,13 @@ class ValuesTable {
     this.box.onkeydown = (event) => event.stopPropagation(); // they scroll the table, and are no shortcuts of the page
   }
 
+  /* With a shorter name, where many small pictures have a button each. */
+  shorten(brief) {
+    this.brief = brief;
+    this.made = null;
+    if (this.now !== undefined) this.show(this.now);
+  }
+
   turn(open) {
     this.box.hidden = !open;
     this.box.replaceChildren();
@@ -38,9 +45,10 @@ class ValuesTable {
     this.made = named;
     const shown = this.read();
     this.button.hidden = !shown.rows || !shown.cols;
-    this.button.textContent = open ? _("Hide the table") : _("Show as a table");
+    const said = open ? _("Hide the table") : _("Show as a table");
+    this.button.textContent = this.brief && !open ? _("Table") : said;
     this.button.setAttribute("aria-expanded", open);
-    this.button.setAttribute("aria-label", `${this.button.textContent}: ${shown.title}`);
+    this.button.setAttribute("aria-label", `${said}: ${shown.title}`);
     this.box.setAttribute("aria-label", shown.title);
     if (!open) return;
     const { scrollTop, scrollLeft } = this.box;

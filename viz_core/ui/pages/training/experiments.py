@@ -68,7 +68,7 @@ def _controls() -> None:
     view_widget(st.selectbox, "train_setup", _("Experiment"), format_func=titles.get)
     if view("train_setup") == OWN_FACTOR:
         view_widget(st.selectbox, "train_factor", _("Factor"), format_func=_factor_title)
-        view_widget(st.multiselect, "train_values", _("Values"), options=_values(view("train_factor")), max_selections=4,
+        view_widget(st.pills, "train_values", _("Values"), options=_values(view("train_factor")), selection_mode="multi",
                     format_func=partial(_value_words, view("train_factor")))
         st.caption(_("The rest of the recipe is that of the section One run."))
     else:
