@@ -32,6 +32,16 @@ def test_the_same_weights_have_the_same_name_and_others_another() -> None:
     assert MADE.name == replace(MADE, step=3).name != replace(MADE, weights=changed).name
 
 
+def test_a_person_s_words_go_along() -> None:
+    mine = replace(MADE, own={4: "the", 6: "cat"})
+    again = opened(mine.to_bytes())
+    assert again.own == mine.own and again.name == mine.name != MADE.name
+    words = again.card("Reverse", {}).tokenizers()["source"]
+    assert words.read("cat the b") == (["cat", "the", "b"], [6, 4, 5])
+    capture = run(mine.recipe.config, ["the cat"], ["cat the"], weights=mine.card("Reverse", {}), device="cpu")
+    assert capture["ids.source"].tolist() == [[4, 6]]
+
+
 def test_its_card_runs_on_a_held_out_row() -> None:
     card = MADE.card("Reverse", {"task": "x"})
     ((source, target),) = card.examples
@@ -56,8 +66,10 @@ def altered(**facts: object) -> bytes:
     save({name: x * float("nan") for name, x in MADE.weights.items()},
          {KEY: json.dumps({"recipe": RECIPE.to_json(), "step": 1})}),
     save({name: x.double() for name, x in MADE.weights.items()}, {KEY: json.dumps({"recipe": RECIPE.to_json(), "step": 1})}),
-    b"\0" * (MAX_GUEST_FILE + 1),
-], ids=range(16))
+    b"\0" * (MAX_GUEST_FILE + 1), altered(own=[]), altered(own={"x": "the"}), altered(own={"4": 3}), altered(own={"4": ""}),
+    altered(own={"4": "b"}), altered(own={str(i): "w" * i for i in range(1, 40)}), altered(own={"4": "<pad>"}),
+    altered(own={"4": "w" * 300}),
+], ids=range(24))
 def test_any_other_file_is_refused_in_one_sentence(data: bytes) -> None:
     with pytest.raises(Problem):
         opened(data)

@@ -190,6 +190,7 @@ def test_its_weights_are_used_on_every_page(trained: AppTest) -> None:
     assert name.startswith("trained-") and widget(at, "model").value == name
     for page in ("home", "attention", "step_by_step", "shapes"):
         assert "parameters, trained" in status(sound(go(at, page)))
+        assert "does not know" not in said(at) + words(at)  # the visitor's own words stand for the symbols
     stranger = open_page("home")
     assert f"{TASKS['reverse'].title}, trained for 50 steps" not in widget(stranger, "model").options
     shared = open_page("attention", weights=name)

@@ -1,25 +1,28 @@
 """What a training made, on every page of this visitor: used as weights, downloaded, and opened again from a file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from viz_core.formats import percent, rounded
 from viz_core.jobs.job import Look
 from viz_core.language import translate as _
-from viz_core.learning.brought import Trained, opened
+from viz_core.learning.brought import MAX_WORD, Trained, opened
 from viz_core.learning.moments import Moments
+from viz_core.learning.recipe import Recipe
+from viz_core.learning.tasks.symbols import FIRST, names, symbols_of
 from viz_core.limits import MAX_GUEST_FILE, megabytes
 from viz_core.problems import Problem
 from viz_core.ui.escape import escaped
-from viz_core.ui.shell import use_weights
+from viz_core.ui.pages.training.asked import own_words
+from viz_core.ui.shell import Lab, use_weights
 from viz_core.ui.shell.setup import problem_words
 from viz_core.weights.guests import guests
 
 
-def keep_it(job: Look | None, moments: Moments | None, at: int) -> None:
+def keep_it(lab: Lab, job: Look | None, moments: Moments | None, at: int) -> None:
     """Buttons for the model of the moment that is shown, and the place for a file."""
-    made = None if job is None or moments is None or not moments.steps else made_at(moments, at)
+    made = None if job is None or moments is None or not moments.steps else made_at(moments, at, own_words(lab))
     with st.container(horizontal=True, vertical_alignment="bottom", key="train_keep"):
         st.button(_("Use these weights on every page"), icon=":material/hub:", key="train_use", on_click=_use, args=(made,),
                   disabled=made is None)
@@ -33,11 +36,20 @@ def keep_it(job: Look | None, moments: Moments | None, at: int) -> None:
             _open(file.getvalue())
 
 
-def made_at(moments: Moments, at: int) -> Trained:
-    """The model of a stored moment with the last measurement that is not behind it."""
+def made_at(moments: Moments, at: int, typed: Sequence[str]) -> Trained:
+    """The model of a stored moment with the last measurement that is not behind it. typed: the visitor's words, which become those
+    of its symbols."""
     moment, measured = moments.at(at), [i for i, step in enumerate(moments.held_out.steps) if step <= at]
     loss, accuracy = (float(moments.held_out.values(name)[measured[-1]]) if measured else None for name in ("loss", "accuracy"))
-    return Trained(moments.recipe, moment.step, moment.weights, loss, accuracy)
+    return Trained(moments.recipe, moment.step, moment.weights, loss, accuracy, symbol_words(moments.recipe, typed))
+
+
+def symbol_words(recipe: Recipe, typed: Sequence[str]) -> Mapping[int, str]:
+    """The visitor's words by the ids of the symbols that they are in a task of symbols; a task of sentences has its own words."""
+    if "symbols" not in recipe.parameters:
+        return {}
+    own = symbols_of(typed, names(recipe.parameters["symbols"]))[1]
+    return {FIRST + i: word for i, word in own.items() if len(word) <= MAX_WORD}
 
 
 def _open(data: bytes) -> None:

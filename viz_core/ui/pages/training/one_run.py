@@ -103,7 +103,7 @@ def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at
     with st.container(horizontal=True, key="train_of"):
         view_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=NUMBERS.get)
     more_controls(lab)
-    keep_it(job, moments, at)
+    keep_it(lab, job, moments, at)
 
 
 # ---------------------------------------------------------------- the moment
