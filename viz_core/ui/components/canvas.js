@@ -245,8 +245,8 @@ class View {
   /* Figures in one row of this size with the largest common width of a cell; returns the pixels that their cells cover. */
   fillRow(figures, width, height, gap = GAP) {
     const room = width - gap * (figures.length - 1);
-    const largest = (spare) => {
-      const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell, spare), sum + f.width), 0);
+    const largest = (...spare) => {
+      const used = (cell) => figures.reduce((sum, f) => (f.fillIn(width, height, cell, ...spare), sum + f.width), 0);
       let [low, high] = [MIN_CELL / FINE, LARGEST / FINE]; // in parts of a pixel, which count where there are many columns
       while (low < high) {
         const middle = Math.ceil((low + high) / 2);
@@ -255,9 +255,10 @@ class View {
       }
       return used(low * FINE) <= room;
     };
-    let fits = largest(true);
+    let fits = largest(true, true);
     // A larger cell may make room for dictionary words whose width then does not fit: without them, it fits.
-    if (figures.some(({ labels }) => !labels.spare)) fits = largest(false);
+    const said = [figures.every(({ labels }) => labels.spare), figures.some(({ labels }) => labels.colGlosses)];
+    if (!said.every(Boolean)) fits = largest(...said);
     if (!fits) { // each by itself, the one with more columns in more room
       const most = Math.max(...figures.map((f) => f.panel.shape[1]));
       const share = (f) => Math.sqrt(Math.max(f.panel.shape[1], most / 12)), all = figures.reduce((sum, f) => sum + share(f), 0);

@@ -90,11 +90,11 @@ class Figure {
 
   /* Choose the cell size in a figure of at most `width` pixels and cells of at most `cap`. */
   arrange(width, cap) { this.withGlosses(() => this.sizes(width, cap)); }
-  fillIn(width, height, cap, spare) { this.withGlosses(() => this.sizesIn(width, height, cap), spare); }
+  fillIn(width, height, cap, rows, cols) { this.withGlosses(() => this.sizesIn(width, height, cap), rows, cols); }
 
   /* Leave room for the rows' dictionary words; without them, where the rows are then too low for two lines. */
-  withGlosses(arrange, spare = true) {
-    this.labels.spare = spare;
+  withGlosses(arrange, rows = true, cols = true) {
+    Object.assign(this.labels, { spare: rows, spareCols: cols });
     arrange();
     if (!this.labels.rowGlosses || this.labels.twoLines(this.h)) return;
     this.labels.spare = false;

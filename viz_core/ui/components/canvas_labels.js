@@ -16,7 +16,7 @@ const MOST_SAID = 200; // labels of an axis that can have dictionary words: more
 const ROW_ROOM = 110, COL_ROOM = 84; // pixels of a label at the usual type
 
 class Labels {
-  constructor(view) { Object.assign(this, { view, spare: true }); }
+  constructor(view) { Object.assign(this, { view, spare: true, spareCols: true }); }
 
   /* Measure the names of a panel in a figure of this width; once, not for every cell size that is tried. */
   measure(panel, width, key) {
@@ -59,7 +59,8 @@ class Labels {
   stand(w) {
     const { panel, view, cols, stacks, colText } = this;
     this.upright = !panel.cols || colText + 6 <= w;
-    const names = this.height < LINES * (view.small + 3) ? null : panel.cols; // a low figure needs its height for its cells
+    const low = this.height < LINES * (view.small + 3); // a low figure needs its height for its cells
+    const names = low || !this.spareCols ? null : panel.cols;
     this.colGlosses = this.upright ? this.fitting(names, (said) => view.widthOfSmall(said) + 4 <= w) : null;
     if (this.colGlosses) return { top: view.type + view.small + 11, beyond: 1 };
     this.colGlosses = w >= this.slant ? this.fitting(names, (said, name) => this.whole(name, said) <= 1.2 * this.colRoom, [firstMeaning]) : null;
