@@ -27,7 +27,7 @@ from viz_core.weights.catalogue import shipped
 
 Way = Literal["moved", "row"]
 STEPS: dict[Way, tuple[int, ...]] = {"moved": (0, 1, 2, 4, 8, 12, 16, 24, 40, 64), "row": (1, 2, 3, 4, 6, 8)}
-READ = 96  # sentences; every number of joined sentences divides it, so each step reads the same ones
+READ = 48  # sentences; every number of joined sentences divides it, so each step reads the same ones
 LEARNT = max(MOST_WORDS["source"], MOST_WORDS["target"] + 1)  # tokens of the longest training sentences, with <bos>
 FALL = 0.02  # a smaller drop in accuracy may be chance
 LONGEST = 30  # words after which a translation is cut off
