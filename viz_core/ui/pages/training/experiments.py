@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.figures.learning import BandOf, bands_figure
 from viz_core.formats import rounded
@@ -24,6 +25,7 @@ from viz_core.ui.shell.setup import BY_FIELD, problem_words
 from viz_core.ui.shell.views import OWN_FACTOR, TRAINING_FACTORS
 
 RAIL = 220
+MOST_BESIDE = 3  # sentences of a verdict that stand beside the picture; more of them stand below
 NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
 ARMS = {
     "post": _("Post-LN"), "post_warmup": _("Post-LN with warm-up"), "pre": _("Pre-LN"), "masked": _("causal mask"),
@@ -53,7 +55,7 @@ def experiments(lab: Lab) -> None:
     say_what_is_wrong(job, "train_experiment", problem)
     if job is not None and isinstance(held, Experiment):
         if len(finished := jobs().results(job.number)) > 1:
-            _say(held, finished)
+            _say(held, finished, rail)
         if (setup := _setup_of(held)) is not None:
             trained(job, setup, held, arm_names(held))
 
@@ -160,15 +162,17 @@ def _draw(experiment: Experiment, results: Sequence[Result]) -> None:
     chart(bands_figure(bands, what, steps, base.chance, base.floor, dark()), "train_bands", fill=True)
 
 
-def _say(experiment: Experiment, results: Sequence[Result]) -> None:
-    """The last held-out numbers of each arm, and which arms differ by more than their seeds do."""
+def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator) -> None:
+    """The last held-out numbers of each arm; and which arms differ by more than their seeds do, beside the picture if it is short."""
     names, verdict = arm_names(experiment), at_the_end(results, view("train_number"))
     arms = sorted({r.arm for r in results})
     known = [[x for x in row if x is not None] for row in verdict.values]
     table([_("Arm"), _("Seeds"), _("Mean at the end"), _("Lowest"), _("Highest"), _("Without a number")],
           [[escaped(names[arm]), str(len(row)), *(rounded(float(f(row))) if row else "–" for f in (np.mean, np.min, np.max)),
             str(without)] for arm, row, without in zip(arms, known, verdict.without, strict=True)], right=(1, 2, 3, 4, 5))
-    st.markdown("\n".join(f"- {line}" for line in verdict_words(names, verdict)))
+    lines = verdict_words(names, verdict)
+    with rail if len(lines) <= MOST_BESIDE else st.container():
+        st.markdown("\n".join(f"- {line}" for line in lines))
 
 
 def verdict_words(names: Sequence[str], verdict: Verdict) -> list[str]:
