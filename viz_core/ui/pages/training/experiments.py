@@ -163,7 +163,7 @@ def _draw(experiment: Experiment, results: Sequence[Result]) -> None:
 
 
 def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator) -> None:
-    """The last held-out numbers of each arm; and which arms differ by more than their seeds do, beside the picture if it is short."""
+    """The last held-out numbers of each arm; and, beside the picture if it is short, which arms differ by more than their seeds."""
     names, verdict = arm_names(experiment), at_the_end(results, view("train_number"))
     arms = sorted({r.arm for r in results})
     known = [[x for x in row if x is not None] for row in verdict.values]
