@@ -9,13 +9,14 @@ import torch
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.generate import generate
+from viz_core.generation.draw import softmax
 from viz_core.learning.tasks import Sentence
+from viz_core.learning.tasks.symbols import PAD
 from viz_core.model.transformer import Transformer
 from viz_core.text import Vocabulary
 
 KEPT = ("*.weights", "logits")  # what `answers` and the pictures of the attention read of a run
 MOST_WORDS = 16  # answers that are named; what is left over counts together
-PAD = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,7 @@ def answers(seen: Capture, sentence: Sentence, vocabulary: Mapping[Side, Vocabul
     logits = np.asarray(seen["logits"][0], dtype=np.float64)  # [T, V]
     places = np.arange(len(logits)) if sentence.asked is None else np.flatnonzero(sentence.asked)
     right = np.zeros(len(logits), dtype=np.int64) if sentence.right is None else sentence.right
-    exps = np.exp(logits[places] - logits[places].max(axis=1, keepdims=True))  # [N, V]
-    probs = exps / exps.sum(axis=1, keepdims=True)
+    probs = softmax(logits[places])  # [N, V]
     order = np.argsort(-probs, axis=1, kind="stable")
     ranked = [int(i) for i in order[:, :3].T.ravel()]  # each position's first answer, then each one's second
     named = list(dict.fromkeys([int(i) for i in right[places] if i != PAD] + ranked))[:MOST_WORDS]
