@@ -28,20 +28,21 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
-from viz_core.config import FIELDS
+from viz_core.config import FIELDS, TransformerConfig
 from viz_core.formats import percent, rounded
 from viz_core.jobs.engine import engine
 from viz_core.learning.arms import of_factor
 from viz_core.learning.brought import opened
 from viz_core.learning.curves import Comparison, Verdict, at_the_end
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.setups import SETUPS
+from viz_core.learning.setups import SETUPS, of_document
 from viz_core.learning.tasks import TASKS
 from viz_core.presets import PRESETS
 from viz_core.text import split_words
 from viz_core.ui.pages.training.asked import DOCUMENT_MODELS
 from viz_core.ui.pages.training.experiments import ARMS, arm_names, verdict_words
 from viz_core.ui.pages.training.job import WORKING
+from viz_core.ui.pages.training.kept import symbol_words
 from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS
 from viz_core.weights.guests import guests
 
@@ -199,6 +200,15 @@ def test_its_weights_are_used_on_every_page(trained: AppTest) -> None:
     assert "train them again on the page Training" in said(gone)
 
 
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.kind.symbols(task.parameters())])
+def test_the_words_taken_along_are_those_of_the_sentence(task: str) -> None:
+    recipe = Recipe(task=task, config=TransformerConfig(architecture=TASKS[task].architectures[0], head=True))
+    typed = ["moon", "a", "moon"]
+    own = symbol_words(recipe, typed)
+    assert own == recipe.entry.sentence(recipe.parameters, recipe.config, typed).own
+    assert sorted(own.values()) == ["a", "moon"]
+
+
 def test_the_file_that_is_downloaded_opens_as_the_same_weights(
     trained: AppTest, open_training: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +247,7 @@ def test_one_click_trains_a_documents_model(open_training: Open, name: str, task
     at = sound(widget(open_training(source="the cat"), f"train_of_{name}").click().run())
     recipe = engine().asked(link(at)["train_job"])
     engine().stop(link(at)["train_job"])
-    assert recipe == DOCUMENT_MODELS[name]().recipe and widget(at, "train_task").value == recipe.task
+    assert recipe == of_document(*DOCUMENT_MODELS[name]).recipe and widget(at, "train_task").value == recipe.task
     number = name[:3]
     assert f"This is the model of {PRESETS[number].document.title}".replace("_", "\\_") in words(to_the_end(at))
     assert "`d_model` 512 → 64" in words(at) or PRESETS[number].config.d_model <= 64

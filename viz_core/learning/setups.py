@@ -142,6 +142,13 @@ class OfDocument:
     reduced: tuple[tuple[str, int, int], ...]
 
 
+def task_of_document(number: str, family: Architecture | None = None) -> str:
+    """The task of `of_document`, which takes a while where sentences have to be drawn first; the name alone does not."""
+    if family is not None:
+        return FAMILIES[family]
+    return "translate" if PRESETS[number].config.has_cross_attention else "next-word"
+
+
 def of_document(number: str, family: Architecture | None = None) -> OfDocument:
     """The model of a document on the translator's task, or on the next word if it has one stack; its sizes reduced, nothing else.
 
@@ -149,9 +156,8 @@ def of_document(number: str, family: Architecture | None = None) -> OfDocument:
     """
     own = PRESETS[number].config
     architecture = own.architecture if family is None else family
-    task = FAMILIES[family] if family else "translate" if own.has_cross_attention else "next-word"
     found = {name: own.ff_width if name == "d_ff" else getattr(own, name) for name in REDUCED}
     reduced = {name: most for name, most in REDUCED.items() if found[name] > most}
     config = replace(own, **reduced, architecture=architecture)  # type: ignore[arg-type]
-    recipe = Recipe(task=task, config=config, learning_rate=1e-3, warmup=100, steps=1000)
+    recipe = Recipe(task=task_of_document(number, family), config=config, learning_rate=1e-3, warmup=100, steps=1000)
     return OfDocument(recipe, tuple((name, found[name], most) for name, most in reduced.items()))

@@ -129,6 +129,9 @@ class Language:
         words = self.pool(p)
         return len((words.chinese if self.what == "translate" else words.english).words)
 
+    def symbols(self, p: Parameters) -> tuple[str, ...]:
+        return ()
+
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
         """The words that the vocabulary knows. What is to be restored is the sentence itself.
 

@@ -114,5 +114,8 @@ class NextWord:
     def answers(self, p: Parameters) -> int:
         return len(WORDS)
 
+    def symbols(self, p: Parameters) -> tuple[str, ...]:
+        return WORDS
+
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        return read_stream(self.vocabulary(p, architecture), WORDS, words, most)
+        return read_stream(self.vocabulary(p, architecture), self.symbols(p), words, most)

@@ -131,8 +131,11 @@ class Question:
     def answers(self, p: Parameters) -> int:
         return p["symbols"]
 
+    def symbols(self, p: Parameters) -> tuple[str, ...]:
+        return names(p["symbols"])
+
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        x, own, left_out = symbols_of(words, names(p["symbols"]))
+        x, own, left_out = symbols_of(words, self.symbols(p))
         room = {"encoder-only": most, "encoder-decoder": most - 1, "decoder-only": most - 3 if self.single else (most - 2) // 2}
         x = x[None, : max(0, room[architecture])]
         if not x.size:
@@ -200,8 +203,11 @@ class Induction:
     def answers(self, p: Parameters) -> int:
         return p["symbols"]
 
+    def symbols(self, p: Parameters) -> tuple[str, ...]:
+        return names(p["symbols"])
+
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        return read_stream(self.vocabulary(p, architecture), names(p["symbols"]), words, most, repeats)
+        return read_stream(self.vocabulary(p, architecture), self.symbols(p), words, most, repeats)
 
 
 def read_stream(

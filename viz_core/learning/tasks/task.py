@@ -85,6 +85,10 @@ class Kind(Protocol):
         """How many answers there are: to guess among them costs their logarithm."""
         ...
 
+    def symbols(self, p: Parameters) -> tuple[str, ...]:
+        """The symbols that a person's words become; none where the task reads words of its own."""
+        ...
+
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
         """A person's words as ids, of each side at most so many tokens."""
         ...

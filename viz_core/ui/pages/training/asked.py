@@ -1,17 +1,17 @@
 """The recipe that the page asks for: the task and its numbers from the page, the switches from the model in the sidebar."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
 
-from viz_core.config import TransformerConfig
+from viz_core.config import Architecture, TransformerConfig
 from viz_core.language import translate as _
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.setups import FAMILIES, OfDocument, of_document
+from viz_core.learning.setups import FAMILIES, of_document, task_of_document
 from viz_core.learning.tasks import TASKS, Task
-from viz_core.learning.tasks.symbols import MOST_WORDS, names, symbols_of
+from viz_core.learning.tasks.symbols import MOST_WORDS, symbols_of
 from viz_core.presets import PRESETS
 from viz_core.problems import Problem
 from viz_core.text import split_words
@@ -26,10 +26,10 @@ SMALL = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_encoder_layers": 2, "n_dec
 OF_TASK = "train_"
 AS_LONG = ("copy", "reverse", "sort")  # tasks whose rows are as long as the visitor's sentence
 SELDOM = ("shortest", "symbols", "repeat", "source", "sentences", "damage")  # parameters of tasks that are seldom changed
-DOCUMENT_MODELS: Mapping[str, Callable[[], OfDocument]] = {
-    **{number: partial(of_document, number) for number in PRESETS},
-    **{f"004-{family}": partial(of_document, "004", family) for family in FAMILIES},
+DOCUMENT_MODELS: Mapping[str, tuple[str, Architecture | None]] = {
+    **{number: (number, None) for number in PRESETS}, **{f"004-{family}": ("004", family) for family in FAMILIES},
 }
+"""The document and the family of models of each choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +66,22 @@ def asked(lab: Lab) -> Asked:
 def defaults(lab: Lab, task: Task) -> dict[str, int]:
     """The parameters where nobody chose any: a row of a question is as long as the visitor's own sentence."""
     found = {name: bound.default for name, bound in task.bounds.items()}
-    if task.name in AS_LONG and (words := own_words(lab)):
-        symbols = view("train_symbols") if view("train_symbols") >= 0 else found["symbols"]
-        read = symbols_of(words, names(symbols))[0]
-        found["length"] = min(max(len(read), task.bounds["length"].least), MOST_WORDS)
+    if task.name in AS_LONG:
+        held = view("train_symbols")
+        if n := n_own_symbols(lab, task, found | ({"symbols": held} if held >= 0 else {})):
+            found["length"] = min(max(n, task.bounds["length"].least), MOST_WORDS)
     return found
+
+
+def n_own_symbols(lab: Lab, task: Task, parameters: Mapping[str, int]) -> int:
+    """How many symbols of the task the visitor's sentence becomes."""
+    return len(symbols_of(own_words(lab), task.kind.symbols(parameters))[0])
 
 
 def config_of(config: TransformerConfig, task: Task) -> TransformerConfig:
     """The model with its switches; small unless the page says otherwise; another architecture where the task cannot use its own."""
     if (chosen := view("train_model")) in DOCUMENT_MODELS:
-        config, sizes = DOCUMENT_MODELS[chosen]().recipe.config, {}
+        config, sizes = of_document(*DOCUMENT_MODELS[chosen]).recipe.config, {}
     else:
         sizes = SMALL if chosen == "small" else {}
     architecture = config.architecture if config.architecture in task.architectures else task.architectures[0]
@@ -148,9 +153,8 @@ def model_title(name: str) -> str:
 
 def what_was_reduced(recipe: Recipe) -> str:
     """Of a document's model: its document, and the sizes that were made smaller; "" for any other model."""
-    for name, make in DOCUMENT_MODELS.items():
-        made = make()
-        if (made.recipe.task, made.recipe.config) == (recipe.task, recipe.config):
+    for name, of in DOCUMENT_MODELS.items():
+        if task_of_document(*of) == recipe.task and (made := of_document(*of)).recipe.config == recipe.config:
             sizes = ", ".join(f"`{size}` {own:,} → {here:,}" for size, own, here in made.reduced)
             return _("This is the model of {title} with {sizes}; everything else is as in the document.",
                      title=escaped(model_title(name)), sizes=sizes)

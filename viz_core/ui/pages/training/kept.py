@@ -10,7 +10,7 @@ from viz_core.language import translate as _
 from viz_core.learning.brought import MAX_WORD, Trained, opened
 from viz_core.learning.moments import Moments
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.tasks.symbols import FIRST, names, symbols_of
+from viz_core.learning.tasks.symbols import FIRST, symbols_of
 from viz_core.limits import MAX_GUEST_FILE, megabytes
 from viz_core.problems import Problem
 from viz_core.ui.escape import escaped
@@ -46,9 +46,7 @@ def made_at(moments: Moments, at: int, typed: Sequence[str]) -> Trained:
 
 def symbol_words(recipe: Recipe, typed: Sequence[str]) -> Mapping[int, str]:
     """The visitor's words by the ids of the symbols that they are in a task of symbols; a task of sentences has its own words."""
-    if "symbols" not in recipe.parameters:
-        return {}
-    own = symbols_of(typed, names(recipe.parameters["symbols"]))[1]
+    own = symbols_of(typed, recipe.entry.kind.symbols(recipe.parameters))[1]
     return {FIRST + i: word for i, word in own.items() if len(word) <= MAX_WORD}
 
 

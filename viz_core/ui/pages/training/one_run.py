@@ -16,8 +16,9 @@ from viz_core.learning.answers import KEPT, Answers, answers, continued
 from viz_core.learning.induction import on_sentence
 from viz_core.learning.moments import Moment, Moments
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.tasks import Sentence
-from viz_core.learning.tasks.symbols import MOST_WORDS, names, symbols_of
+from viz_core.learning.setups import of_document, task_of_document
+from viz_core.learning.tasks import TASKS, Sentence
+from viz_core.learning.tasks.symbols import MOST_WORDS
 from viz_core.problems import Problem
 from viz_core.text import visible
 from viz_core.ui.components.curves import curves
@@ -31,6 +32,7 @@ from viz_core.ui.pages.training.asked import (
     controls,
     model_title,
     more_controls,
+    n_own_symbols,
     own_words,
     what_was_reduced,
 )
@@ -76,14 +78,15 @@ def documents_models(device: str) -> None:
     with st.popover(_("A document's model"), icon=":material/menu_book:", key="train_documents"):
         st.caption(_("One click trains the document's own model, at sizes that a minute or two suffice for. Its switches stay as "
                      "the document has them."))
-        for name, made in DOCUMENT_MODELS.items():
-            st.button(_("{title}: {task}", title=model_title(name), task=made().recipe.entry.title), key=f"train_of_{name}",
-                      on_click=_begin_document, args=(name, device), width="stretch")
+        for name, of in DOCUMENT_MODELS.items():
+            task = TASKS[task_of_document(*of)].title
+            st.button(_("{title}: {task}", title=model_title(name), task=task), key=f"train_of_{name}", on_click=_begin_document,
+                      args=(name, device), width="stretch")
 
 
 def _begin_document(name: str, device: str) -> None:
     """Train a document's model; the controls then say its recipe, and so does the link."""
-    recipe = DOCUMENT_MODELS[name]().recipe
+    recipe = of_document(*DOCUMENT_MODELS[name]).recipe
     set_view(train_model=name, train_task=recipe.task, train_steps=recipe.steps, train_rate=recipe.learning_rate,
              train_warmup=recipe.warmup, train_batch=recipe.batch, train_recipe="", train_clip=0.0, train_decay=False,
              train_target=0.0, train_patience=0, **{f"train_{name}": -1 for name in recipe.parameters})
@@ -214,9 +217,9 @@ def _read(lab: Lab, recipe: Recipe) -> Sentence | None:
 def _notes(lab: Lab, recipe: Recipe, read: Sentence) -> None:
     """What the task leaves out of the sentence, and whether it trains on rows of another length."""
     if recipe.task in AS_LONG and not recipe.parameters["shortest"]:
-        n, length = len(symbols_of(own_words(lab), names(recipe.parameters["symbols"]))[0]), recipe.parameters["length"]
+        n, length = n_own_symbols(lab, recipe.entry, recipe.parameters), recipe.parameters["length"]
         if n != length:
-            st.caption(_("It trains on rows of {length} symbols, and your sentence has {n}; of that length it learns nothing.",
+            st.caption(_("It trains on rows of {length} symbols, and your sentence has {n}: it never sees one of that length.",
                          length=length, n=n))
     if read.left_out:
         st.caption(_("It reads at most {n} different words, and leaves out {words}.", n=MOST_WORDS,
