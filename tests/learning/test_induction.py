@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.learning.small import recipe
-from viz_core.learning.induction import of_model, on_repeats, on_sentence, scores, targets
+from viz_core.learning.induction import of_model, of_run, on_repeats, scores, targets
 from viz_core.learning.training_run import TrainingRun
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
@@ -64,7 +64,8 @@ def test_random_repeats_and_a_persons_own_sentence() -> None:
     with pytest.raises(ValueError, match="at least 2 symbols"):
         on_repeats(model, 6, 1, first=4)
     read = OWN.entry.sentence(OWN.parameters, OWN.config, ["the", "cat", "saw", "the", "dog"])
-    weights = read.seen_by(model)["decoder.layers.0.self_attn.weights"]
-    own = on_sentence(model, read)
+    seen = read.seen_by(model)
+    weights, own = seen["decoder.layers.0.self_attn.weights"], of_run(seen, OWN.config, read.ids)
     assert own is not None and own[0] == pytest.approx(weights[0, :, 4, 2])  # behind <bos>: the second "the" looks at "cat"
-    assert on_sentence(model, OWN.entry.sentence(OWN.parameters, OWN.config, ["no", "word", "twice"])) is None
+    once = OWN.entry.sentence(OWN.parameters, OWN.config, ["no", "word", "twice"])
+    assert of_run(once.seen_by(model), OWN.config, once.ids) is None

@@ -65,9 +65,10 @@ class Trained:
 
     def card(self, title: str, about: Mapping[str, str]) -> Card:
         """The card under which every page can use it. Its example is a held-out row of its task."""
-        vocabulary: dict[str, AnyTokenizer] = {**self.vocabulary()}
+        words = self.vocabulary()
+        vocabulary: dict[str, AnyTokenizer] = {**words}
         return Card(name=self.name, title=title, config=self.recipe.config, tokenizers=lambda: vocabulary, load=self.model,
-                    about=about, examples=(_example(self.recipe, self.vocabulary()),), recipe=self.recipe.to_link())
+                    about=about, examples=(_example(self.recipe, words),), recipe=self.recipe.to_link())
 
     def to_bytes(self) -> bytes:
         """The file."""

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from viz_core.learning.tasks import Sentence
+from viz_core.capture import Capture
+from viz_core.config import Side, TransformerConfig
 from viz_core.model.transformer import Transformer
 from viz_core.run import Batch, trace
 
@@ -38,20 +39,24 @@ def scores(weights: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
     return mean
 
 
-def of_model(model: Transformer, ids: Mapping[str, np.ndarray]) -> np.ndarray | None:
+def of_model(model: Transformer, ids: Mapping[Side, np.ndarray]) -> np.ndarray | None:
     """The score of each head in the self-attention of the side that the model writes, [layer, head]; None without a target.
 
     ids: [B, T] of each side.
     """
-    c, training = model.config, model.training
-    stack = "encoder" if c.output_side == "source" else "decoder"
-    own = ids[c.output_side]
-    batch = Batch(dict(ids), {side: [[""] * x.shape[1]] * len(x) for side, x in ids.items()})
+    training = model.training
+    batch = Batch({side: x for side, x in ids.items()}, {side: [[""] * x.shape[1]] * len(x) for side, x in ids.items()})
     try:
-        capture = trace(model.eval(), batch, keep=[f"{stack}.layers.*.self_attn.weights"])
+        return of_run(trace(model.eval(), batch, keep=["*.self_attn.weights"]), model.config, ids)
     finally:
         model.train(training)
-    layers = [scores(capture[f"{stack}.layers.{i}.self_attn.weights"], own) for i in range(c.n_layers(c.output_side))]
+
+
+def of_run(capture: Capture, config: TransformerConfig, ids: Mapping[Side, np.ndarray]) -> np.ndarray | None:
+    """The same, read off a run on these ids that kept its attention weights."""
+    side = config.output_side
+    stack = "encoder" if side == "source" else "decoder"
+    layers = [scores(capture[f"{stack}.layers.{i}.self_attn.weights"], ids[side]) for i in range(config.n_layers(side))]
     return None if not layers or any(layer is None for layer in layers) else np.array(layers)
 
 
@@ -68,9 +73,4 @@ def on_repeats(model: Transformer, n_symbols: int, block: int, first: int, rows:
     if found is None:
         raise ValueError(f"a block of {block} symbols said twice has nothing to look up; use a block of at least 2 symbols.")
     return found
-
-
-def on_sentence(model: Transformer, sentence: Sentence) -> np.ndarray | None:
-    """The scores on a person's own sentence, [layer, head]; None if no word of it comes back later."""
-    return of_model(model, {str(side): ids for side, ids in sentence.ids.items()})
 

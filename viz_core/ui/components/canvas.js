@@ -315,17 +315,12 @@ class View {
   /* The width of a dictionary word, which has the smaller type. */
   widthOfSmall(text) { return (this.widthOf(text) * this.small) / this.type; }
 
-  /* Numbers that Python never hears of are given again. */
-  tell(news, pause) {
-    later(this, pause, () => this.report((this.told = news)), () => (this.number = this.told?.number ?? 0));
-  }
-
   /* Draw a pick at once and tell Python: while a key is held down, only once it pauses. */
   choose(pick, wait) {
     this.pick = pick;
     this.number += 1;
     this.figures.forEach((f) => f.paint());
     this.lookup?.draw();
-    this.tell({ number: this.number, cell: pick }, wait ? 120 : 0);
+    laterNumbered(this, wait ? 120 : 0, { number: this.number, cell: pick });
   }
 }

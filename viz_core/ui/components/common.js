@@ -71,6 +71,10 @@ function later(view, pause, tell, untold) {
   addEventListener("popstate", left);
 }
 
+/* The same for numbered news: numbers that Python never hears of are given again. */
+const laterNumbered = (view, pause, news) =>
+  later(view, pause, () => view.report((view.told = news)), () => (view.number = view.told?.number ?? 0));
+
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); // "#rrggbb" → red, green, blue
 /* A literal message in the language of the page, its fields filled in; without values, braces are text. Its English stands in

@@ -107,8 +107,7 @@ class View {
     this.focus = head;
     this.number += 1;
     this.figures.forEach((f) => f.paint());
-    const untold = () => (this.number = this.told?.number ?? 0); // numbers that Python never hears of are given again
-    later(this, wait ? 150 : 0, () => this.report((this.told = { number: this.number, head })), untold);
+    laterNumbered(this, wait ? 150 : 0, { number: this.number, head });
   }
 }
 

@@ -13,7 +13,7 @@ from viz_core.formats import percent, rounded
 from viz_core.jobs.job import Look
 from viz_core.language import translate as _
 from viz_core.learning.answers import KEPT, Answers, answers, continued
-from viz_core.learning.induction import on_sentence
+from viz_core.learning.induction import of_run
 from viz_core.learning.moments import Moment, Moments
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.setups import of_document, task_of_document
@@ -184,7 +184,7 @@ def _picture(lab: Lab, rail: DeltaGenerator, recipe: Recipe, moments: Moments | 
         case _shown if gradients:
             pass
         case "induction":
-            scores = on_sentence(model, read)
+            scores = of_run(seen, recipe.config, read.ids)
             if scores is None:
                 st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
             else:
