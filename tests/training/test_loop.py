@@ -64,12 +64,12 @@ def test_the_callers_random_state_and_settings_come_back() -> None:
     state, deterministic = torch.random.get_rng_state(), torch.are_deterministic_algorithms_enabled()
     train(Transformer(CONFIG, 0), encode(CONFIG, PAIRS, BOTH), replace(RECIPE, steps=2))
     assert torch.equal(torch.random.get_rng_state(), state)
-    assert torch.are_deterministic_algorithms_enabled() == deterministic
+    assert torch.are_deterministic_algorithms_enabled() == deterministic and torch.utils.deterministic.fill_uninitialized_memory
     with pytest.raises(RuntimeError, match="on purpose"), repeatable(0):
         assert torch.are_deterministic_algorithms_enabled()
         raise RuntimeError("on purpose")
     assert torch.equal(torch.random.get_rng_state(), state)
-    assert torch.are_deterministic_algorithms_enabled() == deterministic
+    assert torch.are_deterministic_algorithms_enabled() == deterministic and torch.utils.deterministic.fill_uninitialized_memory
 
 
 def test_a_step_is_one_of_adam_on_a_clipped_gradient() -> None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -55,15 +56,18 @@ def train_step(
 
 @contextmanager
 def repeatable(seed: int, device: str = "cpu") -> Iterator[None]:
-    """Dropout drawn from this seed, deterministic kernels only; the caller's random state and setting come back."""
-    before = torch.are_deterministic_algorithms_enabled()
+    """Dropout drawn from this seed, deterministic kernels only; the caller's random state and settings come back."""
+    memory: Any = torch.utils.deterministic  # a module with a setting that its types do not know
+    before, filled = torch.are_deterministic_algorithms_enabled(), memory.fill_uninitialized_memory
     with torch.random.fork_rng(devices=[torch.cuda.current_device()] if device == "cuda" else []):
         torch.manual_seed(seed)
         torch.use_deterministic_algorithms(True)
+        memory.fill_uninitialized_memory = False  # to fill all new memory takes a tenth of a step, and nothing reads it
         try:
             yield
         finally:
             torch.use_deterministic_algorithms(before)
+            memory.fill_uninitialized_memory = filled
 
 
 @contextmanager
