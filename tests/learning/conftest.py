@@ -23,7 +23,7 @@ def small_grammar(seed: int) -> Iterator[Example]:
 @pytest.fixture(autouse=True)
 def grammar(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The small grammar instead of the real one, and nothing of either in the cache."""
-    monkeypatch.setattr(language, "examples", small_grammar)
+    monkeypatch.setattr(language, "lessons", small_grammar)
     language.pool.cache_clear()
     yield
     language.pool.cache_clear()

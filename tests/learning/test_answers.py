@@ -50,6 +50,8 @@ def test_each_position_has_the_softmax_of_its_logits(name: str, architecture: An
     ("next-word", "decoder-only", ("<bos>", "the", "cat", "the", "dog"), ("the", "cat", "the", "dog", "")),
     ("next-word", "encoder-only", ("the", "cat", "the", "dog"), ("cat", "the", "dog", "")),
     ("fill-in", "encoder-only", ("<mask>",), ("cat",)),
+    ("sentence", "decoder-only", ("<bos>", "the", "cat", "the", "dog"), ("the", "cat", "the", "dog", "<eos>")),
+    ("sentence", "encoder-only", ("the", "cat", "the", "dog"), ("cat", "the", "dog", "<eos>")),
     ("restore", "encoder-decoder", ("<bos>", "the", "cat", "the", "dog"), ("the", "cat", "the", "dog", "<eos>")),
 ])
 def test_what_is_asked_and_what_is_right(name: str, architecture: Any, on: tuple[str, ...], right: tuple[str, ...]) -> None:

@@ -74,7 +74,7 @@ def test_a_trained_model_is_measured_again_with_another_mask() -> None:
 def test_a_documents_model_is_reduced_in_size_alone(number: str) -> None:
     made, own = of_document(number), PRESETS[number].config
     sizes = {name for name, *_ in made.reduced}
-    assert made.recipe.task == ("next-word" if number == "003" else "translate")
+    assert made.recipe.task == ("sentence" if number == "003" else "translate")
     for name, document, here in made.reduced:
         assert document > here == REDUCED[name] == getattr(made.recipe.config, name)
         assert document == (own.ff_width if name == "d_ff" else getattr(own, name))

@@ -246,6 +246,7 @@ SESSION_ONLY = {  # what a session keeps under a key of its own, and why it is i
     "mask_example": "a button that was clicked",
     "train_problem": "why the last click came to nothing",
     "train_goes": "the page's clock",
+    "train_documents": "a list to choose from, which closes with the choice",
 }
 # Widgets that hold something; buttons and what only shows do not.
 HOLDING = {

@@ -28,7 +28,7 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
-from viz_core.config import FIELDS, TransformerConfig
+from viz_core.config import FIELDS, Architecture, TransformerConfig
 from viz_core.formats import percent, rounded
 from viz_core.jobs.engine import engine
 from viz_core.learning.arms import of_factor
@@ -43,7 +43,7 @@ from viz_core.ui.pages.training.asked import DOCUMENT_MODELS
 from viz_core.ui.pages.training.experiments import ARMS, arm_names, verdict_words
 from viz_core.ui.pages.training.job import WORKING
 from viz_core.ui.pages.training.kept import symbol_words
-from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS
+from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS, VIEWS
 from viz_core.weights.guests import guests
 
 NORMS = ("after each sum (Post-LN)", "before each sub-layer (Pre-LN)")
@@ -242,7 +242,18 @@ def test_where_weights_are_gone_their_recipe_is_ready(trained: AppTest, open_tra
     assert "copy the whole link again" in said(open_training(train_recipe="nonsense"))
 
 
-@pytest.mark.parametrize(("name", "task"), [("003", "Next word"), ("002", "Translate"), ("004-encoder-only", "Fill in")])
+@pytest.mark.parametrize("of", DOCUMENT_MODELS.values(), ids=DOCUMENT_MODELS)
+def test_the_controls_can_say_a_documents_recipe(of: tuple[str, Architecture | None]) -> None:
+    r = of_document(*of).recipe
+    said = {"train_task": r.task, "train_steps": r.steps, "train_rate": r.learning_rate, "train_warmup": r.warmup,
+            "train_batch": r.batch}
+    offered = {each.name: each.options for each in VIEWS}
+    assert all(value in offered[name] for name, value in said.items())
+
+
+@pytest.mark.parametrize(("name", "task"), [
+    ("003", "Next word of a sentence"), ("002", "Translate"), ("004-encoder-only", "Fill in"),
+])
 def test_one_click_trains_a_documents_model(open_training: Open, name: str, task: str) -> None:
     at = sound(widget(open_training(source="the cat"), f"train_of_{name}").click().run())
     recipe = engine().asked(link(at)["train_job"])

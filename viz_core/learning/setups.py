@@ -126,12 +126,16 @@ def measured_again(model: Transformer, recipe: Recipe, changes: Mapping[str, Any
 
 # --- The documents' own models ----------------------------------------------------------------------------------------
 FAMILIES: Mapping[Architecture, str] = MappingProxyType({
-    "encoder-only": "fill-in", "decoder-only": "next-word", "encoder-decoder": "restore",
+    "encoder-only": "fill-in", "decoder-only": "sentence", "encoder-decoder": "restore",
 })
 """Document 004's three families of models, and the task that each is trained on."""
 REDUCED: Mapping[str, int] = MappingProxyType({
     "d_model": 64, "n_heads": 4, "d_ff": 256, "n_encoder_layers": 2, "n_decoder_layers": 2, "max_len": 100,
 })
+
+
+LONGER: Mapping[str, tuple[int, int]] = MappingProxyType({"fill-in": (64, 2000), "restore": (32, 2000)})
+"""Batch and steps of the tasks that need more than the others: less of each sentence is asked, or more than one answer fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +147,10 @@ class OfDocument:
 
 
 def task_of_document(number: str, family: Architecture | None = None) -> str:
-    """The task of `of_document`, which takes a while where sentences have to be drawn first; the name alone does not."""
+    """The task of `of_document`, which has to draw its sentences first; the name alone takes no time."""
     if family is not None:
         return FAMILIES[family]
-    return "translate" if PRESETS[number].config.has_cross_attention else "next-word"
+    return "translate" if PRESETS[number].config.has_cross_attention else "sentence"
 
 
 def of_document(number: str, family: Architecture | None = None) -> OfDocument:
@@ -159,5 +163,7 @@ def of_document(number: str, family: Architecture | None = None) -> OfDocument:
     found = {name: own.ff_width if name == "d_ff" else getattr(own, name) for name in REDUCED}
     reduced = {name: most for name, most in REDUCED.items() if found[name] > most}
     config = replace(own, **reduced, architecture=architecture)  # type: ignore[arg-type]
-    recipe = Recipe(task=task_of_document(number, family), config=config, learning_rate=1e-3, warmup=100, steps=1000)
+    task = task_of_document(number, family)
+    batch, steps = LONGER.get(task, (32, 1000))
+    recipe = Recipe(task=task, config=config, learning_rate=2e-3, warmup=100, batch=batch, steps=steps)
     return OfDocument(recipe, tuple((name, found[name], most) for name, most in reduced.items()))

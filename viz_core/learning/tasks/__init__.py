@@ -3,7 +3,7 @@
     task        a task, its parameters, its batches
     symbols     copy, reverse, sort, majority, induction
     markov      a source of words whose entropy is known exactly
-    language    the grammar's sentences: translate, fill in, restore
+    language    the sentences of a first lesson: translate, go on, fill in, restore
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ _SHORTEST = Bound("Shortest length in training; 0: always the full length", 0, 0
 _SYMBOLS = Bound("Symbols", 20, 4, 64)
 _ROWS: Mapping[str, Bound] = MappingProxyType({"length": _LENGTH, "shortest": _SHORTEST, "symbols": _SYMBOLS})
 _SENTENCES: Mapping[str, Bound] = MappingProxyType({
-    "sentences": Bound("Sentences drawn from the grammar", 2_000, 500, 4_000),
+    "sentences": Bound("Sentences of a first lesson", 4_000, 500, 8_000),
     "longest": Bound("Words of the longest sentence", 8, 4, 20),
 })
-_DAMAGED = MappingProxyType({**_SENTENCES, "damage": Bound("Words that are hit, in percent", 20, 5, 60)})
+_DAMAGED = MappingProxyType({**_SENTENCES, "damage": Bound("Words that are hit, in percent", 30, 5, 60)})
 
 TASKS: Mapping[str, Task] = MappingProxyType({
     task.name: task for task in (
@@ -64,8 +64,12 @@ TASKS: Mapping[str, Task] = MappingProxyType({
             kind=NextWord(),
         ),
         Task(
-            name="translate", title="Translate", question="Can it turn everyday English into Chinese?",
+            name="translate", title="Translate", question="Can it turn simple English into Chinese?",
             architectures=("encoder-decoder",), bounds=_SENTENCES, kind=Language("translate"),
+        ),
+        Task(
+            name="sentence", title="Next word of a sentence", question="Can it go on with an English sentence, word by word?",
+            architectures=("decoder-only", "encoder-only"), bounds=_SENTENCES, kind=Language("go on"),
         ),
         Task(
             name="fill-in", title="Fill in", question="Can it tell which words stood behind the masks?",

@@ -1,4 +1,4 @@
-"""Tasks of everyday language, from the grammar of the shipped translators: translate, fill in, restore.
+"""Tasks of language, on the sentences of a first lesson: translate, go on, fill in, restore.
 
 The sentences are those of one seed, so that the vocabulary, and with it the weights, never depends on the seed of a run.
 """
@@ -17,11 +17,11 @@ from viz_core.config import Architecture, Side
 from viz_core.learning.tasks.symbols import BOS, EOS, FIRST, HELD_OUT_SHARE, PAD
 from viz_core.learning.tasks.task import Parameters, Sentence
 from viz_core.text import Vocabulary, bound, pad
-from viz_core.training.bilingual.split import examples
+from viz_core.training.bilingual.first_lesson import sentences as lessons
 from viz_core.training.plans import DATA_SEED
 
 MASK = "<mask>"
-RARE = 2  # words that fewer of the sentences have are no words of the vocabulary, and such sentences are left out
+RARE = 5  # words that fewer of the sentences have are no words of the vocabulary, and such sentences are left out
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
 
@@ -38,7 +38,7 @@ class Pool:
 @lru_cache(maxsize=4)
 def pool(sentences: int, longest: int) -> Pool:
     """So many sentences of at most so many words in each language, as the grammar says them; one in twenty is held out."""
-    short = (e for e in examples(DATA_SEED) if max(len(e.source), len(e.target)) <= longest)
+    short = (e for e in lessons(DATA_SEED) if max(len(e.source), len(e.target)) <= longest)
     drawn = [(tuple(e.source), tuple(e.target)) for e in islice(short, sentences)]
     english, chinese = (_frequent([pair[side] for pair in drawn]) for side in (0, 1))
     known = [p for p in drawn if english.unk_id not in english.encode(p[0]) and chinese.unk_id not in chinese.encode(p[1])]
@@ -63,7 +63,7 @@ def _frequent(sentences: Sequence[Sequence[str]]) -> Vocabulary:
 class Language:
     """Parameters: sentences, longest; to fill in and to restore also damage, the percentage of words that are hit."""
 
-    what: Literal["translate", "fill in", "restore"]
+    what: Literal["translate", "go on", "fill in", "restore"]
 
     def pool(self, p: Parameters) -> Pool:
         return pool(p["sentences"], p["longest"])
@@ -73,12 +73,15 @@ class Language:
         match self.what:
             case "translate":
                 return {"source": words.english, "target": words.chinese}
+            case "go on":
+                return {"source" if architecture == "encoder-only" else "target": words.english}
             case "fill in":
                 return {"source": Vocabulary((*words.english.words, MASK))}
         return {"source": words.english, "target": words.english}
 
     def lengths(self, p: Parameters, architecture: Architecture) -> dict[Side, int]:
-        return {"source": p["longest"]} if self.what == "fill in" else {"source": p["longest"], "target": p["longest"] + 1}
+        found: dict[Side, int] = {"source": p["longest"], "target": p["longest"] + 1}
+        return {side: found[side] for side in self.vocabulary(p, architecture)}
 
     def rows(self, p: Parameters, architecture: Architecture, rng: np.random.Generator, n: int, *, held_out: bool) -> list[Pair]:
         """(what is read, what is answered) of n sentences; a filled-in answer is padding where the word is to be seen."""
@@ -86,6 +89,8 @@ class Language:
         chosen = [known[i] for i in (range(min(n, len(known))) if held_out else rng.integers(len(known), size=n))]
         if self.what == "translate":
             return chosen
+        if self.what == "go on":
+            return [(english, english) for english, __ in chosen]
         return [(self.masked if self.what == "fill in" else self.damaged)(english, p, rng) for english, __ in chosen]
 
     def masked(self, ids: tuple[int, ...], p: Parameters, rng: np.random.Generator) -> Pair:
@@ -117,10 +122,11 @@ class Language:
         source = pad([read for read, __ in rows], PAD)
         if self.what == "fill in":
             return {"source": source, "labels": pad([answer for __, answer in rows], PAD)}
-        return {
-            "source": source, "target": pad([(BOS, *answer) for __, answer in rows], PAD),
-            "labels": pad([(*answer, EOS) for __, answer in rows], PAD),
-        }
+        if architecture == "encoder-only":  # it has no <bos>, so nothing asks for the first word
+            return {"source": source, "labels": pad([(*answer[1:], EOS) for __, answer in rows], PAD)}
+        labels = pad([(*answer, EOS) for __, answer in rows], PAD)
+        written = {"target": pad([(BOS, *answer) for __, answer in rows], PAD), "labels": labels}
+        return written if architecture == "decoder-only" else {"source": source, **written}
 
     def floor(self, p: Parameters, architecture: Architecture, causal: bool = True) -> None:
         return None
@@ -133,24 +139,30 @@ class Language:
         return ()
 
     def read(self, p: Parameters, architecture: Architecture, words: Sequence[str], most: int) -> Sentence:
-        """The words that the vocabulary knows. What is to be restored is the sentence itself.
+        """The words that the vocabulary knows. What is to be restored, or gone on with, is the sentence itself.
 
         A translation begins with <bos> alone: the model has to write it. Words to fill in are those typed as "<mask>", or every
         third one where nobody typed that.
         """
         sides, text = self.vocabulary(p, architecture), " ".join(words)
-        carried = sides["source"].carries(text)
-        reader = bound(sides["source"], carried)
+        english = next(iter(sides.values()))
+        carried = english.carries(text)
+        reader = bound(english, carried)
         known = [(token, id) for token, id in zip(*reader.read(text), strict=True)]
         read = [(token, id) for token, id in known if id != reader.unk_id]
-        most -= self.what == "restore"  # its target has <bos> too
+        most -= self.what == "restore" or architecture == "decoder-only"  # their target has <bos> too
         lost = [token for token, id in known if id == reader.unk_id] + [token for token, __ in read[most:]]
         left_out = tuple(dict.fromkeys(lost))
         ids = np.array([id for __, id in read[:most]], dtype=np.int64)
         shown = tuple(token for token, __ in read[:most])
-        own = {id: token for token, id in read[:most] if sides["source"].slot(id)}
+        own = {id: token for token, id in read[:most] if english.slot(id)}
         if self.what == "fill in":
             return self.hidden(p, ids, shown, left_out, own)
+        if self.what == "go on" and architecture == "encoder-only":
+            return Sentence({"source": ids[None]}, {"source": shown}, left_out, np.array([*ids[1:], EOS]), None, own)
+        if self.what == "go on":
+            row = np.array([[BOS, *ids]])
+            return Sentence({"target": row}, {"target": ("<bos>", *shown)}, left_out, np.array([*ids, EOS]), None, own)
         if self.what == "restore":
             found: dict[Side, np.ndarray] = {"source": ids[None], "target": np.array([[BOS, *ids]])}
             return Sentence(found, {"source": shown, "target": ("<bos>", *shown)}, left_out, np.array([*ids, EOS]), None, own)

@@ -24,14 +24,14 @@ Frame = Literal[
 T = TypeVar("T", "Verb", "Adjective")
 
 
-def _common() -> Mapping[str, frozenset[str]]:
-    """Of each table, the words that everyday talk says most."""
-    parts = re.split(r"# --- (\w+)\n", (TABLES / "common.txt").read_text("utf-8"))
+def word_lists(file: str) -> Mapping[str, frozenset[str]]:
+    """The lists of a file of words with commas between them, by their headings."""
+    parts = re.split(r"# --- (\w+)\n", (TABLES / f"{file}.txt").read_text("utf-8"))
     return {table: frozenset(re.split(r",\s+", text.strip())) for table, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-COMMON = _common()
-"""Drawn more often than the others."""
+COMMON = word_lists("common")
+"""Of each table, the words that everyday talk says most: they are drawn more often than the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

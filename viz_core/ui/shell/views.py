@@ -149,9 +149,9 @@ BRANCH = re.compile(r"(g|b[2-8]?|s1|s2|[1-8])\.([0-9]{1,2})\.([0-9]{1,6}(?:-[0-9
 MAX_BRANCHES, MAX_BEAMS = 8, 8  # side by side in a tree
 WRITE_PATHS = ("g", "b", *(f"b{n}" for n in range(2, MAX_BEAMS + 1)), "s1", "s2", *map(str, range(1, MAX_BRANCHES + 1)))
 # What there is to learn (`viz_core.learning`, which this table does without, as it imports torch): a test compares them.
-TRAINING_TASKS = ("copy", "reverse", "sort", "majority", "induction", "next-word", "translate", "fill-in", "restore")
+TRAINING_TASKS = ("copy", "reverse", "sort", "majority", "induction", "next-word", "translate", "sentence", "fill-in", "restore")
 TASK_PARAMETERS = {  # the largest value that any task allows
-    "length": 120, "shortest": 60, "symbols": 64, "repeat": 60, "source": 99, "sentences": 4000, "longest": 20, "damage": 60,
+    "length": 120, "shortest": 60, "symbols": 64, "repeat": 60, "source": 99, "sentences": 8000, "longest": 20, "damage": 60,
 }
 TRAINING_MODELS = (  # smaller than the sidebar's, the sidebar's own, or a document's
     "small", "model", "000", "001", "002", "003", "004", "004-encoder-only", "004-decoder-only", "004-encoder-decoder",
@@ -275,7 +275,7 @@ VIEWS: tuple[View, ...] = (
     View("train_model", "small", TRAINING_MODELS),
     View("train_recipe", "", most=MAX_RECIPE_CHARS),  # of weights that this server lacks
     View("train_steps", 300, (50, 100, 200, 300, 500, 1000, 2000, 3000, 5000, 10000)),
-    View("train_rate", 1e-3, (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0)),
+    View("train_rate", 1e-3, (1e-4, 3e-4, 1e-3, 2e-3, 3e-3, 1e-2, 3e-2, 0.1, 1.0)),
     View("train_warmup", 0, (0, 50, 100, 200, 400, 1000)),
     View("train_decay", False, (False, True)),
     View("train_batch", 32, (1, 4, 8, 16, 32, 64, 128)),

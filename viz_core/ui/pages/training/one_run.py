@@ -42,8 +42,10 @@ from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_wid
 from viz_core.ui.shell.setup import problem_words
 
 RAIL = 196
+DOCUMENTS = "train_documents"  # whether the documents' models are open to choose from
 LOOKS = {"attention": _("Attention"), "answers": _("Answers"), "gradients": _("Gradients"), "induction": _("Induction")}
 NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
+NEXT_WORD = ("next-word", "sentence", "induction")  # tasks in which each position is asked for what follows
 MOST_WRITTEN = 16  # words of a translation that the model writes itself
 
 
@@ -75,7 +77,7 @@ def one_run(lab: Lab) -> None:
 
 def documents_models(device: str) -> None:
     """One button for the model of each document; document 004 has three, each with its own task."""
-    with st.popover(_("A document's model"), icon=":material/menu_book:", key="train_documents"):
+    with st.popover(_("A document's model"), icon=":material/menu_book:", key=DOCUMENTS, on_change="rerun"):
         st.caption(_("One click trains the document's own model, at sizes that a minute or two suffice for. Its switches stay as "
                      "the document has them."))
         for name, of in DOCUMENT_MODELS.items():
@@ -91,6 +93,7 @@ def _begin_document(name: str, device: str) -> None:
              train_warmup=recipe.warmup, train_batch=recipe.batch, train_recipe="", train_clip=0.0, train_decay=False,
              train_target=0.0, train_patience=0, **{f"train_{name}": -1 for name in recipe.parameters})
     begin("train_job", recipe.to_json(), device)
+    st.session_state[DOCUMENTS] = False  # the picture is what there is to see now
 
 
 def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int, said: Answers | None) -> None:
@@ -101,6 +104,9 @@ def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at
             st.caption(hashed)
         if reduced := what_was_reduced(moments.recipe):
             st.caption(reduced)
+        if moments.recipe.task in NEXT_WORD and not moments.recipe.config.is_causal:
+            st.caption(_("This model has no causal mask, so it reads the very word that it is to predict: a low loss does not mean "
+                         "that it can write."))
     if said is not None:
         st.markdown(answer_words(said))
     with st.container(horizontal=True, key="train_of"):
