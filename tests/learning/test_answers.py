@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from viz_core.config import TransformerConfig
-from viz_core.learning.answers import KEPT, MOST_WORDS, answers, continued
+from viz_core.learning.answers import KEPT, MOST_WORDS, answers, continued, rows
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks import TASKS
 from viz_core.model.transformer import Transformer
@@ -64,6 +64,21 @@ def test_what_is_asked_and_what_is_right(name: str, architecture: Any, on: tuple
     assert (found.on, found.right) == (on, right)
     assert found.known == sum(map(bool, right))
     assert found.hits == sum(a == b for a, b in zip(found.likeliest, right, strict=True) if b)
+
+
+@pytest.mark.parametrize(("name", "architecture", "labels"), [
+    ("reverse", "encoder-decoder", ["<bos> → dog", "dog → the", "the → cat", "cat → the", "the → <eos>"]),
+    ("copy", "decoder-only",
+     ["<bos>", "the", "cat", "the", "dog", "→ → the", "the → cat", "cat → the", "the → dog", "dog → <eos>"]),
+    ("sentence", "decoder-only", ["<bos> → the", "the → cat", "cat → the", "the → dog", "dog → <eos>"]),
+    ("sentence", "encoder-only", ["the", "cat", "the", "dog"]),
+])
+def test_a_decoders_rows_say_what_they_read_and_write(name: str, architecture: Any, labels: list[str]) -> None:
+    r = recipe(name, architecture)
+    read = r.entry.sentence(r.parameters, r.config, ["the", "cat", "the", "dog"])
+    side = r.config.output_side
+    said = answers(read.seen_by(Transformer(r.config, 0).eval(), KEPT), read, r.vocabulary, side)
+    assert [row.label for row in rows(read, said, side)] == labels
 
 
 def test_a_typed_mask_is_one_whose_word_nobody_knows() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from viz_core.analysis.rows import Row
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.generate import generate
@@ -63,6 +64,17 @@ def answers(seen: Capture, sentence: Sentence, vocabulary: Mapping[Side, Vocabul
         tuple(sentence.tokens[side][t] for t in places), tuple(word(int(i)) if i != PAD else "" for i in right[places]),
         tuple(word(int(i)) for i in order[:, 0]), tuple(map(word, named)), np.hstack([probs[:, named], rest]),
     )
+
+
+def rows(sentence: Sentence, said: Answers, side: Side) -> list[Row]:
+    """The positions of a side, as pictures name them. In a decoder a position that is asked writes the token behind it; the last
+    one the right answer or, where nobody knows it, the model's."""
+    tokens = sentence.tokens[side]
+    if side != "target":
+        return [Row(token) for token in tokens]
+    asked = np.ones(len(tokens), dtype=bool) if sentence.asked is None else sentence.asked
+    last = (said.right[-1] or said.likeliest[-1]) if said.on else ""
+    return [Row(token, after if there else None) for token, after, there in zip(tokens, [*tokens[1:], last], asked, strict=True)]
 
 
 def continued(model: Transformer, sentence: Sentence, vocabulary: Mapping[Side, Vocabulary], most: int) -> Sentence:

@@ -1,18 +1,21 @@
 """One run: its loss and the attention of the person's own sentence, at the newest moment or at any stored one."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
+from viz_core.analysis.rows import Row
 from viz_core.capture import Capture
+from viz_core.config import Side
 from viz_core.figures.learning import Points, accuracy_curves, answers_panel, gradient_panel, induction_panel, loss_curves
 from viz_core.figures.panels import Panel, panel
 from viz_core.formats import percent, rounded
 from viz_core.jobs.job import Look
 from viz_core.language import translate as _
-from viz_core.learning.answers import KEPT, Answers, answers, continued
+from viz_core.learning.answers import KEPT, Answers, answers, continued, rows
 from viz_core.learning.induction import of_run
 from viz_core.learning.moments import Moment, Moments
 from viz_core.learning.recipe import Recipe
@@ -54,25 +57,30 @@ def one_run(lab: Lab) -> None:
     wanted, job = asked(lab), look_at("train_job")
     moments = None if job is None else jobs().moments(job.number)
     recipe = wanted.recipe if moments is None else moments.recipe
-    look(_("**Press Train and watch the attention of your own sentence:** its weights are spread out at first, and gather where "
-           "the answer stands while the loss falls."))
+    at = _step(moments)
+    shown = None if recipe is None else _shown(lab, recipe, moments, at)
+    look(answer_words(shown.said, at) if job is not None and isinstance(shown, Shown) else _(
+        "**Press Train and watch the attention of your own sentence:** its weights are spread out at first, and gather where the "
+        "answer stands while the loss falls."))
     place, rail = beside(RAIL, horizontal=True)
     with rail:
         buttons("train_job", job, None if wanted.recipe is None else wanted.recipe.to_json(), lab.setup.device)
         progress(job, [] if wanted.recipe is None else [wanted.recipe], lab.setup.device)
         controls(lab)
         view_widget(st.selectbox, "train_look", _("Picture"), format_func=LOOKS.get)
-    at, said = _step(moments), None
     with place:
         if recipe is None:
             st.warning(escaped(wanted.problem))
         else:
             _curves(recipe, moments, at)
-            said = _picture(lab, rail, recipe, moments, at)
+            _picture(recipe, moments, at, shown)
+    if isinstance(shown, Shown) and recipe is not None:
+        with rail:
+            _notes(lab, recipe, shown.read)
     with below():
         documents_models(lab.setup.device)
         _scrubber(moments, at)
-    _below(lab, job, wanted.problem, moments, at, said)
+    _below(lab, job, wanted.problem, moments, at)
 
 
 def documents_models(device: str) -> None:
@@ -96,7 +104,7 @@ def _begin_document(name: str, device: str) -> None:
     st.session_state[DOCUMENTS] = False  # the picture is what there is to see now
 
 
-def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int, said: Answers | None) -> None:
+def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at: int) -> None:
     say_what_is_wrong(job, "train_job", problem)
     if moments is not None:
         st.markdown(_numbers(moments, at))
@@ -107,8 +115,6 @@ def _below(lab: Lab, job: Look | None, problem: str, moments: Moments | None, at
         if moments.recipe.task in NEXT_WORD and not moments.recipe.config.is_causal:
             st.caption(_("This model has no causal mask, so it reads the very word that it is to predict: a low loss does not mean "
                          "that it can write."))
-    if said is not None:
-        st.markdown(answer_words(said))
     with st.container(horizontal=True, key="train_of"):
         view_widget(st.segmented_control, "train_number", _("Curve"), required=True, format_func=NUMBERS.get)
     more_controls(lab)
@@ -170,54 +176,59 @@ def _numbers(moments: Moments, at: int) -> str:
 # ---------------------------------------------------------------- the picture beside them
 
 
-def _picture(lab: Lab, rail: DeltaGenerator, recipe: Recipe, moments: Moments | None, at: int) -> Answers | None:
-    """The chosen picture of a moment; what its model answers on the visitor's sentence."""
-    gradients = view("train_look") == "gradients" and moments is not None and moments.training.seen > 0
-    if gradients and moments is not None:
-        parts = moments.training.names[4:]
-        norms = np.stack([moments.training.values(name) for name in parts], axis=1)
-        picking([gradient_panel(moments.training.steps, norms, parts)], "train_gradients", fill=True)
-    if (read := _read(lab, recipe)) is None:
-        return None
-    with rail:
-        _notes(lab, recipe, read)
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The visitor's sentence as a moment's model reads it, what that model computes on it, and what it answers."""
+
+    read: Sentence
+    seen: Capture
+    said: Answers
+
+
+def _shown(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> Shown | str:
+    """The sentence with the model of a moment, before the first step the initial one; or why the task cannot read it."""
+    try:
+        read = recipe.entry.sentence(recipe.parameters, recipe.config, own_words(lab))
+    except Problem as problem:
+        return problem_words(problem)
     moment = None if moments is None or not moments.steps else moments.at(at)
     model = (moment or _initial(recipe)).model(recipe.config)
     read = continued(model, read, recipe.vocabulary, MOST_WRITTEN)
     seen = read.seen_by(model, KEPT)
-    said = answers(seen, read, recipe.vocabulary, recipe.config.output_side)
+    return Shown(read, seen, answers(seen, read, recipe.vocabulary, recipe.config.output_side))
+
+
+def _picture(recipe: Recipe, moments: Moments | None, at: int, shown: Shown | str | None) -> None:
+    """The chosen picture of a moment."""
+    if view("train_look") == "gradients" and moments is not None and moments.training.seen:
+        parts = moments.training.names[4:]
+        norms = np.stack([moments.training.values(name) for name in parts], axis=1)
+        picking([gradient_panel(moments.training.steps, norms, parts)], "train_gradients", fill=True)
+        return
+    if not isinstance(shown, Shown):
+        st.warning(escaped(shown or ""))
+        return
+    said = shown.said
     match view("train_look"):
-        case _shown if gradients:
-            pass
         case "induction":
-            scores = of_run(seen, recipe.config, read.ids)
+            scores = of_run(shown.seen, recipe.config, shown.read.ids)
             if scores is None:
                 st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
             else:
                 picking([induction_panel(scores, _("your sentence"))], "train_induction", fill=True)
         case "answers":
-            shown = answers_panel(said.on, said.right, said.words, said.probabilities, at)
-            picking([shown], "train_answers", fill=True)
+            picking([answers_panel(said.on, said.right, said.words, said.probabilities, at)], "train_answers", fill=True)
         case _other:
-            picking(attention_panels(seen, at), "train_maps", fill=True)
-    return said
+            picking(attention_panels(shown.seen, at, partial(rows, shown.read, said)), "train_maps", fill=True)
 
 
-def answer_words(said: Answers) -> str:
-    """What the model answers, and how much of it is right where that is known."""
-    line = _("**On your sentence it answers:** {words}.", words=" ".join(code(visible(word)) for word in said.likeliest))
+def answer_words(said: Answers, at: int) -> str:
+    """What the model answers after so many steps, and how much of it is right where that is known."""
+    line = _("**After {at:,} steps, on your sentence it answers:** {words}.", at=at,
+             words=" ".join(code(visible(word)) for word in said.likeliest))
     if not said.known:
         return line
     return line + " " + _("{hits} of {known} are right.", hits=said.hits, known=said.known)
-
-
-def _read(lab: Lab, recipe: Recipe) -> Sentence | None:
-    """The first sentence of the visitor as this task reads it."""
-    try:
-        return recipe.entry.sentence(recipe.parameters, recipe.config, own_words(lab))
-    except Problem as problem:
-        st.warning(escaped(problem_words(problem)))
-        return None
 
 
 def _notes(lab: Lab, recipe: Recipe, read: Sentence) -> None:
@@ -240,16 +251,16 @@ def _initial(recipe: Recipe) -> Moment:
     return moment_of(Transformer(recipe.config, recipe.seed), 0)
 
 
-def attention_panels(seen: Capture, at: int) -> list[Panel]:
-    """The weights of every head of the chosen layer."""
+def attention_panels(seen: Capture, at: int, rows_of: Callable[[Side], list[Row]]) -> list[Panel]:
+    """The weights of every head of the chosen layer. rows_of: what the positions of a side read and write."""
     kept = [name for name in seen if name.endswith("attn.weights")]
     chosen = view("train_map") if view("train_map") in kept else kept[-1]
     weights = seen[chosen][0]  # [H, T, S]
-    side = "target" if chosen.startswith("decoder") else "source"
-    keys = "source" if "cross" in chosen else side
-    rows, cols = ([visible(word) for word in seen.tokens(one)[0]] for one in (side, keys))
+    side: Side = "target" if chosen.startswith("decoder") else "source"
+    keys: Side = "source" if "cross" in chosen else side
+    queries, cols = [row.label for row in rows_of(side)], [visible(row.reads) for row in rows_of(keys)]
     return [
-        panel(_("Head {head} after {at:,} steps", head=h, at=at), weights[h], rows, cols, row_axis=_("T · query token"),
+        panel(_("Head {head} after {at:,} steps", head=h, at=at), weights[h], queries, cols, row_axis=_("T · query token"),
               col_axis=_("S · key token"), kind="probability", row_letter="T", col_letter="S", low=0.0, high=1.0)
         for h in range(weights.shape[0])
     ]
