@@ -112,9 +112,10 @@ class View {
     const rows = chart.log
       ? ticks(Math.ceil(low), Math.floor(high), 6, 1).map(([n]) => [n, power(n)])
       : ticks(low, high, (bottom - TOP) / 44);
-    const left = 20 + type + 0.59 * type * Math.max(0, ...rows.map(([, label]) => label.length)), right = this.wide - RIGHT;
     const every = chart.span ?? chart.series.flatMap((s) => (s.n ? [Math.min(...s.x), Math.max(...s.x)] : []));
     const first = Math.min(...every), last = Math.max(...every), room = 0.02 * (last - first) || 1;
+    const left = 20 + type + 0.59 * type * Math.max(0, ...rows.map(([, label]) => label.length));
+    const right = this.wide - Math.max(RIGHT, 0.3 * type * Math.round(last).toLocaleString("en").length); // half of the last label
     const span = last - first + 2 * room;
     this.across = (x) => left + ((x - first + room) / span) * (right - left);
     this.up = (y) => bottom - (((chart.log ? Math.log10(y) : y) - low) / (high - low)) * (bottom - TOP);

@@ -81,7 +81,9 @@ def progress(job: Look | None, recipes: Sequence[Recipe], device: str) -> None:
     elif recipes:
         speed = calibrated(pick_device(device))
         took = sum(seconds(recipe, speed) for recipe in recipes)
-        st.caption(_("This takes about {took} on this machine.", took=duration(took)))
+        st.caption(_("It takes about {took} on this machine.", took=duration(took)) if len(recipes) == 1 else _(
+            "It takes about {took}, or half of that while nobody uses another page: then two of its {n} runs train at once.",
+            took=duration(took), n=len(recipes)))
 
 
 def runs_ended(job: Look) -> str:
