@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.helpers import button, idle, linked, open_page, option
 from tests.browser.looks import LOOKS, look
@@ -53,6 +54,25 @@ def test_the_drawn_number_stands_on_the_part_of_the_word(open_at: Open) -> None:
     assert needle is not None and part is not None
     assert part["x"] - 2 <= needle["x"] + 1 <= part["x"] + part["width"] + 2
     assert "÷ 2 =" in (page.locator(".choice tr.chosen td").nth(1).get_attribute("title") or "")
+
+
+def test_the_arithmetic_of_a_bar_is_read_with_mouse_keys_or_a_tap(open_at: Open) -> None:
+    page = open_at(write_strategy="sampling", write_top_k="5", write_temperature="2", write_seed="3", write_step="1")
+    said, chosen = page.locator(".choice .said"), page.locator(".choice tr.chosen td[title]")
+    expect(said).to_have_text(chosen.last.get_attribute("title") or "?")
+    chosen.nth(1).hover()
+    expect(said).to_have_text(chosen.nth(1).get_attribute("title") or "?")
+    page.mouse.move(1, 1)
+    expect(said).to_have_text(chosen.last.get_attribute("title") or "?")
+    chosen.last.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(said).to_have_text(chosen.nth(chosen.count() - 2).get_attribute("title") or "?")
+    page.keyboard.press("ArrowDown")
+    below = page.locator(".choice tr.chosen + tr td").nth(chosen.count() - 2)
+    expect(said).to_have_text(below.get_attribute("title") or "?")
+    assert page.locator(".choice td[tabindex='0']").count() == 1 and current(page) == "1"
+    chosen.first.click()
+    expect(said).to_have_text(chosen.first.get_attribute("title") or "?")
 
 
 def test_in_presenters_mode_a_picked_token_steps_on(open_at: Open) -> None:

@@ -1,6 +1,8 @@
-/* The text as a row of tokens, and the candidates of one step as a table of bars (choice.py). */
+/* The text as a row of tokens, and the candidates of one step as a table of bars (choice.py). A line below the table says how the
+ * number of a bar comes about: of the one that is pointed at, tapped, or reached with the arrow keys; at rest of the chosen one. */
 
 const views = new WeakMap(); // the element → what it shows, kept across reruns
+const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }; // rows, columns
 const WORD = { 2: "24%", 4: "36%", 5: "18%" }; // the width of the candidates: beside four columns stand whole texts
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -10,14 +12,49 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const token = event.target.closest("button.token"), row = event.target.closest("button.pick");
     if (token) setTriggerValue("step", Number(token.dataset.step));
     if (row) setTriggerValue("pick", Number(row.dataset.row));
+    read(root, event.target.closest("td"));
   };
+  root.onpointerover = (event) => read(root, event.target.closest("td"));
+  root.onpointerleave = () => read(root, root.getRootNode().activeElement?.closest("td"));
+  root.onkeydown = (event) => move(root, event);
   if (before === data.choice) return;
+  if (!before) root.addEventListener("focusin", (event) => read(root, event.target.closest("td")));
+  if (!before) root.addEventListener("focusout", () => read(root, null));
   views.set(root, data.choice);
-  const held = root.getRootNode().activeElement?.dataset?.step;
-  root.replaceChildren(line(shown), make("div", "title", shown.title), table(shown));
-  const at = root.querySelector("[aria-current]");
+  const focused = root.getRootNode().activeElement, held = focused?.dataset?.step, cell = focused?.closest("td") && placeOf(focused);
+  const said = make("div", "said");
+  said.setAttribute("aria-live", "polite");
+  root.replaceChildren(line(shown), make("div", "title", shown.title), table(shown), said);
+  const at = root.querySelector("[aria-current]"), rest = atRest(root);
+  if (rest) rest.tabIndex = 0;
   if (held !== undefined) at?.focus({ preventScroll: true });
+  if (cell) cellAt(root, ...cell)?.focus({ preventScroll: true });
+  read(root, cell && cellAt(root, ...cell));
   if (at) at.parentElement.scrollLeft = at.offsetLeft - at.parentElement.clientWidth / 2;
+}
+
+/* The arithmetic of a bar; without one, that of the chosen candidate in the last column. */
+function read(root, cell) {
+  const shown = cell?.title ? cell : atRest(root), line = root.querySelector(".said");
+  if (line.textContent !== (shown?.title ?? "")) line.textContent = shown?.title ?? "";
+}
+
+const atRest = (root) => [...root.querySelectorAll("tr.chosen td[title]")].at(-1);
+const placeOf = (cell) => [cell.parentNode.sectionRowIndex, cell.cellIndex];
+const cellAt = (root, row, column) => root.querySelector("tbody").rows[row]?.cells[column];
+
+/* The next bar with a number in the direction of an arrow key. */
+function move(root, event) {
+  const from = event.target.closest("td"), [down, right] = MOVES[event.key] ?? [0, 0];
+  if (!from || (!down && !right)) return;
+  event.preventDefault();
+  event.stopPropagation(); // the page has shortcuts of its own
+  let [row, column] = placeOf(from), to;
+  do to = cellAt(root, (row += down), (column += right)); while (to && !to.title);
+  if (!to?.matches("td")) return;
+  from.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
 }
 
 /* What was read before, and what was written: each written token leads to its step. */
@@ -75,6 +112,7 @@ function bar(cell, number, column, shown) {
   }
   if (!cell) return box;
   box.title = cell.said;
+  box.tabIndex = -1;
   if (cell.end > cell.start) {
     const drawn = box.appendChild(make("span", "bar"));
     drawn.style.left = `${100 * cell.start}%`;
