@@ -189,15 +189,17 @@ def data() -> list[str]:
 
 @cache
 def names() -> frozenset[str]:
-    """What is data where it is a text by itself: the short names of stages, and the tokens of the cards' example sentences."""
+    """What is data where it is a text by itself: the short names of stages, the tokens of the cards' example sentences, and the
+    words of a task."""
     from viz_core.config import TransformerConfig
+    from viz_core.learning.tasks.markov import WORDS
     from viz_core.stages import stages
     from viz_core.weights.catalogue import catalogue
 
     configs = (TransformerConfig(), TransformerConfig(position="t5"), TransformerConfig(norm="pre"))
     leaves = {stage.leaf for config in configs for stage in stages(config)}
     sentences = [text for card in catalogue().values() for example in card.examples for text in example]
-    return frozenset(leaves | {word for text in sentences for word in re.findall(r"[\w'’]+", text)})
+    return frozenset(leaves | {word for text in sentences for word in re.findall(r"[\w'’]+", text)} | set(WORDS))
 
 
 @cache
