@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from viz_core.analysis.rows import ARROW
 from viz_core.language.collect import collect
 from viz_core.language.po import Entry, write_po
 
@@ -213,6 +214,8 @@ def dictionary() -> re.Pattern[str]:
 
 def plain_words(text: str, known: list[str]) -> list[str]:
     """The words of a shown text that are not in the pseudo language and are no data: runs of two plain letters or more."""
+    if re.fullmatch(rf"\S+{ARROW}\S+", text):  # a row of a decoder: what it reads, and what it writes
+        return [word for part in text.split(ARROW) for word in plain_words(part, known)]
     if text in names():
         return []
     for data in known:
