@@ -8,6 +8,7 @@ const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, GAP_ROWS = 10, SIGN_GAP = 8, S
 const AXIS_MARK = 58, CLASS_MARK = 34; // pixels of an arrow, a letter and the gap behind an axis; of a class, its colour and its gaps
 const READOUT = 100; // pixels of a readout beside its names and its value: letters, quotation marks, gaps
 const IDS_HIGH = 14; // a row of ids: times its width
+const CUT_OFF = 0.001; // what an arrangement that is cut off counts beside one that is not
 const KEYS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const views = new WeakMap(); // the View that lives in an element, kept across reruns
 
@@ -210,7 +211,13 @@ class View {
       this.shareLine(alike && n > 1);
       const room = (height - (this.shared ? this.type + 12 : 0) - GAP_ROWS * (n - 1)) / n;
       const rows = rowsOf(n), wide = (count) => ((this.width + GAP) / rows[0].length) * count - GAP; // a short last row keeps the columns
-      return rows.reduce((sum, row) => sum + this.fillRow(row, wide(row.length), room), 0);
+      let area = 0, high = 0, cutOff = false;
+      for (const row of rows) {
+        area += this.fillRow(row, wide(row.length), room);
+        high += Math.max(...row.map((f) => f.high));
+        cutOff ||= this.tooWide;
+      }
+      return cutOff || high > height ? area * CUT_OFF : area;
     };
     let best = 1, most = covered(1) * 1.15;
     for (let n = 2; n <= figures.length; n++) if (covered(n) > most) [best, most] = [n, covered(n)];
@@ -264,6 +271,7 @@ class View {
       const share = (f) => Math.sqrt(Math.max(f.panel.shape[1], most / 12)), all = figures.reduce((sum, f) => sum + share(f), 0);
       figures.forEach((f) => f.fillIn((room * share(f)) / all, height, LARGEST));
     }
+    this.tooWide = figures.reduce((sum, f) => sum + f.wide, 0) > room;
     return figures.reduce((sum, f) => sum + f.cols * f.w * f.panel.shape[0] * f.h, 0);
   }
 
