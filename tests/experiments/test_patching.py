@@ -201,6 +201,27 @@ def test_tokens_without_a_partner_are_counted_and_left_out() -> None:
         effects(shorter, [(Patch(Site("encoder", "residual", 0), (2,)),)])
 
 
+@pytest.mark.parametrize(("direction", "to", "given"), [("denoise", 4, 3), ("noise", 3, 4)])
+@torch.no_grad()
+def test_of_unequal_sentences_a_value_goes_to_its_partner(direction: Any, to: int, given: int) -> None:
+    """Token 3 of the clean run is token 4 of the changed one; head 1 alone, against a tap written for this case."""
+    contrast, stage = contrast_of([5, 9, 7, 2, 11, 6]), "encoder.layers.0.self_attn.z"
+    base, donor = contrast.ends(direction)
+
+    def by_hand(name: str, x: Tensor) -> Tensor:
+        if name == stage:
+            x = x.clone()
+            x[0, 1, to] = donor.stages[stage][0, 1, given]
+        return x
+
+    out = contrast.model(base.ids["source"], base.ids["target"], tap=Tracer(edit=by_hand, keep=()))
+    before, after = (float(contrast.answer(run.logits)) for run in (base, donor))
+    expected = (float(contrast.answer(out.logits[0, 3])) - before) / (after - before)
+    assert abs(expected) > 1e-3
+    cell = (Patch(Site("encoder", "self_attn", 0, 1), (3,)),)
+    np.testing.assert_allclose(effects(contrast, [cell], direction), [expected], atol=DOUBLE)
+
+
 def test_the_grid_tells_how_far_it_is_and_gives_rows() -> None:
     shares: list[float] = []
     grid = patch_grid(contrast_of(), progress=shares.append)

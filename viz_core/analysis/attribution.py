@@ -68,7 +68,8 @@ def attribute(capture: Capture, parameter: Parameter, at: int, word: int, other:
     last = config.output_vocab_size - 1
     for id in words:
         if not 0 <= id <= last:
-            raise Problem(f"id {id} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=id, last=last)
+            raise Problem(f"id {id} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=id,
+                          last=last)
     back = _Backwards(capture, parameter, item, at)
     table = f"{STACKS[config.output_side]}.tok_embedding.weight" if config.tie_output else "head.weight"
     signs = dict(zip(words, (1.0, -1.0), strict=False))
