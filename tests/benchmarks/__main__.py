@@ -25,6 +25,7 @@ from tests.benchmarks import (
     measure,
     memory,
     norms,
+    patching,
     positions,
     reconnect,
     recording,
@@ -41,7 +42,7 @@ from tests.browser.conftest import find_browser
 BENCHMARKS = {"recording": recording, "forward": forward, "writing": writing, "stepping": stepping, "ledger": ledger,
               "writing_page": writing_page, "positions": positions, "attention": attention, "norms": norms, "weights": weights,
               "start": start, "cold": cold, "training": training, "beside_training": beside_training, "crowd": crowd,
-              "reconnect": reconnect, "keyboard": keyboard, "memory": memory}
+              "reconnect": reconnect, "keyboard": keyboard, "memory": memory, "patching": patching}
 IN_BROWSER = ("stepping", "ledger", "writing_page", "positions", "attention", "norms", "start", "reconnect", "keyboard")
 
 

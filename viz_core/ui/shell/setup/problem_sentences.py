@@ -90,6 +90,12 @@ SENTENCES = {
     "nothing_in_front": _("Type at least one word to put in front."),
     "same_word": _("This word is already at this position of the {side}; choose another word."),
     "no_next_token": _("The text has no next token to predict; type a sentence of at least two words."),
+    "patch_place": _("Token {at} is not a place that both runs have; choose another place."),
+    "patch_no_head": _("This model has no vocabulary logits, so it gives no answer to explain; choose a model with logits."),
+    "patch_equal": _("Both sentences give the model the same ids; change a word."),
+    "patch_same_word": _("The question compares a word with itself; choose another word."),
+    "patch_alike": _("Both runs answer alike: the logit difference is {clean} in the clean run and {changed} in the changed one. "
+                     "Choose another word, place or change."),
     "tied": _("These weights were trained with another choice of Tied output; change it back."),
 }
 REMEDIES = {  # of `viz_core.analysis.counts.REMEDIES`

@@ -1,0 +1,47 @@
+"""The lens: at the last layer it is the model itself, and before that a model with fewer layers."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.model.small import SOURCE, TARGET, double, small, unlike_identity
+from tests.tolerances import DOUBLE
+from viz_core.analysis.logit_lens import logit_lens
+from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
+from viz_core.run import build, run
+
+
+@pytest.mark.parametrize("switches", [
+    {}, {"norm": "pre"}, {"norm": "none"}, {"final_norm": True, "norm_embedding": True}, {"tie_output": True, "head_bias": False},
+    {"architecture": "encoder-only"}, {"architecture": "decoder-only", "norm": "pre"},
+], ids=str)
+def test_each_layer_predicts_what_the_model_without_the_later_ones_predicts(switches: dict[str, Any]) -> None:
+    config = small(**switches)
+    model = unlike_identity(double(config))
+    state = model.state_dict()
+    capture = run(config, SOURCE, TARGET, weights=model)
+    found = logit_lens(capture, lambda name: state[name].numpy(), item=1, k=4)
+    np.testing.assert_array_equal(found.final, found.words[-1, :, 0])
+    assert (found.rank[-1] == 0).all() and len(found.stages) == 3 and (found.rank[0] > 0).any()
+    size = "n_encoder_layers" if config.output_side == "source" else "n_decoder_layers"
+    for layers in range(3):  # at the last it is the model itself
+        shorter = Transformer(replace(config, **{size: layers}), seed=None).double().eval()
+        shorter.load_state_dict(state, strict=False)
+        if config.tie_output:
+            shorter.head.weight = shorter.stack(config.output_side).tok_embedding.weight
+        probs = run(shorter.config, SOURCE, TARGET, weights=shorter)["probs"][1]  # [T, W]
+        best = np.argsort(-probs, axis=-1)[:, :4]
+        np.testing.assert_array_equal(found.words[layers], best)
+        np.testing.assert_allclose(found.chances[layers], np.take_along_axis(probs, best, -1), atol=DOUBLE)
+        own = probs[np.arange(len(probs)), found.final]
+        np.testing.assert_allclose(found.chance[layers], own, atol=DOUBLE)
+        np.testing.assert_array_equal(found.rank[layers], (probs > own[:, None]).sum(-1))
+
+
+def test_a_model_without_logits_has_no_lens() -> None:
+    config = small(architecture="encoder-only", head=False)
+    with pytest.raises(Problem, match="logits"):
+        logit_lens(run(config, SOURCE), lambda name: build(config).state_dict()[name].numpy())

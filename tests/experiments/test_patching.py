@@ -1,0 +1,287 @@
+"""Activation patching against runs made otherwise: hooks on torch's modules, taps on whole runs, and a cause planted by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.model.small import double, ids, small, unlike_identity
+from tests.model.test_parity import torch_stack
+from tests.tolerances import DEVICE, DOUBLE
+from viz_core.experiments.patching import (
+    DIRECTIONS,
+    EMBEDDING,
+    Contrast,
+    Patch,
+    Question,
+    Site,
+    contrast_runs,
+    edit,
+    effects,
+    grid_cells,
+    patch_grid,
+    sites,
+)
+from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
+from viz_core.run import build
+from viz_core.tracing import Tracer
+
+CLEAN, CHANGED, TARGET = [5, 9, 7, 11, 6], [5, 9, 3, 11, 6], [1, 6, 4, 8]
+SHAPES: dict[str, dict[str, Any]] = {
+    "both": {}, "pre": {"norm": "pre"}, "bare": {"norm": "none", "position": "rope"}, "embedding": {"norm_embedding": True},
+    "encoder": {"architecture": "encoder-only"}, "t5": {"architecture": "encoder-only", "position": "t5", "final_norm": True},
+    "decoder": {"architecture": "decoder-only", "norm": "pre", "position": "learned", "activation": "gelu_tanh"},
+    "open": {"causal": False, "position": "alibi"}, "cut": {"residual": False},
+}
+
+
+def contrast_of(changed: list[int] = CHANGED, at: int | None = None, device: str = "cpu", **switches: Any) -> Contrast:
+    config = small(**switches)
+    model = unlike_identity(double(config)).to(device)
+    target = TARGET if config.has_cross_attention else None
+    return contrast_runs(model, CLEAN, changed, Question(5, 9, 3 if at is None else at), target)
+
+
+@pytest.fixture(params=SHAPES)
+def contrast(request: pytest.FixtureRequest) -> Contrast:
+    return contrast_of(**SHAPES[request.param])
+
+
+def at_once(contrast: Contrast, stack: Any, part: Any, layer: int) -> tuple[Patch, ...]:
+    """All tokens of one site."""
+    return (Patch(Site(stack, part, layer), tuple(contrast.partner["source" if stack == "encoder" else "target"])),)
+
+
+@torch.no_grad()
+def whole_run(contrast: Contrast, cell: tuple[Patch, ...], direction: Any) -> float:
+    """The same patched run, all of it computed anew, and its effect."""
+    base, donor = contrast.ends(direction)
+    tracer = Tracer(edit=edit(contrast, cell, direction), keep=())
+    out = contrast.model(base.ids.get("source"), base.ids.get("target"), tap=tracer)
+    before, after = (float(contrast.answer(run.logits)) for run in (base, donor))
+    return (float(contrast.answer(out.logits[0, base.at])) - before) / (after - before)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_every_cell_is_what_a_whole_run_with_this_edit_answers(contrast: Contrast, direction: Any) -> None:
+    cells = grid_cells(contrast)
+    assert {patch.site for cell in cells for patch in cell} == set(sites(contrast.model.config))
+    found = effects(contrast, cells, direction)
+    assert np.abs(found).max() > 0.1
+    np.testing.assert_allclose(found, [whole_run(contrast, cell, direction) for cell in cells], atol=DOUBLE)
+    both = [cells[0] + cells[-1], cells[-2] + cells[3]]  # two places in one run
+    np.testing.assert_allclose(effects(contrast, both, direction), [whole_run(contrast, c, direction) for c in both], atol=DOUBLE)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_patching_nothing_changes_nothing(contrast: Contrast, direction: Any) -> None:
+    assert effects(contrast, [()], direction) == [0]
+
+
+@pytest.mark.parametrize("name", ["encoder", "t5", "decoder"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_all_positions_of_one_layer_give_the_other_answer(name: str, direction: Any) -> None:
+    contrast = contrast_of(**SHAPES[name])
+    stack = "decoder" if name == "decoder" else "encoder"
+    cells = [at_once(contrast, stack, "residual", layer) for layer in (EMBEDDING, 0, 1)]
+    np.testing.assert_allclose(effects(contrast, cells, direction), 1, atol=DOUBLE)
+
+
+@pytest.mark.parametrize("name", ["both", "pre"])
+def test_a_decoder_that_reads_a_source_needs_the_encoder_s_output_too(name: str) -> None:
+    contrast = contrast_of(**SHAPES[name])
+    memory = at_once(contrast, "encoder", "residual", 1)
+    early, last = (at_once(contrast, "decoder", "residual", layer) for layer in (0, 1))
+    alone, together, end = effects(contrast, [early, early + memory, last])
+    assert abs(alone - 1) > 1e-3
+    np.testing.assert_allclose([together, end], 1, atol=DOUBLE)
+
+
+# ---------------------------------------------------------------- torch's own modules
+
+
+@torch.no_grad()
+def hooked(contrast: Contrast, site: Site, token: int) -> float:
+    """The answer of torch's Transformer with the same weights, the clean value put in by a forward hook."""
+    model = contrast.model
+    encoder, decoder = torch_stack("encoder", model.encoder), torch_stack("decoder", model.decoder)
+    layer = (encoder if site.stack == "encoder" else decoder).layers[site.layer]
+    module = {"residual": layer, "self_attn": layer.self_attn, "cross_attn": getattr(layer, "multihead_attn", None),
+              "ffn": layer.linear2}[site.part]
+    kept: list[Tensor] = []
+
+    def answer(source: Tensor, target: Tensor) -> float:
+        future = torch.ones(target.shape[1], target.shape[1]).triu(1).bool()
+        memory = encoder(model.encoder.embed(source))
+        hidden = decoder(model.decoder.embed(target), memory, tgt_mask=future)
+        return float(contrast.answer(model.head(hidden[0, -1])))
+
+    def keep(module: Any, given: Any, out: Any) -> None:
+        kept.append((out[0] if isinstance(out, tuple) else out).clone())
+
+    def put(module: Any, given: Any, out: Any) -> Any:
+        value = (out[0] if isinstance(out, tuple) else out).clone()
+        value[:, token] = kept[0][:, token]
+        return (value, *out[1:]) if isinstance(out, tuple) else value
+
+    clean, changed = contrast.clean.ids, contrast.changed.ids
+    handle = module.register_forward_hook(keep)
+    best = answer(clean["source"], clean["target"])
+    handle.remove()
+    worst = answer(changed["source"], changed["target"])
+    module.register_forward_hook(put)
+    return (answer(changed["source"], changed["target"]) - worst) / (best - worst)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_a_patch_is_the_edit_of_a_forward_hook_on_torch_s_transformer(norm: str) -> None:
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)  # it would pass the hooks by
+    try:
+        contrast = contrast_of(norm=norm)
+        cells = [c for c in grid_cells(contrast) if c[0].site.head is None and c[0].site.layer != EMBEDDING]
+        expected = [hooked(contrast, site, tokens[0]) for ((site, tokens),) in cells]
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+    assert len(cells) > 40 and np.ptp(expected) > 0.1
+    np.testing.assert_allclose(effects(contrast, cells), expected, atol=DOUBLE)
+
+
+# ---------------------------------------------------------------- a planted cause
+
+
+@torch.no_grad()
+def copying(head: int) -> Transformer:
+    """A model whose one head copies the words that it sees, and in which nothing else ever writes anything."""
+    config = small(
+        architecture="encoder-only", norm="none", position="none", n_encoder_layers=2, d_model=8, n_heads=2, source_vocab_size=12,
+        scale_embedding=False,
+    )
+    model = build(config).double()
+    for name, p in model.named_parameters():
+        if name != "encoder.tok_embedding.weight":
+            p.zero_()
+    words = torch.zeros(12, 8, dtype=torch.float64)  # the last four features stay free for what is copied
+    words[:, :4] = torch.randn(12, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    model.encoder.tok_embedding.weight.copy_(words)
+    attention = model.encoder.layers[1].self_attn
+    own = slice(4 * head, 4 * head + 4)
+    attention.w_v.weight[own, :4] = torch.eye(4, dtype=torch.float64)
+    attention.w_o.weight[4:, own] = torch.eye(4, dtype=torch.float64)
+    model.head.weight[:, 4:] = words[:, :4]
+    return model
+
+
+@pytest.mark.parametrize("head", [0, 1])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_planted_cause_is_found_and_nothing_else(head: int, direction: Any) -> None:
+    grid = patch_grid(contrast_runs(copying(head), CLEAN, CHANGED, Question(7, 3, 0)), [direction])
+    expected = np.zeros((2, 2))
+    expected[1, head] = 1
+    np.testing.assert_allclose(grid.table("encoder", "self_attn", direction, heads=True), expected, atol=DOUBLE)
+    residual = grid.table("encoder", "residual", direction)  # the changed word up to the copying layer, then the asked place
+    np.testing.assert_allclose(residual, [[0, 0, 1, 0, 0], [0, 0, 1, 0, 0], [1, 0, 0, 0, 0]], atol=DOUBLE)
+    np.testing.assert_allclose(grid.table("encoder", "ffn", direction), 0, atol=DOUBLE)
+
+
+# ---------------------------------------------------------------- the grid, gaps, devices, bad input
+
+
+def test_tokens_without_a_partner_are_counted_and_left_out() -> None:
+    contrast = contrast_of([5, 9, 7, 2, 11, 6])
+    assert contrast.gaps == 1 and contrast.partner["source"] == {0: 0, 1: 1, 2: 2, 3: 4, 4: 5}
+    shorter = contrast_of([5, 9, 11, 6])
+    assert shorter.gaps == 1
+    table = patch_grid(shorter).table("encoder", "residual")
+    assert np.isnan(table[:, 2]).all() and np.isfinite(np.delete(table, 2, axis=1)).all()
+    with pytest.raises(ValueError, match="no partner"):
+        effects(shorter, [(Patch(Site("encoder", "residual", 0), (2,)),)])
+
+
+@pytest.mark.parametrize(("direction", "to", "given"), [("denoise", 4, 3), ("noise", 3, 4)])
+@torch.no_grad()
+def test_of_unequal_sentences_a_value_goes_to_its_partner(direction: Any, to: int, given: int) -> None:
+    """Token 3 of the clean run is token 4 of the changed one; head 1 alone, against a tap written for this case."""
+    contrast, stage = contrast_of([5, 9, 7, 2, 11, 6]), "encoder.layers.0.self_attn.z"
+    base, donor = contrast.ends(direction)
+
+    def by_hand(name: str, x: Tensor) -> Tensor:
+        if name == stage:
+            x = x.clone()
+            x[0, 1, to] = donor.stages[stage][0, 1, given]
+        return x
+
+    out = contrast.model(base.ids["source"], base.ids["target"], tap=Tracer(edit=by_hand, keep=()))
+    before, after = (float(contrast.answer(run.logits)) for run in (base, donor))
+    expected = (float(contrast.answer(out.logits[0, 3])) - before) / (after - before)
+    assert abs(expected) > 1e-3
+    cell = (Patch(Site("encoder", "self_attn", 0, 1), (3,)),)
+    np.testing.assert_allclose(effects(contrast, [cell], direction), [expected], atol=DOUBLE)
+
+
+def test_the_grid_tells_how_far_it_is_and_gives_rows() -> None:
+    shares: list[float] = []
+    grid = patch_grid(contrast_of(), progress=shares.append)
+    assert shares == sorted(shares) and shares[-1] == 1
+    rows = grid.rows()
+    assert len(rows) == 2 * len(grid.cells)
+    asked = {"direction": "noise", "stack": "decoder", "part": "ffn", "layer": 1, "token": 3}
+    (one,) = (row for row in rows if asked.items() <= row.items())
+    assert one["effect"] == grid.table("decoder", "ffn", "noise")[1, 3] and one["head"] is None
+
+
+def test_what_a_causal_decoder_reads_later_makes_no_difference() -> None:
+    model = unlike_identity(double(small()))
+    short, long = (
+        contrast_runs(model, CLEAN, CHANGED, Question(5, 9, 2), target) for target in ([1, 6, 4], [1, 6, 4, 8, 12])
+    )
+    assert short.answers == long.answers
+    for a, b in zip(patch_grid(short).effects.values(), patch_grid(long).effects.values(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("change", "code"), [
+    ({"changed": CLEAN}, "patch_equal"), ({"question": Question(5, 5, 3)}, "patch_same_word"),
+    ({"question": Question(5, 19, 3)}, "id_outside"), ({"question": Question(-1, 5, 3)}, "id_outside"),
+    ({"question": Question(5, 9, 4)}, "patch_place"), ({"question": Question(5, 9, -1)}, "patch_place"),
+    ({"target": None}, "no_sentences"), ({"changed": [5, 99]}, "id_outside"), ({"changed": []}, "no_tokens"),
+])
+def test_bad_input_is_refused_in_a_sentence(change: dict[str, Any], code: str) -> None:
+    given = {"clean": CLEAN, "changed": CHANGED, "question": Question(5, 9, 3), "target": TARGET} | change
+    with pytest.raises(Problem) as raised:
+        contrast_runs(double(small()), **given)
+    assert raised.value.code == code
+
+
+def test_models_that_cannot_answer_are_refused() -> None:
+    with pytest.raises(Problem, match="no answer"):
+        contrast_of(architecture="encoder-only", head=False)
+    with pytest.raises(Problem, match="alike"):  # no later word is seen
+        contrast_of(architecture="decoder-only", at=1)
+    broken = double(small())
+    broken.head.weight.data[0, 0] = torch.nan
+    broken.head.weight.data[5] = torch.nan
+    with pytest.raises(Problem, match="NaN"):
+        contrast_runs(broken, CLEAN, CHANGED, Question(5, 9, 3), TARGET)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("name", SHAPES)
+def test_cuda_agrees(name: str) -> None:
+    here, there = (patch_grid(contrast_of(device=device, **SHAPES[name])) for device in ("cpu", "cuda"))
+    for direction in DIRECTIONS:
+        np.testing.assert_allclose(there.effects[direction], here.effects[direction], atol=DEVICE, rtol=DEVICE)
+
+
+def test_a_model_of_gpt_2_s_layout() -> None:
+    """Learned positions, Pre-LN, tied output; ids of any length."""
+    config = small(architecture="decoder-only", norm="pre", position="learned", tie_output=True, activation="gelu_tanh")
+    model = build(config, 3).double()
+    clean, changed = ids(1, 9)[0].tolist(), ids(1, 9)[0].tolist()
+    changed[4] = changed[4] % 16 + 1
+    contrast = contrast_runs(model, clean, changed, Question(3, 8, 8))
+    cells = grid_cells(contrast)
+    np.testing.assert_allclose(effects(contrast, cells), [whole_run(contrast, cell, "denoise") for cell in cells], atol=DOUBLE)

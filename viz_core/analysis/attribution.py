@@ -1,0 +1,147 @@
+"""Direct logit attribution: the logit of a word as a sum of what each part of the model wrote into the residual stream.
+
+    found = attribute(capture, parameter, at=3, word=17, other=21)
+    found.parts, found.sum, found.logit, found.remainder
+
+The head is linear, and a logit is one direction times the last stream. Each norm on the way is linear too once its scale
+1/√(σ² + ε) is held at the run's own value; so the direction can be carried backwards through every later norm, and each
+part's output times the direction of its place is its share (Elhage et al. 2021, "A Mathematical Framework for Transformer
+Circuits"). What a part would do to the scale, or through later layers, is not in its share.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from viz_core.capture import Capture
+from viz_core.config import STACKS
+from viz_core.problems import Problem
+
+Parameter = Callable[[str], np.ndarray]  # a parameter of the model by its torch name; nn.Linear's weight is [out, in]
+Kind = Literal["embedding", "head", "ffn", "bias"]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one part adds to the logit. name: a stage, or the parameter of a bias. layer, head: None where it has none."""
+
+    kind: Kind
+    name: str
+    value: float
+    layer: int | None = None
+    head: int | None = None
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """A logit, or the difference of two, and its parts in the order of computation."""
+
+    parts: tuple[Share, ...]
+    logit: float
+
+    @cached_property
+    def sum(self) -> float:
+        return float(np.sum([part.value for part in self.parts]))
+
+    @property
+    def remainder(self) -> float:
+        """What the sum leaves of the logit: the rounding of the run."""
+        return self.logit - self.sum
+
+    def of(self, kind: Kind) -> float:
+        """The sum over one kind of part."""
+        return float(np.sum([part.value for part in self.parts if part.kind == kind]))
+
+
+def attribute(capture: Capture, parameter: Parameter, at: int, word: int, other: int | None = None, item: int = 0) -> Attribution:
+    """The logit of `word` at a position of the output side, or that logit minus the logit of `other`.
+
+    capture: a whole run, recorded with every stage. `Problem` for a model without logits or an id outside the vocabulary.
+    """
+    config = capture.config
+    if not config.has_head:
+        raise Problem("head=False leaves the model without logits, so there is nothing to explain; use head=True.", "patch_no_head")
+    words = [word] if other is None else [word, other]
+    last = config.output_vocab_size - 1
+    for id in words:
+        if not 0 <= id <= last:
+            raise Problem(f"id {id} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=id,
+                          last=last)
+    back = _Backwards(capture, parameter, item, at)
+    table = f"{STACKS[config.output_side]}.tok_embedding.weight" if config.tie_output else "head.weight"
+    signs = dict(zip(words, (1.0, -1.0), strict=False))
+    matrix, logits = parameter(table), capture["logits"][item, at].astype(np.float64)
+    back.direction = np.sum([sign * matrix[id].astype(np.float64) for id, sign in signs.items()], axis=0)  # [D]
+    if config.head_bias:
+        bias = parameter("head.bias")
+        back.add(Share("bias", "head.bias", sum(sign * float(bias[id]) for id, sign in signs.items())))
+    back.through_stack()
+    return Attribution(tuple(reversed(back.found)), float(sum(sign * logits[id] for id, sign in signs.items())))
+
+
+class _Backwards:
+    """The walk from the head down to the embedding, with the direction [D] that the stream at this place is multiplied by."""
+
+    def __init__(self, capture: Capture, parameter: Parameter, item: int, at: int) -> None:
+        self.capture, self.parameter, self.item, self.at = capture, parameter, item, at
+        self.direction: np.ndarray = np.zeros(capture.config.d_model)
+        self.found: list[Share] = []
+
+    def add(self, share: Share) -> None:
+        self.found.append(share)
+
+    def through_stack(self) -> None:
+        config = self.capture.config
+        stack = STACKS[config.output_side]
+        if config.has_final_norm:
+            self.through_norm(f"{stack}.final_norm", None)
+        modules = ["self_attn"] + ["cross_attn"] * (stack == "decoder" and config.has_cross_attention) + ["ffn"]
+        for layer in reversed(range(config.n_layers(config.output_side))):
+            for module in reversed(modules):
+                path = f"{stack}.layers.{layer}"
+                if config.norm == "post":
+                    self.through_norm(f"{path}.norm_{module}", layer)
+                if module == "ffn":
+                    self.add(Share("ffn", f"{path}.ffn.out", self.times(self.vector(f"{path}.ffn.out")), layer))
+                else:
+                    self.heads(f"{path}.{module}", layer)
+                if not config.residual:  # nothing earlier goes past this sub-layer
+                    return
+        self.embedding(stack)
+
+    def heads(self, path: str, layer: int) -> None:
+        """W_o is a sum over heads: each multiplies its own columns."""
+        if self.capture.config.attention_bias:
+            self.add(Share("bias", f"{path}.w_o.bias", self.times(self.parameter(f"{path}.w_o.bias")), layer))
+        z = self.capture[f"{path}.z"][self.item, :, self.at].astype(np.float64)  # [H, V]
+        read = (self.direction @ self.parameter(f"{path}.w_o.weight").astype(np.float64)).reshape(z.shape)  # [H, V]
+        for head in reversed(range(len(z))):
+            self.add(Share("head", f"{path}.z", float(z[head] @ read[head]), layer, head))
+
+    def embedding(self, stack: str) -> None:
+        config = self.capture.config
+        if config.norm_embedding:
+            self.through_norm(f"{stack}.norm_embed", None)
+        words = "tok_embed_scaled" if config.scale_embedding else "tok_embed"
+        added = [words] + ["pos_embed"] * config.has_position_table + ["segment_embed"] * (config.n_segments > 0)
+        for leaf in reversed(added):
+            self.add(Share("embedding", f"{stack}.{leaf}", self.times(self.vector(f"{stack}.{leaf}"))))
+
+    def through_norm(self, path: str, layer: int | None) -> None:
+        """γ (x − mean) · scale + β with the run's own scale: β is a part, and the direction becomes that of x."""
+        self.add(Share("bias", f"{path}.bias", self.times(self.parameter(f"{path}.bias")), layer))
+        scale = 1 / np.sqrt(self.vector(f"{path}.var") + self.capture.config.norm_eps)  # [1]
+        stretched = self.direction * self.parameter(f"{path}.weight").astype(np.float64) * scale  # [D]
+        self.direction = stretched - stretched.mean()
+
+    def vector(self, name: str) -> np.ndarray:
+        """A stage at the asked token, [D] or [1]; positions are the same in every sentence."""
+        x = self.capture[name]
+        vector: np.ndarray = x[min(self.item, len(x) - 1), self.at].astype(np.float64)
+        return vector
+
+    def times(self, x: np.ndarray) -> float:
+        return float(self.direction @ x.astype(np.float64))

@@ -1,0 +1,76 @@
+"""The logit lens: what each layer would already predict if the model stopped there (nostalgebraist 2020).
+
+The residual stream behind each layer goes straight to the head that was trained on the last one, through the final norm where
+there is one, and in Post-LN from the layer's normalised output. The lens assumes that earlier layers write in the same
+directions as the last.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from viz_core.capture import Capture
+from viz_core.config import STACKS, TransformerConfig
+from viz_core.problems import Problem
+
+Parameter = Callable[[str], np.ndarray]  # a parameter of the model by its torch name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogitLens:
+    """Predictions behind the embedding and behind each layer: N = layers + 1 stages of T tokens.
+
+    stages: their names. words, chances [N, T, k]: the likeliest ids and their probabilities, best first. final [T]: the word that
+    the model itself predicts. rank, chance [N, T]: of that word; rank 0 is the likeliest.
+    """
+
+    stages: tuple[str, ...]
+    words: np.ndarray
+    chances: np.ndarray
+    final: np.ndarray
+    rank: np.ndarray
+    chance: np.ndarray
+
+
+def lens_stages(config: TransformerConfig) -> tuple[str, ...]:
+    """What the lens reads: the embedding and what flows on behind each layer of the stack that ends in the head."""
+    stack = STACKS[config.output_side]
+    behind = "norm_ffn.out" if config.norm == "post" else "resid_post"
+    layers = range(config.n_layers(config.output_side))
+    first = f"{stack}.norm_embed.out" if config.norm_embedding else f"{stack}.embed"
+    return (first, *(f"{stack}.layers.{layer}.{behind}" for layer in layers))
+
+
+def logit_lens(capture: Capture, parameter: Parameter, item: int = 0, k: int = 5) -> LogitLens:
+    """The lens on one sentence. `Problem` for a model without logits."""
+    config = capture.config
+    if not config.has_head:
+        raise Problem("head=False leaves the model without logits, so no layer predicts a word; use head=True.", "patch_no_head")
+    names = lens_stages(config)
+    final = capture["logits"][item].argmax(axis=-1)  # [T]
+    found = [_predicted(_logits(capture[name][item], config, parameter), final, k) for name in names]
+    words, chances, rank, chance = (np.stack(each) for each in zip(*found, strict=True))
+    return LogitLens(names, words, chances, final, rank, chance)
+
+
+def _logits(x: np.ndarray, config: TransformerConfig, parameter: Parameter) -> np.ndarray:
+    """x [T, D] through the final norm, where there is one, and the head: [T, W]."""
+    stack = STACKS[config.output_side]
+    if config.has_final_norm:
+        centred = x - x.mean(axis=-1, keepdims=True)  # [T, D]
+        scale = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + config.norm_eps)  # [T, 1]
+        x = parameter(f"{stack}.final_norm.weight") * centred / scale + parameter(f"{stack}.final_norm.bias")
+    matrix = parameter(f"{stack}.tok_embedding.weight" if config.tie_output else "head.weight")  # [W, D]
+    logits: np.ndarray = x @ matrix.T + (parameter("head.bias") if config.head_bias else 0)
+    return logits
+
+
+def _predicted(logits: np.ndarray, final: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Of logits [T, W]: the likeliest words and their probabilities [T, k], and rank and probability of the final word [T]."""
+    grown = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probs = grown / grown.sum(axis=-1, keepdims=True)  # [T, W]
+    best = np.argsort(-logits, axis=-1, kind="stable")[:, :k]
+    rows = np.arange(len(final))
+    rank = (logits > logits[rows, final][:, None]).sum(axis=-1)
+    return best, np.take_along_axis(probs, best, axis=-1), rank, probs[rows, final]

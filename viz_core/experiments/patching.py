@@ -1,0 +1,413 @@
+"""Activation patching: put a value of one run into another run of the same model, and see how far the answer follows.
+
+Two sentences, a clean and a changed one, and a question: this word against that word, at this place of the target. Putting a
+clean value into the changed run (denoising) shows what is sufficient for the clean answer; putting a changed value into the
+clean run (noising) shows what is necessary for it (Zhang & Nanda 2023, "Towards Best Practices of Activation Patching",
+arXiv 2309.16042).
+
+    contrast = contrast_runs(model, clean_ids, changed_ids, Question(word, other, at), target_ids)
+    grid = patch_grid(contrast)
+    grid.table("encoder", "residual")        # effects [layers and embedding, tokens]
+    trace(model, batch, tap=edit(contrast, grid.cells[0], "denoise"))  # one of these runs, recorded
+
+Patched runs go through the model together, as rows of one batch, each from the layer on that it is patched in: what lies
+before is the recorded run's.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
+from viz_core.generation.cache import can_cache
+from viz_core.model.masks import Masks, make_masks
+from viz_core.model.transformer import Stack, Transformer
+from viz_core.problems import Problem
+from viz_core.text.pairing import pairs
+from viz_core.tracing import Edit
+
+Part = Literal["residual", "self_attn", "cross_attn", "ffn"]
+Direction = Literal["denoise", "noise"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+EMBEDDING = -1  # the layer whose output is the embedding
+ALIKE = 1e-3  # of the larger logit difference, at least 1: below it the rounding of float32 would show in the effects
+MOST_NUMBERS = 2**19  # of one activation over all rows of a batch: more no longer fits a processor's cache
+
+
+# ---------------------------------------------------------------- what is asked, and what is patched
+
+
+class Question(NamedTuple):
+    """The logit of `word` minus that of `other`, both ids, at the position `at` of the clean run's output side."""
+
+    word: int
+    other: int
+    at: int
+
+
+class Site(NamedTuple):
+    """One activation of the model. layer: EMBEDDING in the residual stream alone. head: None for attention's whole output."""
+
+    stack: StackName
+    part: Part
+    layer: int
+    head: int | None = None
+
+    def stage(self, config: TransformerConfig) -> str:
+        """The stage that holds it: what flows on along the residual stream, what a sub-layer adds, or a head's z."""
+        if self.layer == EMBEDDING:
+            return f"{self.stack}.norm_embed.out" if config.norm_embedding else f"{self.stack}.embed"
+        layer = f"{self.stack}.layers.{self.layer}"
+        if self.part == "residual":
+            return f"{layer}.norm_ffn.out" if config.norm == "post" else f"{layer}.resid_post"
+        return f"{layer}.{self.part}.{'out' if self.head is None else 'z'}"
+
+    def runs_from(self) -> tuple[int, int]:
+        """The stack's place and the first layer that a run with this patch has to compute."""
+        return list(STACKS.values()).index(self.stack), self.layer + (self.part == "residual")
+
+
+class Patch(NamedTuple):
+    """One site at some tokens. tokens: positions of the clean run, each with a partner in the changed one."""
+
+    site: Site
+    tokens: tuple[int, ...]
+
+
+Cell = tuple[Patch, ...]  # what one patched run changes, all at once
+
+
+# ---------------------------------------------------------------- the two runs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """One run of one sentence: ids [1, T] of each side, the stages that can be patched, and the logits [W] at `at`."""
+
+    ids: Mapping[Side, Tensor]
+    stages: Mapping[str, Tensor]
+    masks: Masks
+    at: int
+    logits: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """A clean and a changed run of one model, and which of their tokens are partners.
+
+    pairs: of each side, positions of the clean and of the changed run in reading order, None where there is no partner.
+    """
+
+    model: Transformer
+    question: Question
+    clean: Recorded
+    changed: Recorded
+    pairs: Mapping[Side, tuple[tuple[int | None, int | None], ...]]
+
+    def answer(self, logits: Tensor) -> Tensor:
+        """The logit difference that the question asks for, [..., W] -> [...]."""
+        return logits[..., self.question.word] - logits[..., self.question.other]
+
+    @cached_property
+    def answers(self) -> tuple[float, float]:
+        """The logit difference of the clean and of the changed run."""
+        return float(self.answer(self.clean.logits)), float(self.answer(self.changed.logits))
+
+    @cached_property
+    def partner(self) -> Mapping[Side, Mapping[int, int]]:
+        """The position in the changed run of each token of the clean one that has a partner."""
+        return {side: {i: j for i, j in found if i is not None and j is not None} for side, found in self.pairs.items()}
+
+    @property
+    def gaps(self) -> int:
+        """How many tokens of both runs have no partner and cannot be patched."""
+        return sum(None in pair for found in self.pairs.values() for pair in found)
+
+    def ends(self, direction: Direction) -> tuple[Recorded, Recorded]:
+        """The run that is patched, and the one that the values come from."""
+        return (self.changed, self.clean) if direction == "denoise" else (self.clean, self.changed)
+
+
+@torch.no_grad()
+def contrast_runs(
+    model: Transformer, clean: Sequence[int], changed: Sequence[int], question: Question, target: Sequence[int] | None = None
+) -> Contrast:
+    """Run both sentences on the model's device. `Problem`, a `ValueError`, where there is nothing to compare.
+
+    clean, changed: ids for the first stack. target: what the decoder of an encoder-decoder reads in both runs, <bos> first.
+    Dropout has to be off. Of a causal decoder only the tokens up to the asked place are read: later ones change nothing.
+    """
+    config = model.config
+    _check(config, clean, changed, question)
+    read = {config.input_side: (clean, changed)}
+    if config.has_cross_attention:
+        if target is None:
+            raise Problem("target=None, but architecture='encoder-decoder' reads it; give target ids.", "no_sentences",
+                          side="target")
+        read["target"] = (target, target)
+    found = {side: pairs(list(a), list(b)) for side, (a, b) in read.items()}
+    other_at = next((j for i, j in found[config.output_side] if i == question.at), None)
+    if other_at is None:
+        raise Problem(f"at={question.at} is not a place that both runs have; choose another one.", "patch_place",
+                      at=question.at + 1)
+    places = (question.at, other_at)
+    if config.has_decoder and can_cache(config):
+        read["target"] = tuple(ids[: at + 1] for ids, at in zip(read["target"], places, strict=True))  # type: ignore[assignment]
+        found["target"] = pairs(*map(list, read["target"]))
+    first, second = (_record(model, {side: both[i] for side, both in read.items()}, at) for i, at in enumerate(places))
+    contrast = Contrast(model, question, first, second, found)
+    if not all(run.logits.isfinite().all() for run in (first, second)):
+        raise Problem("the logits are infinite or NaN, so nothing can be compared; choose another norm or scale.", "not_finite")
+    a, b = contrast.answers
+    if abs(a - b) < ALIKE * max(1.0, abs(a), abs(b)):
+        raise Problem(f"both runs answer alike ({a:.4f} and {b:.4f}), so there is no difference to explain; choose another word.",
+                      "patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
+    return contrast
+
+
+def _check(config: TransformerConfig, clean: Sequence[int], changed: Sequence[int], question: Question) -> None:
+    if not config.has_head:
+        raise Problem("head=False leaves the model without logits, so it has no answer; use head=True.", "patch_no_head")
+    if not len(clean) or not len(changed):
+        raise Problem("a sentence is empty; give both at least one token.", "no_tokens", side=config.input_side, number=1)
+    if list(clean) == list(changed):
+        raise Problem("both sentences have the same ids; change a word.", "patch_equal")
+    if question.word == question.other:
+        raise Problem("the question compares a word with itself; choose another word.", "patch_same_word")
+    last = config.output_vocab_size - 1
+    for word in (question.word, question.other):
+        if not 0 <= word <= last:
+            raise Problem(f"id {word} is outside the vocabulary; use 0 to {last}.", "id_outside", side=config.output_side, id=word,
+                          last=last)
+
+
+class _Watch:
+    """A tap that shows each stage, under its full name, to a function."""
+
+    __slots__ = ("_prefix", "_see")
+
+    def __init__(self, see: Edit, prefix: str = "") -> None:
+        self._see, self._prefix = see, prefix
+
+    def __call__(self, name: str, x: Tensor) -> Tensor:
+        return self._see(self._prefix + name, x)
+
+    def scope(self, name: str) -> "_Watch":
+        return _Watch(self._see, f"{self._prefix}{name}.")
+
+
+def _record(model: Transformer, sides: Mapping[Side, Sequence[int]], at: int) -> Recorded:
+    device = next(model.parameters()).device
+    ids = {side: torch.tensor([list(row)], device=device) for side, row in sides.items()}  # [1, T]
+    wanted = {site.stage(model.config) for site in sites(model.config)}
+    stages: dict[str, Tensor] = {}
+
+    def see(name: str, x: Tensor) -> Tensor:
+        if name in wanted:
+            stages[name] = x
+        return x
+
+    source, target = ids.get("source"), ids.get("target")
+    logits = model(source, target, tap=_Watch(see)).logits  # [1, T, W]
+    return Recorded(ids, stages, make_masks(model.config, source, target), at, logits[0, at])
+
+
+def sites(config: TransformerConfig) -> tuple[Site, ...]:
+    """Every site of a model: the residual stream from the embedding on, each sub-layer's output, and each head of attention."""
+    found = []
+    for side in config.sides:
+        stack, layers = STACKS[side], range(config.n_layers(side))
+        reads_source = stack == "decoder" and config.has_cross_attention
+        attentions: list[Part] = ["self_attn", "cross_attn"] if reads_source else ["self_attn"]
+        found += [Site(stack, "residual", layer) for layer in (EMBEDDING, *layers)]
+        parts: list[Part] = [*attentions, "ffn"]
+        found += [Site(stack, part, layer) for part in parts for layer in layers]
+        found += [Site(stack, part, layer, head) for part in attentions for layer in layers for head in range(config.n_heads)]
+    return tuple(found)
+
+
+# ---------------------------------------------------------------- patched runs
+
+
+def edit(contrast: Contrast, cell: Cell, direction: Direction) -> Edit:
+    """The tap of one patched run, for `viz_core.run.trace` on the sentence that is patched (the changed one for "denoise")."""
+    return _edit(contrast, [cell], direction)
+
+
+def _edit(contrast: Contrast, cells: Sequence[Cell], direction: Direction) -> Edit:
+    """A tap that gives row n of a batch the values of cell n, and leaves everything else as it is."""
+    base, donor = contrast.ends(direction)
+    at: dict[str, list[tuple[int, int | None, int, int]]] = {}  # stage: row, head, token of the base, token of the donor
+    for row, cell in enumerate(cells):
+        for site, tokens in cell:
+            partner = contrast.partner[side_of(site.stack)]
+            for token in tokens:
+                if token not in partner:
+                    raise ValueError(f"token {token} of the {side_of(site.stack)} has no partner in the changed run.")
+                places = (partner[token], token) if base is contrast.changed else (token, partner[token])
+                at.setdefault(site.stage(contrast.model.config), []).append((row, site.head, *places))
+
+    def tap(name: str, x: Tensor) -> Tensor:
+        if name not in at:
+            return x
+        rows, heads, to, given = zip(*at[name], strict=True)
+        patched, value = x.clone(), donor.stages[name][0]  # [N, (H,) T, D], [(H,) T, D]
+        if heads[0] is None:
+            patched[list(rows), list(to)] = value[list(given)]
+        else:
+            patched[list(rows), list(heads), list(to)] = value[list(heads), list(given)]
+        return patched
+
+    return tap
+
+
+@torch.no_grad()
+def patched_logits(contrast: Contrast, cells: Sequence[Cell], direction: Direction) -> Iterator[tuple[list[int], Tensor]]:
+    """Numbers of cells, and the logits [n, W] of their runs at the asked place, in batches of runs that begin in one layer.
+
+    A cell without patches is the run as it was.
+    """
+    starts: dict[tuple[int, int], list[int]] = {}
+    for number, cell in enumerate(cells):
+        first = min((patch.site.runs_from() for patch in cell), default=(len(STACKS), 0))
+        starts.setdefault(first, []).append(number)
+    base = contrast.ends(direction)[0]
+    most = max(1, MOST_NUMBERS // _numbers_of_a_row(contrast.model.config, base))
+    for first, numbers in sorted(starts.items()):
+        for i in range(0, len(numbers), most):
+            rows = numbers[i : i + most]
+            if first[0] == len(STACKS):
+                yield rows, base.logits.expand(len(rows), -1)
+            else:
+                tap = _edit(contrast, [cells[n] for n in rows], direction)
+                yield rows, _go_on(contrast.model, base, first, len(rows), tap)
+
+
+def _numbers_of_a_row(config: TransformerConfig, run: Recorded) -> int:
+    """The largest activation of one run: the feed-forward's hidden units, or the weights of all heads."""
+    longest = max(ids.shape[1] for ids in run.ids.values())
+    return longest * max(config.ff_width, config.d_model, config.n_heads * longest)
+
+
+def _go_on(model: Transformer, run: Recorded, first: tuple[int, int], n: int, tap: Edit) -> Tensor:
+    """n copies of a run, computed from this stack and layer on under an editing tap: their logits [n, W] at the asked place."""
+    memory = None if "source" not in run.ids else _memory(model, run).expand(n, -1, -1)  # [n, S, D]
+    x = None
+    for place, (side, stack) in enumerate(STACKS.items()):
+        if place < first[0] or side not in model.config.sides:
+            continue
+        start = first[1] if place == first[0] else 0
+        x = _stack_from(model.stack(side), stack, run, start, n, None if side == "source" else memory, tap)
+        memory = x if side == "source" else memory
+    assert x is not None and model.head is not None
+    logits: Tensor = model.head(x[:, run.at])  # [n, W]
+    return logits
+
+
+def _memory(model: Transformer, run: Recorded) -> Tensor:
+    """What the encoder of a recorded run gives to the decoder, [1, S, D]."""
+    x = run.stages[_enters("encoder", model.config.n_encoder_layers, model.config)]
+    memory: Tensor = model.stack("source").final_norm(x) if model.config.has_final_norm else x
+    return memory
+
+
+def _enters(stack: StackName, layer: int, config: TransformerConfig) -> str:
+    """The stage that a layer of a stack reads; behind the last layer, what the final norm or the head reads."""
+    return Site(stack, "residual", layer - 1).stage(config)
+
+
+def _stack_from(stack: Stack, name: StackName, run: Recorded, start: int, n: int, memory: Tensor | None, tap: Edit) -> Tensor:
+    """The output [n, T, D] of n runs through one stack, from a layer on: `Stack.forward` with the beginning taken as recorded."""
+    entering = _enters(name, start, stack.config)
+    recorded = run.stages[entering]  # [1, T, D]
+    own, cross = (run.masks.source, None) if name == "encoder" else (run.masks.target, run.masks.cross)
+    bias = stack.score_bias(recorded.shape[1])  # [1, H, T, T]
+    x = tap(entering, recorded.expand(n, -1, -1))  # [n, T, D]
+    for i in range(start, len(stack.layers)):
+        x = stack.layers[i](x, own, memory, cross, bias, _Watch(tap, f"{name}.layers.{i}."))
+    return stack.final_norm(x) if stack.config.has_final_norm else x
+
+
+# ---------------------------------------------------------------- effects
+
+
+def effects(contrast: Contrast, cells: Sequence[Cell], direction: Direction = "denoise") -> np.ndarray:
+    """How far each cell's run follows the run that its values come from, [N]: 0 not at all, 1 altogether.
+
+    (patched − changed) / (clean − changed) of the logit difference for "denoise"; with the runs' roles exchanged for "noise".
+    """
+    found = np.empty(len(cells))
+    for numbers, logits in patched_logits(contrast, cells, direction):
+        found[numbers] = _effect(contrast, logits, direction)
+    return found
+
+
+def _effect(contrast: Contrast, logits: Tensor, direction: Direction) -> np.ndarray:
+    base, donor = (float(contrast.answer(run.logits)) for run in contrast.ends(direction))
+    patched: np.ndarray = contrast.answer(logits).double().cpu().numpy()
+    return (patched - base) / (donor - base)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatchGrid:
+    """Every cell of the grid with its effects [N] and the likeliest word [N] of its run, in each direction."""
+
+    contrast: Contrast
+    cells: tuple[Cell, ...]
+    effects: Mapping[Direction, np.ndarray]
+    words: Mapping[Direction, np.ndarray]
+
+    def table(self, stack: StackName, part: Part, direction: Direction = "denoise", *, heads: bool = False) -> np.ndarray:
+        """Effects [layers, tokens of the clean run] of a part, NaN at tokens without a partner; or with `heads` [layers, H].
+
+        The residual stream has one more row, the embedding's, as its first.
+        """
+        config, side = self.contrast.model.config, side_of(stack)
+        first = EMBEDDING if part == "residual" else 0
+        width = config.n_heads if heads else self.contrast.clean.ids[side].shape[1]
+        found = np.full((config.n_layers(side) - first, width), np.nan)
+        for ((site, tokens), *_), effect in zip(self.cells, self.effects[direction], strict=True):
+            if (site.stack, site.part, site.head is not None) == (stack, part, heads):
+                found[site.layer - first, tokens[0] if site.head is None else site.head] = effect
+        return found
+
+    def rows(self) -> list[dict[str, object]]:
+        """One record a cell and direction, for a DataFrame; token is None where a head is patched at all tokens."""
+        return [
+            {"direction": direction, "stack": site.stack, "part": site.part, "layer": site.layer, "head": site.head,
+             "token": tokens[0] if site.head is None else None, "effect": float(self.effects[direction][i]),
+             "word": int(self.words[direction][i])}
+            for direction in self.effects for i, ((site, tokens), *_) in enumerate(self.cells)
+        ]
+
+
+def grid_cells(contrast: Contrast) -> tuple[Cell, ...]:
+    """One run for each site and token that has a partner; a head is patched at all of them at once."""
+    found: list[Cell] = []
+    for site in sites(contrast.model.config):
+        tokens = tuple(contrast.partner[side_of(site.stack)])
+        each = [tokens] if site.head is not None and tokens else [(token,) for token in tokens]
+        found += [(Patch(site, some),) for some in each]
+    return tuple(found)
+
+
+def patch_grid(
+    contrast: Contrast, directions: Sequence[Direction] = DIRECTIONS, progress: Callable[[float], object] | None = None
+) -> PatchGrid:
+    """Every cell as a run of its own. progress: is told the share of the runs that are done, up to 1."""
+    cells, done = grid_cells(contrast), 0
+    measured = {direction: np.empty(len(cells)) for direction in directions}
+    words = {direction: np.empty(len(cells), dtype=np.int64) for direction in directions}
+    for direction in directions:
+        for numbers, logits in patched_logits(contrast, cells, direction):
+            measured[direction][numbers] = _effect(contrast, logits, direction)
+            words[direction][numbers] = logits.argmax(dim=-1).cpu().numpy()
+            done += len(numbers)
+            if progress is not None:
+                progress(done / (len(cells) * len(directions)))
+    return PatchGrid(contrast, cells, measured, words)
