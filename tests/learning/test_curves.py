@@ -7,7 +7,7 @@ import pytest
 
 from tests.learning.small import RECIPE
 from viz_core.learning.arms import of_factor
-from viz_core.learning.curves import Result, at_the_end, band, result, steps_to
+from viz_core.learning.curves import Result, at_the_end, band, lead, result, steps_to
 from viz_core.learning.training_run import TrainingRun
 
 
@@ -51,6 +51,14 @@ def test_steps_to_a_target() -> None:
     verdict = steps_to(results, 0.5)
     assert verdict.values == ((20.0, 30.0), (None, 10.0)) and verdict.without == (0, 1) and verdict.target == 0.5
     assert verdict.comparisons[0].difference == -15.0 and verdict.comparisons[0].apart is None
+
+
+def test_how_much_sooner_the_better_of_two_arms_is_where_the_other_ends() -> None:
+    slow, fast = [run(3, 0, 3, 2, 2), run(3, 1, 3, 2, 1)], [run(1, 0, 1.4, 1, 0.5), run(1, 1, 3, 1, 0.4)]
+    ahead = lead([*slow, *fast])
+    assert ahead is not None and ahead[:3] == (1, 3, 1.5) and ahead.steps == pytest.approx((10 + 20) / 2) and ahead.last == 30
+    assert lead(slow) is None and lead([*slow, *fast, run(5, 0, 1.0)]) is None
+    assert lead([*slow, run(1, 0, 1.0, stopped="diverged")]) is None
 
 
 def test_real_runs_from_events_to_a_verdict() -> None:

@@ -33,14 +33,14 @@ from viz_core.formats import percent, rounded
 from viz_core.jobs.engine import engine
 from viz_core.learning.arms import of_factor
 from viz_core.learning.brought import opened
-from viz_core.learning.curves import Comparison, Verdict, at_the_end
+from viz_core.learning.curves import Comparison, Lead, Verdict, at_the_end
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.setups import SETUPS, of_document
 from viz_core.learning.tasks import TASKS
 from viz_core.presets import PRESETS
 from viz_core.text import split_words
 from viz_core.ui.pages.training.asked import DOCUMENT_MODELS
-from viz_core.ui.pages.training.experiments import ARMS, arm_names, verdict_words
+from viz_core.ui.pages.training.experiments import ARMS, arm_names, lead_words, verdict_words
 from viz_core.ui.pages.training.job import WORKING
 from viz_core.ui.pages.training.kept import symbol_words
 from viz_core.ui.shell.views import TASK_PARAMETERS, TRAINING_FACTORS, TRAINING_MODELS, TRAINING_SETUPS, TRAINING_TASKS, VIEWS
@@ -311,6 +311,12 @@ def test_two_arms_over_two_seeds_are_compared_by_their_runs(open_training: Open,
 def test_the_verdict_is_what_the_numbers_are(comparison: Comparison, says: str) -> None:
     (line,) = verdict_words(["a*b", "c"], Verdict("loss", None, ((), ()), (comparison,)))
     assert says in line and "a\\*b" in line
+
+
+def test_how_many_times_as_fast_is_said_of_two_arms() -> None:
+    said = lead_words(["with", "without <b>"], Lead(0, 1, 2.368, 40.0, 500))
+    assert said.startswith("**with** needs 40 steps to the loss of 2.368, with which without ")
+    assert said.endswith(" ends after 500: it is 12 times as fast.") and "<b>" not in said.replace("\\<", "")
 
 
 @pytest.mark.parametrize(("setup", "first", "last"), [

@@ -6,7 +6,7 @@ All of it is computed from the runs, and nothing is expected of them.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -110,6 +110,33 @@ def steps_to(results: Sequence[Result], target: float) -> Verdict:
     """The arms compared by the steps after which the held-out loss was at the target for the first time."""
     return _verdict(results, "steps", target, lambda r: next(
         (float(step) for step, loss in zip(r.steps, r.losses, strict=True) if loss <= target), None))
+
+
+class Lead(NamedTuple):
+    """One arm is at the loss that another has at its end after fewer steps. target: that loss, the mean of the slower arm's seeds.
+
+    steps: of the faster arm until then, the mean of its seeds; last: of the slower one to its end.
+    """
+
+    faster: int
+    slower: int
+    target: float
+    steps: float
+    last: int
+
+
+def lead(results: Sequence[Result]) -> Lead | None:
+    """How much sooner the better of two arms is where the other one ends; None for other numbers of arms or without an end."""
+    ends = at_the_end(results).values
+    if len(ends) != 2 or any(x is None for row in ends for x in row):
+        return None
+    means = [float(np.mean([x for x in row if x is not None])) for row in ends]
+    faster = int(np.argmin(means))
+    arms = sorted({r.arm for r in results})
+    target = means[1 - faster]
+    reached = [x for x in steps_to(results, target).values[faster] if x is not None]
+    last = max(r.steps[-1] for r in results if r.arm == arms[1 - faster])
+    return None if not reached or not any(reached) else Lead(arms[faster], arms[1 - faster], target, float(np.mean(reached)), last)
 
 
 def _verdict(

@@ -66,7 +66,8 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     ),
     "residual": OfferedExperiment(
         title="With and without the residual connection",
-        question="How many steps does the residual connection save?",
+        question="How many steps does the residual connection save? Transformer_code (002) says that models with it learn two to "
+                 "three times as fast, and gives no measurement.",
         experiment=Experiment(
             replace(_SORT, config=replace(_ENCODER, n_encoder_layers=4)),
             _arms(residual={"config.residual": True}, none={"config.residual": False}),

@@ -12,7 +12,7 @@ from viz_core.formats import rounded
 from viz_core.jobs.job import Look
 from viz_core.language import translate as _
 from viz_core.learning.arms import Arm, Experiment, of_factor
-from viz_core.learning.curves import Result, Verdict, at_the_end, band
+from viz_core.learning.curves import Lead, Result, Verdict, at_the_end, band, lead
 from viz_core.learning.setups import SETUPS, OfferedExperiment
 from viz_core.problems import Problem
 from viz_core.ui.controls import chart, dark, table
@@ -171,8 +171,18 @@ def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator
           [[escaped(names[arm]), str(len(row)), *(rounded(float(f(row))) if row else "–" for f in (np.mean, np.min, np.max)),
             str(without)] for arm, row, without in zip(arms, known, verdict.without, strict=True)], right=(1, 2, 3, 4, 5))
     lines = verdict_words(names, verdict)
+    if (ahead := lead(results)) is not None and verdict.what == "loss":
+        lines.append(lead_words(names, ahead))
     with rail if len(lines) <= MOST_BESIDE else st.container():
         st.markdown("\n".join(f"- {line}" for line in lines))
+
+
+def lead_words(names: Sequence[str], ahead: Lead) -> str:
+    """How many times as fast the better arm is where the other one ends."""
+    faster, slower = (escaped(names[arm]) for arm in (ahead.faster, ahead.slower))
+    return _("**{faster}** needs {steps:,} steps to the loss of {target}, with which {slower} ends after {last:,}: it is {times} "
+             "times as fast.", faster=faster, slower=slower, target=rounded(ahead.target), last=ahead.last,
+             steps=round(ahead.steps), times=rounded(ahead.last / ahead.steps, 2))
 
 
 def verdict_words(names: Sequence[str], verdict: Verdict) -> list[str]:
