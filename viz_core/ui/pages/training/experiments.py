@@ -171,7 +171,7 @@ def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator
           [[escaped(names[arm]), str(len(row)), *(rounded(float(f(row))) if row else "–" for f in (np.mean, np.min, np.max)),
             str(without)] for arm, row, without in zip(arms, known, verdict.without, strict=True)], right=(1, 2, 3, 4, 5))
     lines = verdict_words(names, verdict)
-    if (ahead := lead(results)) is not None and verdict.what == "loss":
+    if verdict.what == "loss" and all(one.apart for one in verdict.comparisons) and (ahead := lead(results)) is not None:
         lines.append(lead_words(names, ahead))
     with rail if len(lines) <= MOST_BESIDE else st.container():
         st.markdown("\n".join(f"- {line}" for line in lines))
