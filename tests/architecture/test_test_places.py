@@ -67,6 +67,7 @@ ELSEWHERE = {
     "ui.pages.steps.facts": "ui/test_pages",
     "ui.pages.steps.moves": "ui/test_walk",
     "ui.shell.callbacks": "browser/test_order_of_runs",
+    "ui.shell.differences": "ui/test_attention",
     "ui.shell.frame": "browser/test_presenter",
     "ui.shell.link": "ui/test_links",
     "ui.shell.navigation": "browser/test_order_of_runs",

@@ -22,11 +22,13 @@ from viz_core.experiments.patching import (
     effects,
     grid_cells,
     patch_grid,
+    patched_logits,
     sites,
+    transplanted,
 )
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
-from viz_core.run import build
+from viz_core.run import build, prepare, trace
 from viz_core.tracing import Tracer
 
 CLEAN, CHANGED, TARGET = [5, 9, 7, 11, 6], [5, 9, 3, 11, 6], [1, 6, 4, 8]
@@ -74,6 +76,35 @@ def test_every_cell_is_what_a_whole_run_with_this_edit_answers(contrast: Contras
     np.testing.assert_allclose(found, [whole_run(contrast, cell, direction) for cell in cells], atol=DOUBLE)
     both = [cells[0] + cells[-1], cells[-2] + cells[3]]  # two places in one run
     np.testing.assert_allclose(effects(contrast, both, direction), [whole_run(contrast, c, direction) for c in both], atol=DOUBLE)
+
+
+@pytest.mark.parametrize("site", [
+    Site("encoder", "residual", EMBEDDING), Site("encoder", "self_attn", 0), Site("encoder", "self_attn", 1, 1),
+    Site("decoder", "cross_attn", 1, 0), Site("decoder", "ffn", 0),
+])
+def test_a_recorded_run_with_a_value_of_another_is_the_cell_s_run(site: Site) -> None:
+    contrast = contrast_of()
+    clean, changed = (prepare(contrast.model.config, [[4, 8], ids], [[3], [*TARGET[1:], 2]]) for ids in (CLEAN, CHANGED))
+    donor = trace(contrast.model, clean)
+    token = None if site.head is not None else 2
+    tokens = tuple(contrast.partner["source" if site.stack == "encoder" else "target"]) if token is None else (token,)
+    found = transplanted(contrast.model, changed, donor, site, token, item=1, donor_item=1)
+    logits = next(patched_logits(contrast, [(Patch(site, tokens),)], "denoise"))[1]
+    at = contrast.question.at
+    np.testing.assert_allclose(found["logits"][1, at], logits[0].numpy(), atol=DOUBLE)
+    assert np.abs(found["logits"][1, at] - trace(contrast.model, changed)["logits"][1, at]).max() > 1e-6
+    np.testing.assert_array_equal(found["logits"][0], trace(contrast.model, changed)["logits"][0])  # the other sentence
+
+
+@pytest.mark.parametrize(("site", "token", "code"), [
+    (Site("encoder", "residual", 7), 2, "patch_no_site"), (Site("encoder", "residual", 0), 9, "patch_no_partner"),
+])
+def test_a_place_that_one_run_lacks_is_refused(site: Site, token: int, code: str) -> None:
+    contrast = contrast_of()
+    clean, changed = (prepare(contrast.model.config, [ids], [TARGET]) for ids in (CLEAN, CHANGED))
+    with pytest.raises(Problem) as refused:
+        transplanted(contrast.model, changed, trace(contrast.model, clean), site, token)
+    assert refused.value.code == code
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

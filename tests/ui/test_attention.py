@@ -18,10 +18,10 @@ from viz_core.presets import PRESETS
 from viz_core.run import run
 from viz_core.ui.components import lines, profiles
 from viz_core.ui.pages.attention import page
-from viz_core.ui.pages.attention.differences import differences, in_titles, in_words
 from viz_core.ui.pages.attention.focus import with_head
 from viz_core.ui.pages.attention.word_swap import find_swap
 from viz_core.ui.shell import PAGES
+from viz_core.ui.shell.differences import differences, in_titles, in_words
 from viz_core.ui.shell.setup import OPENING, Setup, from_link, opening, packed, to_link, unpacked, with_preset, with_weights
 from viz_core.weights.catalogue import catalogue
 
@@ -147,13 +147,13 @@ def test_the_opening_head_follows_the_pronoun(open_at: Open) -> None:
     a, b = comparison.split("\n")[:2]
     assert "animal" in a and "street" in b
     now = at.session_state["lab_setup"]
-    kept, faults = unpacked(now.view("att_a"))
+    kept, faults = unpacked(now.view("kept"))
     assert not faults
     assert (kept.source, now.source) == (catalogue()[OPENING].examples[0][0], catalogue()[OPENING].examples[1][0])
     assert now.writer == kept.writer == "model" and typed(at, "target") == catalogue()[OPENING].examples[1][1]
     widget(at, "att_swap").click().run()
     now = at.session_state["lab_setup"]
-    assert not now.view("att_a") and now.source == kept.source
+    assert not now.view("kept") and now.source == kept.source
 
 
 @needs_translator
@@ -166,33 +166,33 @@ def test_a_swap_is_between_two_examples_that_differ_in_one_word() -> None:
 
 def test_a_kept_run_is_compared_and_shapes_that_differ_are_said(open_at: Open) -> None:
     at = open_at(TINY)
-    widget(at, "att_keep").click().run()
+    widget(at, "lab_keep").click().run()
     sound(at)
     assert "**A**" in words(at)
     now = at.session_state["lab_setup"]
-    assert unpacked(now.view("att_a"))[0] == replace(now, views=())
+    assert unpacked(now.view("kept"))[0] == replace(now, views=())
     widget(at, "source").set_value("a longer sentence than the one that was there").run()
     sound(at)
     assert "so no difference is drawn" in words(at)
     widget(at, "seed").set_value(5).run()
     sound(at)
-    widget(at, "att_drop").click().run()
+    widget(at, "lab_drop").click().run()
     sound(at)
-    assert "no difference" not in words(at) and not at.session_state["lab_setup"].view("att_a")
+    assert "no difference" not in words(at) and not at.session_state["lab_setup"].view("kept")
 
 
 def test_a_link_holds_both_runs(open_at: Open) -> None:
     other = replace(with_preset(Setup(), "003"), source="<b> $x$ & 猫", seed=3)
-    at = open_at(TINY, att_a=packed(other))
+    at = open_at(TINY, kept=packed(other))
     assert "A has no cross-attention" in words(at)
-    at = open_at(TINY, att_kind="encoder", att_a=packed(replace(other, config=Setup().config)))
+    at = open_at(TINY, att_kind="encoder", kept=packed(replace(other, config=Setup().config)))
     assert "**A**:" in words(at)
     params, _ = to_link(at.session_state["lab_setup"])
     assert from_link(params)[0] == at.session_state["lab_setup"]
 
 
 def test_a_broken_a_is_said_and_the_rest_stays(open_at: Open) -> None:
-    at = open_at(TINY, att_a="seed=99999999999&nonsense=1")
+    at = open_at(TINY, kept="seed=99999999999&nonsense=1")
     assert "The link's A says ` seed=99999999999 `" in words(at) and shows_one_weight(at)
     sound(at)
 
@@ -306,7 +306,7 @@ def test_rollout_turns_to_the_other_stack(open_at: Open) -> None:
 
 
 def test_two_runs_are_named_after_what_differs(open_at: Open) -> None:
-    at = open_at(TINY, n_heads="4", att_a=packed(from_link(TINY)[0]))
+    at = open_at(TINY, n_heads="4", kept=packed(from_link(TINY)[0]))
     assert list(panels(at)) == ["A · n_heads 2: weights", "B · n_heads 4: weights", "B − A"]
     assert "**A | B**: n\\_heads 2 | 4" in words(at)
     titles = [g["title"] for p in canvas_headers(at) for g in p.get("grids", ())]

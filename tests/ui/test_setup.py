@@ -317,11 +317,11 @@ def test_a_whole_setup_is_one_text_however_long(source: str, target: str) -> Non
 
 def test_a_setup_kept_beside_leaves_a_link_that_it_does_not_fit() -> None:
     kept = packed(replace(Setup(), source="x" * MAX_LINK_BYTES))
-    setup = with_view(replace(Setup(), source="a b"), att_a=kept)
+    setup = with_view(replace(Setup(), source="a b"), kept=kept)
     params, left_out = to_link(setup)
-    assert left_out.name == params["left_out"] and "att_a" not in params
+    assert left_out.name == params["left_out"] and "kept" not in params
     assert with_left_out(from_link(params)[0], left_out.text) == setup
-    short = with_view(replace(Setup(), source="a b"), att_a=packed(replace(Setup(), source="& = 猫")))
+    short = with_view(replace(Setup(), source="a b"), kept=packed(replace(Setup(), source="& = 猫")))
     assert from_link(to_link(short)[0]) == (short, [])
 
 

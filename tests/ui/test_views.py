@@ -26,7 +26,7 @@ from viz_core.ui.shell.setup import (
     with_view,
     with_weights,
 )
-from viz_core.ui.shell.views import VIEWS, Branches, Cells, View
+from viz_core.ui.shell.views import VIEWS, Branches, Cells, Patched, View
 from viz_core.weights.card import Card
 
 # ---------------------------------------------------------------- views
@@ -39,6 +39,8 @@ def values(view: View) -> list[Any]:
         return [(), ((first, 0, 1, 2),), ((last, 15, 999_999, 999_999), (first,))]
     if isinstance(view, Branches):
         return [(), (("g", 0, (7,)),), (("b2", 3, (17, 4)), ("1", 63, (999_999,)), ("s1", 0, (0,) * MAX_WRITTEN))]
+    if isinstance(view, Patched):
+        return [(), ("encoder", "residual", -1, None, 0), ("decoder", "cross_attn", 2, 5, None), ("decoder", "ffn", 11, None, 1023)]
     if view.options is None:
         return ["", "a <b> $x$", "x" * MAX_VIEW_CHARS]
     some = [*view.options][:5] + [*view.options][-5:]

@@ -284,7 +284,7 @@ def test_a_swap_that_was_typed_stays_typed() -> None:
     sound(widget(at, "att_swap").click().run())
     assert (typed(at, "source"), typed(at, "target")) == (second, other) and widget(at, "writer").value is False
     sound(widget(at, "att_swap").click().run())
-    assert typed(at, "target") == own and not setup_of(at).view("att_a")
+    assert typed(at, "target") == own and not setup_of(at).view("kept")
 
 
 def test_taking_over_keeps_what_came_with_a_change() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from viz_core.analysis.rows import ARROW
+from viz_core.analysis.two_runs import EITHER
 
 SMALL = "display:block;font-size:11px;line-height:1.2;opacity:.8"  # the style of a dictionary word below its word
-EITHER = " | "  # between the labels of two runs in one label
 NO_GLOSSES: Mapping[str, str] = MappingProxyType({})
 _BETWEEN = re.compile(f"({re.escape(ARROW)}|{re.escape(EITHER)})")
 

@@ -19,6 +19,7 @@ from viz_core.ui.shell.screen import heading
 from viz_core.ui.shell.sidebar import show_written, sidebar
 from viz_core.ui.shell.state import ARRIVED, FAULTS, NOTES, SETTLE, SHELL, current
 from viz_core.ui.shell.tab import say_whole, tab
+from viz_core.ui.shell.two_runs import keep_button
 from viz_core.ui.shell.warm import all_imported, cards_read
 from viz_core.ui.shell.widgets import chosen_meanwhile, make_room
 
@@ -86,6 +87,9 @@ def open_page(page: PageSpec, imported: Callable[[], None] = all_imported) -> La
         _begin_again()
     make_room()
     tools = heading(page)
+    if page.compares:
+        with tools:
+            keep_button()
     setup = current()
     show_glosses(glosses_in_use(setup))
     if faults := st.session_state.get(FAULTS, []):

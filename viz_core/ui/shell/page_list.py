@@ -25,7 +25,8 @@ class PageSpec:
     """One page. name: its file in `pages/`, and its URL. title, icon, group: in the navigation. question: its headline. lead:
     one or more sentences about the page, in Markdown ("" where the picture says it), one click away. card: what Home's link to
     it says. picture: the key of its main picture, which fills the first screen. sections: its sections, where it has several,
-    each with a main picture of its own; section_view: the view that says which one is shown.
+    each with a main picture of its own; section_view: the view that says which one is shown. compares: whether it shows a run
+    beside the one that was kept as A.
     """
 
     name: str
@@ -38,6 +39,7 @@ class PageSpec:
     picture: str = ""
     sections: tuple[Section, ...] = ()
     section_view: str = ""
+    compares: bool = False
 
     @property
     def path(self) -> str:
@@ -67,7 +69,7 @@ PAGES: dict[str, PageSpec] = {
             question="Where does each head look?",
             lead="In every layer, each head spreads an attention weight of 1 from every query over the keys that it may attend to. "
             "Each tile below is one head: its rows are query tokens, its columns key tokens. Look for cells that stand out.",
-            card="which tokens each head attends to", section_view="att_more",
+            card="which tokens each head attends to", section_view="att_more", compares=True,
             sections=(
                 Section("none", "Heads", "lab_picture"), Section("table", "Head statistics", "att_profiles"),
                 Section("rollout", "Rollout", "att_rollout"), Section("break", "Ablation", "att_broken"),

@@ -42,13 +42,15 @@ MAX_NAMED = 6  # unknown words, words that share an id, faults of a link: how ma
 class Lab:
     """The context of a page: setup, run and batch. `capture` is None if nothing could run; the page already shows the reason.
 
-    tools: the place in the page's line of heading, for controls of the whole page; None in a fragment.
+    tools: the place in the page's line of heading, for controls of the whole page; None in a fragment. altered: the key of a
+    run that was edited after the setup; None for the setup's own run.
     """
 
     setup: Setup
     capture: Capture | None
     batch: "Batch | None" = None
     tools: DeltaGenerator | None = None
+    altered: Hashable = None
 
     @property
     def config(self) -> TransformerConfig:
@@ -69,6 +71,8 @@ class Lab:
         from viz_core.ui.shell.cache import run_key
 
         assert self.batch is not None
+        if self.altered is not None:
+            return self.altered
         return run_key(self.setup.weights, self.config, self.batch, self.setup.seed, self.setup.device)
 
     def cost(self) -> tuple[float, int]:

@@ -18,7 +18,7 @@ from viz_core.limits import MAX_KEPT_CHARS, MAX_RECIPE_CHARS, MAX_VIEW_CHARS, MA
 class View:
     """One selection. options: its allowed values (None: text of at most `most` characters); many: a tuple of some of them.
 
-    renamed: values that links once held, each with the present name of the same thing.
+    renamed: values that links once held, each with the present name of the same thing. once: the name that links had for it.
     """
 
     name: str
@@ -27,6 +27,7 @@ class View:
     many: bool = False
     most: int = MAX_VIEW_CHARS
     renamed: Mapping[str, str] = field(default_factory=dict)
+    once: str = ""
 
     def write(self, value: Any) -> str:
         """The value as text in a link."""
@@ -104,6 +105,31 @@ class Branches(View):
         return read
 
 
+@dataclass(frozen=True, slots=True)
+class Patched(View):
+    """The place where B has a value of A: (stack, part, layer, head, token), as a link says it encoder.residual.1.3.
+
+    layer: -1 for the embedding, in a link "embed". A head is patched at all tokens, in a link decoder.cross_attn.2.h5; else the
+    token, as A counts it from 0, is the last number. () where nothing is patched.
+    """
+
+    def write(self, value: Any) -> str:
+        if not value:
+            return ""
+        stack, part, layer, head, token = value
+        return f"{stack}.{part}.{'embed' if layer < 0 else layer}.{token if head is None else f'h{head}'}"
+
+    def read(self, text: str) -> Any:
+        if not text:
+            return ()
+        found = PATCH.fullmatch(text)
+        stack, part, layer, at = found.groups() if found else ("", "", "", "")
+        head, token = (int(at[1:]), None) if at.startswith("h") else (None, int(at or 0))
+        if not found or (layer == "embed" and part != "residual") or (head is not None and not part.endswith("attn")):
+            raise ValueError(_("does not name a place in the model, such as encoder.residual.1.3 or decoder.cross_attn.2.h5"))
+        return stack, part, -1 if layer == "embed" else int(layer), head, token
+
+
 def _present_place(canvas: str, *place: str) -> tuple[str, ...]:
     """A cell as a link wrote it, by the canvas that has its panel now."""
     moved = dict(zip(("0", "1"), MOVED_PANELS.get(canvas, ()), strict=False))
@@ -145,6 +171,7 @@ ATTENTION_KINDS = ("encoder", "decoder", "cross")
 ATTENTION_HEADS = tuple(f"{kind}.{layer}.{head}" for kind in ATTENTION_KINDS for layer in range(48) for head in range(16))
 EPSILONS = ("0", *(f"{float(f'1e{p}'):g}" for p in range(-12, 3)))  # what LayerNorm may add to the variance, as a link says it
 
+PATCH = re.compile(r"(encoder|decoder)\.(residual|self_attn|cross_attn|ffn)\.(embed|[0-9]{1,3})\.(h[0-9]{1,2}|[0-9]{1,4})")
 BRANCH = re.compile(r"(g|b[2-8]?|s1|s2|[1-8])\.([0-9]{1,2})\.([0-9]{1,6}(?:-[0-9]{1,6})*)")
 MAX_BRANCHES, MAX_BEAMS = 8, 8  # side by side in a tree
 WRITE_PATHS = ("g", "b", *(f"b{n}" for n in range(2, MAX_BEAMS + 1)), "s1", "s2", *map(str, range(1, MAX_BRANCHES + 1)))
@@ -187,6 +214,9 @@ VIEWS: tuple[View, ...] = (
     # Every page
     Cells("cells", (), CANVASES),
     View("open", (), FOLDS, many=True),
+    View("kept", "", most=MAX_KEPT_CHARS, once="att_a"),  # the setup kept as A, as its own link says it
+    View("shown", "difference", ("a", "b", "difference")),  # of the runs A and B
+    Patched("patch", ()),  # where B has a value of A
     View("present", False, (False, True)),  # presenter's mode
     View("glosses", True, (False, True)),  # dictionary words, where the weights have some
     View("note", ""),  # one sentence on what to look at, which came with the link
@@ -240,7 +270,6 @@ VIEWS: tuple[View, ...] = (
     View("att_lock", "", ("", "query", "key")),
     View("att_step", "weights", ("raw", "scaled", "biased", "masked", "weights")),
     View("att_colour", "largest", ("largest", "one", "uniform")),
-    View("att_a", "", most=MAX_KEPT_CHARS),  # the setup kept as A, as its own link says it
     View("att_words", False, (False, True)),
     View("att_heads", (), ("none", *range(64)), many=True),  # those overlaid in the lines; not said: the one in focus
     View("att_more", "none", ("none", "table", "rollout", "break")),

@@ -12,38 +12,29 @@ from viz_core.figures.attention import KIND_TITLES, compared, head_panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.text import visible
-from viz_core.ui.escape import code, token_code
-from viz_core.ui.pages.attention.differences import Difference, in_titles
+from viz_core.ui.escape import token_code
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.matrix import pickable
 from viz_core.ui.pages.attention.word_swap import Swap
-from viz_core.ui.shell import Lab, change, current, lab_of, set_view, view
-from viz_core.ui.shell.setup import Setup, packed, sentences, unpacked, with_view
+from viz_core.ui.shell import Lab, TwoRuns, change, current, view
+from viz_core.ui.shell.differences import Difference, in_titles
+from viz_core.ui.shell.setup import packed, sentences, unpacked, with_view
 
 
-def runs_to_compare(lab: Lab, focus: InFocus, swap: Swap | None) -> None:
-    """Buttons that replace one word, and keep this run as A."""
-    kept = view("att_a")
+def word_to_swap(focus: InFocus, swap: Swap | None) -> None:
+    """A button that replaces one word and keeps this run as A; nothing where no example differs in one word."""
     if swap is not None and st.button(
         f"{visible(swap.old)} → {visible(swap.new)}", type="primary", key="att_swap", on_click=_swap, args=(swap, focus),
         help=_("One word can change the meaning of a sentence. This keeps the run as A, replaces the word in the source, and "
                "changes the target to match."),
     ):
         st.rerun()  # the sidebar shows the sentence, too
-    if kept:
-        st.button(_("Clear A"), icon=":material/close:", key="att_drop", on_click=set_view, kwargs={"att_a": ""})
-    else:
-        st.button(_("Keep this run as A"), icon=":material/push_pin:", key="att_keep", on_click=_keep, args=(lab.setup,),
-                  help=_("Then change anything in the sidebar. The new run becomes B, and the page shows the difference."))
-
-
-def _keep(setup: Setup) -> None:
-    set_view(att_a=packed(setup))
 
 
 def _swap(swap: Swap, focus: InFocus) -> None:
     """Switch to the other sentence and keep this one as A, unless the other one is A already. The focus stays."""
-    setup, kept = current(), _kept()
+    setup = current()
+    kept = unpacked(view("kept"))[0] if view("kept") else None
     sources, targets, __ = sentences(setup)
     sources[focus.item] = swap.source
     if targets:
@@ -51,34 +42,19 @@ def _swap(swap: Swap, focus: InFocus) -> None:
     source, target = "\n".join(sources), "\n".join(targets) if targets else setup.target  # which the model writes, if it does
     is_back = kept is not None and (kept.source, kept.target, kept.writer) == (source, target, setup.writer)
     same = {"att_kind": focus.kind, "att_layer": focus.layer, "att_query": focus.query}
-    views = with_view(setup, **same, att_a="" if is_back else packed(setup)).views
+    views = with_view(setup, **same, patch=(), kept="" if is_back else packed(setup)).views
     change(source=source, target=target, views=views, attn_head=focus.head)
 
 
-def _kept() -> Setup | None:
-    """The setup kept as A, or None."""
-    return unpacked(view("att_a"))[0] if view("att_a") else None
-
-
-def kept_run(focus: InFocus) -> tuple[Lab | None, str]:
-    """The run kept as A if its head can be compared with B; otherwise the reason why it cannot."""
-    if not view("att_a"):
-        return None, ""
-    kept, faults = unpacked(view("att_a"))
-    if faults:
-        written, fault = faults[0]
-        st.caption(_("The link's A says {written}, which {fault}.", written=code(written), fault=fault))
-    run = lab_of(kept)
-    other = run.capture
-    if other is None:
-        return None, _("The run that you kept as A can no longer be computed.")
+def comparable(two: TwoRuns, focus: InFocus) -> str:
+    """Why the head in focus cannot be compared with A's; "" where it can."""
+    assert two.a.capture is not None
+    other = two.a.capture
     if focus.kind not in kinds(other.config):
-        return None, _("A has no {kind_titles}.", kind_titles=KIND_TITLES[focus.kind].lower())
+        return _("A has no {kind_titles}.", kind_titles=KIND_TITLES[focus.kind].lower())
     if focus.layer >= n_layers(other.config, focus.kind) or focus.head >= other.config.n_heads:
-        return None, _("A has no layer {layer}, head {head}.", layer=focus.layer, head=focus.head)
-    if focus.item >= other.n_sentences:
-        return None, _("A has no sentence {item}.", item=focus.item + 1)
-    return run, ""
+        return _("A has no layer {layer}, head {head}.", layer=focus.layer, head=focus.head)
+    return ""
 
 
 def compare(kept: Lab, other: Capture, lab: Lab, capture: Capture, focus: InFocus, differ: Sequence[Difference]) -> None:

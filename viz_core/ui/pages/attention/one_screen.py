@@ -15,25 +15,28 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.escape import token_code
 from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads
-from viz_core.ui.pages.attention.comparison import compare, kept_run, strongest_keys
-from viz_core.ui.pages.attention.differences import Difference, differences, in_words
+from viz_core.ui.pages.attention.comparison import comparable, compare, strongest_keys
 from viz_core.ui.pages.attention.files import STEP_NAMES
 from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_shown
 from viz_core.ui.pages.attention.one_head import drawn_lines, drawn_matrix, step_words
 from viz_core.ui.pages.attention.one_weight import one_weight
-from viz_core.ui.shell import Lab, below, look, picture, view_widget
+from viz_core.ui.shell import Lab, TwoRuns, below, look, picture, view_widget
 
 LOOK_FOR_WEIGHTS = _("Look for rows with one large weight, and for columns with many.")
+HOW_THEY_DIFFER = _("In A − B, orange cells are larger in A and blue cells are larger in B.")
 LOOK_FOR_SCORES = _("Look for rows with one large score, and for columns with many.")
 MOST_LETTERS = 24  # of a token in the sentence above the picture
 
 
-def one_screen(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
+def one_screen(
+    lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None = None
+) -> None:
     """The section: what to look at, the picture, its controls, and the arithmetic of the weight in focus."""
-    kept, problem = kept_run(focus)
+    problem = comparable(two, focus) if two else ""
+    kept = two.a if two and not problem else None
     other = None if kept is None else kept.capture
-    differ = [] if kept is None else differences(kept.setup, lab.setup, focus.item)
-    look(_what_to_look_at(capture, focus, problem) if kept is None else _how_they_differ(differ))
+    differ = two.differ if two else []
+    look(_what_to_look_at(capture, focus, problem) if kept is None else HOW_THEY_DIFFER)
     with picture(horizontal=other is None):
         if kept is None or other is None:
             all_heads(lab, capture, available, focus, None)
@@ -80,11 +83,6 @@ def _strongest_head(lab: Lab, capture: Capture, focus: InFocus) -> None:
                 weight=rounded(float(found[layer, head]), 4)),
               key="att_open_strongest", type="tertiary", icon=":material/arrow_forward:", on_click=choose_head,
               args=((focus.kind, layer, head),), help=_("Opens that head. The picked pair stays."))
-
-
-def _how_they_differ(differ: Sequence[Difference]) -> str:
-    return _("**A | B**: {differences}. In B − A, orange cells are larger in B and blue cells are smaller.",
-             differences=in_words(differ))
 
 
 def _controls(lab: Lab, available: Sequence[AttentionKind], focus: InFocus) -> None:

@@ -14,14 +14,14 @@ from viz_core.language import translate as _
 from viz_core.ui.controls import sentence_picker
 from viz_core.ui.pages.attention.ablation import ablation
 from viz_core.ui.pages.attention.all_heads import words_or_tokens
-from viz_core.ui.pages.attention.comparison import runs_to_compare
+from viz_core.ui.pages.attention.comparison import word_to_swap
 from viz_core.ui.pages.attention.files import save
 from viz_core.ui.pages.attention.focus import InFocus, read_focus
 from viz_core.ui.pages.attention.one_screen import one_screen
 from viz_core.ui.pages.attention.rollout import rollout
 from viz_core.ui.pages.attention.statistics import statistics
 from viz_core.ui.pages.attention.word_swap import find_swap
-from viz_core.ui.shell import PAGES, Lab, present, section_of, write_link
+from viz_core.ui.shell import PAGES, Lab, present, section_of, two_runs, view, write_link
 
 
 @st.fragment
@@ -43,13 +43,21 @@ def attention() -> None:
         section = section_of(PAGES["attention"])
         sentence_picker(lab, lab.capture, beside=True)
         if section == "none":
-            runs_to_compare(lab, focus, swap)
+            word_to_swap(focus, swap)
             save(lab.setup, focus)
             words_or_tokens(lab, lab.capture, available, focus)
-    SECTIONS[section](lab, lab.capture, available, focus)
+    with_a = section == "none" or (view("patch") and section in OF_ANY_RUN)
+    two = two_runs(lab, ()) if with_a else None
+    shown = lab if two is None else two.b
+    assert shown.capture is not None
+    if section == "none":
+        one_screen(shown, shown.capture, available, focus, two)
+    else:
+        SECTIONS[section](shown, shown.capture, available, focus)
     write_link()
 
 
 SECTIONS: dict[str, Callable[[Lab, Capture, Sequence[AttentionKind], InFocus], None]] = {
-    "none": one_screen, "table": statistics, "rollout": rollout, "break": ablation,
+    "table": statistics, "rollout": rollout, "break": ablation,
 }
+OF_ANY_RUN = ("table", "rollout")  # sections that read a run and make none of their own

@@ -45,6 +45,7 @@ from viz_core.weights.catalogue import catalogue
 
 MEANS_UNTRAINED = frozenset({"preset", "seed", "tokenizer"} | (BY_FIELD.keys() - WEIGHTLESS))  # in a link without weights
 LEFT_OUT = "left_out"  # the parameter that names the text that the link has no room for
+ONCE = {v.once: v.name for v in VIEWS if v.once}  # names of views in older links
 LONG = tuple(v.name for v in VIEWS if v.most > MAX_VIEW_CHARS)  # views that may not fit a link
 
 
@@ -145,6 +146,7 @@ def from_link(params: Mapping[str, str]) -> tuple[Setup, list[tuple[str, str]]]:
     """The setup that a link describes, and its faults: (parameter as written, the rest of the sentence about it)."""
     left = {k: v for k, v in params.items() if not k.startswith("embed")}  # embed and embed_options are Streamlit's
     left.pop(LEFT_OUT, None)  # the text is only in the tab that wrote it
+    left = {ONCE.get(name, name): text for name, text in left.items()}
     setup, faults = _base(left)
 
     fields: dict[str, Any] = {}

@@ -92,6 +92,8 @@ SENTENCES = {
     "no_next_token": _("The text has no next token to predict; type a sentence of at least two words."),
     "patch_place": _("Token {at} is not a place that both runs have; choose another place."),
     "patch_no_head": _("This model has no vocabulary logits, so it gives no answer to explain; choose a model with logits."),
+    "patch_no_site": _("This model has no such place, so B is shown without the patch; choose another place."),
+    "patch_no_partner": _("Token {token} of A has no partner in B, so its value has no place there; choose another token."),
     "patch_equal": _("Both sentences give the model the same ids; change a word."),
     "patch_same_word": _("The question compares a word with itself; choose another word."),
     "patch_alike": _("Both runs answer alike: the logit difference is {clean} in the clean run and {changed} in the changed one. "

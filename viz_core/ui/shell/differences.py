@@ -19,12 +19,16 @@ NOTHING = "–"  # stands for a word that one of the two does not have
 
 
 class Difference(NamedTuple):
-    """One thing in which A and B differ. label: "" for words, which say themselves what they are."""
+    """One thing in which A and B differ. label: "" for words, which say themselves what they are.
+
+    follows: whether it is only the answer to another difference: a target that the model wrote in both runs.
+    """
 
     label: str
     a: str
     b: str
     typed: bool = False
+    follows: bool = False
 
 
 def differences(a: Setup, b: Setup, item: int) -> list[Difference]:
@@ -36,7 +40,8 @@ def differences(a: Setup, b: Setup, item: int) -> list[Difference]:
             found.append(Difference(control.label, control.shown(values[0]), control.shown(values[1])))
     for side, (one, other) in zip(("source", "target"), zip(sentences(a)[:2], sentences(b)[:2], strict=True), strict=True):
         if item < min(len(one), len(other)) and getattr(b.config, "has_encoder" if side == "source" else "has_decoder"):
-            found += _words(one[item], other[item], side)
+            follows = side == "target" and a.writer == b.writer == "model"
+            found += [d._replace(follows=follows) for d in _words(one[item], other[item], side)]
     if a.tokenizer != b.tokenizer:
         found.append(Difference(_("Tokens"), a.tokenizer, b.tokenizer))
     if a.card is None and b.card is None and a.seed != b.seed:

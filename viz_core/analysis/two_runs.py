@@ -1,0 +1,138 @@
+"""Two runs compared place by place: which token stands for which, one stage of both, and where along the run they part.
+
+    both = together(a, b)
+    both.values("encoder.embed")         # of A and of B, on the same places, NaN where one has no such token
+    both.labels("source")                # "tired | wide" where the tokens differ
+    parting(both)                        # ‖A − B‖ / ‖A‖ of every stage and token
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from viz_core.capture import Capture
+from viz_core.text.pairing import pairs
+
+EITHER = " | "  # between what A and what B has
+GAP = "–"  # stands for a token that one of the two does not have
+LEAVES_AT = 1e-6  # of ‖A‖: below it lies what rounding alone does to float32
+
+Places = tuple[tuple[int | None, int | None], ...]  # positions of A and of B in reading order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Together:
+    """One sentence of run A and one of run B. places: of each side that both have, which tokens stand for each other."""
+
+    a: Capture
+    b: Capture
+    item_a: int
+    item_b: int
+    places: Mapping[str, Places]
+
+    def gaps(self, side: str) -> int:
+        """How many tokens of a side have no partner in the other run."""
+        return sum(None in place for place in self.places[side])
+
+    def labels(self, side: str) -> list[str]:
+        """A name for each place of a side: the token, both where they differ, and "–" for one that is missing."""
+        a, b = self.a.tokens(side)[self.item_a], self.b.tokens(side)[self.item_b]
+        named = [(GAP if i is None else a[i], GAP if j is None else b[j]) for i, j in self.places[side]]
+        return [x if x == y else f"{x}{EITHER}{y}" for x, y in named]
+
+    @property
+    def stages(self) -> list[str]:
+        """The stages that both runs have with the same axes, in A's order; widths and numbers of heads have to agree."""
+        return [name for name in self.a if name in self.b and self._alike(name)]
+
+    def _alike(self, name: str) -> bool:
+        one, other = self.a.stage(name), self.b.stage(name)
+        if one.axes != other.axes or set(one.sides.values()) - self.places.keys():
+            return False
+        widths = [
+            [n for axis, n in zip(s.axes, x.shape, strict=True) if axis not in (*s.sides, "B")]
+            for s, x in ((one, self.a[name]), (other, self.b[name]))
+        ]
+        return widths[0] == widths[1]
+
+    def values(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """A stage of both sentences on the same places, in float64, without the axis of the batch; NaN at a missing token."""
+        return self._placed(name, self.a, self.item_a, 0), self._placed(name, self.b, self.item_b, 1)
+
+    def _placed(self, name: str, capture: Capture, item: int, which: int) -> np.ndarray:
+        stage, x = capture.stage(name), capture[name]
+        sides = dict(stage.sides)
+        axes: Sequence[str] = stage.axes
+        if sides:  # the first axis is the batch, or the one row that serves every sentence
+            axes, x = axes[1:], x[min(item, len(x) - 1)]
+        x = x.astype(np.float64)
+        for i, axis in enumerate(axes):
+            if axis in sides:
+                x = _taken(x, i, [place[which] for place in self.places[_tokens_of(name, sides[axis])]])
+        return x
+
+
+def together(a: Capture, b: Capture, item_a: int = 0, item_b: int = 0) -> Together:
+    """Line up one sentence of each run by its tokens: equal ones are partners, and so are as many that replace each other."""
+    shared = [side for side in a.sides if side in b.sides]
+    return Together(a, b, item_a, item_b, {s: pairs(a.tokens(s)[item_a], b.tokens(s)[item_b]) for s in shared})
+
+
+def _tokens_of(name: str, side: str) -> str:
+    return "labels" if name == "ids.labels" else side
+
+
+def _taken(x: np.ndarray, axis: int, places: Sequence[int | None]) -> np.ndarray:
+    """Rows of an axis in another order, NaN where there is none."""
+    taken = np.take(x, [0 if i is None else i for i in places], axis=axis)
+    missing = np.array([i is None for i in places], dtype=bool)
+    taken[(slice(None),) * axis + (missing,)] = np.nan
+    return taken
+
+
+# ---------------------------------------------------------------- where do they part?
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parting:
+    """How far two runs are apart at one stage. side: whose tokens they are. share [places]: ‖A − B‖ / ‖A‖, NaN at a gap."""
+
+    name: str
+    side: str
+    share: np.ndarray
+
+    @property
+    def apart(self) -> bool:
+        """Whether any token differs by more than rounding, or is missing in one run."""
+        return bool((np.isnan(self.share) | (self.share > LEAVES_AT)).any())
+
+
+def parting(both: Together) -> list[Parting]:
+    """‖A − B‖ / ‖A‖ of every stage that both runs have, in the order of computation, one number for each token.
+
+    The norms (Frobenius) run over all axes but the token's; of a T × S stage the token is the query. Cells that are infinite
+    in both runs, which a mask has blocked, and keys that one run lacks do not count. Where A is 0, 0 if B is, else ∞. Ids and
+    masks are not numbers to subtract: 1 where any of them differs, else 0.
+    """
+    found = []
+    for name in both.stages:
+        stage = both.a.stage(name)
+        row = "T" if "T" in stage.sides else "S"
+        if row in stage.sides:
+            found.append(_parted(both, name, stage.axes[1:].index(row), stage.sides[row]))
+    return found
+
+
+def _parted(both: Together, name: str, axis: int, side: str) -> Parting:
+    a, b = (np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1) for x in both.values(name))  # [T, everything else]
+    side = _tokens_of(name, side)
+    missing = np.array([None in place for place in both.places[side]], dtype=bool)
+    counts = np.isfinite(a) & np.isfinite(b)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = np.sqrt(np.square(np.where(counts, a - b, 0)).sum(axis=1))  # [T]
+        size = np.sqrt(np.square(np.where(counts, a, 0)).sum(axis=1))
+        share = np.where(apart == 0, 0.0, apart / size)
+    if both.a[name].dtype.kind in "iub":
+        share = (apart > 0).astype(float)
+    return Parting(name, side, np.where(missing, np.nan, share))

@@ -1,0 +1,153 @@
+"""Two runs on one page: the one that was kept as A, and the present one, B, which may have a value of A in one place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import streamlit as st
+
+from viz_core.analysis.two_runs import Together, together
+from viz_core.language import translate as _
+from viz_core.stages import STACK_NAMES
+from viz_core.ui.escape import code, token_code
+from viz_core.ui.shell.differences import Difference, differences, in_words
+from viz_core.ui.shell.run import Lab, lab_of
+from viz_core.ui.shell.setup import packed, problem_words, unpacked
+from viz_core.ui.shell.state import current, set_view, view
+from viz_core.ui.shell.view_widgets import view_widget
+
+Shown = Literal["a", "b", "difference"]
+TITLES = {"a": "A", "b": "B", "difference": "A − B"}
+PARTS = {"self_attn": _("the output of self-attention"), "cross_attn": _("the output of cross-attention"),
+         "ffn": _("the output of the feed-forward network")}
+HEADS = {"self_attn": _("self-attention"), "cross_attn": _("cross-attention")}
+
+
+@dataclass(frozen=True, slots=True)
+class TwoRuns:
+    """A and B with the sentence that is selected in both. b: with the patch, where there is one. shown: which of them a page shows.
+
+    differ: what tells their setups apart.
+    """
+
+    a: Lab
+    b: Lab
+    both: Together
+    differ: Sequence[Difference]
+    shown: Shown
+
+
+def keep_button() -> None:
+    """Keeps the present run as A; nothing where one is kept already."""
+    if not view("kept"):
+        st.button(_("Keep as A"), icon=":material/push_pin:", type="tertiary", key="lab_keep", on_click=keep,
+                  help=_("Keeps this run as A. Then change anything in the sidebar: the new run is B, and the pages show A, B and "
+                         "A − B."))
+
+
+def keep() -> None:
+    """Keep the present run as A; for callbacks."""
+    set_view(kept=packed(replace(current(), views=())))
+
+
+def clear() -> None:
+    """Forget A, and what B has of it; for callbacks."""
+    set_view(kept="", patch=())
+
+
+def two_runs(lab: Lab, choices: Sequence[Shown] = ("a", "b", "difference")) -> TwoRuns | None:
+    """One line about A and B, with the switch between them, if A was kept; None if there is none, or the reason as a sentence.
+
+    choices: those that the page can show; it shows them side by side if there are none.
+    """
+    if not view("kept"):
+        if view("patch"):
+            st.caption(_("The link puts a value of A into B but keeps no run as A, so B is shown as it is."))
+        return None
+    kept, faults = unpacked(view("kept"))
+    for written, fault in faults[:1]:
+        st.caption(_("The link's A says {written}, which {fault}.", written=code(written), fault=fault))
+    with st.container(key="lab_runs", horizontal=True, vertical_alignment="center", gap="small"):
+        found = _found(lab, lab_of(kept), choices)
+        if choices and found is not None:
+            view_widget(st.segmented_control, "shown", _("Run that is shown"), options=choices, required=True,
+                        format_func=lambda name: TITLES[name], label_visibility="collapsed")
+        if view("patch"):
+            st.button(_("Remove the patch"), icon=":material/healing:", type="tertiary", key="lab_unpatch", on_click=set_view,
+                      kwargs={"patch": ()})
+        st.button(_("Clear A"), icon=":material/close:", type="tertiary", key="lab_drop", on_click=clear)
+    return found
+
+
+def _found(lab: Lab, a: Lab, choices: Sequence[Shown]) -> TwoRuns | None:
+    """Both runs, with the sentence about them; None after the reason why they cannot be compared."""
+    item = lab.setup.item
+    if lab.capture is None:
+        return None
+    if a.capture is None:
+        st.markdown(_("The run that you kept as A can no longer be computed."))
+        return None
+    if item >= a.capture.n_sentences:
+        st.markdown(_("A has no sentence {item}.", item=item + 1))
+        return None
+    differ = differences(a.setup, lab.setup, item)
+    b, problem = _patched(lab, a)
+    words = [_("**A | B**: {differences}.", differences=in_words(differ))]
+    if sum(not d.follows for d in differ) > 1:
+        words.append(_("More than one thing differs, so the difference cannot be put down to one of them."))
+    if view("patch"):
+        words.append(problem or _("B has A’s value of {place}.", place=patch_words(a, view("patch"))))
+    st.markdown(" ".join(words), width="stretch")
+    return TwoRuns(a, b, lined_up(a, b), differ, view("shown") if view("shown") in choices else "b")
+
+
+def lined_up(a: Lab, b: Lab) -> Together:
+    """The selected sentence of both runs, lined up once for all visitors."""
+    from viz_core.ui.shell.cache import cached_result
+
+    assert a.capture is not None and b.capture is not None
+    one, other, item = a.capture, b.capture, b.item(b.capture)
+    places = cached_result("places", (a.key(), b.key(), item), lambda: together(one, other, item, item).places)
+    return Together(one, other, item, item, places)
+
+
+def _patched(lab: Lab, a: Lab) -> tuple[Lab, str]:
+    """B with the value of A that the link names; B as it is, and why, where that value does not fit."""
+    if not view("patch"):
+        return lab, ""
+    from viz_core.experiments.patching import Site, transplanted
+    from viz_core.ui.shell.cache import model_key, runs
+
+    stack, part, layer, head, token = view("patch")
+    of_a, of_b = (model_key(s.weights, s.config, s.seed, s.device) for s in (a.setup, lab.setup))
+    if of_a != of_b:
+        return lab, _("A and B are runs of different models, so B cannot have a value of A; it is shown as it is.")
+    donor, batch, item = a.capture, lab.batch, lab.setup.item
+    assert donor is not None and batch is not None
+    key = ("patched", a.key(), lab.key(), item, view("patch"))
+    try:
+        capture = runs().get(
+            key, lambda: transplanted(lab.model(), batch, donor, Site(stack, part, layer, head), token, item, item, lab.setup.seed),
+            *lab.cost())
+    except ValueError as problem:
+        return lab, problem_words(problem)
+    return replace(lab, capture=capture, altered=key), ""
+
+
+def patch_words(a: Lab, place: tuple[str, str, int, int | None, int | None]) -> str:
+    """A place that can be patched, in words: "the residual stream after layer 1 of the encoder, at `tired`"."""
+    stack, part, layer, head, token = place
+    side = "source" if stack == "encoder" else "target"
+    if part == "residual" and layer < 0:
+        words = _("the embedding of the {stack}", stack=STACK_NAMES[stack])
+    elif part == "residual":
+        words = _("the residual stream after layer {layer} of the {stack}", layer=layer, stack=STACK_NAMES[stack])
+    elif head is not None:
+        return _("head {head} of {attention} in layer {layer} of the {stack}, at all tokens", head=head, layer=layer,
+                 attention=HEADS[part], stack=STACK_NAMES[stack])
+    else:
+        words = _("{output} in layer {layer} of the {stack}", output=PARTS[part], layer=layer, stack=STACK_NAMES[stack])
+    tokens = a.capture.tokens(side)[a.setup.item] if a.capture and side in a.capture.sides else []
+    if token is not None and token < len(tokens):
+        return _("{place}, at {token}", place=words, token=token_code(tokens[token]))
+    return words
