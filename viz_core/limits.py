@@ -59,6 +59,10 @@ MAX_LABEL = 24
 """Characters of a token's label on an axis before it is shortened with "…". Longer labels leave no room for the
 matrix they belong to."""
 
+MAX_REPLACED_CHARS = 600
+"""Characters of a text that is offered other words for its own: about a hundred words. Each offer reads the whole text again,
+and the words around tell what a word is in one sentence, not in a page of them."""
+
 MAX_VIEW_CHARS = 200
 """Characters of a text that a page keeps as its selection, such as a filter."""
 

@@ -12,4 +12,5 @@
     constructions  passive, too ... to, one of the best; impersonal, lists, degrees, about_people, small_talk
     patterns       a table of everyday sentences with places to fill: how about {ing}; time is money
     sentences      whole sentences; contractions: don't, he's
+    replacements   a typed sentence with one other word; senses: what a form can be, and its peers
 """

@@ -194,7 +194,7 @@ UNCOMMON = ("month", "weekday", "country", "language", "number", "price", "part"
 @cache
 def nouns(wanted: str) -> tuple[Noun, ...]:
     """The nouns that a cell of a table names: classes, quoted nouns, or `any`."""
-    return tuple(noun for noun in NOUNS if _fits(noun, wanted))
+    return tuple(noun for noun in NOUNS if fits(noun, wanted))
 
 
 @cache
@@ -203,7 +203,7 @@ def _wanted(wanted: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(_QUOTED.findall(wanted)), frozenset(_QUOTED.sub("", wanted).split())
 
 
-def _fits(noun: Noun, wanted: str) -> int:
+def fits(noun: Noun, wanted: str) -> int:
     """3 for a noun that is named, 2 for one of its classes, 1 for `any`, 0 where the noun does not belong."""
     quoted, names = _wanted(wanted)
     if noun.chinese in quoted or (noun.english in quoted and noun.is_first):
@@ -272,7 +272,7 @@ def nouns_of(adjective: Adjective) -> tuple[Noun, ...]:
 def _own(entry: T, same: Sequence[T], cell: str) -> tuple[Noun, ...]:
     """The nouns of a cell that no other line of the same word names more precisely (the first of two equal ones holds)."""
     def claim(noun: Noun, other: T) -> int:
-        return _fits(noun, getattr(other, cell))
+        return fits(noun, getattr(other, cell))
 
     return tuple(n for n in nouns(getattr(entry, cell)) if max(same, key=lambda other: claim(n, other)) is entry)
 

@@ -1,0 +1,109 @@
+"""Sentences with one other word: grammatical, known to the model, and one token apart from what was typed, for any text."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from viz_core.learning.tasks.language import pool
+from viz_core.limits import MAX_REPLACED_CHARS
+from viz_core.text import Tokenizer, Vocabulary
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.replacements import Replacement, suggestions
+from viz_core.training.bilingual.senses import peers, senses
+from viz_core.weights.catalogue import catalogue
+
+CARD = catalogue()["translator"]
+READER = CARD.tokenizers()["source"]
+EXAMPLES = [source for source, __ in CARD.examples]
+TIRED = "The animal didn't cross the street because it was too tired."
+SAID = [TIRED, "the cat sat on the mat", "yesterday the man gave a book to her", "two dogs are chasing an old cat", "an apple",
+        "the boy's ball is under the table", "they looked for the keys", "She always reads a book on Monday .", "I love you"]
+
+
+def changes(sentence: str, examples: Sequence[str] = ()) -> list[tuple[str, str]]:
+    return [(one.old, one.new) for one in suggestions(sentence, READER, examples)]
+
+
+@pytest.mark.parametrize(("sentence", "first"), [
+    (TIRED, ("tired", "wide")), (TIRED.replace("tired", "wide"), ("wide", "tired")),
+    ("the animal  didn’t cross the street, because it was too tired", ("tired", "wide")), (TIRED.upper(), ("TIRED", "WIDE")),
+    ("The trophy did not fit in the suitcase because it was too big!", ("big", "small")),
+])
+def test_an_example_that_differs_in_one_word_comes_first_and_the_rest_stays_as_typed(sentence: str, first: tuple[str, str]) -> None:
+    one, *others = suggestions(sentence, READER, EXAMPLES)
+    assert (one.old, one.new) == first and others
+    assert one.sentence == sentence.replace(*first)
+
+
+@pytest.mark.parametrize("sentence", SAID)
+def test_each_differs_in_the_one_token_that_it_names(sentence: str) -> None:
+    found = suggestions(sentence, READER)
+    assert 2 <= len(found) <= 4 and len({one.sentence for one in found}) == len(found)
+    tokens, ids = READER.read(sentence)
+    for one in found:
+        others, other_ids = READER.read(one.sentence)
+        assert [i for i, (a, b) in enumerate(zip(ids, other_ids, strict=True)) if a != b] == [one.place]
+        assert (tokens[one.place], others[one.place]) == (one.old, one.new)
+        assert not any(word == one.new for word, __ in READER.unknown(one.sentence))
+    assert found == suggestions(sentence, READER)
+    assert len(suggestions(sentence, READER, most=1)) == 1
+
+
+@pytest.mark.parametrize("sentence", SAID)
+def test_a_word_is_replaced_by_one_of_its_kind_and_form(sentence: str) -> None:
+    for one in suggestions(sentence, READER):
+        old, new = ({sense.group for sense in senses(word.lower())} for word in (one.old, one.new))
+        assert old & new, one
+
+
+def test_what_the_words_around_say_decides() -> None:
+    said = dict(changes("I want to book a flight"))
+    assert {sense.kind for sense in senses(said["book"])} == {"verb"}  # not the noun
+    assert "on" not in dict(changes("the cat sat on it"))
+    looked = [new for old, new in changes("they looked for the keys") if old == "looked"]
+    assert looked and all(any(v.past == f"{new} for" for v in lex.VERBS) for new in looked)
+    assert all(new[0] in "aeiou" for __, new in changes("an apple")) and all(new[0] not in "aeio" for __, new in changes("a pear"))
+    nouns = {noun.english: noun for noun in lex.NOUNS if noun.is_first}
+    for adjective in (new for old, new in changes("the cat is tired") if old == "tired"):
+        assert any(a.english == adjective and lex.fits(nouns["cat"], a.nouns) for a in lex.ADJECTIVES)
+
+
+def test_a_form_that_is_two_forms_is_replaced_only_by_another_such_word() -> None:
+    """ "went" is the past alone; "run" is base and participle, so "go" may not stand for it."""
+    (run,) = {
+        sense.group for sense in senses("run")
+        if isinstance(sense.entry, lex.Verb) and (sense.entry.base, sense.entry.frame) == ("run", "i")
+    }
+    words = {peer.word for peer in peers(run)}
+    assert "come" in words and not words & {"go", "sleep", "went"}
+
+
+def test_a_small_vocabulary_has_only_its_own_words() -> None:
+    small = pool(2000, 10).english
+    found = suggestions("the dog is tired", small)
+    assert found and {one.new for one in found} <= set(small.words)
+    assert len({one.new for one in suggestions("the dog is tired", READER)} - set(small.words)) > 0
+    assert not suggestions("the dog is tired", Vocabulary(("the", "dog", "is", "tired")))
+
+
+def test_a_name_in_a_slot_stays_and_a_word_cut_in_pieces_is_not_offered() -> None:
+    assert not suggestions("John loves Mary", Vocabulary(("loves", "<1>", "<2>")))
+    assert not suggestions("the cat is tired", Tokenizer("character", 500))
+    assert suggestions("the cat is tired", Tokenizer("word", 500))
+
+
+PIECES = ["The", "animal's", "didn’t", "an", "old-cat", "t-shirt", "猫", "坐在", "\ud800", "<1>", "[SEP]", "🇩🇪", "tired", " "]
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from(PIECES)).map(" ".join))
+def test_any_text_will_do(sentence: str) -> None:
+    for one in suggestions(sentence, READER, EXAMPLES):
+        assert isinstance(one, Replacement) and one.sentence != sentence
+        assert READER.read(one.sentence)[0][one.place] == one.new
+
+
+def test_a_page_of_text_has_none() -> None:
+    assert suggestions("the dog runs " * 30, READER)
+    assert not suggestions("the dog runs " * (MAX_REPLACED_CHARS // 13 + 1), READER)

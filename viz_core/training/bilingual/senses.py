@@ -1,0 +1,107 @@
+"""What a form of an English word can be: a noun in the plural, the past of a verb; and the other words of the same form."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
+from functools import cache
+from typing import Literal, NamedTuple
+
+from viz_core.training.bilingual import lexicon as lex
+from viz_core.training.bilingual.lexicon import Adjective, Adverb, Noun, Verb
+from viz_core.training.bilingual.small_words import FEW_NUMBERS, OWNERS
+
+Kind = Literal["adjective", "noun", "verb", "number", "pronoun", "adverb"]
+Entry = Noun | Verb | Adjective | Adverb | None
+BE = frozenset({"am", "is", "are", "was", "were", "be", "been", "being"})
+AUXILIARIES = BE | {"have", "has", "had", "having", "do", "does", "did", "done", "doing", "will", "can", "may", "must"}
+SUBJECTS = frozenset({"i", "you", "he", "she", "it", "we", "they"})
+FRAMES = ("t", "i", "loc")  # the uses of verbs of which one word can be replaced without the rest
+ADVERBS = ("frequency", "manner", "degree")
+NOT_OWNERS = ("her", "his")  # words that are something else too: I saw her
+
+
+class Sense(NamedTuple):
+    """One thing that a word can be. group: what words of the same kind and form share. rest: words of a verb that follow it."""
+
+    kind: Kind
+    group: Hashable
+    entry: Entry
+    rest: str = ""
+
+
+class Peer(NamedTuple):
+    """A word of a group. seldom: 0 for a common word of one kind, 1 for a rare one, 2 and 3 for words of several kinds."""
+
+    word: str
+    entry: Entry
+    seldom: int
+
+
+class _Form(NamedTuple):
+    word: str
+    sense: Sense
+
+
+def senses(word: str) -> tuple[Sense, ...]:
+    """What this word in small letters can be, the usual sense of each kind first; nothing for an unknown word."""
+    return _index()[0].get(word, ())
+
+
+def peers(group: Hashable) -> tuple[Peer, ...]:
+    """The words of one kind and form, in the order of the tables."""
+    return _index()[1].get(group, ())
+
+
+@cache
+def _index() -> tuple[Mapping[str, tuple[Sense, ...]], Mapping[Hashable, tuple[Peer, ...]]]:
+    by_word: dict[str, list[Sense]] = defaultdict(list)
+    for word, sense in _forms():
+        if word and " " not in word and word not in AUXILIARIES:
+            by_word[word].append(sense)
+    by_group: dict[Hashable, list[Peer]] = defaultdict(list)
+    for word, found in by_word.items():
+        several = len({sense.kind for sense in found}) > 1
+        for sense in found:
+            common = sense.entry is None or isinstance(sense.entry, Adverb) or sense.entry.is_common
+            by_group[sense.group].append(Peer(word, sense.entry, 2 * several + (not common)))
+    return {w: tuple(found) for w, found in by_word.items()}, {g: tuple(found) for g, found in by_group.items()}
+
+
+def _forms() -> Iterator[_Form]:
+    for noun in lex.NOUNS:
+        yield from _of_noun(noun)
+    for adjective in lex.ADJECTIVES:
+        degrees = {"plain": adjective.english, "comparative": adjective.comparative, "superlative": adjective.superlative}
+        for degree, word in degrees.items():
+            if word not in ("more", "most") and "of" not in adjective.flags:
+                yield _Form(word, Sense("adjective", ("adjective", degree), adjective))
+    for verb in lex.VERBS:
+        yield from _of_verb(verb)
+    for adverb in lex.ADVERBS:
+        if adverb.kind in ADVERBS:
+            yield _Form(adverb.english, Sense("adverb", ("adverb", adverb.kind), adverb))
+    for number in FEW_NUMBERS:
+        yield _Form(number, Sense("number", "number", None))
+    for owner in OWNERS:
+        if owner not in NOT_OWNERS:
+            yield _Form(owner, Sense("pronoun", "owner", None))
+    for pronoun in ("he", "she"):
+        yield _Form(pronoun, Sense("pronoun", "subject", None))
+
+
+def _of_noun(noun: Noun) -> Iterator[_Form]:
+    number = "several" if noun.only_plural else "one" if noun.plural else "mass"
+    yield _Form(noun.english, Sense("noun", ("noun", number), noun))
+    if noun.plural and not noun.only_plural:
+        yield _Form(noun.plural, Sense("noun", ("noun", "several"), noun))
+
+
+def _of_verb(verb: Verb) -> Iterator[_Form]:
+    """Each form once, with all that it can be: "read" is the past of "read" too, and may stand only for such a verb."""
+    if verb.frame not in FRAMES:
+        return
+    roles: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for role in ("base", "third", "past", "participle", "ing"):
+        word, __, rest = str(getattr(verb, role)).partition(" ")
+        roles[word, rest].append(role)
+    for (word, rest), those in roles.items():
+        yield _Form(word, Sense("verb", ("verb", verb.frame, rest, tuple(those)), verb, rest))
