@@ -25,6 +25,7 @@ from torch import Tensor
 
 from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
+from viz_core.experiments.question import Question, answer_alike
 from viz_core.generation.cache import can_cache
 from viz_core.model.masks import Masks, make_masks
 from viz_core.model.transformer import Stack, Transformer
@@ -37,19 +38,10 @@ Part = Literal["residual", "self_attn", "cross_attn", "ffn"]
 Direction = Literal["denoise", "noise"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 EMBEDDING = -1  # the layer whose output is the embedding
-ALIKE = 1e-3  # of the larger logit difference, at least 1: below it the rounding of float32 would show in the effects
 MOST_NUMBERS = 2**19  # of one activation over all rows of a batch: more no longer fits a processor's cache
 
 
 # ---------------------------------------------------------------- what is asked, and what is patched
-
-
-class Question(NamedTuple):
-    """The logit of `word` minus that of `other`, both ids, at the position `at` of the clean run's output side."""
-
-    word: int
-    other: int
-    at: int
 
 
 class Site(NamedTuple):
@@ -157,6 +149,9 @@ def contrast_runs(
     if other_at is None:
         raise Problem(f"at={question.at} is not a place that both runs have; choose another one.", "patch_place",
                       at=question.at + 1)
+    if all(None in pair for pair in found[config.input_side]):
+        raise Problem("no token of one sentence has a partner in the other, so nothing can be patched; change fewer words.",
+                      "patch_no_pairs")
     places = (question.at, other_at)
     if config.has_decoder and can_cache(config):
         read["target"] = tuple(ids[: at + 1] for ids, at in zip(read["target"], places, strict=True))  # type: ignore[assignment]
@@ -166,7 +161,7 @@ def contrast_runs(
     if not all(run.logits.isfinite().all() for run in (first, second)):
         raise Problem("the logits are infinite or NaN, so nothing can be compared; choose another norm or scale.", "not_finite")
     a, b = contrast.answers
-    if abs(a - b) < ALIKE * max(1.0, abs(a), abs(b)):
+    if answer_alike(a, b):
         raise Problem(f"both runs answer alike ({a:.4f} and {b:.4f}), so there is no difference to explain; choose another word.",
                       "patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
     return contrast
@@ -307,20 +302,31 @@ def patched_logits(contrast: Contrast, cells: Sequence[Cell], direction: Directi
 
     A cell without patches is the run as it was.
     """
-    starts: dict[tuple[int, int], list[int]] = {}
-    for number, cell in enumerate(cells):
-        first = min((patch.site.runs_from() for patch in cell), default=(len(STACKS), 0))
-        starts.setdefault(first, []).append(number)
+    firsts = [min((patch.site.runs_from() for patch in cell), default=(len(STACKS), 0)) for cell in cells]
     base = contrast.ends(direction)[0]
-    most = max(1, MOST_NUMBERS // _numbers_of_a_row(contrast.model.config, base))
+    yield from edited_logits(contrast.model, base, firsts, lambda rows: _edit(contrast, [cells[n] for n in rows], direction))
+
+
+@torch.no_grad()
+def edited_logits(
+    model: Transformer, run: Recorded, firsts: Sequence[tuple[int, int]], tap_of: Callable[[list[int]], Edit]
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Copies of a recorded run, each edited from a stack and layer on (`Site.runs_from`), as batches that begin in one layer.
+
+    tap_of: given the numbers of the copies that are the rows of one batch, the tap that edits it. Yields these numbers and the
+    logits [n, W] at the asked place.
+    """
+    starts: dict[tuple[int, int], list[int]] = {}
+    for number, first in enumerate(firsts):
+        starts.setdefault(first, []).append(number)
+    most = max(1, MOST_NUMBERS // _numbers_of_a_row(model.config, run))
     for first, numbers in sorted(starts.items()):
         for i in range(0, len(numbers), most):
             rows = numbers[i : i + most]
             if first[0] == len(STACKS):
-                yield rows, base.logits.expand(len(rows), -1)
+                yield rows, run.logits.expand(len(rows), -1)
             else:
-                tap = _edit(contrast, [cells[n] for n in rows], direction)
-                yield rows, _go_on(contrast.model, base, first, len(rows), tap)
+                yield rows, _go_on(model, run, first, len(rows), tap_of(rows))
 
 
 def _numbers_of_a_row(config: TransformerConfig, run: Recorded) -> int:

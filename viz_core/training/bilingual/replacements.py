@@ -22,6 +22,7 @@ from viz_core.training.bilingual.senses import BE, SUBJECTS, Sense, peers, sense
 MOST = 4
 ORDER = ("adjective", "noun", "verb", "number", "pronoun", "adverb")  # what is offered first
 TRIED = 8  # replacements of one word that are read in their sentence before the word is given up
+DEGREE = ("adverb", "degree")  # too tired, but not "me too"
 ALIKE = 0.5  # the share of the classes of two nouns that both have, at least
 JOINED = "-‐‑/@&+_"  # a piece of a longer word stands beside one of these
 DETERMINERS = frozenset({
@@ -191,11 +192,15 @@ class _Context:
         if any(s.rest for s in here):  # "looks for" is not "looks"
             here = [s for s in here if s.rest]
         here = [s for s in here if s.kind != "verb" or self._fits(i, s)]
+        here = [s for s in here if s.group != DEGREE or any(x.kind == "adjective" for x in self.senses_at(i + 1))]
         kinds = {s.kind for s in here}
         kind: str | None = next(iter(kinds)) if len(kinds) == 1 else self._kind(i, kinds)
         if (kind == "noun" and self.before(i) in BEFORE_VERBS) or (kind == "adjective" and not self._is_said_of_a_noun(i)):
             return None
         return next((s for s in here if s.kind == kind), None)
+
+    def senses_at(self, i: int) -> tuple[Sense, ...]:
+        return self.senses[i] if 0 <= i < len(self.words) else ()
 
     def _follows(self, i: int, rest: str) -> bool:
         further = rest.split()
@@ -211,7 +216,7 @@ class _Context:
             wanted = ("adjective", "verb")
         elif before in BEFORE_VERBS or self._is_noun(i - 1):
             wanted = ("verb",)
-        elif i and any(s.kind == "adjective" for s in self.senses[i - 1]):
+        elif any(s.kind == "adjective" for s in self.senses_at(i - 1)):
             wanted = ("noun",)
         return next((kind for kind in wanted if kind in kinds), None)
 

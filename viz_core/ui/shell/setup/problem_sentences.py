@@ -98,6 +98,18 @@ SENTENCES = {
     "patch_same_word": _("The question compares a word with itself; choose another word."),
     "patch_alike": _("Both runs answer alike: the logit difference is {clean} in the clean run and {changed} in the changed one. "
                      "Choose another word, place or change."),
+    "patch_no_pairs": _("No word of one sentence has a partner in the other, so nothing can be put from one run into the other; "
+                        "change fewer words."),
+    "patch_key": _("Token {at} of the {side} is not read by this attention; choose another token."),
+    "no_head_of_attention": _("This model has no such attention; choose another one."),
+    "grammar_model": _("The sentences of the grammar are for translators, and this model is none; choose a translator."),
+    "grammar_none": _("In none of {count} sentences does one other word change its translation by this model; choose a model that "
+                      "translates."),
+    "answer_empty": _("The answer is empty; type one word."),
+    "answer_long": _("The answer {word}… has {count} characters; type one word."),
+    "answer_tokens": _("The answer {word} is {count} tokens for this model; type one word that it knows."),
+    "answer_similar": _("The word {word} is not in the vocabulary of this model; choose {fits}, or another word."),
+    "answer_unknown": _("The word {word} is not in the vocabulary of this model; choose another word."),
     "tied": _("These weights were trained with another choice of Tied output; change it back."),
 }
 REMEDIES = {  # of `viz_core.analysis.counts.REMEDIES`

@@ -1,0 +1,97 @@
+"""The question that two runs differ in, on logits made by hand and on runs of models."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.model.small import double, small, unlike_identity
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.experiments.patching import contrast_runs
+from viz_core.experiments.question import Question, answer_alike, proposed_question
+from viz_core.problems import Problem
+from viz_core.run import build, run
+
+DECODER = small(architecture="decoder-only", target_vocab_size=5)
+
+
+def captured(logits: Any, ids: list[int], config: TransformerConfig = DECODER) -> Capture:
+    """A run of one sentence with these logits [T, W]."""
+    side = config.output_side
+    return Capture(config, {"logits": np.array([logits], np.float32), f"ids.{side}": np.array([ids])}, {side: [["x"] * len(ids)]})
+
+
+def test_the_first_place_with_another_likeliest_word() -> None:
+    clean = captured([[0, 3, 1, 0, 0], [0, 0, 4, 3, 0], [9, 0, 0, 0, 0]], [1, 2, 3])
+    changed = captured([[0, 2, 1, 0, 0], [0, 0, 3, 4, 0], [0, 9, 0, 0, 0]], [1, 2, 3])
+    assert proposed_question(clean, changed) == Question(2, 3, 1)
+    assert proposed_question(changed, clean) == Question(3, 2, 1)
+
+
+def test_where_it_is_the_same_everywhere_the_place_where_its_lead_changes_most() -> None:
+    clean = captured([[0, 5, 1, 0, 0], [0, 0, 7, 3, 0], [9, 0, 0, 0, 8.8]], [1, 2, 3])
+    changed = captured([[0, 4, 1, 0, 0], [0, 1, 4, 0, 2], [9, 0, 0, 0, 8.7]], [1, 2, 3])
+    assert proposed_question(clean, changed) == Question(2, 4, 1)  # 7 ahead, then 2
+    raised = captured([[x + 3 for x in row] for row in clean["logits"][0].tolist()], [1, 2, 3])
+    assert proposed_question(clean, raised) is None  # all logits alike higher are the same answer
+
+
+def test_equal_runs_have_no_question_nor_have_runs_without_numbers() -> None:
+    clean = captured([[0, 3, 1, 0, 0]] * 2, [1, 2])
+    broken = captured([[np.nan] * 5, [0, 3, np.inf, 0, 0]], [1, 2])
+    assert proposed_question(clean, clean) is None and proposed_question(clean, broken) is None
+    nearly = captured([[0, 3, 3 + 1e-5, 0, 0]] * 2, [1, 2])
+    assert proposed_question(captured([[0, 3 + 1e-5, 3, 0, 0]] * 2, [1, 2]), nearly) is None  # too little to be explained
+    with pytest.raises(Problem, match="no answer"):
+        proposed_question(*[run(small(architecture="encoder-only", head=False), [[5, 3]])] * 2)
+
+
+def test_places_are_partners_and_padding_is_none() -> None:
+    """One token was inserted, so place 1 of the clean run is place 2 of the changed one; place 3 is padding."""
+    clean = captured([[0, 9, 0, 0, 0], [0, 0, 9, 0, 0], [0, 9, 0, 0, 0], [9, 0, 0, 0, 0]], [1, 2, 3, 0])
+    changed = captured([[0, 9, 0, 0, 0], [9, 0, 0, 0, 0], [0, 0, 0, 9, 0], [0, 9, 0, 0, 0]], [1, 4, 2, 3])
+    assert proposed_question(clean, changed) == Question(2, 3, 1)
+    assert proposed_question(captured([[0, 9, 0, 0, 0]] * 4, [1, 2, 3, 0]), captured([[0, 9, 0, 0, 0]] * 3 + [[9, 0, 0, 0, 0]],
+                                                                                  [1, 2, 3, 4])) is None
+
+
+@pytest.mark.parametrize("switches", [
+    {}, {"norm": "pre"}, {"causal": False}, {"architecture": "encoder-only"},
+    {"architecture": "decoder-only", "position": "learned"},
+], ids=str)
+@pytest.mark.parametrize("changed", [[5, 9, 3, 11, 6], [5, 9, 7, 2, 11, 6]])
+def test_what_is_proposed_can_be_asked(switches: dict[str, Any], changed: list[int]) -> None:
+    config = small(**switches)
+    model = unlike_identity(double(config))
+    clean, target = [5, 9, 7, 11, 6], [1, 6, 4, 8]
+    batch = {"source" if config.has_encoder else "target": [clean, changed]}
+    if config.has_cross_attention:
+        batch["target"] = [[*target[1:], 2]] * 2
+    captures = [run(config, **{side: [rows[i]] for side, rows in batch.items()}, weights=model) for i in (0, 1)]
+    both = run(config, **batch, weights=model)  # type: ignore[arg-type]
+    found = proposed_question(*captures)
+    assert found is not None and found == proposed_question(both, both, 0, 1)
+    read = [capture[f"ids.{config.input_side}"][0].tolist() for capture in captures]
+    contrast = contrast_runs(model, *read, found, captures[0]["ids.target"][0].tolist() if config.has_cross_attention else None)
+    before, after = contrast.answers
+    assert before > 0 and not answer_alike(before, after)
+    if config.has_decoder and not config.has_encoder:
+        assert found.at >= 3  # <bos> and the two words before the change: what they say cannot differ
+
+
+def test_a_question_needs_no_torch() -> None:
+    code = "import sys, viz_core.experiments.question; assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_model_that_ignores_its_source_has_no_question() -> None:
+    config = small()
+    model = build(config)
+    for layer in model.decoder.layers:
+        layer.cross_attn.w_o.weight.data.zero_()
+        layer.cross_attn.w_o.bias.data.zero_()
+    a, b = (run(config, [source], [[6, 4, 2]], weights=model) for source in ([5, 9, 7], [5, 3, 7]))
+    assert proposed_question(a, b) is None

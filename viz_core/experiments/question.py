@@ -1,0 +1,66 @@
+"""What is asked of two runs of one model: this word against that word, at this place of the output side.
+
+Nothing here needs torch: the question is proposed from two captures.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from viz_core.capture import Capture
+from viz_core.problems import Problem
+from viz_core.text.pairing import pairs
+
+ALIKE = 1e-3  # of the larger logit difference, at least 1: below it the rounding of float32 would show in the effects
+
+
+class Question(NamedTuple):
+    """The logit of `word` minus that of `other`, both ids, at the position `at` of the clean run's output side."""
+
+    word: int
+    other: int
+    at: int
+
+
+def answer_alike(clean: float, changed: float) -> bool:
+    """Whether the logit differences of two runs are too close to tell how far a patched run goes from one to the other."""
+    return abs(clean - changed) < ALIKE * max(1.0, abs(clean), abs(changed))
+
+
+def proposed_question(clean: Capture, changed: Capture, item: int = 0, changed_item: int = 0) -> Question | None:
+    """The question that the two runs differ in, or None where they answer alike everywhere.
+
+    The first place where the likeliest next word differs: the clean run's against the changed run's. If it differs nowhere: the
+    place where the lead of the clean run's word over the changed run's runner-up changes most. Both runs have to read the same
+    target, if the model has one besides its source; places without a partner in the other run are left out. `Problem` for a
+    model without logits.
+    """
+    config = clean.config
+    if not config.has_head:
+        raise Problem("head=False leaves the model without logits, so it has no answer; use head=True.", "patch_no_head")
+    best, largest = None, 0.0
+    for at, other_at in _partners(clean, changed, item, changed_item):
+        a, b = clean["logits"][item, at].astype(np.float64), changed["logits"][changed_item, other_at].astype(np.float64)  # [W]
+        if not (np.isfinite(a).all() and np.isfinite(b).all()) or len(a) < 2:
+            continue
+        word, other = int(a.argmax()), int(b.argmax())
+        differs = word != other
+        if not differs:
+            other = int(np.where(np.arange(len(b)) == word, -np.inf, b).argmax())
+        before, after = float(a[word] - a[other]), float(b[word] - b[other])
+        if answer_alike(before, after):
+            continue
+        if differs:
+            return Question(word, other, at)
+        if abs(before - after) > largest:
+            best, largest = Question(word, other, at), abs(before - after)
+    return best
+
+
+def _partners(clean: Capture, changed: Capture, item: int, changed_item: int) -> list[tuple[int, int]]:
+    """Places of the output side that both runs have, in reading order, padding left out."""
+    side = clean.config.output_side
+    pad_id = clean.config.pad_id(side)
+    rows = [run[f"ids.{side}"][i].tolist() for run, i in ((clean, item), (changed, changed_item))]
+    real = [row[: 1 + max((t for t, id in enumerate(row) if id != pad_id), default=-1)] for row in rows]
+    return [(i, j) for i, j in pairs(*real) if i is not None and j is not None]
