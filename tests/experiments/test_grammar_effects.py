@@ -81,6 +81,12 @@ def test_sentences_that_do_not_fit_are_left_out(model: Transformer) -> None:
     assert [one.source for one in found.sentences] == ["the dog is tired"] and found.tried == 3
 
 
+def test_the_question_is_at_the_word_that_comes_from_the_replaced_one_alone(model: Transformer) -> None:
+    both = Example(["the", "dog", "is", "tired"], ["狗", "很", "累"], [(1, 3), (), (3,)])
+    (one,) = over_sentences(model, WORDS, 1, said=[both]).sentences  # type: ignore[arg-type]
+    assert (one.change.old, one.question.at) == ("tired", 2)
+
+
 def test_who_cannot_be_asked_is_told_so(model: Transformer) -> None:
     with pytest.raises(Problem) as raised:
         over_sentences(catalogue()["english"].load(), catalogue()["english"].tokenizers(), 1)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tests.experiments.test_patching import CHANGED, CLEAN, contrast_of
 from tests.model.test_parity import torch_stack
-from tests.tolerances import DOUBLE, FLOAT
+from tests.tolerances import DOUBLE
 from viz_core.experiments.patching import DIRECTIONS, EMBEDDING, Contrast, Question, Site, contrast_runs, effects, grid_cells
 
 Run = Callable[[Tensor, Tensor], float]  # (clean or changed) source and target -> logit difference
@@ -157,4 +157,4 @@ def test_every_patch_of_gpt_2_is_that_of_hooks_on_the_published_model(gpt2: tupl
     cells = grid_cells(contrast)
     expected = [of_gpt2(theirs, contrast, site, tokens, direction) for ((site, tokens),) in cells]
     assert np.ptp(expected) > 0.5
-    np.testing.assert_allclose(effects(contrast, cells, direction), expected, atol=FLOAT)
+    np.testing.assert_allclose(effects(contrast, cells, direction), expected, atol=DOUBLE)

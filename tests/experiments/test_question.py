@@ -35,6 +35,8 @@ def test_where_it_is_the_same_everywhere_the_place_where_its_lead_changes_most()
     clean = captured([[0, 5, 1, 0, 0], [0, 0, 7, 3, 0], [9, 0, 0, 0, 8.8]], [1, 2, 3])
     changed = captured([[0, 4, 1, 0, 0], [0, 1, 4, 0, 2], [9, 0, 0, 0, 8.7]], [1, 2, 3])
     assert proposed_question(clean, changed) == Question(2, 4, 1)  # 7 ahead, then 2
+    louder = captured([[10, 14, 11, 10, 10], [0, 1, 4, 0, 2], [19, 10, 10, 10, 18.7]], [1, 2, 3])
+    assert proposed_question(clean, louder) == Question(2, 4, 1)  # places 0 and 2 have far larger logits and nearly the same lead
     raised = captured([[x + 3 for x in row] for row in clean["logits"][0].tolist()], [1, 2, 3])
     assert proposed_question(clean, raised) is None  # all logits alike higher are the same answer
 

@@ -70,6 +70,14 @@ def test_what_the_words_around_say_decides() -> None:
         assert any(a.english == adjective and lex.fits(nouns["cat"], a.nouns) for a in lex.ADJECTIVES)
 
 
+def test_where_a_pronoun_may_be_two_things_the_new_adjective_speaks_of_the_other_one() -> None:
+    nouns = {noun.english: noun for noun in lex.NOUNS if noun.is_first}
+    (old, new), *__ = changes(TIRED)
+    lines = [a.nouns for a in lex.ADJECTIVES if a.english == new]
+    assert old == "tired"
+    assert any(lex.fits(nouns["street"], line) for line in lines) and not any(lex.fits(nouns["animal"], line) for line in lines)
+
+
 def test_a_form_that_is_two_forms_is_replaced_only_by_another_such_word() -> None:
     """ "went" is the past alone; "run" is base and participle, so "go" may not stand for it."""
     (run,) = {
