@@ -11,7 +11,7 @@ from tests.model.small import small
 from tests.tolerances import DEVICE, DOUBLE
 from viz_core.experiments.ablation import Ablation
 from viz_core.experiments.ablation import edit as ablating
-from viz_core.experiments.head_effects import changed_key, head_effects, key_side, mean_effects, n_heads
+from viz_core.experiments.head_effects import attended, attended_key, changed_key, head_effects, key_side, mean_effects, n_heads
 from viz_core.experiments.patching import Contrast, Patch, Question, Site, contrast_runs, patch_grid
 from viz_core.problems import Problem
 from viz_core.tracing import Tracer
@@ -103,6 +103,14 @@ def test_the_changed_word_is_the_key_where_there_is_one() -> None:
     assert changed_key(contrast, "decoder", "self_attn") is None  # both read the same target
     assert changed_key(contrast_of(architecture="decoder-only"), "decoder", "self_attn") == 2
     assert key_side("decoder", "cross_attn") == "source" and key_side("decoder", "self_attn") == "target"
+
+
+def test_a_head_s_own_key_is_the_one_that_it_attends_to_most() -> None:
+    contrast = contrast_of()
+    for layer, head in np.ndindex(2, 2):
+        best = attended_key(contrast, "decoder", "cross_attn", layer, head)
+        weights = [attended(contrast, "decoder", "cross_attn", key)[layer, head] for key in range(5)]
+        assert weights[best] == max(weights) and sum(weights) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("given", "code"), [

@@ -14,6 +14,8 @@ from viz_core.experiments.patching import contrast_runs
 from viz_core.experiments.question import Question, answer_alike, proposed_question
 from viz_core.problems import Problem
 from viz_core.run import build, run
+from viz_core.training.bilingual.replacements import suggestions
+from viz_core.weights.catalogue import catalogue
 
 DECODER = small(architecture="decoder-only", target_vocab_size=5)
 
@@ -82,6 +84,23 @@ def test_what_is_proposed_can_be_asked(switches: dict[str, Any], changed: list[i
     assert before > 0 and not answer_alike(before, after)
     if config.has_decoder and not config.has_encoder:
         assert found.at >= 3  # <bos> and the two words before the change: what they say cannot differ
+
+
+@pytest.mark.parametrize("name", ["translator", "translator-pre", "english"])
+def test_a_typed_sentence_a_suggested_word_and_the_proposed_question_go_together(name: str) -> None:
+    card = catalogue()[name]
+    side = card.config.input_side
+    reader = card.tokenizers()[side]
+    typed = "The animal didn't cross the street because it was too tired."
+    for change in suggestions(typed, reader, [dict(zip(("source", "target"), pair, strict=True))[side] for pair in card.examples]):
+        target = {"target": [card.examples[0][1]]} if card.config.has_cross_attention else {}
+        captures = [run(card.config, **{side: [text], **target}, weights=card) for text in (typed, change.sentence)]
+        found = proposed_question(*captures)
+        assert found is not None
+        read = [capture[f"ids.{side}"][0].tolist() for capture in captures]
+        decoder = captures[0]["ids.target"][0].tolist() if target else None
+        before, after = contrast_runs(card.load(), *read, found, decoder).answers
+        assert before > after
 
 
 def test_a_question_needs_no_torch() -> None:

@@ -59,6 +59,7 @@ def test_a_word_is_replaced_by_one_of_its_kind_and_form(sentence: str) -> None:
 
 
 def test_what_the_words_around_say_decides() -> None:
+    assert "loving" not in {peer.word for sense in senses("chasing") for peer in peers(sense.group)}  # nobody is loving a cat
     said = dict(changes("I want to book a flight"))
     assert {sense.kind for sense in senses(said["book"])} == {"verb"}  # not the noun
     assert "on" not in dict(changes("the cat sat on it"))

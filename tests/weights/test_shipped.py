@@ -52,6 +52,16 @@ def test_every_plan_is_shipped_in_its_order() -> None:
 
 
 @pytest.mark.parametrize("name", CARDS)
+def test_the_best_heads_are_those_of_the_measurement(name: str) -> None:
+    card, measured = CARDS[name], CARDS[name].measures
+    if name not in TRANSLATORS:
+        assert card.referent_head is card.alignment_head is None
+    else:
+        assert card.alignment_head == best_head(measured["aer"]["predicts"], largest=False)
+        assert card.referent_head == best_head(measured["referent"]["predicts"])
+
+
+@pytest.mark.parametrize("name", CARDS)
 def test_a_model_is_small_enough_to_be_read(name: str) -> None:
     config = CARDS[name].config
     assert max(config.n_encoder_layers, config.n_decoder_layers) <= 4 and config.n_heads <= 8

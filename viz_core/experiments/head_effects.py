@@ -55,7 +55,7 @@ class HeadEffects:
 
     def rows(self) -> list[dict[str, object]]:
         """One record a head, for a DataFrame: what was measured, and each rank, 1 for the largest."""
-        measured = {"weight": self.weight, **{measure: self.effect(measure) for measure in MEASURES}}
+        measured: dict[str, np.ndarray] = {"weight": self.weight, **{measure: self.effect(measure) for measure in MEASURES}}
         placed = {name: ranks(values.ravel()).reshape(values.shape) for name, values in measured.items()}
         layers, heads = self.weight.shape
         return [
@@ -86,10 +86,8 @@ def mean_effects(found: Sequence[HeadEffects]) -> HeadEffects:
     """The mean over several sentences, each with its own question and key. `ValueError` for none."""
     if not found:
         raise ValueError("there are no sentences to take the mean of; give at least one.")
-    weight, denoise, noise, ablated = (
-        np.mean([each.weight if name == "weight" else each.effect(name) for each in found], axis=0)
-        for name in ("weight", *MEASURES)
-    )
+    denoise, noise, ablated = (np.mean([each.effect(measure) for each in found], axis=0) for measure in MEASURES)
+    weight = np.mean([each.weight for each in found], axis=0)
     return HeadEffects(found[0].stack, found[0].attention, weight, denoise, noise, ablated)
 
 
@@ -127,16 +125,28 @@ def n_heads(config: TransformerConfig, stack: StackName, attention: Attention) -
 # ---------------------------------------------------------------- what is attended to, and what it does
 
 
-@torch.no_grad()
 def attended(contrast: Contrast, stack: StackName, attention: Attention, key: int, query: int | None = None) -> np.ndarray:
     """The weight of each head on one key in the clean run, [layers, H]."""
+    return _rows(contrast, stack, attention, query)[:, :, key]
+
+
+def attended_key(
+    contrast: Contrast, stack: StackName, attention: Attention, layer: int, head: int, query: int | None = None
+) -> int:
+    """The key that one head attends to most, such as the head that aligns best (`Card.alignment_head`)."""
+    return int(_rows(contrast, stack, attention, query)[layer, head].argmax())
+
+
+@torch.no_grad()
+def _rows(contrast: Contrast, stack: StackName, attention: Attention, query: int | None) -> np.ndarray:
+    """The weights of one query in the clean run, [layers, H, S]; of an encoder without a chosen query the mean over all."""
     run, config = contrast.clean, contrast.model.config
     tracer = Tracer(keep=[f"{stack}.layers.*.{attention}.weights"])
     contrast.model(run.ids.get("source"), run.ids.get("target"), tap=tracer)
-    weights = np.stack([x[0, :, :, key] for x in tracer.arrays().values()]).astype(np.float64)  # [layers, H, T]
+    weights = np.stack([x[0] for x in tracer.arrays().values()]).astype(np.float64)  # [layers, H, T, S]
     if query is None and side_of(stack) == config.output_side:
         query = run.at
-    found: np.ndarray = weights.mean(axis=-1) if query is None else weights[:, :, query]
+    found: np.ndarray = weights.mean(axis=2) if query is None else weights[:, :, query]
     return found
 
 

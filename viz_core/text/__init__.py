@@ -3,6 +3,8 @@
     splitting    where words and characters begin and end
     tokenizer    what every tokenizer does; the ids of a model without training
     vocabulary   the words of a trained model, and slots that carry the words that it does not know
+    pairing      which token of one sentence stands for which of another
+    answers      a typed answer as one id
     showing      how a token is drawn
 """
 

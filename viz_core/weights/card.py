@@ -41,10 +41,19 @@ class Card:
     @property
     def referent_head(self) -> tuple[int, int] | None:
         """The layer and head of cross-attention that best resolve pronouns, if training measured that for all heads."""
-        measured = np.array(self.measures.get("referent", {}).get("predicts", ()))  # [layer, head]
+        return self._best_head("referent", 1)
+
+    @property
+    def alignment_head(self) -> tuple[int, int] | None:
+        """The layer and head of cross-attention with the smallest alignment error, if training measured that for all heads."""
+        return self._best_head("aer", -1)
+
+    def _best_head(self, measure: str, sign: int) -> tuple[int, int] | None:
+        """The head with the largest measure (sign 1) or the smallest one (-1), in the row that predicts the word."""
+        measured = np.array(self.measures.get(measure, {}).get("predicts", ()))  # [layer, head]
         if measured.shape != (self.config.n_decoder_layers, self.config.n_heads) or not measured.size:
             return None
-        layer, head = np.unravel_index(int(measured.argmax()), measured.shape)
+        layer, head = np.unravel_index(int((sign * measured).argmax()), measured.shape)
         return int(layer), int(head)
 
     def __repr__(self) -> str:

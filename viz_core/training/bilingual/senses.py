@@ -100,7 +100,7 @@ def _of_verb(verb: Verb) -> Iterator[_Form]:
     if verb.frame not in FRAMES:
         return
     roles: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for role in ("base", "third", "past", "participle", "ing"):
+    for role in ("base", "third", "past", "participle", *(("ing",) if verb.goes_on else ())):
         word, __, rest = str(getattr(verb, role)).partition(" ")
         roles[word, rest].append(role)
     for (word, rest), those in roles.items():
