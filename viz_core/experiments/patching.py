@@ -150,8 +150,7 @@ def contrast_runs(
         raise Problem(f"at={question.at} is not a place that both runs have; choose another one.", "patch_place",
                       at=question.at + 1)
     if all(None in pair for pair in found[config.input_side]):
-        raise Problem("no token of one sentence has a partner in the other, so nothing can be patched; change fewer words.",
-                      "patch_no_pairs")
+        raise Problem("no token of one sentence has a partner in the other; change fewer words.", "patch_no_pairs")
     places = (question.at, other_at)
     if config.has_decoder and can_cache(config):
         read["target"] = tuple(ids[: at + 1] for ids, at in zip(read["target"], places, strict=True))  # type: ignore[assignment]
@@ -303,7 +302,7 @@ def patched_logits(contrast: Contrast, cells: Sequence[Cell], direction: Directi
     A cell without patches is the run as it was.
     """
     firsts = [min((patch.site.runs_from() for patch in cell), default=(len(STACKS), 0)) for cell in cells]
-    base = contrast.ends(direction)[0]
+    base, __ = contrast.ends(direction)
     yield from edited_logits(contrast.model, base, firsts, lambda rows: _edit(contrast, [cells[n] for n in rows], direction))
 
 
@@ -313,8 +312,7 @@ def edited_logits(
 ) -> Iterator[tuple[list[int], Tensor]]:
     """Copies of a recorded run, each edited from a stack and layer on (`Site.runs_from`), as batches that begin in one layer.
 
-    tap_of: given the numbers of the copies that are the rows of one batch, the tap that edits it. Yields these numbers and the
-    logits [n, W] at the asked place.
+    tap_of: the tap of a batch, given the numbers of its copies. Yields these and their logits [n, W] at the asked place.
     """
     starts: dict[tuple[int, int], list[int]] = {}
     for number, first in enumerate(firsts):
@@ -323,10 +321,8 @@ def edited_logits(
     for first, numbers in sorted(starts.items()):
         for i in range(0, len(numbers), most):
             rows = numbers[i : i + most]
-            if first[0] == len(STACKS):
-                yield rows, run.logits.expand(len(rows), -1)
-            else:
-                yield rows, _go_on(model, run, first, len(rows), tap_of(rows))
+            as_it_was = first[0] == len(STACKS)
+            yield rows, run.logits.expand(len(rows), -1) if as_it_was else _go_on(model, run, first, len(rows), tap_of(rows))
 
 
 def _numbers_of_a_row(config: TransformerConfig, run: Recorded) -> int:
