@@ -7,7 +7,9 @@ Public, for notebooks and other programs:
     generation    its parts: one word drawn, beam search, the key-value cache, teacher forcing against free running
     config        TransformerConfig: every size and switch of the model
     presets       PRESETS: the model of each of the five documents
-    capture       Capture: the arrays of one run by name, their tokens and gradients
+    capture       Capture: the arrays of one run by name, their tokens and gradients; each stage as a DataFrame
+    run_file      save_run, open_run: a whole run as one file
+    tables        DataFrames: every table of the app, for notebooks and CSV files
     stages        the table of stages: name, axes, formula, inputs, meaning, names elsewhere
     tracing       Tracer, which records, edits and keeps gradients
     text          tokenizers
@@ -21,18 +23,19 @@ Public, for notebooks and other programs:
 The layers, from the lowest to the highest (each imports only from those below it):
 
     0  config, activations, presets, stages, concepts, sources, limits, ...     the standard library only
-    1  capture, text                                                            numpy
+    1  tidy, capture, run_file, text                                            numpy, pandas
     2  tracing                                                                  torch
     3  model/                                                                   the Transformer
     4  run, generate, generation/, experiments/, weights/, training/            text + config + weights -> Capture
     5  analysis/                                                                numbers about configs and captures
     5½ learning/                                                                recipe -> TrainingRun -> events and moments
     5¾ jobs/                                                                    recipe -> job: queue, workers, what is kept
+       tables                                                                   all of these as DataFrames
     6  figures/                                                                 pictures as data
     7  ui/                                                                      Streamlit: components, shell, pages
 """
 
 __all__ = [
     "analysis", "capture", "config", "experiments", "figures", "generate", "generation", "jobs", "learning", "presets", "run",
-    "stages", "text", "tracing", "weights",
+    "run_file", "stages", "tables", "text", "tracing", "weights",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from viz_core.config import Side, TransformerConfig
 from viz_core.formats import count
 from viz_core.limits import megabytes
 from viz_core.stages import Stage, stage_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Capture(Mapping[str, np.ndarray]):
@@ -75,6 +79,32 @@ class Capture(Mapping[str, np.ndarray]):
         if name not in self._grads:
             raise KeyError(f"the loss has no gradient at {name!r}: it holds whole numbers or comes after the loss's path.")
         return self._grads[name]
+
+    def frame(self, name: str) -> "pd.DataFrame":
+        """One stage as a tidy table: a row a cell, with columns for its axes, the tokens on them, and the value.
+
+        capture.frame("encoder.layers.0.self_attn.weights") has sentence, head, query, query_token, key, key_token and value.
+        """
+        from viz_core.tidy import tidy
+
+        axes, sides = self.stage(name).axes, self.stage(name).sides
+        of_side = {axis: "labels" if name == "ids.labels" else side for axis, side in sides.items()}
+        return tidy(self[name], axes, {axis: self.tokens(side) for axis, side in of_side.items()})
+
+    def summary(self) -> "pd.DataFrame":
+        """One row a stage, in the order of computation: axes, shape, bytes, and its smallest, mean and largest finite number."""
+        import pandas as pd
+
+        return pd.DataFrame([self._row(name) for name in self])
+
+    def _row(self, name: str) -> dict[str, object]:
+        x, stage = self[name], self.stage(name)
+        finite = x[np.isfinite(x)].astype(np.float64)
+        low, mean, high = (finite.min(), finite.mean(), finite.max()) if finite.size else (np.nan,) * 3
+        return {
+            "stage": name, "axes": " ".join(stage.axes), "shape": x.shape, "dtype": str(x.dtype), "bytes": x.nbytes, "min": low,
+            "mean": mean, "max": high, "not_finite": x.size - finite.size, "meaning": stage.meaning,
+        }
 
     @property
     def sides(self) -> tuple[str, ...]:

@@ -30,10 +30,14 @@ MODEL = {"torch", "viz_core.tracing", "viz_core.model"}
 VIEWS = {"viz_core.analysis", "viz_core.figures"}
 RUNS = {f"viz_core.{name}" for name in ("run", "generate", "generation", "experiments", "weights", "training")}
 COMPONENTS = CAPTURES | VIEWS | {"streamlit", "viz_core.ui.components"}
-SHELL = COMPONENTS | MODEL | RUNS | {"PIL", "viz_core.learning", "viz_core.jobs", "viz_core.ui.escape", "viz_core.ui.shell"}
+TABLES = {"viz_core.tables", "viz_core.tidy", "viz_core.run_file"}
+OUR_OWN = {"viz_core.learning", "viz_core.jobs", "viz_core.ui.escape", "viz_core.ui.shell"}
+SHELL = COMPONENTS | MODEL | RUNS | TABLES | OUR_OWN | {"PIL"}
 LAYERS: list[dict[str, set[str]]] = [
     {member: set() for member in ["viz_core.__init__", *LAYER_0]},
-    {"viz_core.capture": {"numpy"}, "viz_core.text": {"numpy", "regex"}},
+    {"viz_core.tidy": {"numpy", "pandas"}},
+    {"viz_core.capture": {"numpy", "pandas", "viz_core.tidy"}, "viz_core.text": {"numpy", "regex"}},
+    {"viz_core.run_file": {"numpy", "safetensors", "viz_core.capture"}},
     {"viz_core.tracing": {"torch", "numpy", "viz_core.capture"}},
     {"viz_core.model": {"torch", "viz_core.tracing"}},
     {member: CAPTURES | MODEL | RUNS for member in RUNS - {"viz_core.weights"}}
@@ -41,6 +45,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {"viz_core.analysis": {"numpy", "viz_core.capture", "viz_core.text"}},
     {"viz_core.learning": CAPTURES | MODEL | RUNS | {"viz_core.analysis", "viz_core.learning", "safetensors"}},
     {"viz_core.jobs": {"torch", "safetensors", "dask", "distributed", "viz_core.learning"}},
+    {"viz_core.tables": {"pandas", "viz_core.tidy", "viz_core.capture", "viz_core.analysis"} | RUNS | {"viz_core.learning"}},
     {"viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
     {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shell": SHELL}
     | {member: SHELL for member in ["viz_core.ui.escape", "viz_core.ui.controls", "viz_core.ui.__init__"]}

@@ -23,15 +23,13 @@ def test_the_requirements_are_the_projects_dependencies() -> None:
 
 
 def test_all_that_is_imported_is_declared_and_the_other_way_round() -> None:
-    """pandas is Streamlit's own way to show a table: declared, so that its version is known."""
     trees = [ast.parse(path.read_text("utf-8")) for path in MODULES.values()]
     roots = {name.partition(".")[0] for tree in trees for name in imports(tree)} - sys.stdlib_module_names - {"viz_core"}
     owners = {root: {owner.lower() for owner in packages_distributions().get(root, [])} for root in roots}
     declared = {re.split(r"[=<>~!\[ ]", line)[0].lower().replace("-", "_") for line in PROJECT["dependencies"]}
     for root, names in owners.items():
         assert declared & {name.replace("-", "_") for name in names}, f"{root} is imported and not declared in pyproject.toml"
-    used = {name.replace("-", "_") for names in owners.values() for name in names}
-    assert declared - used <= {"pandas"}
+    assert declared == {name.replace("-", "_") for names in owners.values() for name in names} & declared
 
 
 def test_all_data_files_ship() -> None:

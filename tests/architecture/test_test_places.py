@@ -27,6 +27,7 @@ ELSEWHERE = {
     "run": "tracing/test_tracing",
     "stages": "tracing/test_recompute",
     "word_list": "text/test_text",
+    "tidy": "tables/test_tables",
     "text.showing": "text/test_text",
     "text.splitting": "text/test_text",
     "text.tokenizer": "text/test_text",

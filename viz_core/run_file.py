@@ -1,0 +1,106 @@
+"""A whole run as one file: every stage by its name, with axes, tokens and config, for this package and for plain numpy.
+
+    save_run(capture, "run.npz")              # or "run.safetensors"
+    capture = open_run("run.npz")
+    np.load("run.npz")["encoder.embed"]       # [B, T, D]; "about" is the rest, as JSON
+"""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+from zipfile import BadZipFile
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as save_tensors
+
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.problems import Problem
+
+Kind = Literal["npz", "safetensors"]
+KINDS: tuple[Kind, ...] = ("npz", "safetensors")
+ABOUT = "about"  # the JSON text beside the arrays
+FORMAT = 1  # of `about`
+
+
+def about(capture: Capture, setup: str = "") -> dict[str, Any]:
+    """What the arrays alone do not say. setup: the link's text of the state that the run was made from, if there is one."""
+    return {
+        "format": FORMAT, "made_by": "Attention Lab", "setup": setup, "seed": capture.seed, "device": capture.device,
+        "milliseconds": capture.milliseconds, "config": asdict(capture.config),
+        "tokens": {side: capture.tokens(side) for side in capture.sides},
+        "carried": [list(capture.carried(i)) for i in range(capture.n_sentences)],
+        "axes": {name: list(capture.stage(name).axes) for name in capture},
+    }
+
+
+def run_bytes(capture: Capture, kind: Kind, setup: str = "") -> bytes:
+    """The file's bytes. Arrays stay as recorded, in float32, and are not compressed: they are nearly random."""
+    text = json.dumps(about(capture, setup), ensure_ascii=True)
+    if kind == "safetensors":
+        return save_tensors({name: x.copy(order="C") for name, x in capture.items()}, metadata={ABOUT: text})
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **{ABOUT: np.array(text)}, **capture)
+    return out.getvalue()
+
+
+def save_run(capture: Capture, path: str | Path, setup: str = "") -> None:
+    """Write a run; the ending of the path says how, .npz or .safetensors."""
+    path = Path(path)
+    path.write_bytes(run_bytes(capture, _kind(path), setup))
+
+
+def open_run(path: str | Path) -> Capture:
+    """The run that `save_run` wrote. Nothing in the file is run. `Problem`, one sentence, where it is another file."""
+    path = Path(path)
+    try:
+        arrays, text = _read(path, _kind(path))
+        told = json.loads(text)
+        config = TransformerConfig(**_tuples(told["config"]))
+        found = Capture(config, arrays, told["tokens"], told["carried"], seed=told["seed"], device=told["device"],
+                        milliseconds=told["milliseconds"])
+        wrong = [name for name in found if list(found.stage(name).axes) != told["axes"][name] or _misshapen(found, name)]
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, BadZipFile, SafetensorError) as error:
+        raise Problem(f"{path.name} is no run that was saved here ({type(error).__name__}); save it again.", "run_file") from None
+    if wrong or told["format"] != FORMAT:
+        what = ", ".join(wrong[:3]) or "another format"
+        raise Problem(f"{path.name} holds {what} in a way that this version cannot read; save the run again.", "run_file")
+    return found
+
+
+def _kind(path: Path) -> Kind:
+    kind = path.suffix.removeprefix(".")
+    if kind not in KINDS:
+        raise Problem(f"{path.name} ends in none of {', '.join(KINDS)}; choose one of them.", "run_file")
+    return kind
+
+
+def _read(path: Path, kind: Kind) -> tuple[dict[str, np.ndarray], str]:
+    if kind == "safetensors":
+        with safe_open(path, "numpy") as file:
+            return {name: file.get_tensor(name) for name in _in_order(file.metadata()[ABOUT])}, file.metadata()[ABOUT]
+    with np.load(path, allow_pickle=False) as file:
+        text = str(file[ABOUT])
+        return {name: file[name] for name in _in_order(text)}, text
+
+
+def _in_order(text: str) -> list[str]:
+    """The names of the stages in the order of computation, which safetensors does not keep."""
+    return list(json.loads(text)["axes"])
+
+
+def _misshapen(capture: Capture, name: str) -> bool:
+    """Whether a stage has another number of axes than its table says, or other lengths than its tokens."""
+    x, axes, sides = capture[name], capture.stage(name).axes, capture.stage(name).sides
+    if x.ndim != len(axes):
+        return True
+    return any(n != len(capture.tokens(sides[axis])[0]) for axis, n in zip(axes, x.shape, strict=True) if axis in sides)
+
+
+def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}

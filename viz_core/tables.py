@@ -1,0 +1,133 @@
+"""Every table of the app as a pandas DataFrame: for notebooks, for CSV files, and for the pages that show one.
+
+    tables.ledger(capture.config, 1, 12, 11)     every tensor: shape, parameters, FLOPs, bytes
+    tables.heads(capture, "cross")               a row a head
+    tables.predictions(capture)                  the likeliest next words
+    tables.depth(capture)                        the residual stream along depth
+    tables.parity(check_parity(model, batch, capture))
+    tables.patching(patch_grid(contrast))
+    tables.training(events), tables.experiment(results)
+    tables.documents()                           what the five documents say
+
+A stage of a run is `capture.frame(name)`, and all of them at a glance `capture.summary()`. Columns have names in code.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from viz_core.analysis.attention import AttentionKind, AttentionProfile, kinds, profiles
+from viz_core.analysis.placement import METRICS, curves
+from viz_core.analysis.shapes import Line, statistics, with_statistics
+from viz_core.analysis.shapes import ledger as lines_of
+from viz_core.analysis.summary import predictions as predicted
+from viz_core.analysis.two_runs import Parting
+from viz_core.capture import Capture
+from viz_core.config import TransformerConfig
+from viz_core.presets import PRESETS
+from viz_core.tidy import csv_of
+
+if TYPE_CHECKING:
+    from viz_core.experiments.parity import Parity
+    from viz_core.experiments.patching import PatchGrid
+    from viz_core.learning.curves import Result
+    from viz_core.learning.training_run import Event
+
+__all__ = ["csv_of", "depth", "documents", "experiment", "heads", "ledger", "lines", "parity", "parting", "patching", "predictions",
+           "training"]
+
+
+def ledger(
+    config: TransformerConfig, batch: int, source_len: int = 0, target_len: int = 0, capture: Capture | None = None
+) -> pd.DataFrame:
+    """One row for every tensor of a run of B sentences of these lengths, with the statistics of a run of that size if given."""
+    found = lines_of(config, batch, source_len, target_len)
+    return lines(found if capture is None else with_statistics(found, statistics(capture)))
+
+
+def lines(ledger: Iterable[Line]) -> pd.DataFrame:
+    """Lines of a ledger: name, axes, shape, meaning, part, parameters, FLOPs, bytes, and what the run's numbers are, if it ran."""
+    rows = []
+    for line in ledger:
+        row = {
+            "stage": line.name, "axes": " ".join(line.stage.axes), "shape": line.shape,
+            "symbolic_shape": " × ".join(map(str, line.symbolic)), "meaning": line.stage.meaning, "block": line.stage.block,
+            "part": line.part, "dtype": line.stage.dtype, "parameters": line.parameters, "flops": line.flops, "bytes": line.nbytes,
+        }
+        rows.append(row | ({} if line.statistics is None else asdict(line.statistics)))
+    return pd.DataFrame(rows)
+
+
+def heads(capture: Capture, kind: AttentionKind | None = None, item: int = 0) -> pd.DataFrame:
+    """The profile of every head of one sentence, of all kinds of attention or of one: entropies in nats, distances in tokens."""
+    found = [profile for k in (kinds(capture.config) if kind is None else (kind,)) for profile in profiles(capture, k, item)]
+    return pd.DataFrame(found, columns=list(AttentionProfile._fields))
+
+
+def predictions(capture: Capture, item: int = 0, k: int = 8, word: Callable[[int], str] | None = None) -> pd.DataFrame:
+    """The k likeliest next words after each token of one sentence, best first, beside the answer. word: the name of an id."""
+    side = capture.config.output_side
+    tokens, rows = capture.tokens(side)[item], []
+    for found in predicted(capture, item, k):
+        for rank, (id, chance) in enumerate(zip(found.ids, found.probabilities, strict=True)):
+            rows.append({
+                "position": found.position, "token": tokens[found.position], "rank": rank, "id": id,
+                **({} if word is None else {"word": word(id)}), "probability": chance, "answer": found.answer,
+                "answer_probability": found.answer_probability,
+            })
+    return pd.DataFrame(rows).astype({"answer": "Int64"})
+
+
+def depth(capture: Capture) -> pd.DataFrame:
+    """The residual stream of one stack along its depth, in layers passed: power, mean and the other metrics of each stage."""
+    return pd.DataFrame([
+        {"metric": metric, "curve": curve.kind, "stage": stage, "depth": at, "value": value}
+        for metric, found in curves(capture, METRICS).items() for curve in found
+        for stage, at, value in zip(curve.stages, curve.depth, curve.values, strict=True)
+    ])
+
+
+def parity(found: "Parity") -> pd.DataFrame:
+    """Every comparison with torch: the largest absolute difference, beside the stage's largest value, and whether they agree."""
+    return pd.DataFrame([asdict(check) | {"agrees": check.agrees} for check in found.checks])
+
+
+def patching(grid: "PatchGrid") -> pd.DataFrame:
+    """Every patched run of a grid: where, in which direction, its effect, and the likeliest word of that run."""
+    return pd.DataFrame(grid.rows()).astype({"head": "Int64", "token": "Int64"})
+
+
+def parting(found: Sequence[Parting]) -> pd.DataFrame:
+    """‖A − B‖ / ‖A‖ of two runs, for every stage and place."""
+    return pd.DataFrame([
+        {"stage": part.name, "side": part.side, "place": place, "share": share}
+        for part in found for place, share in enumerate(part.share)
+    ])
+
+
+def training(events: Sequence["Event"], parts: Sequence[str] = ()) -> pd.DataFrame:
+    """One row a step of a training. parts: the names of the gradient's parts, for as many columns of norms."""
+    rows = []
+    for event in events:
+        row = asdict(event)
+        norms = row.pop("norms")
+        rows.append(row | {f"norm {part}": norm for part, norm in zip(parts, norms, strict=False)})
+    return pd.DataFrame(rows)
+
+
+def experiment(results: Sequence["Result"], arms: Sequence[str] = ()) -> pd.DataFrame:
+    """The held-out numbers of every run of an experiment, one row a measurement. arms: their names."""
+    return pd.DataFrame([
+        {"arm": arms[r.arm] if arms else r.arm, "seed": r.seed, "step": step, "loss": loss, "accuracy": accuracy}
+        for r in results for step, loss, accuracy in zip(r.steps, r.losses, r.accuracies, strict=True)
+    ])
+
+
+def documents() -> pd.DataFrame:
+    """What the five documents say of each topic: the value, whether it is stated, repaired or assumed, and why."""
+    return pd.DataFrame([
+        {"document": preset.document.number, "called": preset.document.called} | asdict(row)
+        for preset in PRESETS.values() for row in preset.rows
+    ])

@@ -1,0 +1,66 @@
+"""Arrays as tidy tables: one row a cell, one column an axis, with the tokens beside the positions; and tables as CSV."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+# The column of each axis letter of the stage table, where no token stands on it.
+COLUMNS = {"B": "sentence", "H": "head", "D": "feature", "K": "feature", "V": "feature", "F": "unit", "W": "word"}
+BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+QUOTE = "'"  # before a text that a spreadsheet would compute
+
+
+def tidy(x: np.ndarray, axes: Sequence[str], tokens: Mapping[str, Sequence[Sequence[str]]]) -> pd.DataFrame:
+    """An array with these axis letters as one row a cell, in the order of its memory, with its number in the column "value".
+
+    tokens: of each token axis, those of every sentence. An axis "1" has no column. Where an array has both token axes, T is the
+    query and S the key, each with a column of its own for the words; else they are the position and the token.
+    """
+    where = np.unravel_index(np.arange(x.size), x.shape) if x.ndim else ()
+    at = dict(zip(axes, where, strict=True))
+    sentence = at.get("B", np.zeros(x.size, dtype=np.int64))
+    both = "T" in axes and "S" in axes
+    found: dict[str, object] = {}
+    for axis, i in at.items():
+        if axis in tokens:
+            name = {"T": "query", "S": "key"}[axis] if both else "position"
+            found[name] = i
+            found[f"{name}_token" if both else "token"] = _words(tokens[axis], sentence, i)
+        elif axis != "1":
+            found[COLUMNS[axis]] = i
+    return pd.DataFrame(found | {"value": np.ascontiguousarray(x).ravel()})
+
+
+def _words(rows: Sequence[Sequence[str]], sentence: np.ndarray, position: np.ndarray) -> "pd.Categorical[str]":
+    """The token of each cell, stored once a word and as a number a cell."""
+    words = sorted({word for row in rows for word in row})
+    number = {word: n for n, word in enumerate(words)}
+    codes = np.array([[number[word] for word in row] for row in rows], dtype=np.int64).reshape(len(rows), -1)
+    return pd.Categorical.from_codes(codes[np.minimum(sentence, len(rows) - 1), position], categories=pd.Index(words, dtype=object))
+
+
+def csv_of(frame: pd.DataFrame) -> bytes:
+    """A table as CSV in UTF-8, with the byte order mark that tells a spreadsheet so; floats with all their digits.
+
+    A text that begins as a formula does (=, +, -, @, tab, return), or with an apostrophe, has an apostrophe before it, so that no
+    spreadsheet computes what somebody typed. To read it back with pandas:
+    pd.read_csv(file, dtype={"token": str}, keep_default_na=False), or words such as NA would be read as no value.
+    """
+    safe = frame.copy(deep=False)
+    for name, column in frame.items():
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            safe[name] = column.cat.rename_categories(_quoted)
+        elif not pd.api.types.is_numeric_dtype(column.dtype):
+            safe[name] = pd.Series([_quoted(value) for value in column], index=column.index, dtype=object)
+    safe.columns = [_quoted(name) for name in frame.columns]
+    text: str = safe.to_csv(index=False, lineterminator="\r\n")
+    return text.encode("utf-8-sig")
+
+
+def _quoted(value: object) -> object:
+    """A text that is safe in a file: half of a surrogate pair, which UTF-8 has no bytes for, is written as its number."""
+    if not isinstance(value, str):
+        return value
+    text = value.encode("utf-8", "backslashreplace").decode()
+    return f"{QUOTE}{text}" if text.startswith((*BEGINS_A_FORMULA, QUOTE)) else text
