@@ -19,6 +19,7 @@ Public, for notebooks and other programs:
     learning      training step by step: tasks, recipes, runs, what is kept of them, and experiments over several seeds
     jobs          trainings as jobs of a server, or of a cluster
     figures       pictures as data, and pages with one picture
+    notebook      show(capture, ...): the app's pictures in a notebook
 
 The layers, from the lowest to the highest (each imports only from those below it):
 
@@ -31,11 +32,11 @@ The layers, from the lowest to the highest (each imports only from those below i
     5½ learning/                                                                recipe -> TrainingRun -> events and moments
     5¾ jobs/                                                                    recipe -> job: queue, workers, what is kept
        tables                                                                   all of these as DataFrames
-    6  figures/                                                                 pictures as data
+    6  figures/, notebook                                                       pictures as data, and in a notebook
     7  ui/                                                                      Streamlit: components, shell, pages
 """
 
 __all__ = [
-    "analysis", "capture", "config", "experiments", "figures", "generate", "generation", "jobs", "learning", "presets", "run",
-    "run_file", "stages", "tables", "text", "tracing", "weights",
+    "analysis", "capture", "config", "experiments", "figures", "generate", "generation", "jobs", "learning", "notebook", "presets",
+    "run", "run_file", "stages", "tables", "text", "tracing", "weights",
 ]

@@ -66,6 +66,26 @@ def component(name: str) -> Component:
     return {"html": f'<div class="{root}">\n</div>', "css": "\n".join(looks), "js": script(*scripts)}
 
 
+def plain(name: str) -> str:
+    """A component's script where there are no modules: it defines `component`."""
+    return component(name)["js"].replace("export default function", "const component = function", 1)
+
+
+def source(name: str) -> str:
+    """A script of this folder as it was written."""
+    return (FOLDER / f"{name}.js").read_text("utf-8")
+
+
+def colours() -> str:
+    """The style of a page of its own: the app's colours, light or dark as its reader's system is."""
+    light, dark = (
+        "".join(f"--st-{name.replace('_', '-')}:{colour};" for name, colour in theme.page(dark).items()) for dark in (False, True)
+    )
+    return f""":root {{ {light} --st-font: {theme.FONT}; color-scheme: light dark }}
+@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
+body {{ color: var(--st-text-color); background: var(--st-background-color) }}"""
+
+
 def document(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
     """A whole HTML page with one picture, which needs no server: for a notebook, or a file to open in a browser.
 
@@ -76,17 +96,12 @@ def document(name: str, data: bytes | Mapping[str, Any], title: str) -> str:
     sent = base64.b64encode(data).decode() if isinstance(data, bytes) else data
     said = json.dumps(sent, ensure_ascii=False).replace("<", "\\u003c")  # typed words may hold "</script>"
     read = f"Uint8Array.from(atob({said}), (c) => c.charCodeAt(0))" if packed else said
-    draw = parts["js"].replace("export default function", "const component = function", 1)
-    light, dark = (
-        "".join(f"--st-{name.replace('_', '-')}:{colour};" for name, colour in theme.page(dark).items()) for dark in (False, True)
-    )
+    draw = plain(name)
     return f"""<!doctype html>
 <html lang="{language()}"><meta charset="utf-8"><title>{html.escape(title)}</title>
 <style>
-:root {{ {light} --st-font: {theme.FONT}; color-scheme: light dark }}
-@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}
+{colours()}
 body {{ margin: 1rem; font: {theme.FONT_SIZE}px var(--st-font) }}
-body {{ color: var(--st-text-color); background: var(--st-background-color) }}
 {parts["css"]}
 </style>
 <main>

@@ -190,6 +190,11 @@ def with_header(header: dict[str, Any], payload: bytes) -> bytes:
     return struct.pack("<I", len(text)) + text + payload
 
 
+def described(item: Panel, glosses: Mapping[str, str] = NO_GLOSSES) -> dict[str, Any]:
+    """What the header says of a panel, for a script that has the numbers of many."""
+    return _entry(item, bytearray(), glosses)
+
+
 def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[str, Any]:
     """Append a panel's arrays to the payload and say in JSON what they are and where they lie."""
 

@@ -1,0 +1,113 @@
+"""The attention of one sentence as one HTML file: all heads, one as a matrix and as lines, with hover and click, and no server.
+
+    Path("attention.html").write_text(attention_page(capture, title="My sentence"))
+
+The file asks nothing of anybody: scripts and numbers are in it. What draws is the app's own components.
+"""
+
+import base64
+import html
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from viz_core.analysis.attention import AttentionKind, allowed, kinds, module, n_layers, tiles
+from viz_core.capture import Capture
+from viz_core.figures import assets, theme
+from viz_core.figures.attention import KIND_TITLES, MAX_TILE, grid, head_name, head_panel, pack_lines
+from viz_core.figures.glosses import NO_GLOSSES
+from viz_core.figures.panels import described
+from viz_core.language import language
+from viz_core.language import translate as _
+
+STEPS = 2000  # of the root of a weight: a stored weight is within 1 / STEPS of the recorded one, a small weight closer
+MISSING = 2**16 - 1  # stands for NaN
+ATTENTION = {"heads": "heads", "matrix": "canvas", "lines": "lines"}  # the parts of the page, and what draws them
+
+
+def attention_page(
+    capture: Capture, item: int = 0, focus: tuple[AttentionKind, int, int] | None = None, title: str = "", note: str = "",
+    glosses: Mapping[str, str] = NO_GLOSSES,
+) -> str:
+    """Every head of every kind of attention for one sentence. `ValueError` where the model has no attention.
+
+    focus: the head that is shown first. note: a sentence below the title, such as the link of the state.
+    """
+    found = kinds(capture.config)
+    if not found:
+        raise ValueError(_("This model has no layers, so it computes no attention."))
+    page = {
+        "kinds": [_kind(capture, kind, item, glosses) for kind in found], "steps": STEPS,
+        "focus": focus or (found[-1], n_layers(capture.config, found[-1]) - 1, 0),
+        "parts": {place: {part: assets.component(name)[part] for part in ("html", "css")}
+                  for place, name in ATTENTION.items()},
+    }
+    said = json.dumps(page).replace("<", "\\u003c")  # typed words may hold "</script>"
+    scripts = "\n".join(f"const {name} = (() => {{\n{assets.plain(name)}\nreturn component;\n}})();" for name in ATTENTION.values())
+    title = title or _("Attention of one sentence")
+    accuracy = _("The weights in this file differ from those of the run by at most {bound}.", bound=f"{1 / STEPS:g}")
+    return f"""<!doctype html>
+<html lang="{language()}"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{html.escape(title)}</title>
+<style>
+{assets.colours()}
+html, body {{ height: 100%; margin: 0 }}
+body {{ display: flex; flex-direction: column; box-sizing: border-box; padding: 10px 14px }}
+body {{ font: {theme.FONT_SIZE}px var(--st-font) }}
+h1 {{ font-size: 1.3rem; margin: 0 }} p {{ margin: 2px 0 8px; overflow-wrap: anywhere }}
+main {{ flex: 1; min-height: 420px; display: grid; grid-template-columns: 1.1fr 1.3fr 1fr; gap: 14px }}
+main > div {{ position: relative; min-width: 0; min-height: 0 }}
+@media (max-width: 760px) {{ main {{ grid-template-columns: 1fr; grid-auto-rows: 70vh }} }}
+</style>
+<h1>{html.escape(title)}</h1>
+<p>{html.escape(" ".join(filter(None, (note, accuracy))))}</p>
+<main><div id="heads"></div><div id="matrix"></div><div id="lines"></div></main>
+<script type="module">
+{scripts}
+const PAGE = {said};
+{assets.source("offline")}
+</script>
+</html>
+"""
+
+
+def _kind(capture: Capture, kind: AttentionKind, item: int, glosses: Mapping[str, str]) -> dict[str, Any]:
+    """One kind of attention: what its three pictures are told, and the weights [L, H, T, S] and blocked cells [T, S]."""
+    layers, n_heads = n_layers(capture.config, kind), capture.config.n_heads
+    weights = np.stack([capture[f"{module(kind, layer)}.weights"][item] for layer in range(layers)])
+    panel = head_panel(capture, kind, 0, 0, item)
+    lengths = weights.shape[2], weights.shape[3]
+    tile = grid(kind, tiles(capture, kind, item, MAX_TILE), "largest", lengths)
+    return {
+        "kind": kind, "n_layers": layers, "n_heads": n_heads, "queries": panel.rows, "keys": panel.cols,
+        "names": [[head_name(kind, layer, head) for head in range(n_heads)] for layer in range(layers)],
+        "layers": [_("{kind_titles}, layer {layer}", kind_titles=KIND_TITLES[kind], layer=layer) for layer in range(layers)],
+        "grid": {"title": tile.title, "block": tile.block, "low": tile.low, "high": tile.high, "diverging": False,
+                 "tokens": lengths},
+        "panel": described(panel, glosses), "line": _lines(weights[0], panel.rows, panel.cols, glosses),
+        "weights": _stored(weights), "blocked": _deflated(~allowed(capture, kind, item)),
+    }
+
+
+def _lines(weights: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], glosses: Mapping[str, str]) -> dict[str, Any]:
+    """What the lines of any layer of a kind are told, without their numbers."""
+    data = pack_lines(weights, queries, keys, [0], None, "", "", (0, 0), True, reports=False, glosses=glosses)
+    header: dict[str, Any] = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+    return header
+
+
+def _stored(weights: np.ndarray) -> str:
+    """The roots of the weights in whole steps of 1 / STEPS: all low bytes, then all high bytes, deflated, in base64.
+
+    Where many keys share a row, weights are small, and of the root they keep more digits than of the weight itself.
+    """
+    steps = np.where(np.isnan(weights), MISSING, np.rint(np.sqrt(np.nan_to_num(weights, nan=0.0)) * STEPS)).astype("<u2")
+    planes = np.stack([steps & 255, steps >> 8]).astype(np.uint8)
+    return _deflated(planes)
+
+
+def _deflated(x: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(x.astype(np.uint8).tobytes(), 9)).decode()

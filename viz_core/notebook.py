@@ -1,0 +1,72 @@
+"""Pictures in a notebook: the same as on the pages, drawn by the same components, without a server and without a network.
+
+    capture = run(config, ["the cat sat"], ["猫 坐 了"])
+    show(capture)                                   # every head; one as a matrix and as lines
+    show(capture, "cross", layer=1, head=0)         # one head
+    show(capture, "encoder.layers.0.resid_post")    # any stage
+    show(capture).save("attention.html")
+
+Curves are Plotly figures, which a notebook draws by itself: `depth_figure({"Post-LN": curves(capture)}, "power")` in
+`viz_core.figures.placement`.
+"""
+
+import html
+from dataclasses import dataclass
+from pathlib import Path
+
+from viz_core.analysis.attention import KINDS, AttentionKind, Step, kinds, n_layers
+from viz_core.capture import Capture
+from viz_core.figures.assets import document
+from viz_core.figures.attention import Colour, head_name, head_panel
+from viz_core.figures.offline import attention_page
+from viz_core.figures.panels import pack
+from viz_core.figures.steps import stage_panels
+
+HEIGHT = 560  # pixels of a picture in a notebook
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A whole page with one picture. A notebook shows it as the value of a cell, in a frame of its own."""
+
+    page: str
+    height: int = HEIGHT
+
+    def _repr_html_(self) -> str:
+        return (f'<iframe srcdoc="{html.escape(self.page)}" sandbox="allow-scripts" '
+                f'style="width:100%;height:{self.height}px;border:0"></iframe>')
+
+    def save(self, path: str | Path) -> None:
+        """Write the page as a file that any browser opens."""
+        Path(path).write_text(self.page, "utf-8", "backslashreplace")
+
+
+def show(
+    capture: Capture, what: str = "", *, layer: int = 0, head: int = 0, item: int = 0, step: Step = "weights",
+    colour: Colour = "largest", height: int = HEIGHT,
+) -> Picture:
+    """One sentence of a run as a picture. `ValueError` names what the run does not have.
+
+    what: a kind of attention, "encoder", "decoder" or "cross", for one head as a matrix; the name of a stage; or "", for all
+    heads. item: the sentence, from 0. step, colour: of a head, as on the page Attention.
+    """
+    if not 0 <= item < capture.n_sentences:
+        raise ValueError(f"item={item}, but this run has {capture.n_sentences} sentences; use 0 to {capture.n_sentences - 1}.")
+    if not what:
+        return Picture(attention_page(capture, item), height)
+    if what in KINDS:
+        _check(capture, what, layer, head)
+        drawn = head_panel(capture, what, layer, head, item, step, colour)
+        return Picture(document("canvas", pack([drawn]), head_name(what, layer, head)), height)
+    if what not in capture:
+        raise ValueError(f"{what!r} is neither one of {', '.join(KINDS)} nor a stage of this run; list(capture) has their names.")
+    panels = stage_panels(capture, what, item, head)
+    return Picture(document("canvas", pack(panels), what), height)
+
+
+def _check(capture: Capture, kind: AttentionKind, layer: int, head: int) -> None:
+    if kind not in kinds(capture.config):
+        raise ValueError(f"this model has no attention of the kind {kind!r}; it has {', '.join(kinds(capture.config)) or 'none'}.")
+    for name, value, n in (("layer", layer, n_layers(capture.config, kind)), ("head", head, capture.config.n_heads)):
+        if not 0 <= value < n:
+            raise ValueError(f"{name}={value}, but there are {n}; use 0 to {n - 1}.")

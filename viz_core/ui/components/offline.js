@@ -1,0 +1,153 @@
+/* The attention of one sentence as a page that needs no server: all heads, the chosen one as a matrix, and its lines. `heads`,
+ * `canvas` and `lines` are the app's components; this script gives them the bytes that Python gives them in the app. `PAGE` is
+ * what `attention_page` in viz_core/figures/offline.py wrote. */
+
+const MISSING = 65535; // stands for NaN
+
+/* What `with_header` in viz_core/figures/panels.py writes. */
+function withHeader(header, ...arrays) {
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const start = Math.ceil((4 + text.length) / 8) * 8;
+  const bytes = new Uint8Array(arrays.reduce((size, array) => size + array.byteLength, start)).fill(32, 0, start);
+  new DataView(bytes.buffer).setUint32(0, start - 4, true);
+  bytes.set(text, 4);
+  let at = start;
+  for (const array of arrays) {
+    bytes.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at);
+    at += array.byteLength;
+  }
+  return bytes;
+}
+
+async function inflated(base64) {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/* Weights as they were stored: all low bytes, then all high bytes, of their roots in whole steps. */
+async function weightsOf(kind) {
+  const planes = await inflated(kind.weights), n = planes.length / 2;
+  return Float32Array.from({ length: n }, (_, i) => {
+    const steps = planes[i] + 256 * planes[n + i];
+    return steps === MISSING ? NaN : (steps / PAGE.steps) ** 2;
+  });
+}
+
+/* The largest of each block of a matrix, NaN first, and its place in its block, row by row. */
+function pooled(values, [rows, cols], [high, wide]) {
+  const shape = [Math.ceil(rows / high), Math.ceil(cols / wide)];
+  const best = new Float32Array(shape[0] * shape[1]).fill(-Infinity), kept = new Uint16Array(best.length);
+  for (let t = 0; t < rows; t++) {
+    for (let s = 0; s < cols; s++) {
+      const cell = Math.floor(t / high) * shape[1] + Math.floor(s / wide), x = values[t * cols + s];
+      if (Number.isNaN(best[cell]) || !(x > best[cell] || Number.isNaN(x))) continue;
+      [best[cell], kept[cell]] = [x, (t % high) * wide + (s % wide)];
+    }
+  }
+  return { shape, best, kept };
+}
+
+const padded = (array) => { // to a multiple of 4 bytes, as Python does
+  const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  const found = new Uint8Array(Math.ceil(bytes.length / 4) * 4);
+  found.set(bytes);
+  return found;
+};
+
+const largestOf = (values) => values.reduce((most, x) => (x > most && x < Infinity ? x : most), 0) || 1;
+
+class Attention {
+  constructor(kind, weights, blocked) {
+    Object.assign(this, kind, { all: weights, hidden: blocked, size: kind.queries.length * kind.keys.length });
+    this.shape = [kind.queries.length, kind.keys.length];
+  }
+
+  of(layer, head) {
+    const at = (layer * this.n_heads + head) * this.size;
+    return this.all.subarray(at, at + this.size);
+  }
+
+  ofLayer(layer) {
+    return this.all.subarray(layer * this.n_heads * this.size, (layer + 1) * this.n_heads * this.size);
+  }
+
+  /* All tiles in shades, and which cells of a tile are blocked. */
+  tiles() {
+    const { low, high, block } = this.grid, heads = [];
+    for (let i = 0; i < this.n_layers * this.n_heads; i++) {
+      const { best } = pooled(this.all.subarray(i * this.size, (i + 1) * this.size), this.shape, block);
+      heads.push(Uint8Array.from(best, (x) => (Number.isNaN(x) ? 255 : Math.min(254, Math.max(0, Math.round(((x - low) * 254) / (high - low)))))));
+    }
+    const open = pooled(Float32Array.from(this.hidden, (x) => 1 - x), this.shape, block);
+    return { cells: [...heads, Uint8Array.from(open.best, (x) => 1 - x)], shape: [this.n_layers, this.n_heads, ...open.shape] };
+  }
+
+  /* One head as the canvas reads it. */
+  matrix(layer, head) {
+    const values = this.of(layer, head), parts = [], { block } = this.panel;
+    const small = pooled(values, this.shape, block), whole = block[0] * block[1] === 1;
+    const hidden = Uint8Array.from(small.best, (_, i) => {
+      const [r, c] = [Math.floor(i / small.shape[1]), i % small.shape[1]], place = small.kept[i];
+      return this.hidden[(r * block[0] + Math.floor(place / block[1])) * this.shape[1] + c * block[1] + (place % block[1])];
+    });
+    let size = 0;
+    const append = (array) => {
+      const at = size, bytes = padded(array);
+      parts.push(bytes);
+      size += bytes.length;
+      return at;
+    };
+    const panel = { ...this.panel, title: this.names[layer][head], high: largestOf(values), shape: small.shape,
+      digest: `${this.kind} ${layer} ${head}`, values: append(small.best), kept: whole ? null : append(small.kept),
+      masked: append(hidden) };
+    return withHeader({ panels: [panel], pick: null, echo: 0, fill: true, reveal: false, lookup: null }, ...parts);
+  }
+
+  /* The strongest keys of every query and head of a layer, as the lines read them. */
+  lines(layer, head) {
+    const [rows, cols] = this.shape, weights = this.ofLayer(layer), count = this.line.count;
+    const values = new Float32Array(this.n_heads * rows * count), places = new Uint16Array(values.length);
+    const rank = (x) => (Number.isNaN(x) ? Infinity : x);
+    for (let row = 0; row < this.n_heads * rows; row++) {
+      const of = weights.subarray(row * cols, (row + 1) * cols);
+      const order = [...of.keys()].sort((a, b) => rank(of[b]) - rank(of[a])).slice(0, count);
+      order.forEach((key, i) => ([values[row * count + i], places[row * count + i]] = [of[key], key]));
+    }
+    const header = { ...this.line, queries: this.queries, keys: this.keys, nHeads: this.n_heads, heads: [head],
+      title: this.layers[layer], identity: `${this.kind} ${layer} ${head}` };
+    return withHeader(header, values, places);
+  }
+}
+
+/* Each component lives in a shadow root with its own style, as it does in the app. */
+function place(name, component) {
+  const host = document.getElementById(name).attachShadow({ mode: "open" });
+  host.innerHTML = `<style>${PAGE.parts[name].css}</style>${PAGE.parts[name].html}`;
+  return (data, report = () => {}) => component({ data, parentElement: host, setStateValue: report, setTriggerValue() {} });
+}
+
+const kinds = await Promise.all(PAGE.kinds.map(async (kind) => new Attention(kind, await weightsOf(kind), await inflated(kind.blocked))));
+const drawHeads = place("heads", heads), drawMatrix = place("matrix", canvas), drawLines = place("lines", lines);
+const grids = kinds.map((kind) => ({ kind, ...kind.tiles() }));
+let number = 0;
+
+function show([name, layer, head]) {
+  const kind = kinds.find((each) => each.kind === name);
+  let at = 0;
+  const entries = grids.map(({ kind: { kind, grid }, shape, cells }) => {
+    const entry = { ...grid, kind, shape, at, picked: null };
+    at += cells.reduce((size, bytes) => size + bytes.length, 0);
+    return entry;
+  });
+  const header = { grids: entries, focus: [name, layer, head], echo: number, fill: true };
+  drawHeads(withHeader(header, ...grids.flatMap(({ cells }) => cells)), (_, sent) => {
+    number = sent.number;
+    show(sent.head);
+  });
+  drawMatrix(kind.matrix(layer, head));
+  drawLines(kind.lines(layer, head));
+  document.documentElement.dataset.shown = `${name} ${layer} ${head}`;
+}
+
+show(PAGE.focus);
