@@ -83,8 +83,8 @@ class Attention {
     return { cells: [...heads, Uint8Array.from(open.best, (x) => 1 - x)], shape: [this.n_layers, this.n_heads, ...open.shape] };
   }
 
-  /* One head as the canvas reads it. */
-  matrix(layer, head) {
+  /* One head as the canvas reads it. echo: larger than the number of any pick so far, which another matrix may not have. */
+  matrix(layer, head, echo) {
     const values = this.of(layer, head), parts = [], { block } = this.panel;
     const small = pooled(values, this.shape, block), whole = block[0] * block[1] === 1;
     const hidden = Uint8Array.from(small.best, (_, i) => {
@@ -101,7 +101,7 @@ class Attention {
     const panel = { ...this.panel, title: this.names[layer][head], high: largestOf(values), shape: small.shape,
       digest: `${this.kind} ${layer} ${head}`, values: append(small.best), kept: whole ? null : append(small.kept),
       masked: append(hidden) };
-    return withHeader({ panels: [panel], pick: null, echo: 0, fill: true, reveal: false, lookup: null }, ...parts);
+    return withHeader({ panels: [panel], pick: null, echo, fill: true, reveal: false, lookup: null }, ...parts);
   }
 
   /* The strongest keys of every query and head of a layer, as the lines read them. */
@@ -130,7 +130,7 @@ function place(name, component) {
 const kinds = await Promise.all(PAGE.kinds.map(async (kind) => new Attention(kind, await weightsOf(kind), await inflated(kind.blocked))));
 const drawHeads = place("heads", heads), drawMatrix = place("matrix", canvas), drawLines = place("lines", lines);
 const grids = kinds.map((kind) => ({ kind, ...kind.tiles() }));
-let number = 0;
+let number = 0, pictures = 0;
 
 function show([name, layer, head]) {
   const kind = kinds.find((each) => each.kind === name);
@@ -145,7 +145,7 @@ function show([name, layer, head]) {
     number = sent.number;
     show(sent.head);
   });
-  drawMatrix(kind.matrix(layer, head));
+  drawMatrix(kind.matrix(layer, head, (pictures += 1) * 1e6));
   drawLines(kind.lines(layer, head));
   document.documentElement.dataset.shown = `${name} ${layer} ${head}`;
 }
