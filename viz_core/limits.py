@@ -145,3 +145,6 @@ MAX_GUEST_BYTES = 96 * 2**20
 
 MAX_GUEST_FILE = 24 * 2**20
 """Bytes of a file of weights that a visitor opens (24 MiB): the largest model that can be trained here, in single precision."""
+
+MAX_EXPORT_BYTES = 100 * 10**6
+"""Bytes of one file that a page offers (100 MB). A server keeps what it has made for a visitor as long as the visit lasts."""

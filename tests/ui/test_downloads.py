@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
 
 from tests.ui.helpers import ONE_LAYER, TINY, open_page
 from viz_core.capture import Capture
+from viz_core.run import run
+from viz_core.run_file import open_run
+from viz_core.ui.pages.attention import files
+from viz_core.ui.shell.setup import DEFAULT_TARGET
 
 ROOT = Path(__file__).parents[2]
-PAGES = {"attention": 3, "shapes": 1}  # the pages with files, and how many
+PAGES = {"attention": 6, "shapes": 1}  # the pages with files, and how many
 SMALL = TINY | ONE_LAYER
 Files = dict[str, Callable[[], bytes]]
 
@@ -88,7 +93,10 @@ def test_every_file_is_made_without_a_session(files_of: Callable[..., Files], pa
 
 def test_the_files_are_of_what_was_shown(files_of: Callable[..., Files]) -> None:
     files = files_of("attention", att_kind="cross", attn_head="1", att_step="raw", att_heads="none")
-    assert set(files) == {"cross_layer0_head1_raw.csv", "cross_layer0_head1_raw.svg", "cross_layer0_lines.svg"}
+    assert set(files) == {
+        "cross_layer0_head1_raw.csv", "cross_layer0_head1_raw.svg", "cross_layer0_lines.svg", "attention.html", "run.npz",
+        "run.safetensors",
+    }
     read = pd.read_csv(io.BytesIO(elsewhere(files["cross_layer0_head1_raw.csv"])), keep_default_na=False)
     assert list(read["column label"][:6]) == ["the", "cat", "sat", "on", "the", "mat"] and read["value"].min() < 0
     lines = ElementTree.fromstring(elsewhere(files["cross_layer0_lines.svg"]))
@@ -97,6 +105,25 @@ def test_the_files_are_of_what_was_shown(files_of: Callable[..., Files]) -> None
     assert list(dict.fromkeys(read["row label"]))[:3] == ["<bos> → 猫", "猫 → 坐在", "坐在 → 垫子"]
     shown = ElementTree.fromstring(elsewhere(files_of("attention", att_kind="cross", attn_head="1")["cross_layer0_lines.svg"]))
     assert "head 1" in [e.text for e in shown.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_the_whole_run_and_all_heads_are_of_what_was_shown(files_of: Callable[..., Files], tmp_path: Path) -> None:
+    files = files_of("attention", seed="4", source="=1+1 <s> שלום")
+    for name in ("run.npz", "run.safetensors"):
+        (tmp_path / name).write_bytes(elsewhere(files[name]))
+        read = open_run(tmp_path / name)
+        expected = run(read.config, ["=1+1 <s> שלום"], [DEFAULT_TARGET], seed=4)
+        assert read.seed == 4 and list(read) == list(expected) and read.tokens("source") == expected.tokens("source")
+        np.testing.assert_array_equal(read["logits"], expected["logits"])
+    page = elsewhere(files["attention.html"]).decode()
+    assert page.count("</script>") == 1 and "\\u05e9" in page and "Attention: " in page
+
+
+def test_a_file_that_would_be_too_large_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_EXPORT_BYTES", 1000)
+    at = open_page("attention", **SMALL)
+    said = [c.value for c in at.caption if "and the limit is 0 MB" in c.value]
+    assert len(said) == 3 and said[0].startswith("All heads")
 
 
 # ---------------------------------------------------------------- what a session keeps

@@ -74,6 +74,13 @@ const PAGE = {said};
 """
 
 
+def most_bytes(capture: Capture) -> int:
+    """The most that the file can take: two bytes a weight that deflate does not shorten, in base64, and the scripts."""
+    weights = sum(capture[f"{module(kind, layer)}.weights"][0].size
+                  for kind in kinds(capture.config) for layer in range(n_layers(capture.config, kind)))
+    return 3 * weights + 2**19
+
+
 def _kind(capture: Capture, kind: AttentionKind, item: int, glosses: Mapping[str, str]) -> dict[str, Any]:
     """One kind of attention: what its three pictures are told, and the weights [L, H, T, S] and blocked cells [T, S]."""
     layers, n_heads = n_layers(capture.config, kind), capture.config.n_heads

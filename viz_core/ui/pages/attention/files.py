@@ -1,4 +1,4 @@
-"""One head as files to download: its numbers as CSV, its matrix and lines as SVG."""
+"""Files to download: one head as numbers (CSV) and pictures (SVG), all heads as one offline page, and the whole run."""
 
 from functools import partial
 
@@ -8,19 +8,24 @@ from viz_core.analysis.attention import Step
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
 from viz_core.figures.export import lines_svg, panel_csv, panel_svg
+from viz_core.figures.offline import attention_page, most_bytes
 from viz_core.figures.panels import Panel
 from viz_core.language import translate as _
+from viz_core.limits import MAX_EXPORT_BYTES, megabytes
+from viz_core.presets import PRESETS
+from viz_core.run_file import Kind, run_bytes
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.matrix import line_weights
 from viz_core.ui.shell import Lab, lab_of
-from viz_core.ui.shell.setup import Setup
+from viz_core.ui.shell.run import glosses_in_use
+from viz_core.ui.shell.setup import Setup, packed
 
 STEP_NAMES: dict[Step, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": _("+ bias"), "masked": _("masked"),
                                "weights": _("weights")}
 
 
-def save(setup: Setup, focus: InFocus) -> None:
-    """Offer this head as files, each made when somebody clicks it.
+def save(setup: Setup, capture: Capture, focus: InFocus) -> None:
+    """Offer this head, all heads and the whole run as files, each made when somebody clicks it, if it is not too large.
 
     Streamlit calls the functions outside of any session and keeps them as long as the session. So each holds the setup
     and the focus, and fetches the run from the store instead of holding it.
@@ -31,10 +36,23 @@ def save(setup: Setup, focus: InFocus) -> None:
         ("matrix", _("Matrix (SVG)"), matrix_file, f"{named}.svg", "image/svg+xml"),
         ("lines", _("Lines (SVG)"), lines_file, f"{focus.kind}_layer{focus.layer}_lines.svg", "image/svg+xml"),
     )
+    large = (
+        ("page", _("All heads, as a page without a network (HTML)"), page_file, "attention.html", "text/html", most_bytes(capture)),
+        ("npz", _("The whole run (NumPy)"), partial(run_file, "npz"), "run.npz", "application/octet-stream", capture.nbytes),
+        ("safetensors", _("The whole run (safetensors)"), partial(run_file, "safetensors"), "run.safetensors",
+         "application/octet-stream", capture.nbytes),
+    )
     with st.popover(_("Save"), icon=":material/download:", key="att_save"):
         for key, label, make, name, mime in files:
             data = partial(make, setup, focus)
             st.download_button(label, data, name, mime, key=f"att_save_{key}", on_click="ignore")
+        for key, label, make, name, mime, nbytes in large:
+            if nbytes > MAX_EXPORT_BYTES:
+                st.caption(_("{label} would take up to {size}, and the limit is {limit}; shorten the text.", label=label,
+                             size=megabytes(nbytes, 0), limit=megabytes(MAX_EXPORT_BYTES, 0)))
+            else:
+                data = partial(make, setup, focus)
+                st.download_button(label, data, name, mime, key=f"att_save_{key}", on_click="ignore")
 
 
 def numbers_file(setup: Setup, focus: InFocus) -> bytes:
@@ -53,6 +71,19 @@ def lines_file(setup: Setup, focus: InFocus) -> bytes:
     weights, queries, keys = line_weights(capture, focus, words_shown(lab, capture, focus.kind, focus))
     return lines_svg(weights, queries, keys, focus.overlaid, _("{kind_titles}, layer {layer}",
                                                                kind_titles=KIND_TITLES[focus.kind], layer=focus.layer)).encode()
+
+
+def page_file(setup: Setup, focus: InFocus) -> bytes:
+    """All heads of the sentence in focus as a page of its own, which names the model."""
+    __, capture = _saved_run(setup)
+    here = (focus.kind, focus.layer, focus.head)
+    model = PRESETS[setup.preset].title if setup.card is None else setup.card.title
+    return attention_page(capture, focus.item, here, _("Attention: {model}", model=model), glosses=glosses_in_use(setup)).encode()
+
+
+def run_file(kind: Kind, setup: Setup, focus: InFocus) -> bytes:
+    """Every stage of the run, with its names, axes and tokens and this setup."""
+    return run_bytes(_saved_run(setup)[1], kind, packed(setup))
 
 
 def _saved_panel(setup: Setup, focus: InFocus) -> Panel:

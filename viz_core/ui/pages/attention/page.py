@@ -44,7 +44,7 @@ def attention() -> None:
         sentence_picker(lab, lab.capture, beside=True)
         if section == "none":
             word_to_swap(focus, swap)
-            save(lab.setup, focus)
+            save(lab.setup, lab.capture, focus)
             words_or_tokens(lab, lab.capture, available, focus)
     with_a = section == "none" or (view("patch") and section in OF_ANY_RUN)
     two = two_runs(lab, ()) if with_a else None
