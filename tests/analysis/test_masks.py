@@ -17,6 +17,7 @@ from viz_core.analysis.masks import (
     TO,
     WHY,
     Convention,
+    agreement,
     in_use,
     informative_cell,
     open_cells,
@@ -203,3 +204,8 @@ def test_weight_on_closed_cells() -> None:
     assert weight_there(weights, cells, rows) == pytest.approx(expected)
     assert np.isnan(weight_there(weights, cells, ~np.ones(4, bool)))
     assert not open_cells(off, on, "decoder", 1).any()
+
+
+def test_a_cell_is_allowed_in_both_in_one_or_in_neither() -> None:
+    a, b = np.array([[1, 1, 0, 0, np.nan]]), np.array([[1, 0, 1, 0, 1]])
+    assert agreement(a, b)[:, :4].tolist() == [[0, 1, 2, 3]] and agreement(a > 0, b > 0)[:, :4].tolist() == [[0, 1, 2, 3]]

@@ -2,7 +2,6 @@
 
 import json
 import struct
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -16,7 +15,6 @@ from viz_core.figures.attention import (
     SHADES,
     chain_html,
     chain_steps,
-    compared,
     contribution_bars,
     grid,
     head_panel,
@@ -107,31 +105,6 @@ def test_colours_of_the_weights(capture: Capture) -> None:
     assert (ranges["one"].low, ranges["one"].high) == (0, 1)
     np.testing.assert_array_equal(ranges["uniform"].values, weights * 6)
     assert ranges["uniform"].kind == "signed" and ranges["uniform"].low + ranges["uniform"].high == pytest.approx(2)
-
-
-def test_two_runs_share_a_scale_and_their_difference_is_b_less_a(capture: Capture) -> None:
-    other = run(CONFIG, ["the dog sat on the mat", "the the"], ["狗 坐在 垫子 上", "狗"], seed=1, device="cpu")
-    a, b = (head_panel(c, "encoder", 1, 0, 0) for c in (capture, other))
-    first, second, change = compared(a, b)
-    assert (first.low, first.high) == (second.low, second.high) == (0, max(a.high, b.high))
-    np.testing.assert_array_equal(first.values, a.values)
-    np.testing.assert_array_equal(change.values, b.values - a.values)
-    assert change.low == -change.high and change.kind == "signed" and np.abs(change.values).max() > 0
-    assert change.rows[1] == "cat | dog" and change.rows[0] == "the" and change.title == "B − A"
-    told = compared(a, b, about=("n_heads 2", "n_heads 8"))
-    assert [p.title for p in told] == ["A · n_heads 2: weights", "B · n_heads 8: weights", "B − A"]
-    shorter = head_panel(capture, "decoder", 1, 0, 0)
-    assert len(compared(a, shorter)) == 2
-
-
-def test_a_difference_below_rounding_is_drawn_as_zero_and_said_to_be(capture: Capture) -> None:
-    a = head_panel(capture, "encoder", 1, 0, 0)
-    noise = np.full_like(a.values, 1e-9)
-    noise[2, 1] = 0.25
-    change = compared(a, replace(a, values=a.values.astype(np.float64) + noise))[2]
-    assert np.count_nonzero(change.values) == 1 and change.values[2, 1] == pytest.approx(0.25)
-    assert change.remark.startswith("below ") and change.remark.endswith(": drawn as 0")
-    assert not compared(a, a)[2].remark
 
 
 # ---------------------------------------------------------------- lines

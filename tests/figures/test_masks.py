@@ -6,12 +6,14 @@ import struct
 import numpy as np
 import pytest
 
-from viz_core.analysis.masks import provenance
+from viz_core.analysis.masks import agreement, provenance
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures import theme
 from viz_core.figures.masks import (
+    AGREEMENT_TITLES,
     WHY_TITLES,
+    agreement_panel,
     building_panels,
     convention_panels,
     head_panels,
@@ -41,6 +43,18 @@ def test_every_cell_is_drawn_with_its_reason(capture: Capture) -> None:
     cross = provenance_panel(capture, "cross", 0, "Mask")
     assert cross.cols == tuple(capture.tokens("source")[0]) and cross.cols[0] == "<" and "$" in cross.cols  # as typed
     assert (cross.rows, cross.col_axis) == (drawn.rows, "S · key: source token")
+
+
+def test_cells_that_two_masks_block_are_masked_and_those_that_differ_have_looks(capture: Capture) -> None:
+    a, b = (provenance_panel(capture, kind, 0, "Mask") for kind in ("decoder", "decoder"))
+    free = np.ones_like(a.values, dtype=bool)
+    cells = agreement(a.values == 0, free)
+    drawn = agreement_panel(a, b, cells)
+    np.testing.assert_array_equal(drawn.values, np.where(a.values == 0, 0, 2))
+    assert drawn.kind == "classes" and drawn.names == AGREEMENT_TITLES and not drawn.masked.any()
+    same = agreement_panel(a, b, agreement(a.values == 0, a.values == 0))
+    np.testing.assert_array_equal(same.masked, a.values != 0)
+    assert same.masked_name == "blocked in both" and same.rows == a.rows
 
 
 def test_the_browser_gets_the_names_and_a_look_for_each(capture: Capture) -> None:

@@ -66,6 +66,16 @@ def provenance(capture: Capture, kind: AttentionKind, item: int) -> np.ndarray:
     return why.astype(np.uint8)
 
 
+BOTH_MAY, ONLY_A, ONLY_B, NEITHER = range(4)  # what two masks say of a cell
+
+
+def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """uint8 [T, S]: whether a cell may be attended to in both masks, only in A's, only in B's, or in neither. a, b: 1 where it may
+    be; at a token that one of them lacks, where they are NaN, the number means nothing."""
+    cells: np.ndarray = np.where(a == 1, np.where(b == 1, BOTH_MAY, ONLY_A), np.where(b == 1, ONLY_B, NEITHER)).astype(np.uint8)
+    return cells
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Why one query may or may not attend to one key. `apart` is key minus query, or None in cross-attention."""

@@ -69,7 +69,7 @@ class Together:
         x = x.astype(np.float64)
         for i, axis in enumerate(axes):
             if axis in sides:
-                x = _taken(x, i, [place[which] for place in self.places[_tokens_of(name, sides[axis])]])
+                x = taken(x, i, [place[which] for place in self.places[_tokens_of(name, sides[axis])]])
         return x
 
 
@@ -83,12 +83,12 @@ def _tokens_of(name: str, side: str) -> str:
     return "labels" if name == "ids.labels" else side
 
 
-def _taken(x: np.ndarray, axis: int, places: Sequence[int | None]) -> np.ndarray:
-    """Rows of an axis in another order, NaN where there is none."""
-    taken = np.take(x, [0 if i is None else i for i in places], axis=axis)
+def taken(x: np.ndarray, axis: int, places: Sequence[int | None]) -> np.ndarray:
+    """Rows of an axis of numbers in another order, NaN where there is none."""
+    found = np.take(x, [0 if i is None else i for i in places], axis=axis)
     missing = np.array([i is None for i in places], dtype=bool)
-    taken[(slice(None),) * axis + (missing,)] = np.nan
-    return taken
+    found[(slice(None),) * axis + (missing,)] = np.nan
+    return found
 
 
 # ---------------------------------------------------------------- where do they part?

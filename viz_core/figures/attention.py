@@ -12,12 +12,11 @@ from typing import Any, Literal
 import numpy as np
 
 from viz_core.analysis.attention import AttentionKind, AttentionProfile, Chain, Step, Tiles, allowed, at_step, relative, sides
-from viz_core.analysis.rounding import difference
-from viz_core.analysis.rows import ARROW, row_labels
+from viz_core.analysis.rows import row_labels
 from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
-from viz_core.figures.glosses import EITHER, NO_GLOSSES, gloss, glosses_of
+from viz_core.figures.glosses import NO_GLOSSES, gloss, glosses_of
 from viz_core.figures.panels import Panel, panel, with_header
 from viz_core.formats import rounded
 from viz_core.language import translate as _
@@ -53,11 +52,12 @@ class Grid:
     high: float
     diverging: bool
     tokens: tuple[int, int]  # queries and keys before pooling
+    hidden_name: str = ""  # what the look of blocked cells means here; "" is "masked"
 
 
 def grid(
     kind: AttentionKind, pooled: Tiles, colour: Colour, tokens: tuple[int, int], name: str = "",
-    span: tuple[float, float] | None = None,
+    span: tuple[float, float] | None = None, hidden_name: str = "",
 ) -> Grid:
     """Tiles in 255 shades. colour: from 0 to the kind's largest weight, to 1, or around uniform (pooled: relative weights).
 
@@ -68,7 +68,7 @@ def grid(
         shades = np.rint((pooled.values - low) * (SHADES / (high - low)))
         levels = np.where(np.isnan(pooled.values), 255, np.clip(shades, 0, SHADES)).astype(np.uint8)
     title = f"{name} · {KIND_NAMES[kind]}" if name else KIND_TITLES[kind]
-    return Grid(kind, title, levels, pooled.blocked, pooled.block, low, high, colour == "uniform", tokens)
+    return Grid(kind, title, levels, pooled.blocked, pooled.block, low, high, colour == "uniform", tokens, hidden_name)
 
 
 def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
@@ -97,7 +97,7 @@ def pack_grids(
         payload += g.shades.tobytes() + g.blocked.astype(np.uint8).tobytes()
         entries.append({
             "kind": g.kind, "title": g.title, "shape": g.shades.shape, "block": g.block, "low": g.low, "high": g.high,
-            "diverging": g.diverging, "tokens": g.tokens, "at": at,
+            "diverging": g.diverging, "tokens": g.tokens, "at": at, "hidden": g.hidden_name,
             "picked": [[rounded(w, 3) for w in row] for row in picked.tolist()]
             if picked is not None and focus is not None and g.kind == focus[0] else None,
         })
@@ -158,47 +158,6 @@ def _tokens_panel(
 def token_panel(capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
     """Any [T, S] array on a kind's tokens: amounts from 0, or signed numbers around 0."""
     return _tokens_panel(capture, kind, item, title, values, "probability" if amount else "signed")
-
-
-def compared(
-    a: Panel, b: Panel, names: tuple[str, str] = ("A", "B"), about: tuple[str, str] = ("", ""),
-) -> list[Panel]:
-    """Two runs on one scale, and B - A around zero unless the shapes differ. What lies below rounding is drawn as zero.
-
-    about: what tells either run from the other. Where the tokens of A and B differ, a label of the difference shows both.
-    """
-    low, high = min(a.low, b.low), max(a.high, b.high)
-
-    def again(p: Panel, name: str) -> Panel:
-        return panel(f"{name}: {p.title}", p.values, p.rows, p.cols, row_axis=p.row_axis, col_axis=p.col_axis, kind=p.kind, low=low,
-                     high=high, masked=p.masked, row_letter="T", col_letter="S", role="input")
-
-    panels = [again(p, f"{n} · {what}" if what else n) for p, n, what in zip((a, b), names, about, strict=True)]
-    if a.values.shape == b.values.shape:
-        change, bound = difference(a.values, b.values)
-        hidden = None if a.masked is None or b.masked is None else a.masked & b.masked
-        panels.append(
-            panel(f"{names[1]} − {names[0]}", change, _both(a.rows, b.rows), _both(a.cols, b.cols), row_axis=a.row_axis,
-                  col_axis=a.col_axis, kind="signed", masked=hidden, row_letter="T", col_letter="S", remark=rounding_remark(bound))
-        )
-    return panels
-
-
-def rounding_remark(bound: float) -> str:
-    """What a picture of a difference says where smaller ones are drawn as zero; "" where there are none."""
-    return _("below {bound}: drawn as 0", bound=rounded(bound, 1)) if bound else ""
-
-
-def _both(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
-    """The labels of two runs in one: "cat | dog"; of what a row reads and writes, only the one that differs: "动物 | 街道 → 太"."""
-    return tuple(_one_label(x, y) for x, y in zip(a, b, strict=True))
-
-
-def _one_label(x: str, y: str) -> str:
-    parts, others = x.split(ARROW), y.split(ARROW)
-    if len(parts) != len(others):
-        return f"{x}{EITHER}{y}"
-    return ARROW.join(p if p == q else f"{p}{EITHER}{q}" for p, q in zip(parts, others, strict=True))
 
 
 # ---------------------------------------------------------------- lines

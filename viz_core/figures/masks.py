@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from viz_core.analysis.attention import MASK, AttentionKind, sides
-from viz_core.analysis.masks import CONVENTIONS, WHY, Convention, parts, provenance, written
+from viz_core.analysis.masks import CONVENTIONS, NEITHER, WHY, Convention, parts, provenance, written
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel, panel
+from viz_core.figures.two_runs import MISSING, both_labels, missing_in_either
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible
@@ -21,6 +22,7 @@ CONVENTION_TITLES: dict[Convention, str] = {
 }
 WHY_TITLES = dict(zip(WHY, (_("may attend"), _("blocked: padding"), _("blocked: future"), _("blocked: padding and future")),
                       strict=True))
+AGREEMENT_TITLES = (_("may attend in both"), _("may attend only in A"), _("may attend only in B"), _("blocked in both"))
 CHANGE = _("largest change of a feature")  # what a leak is measured by
 PAIRS: dict[str, str] = {"row_letter": "T", "col_letter": "S"}
 
@@ -43,6 +45,16 @@ def provenance_panel(capture: Capture, kind: AttentionKind, item: int, title: st
     """[T, S]: each cell allowed, or blocked as padding, as future, or as both."""
     return panel(title, provenance(capture, kind, item), **_axes(capture, kind, item), kind="classes",
                  names=tuple(WHY_TITLES.values()))
+
+
+def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
+    """[T, S]: which of two masks allows each cell. a, b: the reasons of both runs on the same places; cells: of `agreement`."""
+    return panel(
+        _("A − B: which cells differ"), cells, both_labels(a.rows, b.rows), both_labels(a.cols, b.cols), row_axis=b.row_axis,
+        col_axis=b.col_axis, kind="classes", names=tuple(AGREEMENT_TITLES), masked=cells == NEITHER,
+        masked_name=AGREEMENT_TITLES[NEITHER], missing=missing_in_either(a, b), missing_names=MISSING, row_letter="T",
+        col_letter="S",
+    )
 
 
 def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Panel]:

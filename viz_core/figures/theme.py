@@ -80,6 +80,9 @@ GROUND_DARK = "#262B36"
 MASKED = {"fill": "#E9E9EC", "line": "#A3A6AD"}
 MASKED_DARK = {"fill": "#1B1E25", "line": "#5A606C"}
 
+# A cell that is not there, as one of two runs has no such token: crossed lines in the colours of a masked cell.
+MISSING, MISSING_DARK = MASKED | {"mark": "cross"}, MASKED_DARK | {"mark": "cross"}
+
 # Four classes of cells: one open (as 1 of a mask) and three closed. The closed ones differ by what is drawn on them, too:
 # dots, lines, crossed lines. `line` is drawn on `fill`.
 CLASSES = (
@@ -142,7 +145,8 @@ def palette() -> dict[str, Any]:
     """All colours that the components' scripts draw with."""
     looks = {
         "sequential": (SEQUENTIAL, SEQUENTIAL_DARK), "diverging": (DIVERGING, DIVERGING_DARK), "mask": (MASK, MASK_DARK),
-        "ground": (GROUND, GROUND_DARK), "masked": (MASKED, MASKED_DARK), "classes": (CLASSES, CLASSES_DARK),
+        "ground": (GROUND, GROUND_DARK), "masked": (MASKED, MASKED_DARK), "missing": (MISSING, MISSING_DARK),
+        "classes": (CLASSES, CLASSES_DARK),
     }
     light, dark = ({name: both[i] for name, both in looks.items()} for i in (0, 1))
     return {"light": light, "dark": dark, "special": SPECIAL, "axis": AXIS_COLOURS, "heads": HEAD_COLOURS}

@@ -47,12 +47,16 @@ class Figure {
   rowSaid(row) { return glossed(this.panel.glosses, this.rowName(row)); }
   colSaid(col) { return glossed(this.panel.glosses, this.colName(col)); }
 
-  masked(cell) { return Boolean(this.panel.masked?.[cell]); }
+  masked(cell) { return Boolean(this.panel.masked?.[cell]); } // or missing
+  /* Why a sent cell stands for nothing, in words; nothing for one that is there. */
+  missing(cell) { return this.panel.missing[this.panel.masked?.[cell] - 2]; }
   get maskedName() { return this.panel.maskedName || _("masked"); }
 
   /* The value of a sent cell in words. */
   valueOf(cell) {
     const { kind, names, values } = this.panel;
+    if (this.missing(cell)) return this.missing(cell);
+    if (kind === "classes" && this.masked(cell)) return this.maskedName;
     const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
     return this.masked(cell) ? `${said} (${this.maskedName})` : said;
   }
@@ -199,7 +203,7 @@ class Figure {
       for (let other = cell + 1, stop = Math.min(cell + group, end); other < stop; other++)
         if (this.rank(other) > this.rank(cell)) cell = other;
       this.shown[i] = cell;
-      const x = panel.values[cell], look = panel.masked?.[cell] ? "masked" : special(x);
+      const x = panel.values[cell], look = this.missing(cell) ? "missing" : this.masked(cell) ? "masked" : special(x);
       if (look) this.found.add(look);
       else if (panel.kind === "classes") this.found.add(panel.names[x]);
       words[i] = look ? table[look] : table[clamp(Math.round((x - panel.low) * scale), 0, SHADES - 1)];
@@ -212,7 +216,7 @@ class Figure {
     }
     pen.imageSmoothingEnabled = false;
     pen.drawImage(picture, left, top, cols * w, rows * h);
-    if (panel.kind === "classes") this.drawMarks(pen);
+    if (panel.kind === "classes" || this.found.has("missing")) this.drawMarks(pen);
     if (w >= 8 && h >= 8) { // thin lines of the page's colour keep cells apart
       pen.fillStyle = view.paper;
       for (let c = 1; c < cols; c++) pen.fillRect(left + c * w - 0.5, top, 1, rows * h);
@@ -232,7 +236,7 @@ class Figure {
       return word(stops[below].map((from, c) => Math.round(from + (place - below) * (stops[below + 1][c] - from))));
     });
     for (const look in THEME.special) table[look] = word(channels(THEME.special[look]));
-    return Object.assign(table, { masked: 0 }); // transparent
+    return Object.assign(table, { masked: 0, missing: 0 }); // transparent
   }
 
   /* As `pool` in panels.py: NaN, then infinities, then numbers by size, then masked cells. */
@@ -241,13 +245,14 @@ class Figure {
     return this.masked(cell) ? -1 : Number.isNaN(x) ? Infinity : Math.min(Math.abs(x), Number.MAX_VALUE);
   }
 
-  /* Patterns that distinguish classes without colour. */
+  /* Patterns that distinguish classes without colour, and cells that are missing. */
   drawMarks(pen) {
-    const { panel, view, cols, w, h, left, top } = this;
-    const marks = view.colours.classes.map((look) => look.mark && this.pattern(pen, look));
+    const { panel, view, cols, w, h, left, top } = this, missing = this.pattern(pen, view.colours.missing);
+    const marks = panel.kind === "classes" ? view.colours.classes.map((look) => look.mark && this.pattern(pen, look)) : [];
     this.shown.forEach((cell, i) => {
-      if (!marks[panel.values[cell]] || this.masked(cell)) return;
-      pen.fillStyle = marks[panel.values[cell]];
+      const mark = this.missing(cell) ? missing : !this.masked(cell) && marks[panel.values[cell]];
+      if (!mark) return;
+      pen.fillStyle = mark;
       pen.fillRect(left + (i % cols) * w, top + Math.floor(i / cols) * h, w, h);
     });
   }
@@ -435,6 +440,7 @@ class Figure {
     }
     const looks = { masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, ...THEME.special };
     for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look === "masked" ? this.maskedName : look);
+    if (found.has("missing")) entry("swatch", `url(${this.tile(view.colours.missing).toDataURL()}) 0 0 / 6px`, "", _("no such token"));
     if (panel.remark) this.legend.append(make("span", "note", panel.remark));
     if (pooled[0] * pooled[1] > 1)
       this.legend.append(make("span", "note", panel.kind === "classes"

@@ -287,7 +287,7 @@ class Figure {
     legend.replaceChildren();
     entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, plain(grid.low), plain(grid.high));
     const { fill, line } = view.colours.masked;
-    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", view.fill && !view.says ? "" : _("masked"), _("masked"));
+    if (this.hidden) entry("swatch", `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, "", view.fill && !view.says ? "" : grid.hidden || _("masked"), grid.hidden || _("masked"));
     if (grid.shades.includes(255)) entry("swatch", THEME.special.NaN, "", "NaN");
     if (block[0] * block[1] > 1) legend.append(make("span", "note", _("pooled {size}: the largest of each block", { size: block.join("×") })));
   }

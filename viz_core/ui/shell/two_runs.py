@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import streamlit as st
 
 from viz_core.analysis.two_runs import Together, together
+from viz_core.figures.two_runs import Shown as Shown
 from viz_core.language import translate as _
 from viz_core.stages import STACK_NAMES
 from viz_core.ui.escape import code, token_code
@@ -16,7 +16,6 @@ from viz_core.ui.shell.setup import packed, problem_words, unpacked
 from viz_core.ui.shell.state import current, set_view, view
 from viz_core.ui.shell.view_widgets import view_widget
 
-Shown = Literal["a", "b", "difference"]
 TITLES = {"a": "A", "b": "B", "difference": "A − B"}
 PARTS = {"self_attn": _("the output of self-attention"), "cross_attn": _("the output of cross-attention"),
          "ffn": _("the output of the feed-forward network")}

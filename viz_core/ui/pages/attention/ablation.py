@@ -13,8 +13,9 @@ from viz_core.analysis.rows import row_labels
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.figures.attention import KIND_NAMES, compared, head_panel, rounding_remark
+from viz_core.figures.attention import KIND_NAMES, head_panel
 from viz_core.figures.panels import panel
+from viz_core.figures.two_runs import compared, rounding_remark
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES

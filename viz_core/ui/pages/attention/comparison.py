@@ -1,6 +1,6 @@
 """Two runs side by side: keep a run as A, change something, and compare it with the new run B."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -8,16 +8,17 @@ import streamlit as st
 from viz_core.analysis.attention import Step, kinds, n_layers, sides, steps
 from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
-from viz_core.figures.attention import KIND_TITLES, compared, head_panel
+from viz_core.figures.attention import KIND_TITLES, head_panel
+from viz_core.figures.two_runs import a_and_b
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.text import visible
 from viz_core.ui.escape import token_code
-from viz_core.ui.pages.attention.focus import InFocus, words_shown
+from viz_core.ui.pages.attention.focus import InFocus, places_of, words_shown
 from viz_core.ui.pages.attention.matrix import pickable
 from viz_core.ui.pages.attention.word_swap import Swap
-from viz_core.ui.shell import Lab, TwoRuns, change, current, view
-from viz_core.ui.shell.differences import Difference, in_titles
+from viz_core.ui.shell import TwoRuns, change, current, view
+from viz_core.ui.shell.differences import in_titles
 from viz_core.ui.shell.setup import packed, sentences, unpacked, with_view
 
 
@@ -48,8 +49,7 @@ def _swap(swap: Swap, focus: InFocus) -> None:
 
 def comparable(two: TwoRuns, focus: InFocus) -> str:
     """Why the head in focus cannot be compared with A's; "" where it can."""
-    assert two.a.capture is not None
-    other = two.a.capture
+    other = two.both.a
     if focus.kind not in kinds(other.config):
         return _("A has no {kind_titles}.", kind_titles=KIND_TITLES[focus.kind].lower())
     if focus.layer >= n_layers(other.config, focus.kind) or focus.head >= other.config.n_heads:
@@ -57,40 +57,48 @@ def comparable(two: TwoRuns, focus: InFocus) -> str:
     return ""
 
 
-def compare(kept: Lab, other: Capture, lab: Lab, capture: Capture, focus: InFocus, differ: Sequence[Difference]) -> None:
-    """The focused head in A and in B on one scale, and B − A."""
-    step: Step = focus.step if focus.step in steps(other.config, focus.kind) else "weights"
+def compare(two: TwoRuns, focus: InFocus) -> str:
+    """Draw the focused head in A and in B on one scale, and A − B, on the places of both. Returns a sentence about a picked token
+    that B does not have, which cannot come into focus; "" where there is none."""
+    step: Step = focus.step if focus.step in steps(two.a.config, focus.kind) else "weights"
+    rows, cols = places_of(two, focus.kind, focus if focus.step == "weights" else replace(focus, by_word=False))
     a, b = (
-        head_panel(c, focus.kind, focus.layer, focus.head, focus.item, step, focus.colour, words_shown(run, c, focus.kind, focus))
-        for run, c in ((kept, other), (lab, capture))
+        head_panel(c, focus.kind, focus.layer, focus.head, focus.item, step, focus.colour, words_shown(run, c, focus.kind, focus)
+                   if focus.step == "weights" else None)
+        for run, c in ((two.a, two.both.a), (two.b, two.both.b))
     )
-    pickable(compared(a, b, about=in_titles(differ)), focus, words_shown(lab, capture, focus.kind, focus))
+    panels = a_and_b(a, b, rows, cols, in_titles(two.differ))
+    pick = pickable(panels, focus, words_shown(two.b, two.both.b, focus.kind, focus), (rows, cols))
+    if pick is None:
+        return ""
+    only_in_a = [panels[0].rows[pick.row]] if rows[pick.row][1] is None else []
+    only_in_a += [panels[0].cols[pick.col]] if cols[pick.col][1] is None else []
+    if not only_in_a:
+        return ""
+    return _("B has no {token}, so the weight below is still that of the cell that was picked before.",
+             token=_(" and no ").join(map(token_code, only_in_a)))
 
 
-def strongest_keys(other: Capture, capture: Capture, focus: InFocus) -> None:
-    """Where the query in focus looks most in A and in B, and whether a difference can be drawn."""
-    sentences_shown = [
-        f"**{name}**: {_strongest(c, focus)}" for name, c in (("A", other), ("B", capture))
-        if focus.query < c[f"{focus.path}.weights"].shape[2]
-    ]
-    (t, s), (u, v) = (c[f"{focus.path}.weights"].shape[2:] for c in (other, capture))
-    if (t, s) != (u, v):
-        sentences_shown.append(_("A has {t} × {s} cells and B has {u} × {v}, so no difference is drawn.", t=t, s=s, u=u, v=v))
-    st.markdown("  \n".join(sentences_shown))
+def strongest_keys(two: TwoRuns, focus: InFocus) -> None:
+    """Where the query in focus looks most in A and in B."""
+    side = sides(focus.kind)[0]
+    of_a = next(i for i, j in two.both.places[side] if j == focus.query)
+    in_a = _("this token is not there") if of_a is None else _strongest(two.both.a, focus, of_a)
+    st.markdown(f"**A**: {in_a}  \n**B**: {_strongest(two.both.b, focus, focus.query)}")
 
 
-def _strongest(capture: Capture, focus: InFocus) -> str:
+def _strongest(capture: Capture, focus: InFocus, query: int) -> str:
     """ "`因为` (whose row writes `动物`) attends most to `animal`, with weight 0.83" """
-    row = capture[f"{focus.path}.weights"][focus.item, focus.head, focus.query]
+    row = capture[f"{focus.path}.weights"][focus.item, focus.head, query]
     key = int(np.argmax(np.nan_to_num(row, nan=-1.0)))
     keys = capture.tokens(sides(focus.kind)[1])[focus.item]
     return _("{query_words} attends most to {key}, with weight {row}",
-             query_words=_query_words(capture, focus), key=token_code(keys[key]), row=rounded(float(row[key])))
+             query_words=_query_words(capture, focus, query), key=token_code(keys[key]), row=rounded(float(row[key])))
 
 
-def _query_words(capture: Capture, focus: InFocus) -> str:
+def _query_words(capture: Capture, focus: InFocus, query: int) -> str:
     """The query token and, in a decoder, the word that its row writes."""
-    row = reads_and_writes(capture, sides(focus.kind)[0], focus.item)[focus.query]
+    row = reads_and_writes(capture, sides(focus.kind)[0], focus.item)[query]
     if row.writes is None:
         return token_code(row.reads)
     return _("{word} (whose row writes {token})", word=token_code(row.reads), token=token_code(row.writes))

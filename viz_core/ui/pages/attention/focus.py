@@ -8,14 +8,16 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, Step, kinds, module, n_layers, of_pair, real, sides, steps
+from viz_core.analysis.two_runs import Places
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, Colour, head_name
 from viz_core.language import translate as _
 from viz_core.text import Words, words_of
+from viz_core.text.pairing import pairs
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.pages.attention.word_swap import Swap
-from viz_core.ui.shell import Lab, change, current, view
+from viz_core.ui.shell import Lab, TwoRuns, change, current, view
 from viz_core.ui.shell.setup import Setup, with_view
 
 
@@ -124,6 +126,17 @@ def words_of_both_sides(lab: Lab, capture: Capture, kind: AttentionKind, item: i
 def words_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> tuple[Words, Words] | None:
     """The words to show instead of tokens, or None to show tokens."""
     return words_of_both_sides(lab, capture, kind, focus.item) if focus.by_word else None
+
+
+def places_of(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> tuple[Places, Places]:
+    """Which query of A and which of B stand on each place of a picture of both, and which keys: tokens, or words if those are
+    shown."""
+    one, other = words_shown(two.a, two.both.a, kind, focus), words_shown(two.b, two.both.b, kind, focus)
+    if one is None or other is None:
+        query_side, key_side = sides(kind)
+        return two.both.places[query_side], two.both.places[key_side]
+    rows, cols = (pairs(a.texts, b.texts) for a, b in zip(one, other, strict=True))
+    return rows, cols
 
 
 def picked_pair(lab: Lab, capture: Capture, focus: InFocus) -> np.ndarray:

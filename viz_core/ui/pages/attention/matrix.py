@@ -4,6 +4,7 @@ import numpy as np
 
 from viz_core.analysis.attention import sides
 from viz_core.analysis.rows import row_labels
+from viz_core.analysis.two_runs import Places
 from viz_core.analysis.word_attention import between_words
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel
@@ -13,24 +14,29 @@ from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import set_view, touch
 
 
-def pickable(panels: list[Panel], focus: InFocus, words: tuple[Words, Words] | None) -> None:
-    """Draw the matrices with the focused cell picked: in B if two runs are compared. A click moves the focus.
+def pickable(
+    panels: list[Panel], focus: InFocus, words: tuple[Words, Words] | None, places: tuple[Places, Places] | None = None
+) -> Pick | None:
+    """Draw the matrices with the focused cell picked, in B if two runs are compared, and return the cell that is picked. A click
+    moves the focus; where it falls on a token that only A has, the focus stays where it was.
 
-    A picked word puts its first token into focus.
+    A picked word puts its first token into focus. places: which row of A and of B, and which column, stand on each place.
     """
-    place = 1 if len(panels) > 1 else 0
-    rows, cols = panels[place].values.shape
+    rows, cols = panels[0].values.shape
     row_of, col_of = (w.of for w in words) if words and focus.step == "weights" else (range(rows), range(cols))
+    of_rows, of_cols = [[j for __, j in axis] for axis in places] if places else (list(range(rows)), list(range(cols)))
 
     def choose(pick: Pick | None) -> None:
-        if pick is None:
+        row, col = (of_rows[pick.row], of_cols[pick.col]) if pick else (None, None)
+        if row is None or col is None:
             touch()
         else:
-            set_view(att_query=row_of.index(pick.row), att_key=col_of.index(pick.col))
+            set_view(att_query=row_of.index(row), att_key=col_of.index(col))
 
     inside = focus.query < len(row_of) and focus.key < len(col_of)
-    pick = Pick(place, row_of[focus.query], col_of[focus.key]) if inside else None
-    matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True)
+    here = (of_rows.index(row_of[focus.query]), of_cols.index(col_of[focus.key])) if inside else None
+    pick = Pick(1 if places else 0, *here) if here else None
+    return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True)
 
 
 def line_weights(capture: Capture, focus: InFocus, words: tuple[Words, Words] | None) -> tuple[np.ndarray, list[str], list[str]]:

@@ -1,6 +1,6 @@
 """The section Heads: all heads, the one in focus as a matrix, and its lines, on one screen; one weight step by step below.
 
-Where a run was kept as A, the grids and the matrices show both runs, and the lines of B stand below them.
+Where a run was kept as A, the matrices show both runs and A − B, the grids one of these, and the lines of B stand below them.
 """
 
 from collections.abc import Sequence
@@ -8,22 +8,23 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, sides, steps
+from viz_core.analysis.attention import AttentionKind, kinds, sides, steps
 from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.escape import token_code
-from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads
+from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads, kinds_shown, tiles_shown
 from viz_core.ui.pages.attention.comparison import comparable, compare, strongest_keys
 from viz_core.ui.pages.attention.files import STEP_NAMES
 from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_shown
 from viz_core.ui.pages.attention.one_head import drawn_lines, drawn_matrix, step_words
 from viz_core.ui.pages.attention.one_weight import one_weight
 from viz_core.ui.shell import Lab, TwoRuns, below, look, picture, view_widget
+from viz_core.ui.shell.two_runs import TITLES
 
 LOOK_FOR_WEIGHTS = _("Look for rows with one large weight, and for columns with many.")
-HOW_THEY_DIFFER = _("In A − B, orange cells are larger in A and blue cells are larger in B.")
+HOW_THEY_DIFFER = _("**In A − B**, orange cells are larger in A and blue cells are larger in B.")
 LOOK_FOR_SCORES = _("Look for rows with one large score, and for columns with many.")
 MOST_LETTERS = 24  # of a token in the sentence above the picture
 
@@ -33,28 +34,41 @@ def one_screen(
 ) -> None:
     """The section: what to look at, the picture, its controls, and the arithmetic of the weight in focus."""
     problem = comparable(two, focus) if two else ""
-    kept = two.a if two and not problem else None
-    other = None if kept is None else kept.capture
-    differ = two.differ if two else []
-    look(_what_to_look_at(capture, focus, problem) if kept is None else HOW_THEY_DIFFER)
-    with picture(horizontal=other is None):
-        if kept is None or other is None:
-            all_heads(lab, capture, available, focus, None)
+    both = None if problem else two
+    look(_what_to_look_at(capture, focus, problem) if both is None else _how_they_differ(both, available, focus))
+    missed = ""
+    with picture(horizontal=both is None):
+        if both is None:
+            all_heads(lab, capture, available, focus)
             with st.container(key="att_middle", gap=None):
                 drawn_matrix(capture, focus, words_shown(lab, capture, focus.kind, focus))
                 with st.container(key="att_strongest"):
                     _strongest_head(lab, capture, focus)
             drawn_lines(lab, capture, focus, fill=True)
         else:
-            compare(kept, other, lab, capture, focus, differ)
-            all_heads(lab, capture, available, focus, kept)
+            missed = compare(both, focus)
+            all_heads(lab, capture, available, focus, both)
     with below():
         _controls(lab, available, focus)
+    if missed:
+        st.caption(missed)
     st.caption(step_words(capture, focus) + (f" {UNIFORM}" if focus.colour == "uniform" else ""))
-    if other is not None:
-        strongest_keys(other, capture, focus)
+    if both is not None:
+        strongest_keys(both, focus)
         drawn_lines(lab, capture, focus, _("Lines of B"))
     one_weight(lab, capture, focus)
+
+
+def _how_they_differ(two: TwoRuns, available: Sequence[AttentionKind], focus: InFocus) -> str:
+    """What the colours of the difference are, and what the tiles show."""
+    drawn = kinds_shown(available)
+    instead = [kind for kind in drawn if tiles_shown(two, kind) != two.shown]
+    tiles = _("Below them are all heads of {run}.", run=TITLES["b" if instead == drawn else two.shown])
+    if missing := [KIND_LABELS[kind] for kind in instead if kind not in kinds(two.a.config)]:
+        tiles += " " + _("A has no attention of this kind: {named}.", named=", ".join(missing))
+    elif instead:
+        tiles += " " + _("A has another number of heads or layers.")
+    return f"{HOW_THEY_DIFFER} {tiles}"
 
 
 def _what_to_look_at(capture: Capture, focus: InFocus, problem: str) -> str:

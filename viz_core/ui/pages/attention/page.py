@@ -21,7 +21,8 @@ from viz_core.ui.pages.attention.one_screen import one_screen
 from viz_core.ui.pages.attention.rollout import rollout
 from viz_core.ui.pages.attention.statistics import statistics
 from viz_core.ui.pages.attention.word_swap import find_swap
-from viz_core.ui.shell import PAGES, Lab, present, section_of, two_runs, view, write_link
+from viz_core.ui.shell import PAGES, Lab, TwoRuns, present, section_of, two_runs, write_link
+from viz_core.ui.shell.two_runs import Shown
 
 
 @st.fragment
@@ -46,18 +47,19 @@ def attention() -> None:
             word_to_swap(focus, swap)
             save(lab.setup, lab.capture, focus)
             words_or_tokens(lab, lab.capture, available, focus)
-    with_a = section == "none" or (view("patch") and section in OF_ANY_RUN)
-    two = two_runs(lab, ()) if with_a else None
+    two = two_runs(lab, OFFERED[section]) if section in OFFERED else None
     shown = lab if two is None else two.b
     assert shown.capture is not None
-    if section == "none":
-        one_screen(shown, shown.capture, available, focus, two)
+    if section in WITH_A:
+        WITH_A[section](shown, shown.capture, available, focus, two)
     else:
-        SECTIONS[section](shown, shown.capture, available, focus)
+        ALONE[section](shown, shown.capture, available, focus)
     write_link()
 
 
-SECTIONS: dict[str, Callable[[Lab, Capture, Sequence[AttentionKind], InFocus], None]] = {
-    "table": statistics, "rollout": rollout, "break": ablation,
+ALL: Sequence[Shown] = ("a", "b", "difference")
+OFFERED: dict[str, Sequence[Shown]] = {"none": ALL, "table": (), "rollout": ALL}  # of A and B; Ablation has runs of its own
+WITH_A: dict[str, Callable[[Lab, Capture, Sequence[AttentionKind], InFocus, TwoRuns | None], None]] = {
+    "none": one_screen, "rollout": rollout,
 }
-OF_ANY_RUN = ("table", "rollout")  # sections that read a run and make none of their own
+ALONE: dict[str, Callable[[Lab, Capture, Sequence[AttentionKind], InFocus], None]] = {"table": statistics, "break": ablation}

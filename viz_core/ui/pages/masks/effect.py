@@ -6,7 +6,8 @@ from viz_core.analysis.attention import module, real, sides
 from viz_core.analysis.masks import open_cells, parts, weight_there
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
-from viz_core.figures.attention import compared, head_name, head_panel
+from viz_core.figures.attention import head_name, head_panel
+from viz_core.figures.two_runs import compared
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES

@@ -1,0 +1,73 @@
+"""A − B of all heads: the numbers of both runs on common places, against plain loops."""
+
+import numpy as np
+import pytest
+
+from tests.model.small import small, unlike_identity
+from viz_core.analysis.attention import AttentionKind, allowed, module, sides
+from viz_core.analysis.two_attentions import OneOfTwo, largest_pool, same_heads, tiles_apart
+from viz_core.analysis.two_runs import together
+from viz_core.analysis.word_attention import between_words
+from viz_core.capture import Capture
+from viz_core.run import build, run
+
+CONFIG = small(source_vocab_size=50, target_vocab_size=50)
+MODEL = unlike_identity(build(CONFIG))
+
+
+def runs(a: str = "it was tired", b: str = "it was very tired", target: str = "x y z") -> tuple[Capture, Capture]:
+    one, other = (run(CONFIG, [s], [t], weights=MODEL) for s, t in ((a, "x y"), (b, target)))
+    return one, other
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize("uniform", [False, True])
+def test_each_cell_is_a_less_b_and_gaps_are_blocked(kind: AttentionKind, uniform: bool) -> None:
+    a, b = runs()
+    both = together(a, b)
+    rows, cols = (both.places[side] for side in sides(kind))
+    found = tiles_apart(OneOfTwo(a, 0), OneOfTwo(b, 0), kind, rows, cols, 64, uniform)
+    assert found.values.shape == (2, CONFIG.n_heads, len(rows), len(cols)) and found.block == (1, 1)
+    some = False
+    for r, (i, j) in enumerate(rows):
+        for c, (k, m) in enumerate(cols):
+            if None in (i, j, k, m):
+                assert found.blocked[r, c] and not found.values[:, :, r, c].any()
+                continue
+            seen = [allowed(x, kind, 0)[at] for x, at in ((a, i), (b, j))]
+            assert found.blocked[r, c] == (not seen[0][k] and not seen[1][m])
+            for layer in range(2):
+                x, y = (run_[f"{module(kind, layer)}.weights"][0, :, t, s].astype(float) * (seen_.sum() if uniform else 1)
+                        for run_, t, s, seen_ in ((a, i, k, seen[0]), (b, j, m, seen[1])))
+                np.testing.assert_allclose(found.values[layer, :, r, c], x - y, atol=1e-5)
+                some |= bool(np.abs(x - y).max() > 1e-3)
+    assert some
+
+
+def test_words_are_subtracted_between_words() -> None:
+    a, b = runs("it was tired", "it was wide")
+    of = ((0, 0, 1), (0, 0, 1))
+    places = ((0, 0), (1, 1))
+    found = tiles_apart(OneOfTwo(a, 0, of), OneOfTwo(b, 0, of), "encoder", places, places, 64)
+    x, y = (between_words(c[f"{module('encoder', 1)}.weights"][0], *of) for c in (a, b))
+    np.testing.assert_allclose(found.values[1], x - y, atol=1e-6)
+
+
+def test_the_same_run_has_no_difference_and_long_ones_are_pooled() -> None:
+    a, __ = runs(" ".join("abcdefgh"))
+    places = tuple((i, i) for i in range(8))
+    found = tiles_apart(OneOfTwo(a, 0), OneOfTwo(a, 0), "encoder", places, places, 3)
+    assert not found.values.any() and found.values.shape[2:] == (3, 3) and found.block == (3, 3)
+
+
+def test_a_block_keeps_its_largest_number_with_its_sign() -> None:
+    x = np.array([[1.0, -3.0, 0.5], [2.0, 0.0, -0.25], [np.nan, 0.0, 0.0]])
+    np.testing.assert_array_equal(largest_pool(x, 2), [[-3.0, 0.5], [np.nan, 0.0]])
+
+
+def test_heads_are_subtracted_only_where_both_have_as_many() -> None:
+    a, b = runs()
+    assert same_heads(a, b, "cross")
+    for switches in ({"n_heads": 4}, {"n_decoder_layers": 1}):
+        other = run(small(source_vocab_size=50, target_vocab_size=50, **switches), ["it was tired"], ["x y"])
+        assert not same_heads(a, other, "cross") and not same_heads(other, a, "cross")
