@@ -24,8 +24,9 @@ from viz_core.stages import tour
 from viz_core.ui.pages.norms.batchnorm import describe_results
 from viz_core.ui.pages.norms.depth import look_at
 from viz_core.ui.pages.norms.gradients import describe_ratios
-from viz_core.ui.pages.positions.schemes import compare_lengths, describe_similarity
+from viz_core.ui.pages.positions.schemes import describe_similarity
 from viz_core.ui.pages.positions.waves import _turns
+from viz_core.ui.pages.positions.your_sentence import compare_lengths
 from viz_core.ui.pages.shapes.cost import LENGTHS, crossing_words
 from viz_core.ui.pages.steps.tour import tour_words
 from viz_core.ui.shell.setup import Setup

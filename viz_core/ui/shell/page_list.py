@@ -101,7 +101,7 @@ PAGES: dict[str, PageSpec] = {
             question="Which tokens may attend to which, and what happens when a mask is wrong?",
             lead="Without a mask, every query attends to every key. A mask blocks keys that a query should not use: padding, which "
             "carries no information, and future tokens, which the model has yet to predict.",
-            card="which tokens may attend to which", group="The parts", section_view="mask_section",
+            card="which tokens may attend to which", group="The parts", section_view="mask_section", compares=True,
             sections=(
                 Section("who", "Reasons", "mask_map"), Section("built", "Construction", "mask_built"),
                 Section("conventions", "Conventions", "mask_written"), Section("effect", "Effect", "mask_effect"),
@@ -115,7 +115,7 @@ PAGES: dict[str, PageSpec] = {
             lead="Without positions and without a causal mask, attention treats a sentence as a set of words: it cannot tell "
             "我爱你 from 你爱我. So each position gets its own encoding. The first Transformer used waves, from fast ones to very "
             "slow ones.",
-            card="how the model learns about word order", group="The parts", section_view="pos_section",
+            card="how the model learns about word order", group="The parts", section_view="pos_section", compares=True,
             sections=(
                 Section("waves", "Waves", "pos_waves"), Section("matrix", "Matrix", "pos_table"),
                 Section("clock", "Clock", "pos_clock"), Section("similarity", "Similarity", "pos_similarity"),

@@ -10,19 +10,24 @@ from viz_core.figures.masks import WHY_TITLES, provenance_panel
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code
+from viz_core.ui.pages.masks.both_reasons import both_reasons, has_both
 from viz_core.ui.pages.masks.focus import InFocus, choose_focus
 from viz_core.ui.pages.masks.words import reason_words
-from viz_core.ui.shell import Lab, below, beside, look, set_view, touch, view
+from viz_core.ui.shell import Lab, below, beside, look, set_view, touch, two_runs, view
 
 
 def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
-    """The reason for every cell, and a sentence about the picked cell."""
+    """The reason for every cell, and a sentence about the picked cell; of A and of B where a run was kept as A."""
+    two = two_runs(lab)
+    if two is not None and has_both(two, focus):
+        both_reasons(two, focus)
+        return
     why = provenance(capture, focus.kind, focus.item)
     row, col = view("mask_query"), view("mask_key")
     if not (0 <= row < why.shape[0] and 0 <= col < why.shape[1]):
         row, col = informative_cell(why)
     look(_("**Each row is a query token, each column a key token.** Click a cell, or press an arrow key, to read why it "
-           "is allowed or blocked."))
+           "is allowed or blocked.") + ("" if two is None else " " + _("A has no such attention, so this is B.")))
     place, rail = beside()
     with place:
         title = _("{kind_titles}: the mask of every layer and head", kind_titles=KIND_TITLES[focus.kind])

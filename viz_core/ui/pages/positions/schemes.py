@@ -1,8 +1,7 @@
-"""The Positions page on the typed sentence: the parts of the sum, and every position scheme."""
+"""The Positions page on the typed sentence: every position scheme side by side, and one of them in detail."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,24 +9,18 @@ import streamlit as st
 
 from viz_core.analysis.positions import (
     T5_FARTHEST,
-    Reach,
     alibi_decay,
     alibi_slopes,
     angles,
     cosines,
-    expected_length,
-    magnitude,
     norms,
     reach,
-    rms,
     rope_closed_form,
     rope_scores,
     spread_along_diagonals,
     t5_by_distance,
-    waves,
 )
-from viz_core.capture import Capture
-from viz_core.config import STACKS, Init, Side
+from viz_core.config import STACKS
 from viz_core.figures.clock import plane_clocks
 from viz_core.figures.panels import Panel
 from viz_core.figures.position_schemes import (
@@ -36,19 +29,16 @@ from viz_core.figures.position_schemes import (
     bias_panel,
     decay_figure,
     distance_bias_figure,
-    magnitudes_figure,
     rope_panel,
     rotation_panel,
     sentence_panels,
     slopes_figure,
 )
 from viz_core.figures.positions import matrix_panel, table_panel
-from viz_core.formats import long, minus, rounded
-from viz_core.language import plural
+from viz_core.formats import minus, rounded
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
-from viz_core.stages import SIDE_NAMES
-from viz_core.text import shorten, visible
+from viz_core.text import shorten
 from viz_core.ui.components.clock import clock
 from viz_core.ui.controls import chart, dark, picking, sentence_picker
 from viz_core.ui.pages.positions.sentence import (
@@ -60,6 +50,7 @@ from viz_core.ui.pages.positions.sentence import (
     loaded,
     not_as_trained,
     nothing_typed,
+    tell_clipped_colours,
     tell_cut,
     typed,
 )
@@ -83,7 +74,7 @@ TABLE_TITLES = {  # of a learned table: this model's, as it was drawn, and after
 MOST_ROWS = 200  # rows of a learned table that are compared
 
 
-# ---------------------------------------------------------------- the sentence
+# ---------------------------------------------------------------- all schemes
 
 
 def _choose_head(lab: Lab) -> None:
@@ -91,116 +82,6 @@ def _choose_head(lab: Lab) -> None:
     if lab.config.n_heads > 1:
         widget(st.segmented_control, "attn_head", _("Head"), lab.setup.attn_head, set_choice, options=range(lab.config.n_heads),
                required=True, label_visibility="collapsed", format_func=lambda h: str(h) if h else _("Head 0"))
-
-
-def sentence(lab: Lab) -> None:
-    """Embedding, position and their sum for the typed tokens, and how large each part is."""
-    capture = lab.capture
-    if capture is None:
-        nothing_typed()
-        return
-    c = lab.config
-    look(_("**Compare the parts:** all share one colour scale, so the stronger a colour, the further its number is from 0."))
-    place, controls = picture(), below()
-    with controls:
-        side, item, scale = _which_rows(lab, capture)
-    stack = STACKS[side]
-    scaled = c.scale_embedding if scale == "model" else scale == "with"
-    content = capture[f"{stack}.tok_embed"][item] * (np.sqrt(c.d_model) if scaled else 1.0)
-    added = capture[f"{stack}.pos_embed"][0] if f"{stack}.pos_embed" in capture else None
-    own = scaled == c.scale_embedding
-    total = capture[f"{stack}.embed"][item] if own else content + (0 if added is None else added)
-    tokens = [visible(t) for t in capture.tokens(side)[item]]
-    parts = [(_("Embedding × √d_model") if scaled else _("Token embedding"), content)]
-    if added is not None:
-        parts.append((_("+ position · {position}", position=c.scheme.name), added))
-    parts.append((_("= the sum, which a LayerNorm reads") if c.norm_embedding else _("= what enters the first layer"), total))
-    if added is None:
-        st.info(_("This model adds no positions to the input ({titles}). The section All schemes shows where they enter.",
-                  titles=TITLES[c.position]))
-    else:
-        st.markdown(_("The position rows are the same for every sentence; the model receives only the sum."))
-    ends = reach(*(x for __, x in parts))
-    with place:
-        picking(sentence_panels(parts, tokens, ends.most), "pos_parts", fill=True)
-    _tell_clipped_colours(ends)
-    if c.n_segments:
-        st.caption(_("This model also adds a segment row, which is {value}part of the sum drawn here.",
-                     value="" if own else _("not") + " "))
-    _magnitudes(lab, capture, side, item, added)
-
-
-def _which_rows(lab: Lab, capture: Capture) -> tuple[Side, int, str]:
-    """The side, the sentence, and whether the embedding is scaled ("model", "with", "without"), each with its control."""
-    c, side = lab.config, lab.config.sides[0]
-    if len(c.sides) > 1:
-        side = view_widget(st.segmented_control, "pos_side", _("Side"), options=c.sides, required=True,
-                           label_visibility="collapsed", format_func=SIDE_NAMES.get)
-    item = sentence_picker(lab, capture)
-    as_is = _("× √d_model as in the model (yes)") if c.scale_embedding else _("× √d_model as in the model (no)")
-    scale = view_widget(st.segmented_control, "pos_scale", _("Embedding × √d_model"), required=True,
-                        label_visibility="collapsed",
-                        format_func={"model": as_is, "with": _("× √d_model"), "without": _("Not scaled")}.get)
-    return side, item, scale
-
-
-def _tell_clipped_colours(ends: Reach) -> None:
-    if ends.beyond:
-        st.caption(_("Colours end at ±{most}, four times the root mean square, because a few numbers are far larger (up to "
-                     "{largest}). These have the colour of the end; the pointer reads their values.",
-                     most=long(ends.most), largest=long(ends.largest)))
-
-
-def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.ndarray | None) -> None:
-    """The lengths of this model's rows, and of the same rows drawn from N(0, 1) and with Xavier for this vocabulary."""
-    from viz_core.ui.shell.cache import cached_result
-
-    c, ids = lab.config, capture[f"ids.{side}"][item]
-    stack, pad = STACKS[side], c.pad_id(side)
-    real = ids != pad
-    if not real.any():
-        return
-    position = waves(len(ids), c.d_model, c.position_base)[real] if added is None else added[real]
-    vocabulary = c.vocab_size(side)
-    drawn: dict[str, Init] = {_("N(0, 1) rows"): "torch", _("Xavier, {n:,} words", n=vocabulary): "xavier_uniform"}
-    own = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
-    found = [magnitude(own, capture[f"{stack}.tok_embed"][item][real])]
-    comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].plain, rms(norms(position)))
-    for name, init in drawn.items():
-        key = (c, lab.setup.seed, init, side, ids[real].tobytes())
-        rows = cached_result("embedding rows", key, partial(_rows, lab, init, side, ids[real]))
-        found.append(magnitude(name, rows))
-    chart(magnitudes_figure(found, rms(norms(position)), c.d_model, dark()), "pos_magnitudes")
-    lengths = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
-    expected = "; ".join(_("{name} {x}, times √d_model {x_2}", name=name, x=long(x), x_2=long(x * c.d_model ** 0.5)) for name,
-                         x in lengths.items())
-    whose = "" if added is not None else " " + _("The positions are the sinusoidal ones that this model could add.")
-    n = int(real.sum())
-    st.caption(_("Measured on your {tokens}. Expected lengths: {expected}. {comparison}{whose}",
-                 tokens=plural("{n:,} token", "{n:,} tokens", n), expected=expected, comparison=comparison, whose=whose))
-
-
-def compare_lengths(word: float, place: float) -> str:
-    """Say which of the two parts of this model's sum is longer, and by what factor."""
-    if not word or not place:
-        return _("Here one of the two parts has length 0.")
-    times = max(word / place, place / word)
-    if times < 1.05:
-        return _("Here both parts of the sum are about equally long.")
-    if word > place:
-        return _("On average (root mean square), the embedding vectors are {times} times as long as the position vectors.",
-                 times=long(times))
-    return _("On average (root mean square), the position vectors are {times} times as long as the embedding vectors.",
-             times=long(times))
-
-
-def _rows(lab: Lab, init: Init, side: Side, ids: np.ndarray) -> np.ndarray:
-    from viz_core.experiments.word_order import embedding_rows
-
-    return embedding_rows(replace(lab.config, init=init), lab.setup.seed, side, ids.tolist())
-
-
-# ---------------------------------------------------------------- all schemes
 
 
 def all_schemes(lab: Lab) -> None:
@@ -332,7 +213,7 @@ def _learned_pictures(rows: np.ndarray, which: str) -> None:
     ends = reach(rows)
     table_title = TABLE_TITLES[which].format(n_rows=len(rows), shape=rows.shape[1])
     picking([table_panel(rows, title=table_title, most=ends.most), matrix_panel(title, alike)], f"pos_detail_{which}")
-    _tell_clipped_colours(ends)
+    tell_clipped_colours(ends)
     if n > 2:
         near, far = _near_and_far(alike)
         st.markdown(_("Mean cosine of neighbours: **{near}**; of rows {n} apart: **{far}**. The table has {n_rows:,} rows, so "

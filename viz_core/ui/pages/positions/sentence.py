@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from viz_core.analysis.positions import Reach
 from viz_core.capture import Capture
+from viz_core.formats import long
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
 from viz_core.text import AnyTokenizer, strangers, visible
@@ -60,6 +62,13 @@ def nothing_typed() -> None:
 def key_of(lab: Lab, *more: Hashable) -> Hashable:
     """What an experiment's result depends on, besides its own settings."""
     return lab.setup.weights, lab.config, lab.setup.seed, lab.setup.device, *more
+
+
+def tell_clipped_colours(ends: Reach) -> None:
+    if ends.beyond:
+        st.caption(_("Colours end at ±{most}, four times the root mean square, because a few numbers are far larger (up to "
+                     "{largest}). These have the colour of the end; the pointer reads their values.",
+                     most=long(ends.most), largest=long(ends.largest)))
 
 
 def tell_cut(words: Words) -> None:

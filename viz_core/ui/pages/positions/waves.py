@@ -37,8 +37,9 @@ from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.clock import clock
 from viz_core.ui.components.curves import curves
 from viz_core.ui.controls import bounded, chart, dark, inside, picking
-from viz_core.ui.pages.positions.schemes import all_schemes, sentence
+from viz_core.ui.pages.positions.schemes import all_schemes
 from viz_core.ui.pages.positions.word_order import experiments
+from viz_core.ui.pages.positions.your_sentence import sentence
 from viz_core.ui.shell import PAGES, Lab, beside, look, present, section_of, set_view, view, view_widget, write_link
 
 LENGTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)

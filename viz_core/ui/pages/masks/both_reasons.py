@@ -1,0 +1,113 @@
+"""The section Reasons where a run was kept as A: the mask of A, of B, and which cells differ, on the places of both."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import MASK, kinds, sides
+from viz_core.analysis.masks import ONLY_A, ONLY_B, agreement, informative_cell, provenance, reason, tally
+from viz_core.analysis.two_runs import Places
+from viz_core.figures.attention import KIND_TITLES
+from viz_core.figures.masks import AGREEMENT_TITLES, WHY_TITLES, agreement_panel, provenance_panel
+from viz_core.figures.panels import Panel
+from viz_core.figures.two_runs import on_places
+from viz_core.language import plural
+from viz_core.language import translate as _
+from viz_core.ui.components.canvas import Pick, matrices
+from viz_core.ui.escape import token_code
+from viz_core.ui.pages.masks.focus import InFocus, choose_focus
+from viz_core.ui.pages.masks.words import reason_words
+from viz_core.ui.shell import TwoRuns, below, beside, look, set_view, touch, view
+from viz_core.ui.shell.two_runs import TITLES
+
+
+def has_both(two: TwoRuns, focus: InFocus) -> bool:
+    """Whether A has the attention in focus, too."""
+    return focus.kind in kinds(two.a.config)
+
+
+def both_reasons(two: TwoRuns, focus: InFocus) -> None:
+    """The reasons of A or of B for every cell, or which cells differ; and sentences about both and about the picked cell."""
+    rows, cols = (two.both.places[side] for side in sides(focus.kind))
+    mask_a, mask_b = (x[0] for x in two.both.values(MASK[focus.kind]))  # [T, S] each, NaN at a token that the run lacks
+    cells, shared = agreement(mask_a, mask_b), np.isfinite(mask_a) & np.isfinite(mask_b)
+    look(_same_or_not(cells, shared))
+    shown = _panel(two, focus, rows, cols, cells)
+    place, rail = beside()
+    with place:
+        pick = matrices([shown], key="mask_map", pick=_to_pick(two, focus, rows, cols, cells, shared), fill=True,
+                        on_pick=_chooser([j for __, j in rows], [j for __, j in cols]))
+    with rail:
+        st.markdown(_("## Why?") + "\n\n" + _why(two, focus, rows, cols, pick) + "\n\n" + _counted(shown))
+    with below():
+        choose_focus(two.b, two.both.b, focus)
+
+
+def _same_or_not(cells: np.ndarray, shared: np.ndarray) -> str:
+    """Whether A's and B's masks say the same, wherever both have the two tokens."""
+    n, missing = int(((cells == ONLY_A) | (cells == ONLY_B))[shared].sum()), int(np.size(shared) - shared.sum())
+    if n:
+        said = plural("**The masks of A and B differ in {n:,} cell.**", "**The masks of A and B differ in {n:,} cells.**", n)
+        said += " " + _("Click a cell to read why.")
+    else:
+        said = _("**The masks of A and B are equal**, cell by cell.") if not missing else (
+            _("**The masks of A and B are equal** wherever both have the tokens."))
+    return said + ("" if not missing else " " + plural("{n:,} cell has a token that one of the two lacks.",
+                                                       "{n:,} cells have a token that one of the two lacks.", missing))
+
+
+def _panel(two: TwoRuns, focus: InFocus, rows: Places, cols: Places, cells: np.ndarray) -> Panel:
+    """What the switch asks for."""
+    named = KIND_TITLES[focus.kind].lower()
+    titles = [_("{run}: {kind_titles}, the mask of every layer and head", run=TITLES[run], kind_titles=named) for run in ("a", "b")]
+    a, b = (on_places(provenance_panel(c, focus.kind, focus.item, title), rows, cols, which)
+            for which, (c, title) in enumerate(zip((two.both.a, two.both.b), titles, strict=True)))
+    return {"a": a, "b": b, "difference": agreement_panel(a, b, cells)}[two.shown]
+
+
+def _to_pick(two: TwoRuns, focus: InFocus, rows: Places, cols: Places, cells: np.ndarray, shared: np.ndarray) -> Pick:
+    """The cell of the link, which counts the tokens of B; else the last one that differs, or else what B alone would show."""
+    at = [{j: place for place, (__, j) in enumerate(axis) if j is not None} for axis in (rows, cols)]
+    if (row := view("mask_query")) in at[0] and (col := view("mask_key")) in at[1]:
+        return Pick(0, at[0][row], at[1][col])
+    differ = np.argwhere(shared & ((cells == ONLY_A) | (cells == ONLY_B)))
+    if len(differ):
+        return Pick(0, *map(int, differ[-1]))
+    row, col = informative_cell(provenance(two.both.b, focus.kind, focus.item))
+    return Pick(0, at[0][row], at[1][col])
+
+
+def _chooser(of_rows: Sequence[int | None], of_cols: Sequence[int | None]) -> Callable[[Pick | None], None]:
+    """What keeps the picked cell in the link, where B has both its tokens."""
+    def choose(pick: Pick | None) -> None:
+        row, col = (of_rows[pick.row], of_cols[pick.col]) if pick else (None, None)
+        if row is None or col is None:
+            touch()
+        else:
+            set_view(mask_query=row, mask_key=col)
+
+    return choose
+
+
+def _why(two: TwoRuns, focus: InFocus, rows: Places, cols: Places, pick: Pick | None) -> str:
+    """Why both runs allow or block the picked cell, or which token a run lacks."""
+    if pick is None:
+        return _("Pick a cell.")
+    said = []
+    for which, capture in enumerate((two.both.a, two.both.b)):
+        row, col = rows[pick.row][which], cols[pick.col][which]
+        name = TITLES["ab"[which]]
+        if row is None or col is None:
+            said.append(_("**{run}** has no such token.", run=name))
+        else:
+            said.append(f"**{name}**: {reason_words(reason(capture, focus.kind, focus.item, row, col), token_code)}")
+    return "\n\n".join(dict.fromkeys(said))
+
+
+def _counted(shown: Panel) -> str:
+    """How many cells there are of each class of the picture."""
+    there = shown.values[np.isfinite(shown.values)] if shown.missing is None else shown.values[shown.missing == 0]
+    names = AGREEMENT_TITLES if shown.names == AGREEMENT_TITLES else tuple(WHY_TITLES.values())
+    lines = [f"- {name}: **{n:,}**" for name, n in zip(names, tally(there.astype(np.uint8)), strict=True) if n]
+    return _("Of {size:,} cells:", size=there.size) + "\n\n" + "\n".join(lines)
