@@ -16,6 +16,7 @@ from viz_core.ui.shell.setup import packed, problem_words, unpacked
 from viz_core.ui.shell.state import current, set_view, view
 from viz_core.ui.shell.view_widgets import view_widget
 
+CLEAR = "lab_drop"  # the key of the button that forgets A
 TITLES = {"a": "A", "b": "B", "difference": "A − B"}
 PARTS = {"self_attn": _("the output of self-attention"), "cross_attn": _("the output of cross-attention"),
          "ffn": _("the output of the feed-forward network")}
@@ -60,6 +61,8 @@ def two_runs(lab: Lab, choices: Sequence[Shown] = ("a", "b", "difference")) -> T
     choices: those that the page can show; it shows them side by side if there are none.
     """
     if not view("kept"):
+        if st.session_state.get(CLEAR):  # clicked: the heading, outside of a page's fragment, offers to keep a run again
+            st.rerun()
         if view("patch"):
             st.caption(_("The link puts a value of A into B but keeps no run as A, so B is shown as it is."))
         return None
@@ -74,7 +77,7 @@ def two_runs(lab: Lab, choices: Sequence[Shown] = ("a", "b", "difference")) -> T
         if view("patch"):
             st.button(_("Remove the patch"), icon=":material/healing:", type="tertiary", key="lab_unpatch", on_click=set_view,
                       kwargs={"patch": ()})
-        st.button(_("Clear A"), icon=":material/close:", type="tertiary", key="lab_drop", on_click=clear)
+        st.button(_("Clear A"), icon=":material/close:", type="tertiary", key=CLEAR, on_click=clear)
     return found
 
 
