@@ -51,6 +51,16 @@ def test_what_one_run_lacks_is_a_gap_and_the_focus_stays_in_b(open_at: Open) -> 
     assert "**A**: this token is not there" in words(at)
 
 
+def test_of_a_long_sentence_the_switch_chooses_which_matrix_is_drawn(open_at: Open) -> None:
+    one = TINY | {"source": " ".join(f"w{i}" for i in range(60)), "target": "x", "att_kind": "encoder", "max_len": "100"}
+    at = open_at(one, source=one["source"] + " more", kept=packed(from_link(one)[0]), att_query="1", att_key="60")
+    for shown, title in (("difference", "A − B"), ("a", "A · –: weights"), ("b", "B · more: weights")):
+        sound(widget(at, "shown").set_value(shown).run())
+        assert list(panels(at)) == [title] and "The sentence is long" in words(at)
+        assert [p["pick"] for p in canvas_headers(at) if "panels" in p] == [[0, 1, 60]]
+    assert "The sentence is long" not in words(open_at(TINY, kept=packed(from_link(TINY)[0])))
+
+
 def test_words_of_both_runs_are_lined_up(open_at: Open) -> None:
     one = TINY | {"tokenizer": "character", "source": "ab cd", "target": "x", "att_kind": "encoder", "att_words": "on"}
     at = open_at(one, source="ab efg cd", kept=packed(from_link(one)[0]), att_query="0", att_key="0")

@@ -158,6 +158,7 @@ class View {
     if (!this.fill || this.equation) this.shareLine(false);
     const together = this.fill ? this.fillBox(inputs, outputs, split) : this.fitAll(inputs, outputs, split);
     this.root.classList.toggle("stacked", !together);
+    this.root.classList.toggle("wide", Boolean(this.fill && this.tooWide)); // it scrolls: nothing shrinks below what it draws
     this.arrow.hidden = !split || this.equation;
     this.arrow.textContent = together ? "→" : "↓";
     this.figures.forEach((f) => f.draw());

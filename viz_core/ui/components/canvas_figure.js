@@ -34,7 +34,7 @@ class Figure {
 
   take(panel) {
     if (this.panel?.digest !== panel.digest) this.hover = null;
-    this.panel = panel;
+    Object.assign(this, { panel, gaps: panel.masked?.some((look) => look > 1) });
     this.sign.take(panel);
     this.title.textContent = this.title.title = panel.title;
     this.canvas.dataset.title = panel.title;
@@ -136,8 +136,8 @@ class Figure {
     const thick = cols === 1 ? Math.max(wide, 2 * labels.step) : wide, ids = panel.kind === "ids"; // a column by itself is no line
     const tall = ids && rows === 1 ? IDS_HIGH : this.view.equation ? 3 : 2; // times its width: a sentence's ids are one row
     this.upright = ids && wide < this.valueRoom && wide >= LABEL_FONT;
-    // Above and below the cells: one line each; below, two where it is narrow, or in an equation three.
-    for (const lines of this.view.shared ? [2] : [2, this.view.equation ? 4 : 3]) {
+    // Above and below the cells: one line each; below, two where it is narrow, or in an equation or with gaps three.
+    for (const lines of this.view.shared ? [2] : [2, this.view.equation || this.gaps ? 4 : 3]) {
       const room = height - (this.view.type + 7) * lines - 6 - labels.stand(wide).top - 2;
       const high = Math.max(floor(panel.rows, panel.rowLetter), whole(room / rows));
       this.w = Math.min(thick, Math.max(2 * high, free, ids ? this.valueRoom : 0));

@@ -78,7 +78,7 @@ def _of_two(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> Grid:
             apart = _apart(two, kind, focus)
             most = float(np.abs(apart.values[np.isfinite(apart.values)]).max(initial=0.0)) or 1.0
             rows, cols = places_of(two, kind, focus)
-            named = _("masked or missing") if any(None in place for place in (*rows, *cols)) else ""
+            named = _("no value") if any(None in place for place in (*rows, *cols)) else ""
             return grid(kind, apart, "uniform", (len(rows), len(cols)), TITLES[shown], (-most, most), named)
         ranges = [colour_range(_tiles(run, made, kind, focus).values, focus.colour) for run, made in runs]
         span = min(low for low, __ in ranges), max(high for __, high in ranges)

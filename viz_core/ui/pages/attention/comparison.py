@@ -7,6 +7,7 @@ import streamlit as st
 
 from viz_core.analysis.attention import Step, kinds, n_layers, sides, steps
 from viz_core.analysis.rows import reads_and_writes
+from viz_core.analysis.two_runs import Places
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
 from viz_core.figures.two_runs import a_and_b
@@ -20,6 +21,8 @@ from viz_core.ui.pages.attention.word_swap import Swap
 from viz_core.ui.shell import TwoRuns, change, current, view
 from viz_core.ui.shell.differences import in_titles
 from viz_core.ui.shell.setup import packed, sentences, unpacked, with_view
+
+MOST_BESIDE = 40  # keys of each of three matrices: with more of them, their cells would be too small to be told apart
 
 
 def word_to_swap(focus: InFocus, swap: Swap | None) -> None:
@@ -61,22 +64,34 @@ def compare(two: TwoRuns, focus: InFocus) -> str:
     """Draw the focused head in A and in B on one scale, and A − B, on the places of both. Returns a sentence about a picked token
     that B does not have, which cannot come into focus; "" where there is none."""
     step: Step = focus.step if focus.step in steps(two.a.config, focus.kind) else "weights"
-    rows, cols = places_of(two, focus.kind, focus if focus.step == "weights" else replace(focus, by_word=False))
+    rows, cols = _axes(two, focus)
     a, b = (
         head_panel(c, focus.kind, focus.layer, focus.head, focus.item, step, focus.colour, words_shown(run, c, focus.kind, focus)
                    if focus.step == "weights" else None)
         for run, c in ((two.a, two.both.a), (two.b, two.both.b))
     )
-    panels = a_and_b(a, b, rows, cols, in_titles(two.differ))
-    pick = pickable(panels, focus, words_shown(two.b, two.both.b, focus.kind, focus), (rows, cols))
+    drawn = a_and_b(a, b, rows, cols, in_titles(two.differ))
+    alone = one_at_a_time(two, focus)
+    panels = [replace(drawn[("a", "b", "difference").index(two.shown)], role="output")] if alone else drawn
+    pick = pickable(panels, focus, words_shown(two.b, two.both.b, focus.kind, focus), (rows, cols), 0 if alone else 1)
     if pick is None:
         return ""
-    only_in_a = [panels[0].rows[pick.row]] if rows[pick.row][1] is None else []
-    only_in_a += [panels[0].cols[pick.col]] if cols[pick.col][1] is None else []
+    only_in_a = [drawn[0].rows[pick.row]] if rows[pick.row][1] is None else []
+    only_in_a += [drawn[0].cols[pick.col]] if cols[pick.col][1] is None else []
     if not only_in_a:
         return ""
     return _("B has no {token}, so the weight below is still that of the cell that was picked before.",
              token=_(" and no ").join(map(token_code, only_in_a)))
+
+
+def one_at_a_time(two: TwoRuns, focus: InFocus) -> bool:
+    """Whether a sentence is too long for three matrices beside each other, so that the switch chooses one."""
+    return len(_axes(two, focus)[1]) > MOST_BESIDE
+
+
+def _axes(two: TwoRuns, focus: InFocus) -> tuple[Places, Places]:
+    """The places of the matrices: only weights are shown between words."""
+    return places_of(two, focus.kind, focus if focus.step == "weights" else replace(focus, by_word=False))
 
 
 def strongest_keys(two: TwoRuns, focus: InFocus) -> None:

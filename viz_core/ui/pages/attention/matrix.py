@@ -15,12 +15,13 @@ from viz_core.ui.shell import set_view, touch
 
 
 def pickable(
-    panels: list[Panel], focus: InFocus, words: tuple[Words, Words] | None, places: tuple[Places, Places] | None = None
+    panels: list[Panel], focus: InFocus, words: tuple[Words, Words] | None, places: tuple[Places, Places] | None = None, at: int = 0
 ) -> Pick | None:
-    """Draw the matrices with the focused cell picked, in B if two runs are compared, and return the cell that is picked. A click
-    moves the focus; where it falls on a token that only A has, the focus stays where it was.
+    """Draw the matrices with the focused cell picked, and return the cell that is picked. A click moves the focus; where it falls
+    on a token that only A has, the focus stays where it was.
 
-    A picked word puts its first token into focus. places: which row of A and of B, and which column, stand on each place.
+    A picked word puts its first token into focus. places: which row of A and of B, and which column, stand on each place, if two
+    runs are compared. at: the matrix in which the focused cell is picked.
     """
     rows, cols = panels[0].values.shape
     row_of, col_of = (w.of for w in words) if words and focus.step == "weights" else (range(rows), range(cols))
@@ -35,7 +36,7 @@ def pickable(
 
     inside = focus.query < len(row_of) and focus.key < len(col_of)
     here = (of_rows.index(row_of[focus.query]), of_cols.index(col_of[focus.key])) if inside else None
-    pick = Pick(1 if places else 0, *here) if here else None
+    pick = Pick(at, *here) if here else None
     return matrices(panels, key="att_matrix", pick=pick, on_pick=choose, fill=True)
 
 

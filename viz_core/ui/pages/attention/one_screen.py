@@ -15,7 +15,7 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.escape import token_code
 from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads, kinds_shown, tiles_shown
-from viz_core.ui.pages.attention.comparison import comparable, compare, strongest_keys
+from viz_core.ui.pages.attention.comparison import comparable, compare, one_at_a_time, strongest_keys
 from viz_core.ui.pages.attention.files import STEP_NAMES
 from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_shown
 from viz_core.ui.pages.attention.one_head import drawn_lines, drawn_matrix, step_words
@@ -68,6 +68,8 @@ def _how_they_differ(two: TwoRuns, available: Sequence[AttentionKind], focus: In
         tiles += " " + _("A has no attention of this kind: {named}.", named=", ".join(missing))
     elif instead:
         tiles += " " + _("A has another number of heads or layers.")
+    if one_at_a_time(two, focus):
+        tiles += " " + _("The sentence is long, so one of the three is drawn: {run}.", run=TITLES[two.shown])
     return f"{HOW_THEY_DIFFER} {tiles}"
 
 
