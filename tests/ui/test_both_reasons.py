@@ -60,6 +60,12 @@ def test_a_token_that_one_run_lacks_is_a_gap(open_at: Open) -> None:
     assert "**A** has no such token." in words(at) and "**B**: ` big ` (1) may attend to ` the ` (0)." in words(at)
 
 
+def test_the_picked_cell_counts_the_tokens_of_b(open_at: Open) -> None:
+    at = open_at(SMALL | {"mask_kind": "encoder"}, kept=kept(source="the big cat sat\nthe dog"), mask_query="1", mask_key="2")
+    assert [p["pick"] for p in canvas_headers(at) if "panels" in p] == [[0, 2, 3]]
+    assert "**A**: ` cat ` (2) may attend to ` sat ` (3)." in words(at) and "**B**: ` cat ` (1) may attend" in words(at)
+
+
 def test_padding_that_only_one_run_masks_differs(open_at: Open) -> None:
     at = open_at(SMALL, item="1", mask_source_padding="off", mask_kind="cross", kept=kept())
     drawn = panels(at)[SHOWN]
