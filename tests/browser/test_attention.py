@@ -220,15 +220,15 @@ def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], new_page: 
     button(page, "att_swap").click()
     idle(page)
     drawn = page.locator("canvas[data-title]").evaluate_all("found => found.map(c => c.dataset.title)")
-    assert drawn == ["A · tired: weights", "B · wide: weights", "B − A"]
-    assert page.locator('canvas[data-kind="cross"]').count() == 2  # the heads of both runs
+    assert drawn == ["A · tired: weights", "B · wide: weights", "A − B"]
+    assert page.locator('canvas[data-kind="cross"]').count() == 1  # the heads of A − B
     assert "wide" in box(page).input_value()
     said = page.get_by_test_id("stMarkdown").filter(has_text="attends most to").inner_text()
     a, b = said.split("\n")[:2]
     assert "animal" in a and "street" in b
     button(page, "att_swap").click()
     idle(page)
-    assert page.locator('canvas[data-title="B − A"]').count() == 0
+    assert page.locator('canvas[data-title="A − B"]').count() == 0
 
 
 def test_pointing_at_a_tile_says_the_picked_pairs_weight_there(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
