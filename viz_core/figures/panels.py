@@ -58,6 +58,18 @@ class Panel:
     heads: Heads | None = None  # drawn with the sign
     remark: str = ""  # what the legend also says, plain text
     masked_name: str = ""  # what the masked look means here; "" is "masked"
+    absent: np.ndarray | None = None  # [R, C] uint8, 0 = there; else hatched, and absent_names[it - 1] says why, without a value
+    absent_names: tuple[tuple[str, str], ...] = ()  # each as the legend says it, and as a cell does
+    log: bool = False  # whether colours are even steps of the logarithm, from `low` on
+    overview: bool = False  # whether cells may become as small as it takes for all of them to be seen
+
+    @property
+    def hidden(self) -> np.ndarray | None:
+        """[R, C] uint8: 0 where a colour is drawn, 1 where a cell is masked, 1 more than `absent` where it is not there."""
+        if self.absent is None:
+            return None if self.masked is None else self.masked.astype(np.uint8)
+        masked = 0 if self.masked is None else self.masked
+        return np.where(self.absent > 0, self.absent + 1, masked).astype(np.uint8)
 
     @property
     def note(self) -> str:
@@ -163,22 +175,22 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
 
 def pack(
     panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False,
-    reveal: bool = False, lookup: Lookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES,
+    reveal: bool = False, lookup: Lookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES, opens: bool = False,
 ) -> bytes:
     """One little-endian buffer for the browser.
 
     As `with_header` writes it: for each panel its float32 values, where it is pooled the uint16 place of each kept
-    cell in its block (row by row), and its uint8 mask where it has one. Each part begins at a multiple of 4, counted
+    cell in its block (row by row), and its uint8 `hidden` where it has one. Each part begins at a multiple of 4, counted
     in the header from the header's end.
     `selected` is the picked (panel, row, column) in original indices; `echo` the number of the reader's last
     pick that the server knows of. fill: whether the panels grow to the size of their box. reveal: whether a page that
     opens with the selected cell scrolls to it. lookup: panels of ids are drawn as the rows of the vocabulary that they number.
-    glosses: word → dictionary words, for the labels that have some.
+    glosses: word → dictionary words, for the labels that have some. opens: a pick leads elsewhere, so keys move without picking.
     """
     payload = bytearray()
     entries = [_entry(each, payload, glosses) for each in panels]
     header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo, "fill": fill,
-              "reveal": reveal, "lookup": None if lookup is None else asdict(lookup)}
+              "reveal": reveal, "lookup": None if lookup is None else asdict(lookup), "opens": opens}
     return with_header(header, bytes(payload))
 
 
@@ -205,9 +217,9 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         return offset
 
     start = len(payload)
-    values, kept, hidden, block = item.values, None, item.masked, (1, 1)
+    values, kept, hidden, block = item.values, None, item.hidden, (1, 1)
     if item.note:
-        values, kept, block = pool(item.values, MAX_ROWS, MAX_COLS, item.masked)
+        values, kept, block = pool(item.values, MAX_ROWS, MAX_COLS, None if hidden is None else hidden > 0)
         hidden = None if hidden is None else hidden[kept[..., 0], kept[..., 1]]
     rows, cols = (None if each == _labels(None, len(each)) else each for each in (item.rows, item.cols))
     entry = {
@@ -226,6 +238,9 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "names": item.names,
         "remark": item.remark,
         "maskedName": item.masked_name,
+        "absentNames": item.absent_names,
+        "log": item.log,
+        "overview": item.overview,
         "low": item.low,
         "high": item.high,
         "role": item.role,

@@ -96,9 +96,9 @@ class View {
   }
 
   show(data) {
-    const { panels: sent, pick, echo, fill, reveal, lookup } = decode(data), first = !this.panels;
+    const { panels: sent, pick, echo, fill, reveal, lookup, opens } = decode(data), first = !this.panels;
     const panels = lookup ? [] : sent; // ids are drawn as rows of a vocabulary, by `Lookup` alone
-    Object.assign(this, { panels, boxed: fill });
+    Object.assign(this, { panels, boxed: fill, opens });
     this.lookUp(sent, lookup);
     while (this.figures.length > panels.length) this.figures.pop().node.remove();
     while (this.figures.length < panels.length) this.figures.push(new Figure(this, this.figures.length));
