@@ -153,7 +153,7 @@ def parting_panels(
         drawn = panel(
             titles[side], np.stack([row.share for row in mine]), [labels[row.name] for row in mine],
             place_names(both, side), row_axis=_("stage"), col_axis=_("token"),
-            kind="probability", low=low, high=high, remark=_("logarithmic; no colour: they agree"),
+            kind="probability", low=low, high=high, remark=_("logarithmic"),
         )
         absent = np.broadcast_to(lacks, drawn.values.shape) if lacks.any() else None
         found.append(replace(drawn, absent=absent, absent_names=LACKS, log=True, overview=True))

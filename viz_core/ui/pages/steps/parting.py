@@ -7,7 +7,7 @@ import streamlit as st
 from viz_core.analysis.two_runs import LEAVES_AT, Parting, Spread, parting, spread, stream
 from viz_core.figures.glosses import gloss
 from viz_core.figures.steps import strongest
-from viz_core.figures.two_runs import parting_panels, place_names
+from viz_core.figures.two_runs import difference_panels, parting_panels, place_names
 from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
@@ -16,9 +16,11 @@ from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.components.glosses import shown_glosses
 from viz_core.ui.controls import with_cell
 from viz_core.ui.escape import code, escaped, few
-from viz_core.ui.pages.steps.compared import NOTES, Compared
+from viz_core.ui.pages.steps.compared import NOTES
 from viz_core.ui.pages.steps.moves import CANVAS, WHOLE, go, norms_open
-from viz_core.ui.shell import TwoRuns, below, look, picture, set_view, view, view_widget
+from viz_core.ui.shell import TwoRuns, below, current, lab_of, look, picture, set_view, view, view_widget
+from viz_core.ui.shell.setup import unpacked
+from viz_core.ui.shell.two_runs import lined_up
 
 NAMED = 3  # tokens that are named one by one
 ROWS = {"stream": _("residual stream"), "all": _("all stages")}
@@ -43,26 +45,29 @@ def parting_section(two: TwoRuns) -> None:
     labels = {name: row_label(stage, row.side) for (name, stage), row in zip(stages.items(), shown, strict=True)}
     panels, names = parting_panels(both, shown, labels, {side: _title(side) for side in SIDE_NAMES})
 
-    def opened(pick: Pick | None) -> None:  # a session keeps it: no panel in it
+    def opened(pick: Pick | None) -> None:  # a session keeps it: no panel and no run in it
         if pick is not None:
-            open_compared(two, names[pick.panel][pick.row], pick.col)
+            open_compared(names[pick.panel][pick.row], pick.col)
 
     with picture():
         matrices(panels, key="walk_parting", on_pick=opened, fill=True, opens=True)
     with below():
         view_widget(st.segmented_control, "walk_rows", _("Stages"), required=True, format_func=ROWS.get,
                     label_visibility="collapsed")
-        st.caption(_("Click a cell, or reach it with the arrow keys and press Enter, to see its stage as A, B and A − B."))
+        st.caption(_("A cell without colour: A and B agree there. Click a cell, or reach it with the arrow keys and press Enter, "
+                     "to see its stage as A, B and A − B."))
 
 
-def open_compared(two: TwoRuns, name: str, place: int) -> None:
-    """The walk at this stage with A − B, at the token's largest difference; for callbacks."""
-    compared = Compared(TwoRuns(two.a, two.b, two.both, two.differ, "difference"), name, two.b.setup.attn_head)
-    drawn = compared.panels()[-1]
-    cell = strongest(drawn, place) if drawn.values.shape[0] > 1 else (0, min(place, drawn.values.shape[1] - 1))
+def open_compared(name: str, place: int) -> None:
+    """The walk at this stage with A − B, at the largest difference of the token at this place; for callbacks."""
+    a, b = lab_of(unpacked(view("kept"))[0]), lab_of(current())
+    if a.capture is None or b.capture is None:
+        return
+    both, head = lined_up(a, b), b.setup.attn_head
+    drawn = difference_panels(both, name, head, (a.named(both.item_a), b.named(both.item_b)))[-1]
     set_view(walk_look="stage", shown="difference", walk_mode=WHOLE, walk_drawing=False)
     go(name)
-    set_view(cells=with_cell(view("cells"), CANVAS, (2, *cell)))
+    set_view(cells=with_cell(view("cells"), CANVAS, (2, *strongest(drawn, place))))
 
 
 def _amounts(stage: Stage, side: str) -> bool:
