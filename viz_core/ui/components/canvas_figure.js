@@ -149,8 +149,9 @@ class Figure {
   /* Whether a figure of this width has its title and axes on one line, and its legend and readout on another. */
   oneFoot(width) { return width >= (ONE_FOOT * this.view.type) / 14 + this.classesRoom(); }
 
-  /* Pixels of the legend's entries where cells are of several classes, whose names are long. */
+  /* Pixels of the legend's entries where it is long: where cells are of several classes, or in an overview. */
   classesRoom() {
+    if (this.panel.overview) return OVERVIEW_FOOT; // a long legend, and a readout of two long names
     const { kind, names, values } = this.panel, found = kind === "classes" ? names.filter((_name, i) => values.includes(i)) : [];
     return found.length < 3 ? 0 : found.reduce((sum, name) => sum + this.view.widthOf(name) + CLASS_MARK, 0);
   }
