@@ -25,13 +25,13 @@ PROJECTOR, DESK, BACK_ROW = (1280, 720), (1920, 1080), (853, 480)  # the last is
 KEPT = urlencode({"source": "the animal did not cross the street because it was too wide",
                   "kept": packed(from_link({"source": "the animal did not cross the street because it was too tired"})[0])})
 STATES = (
+    ("step_by_step", "?walk_mode=tour", "walk_canvas"),
+    ("step_by_step", "?stage=decoder.layers.1.cross_attn.weights", "walk_canvas"),
+    ("step_by_step", "?stage=logits", "walk_canvas"),
     ("step_by_step", f"?{KEPT}&stage=encoder.layers.1.self_attn.weights", "walk_canvas"),
     ("step_by_step", f"?{KEPT}&walk_look=parting", "walk_parting"),
     ("step_by_step", f"?{KEPT}&walk_look=parting&walk_rows=all", "walk_parting"),
     ("shapes", f"?{KEPT}", "shapes_table"),
-    ("step_by_step", "?walk_mode=tour", "walk_canvas"),
-    ("step_by_step", "?stage=decoder.layers.1.cross_attn.weights", "walk_canvas"),
-    ("step_by_step", "?stage=logits", "walk_canvas"),
 )
 
 

@@ -39,8 +39,8 @@ def test_the_matrices_hold_the_distances(open_at: Open) -> None:
 def test_the_sentence_says_where_they_part_and_how_far_it_goes(open_at: Open) -> None:
     said = words(open_at(**WIDE))
     assert "They part at the token embedding of the encoder, at ` tired | wide `." in said
-    assert "From layer 0’s self-attention in the encoder on, every source token differs." in said
-    assert "From layer 0’s cross-attention in the decoder on, every target token differs." in said
+    assert "From layer 0’s self-attention on, every source token differs." in said
+    assert "From layer 0’s cross-attention on, every target token differs." in said
 
 
 def test_runs_that_agree_part_nowhere(open_at: Open) -> None:

@@ -91,13 +91,15 @@ def row_label(stage: Stage, side: str) -> str:
     return _("decoder {name}", name=own) if layer and stack == "decoder" and side == "source" else own
 
 
-def _named(name: str) -> str:
-    """A stage in a sentence: "layer 0’s self-attention of the encoder"."""
+def _named(name: str, side: str = "") -> str:
+    """A stage in a sentence: "layer 0’s self-attention in the encoder"; side: of the tokens, which says the stack already."""
     stack, *rest = name.split(".")
     leaf = name.rpartition(".")[2]
+    if leaf in SUMS and side:
+        return _("layer {layer}’s {part}", layer=rest[1], part=SUMS[leaf])
     if leaf in SUMS:
         return _("layer {layer}’s {part} in the {stack}", layer=rest[1], part=SUMS[leaf], stack=STACK_NAMES[stack])
-    if leaf == "tok_embed" or name.endswith("final_norm.out"):
+    if leaf in ("tok_embed", "embed") or name.endswith("final_norm.out"):
         return _("the {stage} of the {stack}", stage=PLACES[leaf], stack=STACK_NAMES[stack])
     return _("the logits") if name == "logits" else code(name)
 
@@ -122,15 +124,15 @@ def _side_words(two: TwoRuns, found: Spread, side: str) -> str:
         return _("No {side} token differs.", side=SIDE_NAMES[side])
     if filled is None:
         entered = "" if reached is found.first else _("The {side} tokens first differ at {stage}, at {tokens}.",
-                                                      side=SIDE_NAMES[side], stage=_named(reached.name),
+                                                      side=SIDE_NAMES[side], stage=_named(reached.name, side),
                                                       tokens=_tokens(two, reached))
         return " ".join(filter(None, [entered, _("Not every {side} token differs in the end.", side=SIDE_NAMES[side])]))
     if filled is found.first:
         return ""
     if reached in (filled, found.first):
-        return _("From {stage} on, every {side} token differs.", stage=_named(filled.name), side=SIDE_NAMES[side])
+        return _("From {stage} on, every {side} token differs.", stage=_named(filled.name, side), side=SIDE_NAMES[side])
     return _("The {side} tokens first differ at {stage}, at {tokens}; from {later} on, every one does.", side=SIDE_NAMES[side],
-             stage=_named(reached.name), tokens=_tokens(two, reached), later=_named(filled.name))
+             stage=_named(reached.name, side), tokens=_tokens(two, reached), later=_named(filled.name, side))
 
 
 def _tokens(two: TwoRuns, row: Parting) -> str:
