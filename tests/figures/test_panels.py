@@ -193,7 +193,8 @@ def test_a_large_matrix_is_sent_pooled_and_says_so() -> None:
 
 def test_a_cell_that_is_not_there_is_hatched_with_its_reason() -> None:
     made = panel("x", [[1.0, np.nan, 3.0]], **AXES, masked=[[True, False, False]])
-    made = replace(made, absent=np.array([[0, 2, 0]], np.uint8), absent_names=(("not in A", "A lacks it"), ("not in B", "B lacks it")))
+    names = (("not in A", "A lacks it"), ("not in B", "B lacks it"))
+    made = replace(made, absent=np.array([[0, 2, 0]], np.uint8), absent_names=names)
     header, (arrays,) = unpack(pack([made]))
     assert arrays["masked"].tolist() == [[1, 3, 0]] and header["panels"][0]["absentNames"][1] == ["not in B", "B lacks it"]
     assert not header["opens"] and unpack(pack([made], opens=True))[0]["opens"]
