@@ -128,7 +128,7 @@ def _note(line: Line, was: Line | None, beside: bool) -> str:
     if was is None:
         return _("A has no such tensor.") if beside else _("This tensor is new.")
     amounts = (
-        ("shape", sizes(was.shape), sizes(line.shape)),
+        (_("shape"), sizes(was.shape), sizes(line.shape)),
         *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for key, name in AMOUNTS.items()),
     )
     between = "|" if beside else "→"
