@@ -3,7 +3,7 @@
 import streamlit as st
 
 from viz_core.language import translate as _
-from viz_core.ui.shell import PAGES, open_page
+from viz_core.ui.shell import PAGES, open_page, two_runs
 
 lab = open_page(PAGES["shapes"])
 
@@ -17,6 +17,7 @@ dark = st.context.theme.type == "dark"
 size = size_of(lab)
 if size is not None:
     remember()
+    two_runs(lab, ())
     table()
     changing(size)
     totals(lab, size)

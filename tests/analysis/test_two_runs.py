@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.model.small import small, unlike_identity
-from viz_core.analysis.two_runs import GAP, Together, parting, together
+from viz_core.analysis.two_runs import GAP, Parting, Together, parting, spread, stream, together
 from viz_core.run import build, run
 
 CONFIG = small(source_vocab_size=50, target_vocab_size=50)
@@ -82,3 +82,30 @@ def test_of_several_sentences_the_chosen_ones_are_lined_up() -> None:
     found = together(a, b, 1, 0)
     assert found.labels("source") == ["c", "d | f", "e"]
     np.testing.assert_array_equal(found.values("encoder.embed")[0], a["encoder.embed"][1].astype(float))
+
+
+def test_the_first_stage_and_the_one_from_which_every_token_differs() -> None:
+    found = spread(stream(parting(both("it was tired", "it was wide"))))
+    assert found.first is not None and found.first.name == "encoder.tok_embed"
+    assert {side: row.name for side, row in found.reached.items()} == {
+        "source": "encoder.tok_embed", "target": "decoder.layers.0.resid_cross"}
+    assert {side: row.name for side, row in found.filled.items()} == {
+        "source": "encoder.layers.0.resid_mid", "target": "decoder.layers.0.resid_cross"}
+
+
+def test_a_stage_at_which_all_tokens_differ_only_for_a_while_is_not_named() -> None:
+    rows = [Parting(str(i), "source", np.array(x)) for i, x in enumerate([[0, 0.1], [1, 1], [0, 1], [np.nan, 1], [np.nan, 2]])]
+    found = spread(rows)
+    assert found.first is rows[0] and found.reached["source"] is rows[0] and found.filled["source"] is rows[3]
+    assert spread(rows[:1]).filled == {}
+
+
+def test_runs_that_agree_part_nowhere() -> None:
+    found = spread(parting(both("it was tired", "it was tired")))
+    assert found.first is None and not found.reached and not found.filled
+
+
+def test_the_places_of_an_axis_are_those_of_its_side() -> None:
+    found = both("it was tired", "it was very tired")
+    assert found.places_of("encoder.embed", "T") == found.places["source"] and found.places_of("encoder.embed", "D") is None
+    assert found.places_of("ids.labels", "T") == found.places["labels"]

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from statistics import mean
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 
 from tests.browser.first_screen import Screen, measure
 from tests.browser.helpers import idle
 from viz_core.ui.shell.page_list import PAGES
+from viz_core.ui.shell.setup import from_link, packed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -19,11 +21,17 @@ if TYPE_CHECKING:
 pytest_plugins = ["tests.browser.one_page"]
 
 PROJECTOR, DESK, BACK_ROW = (1280, 720), (1920, 1080), (853, 480)  # the last is the first at 150 % zoom
-# Further states of a page that has no sections: its name, what follows in the link, the key of its main picture.
+# Further states of pages: its name, what follows in the link, the key of its main picture.
+KEPT = urlencode({"source": "the animal did not cross the street because it was too wide",
+                  "kept": packed(from_link({"source": "the animal did not cross the street because it was too tired"})[0])})
 STATES = (
     ("step_by_step", "?walk_mode=tour", "walk_canvas"),
     ("step_by_step", "?stage=decoder.layers.1.cross_attn.weights", "walk_canvas"),
     ("step_by_step", "?stage=logits", "walk_canvas"),
+    ("step_by_step", f"?{KEPT}&stage=encoder.layers.1.self_attn.weights", "walk_canvas"),
+    ("step_by_step", f"?{KEPT}&walk_look=parting", "walk_parting"),
+    ("step_by_step", f"?{KEPT}&walk_look=parting&walk_rows=all", "walk_parting"),
+    ("shapes", f"?{KEPT}", "shapes_table"),
 )
 
 

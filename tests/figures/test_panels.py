@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from viz_core.figures import panels, theme
-from viz_core.figures.panels import MAX_COLS, MAX_ROWS, Panel, pack, panel, pool
+from viz_core.figures.panels import MAX_COLS, MAX_ROWS, Panel, Reason, pack, panel, pool
 
 AXES = {"row_axis": "T · token", "col_axis": "D · feature"}
 MATRICES = hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.floats(width=32))
@@ -188,6 +189,23 @@ def test_a_large_matrix_is_sent_pooled_and_says_so() -> None:
     assert header["panels"][0]["shape"] == [MAX_ROWS, MAX_COLS]
     assert arrays["values"][1, 1] == -4 and arrays["kept"][1, 1].tolist() == [3, 5]
     assert arrays["values"][-1, -1] == 2 and not arrays["masked"][1, 1] and arrays["masked"][0, 0]
+
+
+def test_a_cell_that_is_not_there_is_sent_with_its_reason() -> None:
+    made = panel("x", [[1.0, np.nan, 3.0]], **AXES, masked=[[True, False, False]])
+    names = Reason("not in A", "A lacks it"), Reason("masked in B", "masked in B", "masked")
+    made = replace(made, absent=np.array([[0, 2, 0]], np.uint8), absent_names=names)
+    header, (arrays,) = unpack(pack([made]))
+    assert arrays["masked"].tolist() == [[1, 3, 0]] and header["panels"][0]["absentNames"] == [list(name) for name in names]
+    assert not header["opens"] and unpack(pack([made], opens=True))[0]["opens"]
+
+
+def test_an_overview_pools_around_what_is_not_there() -> None:
+    values = np.full((panels.MAX_ROWS * 2, 1), np.nan)
+    values[0] = 1
+    absent = np.isnan(values).astype(np.uint8)
+    (arrays,) = unpack(pack([replace(panel("x", values, **AXES), absent=absent, absent_names=(Reason("-", "-"),))]))[1]
+    assert arrays["masked"][0, 0] == 0 and arrays["values"][0, 0] == 1 and (arrays["masked"][1:] == 2).all()
 
 
 def test_the_digest_tells_pictures_apart() -> None:

@@ -10,8 +10,8 @@ import pytest
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import head_panel
-from viz_core.figures.panels import MAX_ROWS, Panel, pack, panel
-from viz_core.figures.two_runs import MISSING, a_and_b, chosen, compared, on_places
+from viz_core.figures.panels import MAX_ROWS, Panel, Reason, pack, panel
+from viz_core.figures.two_runs import LACKS, a_and_b, chosen, compared, on_places
 from viz_core.run import run
 from viz_core.text.pairing import pairs
 
@@ -65,7 +65,7 @@ def test_of_a_and_b_the_difference_is_a_less_b_and_titles_say_what_differs() -> 
     assert [p.title for p in (first, second, apart)] == ["A · n_heads 2: weights", "B · n_heads 8: weights", "A − B"]
     np.testing.assert_array_equal(apart.values, a.values - b.values)
     assert (first.low, first.high) == (second.low, second.high) == (0, max(a.high, b.high)) and apart.low == -apart.high
-    assert apart.rows == apart.cols == ("x", "y | z") and apart.missing is None
+    assert apart.rows == apart.cols == ("x", "y | z") and apart.absent is None
 
 
 def test_an_inserted_token_is_a_gap_and_nothing_is_shifted() -> None:
@@ -81,18 +81,18 @@ def test_an_inserted_token_is_a_gap_and_nothing_is_shifted() -> None:
     gap = np.zeros((4, 4), bool)
     gap[2] = gap[:, 2] = True
     for p in (first, apart):
-        assert p.missing is not None and p.masked is not None
-        np.testing.assert_array_equal(p.missing, gap)  # 1: A has no such token
+        assert p.absent is not None and p.masked is not None
+        np.testing.assert_array_equal(p.absent, gap)  # 1: A has no such token
         assert np.isnan(p.values[gap]).all() and np.isfinite(p.values[~gap]).all() and not (p.masked & gap).any()
-    assert second.missing is None and MISSING[0] == "A has no such token"
+    assert second.absent is None and LACKS[0].cell == "A has no such token"
 
 
 def test_a_cell_that_neither_run_has_says_so() -> None:
     one = square(np.ones((1, 1)), "x")
     rows, cols = ((0, None), (None, 0)), ((0, None), (None, 0))
     apart = a_and_b(one, one, rows, cols)[2]
-    assert apart.missing is not None
-    assert [[MISSING[i - 1] for i in row] for row in apart.missing.tolist()] == [
+    assert apart.absent is not None
+    assert [[LACKS[i - 1].cell for i in row] for row in apart.absent.tolist()] == [
         ["B has no such token", "neither run has both tokens"], ["neither run has both tokens", "A has no such token"]]
 
 
@@ -133,7 +133,7 @@ def looks(shown: Panel) -> tuple[dict, np.ndarray]:
 def test_the_browser_gets_a_look_for_masked_and_for_each_gap() -> None:
     places = ((0, 0), (None, 1), (1, 2))
     entry, found = looks(on_places(square(np.ones((2, 2)), "x", "y"), places, places, 0))
-    assert found.tolist() == [[0, 2, 1], [2, 2, 2], [0, 2, 0]] and entry["missing"] == list(MISSING)
+    assert found.tolist() == [[0, 2, 1], [2, 2, 2], [0, 2, 0]] and entry["absentNames"] == [list(reason) for reason in LACKS]
 
 
 def test_of_a_pooled_block_a_cell_that_is_there_is_kept() -> None:
@@ -147,4 +147,4 @@ def test_of_a_pooled_block_a_cell_that_is_there_is_kept() -> None:
 def test_missing_cells_need_a_name_and_the_shape_of_the_values() -> None:
     for missing in ([[1, 0]], [[2]]):
         with pytest.raises(ValueError, match="pass equal shapes and a name"):
-            panel("x", [[1.0]], row_axis="", col_axis="", missing=np.array(missing), missing_names=("gone",))
+            panel("x", [[1.0]], row_axis="", col_axis="", absent=np.array(missing), absent_names=(Reason("gone", "gone"),))

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from viz_core.analysis.rows import ARROW
 from viz_core.language.collect import collect
@@ -51,6 +52,7 @@ TINY = {
     "preset": "000", "weights": "untrained", "tokenizer": "character", "source": "我爱你\n我也爱你们",
     "target": "你爱我\n你们也爱我", "d_model": "16", "n_heads": "2", "qk_dim": "16", "d_ff": "16",
 }
+KEPT_A = {"kept": urlencode(TINY | {"source": "我很爱你\n我也爱你们"})}
 LAYER = "encoder.layers.0"
 STAGES = (
     "ids.source", "masks.cross", "encoder.tok_embed", "encoder.pos_embed", "encoder.embed", f"{LAYER}.self_attn.raw_scores",
@@ -64,6 +66,9 @@ STATES: dict[str, list[dict[str, str]]] = {
     "step_by_step": [
         *({"stage": stage, "walk_norms": "on", "cells": "walk_canvas.0.0.0"} for stage in STAGES),
         {"walk_mode": "tour"}, {"walk_jump": "on", "open": "proof_more"},
+        *(KEPT_A | {"shown": shown, "cells": "walk_canvas.0.0.0", "stage": stage} for shown in ("a", "b", "difference")
+          for stage in ("ids.source", "masks.source", "encoder.layers.0.self_attn.weights")),
+        KEPT_A | {"walk_look": "parting"}, KEPT_A | {"walk_look": "parting", "walk_rows": "all"},
     ],
     "attention": [{"att_more": more} for more in ("none", "table", "rollout", "break")],
     "writing": [
@@ -88,6 +93,7 @@ STATES: dict[str, list[dict[str, str]]] = {
     "norms": [{"norm_section": s} for s in ("depth", "theory", "gradients", "token", "batchnorm", "distributions")],
     "shapes": [
         {}, {"shapes_columns": "symbolic shape,dtype,parameters,FLOPs,bytes,statistics,sequence-first", "open": "shapes_cost"},
+        KEPT_A | {"n_heads": "4"},
     ],
     "documents": [{}],
 }

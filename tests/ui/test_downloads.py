@@ -20,11 +20,12 @@ from viz_core.capture import Capture
 from viz_core.run import run
 from viz_core.run_file import open_run
 from viz_core.ui.pages.attention import files
-from viz_core.ui.shell.setup import DEFAULT_TARGET
+from viz_core.ui.shell.setup import DEFAULT_TARGET, from_link, packed
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"attention": 6, "shapes": 1}  # the pages with files, and how many
 SMALL = TINY | ONE_LAYER
+A = packed(from_link(SMALL | {"source": "another text"})[0])
 Files = dict[str, Callable[[], bytes]]
 
 
@@ -131,7 +132,8 @@ def test_a_file_that_would_be_too_large_is_a_sentence(monkeypatch: pytest.Monkey
 SHOWN = [
     ("step_by_step", {"stage": "encoder.layers.0.self_attn.weights"}), ("attention", {"att_more": "rollout"}), ("home", {}),
     ("masks", {"mask_section": "effect"}), ("positions", {"pos_section": "sentence"}), ("norms", {"norm_section": "batchnorm"}),
-    ("shapes", {"shapes_columns": "statistics"}),
+    ("shapes", {"shapes_columns": "statistics"}), ("shapes", {"kept": A}), ("step_by_step", {"kept": A}),
+    ("step_by_step", {"kept": A, "walk_look": "parting"}),
 ]
 
 

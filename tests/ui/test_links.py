@@ -263,7 +263,8 @@ OTHER_NAMES = {  # of widgets that are no view's
     "walk_": "Jump boxes, which follow the stage",
 }
 FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
-         "norm_both": ("norm_token", "norm_feature")}
+         "norm_both": ("norm_token", "norm_feature"),
+         "walk_parting": ("walk_look", "shown", "cells")}  # a click there leads to the stage
 STATE = ("ui.shell.link", "ui.shell.tab", "ui.shell.widgets")  # where the session is called `state`
 COMPONENTS = {
     f"ui.components.{name}"

@@ -23,8 +23,9 @@ from viz_core.ui.components.table import Filter
 from viz_core.ui.pages.shapes.change import difference, narrower
 from viz_core.ui.pages.shapes.columns import COLUMNS
 from viz_core.ui.pages.shapes.ledger import as_csv, file_name
-from viz_core.ui.pages.shapes.size import SEEN, Size
-from viz_core.ui.shell.setup import Setup, from_link
+from viz_core.ui.pages.shapes.size import SEEN, Size, size_of
+from viz_core.ui.shell import lab_of
+from viz_core.ui.shell.setup import Setup, from_link, packed
 from viz_core.ui.shell.views import LEDGER_COLUMNS
 from viz_core.weights.card import Card
 
@@ -318,3 +319,53 @@ def test_the_totals_tell_a_wrong_estimate(open_shapes: Open, monkeypatch: pytest
     monkeypatch.setattr("viz_core.capture.Capture.nbytes", property(lambda self: 7))
     said = prose(open_shapes(**tiny()))
     assert "records **7 bytes**" in said and "were estimated" in said and "exactly" not in said
+
+
+# ---------------------------------------------------------------- beside a run that is kept as A
+
+A = packed(from_link(tiny())[0])
+
+
+def test_with_a_only_the_words_differ(open_shapes: Open) -> None:
+    at = open_shapes(**tiny(source="the dog sat on the mat", kept=A))
+    assert "**No shape differs: only the words do.**" in prose(at) and not any(row["mark"] for row in sent(at)["rows"])
+    assert "**No shape differs**: A and B are the same run." in prose(open_shapes(**tiny(kept=A)))
+    assert "what differs changes numbers, not sizes" in prose(open_shapes(**tiny(kept=A, seed="3")))
+
+
+def test_with_a_what_differs_is_marked_with_both_values(open_shapes: Open) -> None:
+    at = open_shapes(**tiny(kept=A, n_heads="4", n_encoder_layers="2", shapes_columns="parameters"))
+    a, b = ledger(*size_of(lab_of(from_link(tiny())[0]))), ledger(*size(at))
+    old, new = {line.name: line for line in a}, {line.name: line for line in b}
+    assert sent(at)["beside"]
+    different = {name for name, line in new.items() if name not in old
+                 or (line.shape, line.parameters, line.flops) != (old[name].shape, old[name].parameters, old[name].flops)}
+    assert {name for name, row in rows(at).items() if row["mark"]} == different != set()
+    weights = rows(at)["encoder.layers.0.self_attn.weights"]
+    assert weights["cells"][2] == "1 × 4 × 6 × 6" and weights["was"] == {"2": "1 × 2 × 6 × 6"}
+    assert weights["note"].startswith("shape 1 × 2 × 6 × 6 | 1 × 4 × 6 × 6")
+    assert rows(at)["encoder.layers.1.ffn.out"]["note"] == "A has no such tensor."
+    reshaped = sum(name in old and new[name].shape != old[name].shape for name in new)
+    fresh = len(new.keys() - old.keys())
+    assert f"**{len(different)} of {len(new)} tensors differ**" in prose(at)
+    assert f"{reshaped} have another shape" in prose(at) and f"{fresh} are only in B" in prose(at)
+    totals = [sum(line.parameters for line in lines) for lines in (a, b)]
+    assert f"parameters {totals[0]:,} | {totals[1]:,}" in prose(at)
+
+
+def test_with_a_of_another_length_and_kind(open_shapes: Open) -> None:
+    at = open_shapes(**tiny(kept=A, source="the cat", architecture="decoder-only"))
+    assert "are only in A" in prose(at) and not at.warning
+
+
+def test_a_comes_before_the_size_of_before_which_comes_back(open_shapes: Open) -> None:
+    at = open_shapes(**tiny(kept=A))
+    sound(widget(at, "shapes_try").click().run())
+    assert sent(at)["beside"] and "differ**, marked with A’s value before B’s" in prose(at)
+    sound(widget(at, "lab_drop").click().run())
+    assert not sent(at)["beside"] and marked(at) and not widget(at, "shapes_clear").disabled
+
+
+def test_with_an_a_that_cannot_be_read_there_is_the_table(open_shapes: Open) -> None:
+    at = open_shapes(**tiny(kept=packed(from_link(tiny(source=" "))[0])))
+    assert "can no longer be computed" in prose(at) and rows(at) and not sent(at)["beside"]

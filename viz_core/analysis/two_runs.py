@@ -4,6 +4,7 @@
     both.values("encoder.embed")         # of A and of B, on the same places, NaN where one has no such token
     both.labels("source")                # "tired | wide" where the tokens differ
     parting(both)                        # ‖A − B‖ / ‖A‖ of every stage and token
+    spread(parting(both))                # where they part first, and from where on every token differs
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,6 +41,11 @@ class Together:
         a, b = self.a.tokens(side)[self.item_a], self.b.tokens(side)[self.item_b]
         named = [(GAP if i is None else a[i], GAP if j is None else b[j]) for i, j in self.places[side]]
         return [x if x == y else f"{x}{EITHER}{y}" for x, y in named]
+
+    def places_of(self, name: str, letter: str) -> Places | None:
+        """Which tokens stand for each other on an axis of a stage; None for an axis without tokens that both runs have."""
+        stage = (self.a if name in self.a else self.b).stage(name)
+        return self.places.get(_tokens_of(name, stage.sides[letter])) if letter in stage.sides else None
 
     @property
     def stages(self) -> list[str]:
@@ -136,3 +142,45 @@ def _parted(both: Together, name: str, axis: int, side: str) -> Parting:
     if both.a[name].dtype.kind in "iub":
         share = (apart > 0).astype(float)
     return Parting(name, side, np.where(missing, np.nan, share))
+
+
+STREAM = ("tok_embed", "embed", "resid_mid", "resid_cross", "resid_post", "logits")
+
+
+def stream(rows: Sequence[Parting]) -> list[Parting]:
+    """Those along the residual stream: the embeddings, the sum after each sub-layer, the final norm, and the logits.
+
+    A layer's resid_pre is left out, since it is the stream as the layer before left it.
+    """
+    return [row for row in rows if row.name.rpartition(".")[2] in STREAM or row.name.endswith(".final_norm.out")]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a difference goes through a run. first: the first stage where the runs part, None if they never do.
+
+    reached: of each side the first stage at which a token of it differs. filled: of each side the first stage from which on all
+    its tokens differ, at every later stage too. A side that is not there never differs, or never in all its tokens.
+    """
+
+    first: Parting | None
+    reached: Mapping[str, Parting]
+    filled: Mapping[str, Parting]
+
+
+def spread(rows: Sequence[Parting]) -> Spread:
+    """Where the runs part first, and how far the difference gets. rows: in the order of computation.
+
+    A token that one run lacks differs where the runs part, and is not counted where all tokens are.
+    """
+    reached: dict[str, Parting] = {}
+    filled: dict[str, Parting] = {}
+    for row in rows:
+        if row.apart:
+            reached.setdefault(row.side, row)
+        there = row.share[~np.isnan(row.share)]
+        if len(there) and (there > LEAVES_AT).all():
+            filled.setdefault(row.side, row)
+        else:
+            filled.pop(row.side, None)
+    return Spread(next((row for row in rows if row.apart), None), reached, filled)

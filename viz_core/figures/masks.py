@@ -12,7 +12,7 @@ from viz_core.analysis.attention import MASK, AttentionKind, sides
 from viz_core.analysis.masks import CONVENTIONS, NEITHER, WHY, Convention, parts, provenance, written
 from viz_core.capture import Capture
 from viz_core.figures.panels import Panel, panel
-from viz_core.figures.two_runs import MISSING, both_labels, missing_in_either
+from viz_core.figures.two_runs import LACKS, absent_in_either, both_labels
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible
@@ -52,7 +52,7 @@ def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
     return panel(
         _("A − B: which cells differ"), cells, both_labels(a.rows, b.rows), both_labels(a.cols, b.cols), row_axis=b.row_axis,
         col_axis=b.col_axis, kind="classes", names=tuple(AGREEMENT_TITLES), masked=cells == NEITHER,
-        masked_name=AGREEMENT_TITLES[NEITHER], missing=missing_in_either(a, b), missing_names=MISSING, row_letter="T",
+        masked_name=AGREEMENT_TITLES[NEITHER], absent=absent_in_either(a, b), absent_names=LACKS, row_letter="T",
         col_letter="S",
     )
 

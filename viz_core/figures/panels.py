@@ -36,6 +36,14 @@ class Heads(NamedTuple):
     sizes: str  # "512 → 8 × 64"
 
 
+class Reason(NamedTuple):
+    """Why cells have no value: as the legend says it, as one cell does, and how they look."""
+
+    legend: str
+    cell: str
+    look: Literal["missing", "masked"] = "missing"
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
     """One matrix for the canvas. Build it with `panel`, which checks it and chooses the colour range."""
@@ -58,16 +66,18 @@ class Panel:
     heads: Heads | None = None  # drawn with the sign
     remark: str = ""  # what the legend also says, plain text
     masked_name: str = ""  # what the masked look means here; "" is "masked"
-    missing: np.ndarray | None = None  # [R, C] uint8: 0 where a cell is there, else n, whose reason is missing_names[n - 1]
-    missing_names: tuple[str, ...] = ()  # why a cell is not there, plain text
+    absent: np.ndarray | None = None  # [R, C] uint8: 0 where a cell is there, else n, whose reason is absent_names[n - 1]
+    absent_names: tuple[Reason, ...] = ()
+    log: bool = False  # whether colours are even steps of the logarithm, from `low` on
+    overview: bool = False  # whether cells may become as small as it takes for all of them to be seen
 
     @property
     def hidden(self) -> np.ndarray | None:
-        """[R, C] bool: the cells that are drawn as masked or as missing; None where there are none."""
-        if self.missing is None:
-            return self.masked
-        gone: np.ndarray = self.missing > 0
-        return gone if self.masked is None else gone | self.masked
+        """[R, C] uint8: 0 where a colour is drawn, 1 where a cell is masked, 1 more than `absent` where it is not there."""
+        if self.absent is None:
+            return None if self.masked is None else self.masked.astype(np.uint8)
+        masked = 0 if self.masked is None else self.masked
+        return np.where(self.absent > 0, self.absent + 1, masked).astype(np.uint8)
 
     @property
     def note(self) -> str:
@@ -102,11 +112,11 @@ def panel(
     names: Sequence[str] = (),
     remark: str = "",
     masked_name: str = "",
-    missing: Any = None,
-    missing_names: Sequence[str] = (),
+    absent: Any = None,
+    absent_names: Sequence[Reason] = (),
 ) -> Panel:
     """A checked Panel; labels left out become numbers from 0. names: what the values 0, 1, 2 … of "classes" are.
-    missing: the cells that stand for nothing, and which of missing_names says why, counted from 1.
+    absent: the cells that stand for nothing, and which of absent_names says why, counted from 1.
 
     The colour range covers the finite cells that are not masked, unless `low` or `high` is given:
     a probability reaches from 0 to the largest one in view, signed values from -m to m with m the largest
@@ -125,10 +135,10 @@ def panel(
     if hidden is not None and hidden.shape != numbers.shape:
         raise ValueError(f"panel {title!r} has values {numbers.shape} but masked {hidden.shape}; pass equal shapes")
 
-    gone = None if missing is None or not np.any(missing) else _read_only(np.ascontiguousarray(missing, dtype=np.uint8))
-    if gone is not None and (gone.shape != numbers.shape or int(gone.max()) > len(missing_names)):
+    gone = None if absent is None or not np.any(absent) else _read_only(np.ascontiguousarray(absent, dtype=np.uint8))
+    if gone is not None and (gone.shape != numbers.shape or int(gone.max()) > len(absent_names)):
         raise ValueError(
-            f"panel {title!r} has values {numbers.shape}, missing {gone.shape} up to {int(gone.max())} and {len(missing_names)} "
+            f"panel {title!r} has values {numbers.shape}, absent {gone.shape} up to {int(gone.max())} and {len(absent_names)} "
             "names; pass equal shapes and a name for each number"
         )
 
@@ -153,8 +163,8 @@ def panel(
         names=tuple(names),
         remark=remark,
         masked_name=masked_name,
-        missing=gone,
-        missing_names=tuple(missing_names),
+        absent=gone,
+        absent_names=tuple(absent_names),
     )
 
 
@@ -185,22 +195,22 @@ def pool(values: np.ndarray, max_rows: int, max_cols: int, masked: np.ndarray | 
 
 def pack(
     panels: Sequence[Panel], selected: tuple[int, int, int] | None = None, echo: int = 0, fill: bool = False,
-    reveal: bool = False, lookup: Lookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES,
+    reveal: bool = False, lookup: Lookup | None = None, glosses: Mapping[str, str] = NO_GLOSSES, opens: bool = False,
 ) -> bytes:
     """One little-endian buffer for the browser.
 
     As `with_header` writes it: for each panel its float32 values, where it is pooled the uint16 place of each kept
-    cell in its block (row by row), and where cells are masked or missing the uint8 look of each. Each part begins at a
-    multiple of 4, counted in the header from the header's end.
+    cell in its block (row by row), and its uint8 `hidden` where it has one. Each part begins at a multiple of 4, counted
+    in the header from the header's end.
     `selected` is the picked (panel, row, column) in original indices; `echo` the number of the reader's last
     pick that the server knows of. fill: whether the panels grow to the size of their box. reveal: whether a page that
     opens with the selected cell scrolls to it. lookup: panels of ids are drawn as the rows of the vocabulary that they number.
-    glosses: word → dictionary words, for the labels that have some.
+    glosses: word → dictionary words, for the labels that have some. opens: a pick leads elsewhere, so keys move without picking.
     """
     payload = bytearray()
     entries = [_entry(each, payload, glosses) for each in panels]
     header = {"panels": entries, "pick": None if selected is None else list(selected), "echo": echo, "fill": fill,
-              "reveal": reveal, "lookup": None if lookup is None else asdict(lookup)}
+              "reveal": reveal, "lookup": None if lookup is None else asdict(lookup), "opens": opens}
     return with_header(header, bytes(payload))
 
 
@@ -227,10 +237,10 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         return offset
 
     start = len(payload)
-    values, kept, looks, block = item.values, None, _looks(item), (1, 1)
+    values, kept, hidden, block = item.values, None, item.hidden, (1, 1)
     if item.note:
-        values, kept, block = pool(item.values, MAX_ROWS, MAX_COLS, item.hidden)
-        looks = None if looks is None else looks[kept[..., 0], kept[..., 1]]
+        values, kept, block = pool(item.values, MAX_ROWS, MAX_COLS, None if hidden is None else hidden > 0)
+        hidden = None if hidden is None else hidden[kept[..., 0], kept[..., 1]]
     rows, cols = (None if each == _labels(None, len(each)) else each for each in (item.rows, item.cols))
     entry = {
         "title": item.title,
@@ -248,7 +258,9 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "names": item.names,
         "remark": item.remark,
         "maskedName": item.masked_name,
-        "missing": item.missing_names,
+        "absentNames": item.absent_names,
+        "log": item.log,
+        "overview": item.overview,
         "low": item.low,
         "high": item.high,
         "role": item.role,
@@ -256,19 +268,10 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "heads": None if item.heads is None else item.heads._asdict(),
         "values": append(values, "<f4"),
         "kept": None if kept is None else append(_place_in_block(kept, block), "<u2"),
-        "masked": None if looks is None else append(looks, "u1"),
+        "masked": None if hidden is None else append(hidden, "u1"),
     }
     content = json.dumps(entry).encode() + payload[start:]
     return entry | {"digest": hashlib.blake2b(content, digest_size=8).hexdigest()}
-
-
-def _looks(item: Panel) -> np.ndarray | None:
-    """[R, C] uint8: 0 for a value, 1 for a masked cell, n + 1 for one that is missing because of its missing_names[n - 1]."""
-    if item.missing is None:
-        return item.masked
-    masked = 0 if item.masked is None else item.masked.astype(np.uint8)
-    looks: np.ndarray = np.where(item.missing > 0, item.missing + 1, masked).astype(np.uint8)
-    return looks
 
 
 def _place_in_block(kept: np.ndarray, block: tuple[int, int]) -> np.ndarray:

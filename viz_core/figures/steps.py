@@ -27,7 +27,7 @@ def stage_panels(
     inputs = [(i, sign) for i, sign in zip(stage.inputs, stage.joins, strict=True) if i in capture]
     shown = [replace(stage_panel(capture, i, item, head, tokenizers, role="input", near=name), sign=sign) for i, sign in inputs]
     if not stage.axes:  # the loss: each label beside the row of logits that it is compared with
-        shown = [_upright(p) if p.values.shape[0] == 1 else p for p in shown]
+        shown = [upright(p) if p.values.shape[0] == 1 else p for p in shown]
     output = stage_panel(capture, name, item, head, tokenizers, near=name)
     return [*shown, replace(output, sign=stage.operation, heads=heads_of(capture, stage, head)) if inputs else output]
 
@@ -79,7 +79,7 @@ def uniform_loss(capture: Capture) -> float:
     return math.log(capture.config.output_vocab_size)
 
 
-def _upright(row: Panel) -> Panel:
+def upright(row: Panel) -> Panel:
     """A panel of one row as one of one column."""
     return replace(row, values=row.values.T, rows=row.cols, cols=row.rows, row_axis=row.col_axis, col_axis=row.row_axis,
                    row_letter=row.col_letter, col_letter=row.row_letter)

@@ -13,13 +13,16 @@ import numpy as np
 from viz_core.analysis.rounding import difference
 from viz_core.analysis.rows import ARROW
 from viz_core.analysis.two_runs import EITHER, GAP, Places
-from viz_core.figures.panels import Panel, panel
+from viz_core.figures.panels import Panel, Reason, panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 
 Shown = Literal["a", "b", "difference"]
-A_LACKS, B_LACKS = 1, 2  # bits of a cell's number in `Panel.missing`
-MISSING = (_("A has no such token"), _("B has no such token"), _("neither run has both tokens"))
+A_LACKS, B_LACKS = 1, 2  # bits of a cell's number in `Panel.absent`
+LACKS = (
+    Reason(_("not in A"), _("A has no such token")), Reason(_("not in B"), _("B has no such token")),
+    Reason(_("in neither run"), _("neither run has both tokens")),
+)
 A_LESS_B = "A − B"
 
 
@@ -58,11 +61,11 @@ def on_places(p: Panel, rows: Places, cols: Places | None, which: int) -> Panel:
     of_cols = list(range(p.values.shape[1])) if cols is None else [place[which] for place in cols]
     gone = np.array([i is None for i in of_rows])[:, None] | np.array([j is None for j in of_cols])[None]  # [R, C]
     taken = np.ix_([i or 0 for i in of_rows], [j or 0 for j in of_cols])
-    missing = gone * np.uint8((A_LACKS, B_LACKS)[which])
+    absent = gone * np.uint8((A_LACKS, B_LACKS)[which])
     return replace(
         p, values=np.where(gone, np.float32(np.nan), p.values[taken]), masked=None if p.masked is None else p.masked[taken] & ~gone,
         rows=tuple(GAP if i is None else p.rows[i] for i in of_rows), cols=tuple(GAP if j is None else p.cols[j] for j in of_cols),
-        missing=missing if gone.any() else None, missing_names=MISSING,
+        absent=absent if gone.any() else None, absent_names=LACKS,
     )
 
 
@@ -79,13 +82,13 @@ def _less(one: Panel, other: Panel, title: str, order: Sequence[Panel] = ()) -> 
         title, change, both_labels(first.rows, second.rows), both_labels(first.cols, second.cols), row_axis=first.row_axis,
         col_axis=first.col_axis, kind="signed", row_letter=first.row_letter, col_letter=first.col_letter,
         masked=None if one.masked is None or other.masked is None else one.masked & other.masked,
-        missing=missing_in_either(one, other), missing_names=MISSING, remark=rounding_remark(bound),
+        absent=absent_in_either(one, other), absent_names=LACKS, remark=rounding_remark(bound),
     )
 
 
-def missing_in_either(a: Panel, b: Panel) -> np.ndarray | None:
+def absent_in_either(a: Panel, b: Panel) -> np.ndarray | None:
     """The gaps of both panels; None where there are none."""
-    found = [p.missing for p in (a, b) if p.missing is not None]
+    found = [p.absent for p in (a, b) if p.absent is not None]
     return None if not found else found[0] if len(found) == 1 else found[0] | found[1]
 
 

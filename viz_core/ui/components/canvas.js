@@ -6,6 +6,7 @@ const FINE = 0.25, CRISP = 8; // steps of a cell's size, up to the size from whi
 const LARGEST = 200, LEAST_NAMED = 7, ONE_FOOT = 500, NARROW = 560; // where a box is filled: cells at most and, named, at least; a foot of one line
 const LABEL_FONT = 14, LABEL_STEP = 17, GAP = 24, GAP_ROWS = 10, SIGN_GAP = 8, SIGN_HIGH = 72, ARROW = 72, MIN_FIGURE = 190, SHADES = 511;
 const AXIS_MARK = 58, CLASS_MARK = 34; // pixels of an arrow, a letter and the gap behind an axis; of a class, its colour and its gaps
+const OVERVIEW_FOOT = 260; // pixels by which the foot of an overview is longer
 const READOUT = 100; // pixels of a readout beside its names and its value: letters, quotation marks, gaps
 const IDS_HIGH = 14; // a row of ids: times its width
 const CUT_OFF = 0.001; // what an arrangement that is cut off counts beside one that is not
@@ -96,9 +97,9 @@ class View {
   }
 
   show(data) {
-    const { panels: sent, pick, echo, fill, reveal, lookup } = decode(data), first = !this.panels;
+    const { panels: sent, pick, echo, fill, reveal, lookup, opens } = decode(data), first = !this.panels;
     const panels = lookup ? [] : sent; // ids are drawn as rows of a vocabulary, by `Lookup` alone
-    Object.assign(this, { panels, boxed: fill });
+    Object.assign(this, { panels, boxed: fill, opens });
     this.lookUp(sent, lookup);
     while (this.figures.length > panels.length) this.figures.pop().node.remove();
     while (this.figures.length < panels.length) this.figures.push(new Figure(this, this.figures.length));

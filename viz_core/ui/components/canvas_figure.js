@@ -34,7 +34,7 @@ class Figure {
 
   take(panel) {
     if (this.panel?.digest !== panel.digest) this.hover = null;
-    Object.assign(this, { panel, gaps: panel.masked?.some((look) => look > 1) });
+    Object.assign(this, { panel, gaps: panel.masked?.some((code) => code > 1) });
     this.sign.take(panel);
     this.title.textContent = this.title.title = panel.title;
     this.canvas.dataset.title = panel.title;
@@ -47,15 +47,15 @@ class Figure {
   rowSaid(row) { return glossed(this.panel.glosses, this.rowName(row)); }
   colSaid(col) { return glossed(this.panel.glosses, this.colName(col)); }
 
-  masked(cell) { return Boolean(this.panel.masked?.[cell]); } // or missing
-  /* Why a sent cell stands for nothing, in words; nothing for one that is there. */
-  missing(cell) { return this.panel.missing[this.panel.masked?.[cell] - 2]; }
+  masked(cell) { return Boolean(this.panel.masked?.[cell]); }
   get maskedName() { return this.panel.maskedName || _("masked"); }
+  /* Why a sent cell has no colour: as the legend says it, as a cell does, and its look. */
+  reason(code) { return code > 1 ? this.panel.absentNames[code - 2] : [this.maskedName, this.maskedName, "masked"]; }
 
   /* The value of a sent cell in words. */
   valueOf(cell) {
-    const { kind, names, values } = this.panel;
-    if (this.missing(cell)) return this.missing(cell);
+    const { kind, names, values, masked } = this.panel;
+    if (masked?.[cell] > 1) return this.reason(masked[cell])[1]; // there is no number
     if (kind === "classes" && this.masked(cell)) return this.maskedName;
     const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
     return this.masked(cell) ? `${said} (${this.maskedName})` : said;
@@ -123,7 +123,7 @@ class Figure {
   /* Choose cells as large as `width` × `height` pixels allow, at most `cap` wide. Cells between tokens are at most twice as
    * wide as high, or twice as high as wide; with many tokens they keep a size that can be told apart, and the view pans. */
   sizesIn(width, height, cap) {
-    const { panel, labels } = this, [rows, cols] = panel.shape, tokens = (names, letter) => names && "TS".includes(letter);
+    const { panel, labels } = this, [rows, cols] = panel.shape, tokens = (names, letter) => names && !panel.overview && "TS".includes(letter);
     const floor = (names, letter) => (tokens(names, letter) && !this.view.equation ? LEAST_NAMED : MIN_CELL);
     labels.height = height;
     labels.measure(panel, width, this.view.drawn + width);
@@ -150,8 +150,9 @@ class Figure {
   /* Whether a figure of this width has its title and axes on one line, and its legend and readout on another. */
   oneFoot(width) { return width >= (ONE_FOOT * this.view.type) / 14 + this.classesRoom(); }
 
-  /* Pixels of the legend's entries where cells are of several classes, whose names are long. */
+  /* Pixels of the legend's entries where it is long: where cells are of several classes, or in an overview. */
   classesRoom() {
+    if (this.panel.overview) return OVERVIEW_FOOT; // a long legend, and a readout of two long names
     const { kind, names, values } = this.panel, found = kind === "classes" ? names.filter((_name, i) => values.includes(i)) : [];
     return found.length < 3 ? 0 : found.reduce((sum, name) => sum + this.view.widthOf(name) + CLASS_MARK, 0);
   }
@@ -192,9 +193,10 @@ class Figure {
   /* One pixel for each cell, scaled up without smoothing. Masked cells stay transparent, over hatching. */
   drawCells(pen) {
     const { panel, view, group, cols, w, h, left, top } = this, [rows, sent] = panel.shape;
-    const table = this.table(), scale = (SHADES - 1) / (panel.high - panel.low);
+    const table = this.table(), [low, high] = panel.log ? [Math.log(panel.low), Math.log(panel.high)] : [panel.low, panel.high];
+    const shade = (x) => clamp(Math.round((((panel.log ? Math.log(x) : x) - low) * (SHADES - 1)) / (high - low)), 0, SHADES - 1);
     this.shown = new Int32Array(rows * cols); // drawn cell → the sent cell whose value it shows
-    this.found = new Set(); // the looks that the legend has to explain
+    [this.found, this.hatched] = [new Set(), new Set()]; // the looks that the legend has to explain; what hatching means
     if (!this.shown.length) return;
     const pixels = (this.pixels = new ImageData(cols, rows)), words = new Uint32Array(pixels.data.buffer);
     for (let i = 0; i < words.length; i++) {
@@ -203,10 +205,11 @@ class Figure {
       for (let other = cell + 1, stop = Math.min(cell + group, end); other < stop; other++)
         if (this.rank(other) > this.rank(cell)) cell = other;
       this.shown[i] = cell;
-      const x = panel.values[cell], look = this.missing(cell) ? "missing" : this.masked(cell) ? "masked" : special(x);
+      const x = panel.values[cell], code = panel.masked?.[cell], look = code ? this.reason(code)[2] : special(x);
       if (look) this.found.add(look);
       else if (panel.kind === "classes") this.found.add(panel.names[x]);
-      words[i] = look ? table[look] : table[clamp(Math.round((x - panel.low) * scale), 0, SHADES - 1)];
+      if (code) this.hatched.add(code);
+      words[i] = table[look || shade(x)];
     }
     const picture = new OffscreenCanvas(cols, rows);
     picture.getContext("2d").putImageData(pixels, 0, 0);
@@ -250,7 +253,7 @@ class Figure {
     const { panel, view, cols, w, h, left, top } = this, missing = this.pattern(pen, view.colours.missing);
     const marks = panel.kind === "classes" ? view.colours.classes.map((look) => look.mark && this.pattern(pen, look)) : [];
     this.shown.forEach((cell, i) => {
-      const mark = this.missing(cell) ? missing : !this.masked(cell) && marks[panel.values[cell]];
+      const code = panel.masked?.[cell], mark = !code ? marks[panel.values[cell]] : this.reason(code)[2] === "missing" && missing;
       if (!mark) return;
       pen.fillStyle = mark;
       pen.fillRect(left + (i % cols) * w, top + Math.floor(i / cols) * h, w, h);
@@ -316,10 +319,11 @@ class Figure {
 
   press(event) {
     const { full, block } = this.panel, step = KEYS[event.key], end = { Home: 0, End: full[1] - 1 }[event.key];
-    const known = step || end !== undefined || event.key === "Escape";
+    const known = step || end !== undefined || event.key === "Escape" || (this.view.opens && event.key === "Enter");
     if (!known || event.ctrlKey || event.metaKey || event.altKey || !this.shown.length) return;
     event.preventDefault();
     event.stopPropagation(); // the page has shortcuts of its own
+    if (this.view.opens) return this.travel(event.key, step, end);
     if (event.key === "Escape") return this.view.choose(null, false);
     let cell = this.hover ?? 0; // the first key picks the hovered cell
     if (this.picked() !== null) {
@@ -328,6 +332,16 @@ class Figure {
       cell = this.sent(move(row, down * block[0], full[0]), end ?? move(col, right * block[1], full[1]));
     }
     this.view.choose([this.index, ...this.origin(cell)], event.repeat);
+  }
+
+  /* Where a pick leads elsewhere: keys move from cell to cell, and Enter picks. */
+  travel(key, step, end) {
+    const { full, block } = this.panel, move = (from, by, count) => clamp(from + by, 0, count - 1);
+    if (key === "Escape") return this.point(null);
+    if (this.hover === null) return this.point(0);
+    const [row, col] = this.origin(this.hover), [down, right] = step ?? [0, 0];
+    if (key === "Enter") return this.view.choose([this.index, row, col], false);
+    this.point(this.sent(move(row, down * block[0], full[0]), end ?? move(col, right * block[1], full[1])));
   }
 
   /* Copy `base`, then draw the hovered cell and the picked cell. */
@@ -407,7 +421,7 @@ class Figure {
 
   /* The axis titles above the canvas and the legend below it. */
   describe() {
-    const { panel, view, found } = this, [rows, cols] = panel.block, pooled = [rows, cols * this.group];
+    const { panel, view } = this;
     const words = (letter, title) => (letter && title.startsWith(letter) ? title.slice(letter.length).replace(/^\s*·\s*/, "") : title);
     const sides = [["↓", panel.rowLetter, panel.rowAxis, 0], ["→", panel.colLetter, panel.colAxis, 1]].filter(([, letter, title]) => letter || title);
     const inShort = (letter, title, n) => (title.includes(":") ? words(letter, title).split(":")[0] : String(panel.full[n])); // "query", or 12
@@ -419,32 +433,6 @@ class Figure {
       part.append(letter ? chip(letter) : "", letter && bare ? "" : letter && short ? inShort(letter, title, n) : words(letter, title));
       return part;
     }));
-
-    const entry = (className, background, before, after) => {
-      const part = make("span"), mark = make("span", className);
-      mark.style.background = background;
-      part.append(before, mark, after);
-      this.legend.append(part);
-    };
-    const { fill, line } = view.colours.masked, number = (x) => minus(precise(x, Math.abs(x) < 1000 ? 3 : 6));
-    this.legend.replaceChildren(this.shown.length ? "" : make("span", "note", _("no values")));
-    if (!this.shown.length) return;
-    if (panel.kind === "mask") view.colours.mask.forEach((colour, i) => entry("swatch", colour, "", String(i)));
-    else if (panel.kind === "classes") panel.names.forEach((name, i) => {
-      const look = view.colours.classes[i];
-      if (found.has(name)) entry("swatch", look.mark ? `url(${this.tile(look).toDataURL()}) 0 0 / 6px` : look.fill, "", name);
-    });
-    else if (panel.kind !== "ids") {
-      const colours = panel.kind === "signed" ? view.colours.diverging : view.colours.sequential;
-      entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, number(panel.low), number(panel.high));
-    }
-    const looks = { masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`, ...THEME.special };
-    for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", look === "masked" ? this.maskedName : look);
-    if (found.has("missing")) entry("swatch", `url(${this.tile(view.colours.missing).toDataURL()}) 0 0 / 6px`, "", _("no such token"));
-    if (panel.remark) this.legend.append(make("span", "note", panel.remark));
-    if (pooled[0] * pooled[1] > 1)
-      this.legend.append(make("span", "note", panel.kind === "classes"
-        ? _("each cell stands for {n} pairs, blocked ones first", { n: pooled[0] * pooled[1] })
-        : _("each cell: the largest in size of {n} values", { n: pooled[0] * pooled[1] })));
+    drawLegend(this);
   }
 }

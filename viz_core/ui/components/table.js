@@ -112,7 +112,8 @@ class View {
     this.filter();
   }
 
-  draw({ columns, rows }) {
+  draw({ columns, rows, beside }) {
+    this.beside = beside; // of two runs, A's value stands before B's
     this.offer(this.block, _("all blocks"), rows.map((row) => row.block));
     this.offer(this.part, _("all parts"), rows.map((row) => row.part));
     const made = document.createElement("div"); // added to the page when it is complete
@@ -156,8 +157,8 @@ class View {
       cell.setAttribute("role", "cell");
       cell.dataset.label = label;
       if (i in was) {
-        this.write(add(cell, "del"), kind, was[i], axes);
-        cell.append(" → ");
+        this.write(add(cell, this.beside ? "span" : "del"), kind, was[i], axes);
+        cell.append(this.beside ? " | " : " → ");
       }
       this.write(i in was ? add(cell, "ins") : cell, kind, cells[i], axes);
       if (split && i === FIRST - 1) writeSplit(cell, split);

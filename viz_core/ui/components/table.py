@@ -76,9 +76,10 @@ _COMPONENT = st.components.v2.component(
 )
 
 
-def as_text(columns: Sequence[Head], rows: Sequence[LedgerRow]) -> str:
-    """The table as text for the browser."""
-    return json.dumps({"columns": [asdict(c) for c in columns], "rows": [_plain(r) for r in rows]}, ensure_ascii=False)
+def as_text(columns: Sequence[Head], rows: Sequence[LedgerRow], beside: bool = False) -> str:
+    """The table as text for the browser. beside: what a cell was is what it is in the run A, and is written beside it."""
+    sent = {"columns": [asdict(c) for c in columns], "rows": [_plain(r) for r in rows], "beside": beside}
+    return json.dumps(sent, ensure_ascii=False)
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:

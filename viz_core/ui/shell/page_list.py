@@ -62,7 +62,7 @@ PAGES: dict[str, PageSpec] = {
         PageSpec(
             name="step_by_step", title="Step by step", icon=":material/footprint:",
             question="How does one token become a prediction?",
-            card="every number, from word to prediction", picture="walk_canvas",
+            card="every number, from word to prediction", picture="walk_canvas", compares=True,
         ),
         PageSpec(
             name="attention", title="Attention", icon=":material/hub:",
@@ -143,7 +143,7 @@ PAGES: dict[str, PageSpec] = {
             lead="This table lists every tensor of the run in the order of computation. Look for the head axis (H), which exists "
             "only inside attention, and for the T × S matrices of queries by keys. Click a name to open the tensor in Step by "
             "step.",
-            card="the size and cost of every tensor", group="Reference", picture="shapes_table",
+            card="the size and cost of every tensor", group="Reference", picture="shapes_table", compares=True,
         ),
         PageSpec(
             name="documents", title="Documents", icon=":material/menu_book:",

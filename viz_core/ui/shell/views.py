@@ -228,6 +228,8 @@ VIEWS: tuple[View, ...] = (
     View("walk_jump", False, (False, True)),
     View("walk_follow", -1, range(-1, 1024)),  # the tour's token; -1: the page chooses
     View("walk_drawing", False, (False, True)),  # the whole architecture in place of the matrices
+    View("walk_look", "stage", ("stage", "parting")),  # of two runs: one stage, or where they part
+    View("walk_rows", "stream", ("stream", "all")),  # the stages whose distances are shown
     # Shapes
     View("shapes_filter", ""),
     View("shapes_block", "all", renamed=RENAMED_BLOCKS),

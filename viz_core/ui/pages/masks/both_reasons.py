@@ -107,7 +107,7 @@ def _why(two: TwoRuns, focus: InFocus, rows: Places, cols: Places, pick: Pick | 
 
 def _counted(shown: Panel) -> str:
     """How many cells there are of each class of the picture."""
-    there = shown.values[np.isfinite(shown.values)] if shown.missing is None else shown.values[shown.missing == 0]
+    there = shown.values[np.isfinite(shown.values)] if shown.absent is None else shown.values[shown.absent == 0]
     names = AGREEMENT_TITLES if shown.names == AGREEMENT_TITLES else tuple(WHY_TITLES.values())
     lines = [f"- {name}: **{n:,}**" for name, n in zip(names, tally(there.astype(np.uint8)), strict=True) if n]
     return _("Of {size:,} cells:", size=there.size) + "\n\n" + "\n".join(lines)

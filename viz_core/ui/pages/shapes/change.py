@@ -1,5 +1,7 @@
 """The effect of a change of size: which tensors have another shape, and what the model costs then."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from viz_core.analysis.shapes import changed, gone, ledger, total
@@ -7,8 +9,9 @@ from viz_core.config import TransformerConfig
 from viz_core.language import translate as _
 from viz_core.ui.escape import code, few
 from viz_core.ui.pages.shapes.columns import AMOUNTS
-from viz_core.ui.pages.shapes.size import Size, marked_against
+from viz_core.ui.pages.shapes.size import Size, marked_against, size_of_a
 from viz_core.ui.shell import change, current, set_view, view
+from viz_core.ui.shell.differences import Difference
 from viz_core.ui.shell.setup import CONTROLS, with_field
 
 MOST_NAMED = 4  # changed settings that are named one by one
@@ -16,7 +19,7 @@ MOST_NAMED = 4  # changed settings that are named one by one
 
 def changing(size: Size) -> None:
     """A button that changes one size, and the effects of the last change of size."""
-    config, (before, problem) = size[0], marked_against()
+    config, kept, (before, problem) = size[0], size_of_a() is not None, marked_against()
     less = narrower(config)
     with st.container(horizontal=True, vertical_alignment="center"):
         trained = current().card is not None
@@ -27,12 +30,13 @@ def changing(size: Size) -> None:
             help=_("Makes queries and keys narrower and marks every change.")
             + (" " + _("Trained weights fix all sizes, so the weights will be untrained.") if trained else ""),
         )
-        st.button(_("Clear the marks"), icon=":material/ink_eraser:", on_click=set_view,
-                  kwargs={"shapes_before": ""}, disabled=before is None, key="shapes_clear")
+        if not kept:  # the line about A and B has the button that clears those marks
+            st.button(_("Clear the marks"), icon=":material/ink_eraser:", on_click=set_view,
+                      kwargs={"shapes_before": ""}, disabled=before is None, key="shapes_clear")
     if problem:
         written = f"shapes_before={view('shapes_before')}"
         st.warning(_("The link says {written}, which {problem}; nothing is marked.", written=code(written), problem=problem))
-    if before is not None:
+    if before is not None and not kept:
         st.markdown(difference(before, size))
 
 
@@ -65,6 +69,30 @@ def difference(before: Size, after: Size) -> str:
     ]
     settings = _settings(before, after)
     return f"**{few(settings, MOST_NAMED) or 'No size changed'}**: ".replace("_", r"\_") + "; ".join([*counts, *sums]) + "."
+
+
+def against_a(a: Size, b: Size, differ: Sequence[Difference]) -> str:
+    """How many tensors differ between A and B and in what, as Markdown. differ: what tells their setups apart."""
+    old, new = ledger(*a), ledger(*b)
+    marks, lost = changed(old, new), gone(old, new)
+    if not marks and not lost:
+        if not differ:
+            return _("**No shape differs**: A and B are the same run.")
+        if all(d.typed or d.follows for d in differ):
+            return _("**No shape differs: only the words do.**")
+        return _("**No shape differs, and no cost**: what differs changes numbers, not sizes.")
+    shapes = {line.name: line.shape for line in new}
+    reshaped = sum(was is not None and was.shape != shapes[name] for name, was in marks.items())
+    fresh = sum(was is None for was in marks.values())
+    counts = [
+        (reshaped, _("have another shape")), (len(marks) - reshaped - fresh, _("have the same shape but another cost")),
+        (fresh, _("are only in B")), (len(lost), _("are only in A")),
+    ]
+    sums = [_("{amount} {a:,} | {b:,}", amount=name, a=total(old, amount), b=total(new, amount))
+            for amount, name in AMOUNTS.items() if total(old, amount) != total(new, amount)]
+    head = _("**{n:,} of {many:,} tensors differ**, marked with A’s value before B’s", n=len(marks) + len(lost),
+             many=len({*(line.name for line in old), *shapes}))
+    return f"{head}: " + "; ".join([*(f"{n:,} {what}" for n, what in counts if n), *sums]) + "."
 
 
 def _settings(before: Size, after: Size) -> list[str]:

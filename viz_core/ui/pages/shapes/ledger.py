@@ -15,10 +15,12 @@ from viz_core.language import translate as _
 from viz_core.stages import block_title
 from viz_core.ui.components.table import Cell, Filter, Head, LedgerRow, Mark, Split, as_text, ledger_table
 from viz_core.ui.escape import code
+from viz_core.ui.pages.shapes.change import against_a
 from viz_core.ui.pages.shapes.columns import ALL, AMOUNTS, COLUMN_TITLES, COLUMNS, Column, sizes
-from viz_core.ui.pages.shapes.size import Size, marked_against, size_of
+from viz_core.ui.pages.shapes.size import Size, marked_against, size_of, size_of_a
 from viz_core.ui.shell import Lab, below, lab_of, look, open_stage, picture, present, set_view, view, view_widget, write_link
-from viz_core.ui.shell.setup import Setup, changes
+from viz_core.ui.shell.differences import differences
+from viz_core.ui.shell.setup import Setup, changes, unpacked
 
 
 @st.fragment
@@ -28,12 +30,16 @@ def table() -> None:
     size = size_of(lab)
     if size is None:
         return
-    look(_("**Each row is a tensor, in the order of computation.** To find one, type its name, such as q, or an axis, such as H."))
-    lines, (before, __) = ledger(*size), marked_against()
-    chosen = view("shapes_columns")
-    text = _planned(size, before, chosen)
+    lines, (before, __), of_a = ledger(*size), marked_against(), size_of_a()
+    if of_a is None:
+        look(_("**Each row is a tensor, in the order of computation.** To find one, type its name, such as q, or an axis, such as "
+               "H."))
+    else:
+        look(against_a(of_a, size, differences(unpacked(view("kept"))[0], lab.setup, lab.setup.item)))
+    chosen, beside = view("shapes_columns"), of_a is not None
+    text = _planned(size, before, chosen, beside)
     if "statistics" in chosen:
-        text = table_text(_measured(lab, lines), marks_of(before, lines), chosen)
+        text = table_text(_measured(lab, lines), marks_of(before, lines), chosen, beside)
         if lab.capture is None:
             st.info(_("Statistics need a run, and this one is too large to run."))
     with picture():
@@ -76,9 +82,9 @@ def _titles(lines: Sequence[Line]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 @lru_cache(maxsize=8)
-def _planned(size: Size, before: Size | None, chosen: tuple[str, ...]) -> str:
+def _planned(size: Size, before: Size | None, chosen: tuple[str, ...], beside: bool) -> str:
     """The table for the browser, without the numbers of a run."""
-    return table_text(ledger(*size), marks_of(before, ledger(*size)), chosen)
+    return table_text(ledger(*size), marks_of(before, ledger(*size)), chosen, beside)
 
 
 def marks_of(before: Size | None, lines: Sequence[Line]) -> dict[str, Line | None]:
@@ -86,21 +92,22 @@ def marks_of(before: Size | None, lines: Sequence[Line]) -> dict[str, Line | Non
     return {} if before is None else changed(ledger(*before), lines)
 
 
-def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: Sequence[str]) -> str:
-    """The first four columns and the chosen ones of every line, with changes marked."""
+def table_text(lines: Sequence[Line], marks: Mapping[str, Line | None], chosen: Sequence[str], beside: bool = False) -> str:
+    """The first four columns and the chosen ones of every line, with changes marked. beside: they are B's against A's."""
     columns = [c for c in COLUMNS if not c.choice or c.choice in chosen]
     heads = {line.stage.prefix: line.shape[line.stage.axes.index("H")] for line in lines if line.stage.leaf == "z"}
-    rows = [_row(line, columns, line.name in marks, marks.get(line.name), heads.get(line.stage.prefix, 1)) for line in lines]
-    return as_text([Head(c.label, c.kind, c.width) for c in columns], rows)
+    rows = [_row(line, columns, line.name in marks, marks.get(line.name), heads.get(line.stage.prefix, 1), beside)
+            for line in lines]
+    return as_text([Head(c.label, c.kind, c.width) for c in columns], rows, beside)
 
 
-def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None, heads: int) -> LedgerRow:
+def _row(line: Line, columns: Sequence[Column], marked: bool, was: Line | None, heads: int, beside: bool) -> LedgerRow:
     cells = [_drawn(c.cell(line)) for c in columns]
     old: dict[int, Cell] = {}
     if was is not None:
         old = {i: _drawn(c.cell(was)) for i, c in enumerate(columns) if c.measure and c.measure(was) != c.measure(line)}
     mark: Mark = "" if not marked else "new" if was is None else "changed" if was.shape != line.shape else "cost"
-    note = _note(line, was) if marked else ""
+    note = _note(line, was, beside) if marked else ""
     return LedgerRow(cells, block_title(line.stage.block), PART_TITLES[line.part], mark, old, note, _split(line, heads))
 
 
@@ -116,15 +123,16 @@ def _split(line: Line, heads: int) -> Split | None:
     return None
 
 
-def _note(line: Line, was: Line | None) -> str:
+def _note(line: Line, was: Line | None, beside: bool) -> str:
     """The meaning of a mark, even if the changed column is not shown."""
     if was is None:
-        return _("This tensor is new.")
+        return _("A has no such tensor.") if beside else _("This tensor is new.")
     amounts = (
-        ("shape", sizes(was.shape), sizes(line.shape)),
+        (_("shape"), sizes(was.shape), sizes(line.shape)),
         *((name, f"{getattr(was, key):,}", f"{getattr(line, key):,}") for key, name in AMOUNTS.items()),
     )
-    return "\n".join(f"{name} {a} → {b}" for name, a, b in amounts if a != b)
+    between = "|" if beside else "→"
+    return "\n".join(f"{name} {a} {between} {b}" for name, a, b in amounts if a != b)
 
 
 def _drawn(cell: Cell) -> Cell:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from viz_core.config import TransformerConfig
 from viz_core.ui.shell import Lab, current, lab_of, view
-from viz_core.ui.shell.setup import packed_size, unpacked_size, with_view
+from viz_core.ui.shell.setup import packed_size, unpacked, unpacked_size, with_view
 from viz_core.ui.shell.state import ADOPTED, SETTLE, SETUP
 
 Size = tuple[TransformerConfig, int, int, int]  # the input of a ledger: config, sentences, source and target tokens
@@ -38,8 +38,18 @@ def settle() -> None:
     st.session_state[SEEN] = size, packed_size(setup, size[1:]), setup.view("shapes_before")
 
 
+def size_of_a() -> Size | None:
+    """The size of the run that is kept as A, even if that is too large to run; None without one."""
+    return size_of(lab_of(unpacked(view("kept"))[0])) if view("kept") else None
+
+
 def marked_against() -> tuple[Size | None, str]:
-    """The size to compare with, or the problem of the link's size. None and "" if nothing is marked."""
+    """The size to compare with, or the problem of the link's size. None and "" if nothing is marked.
+
+    A run that is kept as A comes before the size that was shown before the last change.
+    """
+    if (kept := size_of_a()) is not None:
+        return kept, ""
     try:
         return unpacked_size(view("shapes_before")) if view("shapes_before") else None, ""
     except ValueError as error:

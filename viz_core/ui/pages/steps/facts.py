@@ -19,13 +19,22 @@ def six_digits(x: float) -> str:
     return _("NaN (not a number)") if x != x else minus(f"{x:.6g}")
 
 
-def facts(capture: Capture, stage: Stage, hint: str) -> None:
-    """Shape with named axes, statistics, the line of source, and the other names: one element, quick to replace."""
+def facts(capture: Capture, stage: Stage, hint: str, of_a: Capture | None = None) -> None:
+    """Shape with named axes, statistics, the line of source, and the other names: one element, quick to replace.
+
+    of_a: the run kept as A, where the statistics of both are shown; the rest is that of B.
+    """
+    hint_html = f'<div class="walk-{stage.kind}" style="opacity:.7;margin-bottom:10px">{hint}</div>'
+    numbers = _statistics(capture, stage)
+    if of_a is not None:
+        numbers = "".join(f"<b>{name}</b>{said}" for name, said in (("A", _statistics(of_a, stage)), ("B", numbers)))
+    st.html(hint_html + shape_html(stage) + numbers + source_html(stage) + names_html(stage))
+
+
+def _statistics(capture: Capture, stage: Stage) -> str:
     # Masked scores hold the fill in masked cells: a number of the mask, not of the model.
     overwritten = capture[stage.mask] if stage.mask and stage.kind == "signed" else None
-    summary = summarize(capture[stage.name], overwritten)
-    hint_html = f'<div class="walk-{stage.kind}" style="opacity:.7;margin-bottom:10px">{hint}</div>'
-    st.html(hint_html + shape_html(stage) + statistics_html(summary, stage) + source_html(stage) + names_html(stage))
+    return statistics_html(summarize(capture[stage.name], overwritten), stage)
 
 
 def source_html(stage: Stage) -> str:

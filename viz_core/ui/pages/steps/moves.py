@@ -52,7 +52,7 @@ def _inside_norm(setup: Setup) -> bool:
 def _switch_mode(first: str) -> None:
     """The tour begins at its first stop, wherever the walk was; the walk goes on where the tour was."""
     touring = view("walk_mode") == TOUR
-    set_view(walk_mode=WHOLE if touring else TOUR, cells=with_cell(view("cells"), CANVAS, None))
+    set_view(walk_mode=WHOLE if touring else TOUR, walk_look="stage", cells=with_cell(view("cells"), CANVAS, None))
     if not touring:
         change(stage=first)
 

@@ -15,11 +15,13 @@ from viz_core.language import translate as _
 from viz_core.stages import Stage, tour
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.controls import picking
+from viz_core.ui.pages.steps.compared import LOOKS, Compared, compared_stage, why_alone
 from viz_core.ui.pages.steps.facts import facts
 from viz_core.ui.pages.steps.inspector import inspect_cell
 from viz_core.ui.pages.steps.moves import CANVAS, TOUR, WHOLE, Stops, go, jumps, moves, norms_open, path, player, selection
+from viz_core.ui.pages.steps.parting import parting_section
 from viz_core.ui.pages.steps.tour import follow, followed, told, tour_words
-from viz_core.ui.shell import beside, present, set_view, view, write_link
+from viz_core.ui.shell import Lab, TwoRuns, beside, present, set_view, two_runs, view, view_widget, write_link
 from viz_core.ui.shell.widgets import widget_shows
 
 __all__ = ["TOUR", "WHOLE", "path", "step_by_step", "walk"]
@@ -57,49 +59,101 @@ def step_by_step() -> None:
     lab = present()
     if lab.capture is None:
         return
+    two = runs_line(lab)
+    if two is not None and view("walk_look") == "parting":
+        parting_section(two)
+    else:
+        one_stage(lab if two is None else two.b, two)
+    write_link()
+
+
+def runs_line(lab: Lab) -> TwoRuns | None:
+    """The line about A and B, where a run is kept as A, with the switch between one stage and where they part."""
+    if not view("kept"):
+        return two_runs(lab)  # a link may patch B without an A
+    with st.container(key="walk_runs", horizontal=True, vertical_alignment="center", gap="small"):
+        place = st.container(key="walk_looks", width="content")
+        two = two_runs(lab, () if view("walk_look") == "parting" else ("a", "b", "difference"))
+        if two is not None:
+            with place:
+                view_widget(st.segmented_control, "walk_look", _("Picture"), required=True, format_func=LOOKS.get,
+                            label_visibility="collapsed")
+    return two
+
+
+def one_stage(lab: Lab, two: TwoRuns | None) -> None:
+    """The moves, one stage as matrices, the arithmetic of a picked cell, and what else there is to know of the stage.
+
+    two: A and B, of which `lab` is B, where a run is kept as A.
+    """
     capture = lab.capture
+    assert capture is not None
     first = walk(capture, view("walk_mode"), norms=False)[0]
     name = lab.setup.stage if lab.setup.stage in capture else first
     if norms_open() and not widget_shows("walk_norms"):
         st.rerun()  # for `modes` to open what the step went into
     stage, item = capture.stage(name), lab.item(capture)
+    compared = compared_stage(two, name)
     shown = [capture.stage(n) for n in (*stage.inputs, name) if n in capture]
     story = told(lab, capture, item) if view("walk_mode") == TOUR else None
     stops: Stops = dict.fromkeys(walk(capture, WHOLE, norms_open()))
     title, token = stage.meaning, None
     if story is not None:
         stops, token = {n: story.head(n) for n in walk(capture, TOUR, False, story.layer)}, story.token
-        word_of = partial(lab.word, capture.config.output_side, item=item)
-        title = (tour_words(capture, stage, item, token, lab.setup.attn_head, word_of) if name in stops
+        title = (_stop_words(lab, compared, name, item, token) if name in stops
                  else _("This stage lies between two stops of the tour. {meaning}", meaning=stage.meaning))
     with st.container(key="walk_moves", horizontal=True, vertical_alignment="center", gap="small"):
-        moves(capture, stops, name, _about(capture, stage, title, trained=lab.setup.card is not None))
+        moves(capture, stops, name, _about(lab if compared is None else compared.run, stage, title))
         if story is not None:
             token = follow(capture, stage, item, story)
         item, head = selection(lab, capture, shown)
     if view("walk_jump"):
         with st.container(key="walk_jumps", horizontal=True, gap="small"):
             jumps(capture, stage)
-    named = lab.named(item)
-    panels, table = stage_panels(capture, name, item, head, named), [capture.stage(n) for n in capture]
+    panels, table = stage_panels(capture, name, item, head, lab.named(item)), [capture.stage(n) for n in capture]
     lead = None if token is None else followed(capture, stage, panels, item, head, token)
+    rows = lookup(capture, name, item, lab.named(item))
+    if compared is not None:
+        own, panels, rows = panels, compared.panels(), compared.lookup()
+        lead = compared.lead(lead, own, panels)
     place, rail = beside(STRIP)
     with place:
         if view("walk_drawing"):
             pick = None
             diagram(architecture(table, name), key="walk_whole", fill=True, stages=capture, on_open=_open)
         else:
-            pick = picking(panels, CANVAS, lead, fill=True, lookup=lookup(capture, name, item, named))
+            pick = picking(panels, CANVAS, lead, fill=True, lookup=rows)
     with rail:
         turn = _("Show the matrices") if view("walk_drawing") else _("Whole drawing")
         diagram(strip(table, name), key="walk_map", fill=True, stages=capture, on_open=go, turn=turn, on_turn=_turn)
-    if pick is not None:
+    if two is not None and (reason := why_alone(two, name)):
+        st.caption(reason)
+    if pick is not None and compared is not None:
+        compared.inspect(pick, panels)
+    elif pick is not None:
         cell = shown[pick.panel]
         inspect_cell(lab, cell.name, original_index(cell, pick.row, pick.col, item, head))
     st.markdown(f"$$\n{stage.formula}\n$$")
-    facts(capture, stage, PICKED_HINT if pick else WORDS_HINT if stage.kind == "ids" else HINT)
+    hint = PICKED_HINT if pick else WORDS_HINT if rows else HINT
+    if compared is None:
+        facts(capture, stage, hint)
+    else:
+        facts(compared.capture, compared.stage, compared.hint(hint), compared.beside)
     player(stops, name)
-    write_link()
+
+
+def _stop_words(lab: Lab, compared: Compared | None, name: str, item: int, token: int) -> str:
+    """What a stop of the tour says of the run that is shown; of B where A − B is."""
+    at: int | None = token
+    if compared is not None:
+        lab, item, at = compared.run, compared.item, compared.token(token)
+    capture = lab.capture
+    assert capture is not None
+    if at is None:
+        return capture.stage(name).meaning
+    word_of = partial(lab.word, capture.config.output_side, item=item)
+    said = tour_words(capture, capture.stage(name), item, at, lab.setup.attn_head, word_of)
+    return _("In B: {said}", said=said) if compared is not None and compared.two.shown == "difference" else said
 
 
 def _turn() -> None:
@@ -113,13 +167,13 @@ def _open(name: str) -> None:
     go(name)
 
 
-def _about(capture: Capture, stage: Stage, title: str, trained: bool) -> str:
+def _about(lab: Lab, stage: Stage, title: str) -> str:
     """The title of a step: at the loss with what it is compared with, and with a warning where untrained weights predict words."""
-    if stage.leaf == "loss":
+    if stage.leaf == "loss" and lab.capture is not None:
         guess = _("A uniform guess among {n:,} words has the loss ln {n:,} = {loss}.",
-                  n=capture.config.output_vocab_size, loss=brief(uniform_loss(capture)))
+                  n=lab.config.output_vocab_size, loss=brief(uniform_loss(lab.capture)))
         title = f"{title} {guess}"
-    if stage.block != "output" or trained:
+    if stage.block != "output" or lab.setup.card is not None:
         return title
     untrained = _("The weights are untrained: these numbers are exact, but the model cannot predict words yet.")
     return f"{title} {untrained}"

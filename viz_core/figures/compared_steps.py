@@ -1,0 +1,171 @@
+"""Two runs as matrices on the same places: one stage of A, of B and of A − B, and how far apart they are along the run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from viz_core.analysis.rounding import difference
+from viz_core.analysis.two_runs import EITHER, GAP, LEAVES_AT, Parting, Places, Together
+from viz_core.figures.panels import Panel, Reason, panel
+from viz_core.figures.steps import stage_panels, title, upright
+from viz_core.figures.two_runs import LACKS, rounding_remark
+from viz_core.language import translate as _
+from viz_core.text import AnyTokenizer, visible
+
+Tokenizers = Mapping[str, AnyTokenizer]
+
+MASKED = (
+    Reason(_("masked"), _("masked in A and in B"), "masked"), Reason(_("masked in A"), _("masked in A"), "masked"),
+    Reason(_("masked in B"), _("masked in B"), "masked"),
+)
+DECADES = 3  # of the logarithmic colours at most, so that one tiny distance does not take them all
+
+
+def run_panels(both: Together, name: str, which: int, head: int, tokenizers: Sequence[Tokenizers]) -> list[Panel]:
+    """The inputs of a stage and the stage, as `stage_panels` draws them for A (which = 0) or B (1), on the places of both.
+
+    A token that this run lacks is hatched. Colours range over A and B together where both have the stage in one width.
+    tokenizers: of A and of B.
+    """
+    own, other = (_by_stage(both, name, run, head, tokenizers[run]) for run in (which, 1 - which))
+    alike = set(both.stages)
+    return [_placed(both, each, drawn, other.get(each) if each in alike else None, which) for each, drawn in own.items()]
+
+
+def difference_panels(
+    both: Together, name: str, head: int, tokenizers: Sequence[Tokenizers]
+) -> list[Panel]:
+    """One stage of A, of B, and A − B: zero-centred, and 0 where float32 cannot tell it from 0.
+
+    Ids and masks are not numbers to subtract: the third matrix is 1 where they differ.
+    """
+    a, b = (run_panels(both, name, run, head, tokenizers)[-1] for run in (0, 1))
+    named, absent = title(both.b.stage(name), head, name), np.zeros(a.values.shape, np.uint8)
+    for shown in (a, b):
+        absent = absent if shown.absent is None else np.maximum(absent, shown.absent)
+    if a.masked is not None and b.masked is not None:
+        absent = np.where((absent == 0) & a.masked & b.masked, np.uint8(4), absent)
+        if a.kind == "signed":  # a score that one mask overwrote is no number of the model; a weight of 0 is
+            absent = np.where((absent == 0) & a.masked, np.uint8(5), absent)
+            absent = np.where((absent == 0) & b.masked, np.uint8(6), absent)
+    if a.kind in ("ids", "mask"):
+        differs = (a.values != b.values).astype(np.uint8)
+        found = panel(_("A ≠ B: {title}", title=named), differs, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
+                      kind="mask", row_letter=b.row_letter, col_letter=b.col_letter, remark=_("1: A ≠ B"))
+    else:
+        change, bound = difference(*(np.where(absent > 0, np.float32(np.nan), x.values) for x in (b, a)))
+        remarks = (_("orange: A > B"), rounding_remark(bound))
+        found = panel(_("A − B: {title}", title=named), change, a.rows, a.cols, row_axis=b.row_axis, col_axis=b.col_axis,
+                      kind="signed", row_letter=b.row_letter, col_letter=b.col_letter, remark=" · ".join(filter(None, remarks)))
+    signs = ("≠", "=") if a.kind in ("ids", "mask") else ("−", "=")
+    return [
+        replace(a, title=f"A: {named}", role="input", sign="", heads=None),
+        replace(b, title=f"B: {named}", role="input", sign=signs[0], heads=None),
+        replace(found, absent=absent if absent.any() else None, absent_names=(*LACKS, *MASKED), sign=signs[1]),
+    ]
+
+
+def cell_of(both: Together, name: str, shown: Panel, row: int, col: int, which: int) -> tuple[int, int] | None:
+    """Row and column of a run's own panel for a cell on the places of both; None where this run lacks the token."""
+    found = [at if places is None else places[at][which]
+             for at, places in ((row, both.places_of(name, shown.row_letter)), (col, both.places_of(name, shown.col_letter)))]
+    return None if None in found else (found[0], found[1])  # type: ignore[return-value]
+
+
+def place_of(both: Together, name: str, shown: Panel, row: int, col: int, which: int) -> tuple[int, int]:
+    """The other way: the cell on the places of both for one of a run's own panel."""
+    row, col = (at if places is None else next(n for n, place in enumerate(places) if place[which] == at)
+                for at, places in ((row, both.places_of(name, shown.row_letter)), (col, both.places_of(name, shown.col_letter))))
+    return row, col
+
+
+def _by_stage(both: Together, name: str, which: int, head: int, tokenizers: Tokenizers) -> dict[str, Panel]:
+    """The panels of a run's stage and of the stages that it is computed from, each by the name of its stage."""
+    capture, item = (both.a, both.item_a) if which == 0 else (both.b, both.item_b)
+    names = [*(i for i in capture.stage(name).inputs if i in capture), name]
+    drawn = stage_panels(capture, name, item, min(head, capture.config.n_heads - 1), tokenizers)
+    return dict(zip(names, drawn, strict=True))
+
+
+def _placed(both: Together, name: str, own: Panel, other: Panel | None, which: int) -> Panel:
+    """A run's panel on the places of both runs, with the labels of both, and the colours of both."""
+    if other is not None and own.row_letter != other.row_letter and own.row_letter == other.col_letter:
+        other = upright(other)
+    places = [both.places_of(name, letter) for letter in (own.row_letter, own.col_letter)]
+    labels = [_labels(mine, None if other is None else theirs, at, which)
+              for mine, theirs, at in zip((own.rows, own.cols), (own.rows, own.cols) if other is None else (other.rows, other.cols),
+                                          places, strict=True)]
+    taken = [[i if at is None else at[i][which] for i in range(n if at is None else len(at))]
+             for n, at in zip(own.values.shape, places, strict=True)]
+    grid = np.ix_(*([0 if i is None else i for i in each] for each in taken))
+    gaps = [np.array([i is None for i in each], bool) for each in taken]
+    missing = gaps[0][:, None] | gaps[1][None, :]
+    values = np.where(missing, np.float32(np.nan), own.values[grid]).astype(np.float32)
+    masked = None if own.masked is None else own.masked[grid] & ~missing
+    low, high = (own.low, own.high) if other is None else (min(own.low, other.low), max(own.high, other.high))
+    return replace(
+        own, values=values, rows=labels[0], cols=labels[1], masked=masked, low=low, high=high,
+        absent=np.where(missing, np.uint8(which + 1), np.uint8(0)) if missing.any() else None, absent_names=LACKS,
+    )
+
+
+def _labels(mine: tuple[str, ...], theirs: tuple[str, ...] | None, places: Places | None, which: int) -> tuple[str, ...]:
+    """The label of each place: that of both runs, or of each where they differ: "tired | wide"."""
+    theirs = mine if theirs is None and places is None else theirs
+    if places is None:
+        return mine if theirs is None or mine == theirs or len(mine) != len(theirs) else tuple(map(_either, mine, theirs))
+    if theirs is None:  # the other run has no such stage in this width: its tokens are not asked for
+        return tuple(GAP if place[which] is None else mine[place[which]] for place in places)  # type: ignore[index]
+    own = [GAP if place[which] is None else mine[place[which]] for place in places]  # type: ignore[index]
+    others = [GAP if place[1 - which] is None else theirs[place[1 - which]] for place in places]  # type: ignore[index]
+    return tuple(_either(x, y) if which == 0 else _either(y, x) for x, y in zip(own, others, strict=True))
+
+
+def place_names(both: Together, side: str) -> tuple[str, ...]:
+    """`Together.labels` as they are shown."""
+    a, b = (tuple(map(visible, run.tokens(side)[item])) for run, item in ((both.a, both.item_a), (both.b, both.item_b)))
+    return _labels(a, b, both.places[side], 0)
+
+
+def _either(a: str, b: str) -> str:
+    return a if a == b else f"{a}{EITHER}{b}"
+
+
+# ---------------------------------------------------------------- where do they part?
+
+
+def parting_panels(
+    both: Together, rows: Sequence[Parting], labels: Mapping[str, str], titles: Mapping[str, str]
+) -> tuple[list[Panel], list[list[str]]]:
+    """Stages × tokens, coloured by ‖A − B‖ / ‖A‖: a matrix for each side; and the stages of its rows, top to bottom.
+
+    labels: of the stages; titles: of the sides. Colours are even steps of the logarithm, so that what differs a little stands
+    out from what does not differ; both matrices have the same ones.
+    """
+    sides = [side for side in titles if any(row.side == side for row in rows)]
+    shares = np.concatenate([row.share for row in rows if row.side in sides]) if sides else np.zeros(1)
+    low, high = log_range(shares)
+    found, names = [], []
+    for side in sides:
+        mine = [row for row in rows if row.side == side]
+        places = both.places[side]
+        lacks = np.array([1 if i is None else 2 if j is None else 0 for i, j in places], np.uint8)
+        drawn = panel(
+            titles[side], np.stack([row.share for row in mine]), [labels[row.name] for row in mine],
+            place_names(both, side), row_axis=_("stage"), col_axis=_("token"),
+            kind="probability", low=low, high=high, remark=_("logarithmic"),
+        )
+        absent = np.broadcast_to(lacks, drawn.values.shape) if lacks.any() else None
+        found.append(replace(drawn, absent=absent, absent_names=LACKS, log=True, overview=True))
+        names.append([row.name for row in mine])
+    return found, names
+
+
+def log_range(shares: np.ndarray) -> tuple[float, float]:
+    """From a third of the smallest distance, which so has a colour, to the largest; at most `DECADES` powers of ten."""
+    apart = shares[np.isfinite(shares) & (shares > LEAVES_AT)]
+    if not len(apart):
+        return 0.1, 1.0
+    least, high = float(apart.min()) / 3, float(apart.max())
+    return float(f"{min(max(least, high / 10**DECADES), high / 10):.1g}"), high

@@ -1,0 +1,35 @@
+/* The legend of a panel of the canvas: its colours with their ends, the looks that occur in it, and what else is to be said. */
+
+function drawLegend(figure) {
+  const { panel, view, found } = figure, [rows, cols] = panel.block, pooled = [rows, cols * figure.group];
+  const entry = (className, background, before, after) => {
+    const part = make("span"), mark = make("span", className);
+    mark.style.background = background;
+    part.append(before, mark, after);
+    figure.legend.append(part);
+  };
+  const { fill, line } = view.colours.masked, number = (x) => minus(precise(x, Math.abs(x) < 1000 ? 3 : 6));
+  figure.legend.replaceChildren(figure.shown.length ? "" : make("span", "note", _("no values")));
+  if (!figure.shown.length) return;
+  if (panel.kind === "mask") view.colours.mask.forEach((colour, i) => entry("swatch", colour, "", String(i)));
+  else if (panel.kind === "classes") panel.names.forEach((name, i) => {
+    const look = view.colours.classes[i];
+    if (found.has(name)) entry("swatch", look.mark ? `url(${figure.tile(look).toDataURL()}) 0 0 / 6px` : look.fill, "", name);
+  });
+  else if (panel.kind !== "ids") {
+    const colours = panel.kind === "signed" ? view.colours.diverging : view.colours.sequential;
+    entry("bar", `linear-gradient(90deg, ${colours.join(", ")})`, number(panel.low), number(panel.high));
+  }
+  const looks = {
+    masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`,
+    missing: `url(${figure.tile(view.colours.missing).toDataURL()}) 0 0 / 6px`, ...THEME.special,
+  };
+  const reasons = [...figure.hatched].sort().map((code) => figure.reason(code));
+  const named = (look) => reasons.filter(([, , of]) => of === look).map(([name]) => name).join(", ");
+  for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", named(look) || look);
+  if (panel.remark) figure.legend.append(make("span", "note", panel.remark));
+  if (pooled[0] * pooled[1] > 1)
+    figure.legend.append(make("span", "note", panel.kind === "classes"
+      ? _("each cell stands for {n} pairs, blocked ones first", { n: pooled[0] * pooled[1] })
+      : _("each cell: the largest in size of {n} values", { n: pooled[0] * pooled[1] })));
+}

@@ -1,0 +1,152 @@
+"""Where do they part? How far A and B are apart at every stage and token, and a way from each cell to its stage."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from viz_core.analysis.two_runs import LEAVES_AT, Parting, Spread, parting, spread, stream
+from viz_core.figures.compared_steps import difference_panels, parting_panels, place_names
+from viz_core.figures.glosses import gloss
+from viz_core.figures.steps import strongest
+from viz_core.formats import rounded
+from viz_core.language import plural
+from viz_core.language import translate as _
+from viz_core.stages import SIDE_NAMES, STACK_NAMES, Stage
+from viz_core.ui.components.canvas import Pick, matrices
+from viz_core.ui.components.glosses import shown_glosses
+from viz_core.ui.controls import with_cell
+from viz_core.ui.escape import code, escaped, few
+from viz_core.ui.pages.steps.compared import NOTES
+from viz_core.ui.pages.steps.moves import CANVAS, WHOLE, go, norms_open
+from viz_core.ui.shell import TwoRuns, below, current, lab_of, look, picture, set_view, view, view_widget
+from viz_core.ui.shell.setup import unpacked
+from viz_core.ui.shell.two_runs import lined_up
+
+NAMED = 3  # tokens that are named one by one
+ROWS = {"stream": _("residual stream"), "all": _("all stages")}
+# After which part of its layer a sum of the residual stream stands, and its other stages by their own names.
+SUMS = {"resid_mid": _("self-attention"), "resid_cross": _("cross-attention"), "resid_post": _("feed-forward")}
+PLACES = {"tok_embed": _("token embedding"), "embed": _("embedding"), "out": _("final norm"), "logits": _("logits")}
+
+
+def parting_section(two: TwoRuns) -> None:
+    """The section: one sentence, the matrix of stages × tokens, and the choice of stages."""
+    from viz_core.ui.shell.cache import cached_result
+
+    both = two.both
+    key = (two.a.key(), two.b.key(), both.item_a, both.item_b)
+    rows = [row for row in cached_result("parting", key, lambda: parting(both)) if _amounts(both.b.stage(row.name), row.side)]
+    shown = rows if view("walk_rows") == "all" else stream(rows)
+    if not shown:
+        st.info(_("A and B have no stage in common that could be compared: their widths or their kinds of model differ."))
+        return
+    look(parting_words(two, shown))
+    stages = {row.name: both.b.stage(row.name) for row in shown}
+    labels = {name: row_label(stage, row.side) for (name, stage), row in zip(stages.items(), shown, strict=True)}
+    panels, names = parting_panels(both, shown, labels, {side: _title(side) for side in SIDE_NAMES})
+
+    def opened(pick: Pick | None) -> None:  # a session keeps it: no panel and no run in it
+        if pick is not None:
+            open_compared(names[pick.panel][pick.row], pick.col)
+
+    with picture():
+        matrices(panels, key="walk_parting", on_pick=opened, fill=True, opens=True)
+    with below():
+        view_widget(st.segmented_control, "walk_rows", _("Stages"), required=True, format_func=ROWS.get,
+                    label_visibility="collapsed")
+        st.caption(_("A cell without colour: A and B agree there. Click a cell, or reach it with the arrow keys and press Enter, "
+                     "to see its stage as A, B and A − B."))
+
+
+def open_compared(name: str, place: int) -> None:
+    """The walk at this stage with A − B, at the largest difference of the token at this place; for callbacks."""
+    a, b = lab_of(unpacked(view("kept"))[0]), lab_of(current())
+    if a.capture is None or b.capture is None:
+        return
+    both, head = lined_up(a, b), b.setup.attn_head
+    drawn = difference_panels(both, name, head, (a.named(both.item_a), b.named(both.item_b)))[-1]
+    set_view(walk_look="stage", shown="difference", walk_mode=WHOLE, walk_drawing=False)
+    go(name)
+    set_view(cells=with_cell(view("cells"), CANVAS, (2, *strongest(drawn, place))))
+
+
+def _amounts(stage: Stage, side: str) -> bool:
+    """Whether a stage holds numbers of a token, which can be far apart; of LayerNorm's inner steps only where they are open."""
+    return side in SIDE_NAMES and stage.kind not in NOTES and (norms_open() or not stage.inside_norm)
+
+
+def _title(side: str) -> str:
+    return _("‖A − B‖ / ‖A‖, {side}", side=SIDE_NAMES[side])
+
+
+def row_label(stage: Stage, side: str) -> str:
+    """A stage as the label of a row: "0 self-attention"; of all stages "0 self_attn.q", and of the other stack with its name."""
+    stack, *rest = stage.name.split(".")
+    layer = rest[1] if rest[:1] == ["layers"] else ""
+    if stage.leaf in SUMS:
+        return f"{layer} {SUMS[stage.leaf]}"
+    if stage.leaf in ("tok_embed", "embed", "logits") or stage.name.endswith("final_norm.out"):
+        return PLACES[stage.leaf]
+    own = f"{layer} {'.'.join(rest[2:])}" if layer else stage.name
+    return _("decoder {name}", name=own) if layer and stack == "decoder" and side == "source" else own
+
+
+def _named(name: str, side: str = "") -> str:
+    """A stage in a sentence: "layer 0’s self-attention in the encoder"; side: of the tokens, which says the stack already."""
+    stack, *rest = name.split(".")
+    leaf = name.rpartition(".")[2]
+    if leaf in SUMS and side:
+        return _("layer {layer}’s {part}", layer=rest[1], part=SUMS[leaf])
+    if leaf in SUMS:
+        return _("layer {layer}’s {part} in the {stack}", layer=rest[1], part=SUMS[leaf], stack=STACK_NAMES[stack])
+    if leaf in ("tok_embed", "embed") or name.endswith("final_norm.out"):
+        return _("the {stage} of the {stack}", stage=PLACES[leaf], stack=STACK_NAMES[stack])
+    return _("the logits") if name == "logits" else code(name)
+
+
+def parting_words(two: TwoRuns, rows: Sequence[Parting]) -> str:
+    """Where the runs part first, and from where on every token differs, as Markdown."""
+    found = spread(rows)
+    if found.first is None:
+        return _("A and B agree at every stage shown: no ‖A − B‖ / ‖A‖ is more than {least}, which rounding alone can do.",
+                 least=rounded(LEAVES_AT, 1))
+    said = [_("**They part at {stage}, at {tokens}.**", stage=_named(found.first.name), tokens=_tokens(two, found.first))]
+    for side in dict.fromkeys(row.side for row in rows):
+        said.append(_side_words(two, found, side))
+    return " ".join(filter(None, said))
+
+
+def _side_words(two: TwoRuns, found: Spread, side: str) -> str:
+    """How far the difference gets among the tokens of one side."""
+    reached, filled = found.reached.get(side), found.filled.get(side)
+    assert found.first is not None
+    if reached is None:
+        return _("No {side} token differs.", side=SIDE_NAMES[side])
+    if filled is None:
+        entered = "" if reached is found.first else _("The {side} tokens first differ at {stage}, at {tokens}.",
+                                                      side=SIDE_NAMES[side], stage=_named(reached.name, side),
+                                                      tokens=_tokens(two, reached))
+        return " ".join(filter(None, [entered, _("Not every {side} token differs in the end.", side=SIDE_NAMES[side])]))
+    if filled is found.first:
+        return ""
+    if reached in (filled, found.first):
+        return _("From {stage} on, every {side} token differs.", stage=_named(filled.name, side), side=SIDE_NAMES[side])
+    return _("The {side} tokens first differ at {stage}, at {tokens}; from {later} on, every one does.", side=SIDE_NAMES[side],
+             stage=_named(reached.name, side), tokens=_tokens(two, reached), later=_named(filled.name, side))
+
+
+def _tokens(two: TwoRuns, row: Parting) -> str:
+    """The tokens that differ at a stage, by their names where they are few."""
+    names = place_names(two.both, row.side)
+    apart = [name for name, share in zip(names, row.share, strict=True) if not share <= LEAVES_AT]
+    if len(apart) == len(names):
+        return _("every token")
+    if len(apart) > NAMED:
+        return _("{n} of {many}", n=len(apart), many=plural("{n} token", "{n} tokens", len(names)))
+    return few([_with_gloss(name) for name in apart], NAMED)
+
+
+def _with_gloss(name: str) -> str:
+    """A token, or "tired | wide", with what it means: `动物 | 街道` (animal | street)."""
+    said = gloss(name, shown_glosses())
+    return code(name) + (f" ({escaped(said)})" if said else "")
