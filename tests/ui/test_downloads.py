@@ -3,11 +3,13 @@
 import ast
 import gc
 import io
+import json
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 from xml.etree import ElementTree
 
 import numpy as np
@@ -118,6 +120,21 @@ def test_the_whole_run_and_all_heads_are_of_what_was_shown(files_of: Callable[..
         np.testing.assert_array_equal(read["logits"], expected["logits"])
     page = elsewhere(files["attention.html"]).decode()
     assert page.count("</script>") == 1 and "\\u05e9" in page and "Attention: " in page
+
+
+def test_the_files_of_a_patched_run_are_of_that_run(files_of: Callable[..., Files], tmp_path: Path) -> None:
+    kept = packed(from_link(SMALL | {"source": "a b c"})[0])
+    said = []
+    for patch in ({}, {"patch": "encoder.residual.0.2"}):
+        (tmp_path / "run.npz").write_bytes(elsewhere(files_of("attention", source="a b d", kept=kept, **patch)["run.npz"]))
+        said.append(open_run(tmp_path / "run.npz")["encoder.layers.0.norm_ffn.out"][0])
+    donor = run(from_link(SMALL)[0].config, ["a b c"], [DEFAULT_TARGET])["encoder.layers.0.norm_ffn.out"][0]
+    np.testing.assert_array_equal(said[1][2], donor[2])
+    assert np.abs(said[0][2] - donor[2]).max() > 0.1
+    np.testing.assert_array_equal(said[0][:2], said[1][:2])
+    with np.load(tmp_path / "run.npz") as file:
+        about = json.loads(str(file["about"]))
+    assert from_link(dict(parse_qsl(about["setup"])))[0].view("patch") == ("encoder", "residual", 0, None, 2)
 
 
 def test_a_file_that_would_be_too_large_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from viz_core.stages import STACK_NAMES
 from viz_core.ui.escape import code, token_code
 from viz_core.ui.shell.differences import Difference, differences, in_words
 from viz_core.ui.shell.run import Lab, lab_of
-from viz_core.ui.shell.setup import packed, problem_words, unpacked
+from viz_core.ui.shell.setup import Setup, packed, problem_words, unpacked
 from viz_core.ui.shell.state import current, set_view, view
 from viz_core.ui.shell.view_widgets import view_widget
 
@@ -113,20 +113,30 @@ def lined_up(a: Lab, b: Lab) -> Together:
     return Together(one, other, item, item, places)
 
 
+def shown_run(setup: Setup) -> Lab:
+    """The run that a setup shows, as it stands on the pages: with a value of A where the setup says so. For files."""
+    lab, kept = lab_of(setup), setup.view("kept")
+    if lab.capture is None or not kept or not setup.view("patch"):
+        return lab
+    a = lab_of(unpacked(kept)[0])
+    return lab if a.capture is None or setup.item >= a.capture.n_sentences else _patched(lab, a)[0]
+
+
 def _patched(lab: Lab, a: Lab) -> tuple[Lab, str]:
-    """B with the value of A that the link names; B as it is, and why, where that value does not fit."""
-    if not view("patch"):
+    """B with the value of A that its setup names; B as it is, and why, where that value does not fit."""
+    place = lab.setup.view("patch")
+    if not place:
         return lab, ""
     from viz_core.experiments.patching import Site, transplanted
     from viz_core.ui.shell.cache import model_key, runs
 
-    stack, part, layer, head, token = view("patch")
+    stack, part, layer, head, token = place
     of_a, of_b = (model_key(s.weights, s.config, s.seed, s.device) for s in (a.setup, lab.setup))
     if of_a != of_b:
         return lab, _("A and B are runs of different models, so B cannot have a value of A; it is shown as it is.")
     donor, batch, item = a.capture, lab.batch, lab.setup.item
     assert donor is not None and batch is not None
-    key = ("patched", a.key(), lab.key(), item, view("patch"))
+    key = ("patched", a.key(), lab.key(), item, place)
     try:
         capture = runs().get(
             key, lambda: transplanted(lab.model(), batch, donor, Site(stack, part, layer, head), token, item, item, lab.setup.seed),

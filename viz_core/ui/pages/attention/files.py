@@ -1,6 +1,7 @@
 """Files to download: one head as numbers (CSV) and pictures (SVG), all heads as one offline page, and the whole run."""
 
 from functools import partial
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -16,9 +17,10 @@ from viz_core.presets import PRESETS
 from viz_core.run_file import Kind, run_bytes
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
 from viz_core.ui.pages.attention.matrix import line_weights
-from viz_core.ui.shell import Lab, lab_of
+from viz_core.ui.shell import Lab
 from viz_core.ui.shell.run import glosses_in_use
-from viz_core.ui.shell.setup import Setup, packed
+from viz_core.ui.shell.setup import Setup, to_link
+from viz_core.ui.shell.two_runs import shown_run
 
 STEP_NAMES: dict[Step, str] = {"raw": "q·k", "scaled": "÷ √d_k", "biased": _("+ bias"), "masked": _("masked"),
                                "weights": _("weights")}
@@ -82,8 +84,8 @@ def page_file(setup: Setup, focus: InFocus) -> bytes:
 
 
 def run_file(kind: Kind, setup: Setup, focus: InFocus) -> bytes:
-    """Every stage of the run, with its names, axes and tokens and this setup."""
-    return run_bytes(_saved_run(setup)[1], kind, packed(setup))
+    """Every stage of the run, with its names, axes and tokens, and this state's link."""
+    return run_bytes(_saved_run(setup)[1], kind, urlencode(to_link(setup)[0], errors="surrogatepass"))
 
 
 def _saved_panel(setup: Setup, focus: InFocus) -> Panel:
@@ -93,7 +95,7 @@ def _saved_panel(setup: Setup, focus: InFocus) -> Panel:
 
 
 def _saved_run(setup: Setup) -> tuple[Lab, Capture]:
-    lab = lab_of(setup)
+    lab = shown_run(setup)
     if lab.capture is None:
         raise ValueError(_("The run of this setup can no longer be computed. Open the page again."))
     return lab, lab.capture
