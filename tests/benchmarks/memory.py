@@ -19,7 +19,7 @@ BAR = 1200.0  # MB of the whole process
 AT_ONCE, STAY = 4, 25  # visitors, and links that each of them opens in one tab
 WORDS = ("the", "a", "cat", "dog", "man", "woman", "sat", "on", "mat", "big", "red", "small", "book", "was", "猫", "狗", "女人")
 PREFIX = {"positions": "pos", "attention": "att", "masks": "mask", "norms": "norm", "shapes": "shapes", "documents": "documents",
-          "writing": "write", "training": "train"}
+          "writing": "write", "cause": "cause", "training": "train"}
 SIZES = ("n_heads", "d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "source_vocab_size", "target_vocab_size", "position",
          "norm", "architecture", "init")
 

@@ -78,6 +78,13 @@ STATES: dict[str, list[dict[str, str]]] = {
         {"write_section": "cache", "causal": "off"},
         {"architecture": "encoder-only"}, {"architecture": "decoder-only", "write_section": "forcing"},
     ],
+    "cause": [
+        *({"cause_section": s} for s in ("patching", "lens", "attribution", "heads")),
+        *({"cause_part": p, "cause_direction": "noise"} for p in ("sublayers", "heads")),
+        {"cause_section": "attribution", "cause_alone": "on", "cause_run": "changed"},
+        {"cause_section": "lens", "cause_lens": "rank"}, {"cause_word": "nosuchword", "cause_at": "1"},
+        {"architecture": "encoder-only"},
+    ],
     "training": [
         *({"train_look": look, "train_task": task} for look, task in (
             ("attention", "next-word"), ("answers", "sort"), ("gradients", "fill-in"), ("induction", "induction"))),

@@ -15,7 +15,8 @@ from viz_core.ui.shell.views import VIEWS
 HEAVY = ("torch", "pandas", "pyarrow", "plotly", "numpy", "safetensors", "tokenizers", "viz_core")
 ONE_THREAD = ("torch", "pandas", "pyarrow")  # the others are imported in parts, one after another
 SECTIONS = {"pos_section": "positions", "pos_experiment": "positions", "mask_section": "masks", "norm_section": "norms",
-            "att_more": "attention", "write_section": "writing", "train_section": "training", "train_look": "training"}
+            "att_more": "attention", "write_section": "writing", "train_section": "training", "train_look": "training",
+            "cause_section": "cause", "cause_part": "cause"}
 SMALL = ("preset=000&n_heads=2&d_model=16&d_ff=8&n_encoder_layers=1&n_decoder_layers=1&source_vocab_size=50&target_vocab_size=50"
          "&norm_depth=2&norm_width=16&norm_draws=1&norm_batches=1")
 SLOW = ("longer",)  # reads hundreds of sentences; it imports what the other experiments import

@@ -244,6 +244,8 @@ SESSION_ONLY = {  # what a session keeps under a key of its own, and why it is i
     "norm_asked": "work that one asks for",
     "shapes_seen": "the size that a change is compared with: marks are the link's",
     "mask_example": "a button that was clicked",
+    "cause_asked": "work that one asks for",
+    "cause_grammar": "work that one asks for",
     "train_problem": "why the last click came to nothing",
     "train_goes": "the page's clock",
     "train_documents": "a list to choose from, which closes with the choice",
@@ -260,10 +262,11 @@ BARE = {("ui.shell.view_widgets", "expander"): "fold, which the link opens",
 OTHER_NAMES = {  # of widgets that are no view's
     "model": "weights or preset", "home_": "the text box of Home", "att_drawn": "the head in focus",
     "att_rolled": "the stack in focus",
+    "cause_changed": "the text of one of the two runs", "cause_typed": "the same text",
     "walk_": "Jump boxes, which follow the stage",
 }
 FOCUS = {"att_matrix": ("att_query", "att_key"), "mask_map": ("mask_query", "mask_key"),
-         "norm_both": ("norm_token", "norm_feature"),
+         "cause_maps": ("patch",), "norm_both": ("norm_token", "norm_feature"),
          "walk_parting": ("walk_look", "shown", "cells")}  # a click there leads to the stage
 STATE = ("ui.shell.link", "ui.shell.tab", "ui.shell.widgets")  # where the session is called `state`
 COMPONENTS = {
@@ -364,7 +367,7 @@ def test_no_other_key_is_kept_in_the_session() -> None:
 
 
 @pytest.mark.parametrize("page", ["home", "step_by_step", "attention", "masks", "positions", "norms", "shapes", "documents",
-                                  "writing", "training"])
+                                  "writing", "cause", "training"])
 def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     at = open_at(page, open=",".join(FOLDS), walk_jump="on", walk_mode="tour", att_more="break")
     keys = set(at.session_state._state.filtered_state)
@@ -372,7 +375,8 @@ def test_a_session_holds_no_other_key(open_at: Open, page: str) -> None:
     components = {
         "home_map", "home_words", "walk_map", "walk_scrubber", "att_heads", "att_lines", "shapes_table", "write_choice",
         "write_tree", "write_branching",
-        "write_scrubber", "train_curves", "train_scrubber", "train_bands", "train_file", "train_download", *FOCUS, *CANVASES,
+        "write_scrubber", "cause_shares", "cause_heads", "train_curves", "train_scrubber", "train_bands", "train_file",
+        "train_download", *FOCUS, *CANVASES,
     }
     for key in keys - buttons - components - set(FOLDS):
         known = any(key.startswith(k) or key.endswith(k) for k in SESSION_ONLY)

@@ -33,8 +33,8 @@ from viz_core.ui.shell import PAGES
 from viz_core.ui.shell.setup import BY_FIELD, Setup, from_link, with_preset
 
 # Canvases, drawings and other components that each page shows; the walk has a scrubber.
-COMPONENTS = {"home": 3, "step_by_step": 3, "attention": 3, "writing": 3, "training": 3, "masks": 1, "positions": 0, "norms": 0,
-              "shapes": 1, "documents": 0}
+COMPONENTS = {"home": 3, "step_by_step": 3, "attention": 3, "writing": 3, "cause": 1, "training": 3, "masks": 1, "positions": 0,
+              "norms": 0, "shapes": 1, "documents": 0}
 WITHOUT_A_DECODER = {"writing": 0}  # where an encoder alone shows another number
 each_page = pytest.mark.parametrize("page", PAGES)
 each_preset = pytest.mark.parametrize("preset", PRESETS)

@@ -27,20 +27,24 @@ def answer_alike(clean: float, changed: float) -> bool:
     return abs(clean - changed) < ALIKE * max(1.0, abs(clean), abs(changed))
 
 
-def proposed_question(clean: Capture, changed: Capture, item: int = 0, changed_item: int = 0) -> Question | None:
+def proposed_question(
+    clean: Capture, changed: Capture, item: int = 0, changed_item: int = 0, at: int | None = None
+) -> Question | None:
     """The question that the two runs differ in, or None where they answer alike everywhere.
 
     The first place where the likeliest next word differs: the clean run's against the changed run's. If it differs nowhere: the
     place where the lead of the clean run's word over the changed run's runner-up changes most. Both runs have to read the same
-    target, if the model has one besides its source; places without a partner in the other run are left out. `Problem` for a
-    model without logits.
+    target, if the model has one besides its source; places without a partner in the other run are left out. at: the only place
+    that is asked about. `Problem` for a model without logits.
     """
     config = clean.config
     if not config.has_head:
         raise Problem("head=False leaves the model without logits, so it has no answer; use head=True.", "patch_no_head")
     best, largest = None, 0.0
-    for at, other_at in _partners(clean, changed, item, changed_item):
-        a, b = clean["logits"][item, at].astype(np.float64), changed["logits"][changed_item, other_at].astype(np.float64)  # [W]
+    for place, other_at in _partners(clean, changed, item, changed_item):
+        if at not in (None, place):
+            continue
+        a, b = clean["logits"][item, place].astype(np.float64), changed["logits"][changed_item, other_at].astype(np.float64)  # [W]
         if not (np.isfinite(a).all() and np.isfinite(b).all()) or len(a) < 2:
             continue
         word, other = int(a.argmax()), int(b.argmax())
@@ -51,9 +55,9 @@ def proposed_question(clean: Capture, changed: Capture, item: int = 0, changed_i
         if answer_alike(before, after):
             continue
         if differs:
-            return Question(word, other, at)
+            return Question(word, other, place)
         if abs(before - after) > largest:
-            best, largest = Question(word, other, at), abs(before - after)
+            best, largest = Question(word, other, place), abs(before - after)
     return best
 
 

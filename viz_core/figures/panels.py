@@ -70,6 +70,8 @@ class Panel:
     absent_names: tuple[Reason, ...] = ()
     log: bool = False  # whether colours are even steps of the logarithm, from `low` on
     overview: bool = False  # whether cells may become as small as it takes for all of them to be seen
+    words: tuple[str, ...] = ()  # what the readout says behind the value of each cell, row by row; "" for nothing
+    written: bool = False  # whether the cells show their words and not their values
 
     @property
     def hidden(self) -> np.ndarray | None:
@@ -114,9 +116,12 @@ def panel(
     masked_name: str = "",
     absent: Any = None,
     absent_names: Sequence[Reason] = (),
+    words: Sequence[str] = (),
+    written: bool = False,
 ) -> Panel:
     """A checked Panel; labels left out become numbers from 0. names: what the values 0, 1, 2 … of "classes" are.
-    absent: the cells that stand for nothing, and which of absent_names says why, counted from 1.
+    absent: the cells that stand for nothing, and which of absent_names says why, counted from 1. words: one for each cell, row
+    by row.
 
     The colour range covers the finite cells that are not masked, unless `low` or `high` is given:
     a probability reaches from 0 to the largest one in view, signed values from -m to m with m the largest
@@ -141,6 +146,8 @@ def panel(
             f"panel {title!r} has values {numbers.shape}, absent {gone.shape} up to {int(gone.max())} and {len(absent_names)} "
             "names; pass equal shapes and a name for each number"
         )
+    if words and len(words) != numbers.size:
+        raise ValueError(f"panel {title!r} has {numbers.size} cells but {len(words)} words; pass one for each cell")
 
     least, most = (0.0, 0.0) if low is not None and high is not None else _range(numbers, hidden, kind)
     least, most = least if low is None else float(low), most if high is None else float(high)
@@ -165,6 +172,8 @@ def panel(
         masked_name=masked_name,
         absent=gone,
         absent_names=tuple(absent_names),
+        words=tuple(words),
+        written=written,
     )
 
 
@@ -237,10 +246,11 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         return offset
 
     start = len(payload)
-    values, kept, hidden, block = item.values, None, item.hidden, (1, 1)
+    values, kept, hidden, block, words = item.values, None, item.hidden, (1, 1), item.words
     if item.note:
         values, kept, block = pool(item.values, MAX_ROWS, MAX_COLS, None if hidden is None else hidden > 0)
         hidden = None if hidden is None else hidden[kept[..., 0], kept[..., 1]]
+        words = tuple(words[i] for i in (kept[..., 0] * item.values.shape[1] + kept[..., 1]).ravel()) if words else ()
     rows, cols = (None if each == _labels(None, len(each)) else each for each in (item.rows, item.cols))
     entry = {
         "title": item.title,
@@ -249,7 +259,7 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "block": list(block),
         "rows": rows,
         "cols": cols,
-        "glosses": glosses_of((*(rows or ()), *(cols or ())), glosses),
+        "glosses": glosses_of((*(rows or ()), *(cols or ()), *words), glosses),
         "rowAxis": item.row_axis,
         "colAxis": item.col_axis,
         "rowLetter": item.row_letter,
@@ -261,6 +271,8 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "absentNames": item.absent_names,
         "log": item.log,
         "overview": item.overview,
+        "words": words or None,
+        "written": item.written,
         "low": item.low,
         "high": item.high,
         "role": item.role,

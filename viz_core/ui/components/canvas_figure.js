@@ -54,11 +54,12 @@ class Figure {
 
   /* The value of a sent cell in words. */
   valueOf(cell) {
-    const { kind, names, values, masked } = this.panel;
+    const { kind, names, values, masked, words } = this.panel;
     if (masked?.[cell] > 1) return this.reason(masked[cell])[1]; // there is no number
     if (kind === "classes" && this.masked(cell)) return this.maskedName;
     const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
-    return this.masked(cell) ? `${said} (${this.maskedName})` : said;
+    if (this.masked(cell)) return `${said} (${this.maskedName})`;
+    return words?.[cell] ? `${said} → ${glossed(this.panel.glosses, words[cell])}` : said;
   }
 
   /* A sent cell → the row and column of its value in the panel's own values. */
@@ -285,21 +286,28 @@ class Figure {
 
   writeValues(pen) {
     const { panel, cols, w, h, left, top, upright } = this;
-    const all = panel.kind === "ids" || (w >= (40 * this.view.type) / 14 && panel.kind !== "classes"); // a class has its look and its name
+    const all = panel.kind === "ids" || (w >= ((panel.written ? 26 : 40) * this.view.type) / 14 && panel.kind !== "classes"); // a class has its look and its name
     if (h < LABEL_FONT || w < LABEL_FONT || !(all || this.found.size)) return;
     const size = panel.kind === "ids" ? clamp(Math.floor(Math.min(w / 2.6, h / 3)), this.view.type - 1, 2 * this.view.type) : this.view.type - 1;
     Object.assign(pen, { font: this.view.font.replace(/^\d+/, size), textAlign: "center", textBaseline: "middle" });
     this.shown.forEach((cell, i) => {
       const x = panel.values[cell], look = special(x);
       if (this.masked(cell) || !(all || look)) return;
-      const text = look || (panel.kind === "ids" ? String(x) : brief(x));
+      const text = look || (panel.written ? this.wordIn(cell, w - 4) : panel.kind === "ids" ? String(x) : minus(brief(x)));
       pen.fillStyle = brightness(this.pixels.data.slice(4 * i, 4 * i + 3)) > 0.55 ? "#10131a" : "#ffffff";
       pen.save();
       pen.translate(left + ((i % cols) + 0.5) * w, top + (Math.floor(i / cols) + 0.5) * h + 1);
       if (upright) pen.rotate(-Math.PI / 2);
-      pen.fillText(minus(text), 0, 0, (upright ? h : w) - 4);
+      pen.fillText(text, 0, 0, (upright ? h : w) - 4);
       pen.restore();
     });
+  }
+
+  /* The word of a sent cell, shortened to so many pixels; the readout says the whole. */
+  wordIn(cell, room) {
+    const letters = graphemes(this.panel.words[cell]), all = letters.length, said = () => letters.join("") + (letters.length < all ? "…" : "");
+    while (letters.length && this.view.widthOf(said()) > room) letters.pop();
+    return letters.length ? said() : "";
   }
 
   /* ---- hover and pick ---- */

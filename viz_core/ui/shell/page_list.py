@@ -88,6 +88,18 @@ PAGES: dict[str, PageSpec] = {
             ),
         ),
         PageSpec(
+            name="cause", title="Cause and effect", icon=":material/science:",
+            question="Which part of the model makes the difference?",
+            lead="Two sentences that differ in a word make the model answer differently. Here each value of one run is put into "
+            "the other, one by one, and the answer is read: what brings the answer along has caused it. Attention weights say "
+            "where a head reads; only such a change shows what it does.",
+            card="what carries a difference from a word to the answer", section_view="cause_section", compares=True,
+            sections=(
+                Section("patching", "Patching", "cause_maps"), Section("lens", "Logit lens", "cause_lens"),
+                Section("attribution", "Attribution", "cause_shares"), Section("heads", "Attention and effect", "cause_heads"),
+            ),
+        ),
+        PageSpec(
             name="training", title="Training", icon=":material/model_training:",
             question="How do weights come to be?",
             lead="A model begins with random weights. Each step of training reads some rows of a task, measures how wrong the "

@@ -201,7 +201,7 @@ CANVASES = (
     "mask_empty_4", "mask_unsqueeze", "pos_table", "pos_window", "pos_shift", "pos_similarity", "pos_parts",
     "pos_schemes", *(f"pos_added_{position}" for position in CHOICES["position"] if position != "none"),
     "pos_detail", "pos_detail_own", "pos_detail_trained", "pos_detail_untrained", "pos_moved", "write_attended",
-    "write_rows", "train_maps", "train_answers", "train_gradients", "train_induction", "train_lengths",
+    "write_rows", "cause_lens", "train_maps", "train_answers", "train_gradients", "train_induction", "train_lengths",
 )
 # Where the panels of a canvas that links once named are now: (canvas, panel), in the order of its panels.
 MOVED_PANELS = {
@@ -279,6 +279,19 @@ VIEWS: tuple[View, ...] = (
     View("att_off", (), ATTENTION_HEADS, many=True),
     View("att_unscaled", False, (False, True)),
     View("att_temperature", 1.0, (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)),
+    # Cause and effect
+    View("cause_section", "patching", ("patching", "lens", "attribution", "heads")),
+    View("cause_part", "residual", ("residual", "sublayers", "heads")),
+    View("cause_direction", "denoise", ("denoise", "noise")),
+    View("cause_word", ""),  # "" and -1: the page proposes
+    View("cause_other", ""),
+    View("cause_at", -1, range(-1, 1024)),
+    View("cause_run", "clean", ("clean", "changed")),  # whose lens and attribution are shown
+    View("cause_lens", "chance", ("chance", "rank")),
+    View("cause_alone", False, (False, True)),  # the logit of the word alone
+    View("cause_kind", "", ("", *ATTENTION_KINDS)),
+    View("cause_key", -1, range(-1, 1024)),
+    View("cause_measure", "ablated", ("ablated", "denoise", "noise")),
     # Writing
     View("write_section", "choose", ("choose", "branch", "forcing", "cache")),
     View("write_strategy", "greedy", ("greedy", "sampling", "beam")),

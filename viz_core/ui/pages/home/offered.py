@@ -71,6 +71,17 @@ def _next_words(lab: Lab, capture: Capture) -> str:
     return bars(likeliest, _("The probabilities of the likeliest next words"))
 
 
+def _written(lab: Lab, capture: Capture) -> str:
+    """How much each sub-layer of the stack that answers writes into the residual stream, at each token."""
+    stack, item = STACKS[lab.config.output_side], lab.item(capture)
+    names = [f"{stack}.layers.{layer}.{part}.out" for layer in range(lab.config.n_layers(lab.config.output_side))
+             for part in ("self_attn", "cross_attn", "ffn")]
+    sizes = [np.linalg.norm(capture[name][item], axis=-1) for name in names if name in capture]  # [T] each
+    if not sizes:
+        return ""
+    return matrix(np.stack(sizes), _("How much each sub-layer writes at each token"), signed=False, dark=dark())
+
+
 def _losses(lab: Lab, capture: Capture) -> str:
     """The loss of each label: what training lowers."""
     if "probs" not in capture or "ids.labels" not in capture:
@@ -122,6 +133,6 @@ def _documents(lab: Lab, capture: Capture) -> str:
 
 
 PREVIEWS: dict[str, Callable[[Lab, Capture], str]] = {
-    "step_by_step": _stream, "attention": _heads, "writing": _next_words, "training": _losses, "masks": _mask, "positions": _waves,
-    "norms": _growth, "shapes": _costs, "documents": _documents,
+    "step_by_step": _stream, "attention": _heads, "writing": _next_words, "cause": _written, "training": _losses, "masks": _mask,
+    "positions": _waves, "norms": _growth, "shapes": _costs, "documents": _documents,
 }

@@ -1,0 +1,72 @@
+"""The effects of a grid as maps: every cell at its place, with the token of the run that gives the value."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from viz_core.config import TransformerConfig
+from viz_core.experiments.effect_maps import EffectMaps, effect_maps, n_runs
+from viz_core.experiments.patching import DIRECTIONS, EMBEDDING, Contrast, Direction, contrast_runs, patch_grid
+from viz_core.experiments.question import Question
+from viz_core.run import build
+
+CONFIG = TransformerConfig(
+    d_model=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=2, d_ff=16, source_vocab_size=20, target_vocab_size=20)
+TARGET = [1, 6, 7, 8]
+
+
+def contrasted(clean: Sequence[int] = (4, 5, 6, 7), changed: Sequence[int] = (4, 5, 9, 7)) -> Contrast:
+    return contrast_runs(build(CONFIG, seed=1), clean, changed, Question(3, 11, 2), TARGET)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_maps_are_the_grid(direction: Direction) -> None:
+    contrast = contrasted()
+    grid, found = patch_grid(contrast), effect_maps(contrast, direction)
+    kinds = [(each.stack, each.part, each.of_heads) for each in found.maps]
+    assert len(set(kinds)) == len(kinds) == 10  # 3 + 4 parts of tokens, 1 + 2 of heads
+    for each in found.maps:
+        expected = grid.table(each.stack, each.part, direction, heads=each.of_heads)
+        np.testing.assert_allclose(each.effects, expected, atol=1e-5)
+    assert found.n_runs == len(grid.cells) == n_runs(CONFIG, {"source": 4, "target": 3})
+
+
+def test_a_place_leads_to_its_cell_and_back() -> None:
+    for each in effect_maps(contrasted(), "denoise").maps:
+        for row, col in np.ndindex(each.effects.shape):
+            place = each.place(row, col)
+            assert place is not None and each.cell(place) == (row, col)
+            assert (place[3] is None) != each.of_heads and (place[2] == EMBEDDING) == (each.part == "residual" and row == 0)
+        assert each.cell(("encoder", "residual", 99, None, 0)) is None
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_token_without_a_partner_is_a_gap_and_is_counted(direction: Direction) -> None:
+    found = effect_maps(contrasted((4, 5, 6, 7), (4, 5, 9, 10, 7)), direction)
+    source = found.pairs["source"]
+    of_source = next(each for each in found.maps if each.stack == "encoder" and each.part == "residual")
+    gaps = [i for i, pair in enumerate(source) if None in pair]
+    assert found.gaps == len(gaps) == 3 and of_source.effects.shape[1] == len(source)
+    for col in range(len(source)):
+        assert (of_source.place(1, col) is None) == np.isnan(of_source.effects[1, col]) == (col in gaps)
+    last = of_source.place(1, len(source) - 1)
+    assert last is not None and last[4] == (3 if direction == "denoise" else 4)  # as the run that gives counts it
+
+
+def test_the_strongest_is_neither_the_whole_input_nor_the_whole_answer() -> None:
+    found = effect_maps(contrasted(), "denoise")
+    shown = [each for each in found.maps if each.part == "residual" and not each.of_heads]
+    best = found.strongest(shown)
+    assert best is not None
+    each, row, _ = best
+    assert row > 0 and not (each.stack == "decoder" and row == CONFIG.n_decoder_layers)
+    assert each.effects[row].max() == max(
+        np.nanmax(e.effects[1 : None if e.stack == "encoder" else -1]) for e in shown)
+
+
+def test_what_is_patched_and_changes_nothing_is_zero() -> None:
+    """The embedding of a token that both sentences share: rounding alone is no effect."""
+    found: EffectMaps = effect_maps(contrasted(), "denoise")
+    embedding = next(each for each in found.maps if each.stack == "encoder" and each.part == "residual").effects[0]
+    assert list(embedding[[0, 1, 3]]) == [0, 0, 0] and embedding[2] == pytest.approx(1, abs=1e-4)

@@ -1,0 +1,61 @@
+"""Pictures of cause and effect hold the numbers that they are given, on one scale and in the right places."""
+
+import numpy as np
+import pytest
+
+from viz_core.analysis.attribution import Attribution, Share
+from viz_core.analysis.logit_lens import LogitLens
+from viz_core.figures.cause import Heads, MapOf, effect_panels, heads_figure, lens_panel, share_name, shares_figure
+
+PARTS = (
+    Share("embedding", "decoder.tok_embed_scaled", 0.5), Share("head", "decoder.layers.0.self_attn.z", 1.5, 0, 0),
+    Share("head", "decoder.layers.0.cross_attn.z", -2.0, 0, 1), Share("bias", "decoder.layers.0.self_attn.w_o.bias", 0.25, 0),
+    Share("ffn", "decoder.layers.0.ffn.out", 3.0, 0),
+)
+
+
+def test_all_maps_have_one_scale_with_zero_in_its_middle() -> None:
+    drawn = effect_panels([
+        MapOf("encoder", "residual", False, -1, np.array([[0.5, np.nan], [1.5, -0.2]]), ["a", "", "b", "<c>"], ["x", "y"]),
+        MapOf("decoder", "cross_attn", True, 0, np.array([[0.1, 0.2, 0.3]]), ["a", "b", "c"], ["0", "1", "2"]),
+    ])
+    assert {(panel.low, panel.high) for panel in drawn} == {(-1.5, 1.5)}
+    first, second = drawn
+    assert first.rows == ("embedding", "0") and first.masked is not None
+    np.testing.assert_array_equal(first.masked, [[False, True], [False, False]])
+    assert second.masked is None and second.rows == ("0",) and second.words == ("a", "b", "c")
+
+
+def test_small_effects_are_not_blown_up() -> None:
+    (panel,) = effect_panels([MapOf("encoder", "ffn", False, 0, np.array([[0.01]]), ["a"], ["x"])])
+    assert (panel.low, panel.high) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize("rank", [False, True])
+def test_the_lens_has_the_likeliest_word_in_each_cell(rank: bool) -> None:
+    words = np.array([[[3, 1], [2, 0]], [[5, 1], [6, 0]]])  # [N, T, k]
+    found = LogitLens(("decoder.embed", "decoder.layers.0.norm_ffn.out"), words, np.ones((2, 2, 2)) / 2, np.array([5, 6]),
+                      np.array([[9, 99], [0, 0]]), np.array([[0.1, 0.2], [0.9, 0.8]]))
+    panel = lens_panel(found, ["<bos>", "猫"], lambda id: f"w{id}", rank)
+    assert panel.words == ("w3", "w2", "w5", "w6") and panel.written and panel.rows == ("embedding", "0")
+    np.testing.assert_allclose(panel.values, [[1, 2], [0, 0]] if rank else found.chance, rtol=1e-6)
+
+
+def test_the_bars_are_the_shares_and_the_line_their_sum() -> None:
+    figure = shares_figure(Attribution(PARTS, 3.25), "Logit of <b>x</b>").to_dict()
+    bars = [trace for trace in figure["data"] if trace["type"] == "bar"]
+    (line,) = [trace for trace in figure["data"] if trace["type"] == "scatter"]
+    drawn = {x: y for bar in bars for x, y in zip(bar["x"], bar["y"], strict=True)}
+    assert [drawn[i] for i in range(5)] == [part.value for part in PARTS]
+    assert list(line["y"]) == list(np.cumsum([part.value for part in PARTS]))
+    assert figure["layout"]["title"]["text"] == "Logit of &lt;b&gt;x&lt;/b&gt;"
+    assert len(figure["layout"]["shapes"]) == 1  # where layer 0 begins
+    assert [share_name(part) for part in PARTS[1:3]] == ["self-attention, layer 0, head 0", "cross-attention, layer 0, head 1"]
+
+
+def test_each_head_is_a_point_in_its_colour() -> None:
+    weight, effect = np.array([[0.1, 0.9], [0.2, 0.3]]), np.array([[0.0, 0.5], [0.1, -0.2]])
+    figure = heads_figure(Heads("Cross", weight, effect), "x", "y", "title").to_dict()
+    assert [list(trace["x"]) for trace in figure["data"]] == [[0.1, 0.2], [0.9, 0.3]]
+    assert [list(trace["y"]) for trace in figure["data"]] == [[0.0, 0.1], [0.5, -0.2]]
+    assert len({trace["marker"]["color"] for trace in figure["data"]}) == 2

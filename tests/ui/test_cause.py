@@ -1,0 +1,197 @@
+"""The page on cause and effect: both runs, the question, the maps, and what a click on a cell does to every page."""
+
+import re
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.helpers import (
+    TINY,
+    Open,
+    canvas_headers,
+    charts,
+    go,
+    link,
+    numbers,
+    open_page,
+    panels,
+    sound,
+    start,
+    widget,
+    widgets,
+    words,
+)
+from viz_core.experiments.patching import Question, Site, contrast_runs, edit, grid_cells, transplanted
+from viz_core.run import build, prepare, trace
+from viz_core.ui.pages.cause.grid import _Choice
+from viz_core.ui.pages.cause.pair import adopted
+from viz_core.ui.shell.setup import from_link, packed, unpacked
+from viz_core.weights.catalogue import catalogue
+
+PAIR = TINY | {"source": "the cat was tired", "target": "x y z"}
+CHANGED = PAIR | {"source": "the cat was wide"}
+KEPT = packed(from_link(PAIR)[0])
+SECTIONS = ("patching", "lens", "attribution", "heads")
+
+
+@pytest.fixture
+def open_at() -> Open:
+    return partial(open_page, "cause")
+
+
+def setup(at: AppTest) -> Any:
+    return at.session_state["lab_setup"]
+
+
+def test_a_newcomer_sees_the_maps_of_a_proposed_change_and_question(open_at: Open) -> None:
+    at = open_at(**PAIR)
+    assert list(panels(at)) == ["Encoder: residual stream", "Decoder: residual stream"]
+    assert "The clean run writes" in words(at) and "are asked for the next word" in words(at)
+    assert not setup(at).view("kept") and not at.warning
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("preset", ["000", "002", "004-decoder-only"])
+def test_every_section_opens(open_at: Open, section: str, preset: str) -> None:
+    more = {"preset": "000", "architecture": "decoder-only"} if preset.endswith("only") else {"preset": preset}
+    at = open_at(**PAIR | more, cause_section=section)
+    assert canvas_headers(at) or charts(at)
+
+
+def test_the_maps_are_runs_that_are_done_one_by_one(open_at: Open) -> None:
+    at = open_at(**CHANGED, kept=KEPT, cause_at="1")
+    drawn = panels(at)["Encoder: residual stream"]
+    config = from_link(PAIR)[0].config
+    model = build(config)
+    clean, changed = (prepare(config, [text["source"]], [text["target"]]) for text in (PAIR, CHANGED))
+    logits = [trace(model, batch)["logits"][0, 1] for batch in (clean, changed)]
+    word, other = int(logits[0].argmax()), int(logits[1].argmax())
+    if word == other:
+        ranked = np.argsort(-logits[1], kind="stable")
+        other = int(ranked[1])
+    contrast = contrast_runs(model, clean.ids["source"][0].tolist(), changed.ids["source"][0].tolist(), Question(word, other, 1),
+                             clean.ids["target"][0].tolist())
+    cells = [cell for cell in grid_cells(contrast) if cell[0].site == Site("encoder", "residual", 0)]
+    for (patch,) in cells:
+        patched = trace(model, changed, tap=edit(contrast, (patch,), "denoise"))["logits"][0, 1]
+        after, before, whole = (float(x[word] - x[other]) for x in (patched, logits[1], logits[0]))
+        assert drawn[1, patch.tokens[0]] == pytest.approx((after - before) / (whole - before), abs=1e-3)
+
+
+@pytest.mark.parametrize("direction", ["denoise", "noise"])
+def test_a_click_keeps_the_run_that_gives_and_patches_the_other(open_at: Open, direction: str) -> None:
+    at = open_at(**PAIR, cause_direction=direction)
+    before = panels(at)
+    changed = widget(at, "cause_typed").value
+    clean = setup(at)
+    at.session_state["lab_setup"] = adopted(clean, clean, replace(clean, source=changed), ("encoder", "residual", 0, None, 3))
+    sound(at.run())
+    gives, takes = unpacked(setup(at).view("kept"))[0].source, setup(at).source
+    assert (gives, takes) == ((PAIR["source"], changed) if direction == "denoise" else (changed, PAIR["source"]))
+    assert setup(at).target == PAIR["target"]
+    assert "B has A’s value of the residual stream after layer 0 of the encoder" in words(at)
+    after = panels(at)
+    assert list(after) == list(before)
+    for title, values in before.items():
+        np.testing.assert_array_equal(after[title], values)  # the same maps after the click
+    (header,) = [h for h in canvas_headers(at) if h.get("panels")]
+    assert header["pick"] == [0, 1, 3]
+    again = open_page("cause", **link(at))  # the link, on another session
+    assert [h["pick"] for h in canvas_headers(again) if h.get("panels")] == [[0, 1, 3]]
+    for title, values in panels(again).items():
+        np.testing.assert_array_equal(values, before[title])
+
+
+def test_the_other_direction_exchanges_a_and_b_and_keeps_the_picked_place(open_at: Open) -> None:
+    at = open_at(**CHANGED, kept=KEPT, patch="encoder.residual.0.3")
+    sound(widget(at, "cause_direction").set_value("noise").run())
+    assert setup(at).source == PAIR["source"] and unpacked(setup(at).view("kept"))[0].source == CHANGED["source"]
+    assert setup(at).view("patch") == ("encoder", "residual", 0, None, 3)
+    sound(widget(at, "cause_direction").set_value("denoise").run())
+    assert setup(at).source == CHANGED["source"] and unpacked(setup(at).view("kept"))[0].source == PAIR["source"]
+
+
+def test_b_is_the_patched_run_on_another_page(open_at: Open) -> None:
+    at = open_at(**CHANGED, kept=KEPT, patch="encoder.residual.0.3")
+    assert {p.proto.page for p in at.get("page_link")} >= {"attention", "step_by_step"}
+    attention = sound(go(at, "attention"))
+    config = from_link(PAIR)[0].config
+    donor, batch = (prepare(config, [text["source"]], [text["target"]]) for text in (PAIR, CHANGED))
+    model = build(config)
+    patched = transplanted(model, batch, trace(model, donor), Site("encoder", "residual", 0), 3)
+    drawn = next(values for title, values in panels(attention).items() if title.startswith("B · wide"))
+    assert drawn.shape == patched["decoder.layers.1.cross_attn.weights"].shape[2:]
+
+
+def test_a_typed_sentence_becomes_b_with_the_same_target(open_at: Open) -> None:
+    at = open_at(**PAIR)
+    sound(widget(at, "cause_typed").set_value("the dog was so very tired").run())
+    assert setup(at).source == "the dog was so very tired" and unpacked(setup(at).view("kept"))[0].source == PAIR["source"]
+    assert setup(at).target == PAIR["target"]
+    assert "have no partner in the other sentence and cannot be patched" in words(at)
+    (header,) = [h for h in canvas_headers(at) if h.get("panels")]
+    assert header["panels"][0]["masked"] is not None
+    assert widget(at, "source").value == "the dog was so very tired"
+
+
+@pytest.mark.parametrize(("params", "said"), [
+    (PAIR | {"kept": KEPT}, "Both sentences give the model the same ids"),
+    (CHANGED | {"kept": KEPT, "cause_word": "x", "cause_other": "x"}, "compares a word with itself"),
+    (PAIR | {"cause_word": "two words"}, "is 2 tokens for this model"),
+    (PAIR | {"architecture": "encoder-only", "head": "off"}, "no vocabulary logits"),
+    (CHANGED | {"kept": KEPT, "seed": "7"}, "runs of different models"),
+    (PAIR | {"cause_at": "900"}, "out of range"),
+    (PAIR | {"source": "qwxz"}, "Type a changed sentence below"),
+])
+def test_what_cannot_be_compared_is_said_in_a_sentence(open_at: Open, params: dict[str, str], said: str) -> None:
+    assert said in words(open_at(**params))
+
+
+def test_any_typed_text_is_data(open_at: Open) -> None:
+    at = open_at(**PAIR, cause_word="<b>*&$x$", cause_other="\u202e:smile:")
+    sound(widget(at, "cause_typed").set_value("𝔘 <script> $x$ \x00 ‮").run())
+
+
+def test_the_sum_of_the_parts_is_the_logit(open_at: Open) -> None:
+    at = open_at(**PAIR, cause_section="attribution")
+    (chart,) = charts(at)
+    total = sum(numbers(trace["y"]).sum() for trace in chart["data"] if trace["type"] == "bar")
+    config, asked = from_link(PAIR)[0].config, words(at)
+    assert "the sum leaves" in asked
+    written = re.search(r"own number is \*\*(−?[\d.]+)\*\*", asked)
+    assert written is not None and total == pytest.approx(float(written[1].replace("−", "-")), abs=1e-4)
+    assert config.norm == "post" and "held at this run’s own value" in asked
+
+
+def test_the_lens_ends_at_the_models_own_word(open_at: Open) -> None:
+    at = open_at(**PAIR, cause_section="lens")
+    (found,) = [h for h in canvas_headers(at) if h.get("panels")]
+    config = from_link(PAIR)[0].config
+    capture = trace(build(config), prepare(config, [PAIR["source"]], [PAIR["target"]]))
+    (panel,) = found["panels"]
+    n = panel["shape"][1]
+    assert len(panel["words"]) == panel["shape"][0] * n and panel["written"]
+    np.testing.assert_allclose(panels(at)[panel["title"]][-1], capture["probs"][0].max(axis=-1), atol=1e-5)
+
+
+def test_heads_are_ranked_by_attention_and_by_effect(open_at: Open) -> None:
+    at = open_at(**PAIR, cause_section="heads")
+    assert "Spearman" in words(at) and "attends most to" in words(at)
+    (chart,) = charts(at)
+    assert len(chart["data"]) == 2 and not widgets(at, "cause_over")
+
+
+def test_a_click_holds_no_run() -> None:
+    """A session keeps the callback of a canvas for as long as it lives."""
+    assert {name for name in _Choice.__slots__} == {"clean", "changed", "places"}
+
+
+def test_the_translator_opens_with_its_own_example() -> None:
+    if "translator" not in catalogue():
+        pytest.skip("the translator is not shipped here")
+    at = sound(go(start(), "cause"))
+    assert "` tired `" in words(at) or "tired → wide" in widget(at, "cause_changed").options

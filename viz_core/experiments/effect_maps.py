@@ -1,0 +1,116 @@
+"""The effects of a patch grid as maps: a row for each layer, a column for each place of both sentences or for each head.
+
+A map keeps no model: results that are kept for all visitors must not hold one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from viz_core.config import Side, StackName, TransformerConfig, side_of
+from viz_core.experiments.patching import EMBEDDING, Contrast, Direction, Part, patch_grid, sites
+
+ROUNDING = 1e-6  # of the largest logit: some eight units in the last place of float32, which sums in another order reach
+Pairs = tuple[tuple[int | None, int | None], ...]  # positions of the clean and of the changed sentence, in reading order
+Place = tuple[StackName, Part, int, int | None, int | None]  # stack, part, layer, head, token of the run that gives the value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectMap:
+    """One part of a stack: effects and likeliest words (ids, −1 for none) of its runs, [layers, places] or [layers, H].
+
+    first: the layer of the first row, EMBEDDING in the residual stream. tokens: of the run that gives the values, one a column;
+    None where it has no partner, and then the effect is NaN. () in a map of heads.
+    """
+
+    stack: StackName
+    part: Part
+    first: int
+    tokens: tuple[int | None, ...]
+    effects: np.ndarray
+    words: np.ndarray
+
+    @property
+    def of_heads(self) -> bool:
+        return not self.tokens
+
+    def place(self, row: int, col: int) -> Place | None:
+        """What the run of a cell is given; None where nothing can be patched."""
+        if self.of_heads:
+            return self.stack, self.part, self.first + row, col, None
+        token = self.tokens[col]
+        return None if token is None else (self.stack, self.part, self.first + row, None, token)
+
+    def cell(self, place: Sequence[object]) -> tuple[int, int] | None:
+        """Row and column of a place; None where it is not of this map."""
+        rows, cols = self.effects.shape
+        return next(((r, c) for r in range(rows) for c in range(cols) if self.place(r, c) == tuple(place)), None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectMaps:
+    """All maps of one direction. answers: the logit difference of the clean and of the changed run. pairs: of each side.
+
+    words: the likeliest word of the clean and of the changed run at the asked place, ids.
+    """
+
+    direction: Direction
+    maps: tuple[EffectMap, ...]
+    answers: tuple[float, float]
+    words: tuple[int, int]
+    pairs: Mapping[Side, Pairs]
+    gaps: int
+    at: int
+    n_runs: int
+
+    def strongest(self, parts: Sequence[EffectMap]) -> tuple[EffectMap, int, int] | None:
+        """The largest effect of these maps: its map, row and column.
+
+        Where the stream enters the model it holds the whole sentence, and where it leaves it the whole answer, so the embedding
+        and the last layer before the head say nothing about the model and do not count.
+        """
+        best, largest = None, -np.inf
+        for each in parts:
+            found = np.where(np.isnan(each.effects), -np.inf, each.effects)
+            if each.part == "residual":
+                found[0] = -np.inf
+                if each is [m for m in self.maps if m.part == "residual"][-1]:
+                    found[-1] = -np.inf
+            if found.size and found.max() > largest:
+                row, col = np.unravel_index(int(found.argmax()), found.shape)
+                best, largest = (each, int(row), int(col)), float(found.max())
+        return best
+
+
+def effect_maps(contrast: Contrast, direction: Direction, progress: Callable[[float], object] | None = None) -> EffectMaps:
+    """Run every patch of one direction and sort the effects into maps, in the order of the model."""
+    grid = patch_grid(contrast, (direction,), progress)
+    found: dict[tuple[StackName, Part, bool], EffectMap] = {}
+    config, gives = contrast.model.config, 0 if direction == "denoise" else 1
+    for (((site, given), *_), effect, word) in zip(grid.cells, grid.effects[direction], grid.words[direction], strict=True):
+        side, heads = side_of(site.stack), site.head is not None
+        pairs = contrast.pairs[side]
+        if (site.stack, site.part, heads) not in found:
+            first = EMBEDDING if site.part == "residual" else 0
+            tokens = () if heads else tuple(None if None in pair else pair[gives] for pair in pairs)
+            shape = (config.n_layers(side) - first, config.n_heads if heads else len(pairs))
+            found[site.stack, site.part, heads] = EffectMap(
+                site.stack, site.part, first, tokens, np.full(shape, np.nan), np.full(shape, -1))
+        each = found[site.stack, site.part, heads]
+        col = site.head if site.head is not None else [clean for clean, __ in pairs].index(given[0])
+        each.effects[site.layer - each.first, col] = effect
+        each.words[site.layer - each.first, col] = word
+    clean, changed = contrast.clean.logits, contrast.changed.logits
+    apart = abs(contrast.answers[0] - contrast.answers[1])
+    bound = ROUNDING * float(torch.stack([clean, changed]).abs().max()) / apart
+    for each in found.values():
+        each.effects[np.abs(each.effects) < bound] = 0.0  # what rounding alone does to the logits
+    return EffectMaps(direction, tuple(found.values()), contrast.answers, (int(clean.argmax()), int(changed.argmax())),
+                      contrast.pairs, contrast.gaps, contrast.question.at, len(grid.cells))
+
+
+def n_runs(config: TransformerConfig, lengths: Mapping[Side, int]) -> int:
+    """The patched runs of one direction for sentences of these lengths, every token with a partner."""
+    return sum(1 if site.head is not None else lengths[side_of(site.stack)] for site in sites(config))

@@ -1,0 +1,157 @@
+"""Pictures of cause and effect: maps of patched runs, the logit lens, the parts of a logit, and attention beside effect.
+
+Numbers come from `viz_core.experiments` and `viz_core.analysis`; here they are only drawn.
+"""
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from viz_core.analysis.attribution import Attribution, Share
+from viz_core.analysis.logit_lens import LogitLens
+from viz_core.figures import theme
+from viz_core.figures.panels import Panel, panel
+from viz_core.figures.scatter import guide_line, scatter_figure
+from viz_core.formats import rounded
+from viz_core.language import translate as _
+from viz_core.stages import STACK_NAMES
+from viz_core.text import visible
+
+PART_TITLES: dict[str, str] = {
+    "residual": _("residual stream"), "self_attn": _("output of self-attention"), "cross_attn": _("output of cross-attention"),
+    "ffn": _("output of the feed-forward"),
+}
+HEAD_TITLES: dict[str, str] = {"self_attn": _("heads of self-attention"), "cross_attn": _("heads of cross-attention")}
+KIND_NAMES: dict[str, str] = {
+    "embedding": _("embedding"), "head": _("heads"), "ffn": _("feed-forward networks"), "bias": _("biases"),
+}
+KIND_COLOURS = {
+    "embedding": theme.PART_COLOURS["embedding"], "head": theme.PART_COLOURS["attention"],
+    "ffn": theme.PART_COLOURS["feed_forward"], "bias": theme.PART_COLOURS["input"],
+}
+LENS_LEAST = 1e-4  # a probability below it looks like none
+
+
+class MapOf(NamedTuple):
+    """One map to draw: where it is, effects [layers, columns], the word that each run would write, and the columns' labels, which
+    are ready to be shown."""
+
+    stack: str
+    part: str
+    of_heads: bool
+    first: int
+    effects: np.ndarray
+    words: Sequence[str]
+    cols: Sequence[str]
+
+
+def effect_panels(maps: Sequence[MapOf]) -> list[Panel]:
+    """The maps on one scale with 0 in its middle, which reaches at least to 1. What has no partner looks masked."""
+    sizes = [float(np.nanmax(np.abs(each.effects), initial=0.0)) for each in maps]
+    most = max(1.0, *sizes) if sizes else 1.0
+    return [_effect_panel(each, most) for each in maps]
+
+
+def _effect_panel(each: MapOf, most: float) -> Panel:
+    missing = np.isnan(each.effects)
+    what = (HEAD_TITLES if each.of_heads else PART_TITLES)[each.part]
+    rows = [_("embedding") if layer < 0 else str(layer) for layer in range(each.first, each.first + len(each.effects))]
+    return panel(
+        _("{stack}: {what}", stack=_capital(STACK_NAMES[each.stack]), what=what), np.nan_to_num(each.effects), rows,
+        each.cols, row_axis=_("layer"), col_axis=_("H · head") if each.of_heads else _("T · token"),
+        low=-most, high=most, col_letter="H" if each.of_heads else "T", masked=missing if missing.any() else None,
+        masked_name=_("no partner in the other sentence"), words=[visible(word) for word in each.words],
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# --- The logit lens ---------------------------------------------------------------------------------------------------
+def lens_panel(found: LogitLens, tokens: Sequence[str], word_of: Callable[[int], str], rank: bool) -> Panel:
+    """A row for each stage that the lens reads, a column for each token; each cell has the word that is likeliest there.
+
+    The colour is the probability of the word that the model writes in the end, or that word's rank as a power of ten.
+    """
+    rows = [_("embedding"), *(str(layer) for layer in range(len(found.stages) - 1))]
+    words = [visible(word_of(int(id))) for id in found.words[:, :, 0].ravel()]
+    common: dict[str, Any] = {"row_axis": _("layer"), "col_axis": _("T · token that is read"), "col_letter": "T", "words": words,
+                              "written": True}
+    cols = [visible(token) for token in tokens]
+    if rank:
+        return panel(_("Rank of the final word, log₁₀(1 + words before it)"), np.log10(1.0 + found.rank), rows, cols,
+                     kind="probability", low=0.0, **common)
+    return panel(_("Probability of the final word, and the likeliest word behind each layer"), found.chance, rows, cols,
+                 kind="probability", low=0.0, high=1.0, **common)
+
+
+# --- Attribution ------------------------------------------------------------------------------------------------------
+def share_name(share: Share) -> str:
+    """A part of a logit in words: "cross-attention, layer 2, head 3"."""
+    if share.kind == "head" and share.layer is not None and share.head is not None:
+        return _("{what}, layer {layer}, head {head}", layer=share.layer, head=share.head,
+                 what=_("cross-attention") if ".cross_attn." in share.name else _("self-attention"))
+    if share.kind == "ffn" and share.layer is not None:
+        return _("feed-forward network, layer {layer}", layer=share.layer)
+    return share.name
+
+
+def shares_figure(found: Attribution, title: str, dark: bool = False) -> theme.Figure:
+    """A bar for each part in the order of computation, one colour a kind, and the running sum, which ends at the logit."""
+    names = [html.escape(share_name(share)) for share in found.parts]
+    total = np.cumsum([share.value for share in found.parts])
+    bars = [_bars(found, kind, names) for kind in KIND_NAMES]
+    line = {"type": "scatter", "mode": "lines", "x": list(range(len(names))), "y": total.tolist(), "name": _("sum so far"),
+            "line": {"color": theme.head_colour(5) if dark else theme.PART_COLOURS["residual_stream"], "width": 2, "shape": "hv"},
+            "hovertemplate": _("sum so far") + ": %{y:.4g}<extra></extra>"}
+    layers = [i for i, (a, b) in enumerate(zip(found.parts, found.parts[1:], strict=False), start=1) if a.layer != b.layer]
+    layout = {
+        "title": {"text": html.escape(title)}, "barmode": "overlay", "bargap": 0.1,
+        "xaxis": {"title": {"text": _("parts in the order of computation; a dotted line begins a layer")}, "showticklabels": False,
+                  "showgrid": False},
+        "yaxis": {"title": {"text": _("share of the logit")}}, "shapes": [guide_line("x", i - 0.5, width=1) for i in layers],
+        "margin": {"t": 52, "b": 8}, "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
+    }
+    return theme.Figure([*(bar for bar in bars if bar["x"]), line], layout, dark=dark)
+
+
+def _bars(found: Attribution, kind: str, names: Sequence[str]) -> dict[str, Any]:
+    here = [i for i, share in enumerate(found.parts) if share.kind == kind]
+    return {
+        "type": "bar", "width": 0.9, "x": here, "y": [found.parts[i].value for i in here], "name": KIND_NAMES[kind],
+        "marker": {"color": KIND_COLOURS[kind], "line": {"width": 0}}, "customdata": [names[i] for i in here],
+        "hovertemplate": "%{customdata}: %{y:.4g}<extra></extra>",
+    }
+
+
+# --- Attention beside effect ------------------------------------------------------------------------------------------
+class Heads(NamedTuple):
+    """The heads of one kind of attention: weight and effect [layers, H]."""
+
+    name: str
+    weight: np.ndarray
+    effect: np.ndarray
+
+
+def heads_figure(heads: Heads, x: str, y: str, title: str, dark: bool = False) -> theme.Figure:
+    """A point for each head: how much it attends against what it does. A colour for each head, a number for its layer."""
+    layers, n_heads = heads.weight.shape
+    traces: list[Mapping[str, Any]] = []
+    for head in range(n_heads):
+        traces.append({
+            "x": heads.weight[:, head].tolist(), "y": heads.effect[:, head].tolist(), "mode": "markers+text",
+            "text": [str(layer) for layer in range(layers)], "textposition": "middle right",
+            "marker": {"color": theme.head_colour(head), "size": 12}, "name": _("head {head}", head=head),
+            "hovertemplate": [_said(heads, layer, head) for layer in range(layers)],
+        })
+    right = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top"}
+    return scatter_figure(traces, html.escape(title), x, y, dark, shapes=[guide_line("y", 0.0)], legend=right)  # type: ignore[arg-type]
+
+
+def _said(heads: Heads, layer: int, head: int) -> str:
+    return _("layer {layer}, head {head}<br>weight {weight}<br>effect {effect}", layer=layer, head=head,
+             weight=rounded(float(heads.weight[layer, head]), 3),
+             effect=rounded(float(heads.effect[layer, head]), 3)) + "<extra></extra>"

@@ -1,0 +1,190 @@
+"""The section Patching: every value of one run put into the other, one by one, and how far the answer follows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from viz_core.analysis.two_runs import EITHER, GAP
+from viz_core.config import side_of
+from viz_core.experiments.effect_maps import EffectMap, EffectMaps, effect_maps, n_runs
+from viz_core.experiments.patching import Direction
+from viz_core.experiments.question import Question
+from viz_core.figures.cause import MapOf, effect_panels
+from viz_core.formats import rounded
+from viz_core.language import plural
+from viz_core.language import translate as _
+from viz_core.text import visible
+from viz_core.ui.components.canvas import Pick, matrices
+from viz_core.ui.escape import token_code
+from viz_core.ui.pages.cause.asked import answer, controls
+from viz_core.ui.pages.cause.measuring import contrast_of, key_of, measured, seconds_of
+from viz_core.ui.pages.cause.pair import Pair, Place, adopt, ids_of, turn
+from viz_core.ui.shell import PAGES, below, look, picture, set_view, touch, view, view_widget, widget
+from viz_core.ui.shell.setup import Setup
+from viz_core.ui.shell.two_runs import patch_words
+
+PARTS = {"residual": _("Residual stream"), "sublayers": _("Sub-layers"), "heads": _("Heads")}
+DIRECTIONS = {"denoise": _("What is sufficient"), "noise": _("What is necessary")}
+SHOWS_B = ("attention", "step_by_step")  # pages that show B as it is with the patch
+REQUESTED = "cause_asked"  # the session's key for what was asked for
+
+
+def patching(pair: Pair, question: Question) -> None:
+    """The maps, what they say, the controls, and what follows from the picked cell."""
+    direction: Direction = view("cause_direction")
+    found = _effects(pair, question, direction)
+    if found is not None:
+        shown = [each for each in found.maps if _is_shown(each)]
+        look(_what_to_look_at(pair, found, shown))
+        with picture():
+            _maps(pair, found, shown)
+    with below():
+        view_widget(st.segmented_control, "cause_part", _("Values"), required=True, format_func=PARTS.get,
+                    label_visibility="collapsed")
+        _direction(pair, found)
+        controls(pair, question)
+    if found is not None:
+        _picked(pair, found)
+        st.caption(_counted(found))
+
+
+def _effects(pair: Pair, question: Question, direction: Direction) -> EffectMaps | None:
+    """All maps of a direction."""
+    assert pair.clean.capture is not None
+    config = pair.clean.config
+    runs = n_runs(config, {side: len(ids_of(pair.clean.capture, side, pair.item)) for side in config.sides})
+    return measured("effects", (key_of(pair, question), direction), runs, seconds_of(pair, runs),
+                    lambda said: effect_maps(contrast_of(pair, question), direction, said))
+
+
+def _is_shown(each: EffectMap) -> bool:
+    part = "heads" if each.of_heads else "residual" if each.part == "residual" else "sublayers"
+    return part == view("cause_part")
+
+
+# ---------------------------------------------------------------- the picture
+
+
+def _maps(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) -> None:
+    """The maps of the chosen part; the picked cell is the place where B has a value of A."""
+    labels = {side: _labels(pair, side, places) for side, places in found.pairs.items()}
+    heads = [str(head) for head in range(pair.clean.config.n_heads)]
+    drawn = [MapOf(
+        each.stack, each.part, each.of_heads, each.first, each.effects,
+        [answer(pair.clean, int(id), pair.item) if id >= 0 else "" for id in each.words.ravel()],
+        heads if each.of_heads else labels[side_of(each.stack)],
+    ) for each in shown]
+    cells = [each.cell(view("patch")) if view("patch") and view("kept") else None for each in shown]
+    pick = next((Pick(i, *cell) for i, cell in enumerate(cells) if cell is not None), None)
+    choose = _Choice(pair.clean.setup, pair.changed.setup, tuple(
+        tuple(tuple(each.place(row, col) for col in range(each.effects.shape[1])) for row in range(len(each.effects)))
+        for each in shown))
+    matrices(effect_panels(drawn), key="cause_maps", pick=pick, on_pick=choose, fill=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What a click on a cell does: the run that gives becomes A, the other B, with A's value in that place.
+
+    A session keeps it, so it holds places and setups, but no run.
+    """
+
+    clean: Setup
+    changed: Setup
+    places: tuple[tuple[tuple[Place | None, ...], ...], ...]
+
+    def __call__(self, pick: Pick | None) -> None:
+        place = None if pick is None else self.places[pick.panel][pick.row][pick.col]
+        if pick is None:
+            set_view(patch=())
+        elif place is None:
+            touch()
+        else:
+            adopt(self.clean, self.changed, place)
+
+
+def _labels(pair: Pair, side: str, places: Sequence[tuple[int | None, int | None]]) -> list[str]:
+    """A name for each place of both sentences: "tired | wide" where they differ, "–" for a token that one of them lacks."""
+    named = []
+    for i, j in places:
+        a, b = (GAP if at is None or lab.capture is None else visible(lab.capture.tokens(side)[pair.item][at])
+                for lab, at in ((pair.clean, i), (pair.changed, j)))
+        named.append(a if a == b else f"{a}{EITHER}{b}")
+    return named
+
+
+# ---------------------------------------------------------------- words
+
+
+def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) -> str:
+    """What both runs answer, and which of the shown values decides most of it."""
+    clean, changed = (token_code(answer(pair.clean, id, pair.item)) for id in found.words)
+    runs = _("The clean run writes {clean}, the changed run {changed}.", clean=clean, changed=changed)
+    best = found.strongest(shown)
+    if best is None:
+        return runs
+    each, row, col = best
+    place = each.place(row, col)
+    assert place is not None
+    said = {"place": patch_words(pair.donor(), place), "effect": rounded(float(each.effects[row, col]), 2)}
+    if found.direction == "denoise":
+        return runs + " " + _("**Of single clean values, the answer follows most from {place}: {effect}.** 0 changes nothing, 1 "
+                              "brings back the clean answer.", **said)
+    return runs + " " + _("**Of single changed values, the answer depends most on {place}: {effect}.** 0 changes nothing, 1 "
+                          "makes the clean run answer as the changed one.", **said)
+
+
+def _counted(found: EffectMaps) -> str:
+    """How many runs were measured, and how many tokens could not be patched."""
+    said = _("Each cell is a run of its own: {n:,} runs.", n=found.n_runs)
+    if found.gaps:
+        said += " " + plural("{n} token has no partner in the other sentence and cannot be patched.",
+                             "{n} tokens have no partner in the other sentence and cannot be patched.", found.gaps)
+    return said
+
+
+def _direction(pair: Pair, found: EffectMaps | None) -> None:
+    """Which run gives and which takes."""
+    clean, changed = pair.clean.setup, pair.changed.setup
+    patch = () if found is None else _other_way(found)
+
+    def change(name: str) -> None:
+        turn(clean, changed, patch)
+
+    widget(st.segmented_control, "cause_direction", _("Direction"), view("cause_direction"), change, options=tuple(DIRECTIONS),
+           required=True, format_func=DIRECTIONS.get, label_visibility="collapsed", help=_(
+               "Sufficient: a clean value is put into the changed run (denoising); an effect of 1 says that it alone brings the "
+               "clean answer back. Necessary: a changed value is put into the clean run (noising); an effect of 1 says that "
+               "without its clean value the answer is lost. The two need not agree (Zhang & Nanda 2023)."))
+
+
+def _other_way(found: EffectMaps) -> tuple[object, ...]:
+    """The patched place as the other run counts its tokens; () where nothing is patched."""
+    if not view("patch"):
+        return ()
+    stack, part, layer, head, token = view("patch")
+    if token is None:
+        return stack, part, layer, head, token
+    gives = 0 if found.direction == "denoise" else 1
+    other = next((pair[1 - gives] for pair in found.pairs[side_of(stack)] if pair[gives] == token), None)
+    return () if other is None else (stack, part, layer, head, other)
+
+
+def _picked(pair: Pair, found: EffectMaps) -> None:
+    """What the picked run does, and the pages that show it."""
+    if not (view("patch") and view("kept")):
+        st.caption(_("Click a cell: that run becomes B on every page, and the run that gives the value becomes A."))
+        return
+    cells = ((each, each.cell(view("patch"))) for each in found.maps)
+    cell = next(((each, at) for each, at in cells if at is not None), None)
+    if cell is None:
+        return
+    each, at = cell
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(_("**{place}**: effect {effect}; this run writes {word}. B is this run on:",
+                      place=patch_words(pair.donor(), view("patch")), effect=rounded(float(each.effects[at]), 3),
+                      word=token_code(answer(pair.clean, int(each.words[at]), pair.item))), width="content")
+        for name in SHOWS_B:
+            st.page_link(PAGES[name].path, label=PAGES[name].title, icon=PAGES[name].icon)
+

@@ -1,0 +1,177 @@
+"""The section Attention and effect: how much weight each head gives to a word, beside what patching or ablating that head does."""
+
+from collections.abc import Hashable, Sequence
+from math import isnan
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_core.analysis.attention import AttentionKind, kinds, sides
+from viz_core.config import StackName
+from viz_core.experiments.grammar_effects import OverSentences, over_sentences
+from viz_core.experiments.head_effects import Attention, HeadEffects, Measure, attended_key, changed_key, head_effects, n_heads
+from viz_core.experiments.question import Question
+from viz_core.figures.attention import KIND_TITLES
+from viz_core.figures.cause import Heads, heads_figure
+from viz_core.formats import rounded
+from viz_core.language import translate as _
+from viz_core.text import Vocabulary, shorten, visible
+from viz_core.ui.components.glosses import labelled
+from viz_core.ui.controls import chart, dark, inside, keep, table
+from viz_core.ui.escape import escaped, token_code
+from viz_core.ui.pages.attention.all_heads import KIND_LABELS
+from viz_core.ui.pages.cause.asked import controls
+from viz_core.ui.pages.cause.measuring import contrast_of, key_of, measured, seconds_of
+from viz_core.ui.pages.cause.pair import Pair, ids_of
+from viz_core.ui.shell import below, look, picture, touch, view, view_widget, widget
+from viz_core.ui.shell.setup import problem_words
+
+if TYPE_CHECKING:
+    from viz_core.experiments.patching import Contrast
+
+MEASURES: dict[Measure, str] = {"ablated": _("Ablation"), "denoise": _("Patch: sufficient"), "noise": _("Patch: necessary")}
+MEANINGS: dict[Measure, str] = {
+    "ablated": _("effect of its absence (z = 0)"), "denoise": _("effect of its clean z in the changed run"),
+    "noise": _("effect of its changed z in the clean run"),
+}
+WHERE: dict[AttentionKind, tuple[StackName, Attention]] = {
+    "encoder": ("encoder", "self_attn"), "decoder": ("decoder", "self_attn"), "cross": ("decoder", "cross_attn"),
+}
+SENTENCES = 16  # of the grammar
+SECONDS = 0.25  # for one of them, roughly
+GRAMMAR = "cause_grammar"  # the session's key: the model that was to be measured on the grammar's sentences
+
+
+def heads(pair: Pair, question: Question) -> None:
+    """A point for each head, the rank correlation above it, and all numbers below."""
+    available = kinds(pair.clean.config)
+    if not available:
+        st.info(_("This model has no layers, so it has no attention. Add a layer in the sidebar."))
+        return
+    kind: AttentionKind = view("cause_kind") if view("cause_kind") in available else available[-1]
+    stack, attention = WHERE[kind]
+    measure: Measure = view("cause_measure")
+    try:
+        contrast = contrast_of(pair, question)
+    except ValueError as problem:
+        st.info(escaped(problem_words(problem)))
+        return
+    side = sides(kind)[1]
+    assert pair.clean.capture is not None
+    tokens = pair.clean.capture.tokens(side)[pair.item][: min(len(ids_of(pair.clean.capture, side, pair.item)),
+                                                              contrast.clean.ids[side].shape[1])]
+    proposed = _proposed_key(pair, contrast, kind)
+    key = inside("cause_key", _("Key"), len(tokens) - 1, -1)
+    key = proposed if key < 0 else key
+    runs = 3 * n_heads(pair.clean.config, stack, attention)
+    found = measured("head effects", (key_of(pair, question), kind, key), runs, seconds_of(pair, runs),
+                     lambda said: head_effects(contrast, None, stack, attention, key))
+    if found is not None:
+        look(_what_to_look_at(found, kind, measure, tokens[key]))
+        with picture():
+            chart(heads_figure(
+                Heads(KIND_TITLES[kind], found.weight, found.effect(measure)),
+                _("weight on {token} in the clean run", token=visible(tokens[key])), MEANINGS[measure],
+                _("{attention}: each head’s weight and effect; the number is its layer", attention=KIND_TITLES[kind]), dark(),
+            ), "cause_heads", fill=True)
+    with below():
+        _controls(tokens, proposed, available, kind)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        controls(pair, question)
+    if found is not None:
+        _correlations(found)
+        if kind == "cross":
+            _over_sentences(pair)
+        _table(found)
+
+
+def _proposed_key(pair: Pair, contrast: "Contrast", kind: AttentionKind) -> int:
+    """The word that the best aligned head looks at, where training measured that; else the word that was changed, or the first."""
+    stack, attention = WHERE[kind]
+    card = pair.clean.setup.card
+    aligned = None if card is None or kind != "cross" else card.alignment_head
+    if aligned is not None:
+        return attended_key(contrast, stack, attention, *aligned)
+    return changed_key(contrast, stack, attention) or 0
+
+
+def _controls(tokens: list[str], proposed: int, available: Sequence[AttentionKind], kind: AttentionKind) -> None:
+    if len(available) > 1:
+        widget(st.segmented_control, "cause_kind", _("Attention"), kind, keep, options=available, required=True,
+               label_visibility="collapsed", format_func=lambda k: KIND_LABELS[k])
+    view_widget(st.segmented_control, "cause_measure", _("Effect"), required=True, format_func=MEASURES.get,
+                label_visibility="collapsed")
+    names = [shorten(visible(token)) for token in tokens]
+    widget(st.selectbox, "cause_key", _("Key"), min(view("cause_key"), len(tokens) - 1), keep, options=range(-1, len(tokens)),
+           width=220, label_visibility="collapsed",
+           format_func=lambda i: _("weight on {token}", token=labelled(names[i])) if i >= 0 else
+           _("weight on {token} (proposed)", token=names[proposed]))
+
+
+def _what_to_look_at(found: HeadEffects, kind: AttentionKind, measure: Measure, token: str) -> str:
+    """The head that attends most, the head that does most, and how far the two rankings agree."""
+    weight, effect = found.weight, found.effect(measure)
+    (i, j), (m, n) = (divmod(int(x.argmax()), x.shape[1]) for x in (weight, effect))
+    rho = found.correlations[measure]
+    said = _("**{attention}: layer {layer}, head {head} attends most to {token}** ({weight}; its effect is {own}).",
+             attention=KIND_TITLES[kind], layer=i, head=j, token=token_code(token), weight=rounded(float(weight[i, j]), 2),
+             own=rounded(float(effect[i, j]), 2))
+    if (i, j) == (m, n):
+        said += " " + _("It also has the largest effect.")
+    else:
+        said += " " + _("The largest effect, {effect}, has layer {layer}, head {head}, with weight {weight}.", layer=m, head=n,
+                        effect=rounded(float(effect[m, n]), 2), weight=rounded(float(weight[m, n]), 2))
+    if not isnan(rho):
+        said += " " + _("Rank correlation of weight and effect: ρ = {rho}.", rho=rounded(rho, 2))
+    return said
+
+
+def _correlations(found: HeadEffects) -> None:
+    """Spearman's ρ for each way to measure an effect."""
+    named = [f"{MEASURES[measure]} {rounded(rho, 2)}" for measure, rho in found.correlations.items() if not isnan(rho)]
+    if named:
+        st.markdown(_("Spearman’s rank correlation of weight and effect over the heads: {named}. 1: both rank the heads alike; 0: "
+                      "one says nothing about the other. A weight says where a head reads, not what it writes nor whether anything "
+                      "later uses it.", named=escaped("; ".join(named))))
+
+
+def _table(found: HeadEffects) -> None:
+    """One line a head, those that attend most first."""
+    rows = sorted(found.rows(), key=lambda row: float(str(row["weight_rank"])))
+    table([_("layer"), _("head"), _("weight"), _("rank by weight"), *(part for name in MEASURES.values()
+                                                                     for part in (name, _("rank")))],
+          [[str(row["layer"]), str(row["head"]), *(
+              rounded(float(str(row[name])), 3) for measure in ("weight", *MEASURES) for name in (measure, f"{measure}_rank"))]
+           for row in rows], right=tuple(range(2, 4 + 2 * len(MEASURES))))
+
+
+# ---------------------------------------------------------------- beyond one sentence
+
+
+def _over_sentences(pair: Pair) -> None:
+    """The same over sentences of the grammar, which knows the true source word of each word; measured on request."""
+    from viz_core.ui.shell.cache import model_key
+
+    clean = pair.clean
+    words = {side: tokenizer for side, tokenizer in clean.tokenizers.items() if isinstance(tokenizer, Vocabulary)}
+    if clean.setup.card is None or len(words) < 2 or clean.setup.card.glosses == {}:
+        return
+    setup = clean.setup
+    model = model_key(setup.weights, clean.config, setup.seed, setup.device)
+    if st.session_state.get(GRAMMAR) != model:
+        st.button(_("The same over {n} sentences of the grammar, about {seconds:.0f} s", n=SENTENCES, seconds=SECONDS * SENTENCES),
+                  key="cause_over", on_click=_ask, args=(model,))
+        return
+    many: OverSentences | None = measured(
+        "grammar effects", model, SENTENCES, SECONDS * SENTENCES,
+        lambda said: over_sentences(clean.model(), words, SENTENCES, progress=said))
+    if many is not None:
+        named = [f"{MEASURES[measure]} {rounded(rho, 2)}" for measure, rho in many.mean.correlations.items()]
+        st.markdown(_("Over {n} held-out sentences of the grammar, each with one word replaced and the weight taken on the true "
+                      "source word, the mean weights and effects of the heads have these rank correlations: {named}.",
+                      n=len(many.sentences), named=escaped("; ".join(named))))
+
+
+def _ask(model: Hashable) -> None:
+    touch()
+    st.session_state[GRAMMAR] = model

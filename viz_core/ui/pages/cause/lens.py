@@ -1,0 +1,101 @@
+"""The section Logit lens: what each layer would already predict at each place."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.logit_lens import LogitLens, logit_lens
+from viz_core.experiments.question import Question
+from viz_core.figures.cause import lens_panel
+from viz_core.formats import percent
+from viz_core.language import translate as _
+from viz_core.ui.components.canvas import Pick
+from viz_core.ui.components.glosses import named
+from viz_core.ui.controls import picking, table
+from viz_core.ui.escape import escaped, token_code
+from viz_core.ui.pages.cause.asked import answer
+from viz_core.ui.pages.cause.pair import Pair, ids_of, which_run
+from viz_core.ui.shell import Lab, below, beside, look, view, view_widget
+from viz_core.ui.shell.setup import problem_words
+
+RAIL = 230
+COLOURS = {"chance": _("Probability"), "rank": _("Rank")}
+
+
+def lens(pair: Pair, question: Question) -> None:
+    """A matrix of layers and places, and the likeliest words of the picked cell."""
+    from viz_core.ui.shell.cache import cached_result
+
+    run, item, at = pair.run(), pair.item, question.at
+    capture = run.capture
+    assert capture is not None
+    try:
+        found = cached_result("lens", (run.key(), item), lambda: logit_lens(capture, run.parameter, item))
+    except ValueError as problem:
+        st.info(escaped(problem_words(problem)))
+        return
+    side = run.config.output_side
+    length = len(ids_of(capture, side, item))
+    found = _cut(found, length)
+    look(_what_to_look_at(run, item, found, min(at, length - 1)))
+    place, rail = beside(RAIL)
+    with place:
+        tokens, by_rank = capture.tokens(side)[item][:length], view("cause_lens") == "rank"
+        drawn = lens_panel(found, tokens, partial(answer, run, item=item), by_rank)
+        pick = picking([drawn], "cause_lens", Pick(0, len(found.stages) - 1, min(at, length - 1)), fill=True)
+    with rail:
+        if pick is not None:
+            _words(run, item, found, pick)
+    with below():
+        which_run()
+        st.markdown(_("Colour:"), width="content")
+        view_widget(st.segmented_control, "cause_lens", _("Colour of the lens"), required=True, format_func=COLOURS.get,
+                    label_visibility="collapsed")
+    st.caption(_assumption(run))
+
+
+def _cut(found: LogitLens, length: int) -> LogitLens:
+    """Without the padding behind the sentence."""
+    return LogitLens(found.stages, found.words[:, :length], found.chances[:, :length], found.final[:length],
+                     found.rank[:, :length], found.chance[:, :length])
+
+
+def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:
+    """From where on the final word of the asked place is the likeliest one, and what was it before."""
+    assert run.capture is not None
+    said = {"token": token_code(run.capture.tokens(run.config.output_side)[item][at]),
+            "final": token_code(answer(run, int(found.final[at]), item))}
+    behind = np.nonzero(found.rank[:, at])[0]  # stages where another word is likelier
+    if not len(behind):
+        return _("**After {token}, {final} is the likeliest word already at the embedding**, and behind every layer.", **said)
+    stage = int(behind[-1])
+    before = token_code(answer(run, int(found.words[stage, at, 0]), item))
+    if stage == len(found.stages) - 1:
+        return _("**After {token}, the model writes {final}.** Read down its column: what does each layer already predict?", **said)
+    return _("**After {token}, the final word {final} is the likeliest from layer {layer} on;** one layer earlier it is {before}. "
+             "Read down a column: when does its word appear?", layer=stage, before=before, **said)
+
+
+def _words(run: Lab, item: int, found: LogitLens, pick: Pick) -> None:
+    """The likeliest words of one cell, and where the final word stands among all."""
+    ids, chances = found.words[pick.row, pick.col], found.chances[pick.row, pick.col]
+    where = _("the embedding") if pick.row == 0 else _("layer {layer}", layer=pick.row - 1)
+    st.markdown(_("**Behind {where}:**", where=where))
+    rows = [[named(answer(run, int(id), item)), percent(float(chance))] for id, chance in zip(ids, chances, strict=True)]
+    table([_("word"), _("probability")], rows, right=(1,))
+    st.caption(_("The final word {word} has rank {rank:,} here, with probability {chance}; rank 0 is the likeliest.",
+                 word=token_code(answer(run, int(found.final[pick.col]), item)), rank=int(found.rank[pick.row, pick.col]),
+                 chance=percent(float(found.chance[pick.row, pick.col]))))
+
+
+def _assumption(run: Lab) -> str:
+    """What the lens does here, and what it takes for granted."""
+    if run.config.has_final_norm:
+        way = _("Each layer’s residual stream goes through the final LayerNorm and the vocabulary head.")
+    elif run.config.norm == "post":
+        way = _("Each layer’s normalised output goes straight to the vocabulary head, as the last layer’s does.")
+    else:
+        way = _("Each layer’s residual stream goes straight to the vocabulary head.")
+    return way + " " + _("The lens assumes that earlier layers write in the same directions as the last one, for which the head "
+                         "was trained; where they do not, its words say little.")

@@ -1,0 +1,72 @@
+"""The sections of the page on cause and effect; the link holds which one."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from viz_core.experiments.question import Question
+from viz_core.language import translate as _
+from viz_core.ui.controls import sentence_picker
+from viz_core.ui.escape import escaped
+from viz_core.ui.pages.cause.asked import asked, controls, target_words
+from viz_core.ui.pages.cause.grid import patching
+from viz_core.ui.pages.cause.heads import heads
+from viz_core.ui.pages.cause.lens import lens
+from viz_core.ui.pages.cause.pair import Pair, find_pair, offered, typed
+from viz_core.ui.pages.cause.parts import attribution
+from viz_core.ui.shell import PAGES, below, current, present, section_of, two_runs, write_link
+from viz_core.ui.shell.setup import TEXTS, problem_words
+from viz_core.ui.shell.widgets import widget_shows
+
+
+@st.fragment
+def cause() -> None:
+    """The page below its heading. It is a fragment: a click on a cell reruns only this, once the sidebar shows B."""
+    lab = present()
+    if _sidebar_is_older():
+        st.rerun()
+    if lab.capture is not None:
+        row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        with row:
+            section = section_of(PAGES["cause"])
+            sentence_picker(lab, lab.capture, beside=True)
+        two = two_runs(lab, ())
+        if not lab.config.has_head:
+            st.info(_("This model has no vocabulary logits, so it gives no answer to explain. Turn on its vocabulary head, or "
+                      "choose a model with a decoder."))
+        elif (pair := find_pair(lab, two)) is not None:
+            with row:
+                offered(pair)
+            _section(section, pair)
+    write_link()
+
+
+def _sidebar_is_older() -> bool:
+    """Whether the text boxes of the sidebar still show what stood there before a click on this page."""
+    setup = current()
+    boxes = [side for side in TEXTS if side == "source" or setup.writer == "typed"]
+    return any(widget_shows(side) not in (None, getattr(setup, side)) for side in boxes)
+
+
+def _section(name: str, pair: Pair) -> None:
+    """The chosen section, and below it the box for another changed sentence."""
+    try:
+        question = asked(pair)
+    except ValueError as problem:
+        st.info(escaped(problem_words(problem)))
+        return
+    if question is None and name != "lens":
+        st.info(_("Both runs answer alike wherever both have a token, so there is no difference to explain. Choose another "
+                  "change."))
+        with below():
+            controls(pair, None)
+    else:
+        SECTIONS[name](pair, question or Question(0, 0, 0))
+    if question is not None and name != "lens":
+        st.markdown(target_words(pair, question))
+    typed(pair.clean, pair.item, pair.sentence(pair.changed))
+
+
+SECTIONS: dict[str, Callable[[Pair, Question], None]] = {
+    "patching": patching, "lens": lens, "attribution": attribution, "heads": heads,
+}

@@ -1,0 +1,219 @@
+"""The clean and the changed run: the run that was kept as A and the present one, or the present one and a proposed change.
+
+A always gives the values and B takes them, on every page. So the direction says which of them is the clean run: A where clean
+values go into the changed run, B where changed values go into the clean one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+
+from viz_core.analysis.attention import real
+from viz_core.capture import Capture
+from viz_core.config import Side
+from viz_core.language import translate as _
+from viz_core.text import split_words
+from viz_core.training.bilingual.replacements import Replacement, suggestions
+from viz_core.ui.shell import Lab, TwoRuns, change, current, lab_of, touch, view, view_widget, widget, widget_value
+from viz_core.ui.shell.setup import Setup, packed, sentences, with_view
+from viz_core.ui.shell.written import text_written
+
+RUNS = {"clean": _("Clean run"), "changed": _("Changed run")}
+Place = tuple[str, str, int, int | None, int | None]  # as the view "patch" holds it
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Both runs, which read the same target; the changes of the clean sentence that are offered. patched: B with its patch."""
+
+    clean: Lab
+    changed: Lab
+    item: int
+    offers: tuple[Replacement, ...]
+    patched: Lab | None = None
+
+    @property
+    def side(self) -> Side:
+        """The side whose sentence is changed."""
+        return self.clean.config.input_side
+
+    def sentence(self, which: Lab) -> str:
+        """The typed sentence of one of the runs."""
+        return _sentence(which.setup, self.item)
+
+    def run(self) -> Lab:
+        """The run that a section shows which needs only one; with the patch, where it is B."""
+        chosen = self.clean if view("cause_run") == "clean" else self.changed
+        return self.patched if self.patched is not None and chosen is not self.donor() else chosen
+
+    def donor(self) -> Lab:
+        """The run whose values are put into the other."""
+        return self.clean if view("cause_direction") == "denoise" else self.changed
+
+
+def find_pair(lab: Lab, two: TwoRuns | None) -> Pair | None:
+    """The two runs of the page; None where there are none, after the reason."""
+    from viz_core.ui.shell.cache import model_key
+
+    clean, changed = lab, None
+    if view("kept"):
+        if two is None:
+            return None  # the line about A and B has said why
+        of_a, of_b = (model_key(s.weights, s.config, s.seed, s.device) for s in (two.a.setup, lab.setup))
+        if of_a != of_b:
+            st.markdown(_("A and B are runs of different models, so no value of one means anything in the other. Clear A, or "
+                          "choose its model again."))
+            return None
+        clean, changed = (two.a, lab) if view("cause_direction") == "denoise" else (lab, two.a)
+    assert clean.capture is not None
+    item = lab.item(clean.capture)
+    offers = _offers(clean, item)
+    if changed is not None and _same_ids(clean, changed, item):
+        st.caption(_("Both sentences give the model the same ids, so a proposed change is shown; change a word."))
+        changed = None
+    if changed is None:
+        if not offers:
+            st.markdown(_("The page has no other word for this sentence. Type a changed sentence below."))
+            typed(clean, item, "")
+            return None
+        changed = lab_of(with_sentence(clean.setup, item, offers[0].sentence))
+    changed = _reading_the_target_of(clean, changed)
+    if changed.capture is None:
+        st.markdown(_("The changed sentence cannot be run: type another one."))
+        typed(clean, item, _sentence(changed.setup, item))
+        return None
+    patched = two.b if two is not None and view("patch") and lab in (clean, changed) else None
+    return Pair(clean, changed, item, offers, patched)
+
+
+def which_run() -> None:
+    """The switch between the clean and the changed run."""
+    view_widget(st.segmented_control, "cause_run", _("Run that is explained"), required=True, format_func=RUNS.get,
+                label_visibility="collapsed")
+
+
+# ---------------------------------------------------------------- the sentences
+
+
+def with_sentence(setup: Setup, item: int, sentence: str) -> Setup:
+    """The setup with another text in place of one of its sentences."""
+    side = _typed_side(setup)
+    lines = getattr(setup, side).replace("\r\n", "\n").split("\n")
+    number = [i for i, line in enumerate(lines) if line.strip()][item]
+    lines[number] = sentence.replace("\r", " ").replace("\n", " ")
+    text = "\n".join(lines)
+    return replace(setup, source=text) if side == "source" else replace(setup, target=text)
+
+
+def _typed_side(setup: Setup) -> str:
+    return "source" if setup.config.has_encoder else "target"
+
+
+def _sentence(setup: Setup, item: int) -> str:
+    sources, targets, __ = sentences(setup)
+    return (sources if setup.config.has_encoder else targets)[item]
+
+
+def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
+    """Sentences that differ in one word; where neither examples nor lexicon have one, the first word in place of the last."""
+    setup, sentence = clean.setup, _sentence(clean.setup, item)
+    side = clean.config.input_side
+    if setup.tokenizer == "word":
+        examples = [example[0] for example in setup.origin.examples] if setup.origin else []
+        if found := suggestions(sentence, clean.named(item)[side], examples):
+            return found
+    words = split_words(sentence)
+    for new in words:
+        if new != words[-1] and words[-1] in sentence:
+            head, __, tail = sentence.rpartition(words[-1])
+            return (Replacement(len(words) - 1, words[-1], new, f"{head}{new}{tail}"),)
+    return ()
+
+
+def _same_ids(a: Lab, b: Lab, item: int) -> bool:
+    if a.capture is None or b.capture is None:
+        return False
+    side = a.config.input_side
+    return ids_of(a.capture, side, item) == ids_of(b.capture, side, min(item, b.capture.n_sentences - 1))
+
+
+def ids_of(capture: Capture, side: Side, item: int) -> list[int]:
+    """The ids of one sentence without the padding behind it."""
+    length = int(np.max(np.nonzero(real(capture, side, item))[0], initial=-1)) + 1
+    ids: list[int] = capture[f"ids.{side}"][item, : max(1, length)].tolist()
+    return ids
+
+
+def _reading_the_target_of(clean: Lab, changed: Lab) -> Lab:
+    """The changed run with the clean one's target, where the model has a source besides."""
+    if not clean.config.has_cross_attention or clean.capture is None:
+        return changed
+    a, b = (None if lab.capture is None else lab.capture["ids.target"].tolist() for lab in (clean, changed))
+    if a == b:
+        return changed
+    setup = clean.setup
+    target = text_written(setup) if setup.writer == "model" else setup.target
+    return lab_of(replace(changed.setup, writer="typed", target=target))
+
+
+# ---------------------------------------------------------------- what clicks do
+
+
+def adopt(clean: Setup, changed: Setup, patch: Sequence[object] = ()) -> None:
+    """Keep the run that gives as A, show the other in the sidebar as B, and patch B; for callbacks."""
+    after = adopted(current(), clean, changed, patch)
+    change(source=after.source, target=after.target, writer=after.writer, tokenizer=after.tokenizer, views=after.views)
+
+
+def adopted(now: Setup, clean: Setup, changed: Setup, patch: Sequence[object] = ()) -> Setup:
+    """The setup with the run that gives as A and the text of the one that takes, in which this place is patched."""
+    gives, takes = (clean, changed) if now.view("cause_direction") == "denoise" else (changed, clean)
+    views = with_view(now, kept=packed(gives), patch=tuple(patch)).views
+    return replace(now, source=takes.source, target=takes.target, writer=takes.writer, tokenizer=takes.tokenizer, views=views)
+
+
+def turn(clean: Setup, changed: Setup, patch: Sequence[object]) -> None:
+    """The other direction: where there is an A, A and B change places. patch: the same place, as the new A counts it."""
+    direction = widget_value("cause_direction")
+    kept = bool(view("kept"))
+    change(views=with_view(current(), cause_direction=direction).views)
+    if kept:
+        adopt(clean, changed, patch)
+
+
+def typed(clean: Lab, item: int, shown: str) -> None:
+    """The box for a changed sentence of one's own."""
+    setup = clean.setup
+
+    def take(name: str) -> None:
+        if text := widget_value(name).strip():
+            adopt(setup, _with_the_same_target(setup, with_sentence(setup, item, text)))
+        else:
+            touch()
+
+    widget(st.text_input, "cause_typed", _("Changed sentence"), shown, take,
+           help=_("The clean run stays as A. What you type here becomes the source of the sidebar, with the clean run’s target."))
+
+
+def offered(pair: Pair) -> None:
+    """The changes on offer as buttons; the one that is shown is marked."""
+    shown, setup, item = pair.sentence(pair.changed), pair.clean.setup, pair.item
+    named = {offer.sentence: f"{offer.old} → {offer.new}" for offer in pair.offers}
+    if shown not in named:
+        named = {shown: _("typed"), **named}
+
+    def take(name: str) -> None:
+        adopt(setup, _with_the_same_target(setup, with_sentence(setup, item, widget_value(name))))
+
+    widget(st.segmented_control, "cause_changed", _("Change"), shown, take, options=list(named), required=True,
+           format_func=named.get, label_visibility="collapsed")
+
+
+def _with_the_same_target(clean: Setup, changed: Setup) -> Setup:
+    if not clean.config.has_cross_attention:
+        return changed
+    target = text_written(clean) if clean.writer == "model" else clean.target
+    return replace(changed, writer="typed", target=target)
+

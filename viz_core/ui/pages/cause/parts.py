@@ -1,0 +1,77 @@
+"""The section Attribution: one logit, or the difference of two, as the sum of what each part of the model wrote."""
+
+import streamlit as st
+
+from viz_core.analysis.attribution import Attribution, attribute
+from viz_core.experiments.question import Question
+from viz_core.figures.cause import KIND_NAMES, share_name, shares_figure
+from viz_core.formats import rounded
+from viz_core.language import translate as _
+from viz_core.text import visible
+from viz_core.ui.controls import chart, dark, table
+from viz_core.ui.escape import escaped, token_code
+from viz_core.ui.pages.cause.asked import answer, controls
+from viz_core.ui.pages.cause.pair import Pair, which_run
+from viz_core.ui.shell import Lab, below, look, picture, view, view_widget
+from viz_core.ui.shell.setup import problem_words
+
+MOST_ROWS = 12  # of the table: the largest shares
+
+
+def attribution(pair: Pair, question: Question) -> None:
+    """The parts as bars, the sum against the logit, and the largest ones in a table."""
+    from viz_core.ui.shell.cache import cached_result
+
+    run, item, alone = pair.run(), pair.item, view("cause_alone")
+    capture = run.capture
+    assert capture is not None
+    other = None if alone else question.other
+    try:
+        found = cached_result("attribution", (run.key(), item, question, alone),
+                              lambda: attribute(capture, run.parameter, question.at, question.word, other, item))
+    except ValueError as problem:
+        st.info(escaped(problem_words(problem)))
+        return
+    word, against = (answer(run, id, item) for id in question[:2])
+    look(_what_to_look_at(found, word, None if alone else against))
+    with picture():
+        title = _("Logit of {word}", word=visible(word)) if alone else _(
+            "Logit of {word} minus logit of {other}", word=visible(word), other=visible(against))
+        chart(shares_figure(found, title, dark()), "cause_shares", fill=True)
+    with below():
+        which_run()
+        view_widget(st.toggle, "cause_alone", _("First word alone"))
+        controls(pair, question)
+    _checked(run, found)
+
+
+def _checked(run: Lab, found: Attribution) -> None:
+    """The sum written out against the logit, what is held fixed in it, and the largest parts."""
+    parts = " + ".join(f"{KIND_NAMES[kind]} {rounded(found.of(kind), 4)}" for kind in ("embedding", "head", "ffn", "bias"))
+    st.markdown(_("{parts} = **{sum}**; the run’s own number is **{logit}**, and the sum leaves {remainder} of it, which is the "
+                  "rounding of float32.", parts=escaped(parts), sum=rounded(found.sum, 6), logit=rounded(found.logit, 6),
+                  remainder=rounded(found.remainder, 2)))
+    st.caption(_scales(run))
+    largest = sorted(found.parts, key=lambda share: -abs(share.value))[:MOST_ROWS]
+    rows = [[escaped(share_name(share)), rounded(share.value, 4)] for share in largest]
+    table([_("largest parts"), _("share of the logit")], rows, right=(1,))
+
+
+def _what_to_look_at(found: Attribution, word: str, other: str | None) -> str:
+    """The part that adds most and the one that takes most away."""
+    most, least = (pick(found.parts, key=lambda share: share.value) for pick in (max, min))
+    whose = token_code(word) if other is None else _("{word} over {other}", word=token_code(word), other=token_code(other))
+    said = _("**{whose}: {logit}.** Most of it comes from {most}, {value}.", whose=whose, logit=rounded(found.logit, 4),
+             most=escaped(share_name(most)), value=rounded(most.value, 3))
+    if least.value < 0:
+        said += " " + _("Against it works most {least}, {value}.", least=escaped(share_name(least)), value=rounded(least.value, 3))
+    return said
+
+
+def _scales(run: Lab) -> str:
+    """What the sum holds fixed."""
+    if run.config.norm == "none" and not run.config.has_final_norm:
+        return _("A share says what a part writes for this word directly; what later layers make of it is in their own shares.")
+    return _("Each LayerNorm on the way divides by a number that depends on all parts together; here it is held at this run’s own "
+             "value. A share says what a part writes for this word directly; what later layers make of it, and what it does to "
+             "those numbers, is not in its share.")
