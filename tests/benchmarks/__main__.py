@@ -17,6 +17,7 @@ import torch
 from tests.benchmarks import (
     attention,
     beside_training,
+    cause,
     cold,
     crowd,
     forward,
@@ -42,8 +43,10 @@ from tests.browser.conftest import find_browser
 BENCHMARKS = {"recording": recording, "forward": forward, "writing": writing, "stepping": stepping, "ledger": ledger,
               "writing_page": writing_page, "positions": positions, "attention": attention, "norms": norms, "weights": weights,
               "start": start, "cold": cold, "training": training, "beside_training": beside_training, "crowd": crowd,
-              "reconnect": reconnect, "keyboard": keyboard, "memory": memory, "patching": patching}
-IN_BROWSER = ("stepping", "ledger", "writing_page", "positions", "attention", "norms", "start", "reconnect", "keyboard")
+              "reconnect": reconnect, "keyboard": keyboard, "memory": memory, "patching": patching,
+              "cause": cause}
+IN_BROWSER = ("stepping", "ledger", "writing_page", "positions", "attention", "norms", "start", "reconnect", "keyboard",
+              "cause")
 
 
 def main() -> None:

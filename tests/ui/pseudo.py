@@ -82,7 +82,7 @@ STATES: dict[str, list[dict[str, str]]] = {
         *({"cause_section": s} for s in ("patching", "lens", "attribution", "heads")),
         *({"cause_part": p, "cause_direction": "noise"} for p in ("sublayers", "heads")),
         {"cause_section": "attribution", "cause_alone": "on", "cause_run": "changed"},
-        {"cause_section": "lens", "cause_lens": "rank"}, {"cause_word": "nosuchword", "cause_at": "1"},
+        {"cause_section": "lens", "cause_lens": "rank"}, {"cause_word": "没有词", "cause_at": "1"},
         {"architecture": "encoder-only"},
     ],
     "training": [

@@ -161,7 +161,7 @@ def test_the_sum_of_the_parts_is_the_logit(open_at: Open) -> None:
     (chart,) = charts(at)
     total = sum(numbers(trace["y"]).sum() for trace in chart["data"] if trace["type"] == "bar")
     config, asked = from_link(PAIR)[0].config, words(at)
-    assert "the sum leaves" in asked
+    assert "The sum leaves" in asked
     written = re.search(r"own number is \*\*(−?[\d.]+)\*\*", asked)
     assert written is not None and total == pytest.approx(float(written[1].replace("−", "-")), abs=1e-4)
     assert config.norm == "post" and "held at this run’s own value" in asked

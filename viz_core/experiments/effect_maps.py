@@ -5,6 +5,7 @@ A map keeps no model: results that are kept for all visitors must not hold one.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,10 +44,15 @@ class EffectMap:
         token = self.tokens[col]
         return None if token is None else (self.stack, self.part, self.first + row, None, token)
 
-    def cell(self, place: Sequence[object]) -> tuple[int, int] | None:
+    def cell(self, place: Sequence[Any]) -> tuple[int, int] | None:
         """Row and column of a place; None where it is not of this map."""
+        stack, part, layer, head, token = place
         rows, cols = self.effects.shape
-        return next(((r, c) for r in range(rows) for c in range(cols) if self.place(r, c) == tuple(place)), None)
+        row = layer - self.first
+        col = head if self.of_heads else next((i for i, own in enumerate(self.tokens) if own is not None and own == token), None)
+        if (stack, part) != (self.stack, self.part) or not 0 <= row < rows or col is None or not 0 <= col < cols:
+            return None
+        return (row, col) if (head is None) != self.of_heads else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -60,7 +60,8 @@ def _effect_panel(each: MapOf, most: float) -> Panel:
     rows = [_("embedding") if layer < 0 else str(layer) for layer in range(each.first, each.first + len(each.effects))]
     return panel(
         _("{stack}: {what}", stack=_capital(STACK_NAMES[each.stack]), what=what), np.nan_to_num(each.effects), rows,
-        each.cols, row_axis=_("layer"), col_axis=_("H · head") if each.of_heads else _("T · token"),
+        each.cols, row_axis=_("layer"), col_axis=_("H · head: whose z is patched") if each.of_heads else
+        _("T · token: whose value is patched"),
         low=-most, high=most, col_letter="H" if each.of_heads else "T", masked=missing if missing.any() else None,
         masked_name=_("no partner in the other sentence"), words=[visible(word) for word in each.words],
     )

@@ -20,6 +20,7 @@ from viz_core.ui.shell import Lab, TwoRuns, change, current, lab_of, touch, view
 from viz_core.ui.shell.setup import Setup, packed, sentences, with_view
 from viz_core.ui.shell.written import text_written
 
+OFFERING = 0.02  # seconds to find changes of a sentence, roughly
 RUNS = {"clean": _("Clean run"), "changed": _("Changed run")}
 Place = tuple[str, str, int, int | None, int | None]  # as the view "patch" holds it
 
@@ -118,11 +119,14 @@ def _sentence(setup: Setup, item: int) -> str:
 
 def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
     """Sentences that differ in one word; where neither examples nor lexicon have one, the first word in place of the last."""
+    from viz_core.ui.shell.cache import cached_result
+
     setup, sentence = clean.setup, _sentence(clean.setup, item)
     side = clean.config.input_side
     if setup.tokenizer == "word":
         examples = [example[0] for example in setup.origin.examples] if setup.origin else []
-        if found := suggestions(sentence, clean.named(item)[side], examples):
+        key = setup.checkpoint, clean.config.vocab_size(side), sentence
+        if found := cached_result("offers", key, lambda: suggestions(sentence, clean.named(item)[side], examples), OFFERING):
             return found
     words = split_words(sentence)
     for new in words:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_core.analysis.attribution import Attribution, attribute
+from viz_core.analysis.attribution import Attribution, Kind, attribute
 from viz_core.experiments.question import Question
 from viz_core.figures.cause import KIND_NAMES, share_name, shares_figure
 from viz_core.formats import rounded
@@ -15,6 +15,7 @@ from viz_core.ui.pages.cause.pair import Pair, which_run
 from viz_core.ui.shell import Lab, below, look, picture, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
+KINDS: tuple[Kind, ...] = ("embedding", "head", "ffn", "bias")
 MOST_ROWS = 12  # of the table: the largest shares
 
 
@@ -47,13 +48,12 @@ def attribution(pair: Pair, question: Question) -> None:
 
 def _checked(run: Lab, found: Attribution) -> None:
     """The sum written out against the logit, what is held fixed in it, and the largest parts."""
-    parts = " + ".join(f"{KIND_NAMES[kind]} {rounded(found.of(kind), 4)}" for kind in ("embedding", "head", "ffn", "bias"))
-    st.markdown(_("{parts} = **{sum}**; the run’s own number is **{logit}**, and the sum leaves {remainder} of it, which is the "
-                  "rounding of float32.", parts=escaped(parts), sum=rounded(found.sum, 6), logit=rounded(found.logit, 6),
+    st.markdown(_("The sum of all parts is **{sum}**; the run’s own number is **{logit}**. The sum leaves {remainder} of it, which "
+                  "is the rounding of float32.", sum=rounded(found.sum, 6), logit=rounded(found.logit, 6),
                   remainder=rounded(found.remainder, 2)))
     st.caption(_scales(run))
     largest = sorted(found.parts, key=lambda share: -abs(share.value))[:MOST_ROWS]
-    rows = [[escaped(share_name(share)), rounded(share.value, 4)] for share in largest]
+    rows = [[share_name(share), rounded(share.value, 4)] for share in largest]
     table([_("largest parts"), _("share of the logit")], rows, right=(1,))
 
 
@@ -61,7 +61,9 @@ def _what_to_look_at(found: Attribution, word: str, other: str | None) -> str:
     """The part that adds most and the one that takes most away."""
     most, least = (pick(found.parts, key=lambda share: share.value) for pick in (max, min))
     whose = token_code(word) if other is None else _("{word} over {other}", word=token_code(word), other=token_code(other))
-    said = _("**{whose}: {logit}.** Most of it comes from {most}, {value}.", whose=whose, logit=rounded(found.logit, 4),
+    parts = " + ".join(f"{KIND_NAMES[kind]} {rounded(found.of(kind), 3)}" for kind in KINDS)
+    said = _("**{whose}: {logit}** = {parts} + remainder {remainder}. Most of it comes from {most}, {value}.", whose=whose,
+             logit=rounded(found.logit, 4), parts=escaped(parts), remainder=rounded(found.remainder, 1),
              most=escaped(share_name(most)), value=rounded(most.value, 3))
     if least.value < 0:
         said += " " + _("Against it works most {least}, {value}.", least=escaped(share_name(least)), value=rounded(least.value, 3))
