@@ -145,10 +145,16 @@ def test_a_typed_sentence_becomes_b_with_the_same_target(open_at: Open) -> None:
     (PAIR | {"architecture": "encoder-only", "head": "off"}, "no vocabulary logits"),
     (CHANGED | {"kept": KEPT, "seed": "7"}, "runs of different models"),
     (PAIR | {"cause_at": "900"}, "out of range"),
-    (PAIR | {"source": "qwxz"}, "Type a changed sentence below"),
 ])
 def test_what_cannot_be_compared_is_said_in_a_sentence(open_at: Open, params: dict[str, str], said: str) -> None:
     assert said in words(open_at(**params))
+
+
+def test_a_single_word_is_changed_for_one_of_the_vocabulary(open_at: Open) -> None:
+    for more in ({"source": "qwxz"}, {"source": "7", "target": "5 6", "tokenizer": "ids"},
+                 {"source": "我", "tokenizer": "character"}):
+        at = open_at(**PAIR | more)
+        assert panels(at) and widget(at, "cause_typed").value != more["source"]
 
 
 def test_any_typed_text_is_data(open_at: Open) -> None:

@@ -106,7 +106,7 @@ def shares_figure(found: Attribution, title: str, dark: bool = False) -> theme.F
     total = np.cumsum([share.value for share in found.parts])
     bars = [_bars(found, kind, names) for kind in KIND_NAMES]
     line = {"type": "scatter", "mode": "lines", "x": list(range(len(names))), "y": total.tolist(), "name": _("sum so far"),
-            "line": {"color": theme.head_colour(5) if dark else theme.PART_COLOURS["residual_stream"], "width": 2, "shape": "hv"},
+            "line": {"color": theme.page(dark)["text_color"], "width": 2, "shape": "hv"},
             "hovertemplate": _("sum so far") + ": %{y:.4g}<extra></extra>"}
     layers = [i for i, (a, b) in enumerate(zip(found.parts, found.parts[1:], strict=False), start=1) if a.layer != b.layer]
     layout = {

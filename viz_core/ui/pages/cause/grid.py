@@ -120,24 +120,26 @@ def _labels(pair: Pair, side: str, places: Sequence[tuple[int | None, int | None
 def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) -> str:
     """What both runs answer, and which of the shown values decides most of it."""
     clean, changed = (token_code(answer(pair.clean, id, pair.item)) for id in found.words)
-    runs = _("The clean run writes {clean}, the changed run {changed}.", clean=clean, changed=changed)
+    runs = _("The clean run writes {clean}, the changed one {changed}.", clean=clean, changed=changed)
     best = found.strongest(shown)
     if best is None:
         return runs
     each, row, col = best
     place = each.place(row, col)
     assert place is not None
-    said = {"place": patch_words(pair.donor(), place), "effect": rounded(float(each.effects[row, col]), 2)}
+    where, effect = patch_words(pair.donor(), place), rounded(float(each.effects[row, col]), 2)
     if found.direction == "denoise":
-        return runs + " " + _("**Of single clean values, the answer follows most from {place}: {effect}.** 0 changes nothing, 1 "
-                              "brings back the clean answer.", **said)
-    return runs + " " + _("**Of single changed values, the answer depends most on {place}: {effect}.** 0 changes nothing, 1 "
-                          "makes the clean run answer as the changed one.", **said)
+        return runs + " " + _("**The answer follows most from {place}: {effect}** (0 nothing, 1 all).", place=where, effect=effect)
+    return runs + " " + _("**The answer depends most on {place}: {effect}** (0 nothing, 1 all).", place=where, effect=effect)
 
 
 def _counted(found: EffectMaps) -> str:
     """How many runs were measured, and how many tokens could not be patched."""
-    said = _("Each cell is a run of its own: {n:,} runs.", n=found.n_runs)
+    said = plural("Each cell is a run of its own: {n:,} run.", "Each cell is a run of its own: {n:,} runs.", found.n_runs)
+    if found.direction == "denoise":
+        said += " " + _("A clean value is put into the changed run. 0: it answers as before; 1: it gives the clean answer.")
+    else:
+        said += " " + _("A changed value is put into the clean run. 0: it answers as before; 1: it gives the changed answer.")
     if found.gaps:
         said += " " + plural("{n} token has no partner in the other sentence and cannot be patched.",
                              "{n} tokens have no partner in the other sentence and cannot be patched.", found.gaps)

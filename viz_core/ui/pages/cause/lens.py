@@ -64,17 +64,19 @@ def _cut(found: LogitLens, length: int) -> LogitLens:
 def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:
     """From where on the final word of the asked place is the likeliest one, and what was it before."""
     assert run.capture is not None
-    said = {"token": token_code(run.capture.tokens(run.config.output_side)[item][at]),
-            "final": token_code(answer(run, int(found.final[at]), item))}
+    token = token_code(run.capture.tokens(run.config.output_side)[item][at])
+    final = token_code(answer(run, int(found.final[at]), item))
     behind = np.nonzero(found.rank[:, at])[0]  # stages where another word is likelier
     if not len(behind):
-        return _("**After {token}, {final} is the likeliest word already at the embedding**, and behind every layer.", **said)
+        return _("**After {token}, {final} is the likeliest word already at the embedding**, and behind every layer.", token=token,
+                 final=final)
     stage = int(behind[-1])
-    before = token_code(answer(run, int(found.words[stage, at, 0]), item))
     if stage == len(found.stages) - 1:
-        return _("**After {token}, the model writes {final}.** Read down its column: what does each layer already predict?", **said)
+        return _("**After {token}, the model writes {final}.** Read down its column: what does each layer already predict?",
+                 token=token, final=final)
     return _("**After {token}, the final word {final} is the likeliest from layer {layer} on;** one layer earlier it is {before}. "
-             "Read down a column: when does its word appear?", layer=stage, before=before, **said)
+             "Read down a column: when does its word appear?", token=token, final=final, layer=stage,
+             before=token_code(answer(run, int(found.words[stage, at, 0]), item)))
 
 
 def _words(run: Lab, item: int, found: LogitLens, pick: Pick) -> None:

@@ -32,8 +32,7 @@ def cause() -> None:
             sentence_picker(lab, lab.capture, beside=True)
         two = two_runs(lab, ())
         if not lab.config.has_head:
-            st.info(_("This model has no vocabulary logits, so it gives no answer to explain. Turn on its vocabulary head, or "
-                      "choose a model with a decoder."))
+            st.info(_("This model has no vocabulary logits, so it gives no answer to explain. Choose a model with a decoder."))
         elif (pair := find_pair(lab, two)) is not None:
             with row:
                 offered(pair)

@@ -4,7 +4,7 @@ A always gives the values and B takes them, on every page. So the direction says
 values go into the changed run, B where changed values go into the clean one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from viz_core.ui.shell import Lab, TwoRuns, change, current, lab_of, touch, view
 from viz_core.ui.shell.setup import Setup, packed, sentences, with_view
 from viz_core.ui.shell.written import text_written
 
+MOST_KNOWN = 40  # ids that are looked at for a word to put in place of the only one
 OFFERING = 0.02  # seconds to find changes of a sentence, roughly
 RUNS = {"clean": _("Clean run"), "changed": _("Changed run")}
 Place = tuple[str, str, int, int | None, int | None]  # as the view "patch" holds it
@@ -85,7 +86,7 @@ def find_pair(lab: Lab, two: TwoRuns | None) -> Pair | None:
         st.markdown(_("The changed sentence cannot be run: type another one."))
         typed(clean, item, _sentence(changed.setup, item))
         return None
-    patched = two.b if two is not None and view("patch") and lab in (clean, changed) else None
+    patched = two.b if two is not None and view("patch") and (lab is clean or lab is changed) else None
     return Pair(clean, changed, item, offers, patched)
 
 
@@ -114,11 +115,13 @@ def _typed_side(setup: Setup) -> str:
 
 def _sentence(setup: Setup, item: int) -> str:
     sources, targets, __ = sentences(setup)
-    return (sources if setup.config.has_encoder else targets)[item]
+    typed_lines = sources if setup.config.has_encoder else targets
+    return typed_lines[item] if item < len(typed_lines) else ""
 
 
 def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
-    """Sentences that differ in one word; where neither examples nor lexicon have one, the first word in place of the last."""
+    """Sentences that differ in one word; where neither examples nor lexicon have one, another word of the sentence or of the
+    vocabulary in place of the last."""
     from viz_core.ui.shell.cache import cached_result
 
     setup, sentence = clean.setup, _sentence(clean.setup, item)
@@ -129,11 +132,24 @@ def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
         if found := cached_result("offers", key, lambda: suggestions(sentence, clean.named(item)[side], examples), OFFERING):
             return found
     words = split_words(sentence)
-    for new in words:
-        if new != words[-1] and words[-1] in sentence:
-            head, __, tail = sentence.rpartition(words[-1])
-            return (Replacement(len(words) - 1, words[-1], new, f"{head}{new}{tail}"),)
+    last = words[-1] if words else ""
+    for new in (*words, *_known(clean, item)):
+        if new != last and last in sentence:
+            head, __, tail = sentence.rpartition(last)
+            return (Replacement(len(words) - 1, last, new, f"{head}{new}{tail}"),)
     return ()
+
+
+def _known(clean: Lab, item: int) -> Iterator[str]:
+    """Some words of the vocabulary; ids, where those are typed."""
+    reader = clean.named(item)[clean.config.input_side]
+    special = (reader.pad_id, reader.bos_id, reader.eos_id, reader.unk_id)
+    for id in range(min(reader.vocab_size, MOST_KNOWN)):
+        word = reader.decode(id)
+        if id not in special and clean.setup.tokenizer == "ids":
+            yield str(id)
+        elif id not in special and word.strip() and reader.read(word)[1] == [id]:
+            yield word
 
 
 def _same_ids(a: Lab, b: Lab, item: int) -> bool:
