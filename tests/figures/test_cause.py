@@ -21,9 +21,9 @@ def test_all_maps_have_one_scale_with_zero_in_its_middle() -> None:
     ])
     assert {(panel.low, panel.high) for panel in drawn} == {(-1.5, 1.5)}
     first, second = drawn
-    assert first.rows == ("embedding", "0") and first.masked is not None
-    np.testing.assert_array_equal(first.masked, [[False, True], [False, False]])
-    assert second.masked is None and second.rows == ("0",) and second.words == ("a", "b", "c")
+    assert first.rows == ("embedding", "0") and first.absent is not None
+    np.testing.assert_array_equal(first.absent, [[0, 1], [0, 0]])
+    assert second.absent is None and second.rows == ("0",) and second.words == ("a", "b", "c")
 
 
 def test_small_effects_are_not_blown_up() -> None:

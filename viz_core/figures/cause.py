@@ -5,6 +5,7 @@ Numbers come from `viz_core.experiments` and `viz_core.analysis`; here they are 
 
 import html
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ KIND_COLOURS = {
     "embedding": theme.PART_COLOURS["embedding"], "head": theme.PART_COLOURS["attention"],
     "ffn": theme.PART_COLOURS["feed_forward"], "bias": theme.PART_COLOURS["input"],
 }
-LENS_LEAST = 1e-4  # a probability below it looks like none
+NO_PARTNER = ((_("no partner"), _("no partner in the other sentence")),)
 
 
 class MapOf(NamedTuple):
@@ -48,7 +49,7 @@ class MapOf(NamedTuple):
 
 
 def effect_panels(maps: Sequence[MapOf]) -> list[Panel]:
-    """The maps on one scale with 0 in its middle, which reaches at least to 1. What has no partner looks masked."""
+    """The maps on one scale with 0 in its middle, which reaches at least to 1. What has no partner is hatched."""
     sizes = [float(np.nanmax(np.abs(each.effects), initial=0.0)) for each in maps]
     most = max(1.0, *sizes) if sizes else 1.0
     return [_effect_panel(each, most) for each in maps]
@@ -58,13 +59,15 @@ def _effect_panel(each: MapOf, most: float) -> Panel:
     missing = np.isnan(each.effects)
     what = (HEAD_TITLES if each.of_heads else PART_TITLES)[each.part]
     rows = [_("embedding") if layer < 0 else str(layer) for layer in range(each.first, each.first + len(each.effects))]
-    return panel(
+    drawn = panel(
         _("{stack}: {what}", stack=_capital(STACK_NAMES[each.stack]), what=what), np.nan_to_num(each.effects), rows,
         each.cols, row_axis=_("layer"), col_axis=_("H · head: whose z is patched") if each.of_heads else
         _("T · token: whose value is patched"),
-        low=-most, high=most, col_letter="H" if each.of_heads else "T", masked=missing if missing.any() else None,
-        masked_name=_("no partner in the other sentence"), words=[visible(word) for word in each.words],
+        low=-most, high=most, col_letter="H" if each.of_heads else "T", words=[visible(word) for word in each.words],
     )
+    if not missing.any():
+        return drawn
+    return replace(drawn, absent=missing.astype(np.uint8), absent_names=NO_PARTNER)
 
 
 def _capital(text: str) -> str:
