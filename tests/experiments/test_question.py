@@ -33,6 +33,13 @@ def test_the_first_place_with_another_likeliest_word() -> None:
     assert proposed_question(changed, clean) == Question(3, 2, 1)
 
 
+def test_a_place_that_is_asked_for_has_a_question_of_its_own() -> None:
+    clean = captured([[0, 3, 1, 0, 0], [0, 0, 4, 3, 0], [9, 0, 0, 0, 0]], [1, 2, 3])
+    changed = captured([[0, 2, 1, 0, 0], [0, 0, 3, 4, 0], [0, 9, 0, 0, 0]], [1, 2, 3])
+    assert [proposed_question(clean, changed, at=at) for at in range(4)] == [
+        Question(1, 2, 0), Question(2, 3, 1), Question(0, 1, 2), None]
+
+
 def test_where_it_is_the_same_everywhere_the_place_where_its_lead_changes_most() -> None:
     clean = captured([[0, 5, 1, 0, 0], [0, 0, 7, 3, 0], [9, 0, 0, 0, 8.8]], [1, 2, 3])
     changed = captured([[0, 4, 1, 0, 0], [0, 1, 4, 0, 2], [9, 0, 0, 0, 8.7]], [1, 2, 3])

@@ -115,6 +115,13 @@ def test_the_other_direction_exchanges_a_and_b_and_keeps_the_picked_place(open_a
     assert setup(at).source == CHANGED["source"] and unpacked(setup(at).view("kept"))[0].source == PAIR["source"]
 
 
+def test_both_runs_read_the_clean_target_whatever_b_reads(open_at: Open) -> None:
+    same, other = (panels(open_at(**CHANGED | target, kept=KEPT)) for target in ({}, {"target": "u v w x"}))
+    assert list(same) == list(other)
+    for title, values in same.items():
+        np.testing.assert_array_equal(other[title], values)
+
+
 def test_b_is_the_patched_run_on_another_page(open_at: Open) -> None:
     at = open_at(**CHANGED, kept=KEPT, patch="encoder.residual.0.3")
     assert {p.proto.page for p in at.get("page_link")} >= {"attention", "step_by_step"}

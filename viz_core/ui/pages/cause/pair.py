@@ -127,7 +127,7 @@ def _offers(clean: Lab, item: int) -> tuple[Replacement, ...]:
     setup, sentence = clean.setup, _sentence(clean.setup, item)
     side = clean.config.input_side
     if setup.tokenizer == "word":
-        examples = [example[0] for example in setup.origin.examples] if setup.origin else []
+        examples = [example[side == "target"] for example in setup.origin.examples] if setup.origin else []
         key = setup.checkpoint, clean.config.vocab_size(side), sentence
         if found := cached_result("offers", key, lambda: suggestions(sentence, clean.named(item)[side], examples), OFFERING):
             return found
