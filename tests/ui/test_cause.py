@@ -27,6 +27,7 @@ from tests.ui.helpers import (
 )
 from viz_core.experiments.patching import Question, Site, contrast_runs, edit, grid_cells, transplanted
 from viz_core.run import build, prepare, trace
+from viz_core.ui.pages.cause import measuring
 from viz_core.ui.pages.cause.grid import _Choice
 from viz_core.ui.pages.cause.pair import adopted
 from viz_core.ui.shell.setup import from_link, packed, unpacked
@@ -196,6 +197,14 @@ def test_heads_are_ranked_by_attention_and_by_effect(open_at: Open) -> None:
     assert "Spearman" in words(at) and "attends most to" in words(at)
     (chart,) = charts(at)
     assert len(chart["data"]) == 2 and not widgets(at, "cause_over")
+
+
+def test_what_takes_long_is_measured_when_it_is_asked_for(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "MOST_UNREQUESTED", 0.0)
+    at = open_at(**PAIR, seed="77")
+    assert not panels(at) and widget(at, "cause_ask_effects").label.startswith("Measure ")
+    sound(widget(at, "cause_ask_effects").click().run())
+    assert len(panels(at)) == 2 and not widgets(at, "cause_ask_effects")
 
 
 def test_a_click_holds_no_run() -> None:
