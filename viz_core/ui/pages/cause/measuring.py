@@ -14,7 +14,7 @@ from viz_core.ui.shell import touch
 from viz_core.ui.shell.setup import problem_words
 
 T = TypeVar("T")
-WAITS = 0.6  # seconds: a longer measurement shows how far it is
+WAITS = 2.0  # seconds: a longer measurement shows how far it is
 MOST_UNREQUESTED = 6.0  # seconds that a visitor waits without having asked
 PATCHED = 0.25  # of the time of a recorded run: a patched one begins in its layer, with many others, and records nothing
 REQUESTED = "cause_asked"  # the session's key for what was asked for
