@@ -5,7 +5,6 @@ Numbers come from `viz_core.experiments` and `viz_core.analysis`; here they are 
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from viz_core.analysis.attribution import Attribution, Share
 from viz_core.analysis.logit_lens import LogitLens
 from viz_core.figures import theme
-from viz_core.figures.panels import Panel, panel
+from viz_core.figures.panels import Panel, Reason, panel
 from viz_core.figures.scatter import guide_line, scatter_figure
 from viz_core.formats import rounded
 from viz_core.language import translate as _
@@ -32,7 +31,7 @@ KIND_COLOURS = {
     "embedding": theme.PART_COLOURS["embedding"], "head": theme.PART_COLOURS["attention"],
     "ffn": theme.PART_COLOURS["feed_forward"], "bias": theme.PART_COLOURS["input"],
 }
-NO_PARTNER = ((_("no partner"), _("no partner in the other sentence")),)
+NO_PARTNER = Reason(_("no partner"), _("no partner in the other sentence"))
 
 
 class MapOf(NamedTuple):
@@ -59,15 +58,13 @@ def _effect_panel(each: MapOf, most: float) -> Panel:
     missing = np.isnan(each.effects)
     what = (HEAD_TITLES if each.of_heads else PART_TITLES)[each.part]
     rows = [_("embedding") if layer < 0 else str(layer) for layer in range(each.first, each.first + len(each.effects))]
-    drawn = panel(
+    return panel(
         _("{stack}: {what}", stack=_capital(STACK_NAMES[each.stack]), what=what), np.nan_to_num(each.effects), rows,
         each.cols, row_axis=_("layer"), col_axis=_("H · head: whose z is patched") if each.of_heads else
         _("T · token: whose value is patched"),
-        low=-most, high=most, col_letter="H" if each.of_heads else "T", words=[visible(word) for word in each.words],
+        low=-most, high=most, col_letter="H" if each.of_heads else "T", absent=missing, absent_names=[NO_PARTNER],
+        words=[visible(word) for word in each.words],
     )
-    if not missing.any():
-        return drawn
-    return replace(drawn, absent=missing.astype(np.uint8), absent_names=NO_PARTNER)
 
 
 def _capital(text: str) -> str:
