@@ -5,7 +5,9 @@
     tables.predictions(capture)                  the likeliest next words
     tables.depth(capture)                        the residual stream along depth
     tables.parity(check_parity(model, batch, capture))
-    tables.patching(patch_grid(contrast))
+    tables.patching(patch_grid(contrast)), tables.head_effects(head_effects(contrast, ...))
+    tables.attribution(attribute(capture, ...)), tables.lens(logit_lens(capture, ...))
+    tables.parting(parting(together(a, b)))      how far two runs are apart, stage by stage
     tables.training(events), tables.experiment(results)
     tables.documents()                           what the five documents say
 
@@ -19,6 +21,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from viz_core.analysis.attention import AttentionKind, AttentionProfile, kinds, profiles
+from viz_core.analysis.attribution import Attribution
+from viz_core.analysis.logit_lens import LogitLens
 from viz_core.analysis.placement import METRICS, curves
 from viz_core.analysis.shapes import Line, statistics, with_statistics
 from viz_core.analysis.shapes import ledger as lines_of
@@ -30,13 +34,16 @@ from viz_core.presets import PRESETS
 from viz_core.tidy import csv_of
 
 if TYPE_CHECKING:
+    from viz_core.experiments.head_effects import HeadEffects
     from viz_core.experiments.parity import Parity
     from viz_core.experiments.patching import PatchGrid
     from viz_core.learning.curves import Result
     from viz_core.learning.training_run import Event
 
-__all__ = ["csv_of", "depth", "documents", "experiment", "heads", "ledger", "lines", "parity", "parting", "patching", "predictions",
-           "training"]
+__all__ = [
+    "attribution", "csv_of", "depth", "documents", "experiment", "head_effects", "heads", "ledger", "lens", "lines", "parity",
+    "parting", "patching", "predictions", "training",
+]
 
 
 def ledger(
@@ -97,6 +104,30 @@ def parity(found: "Parity") -> pd.DataFrame:
 def patching(grid: "PatchGrid") -> pd.DataFrame:
     """Every patched run of a grid: where, in which direction, its effect, and the likeliest word of that run."""
     return pd.DataFrame(grid.rows()).astype({"head": "Int64", "token": "Int64"})
+
+
+def head_effects(found: "HeadEffects") -> pd.DataFrame:
+    """The heads of one kind of attention: the weight on a word, the effects of patching and ablating the head, and all ranks."""
+    return pd.DataFrame(found.rows())
+
+
+def attribution(found: Attribution) -> pd.DataFrame:
+    """The parts of a logit in the order of computation; their sum is the logit, but for the rounding of the run."""
+    return pd.DataFrame([asdict(part) for part in found.parts]).astype({"layer": "Int64", "head": "Int64"})
+
+
+def lens(found: LogitLens, word: Callable[[int], str] | None = None) -> pd.DataFrame:
+    """The k likeliest words behind each layer at each place, and rank and probability of the word that the model predicts."""
+    n_stages, n_places, k = found.words.shape
+    return pd.DataFrame([
+        {
+            "stage": found.stages[n], "position": t, "place": place, "id": int(found.words[n, t, place]),
+            **({} if word is None else {"word": word(int(found.words[n, t, place]))}),
+            "probability": float(found.chances[n, t, place]), "final": int(found.final[t]),
+            "final_rank": int(found.rank[n, t]), "final_probability": float(found.chance[n, t]),
+        }
+        for n in range(n_stages) for t in range(n_places) for place in range(k)
+    ])
 
 
 def parting(found: Sequence[Parting]) -> pd.DataFrame:

@@ -11,10 +11,13 @@ import pytest
 from tests.model.small import SOURCE, TARGET, small, unlike_identity
 from viz_core import tables
 from viz_core.analysis.attention import profiles
+from viz_core.analysis.attribution import attribute
+from viz_core.analysis.logit_lens import logit_lens
 from viz_core.analysis.placement import curves
 from viz_core.analysis.summary import predictions
 from viz_core.analysis.two_runs import parting, together
 from viz_core.capture import Capture
+from viz_core.experiments.head_effects import head_effects
 from viz_core.experiments.parity import check_parity
 from viz_core.experiments.patching import Question, contrast_runs, patch_grid
 from viz_core.learning.curves import Result
@@ -157,6 +160,30 @@ def test_patching_has_every_run() -> None:
     assert len(frame) == 2 * len(grid.cells)
     np.testing.assert_array_equal(frame[frame["direction"] == "noise"]["effect"], grid.effects["noise"])
     assert frame["head"].isna().sum() + frame["token"].isna().sum() == len(frame)
+
+
+def test_head_effects_have_a_row_a_head() -> None:
+    found = head_effects(contrast_runs(MODEL, [5, 9, 7], [5, 9, 3], Question(5, 9, 1), [1, 6]), None, "decoder", "cross_attn", 2)
+    frame = tables.head_effects(found)
+    np.testing.assert_array_equal(frame["ablated"].to_numpy().reshape(found.ablated.shape), found.ablated)
+    assert sorted(frame["weight_rank"]) == [1, 2, 3, 4]
+    assert frame.loc[frame["weight_rank"] == 1, "weight"].item() == found.weight.max()
+
+
+def test_the_parts_of_a_logit_add_up(capture: Capture) -> None:
+    found = attribute(capture, lambda name: MODEL.get_parameter(name).detach().numpy(), 1, 7)
+    frame = tables.attribution(found)
+    assert frame["value"].sum() == pytest.approx(float(capture["logits"][0, 1, 7]), abs=1e-4)
+    assert frame.groupby("kind")["value"].sum()["head"] == pytest.approx(found.of("head"))
+
+
+def test_the_lens_has_its_words(capture: Capture) -> None:
+    found = logit_lens(capture, lambda name: MODEL.get_parameter(name).detach().numpy(), k=3)
+    frame = tables.lens(found, word=str)
+    last = frame[(frame["stage"] == found.stages[-1]) & (frame["place"] == 0)]
+    assert last["id"].tolist() == capture["logits"][0].argmax(axis=-1).tolist() == last["final"].tolist()
+    np.testing.assert_allclose(last["probability"], capture["probs"][0].max(axis=-1), rtol=1e-5)
+    assert len(frame) == found.words.size and (frame["word"] == frame["id"].map(str)).all()
 
 
 def test_parting_has_every_place(capture: Capture) -> None:
