@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.helpers import button, idle, linked, open_page, option, until
+from tests.browser.helpers import button, idle, linked, open_page, option
 from tests.browser.looks import LOOKS, look
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
+pytest_plugins = ["tests.browser.one_page"]
 Open = Callable[..., "Page"]
 PAGE = "training"
 LONG_ENOUGH = 240_000  # milliseconds for a short training on a busy machine
@@ -25,18 +28,22 @@ def says(page: Page, text: str) -> None:
     page.get_by_text(text).first.wait_for(timeout=LONG_ENOUGH)
 
 
+def curves(page: Page) -> Locator:
+    return page.locator(".st-key-train_curves [data-series]")
+
+
 def points(page: Page, name: str = "held-out rows") -> int:
     """How many points the curve of this name has."""
-    drawn = page.locator(".st-key-train_curves [data-series]").get_attribute("data-series") or "[]"
-    return dict(json.loads(drawn)).get(name, 0)
+    return dict(json.loads(curves(page).get_attribute("data-series") or "[]")).get(name, 0)
 
 
 def test_a_class_trains(serve: Open, new_page: Open) -> None:
     url = serve()
-    page = open_page(new_page(), f"{url}/{PAGE}?{urlencode(SHORT | {'train_steps': '10000'})}")
+    # Measured after each 150 steps, of which a fast machine takes seconds, and long enough to be looked at until it is stopped.
+    page = open_page(new_page(), f"{url}/{PAGE}?{urlencode(SHORT | {'train_steps': '3000'})}")
     button(page, "train_begin").click()
     says(page, "It trains.")
-    until(page, lambda: points(page) >= 2, 240)
+    expect(curves(page)).to_have_attribute("data-series", re.compile(r'"held-out rows",\s*([2-9]|\d\d)'), timeout=LONG_ENOUGH)
     address = page.url
     assert parse_qs(urlsplit(address).query)["train_job"]
 
@@ -47,6 +54,7 @@ def test_a_class_trains(serve: Open, new_page: Open) -> None:
     watcher = new_page()  # whoever opens the link sees the same run
     watcher.goto(address)
     says(watcher, "It trains.")
+    watcher.goto("about:blank")  # an open page draws a training anew each second
 
     page.goto(f"{url}/masks")  # it goes on behind another page
     idle(page)
@@ -58,6 +66,7 @@ def test_a_class_trains(serve: Open, new_page: Open) -> None:
     assert points(page) >= before >= 2
     button(page, "train_stop").click()
     says(page, "What it learned stays.")
+    page.goto("about:blank")
 
     says(second, "Done.")  # its turn came
     idle(second)
@@ -77,16 +86,16 @@ def test_a_class_trains(serve: Open, new_page: Open) -> None:
     assert "parameters, trained" in second.get_by_test_id("stSidebar").inner_text()
 
 
-@pytest.mark.parametrize(("width", "theme"), LOOKS)
 @pytest.mark.parametrize("section", ["run", "experiments"])
-def test_every_section_fits(serve: Open, new_page: Open, section: str, width: int, theme: str) -> None:
-    page = open_page(new_page(), f"{serve()}/{PAGE}?{urlencode(SHORT | {'train_section': section})}")
-    look(page, width, theme)
-    assert button(page, "train_begin").is_visible()
+def test_every_section_fits(serve: Open, turn_to: Open, section: str) -> None:
+    page = turn_to(f"{serve()}/{PAGE}?{urlencode(SHORT | {'train_section': section})}")
+    for width, theme in LOOKS:
+        look(page, width, theme)
+        assert button(page, "train_begin").is_visible(), (width, theme)
 
 
-def test_another_section_is_one_click(serve: Open, new_page: Open) -> None:
-    page = open_page(new_page(), f"{serve()}/{PAGE}?{urlencode(SHORT)}")
+def test_another_section_is_one_click(serve: Open, turn_to: Open) -> None:
+    page = turn_to(f"{serve()}/{PAGE}?{urlencode(SHORT)}")
     option(page, "train_section", "experiments").click()
     linked(page, "train_section=experiments")
     assert page.get_by_role("button", name="Train").is_visible()
