@@ -71,6 +71,9 @@ quick=(
     tests/ui/test_{cold,links,pages,setup,store,views}.py
 )
 
+# Where tests marked `browser` are: tests/architecture holds that there are none elsewhere. Each process collects no more.
+browser=(tests/browser tests/benchmarks)
+
 if [ $# -gt 0 ] && [ "$*" != --quick ]; then
     pytest_here "$@"
     exit
@@ -90,7 +93,7 @@ if [ "$*" = --quick ]; then
     check "quick tests" pytest_here -n 2 -m "not browser" "${quick[@]}"
 else
     check tests pytest_here -n 2 -m "not browser"
-    check "browser tests" pytest_here -n 3 -m browser # one of them often waits
+    check "browser tests" pytest_here -n 3 -m browser "${browser[@]}" # one of them often waits
 fi
 
 echo

@@ -21,7 +21,7 @@ CUT = 140.0  # seconds
 
 
 def measure(small: bool) -> Iterator[Result]:
-    paths = list(CLICKS)[-1:] if small else list(CLICKS)
+    paths = ["masks"] if small else list(CLICKS)  # the suite takes others
     with chromium() as browser:
         context = listen(browser.new_context(viewport=VIEWPORT))
         yield told("killed server", killed(paths, context.new_page))

@@ -104,6 +104,7 @@ def await_health(url: str, process: subprocess.Popen[bytes], log: Path, seconds:
     raise RuntimeError(f"the server at {url} did not start:\n{log.read_text()}")
 
 
+ANOTHER = {"ATTENTION_LAB_TEST_SERVER": "another"}  # `serve(env=ANOTHER)`: a server that knows nothing of what the first one did
 LOGS: list[Path] = []  # of the servers of this session
 
 

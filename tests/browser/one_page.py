@@ -1,4 +1,4 @@
-"""One open page for the tests of a file, for those that look at different links and leave nothing behind.
+"""One open page of each server for the tests that look at different links and leave nothing behind.
 
     pytest_plugins = ["tests.browser.one_page"]
 
@@ -15,48 +15,65 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.browser.conftest import watch
-from tests.browser.helpers import go, open_page
+from tests.browser.helpers import go, idle, open_page
+from viz_core.ui.shell.setup.value import OPENING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+# Leaves what has the keyboard and scrolls to the top; whether that was a text box, whose text is only now sent.
+REST = """() => {
+    let at = document.activeElement;
+    while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+    at?.blur();
+    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    return Boolean(at?.matches("input, textarea"));
+}"""
+# What an empty link opens in a new session; in an open one it brings back what was entered.
+OPENED = f"?weights={OPENING}"
 
-@pytest.fixture(scope="module")
-def kept() -> Iterator[list[Page]]:
-    """The file's open page, where there is one yet."""
-    pages: list[Page] = []
+
+@pytest.fixture(scope="session")
+def kept(open_tab: Callable[[], Page]) -> Iterator[dict[str, Page]]:
+    """The open page of each server, by its host and port, where there is one yet."""
+    pages: dict[str, Page] = {}
     yield pages
-    for page in pages:
-        leave(page)
+    leave(pages)
 
 
-def leave(page: Page) -> None:
-    page.evaluate("localStorage.clear()")
-    page.context.clear_cookies()
-    page.close()
+def leave(pages: dict[str, Page]) -> None:
+    while pages:
+        _, page = pages.popitem()
+        page.evaluate("localStorage.clear()")
+        page.context.clear_cookies()
+        page.close()
 
 
 @pytest.fixture
-def turn_to(kept: list[Page], open_tab: Callable[[], Page], request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
-    """`turn_to(url, width=1280, height=900, theme="light")` → the file's page, drawn at this link in the session it has.
+def turn_to(kept: dict[str, Page], open_tab: Callable[[], Page], request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
+    """`turn_to(url, width=1280, height=900, theme="light")` → the open page of that server, drawn at this link in its session.
 
     It asks a quarter of what opening a page does. A test fails where the page has `page.problems`; what a failed test
     leaves is not where the next begins.
     """
 
     def turn_to(url: str, width: int = 1280, height: int = 900, theme: str = "light") -> Page:
-        if not kept:
-            kept.append(watch(open_tab()))
-        (page,) = kept
-        page.mouse.move(0, 0)
+        server, query = urlsplit(url).netloc, urlsplit(url).query
+        if is_open := server in kept:
+            page = kept[server]
+            page.mouse.move(0, 0)
+            if page.evaluate(REST):
+                idle(page)
+            url += "" if query else OPENED
+        else:
+            page = kept[server] = watch(open_tab())
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=theme, reduced_motion="no-preference")
-        here, there = urlsplit(page.url), urlsplit(url)
-        return (go if here[:2] == there[:2] else open_page)(page, url)
+        return (go if is_open else open_page)(page, url)
 
     failed = request.session.testsfailed
     yield turn_to
-    problems = [problem for page in kept for problem in page.problems]
-    if kept and (problems or request.session.testsfailed > failed):
-        leave(kept.pop())
+    problems = [problem for page in kept.values() for problem in page.problems]
+    if problems or request.session.testsfailed > failed:
+        leave(kept)
     assert not problems, "\n".join(problems)

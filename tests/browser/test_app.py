@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import ANOTHER
 from tests.browser.helpers import Line, box, go, idle, keyed, linked, nav, open_page, slider, until
 from tests.browser.looks import look
 from viz_core.presets import PRESETS
@@ -24,6 +25,7 @@ from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytest_plugins = ["tests.browser.one_page"]
 PICTURES = Path(__file__).with_name("pictures")
 # Path → title, of the pages that these tests open.
 PAGES = {"" if name == "home" else name: ALL_PAGES[name].question for name in ("home", "step_by_step", "masks", "norms")}
@@ -34,11 +36,11 @@ Open = Callable[..., "Page"]
 
 
 @pytest.fixture
-def open_at(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+def open_at(serve: Callable[..., str], turn_to: Callable[..., Page]) -> Open:
     """`open_at("step_by_step", stage="logits", width=390)` → that page, drawn."""
 
     def open_at(path: str = "", width: int = 1280, theme: str = "light", **params: str) -> Page:
-        return open_page(new_page(width=width, theme=theme), address(serve(), path, **params))
+        return turn_to(address(serve(), path, **params), width=width, theme=theme)
 
     return open_at
 
@@ -105,7 +107,7 @@ def test_a_link_opens_the_same_state_on_a_fresh_server(
     slider(page, "n_heads").focus()
     page.keyboard.press("ArrowLeft")
     linked(page, "n_heads=3")
-    there = serve(fresh=True)  # another machine, which has seen nothing of it
+    there = serve(env=ANOTHER)  # another machine, which has seen nothing of it
     other = open_page(new_page(), there + page.url.removeprefix(serve()))
     assert title(other).startswith(PAGES["step_by_step"])
     sound(other)
@@ -117,8 +119,8 @@ def test_a_link_opens_the_same_state_on_a_fresh_server(
     assert seen[0].get_attribute("data-cols") == "3"
 
     params = {"preset": "003", "seed": "5", "source": "a b  c"}
-    for path in ("masks", "", "norms"):  # each the first of its kind there
-        open_page(other, address(there, path, **params))
+    for path, come in (("masks", open_page), ("", go), ("norms", go)):
+        come(other, address(there, path, **params))
         assert title(other).startswith(PAGES[path])
         assert urlsplit(other.url).path == f"/{path}" and query(other) == params
         sound(other)

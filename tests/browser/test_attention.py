@@ -185,8 +185,8 @@ def test_a_long_word_leaves_a_tables_other_columns_their_room(serve: Callable[..
         assert at["x"] + at["width"] <= frame["x"] + frame["width"] + 1
 
 
-def test_on_home_the_chosen_heads_and_the_kept_word_stay(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), serve())
+def test_on_home_the_chosen_heads_and_the_kept_word_stay(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve())
     view = page.locator(".view")
     has(view, "heads", "0")
     swatch(page, 1).click()
@@ -213,8 +213,8 @@ def test_on_home_the_chosen_heads_and_the_kept_word_stay(serve: Callable[..., st
 # --- the page -----------------------------------------------------------------------------------
 
 
-def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), f"{serve()}/attention")  # in an open page an empty link brings back what was entered
+def test_one_word_exchanged_moves_the_head(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/attention")
     canvas = page.locator('canvas[data-kind="cross"]')
     has(canvas, "focus", re.compile(r"^\d,\d$"))
     button(page, "att_swap").click()

@@ -8,11 +8,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.browser.helpers import at_page, box, go, idle, linked, nav, open_page
+from tests.browser.helpers import at_page, box, go, idle, linked, nav
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Dialog, Page
 
+pytest_plugins = ["tests.browser.one_page"]
 TYPED = {  # what is typed → its tokens
     "<script>alert(1)</script>": ["<", "script", ">", "alert", "(", "1", ")", "<", "/", "script", ">"],
     "<img src=x onerror=alert(1)>": ["<", "img", "src", "=", "x", "onerror", "=", "alert", "(", "1", ")", ">"],
@@ -61,10 +62,14 @@ def drawn_tokens(page: Page, title: str, along: str, count: int) -> list[tuple[s
 
 
 @pytest.mark.parametrize("side", STAGE)
-def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Callable[..., Page], side: str) -> None:
-    page, opened = new_page(), []
-    page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
-    open_page(page, f"{serve()}/?" + urlencode({"preset": "000", "stage": STAGE[side], "max_len": "50"}))
+def test_typed_text_is_read_back_exactly(serve: Callable[..., str], turn_to: Callable[..., Page], side: str) -> None:
+    page, opened = turn_to(f"{serve()}/?" + urlencode({"preset": "000", "stage": STAGE[side], "max_len": "50"})), []
+
+    def dismiss(dialog: Dialog) -> None:
+        opened.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", dismiss)
     typed = box(page, side)
     links = {}
     for text, tokens in list(TYPED.items())[int(side == "target") :: 2]:  # each side reads them in the same way
@@ -75,19 +80,19 @@ def test_typed_text_is_read_back_exactly(serve: Callable[..., str], new_page: Ca
             heading = page.get_by_test_id("stHtml").locator("figcaption").first.text_content()
             assert heading in {f"Most likely next words after “{token}”" for token, _ in expected}
         links[text] = page.url
-    reload_keeps(page, side, text)
 
     for text in list(links)[::2]:  # the link holds it, for another page and another axis
         go(page, links[text].replace("/?", "/step_by_step?"))
         assert typed.input_value() == text
         expected = numbered(side, TYPED[text])
         assert drawn_tokens(page, STAGE[side], "rows", len(expected)) == expected
-    for text in list(TYPED)[:1]:
-        type_into(page, side, text)
-        expected = numbered(side, TYPED[text])
-        for name, along in ((f"ids.{side}", "cols"), (STAGE[side], "rows")):
-            assert drawn_tokens(page, name, along, len(expected)) == expected
+    text = list(TYPED)[int(side == "target")]  # markup
+    type_into(page, side, text)
+    expected = numbered(side, TYPED[text])
+    for name, along in ((f"ids.{side}", "cols"), (STAGE[side], "rows")):
+        assert drawn_tokens(page, name, along, len(expected)) == expected
     reload_keeps(page, side, text)
+    page.remove_listener("dialog", dismiss)
     assert opened == []
 
 
@@ -105,8 +110,8 @@ def numbered(side: str, tokens: list[str]) -> list[tuple[str, str]]:
     return [(token, str(i)) for i, token in enumerate((["<bos>"] if side == "target" else []) + tokens)]
 
 
-def test_an_emptied_box_stays_empty_and_each_page_says_so(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), f"{serve()}/?preset=000")
+def test_an_emptied_box_stays_empty_and_each_page_says_so(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/?preset=000")
     typed, said = box(page), page.get_by_test_id("stAlert")
     typed.fill("")
     typed.press("Control+Enter")
@@ -127,11 +132,10 @@ def test_an_emptied_box_stays_empty_and_each_page_says_so(serve: Callable[..., s
     assert said.count() == 0
 
 
-def test_what_a_link_holds_is_quoted_as_it_was_written(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+def test_what_a_link_holds_is_quoted_as_it_was_written(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
     written, shared = "<b>x</b> $y$ **z** :red[w] `c`", "👨‍👩‍👧 $x **b"
-    page = new_page()
-    for path, come in (("", open_page), ("step_by_step", go)):
-        come(page, f"{serve()}/{path}?" + urlencode({"norm": written, "source": "kept"}))
+    for path in ("", "step_by_step"):
+        page = turn_to(f"{serve()}/{path}?" + urlencode({"norm": written, "source": "kept"}))
         alert = page.get_by_test_id("stAlert")
         assert f"norm={written}" in alert.inner_text(), path
         assert alert.locator("code").count() == 1 and alert.locator("b, strong, .katex").count() == 0, path

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
 
-from tests.browser.helpers import at_page, box, button, go, idle, open_page, option
+from tests.browser.helpers import at_page, box, button, go, idle, option
 from tests.ui.test_concepts import refusal
 from viz_core.analysis.counts import estimate
 from viz_core.concepts import Place, places
@@ -29,6 +29,7 @@ from viz_core.ui.shell.written import text_written
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytest_plugins = ["tests.browser.one_page"]
 OPEN = [(document, place) for document, place in places()]
 QUESTION = "Five documents, one model: where do they agree?"
 
@@ -43,9 +44,9 @@ def plain(text: str) -> str:
 
 
 def test_every_link_and_reason_is_there_and_a_button_loads_a_preset(
-    serve: Callable[..., str], new_page: Callable[..., Page]
+    serve: Callable[..., str], turn_to: Callable[..., Page]
 ) -> None:
-    page = open_page(new_page(), f"{serve()}/documents?preset=003")
+    page = turn_to(f"{serve()}/documents?preset=003")
     links = page.locator(".docs a")
     seen = links.evaluate_all("links => links.map(a => [a.href, a.target])")
     here = f"{serve()}/documents"
@@ -125,16 +126,16 @@ def chosen() -> list[tuple[str, Place]]:
     return found
 
 
-def test_links_open_what_their_rows_promise(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page, wrong = open_page(new_page(), f"{serve()}/documents?preset=003"), []
+def test_links_open_what_their_rows_promise(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page, wrong = turn_to(f"{serve()}/documents?preset=003"), []
     for document, place in chosen():
         go(page, urljoin(f"{serve()}/documents", address(document, place)))
         wrong.append(problem_with(page, document, place))
     assert not any(wrong), "\n".join(filter(None, wrong))
 
 
-def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), f"{serve()}/documents?preset=003&source=my+own")
+def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/documents?preset=003&source=my+own")
     tabs = len(page.context.pages)
     page.locator('.docs a[href*="stage=loss"]').first.click()
     at_page(page, "step_by_step")
@@ -155,8 +156,8 @@ def test_a_click_opens_it_in_this_tab_and_back_returns(serve: Callable[..., str]
     assert box(page).input_value() == "my own"
 
 
-def test_the_table_is_read_on_a_wide_page_and_on_a_phone(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(width=1440), f"{serve()}/documents?preset=003&documents_rows=agree")
+def test_the_table_is_read_on_a_wide_page_and_on_a_phone(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/documents?preset=003&documents_rows=agree", width=1440)
     assert page.locator(".docs tbody tr").count() == 2
     assert page.get_by_role("dialog").count() == 0
     go(page, f"{serve()}/documents?preset=003")

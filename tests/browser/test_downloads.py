@@ -16,6 +16,7 @@ from viz_core.figures.panels import MAX_ROWS
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytest_plugins = ["tests.browser.one_page"]
 SVG = "{http://www.w3.org/2000/svg}"
 ODD = {"source": "=1+1 <s> $x$ שלום 👩‍👩‍👧", "target": "=SUM(A1) </text> & 猫 \"quoted\""}  # a formula first
 
@@ -44,9 +45,11 @@ def value(drawn: Locator, row: int, col: int) -> float:
     return float(read)
 
 
-def test_the_files_are_what_this_visitors_page_shows(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+def test_the_files_are_what_this_visitors_page_shows(
+    serve: Callable[..., str], turn_to: Callable[..., Page], new_page: Callable[..., Page]
+) -> None:
     link = f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "0,2", "attn_head": "2"} | ODD)
-    page, visitor = open_page(new_page(), link), open_page(new_page(), link)
+    page, visitor = turn_to(link), open_page(new_page(), link)
     slider(visitor, "n_heads").press("ArrowLeft")  # another visitor goes on to another model
     linked(visitor, "n_heads=3")
     a_heads_files(page)
@@ -87,8 +90,8 @@ def the_ledger(page: Page, heads: int) -> None:
     assert read["max"].notna().sum() > 100
 
 
-def test_lines_without_a_head_and_words_instead_of_tokens(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "none"}))
+def test_lines_without_a_head_and_words_instead_of_tokens(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/attention?" + urlencode({"preset": "000", "att_kind": "cross", "att_heads": "none"}))
     button(page, "att_save").click()
     picture = download(page, "att_save_lines")
     assert not ElementTree.fromstring(picture).findall(f"{SVG}path") and tokens(page, "right")[1] in texts(picture)
@@ -98,3 +101,4 @@ def test_lines_without_a_head_and_words_instead_of_tokens(serve: Callable[..., s
     idle(page)
     button(page, "att_save").click()
     assert "head 1" in texts(download(page, "att_save_lines"))  # as shown now, not as when the page was opened
+    page.keyboard.press("Escape")

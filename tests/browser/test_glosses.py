@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tests.browser.helpers import idle, keyed, linked, open_page
+from tests.browser.helpers import go, idle, keyed, linked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytest_plugins = ["tests.browser.one_page"]
 LONG = "the small dog that chased the cat was too tired because the street was too wide"
 # Of each column of the lines' tokens: the labels' and the dictionary words' boxes that stick out of their button.
 OUTSIDE = """columns => columns.flatMap(column => [...column.querySelectorAll("button")].filter(b => b.scrollWidth > b.clientWidth
@@ -17,9 +18,9 @@ OUTSIDE = """columns => columns.flatMap(column => [...column.querySelectorAll("b
 
 
 def test_they_are_at_the_labels_on_hover_and_in_the_table_until_switched_off(
-    serve: Callable[..., str], new_page: Callable[..., Page],
+    serve: Callable[..., str], turn_to: Callable[..., Page],
 ) -> None:
-    page = open_page(new_page(), f"{serve()}/masks?mask_kind=decoder&mask_query=1&mask_key=1")
+    page = turn_to(f"{serve()}/masks?mask_kind=decoder&mask_query=1&mask_key=1")
     canvas = page.locator("canvas[data-grid]")
 
     def seen() -> tuple[str | None, bool, bool, bool]:
@@ -43,14 +44,14 @@ def test_they_are_at_the_labels_on_hover_and_in_the_table_until_switched_off(
     assert not keyed(page, "glosses").get_by_role("switch").is_checked()
 
 
-def test_they_never_stick_out_of_their_place(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), serve())
+def test_they_never_stick_out_of_their_place(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve())
     columns = page.locator(".view .column")
     said = columns.first.locator("small")
     assert said.first.is_visible() and said.first.inner_text() == "animal" and columns.evaluate_all(OUTSIDE) == []
     assert float(said.first.evaluate("each => parseFloat(getComputedStyle(each).fontSize)")) >= 11
-    open_page(page, f"{serve()}/?source={LONG}. {LONG}. {LONG}.")  # rows are too low for two lines of text
+    go(page, f"{serve()}/?source={LONG}. {LONG}. {LONG}.")  # rows are too low for two lines of text
     assert said.count() and not said.first.is_visible()
-    open_page(page, f"{serve()}/?present=on")
+    go(page, f"{serve()}/?present=on")
     assert said.first.is_visible() and columns.evaluate_all(OUTSIDE) == []
     assert float(said.first.evaluate("each => parseFloat(getComputedStyle(each).fontSize)")) >= 16

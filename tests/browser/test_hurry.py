@@ -85,9 +85,9 @@ def test_a_choice_made_on_what_was_shown_before_the_answer_counts(
 
 @pytest.mark.parametrize(("hand", "paths"), [("tap", ("documents", "masks", "")), ("click", ("shapes", "documents", ""))])
 def test_a_text_and_the_page_that_is_tapped_after_it_both_count(
-    serve: Callable[..., str], new_page: Callable[..., Page], hand: str, paths: tuple[str, ...]
+    serve: Callable[..., str], turn_to: Callable[..., Page], new_page: Callable[..., Page], hand: str, paths: tuple[str, ...]
 ) -> None:
-    page = open_page(new_page(touch=hand == "tap"), address(serve()))
+    page = open_page(new_page(touch=True), address(serve())) if hand == "tap" else turn_to(address(serve()))
     for i, path in enumerate(paths):
         text = f"typed and left {i}"
         box(page).fill(text)

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import watch
-from tests.browser.helpers import Line, button, idle, keyed, linked, listen, open_page, slider, until
+from tests.browser.conftest import ANOTHER, watch
+from tests.browser.helpers import Line, button, go, idle, keyed, linked, listen, open_page, slider, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -25,7 +25,7 @@ pytest_plugins = ["tests.browser.one_page"]
 @pytest.fixture(scope="module")
 def two_servers(serve: Callable[..., str]) -> tuple[str, str]:
     """The server on which something is selected, and one that has never heard of it."""
-    return serve(), serve(fresh=True)
+    return serve(), serve(env=ANOTHER)
 
 
 @pytest.fixture
@@ -82,32 +82,27 @@ def shown(page: Page) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def stranger(browser: Browser) -> Iterator[Page]:
-    """A blank tab whose context shares nothing with the other pages; what opens from it need not compile everything anew."""
+    """A tab whose context shares nothing with the other pages: the visitor of the other server."""
     context = listen(browser.new_context())
-    yield context.new_page()
+    yield watch(context.new_page())
     context.close()
 
 
 @pytest.fixture
 def same_elsewhere(two_servers: tuple[str, str], stranger: Page) -> Callable[..., None]:
-    """`same_elsewhere(page, says)`: the link says just this, and a stranger on a fresh server sees what is shown here."""
+    """`same_elsewhere(page, says)`: the link says just this, and a stranger on the other server sees what is shown here."""
 
     def same_elsewhere(page: Page, says: Mapping[str, str]) -> None:
         assert query(page) == says
         page.mouse.move(2, 2)
         idle(page)
         here = shown(page)
-        with stranger.expect_popup() as popup:
-            stranger.evaluate("void window.open('about:blank')")
-        other = watch(popup.value)
-        other.set_viewport_size(page.viewport_size)
-        other.emulate_media(color_scheme="light")
-        open_page(other, two_servers[1] + page.url.removeprefix(two_servers[0]))
-        assert query(other) == says and shown(other) == here
-        assert other.get_by_test_id("stAlert").count() == 0 and not other.problems
-        other.evaluate("localStorage.clear()")  # nor do strangers know of each other
-        other.context.clear_cookies()
-        other.close()
+        stranger.set_viewport_size(page.viewport_size)
+        stranger.emulate_media(color_scheme="light")
+        come = go if stranger.url.startswith(two_servers[1]) else open_page
+        come(stranger, two_servers[1] + page.url.removeprefix(two_servers[0]))
+        assert query(stranger) == says and shown(stranger) == here
+        assert stranger.get_by_test_id("stAlert").count() == 0 and not stranger.problems
 
     return same_elsewhere
 

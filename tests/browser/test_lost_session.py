@@ -27,7 +27,7 @@ def test_after_the_server_was_killed_every_page_goes_on(
     serve: Callable[..., str], servers: dict[str, Popen[bytes]], new_page: Callable[..., Page]
 ) -> None:
     url = serve(fresh=True)
-    pages = {path: opened_in_the_middle_of_work(url, path, new_page()) for path in ("", "masks", "shapes")}
+    pages = {path: opened_in_the_middle_of_work(url, path, new_page()) for path in ("", "shapes")}
     servers[url].kill()
     servers[url].wait()
     for page in pages.values():

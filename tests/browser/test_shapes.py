@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 LINES = ledger(PRESETS["000"].config, 1, 6, 5)
 Open = Callable[..., "Page"]
+pytest_plugins = ["tests.browser.one_page"]
 
 
 @pytest.fixture
-def open_shapes(serve: Callable[..., str], new_page: Callable[..., Page]) -> Open:
+def open_shapes(serve: Callable[..., str], new_page: Open, turn_to: Open) -> Open:
+    """`open_shapes(shapes_filter="q")` → the page, drawn; over a line it is a new one."""
+
     def open_shapes(line: Line | None = None, **params: str) -> Page:
-        page = new_page()
-        if line is not None:
-            line.lay(page)
+        if line is None:
+            return turn_to(link(serve(), **params))
+        line.lay(page := new_page())
         return open_page(page, link(serve(), **params))
 
     return open_shapes

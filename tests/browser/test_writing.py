@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import ANOTHER
 from tests.browser.helpers import button, idle, linked, open_page, option
 from tests.browser.looks import LOOKS, look
 
@@ -111,7 +112,7 @@ def test_a_candidate_becomes_a_branch_that_its_link_opens_on_a_fresh_server(
     paths = page.locator(".tree .path")
     paths.filter(has_text="branch 1").wait_for()
     idle(page)
-    other = open_page(new_page(), serve(fresh=True) + page.url.removeprefix(serve()))
+    other = open_page(new_page(), serve(env=ANOTHER) + page.url.removeprefix(serve()))
     for css in (".tree button", ".tree .path", ".tree [aria-current]", ".choice .token", ".choice tr"):
         assert other.locator(css).all_inner_texts() == page.locator(css).all_inner_texts() != []
     assert other.get_by_test_id("stAlert").count() == 0
@@ -120,8 +121,8 @@ def test_a_candidate_becomes_a_branch_that_its_link_opens_on_a_fresh_server(
     assert page.locator(".tree [aria-current]").get_attribute("data-node") == "0"
 
 
-def test_what_is_typed_is_written_with_its_meanings_and_what_it_attends_to(new_page: Open, serve: Callable[..., str]) -> None:
-    page = open_page(new_page(), f"{serve()}/writing")
+def test_what_is_typed_is_written_with_its_meanings_and_what_it_attends_to(turn_to: Open, serve: Callable[..., str]) -> None:
+    page = turn_to(f"{serve()}/writing")
     typed = page.get_by_role("textbox", name="Source sentences")
     typed.fill("The cat was tired.")
     typed.press("Control+Enter")

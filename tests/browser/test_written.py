@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
-from tests.browser.helpers import box, idle, keyed, linked, open_page
+from tests.browser.helpers import box, idle, keyed, linked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+pytest_plugins = ["tests.browser.one_page"]
 
 
 def said(url: str, name: str) -> list[str]:
@@ -22,8 +24,8 @@ def type_source(page: Page, text: str) -> None:
     linked(page, lambda url: said(url, "source") == [text])
 
 
-def test_it_follows_the_source_until_one_types(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
-    page = open_page(new_page(), serve())
+def test_it_follows_the_source_until_one_types(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(serve())
     assert box(page, "target").input_value() == "动物 没有 穿过 街道 因为 动物 太 累 了 。"
     type_source(page, "the dog chased the cat")
     assert box(page, "target").input_value() == "狗 追 了 猫" and not said(page.url, "target")
