@@ -80,7 +80,7 @@ def measure(page: Page, key: str) -> Screen:
     sent = page.evaluate(BODIES, key)
     assert sent, "the page has no place for its main picture: draw it in `picture()` or `beside()`"
     assert sent["own"], f"the main picture {key!r} is not drawn in its place"
-    screen = np.asarray(Image.open(io.BytesIO(page.screenshot(scale="css"))).convert("RGB"), int)
+    screen = np.asarray(Image.open(io.BytesIO(page.screenshot(scale="css"))).convert("RGB"), np.int16)
     high, wide = screen.shape[:2]
     seen = np.zeros((high, wide), bool)
     for body in sent["found"]:

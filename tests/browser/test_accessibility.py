@@ -25,7 +25,10 @@ RULES = {"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 CHROME: tuple[tuple[str, str, str], ...] = ()
 SIDEBAR = "[data-testid='stSidebar']"
 # Where the sections of a page differ only in their numbers, those with the most to look at.
-SHOWN = {"stage": ("pos_embed", "weights", "loss"), "pos_scheme": ("learned", "alibi"), "pos_experiment": ("swap", "past")}
+SHOWN = {
+    "stage": ("pos_embed", "weights", "loss"), "pos_scheme": ("learned", "alibi"), "pos_experiment": ("swap", "past"),
+    "train_look": ("induction",), "write_strategy": ("sampling", "beam"),
+}
 # What each broken rule found, and whether all of it lies in Streamlit's chrome. A target is a path through shadow roots.
 RUN = """async ([tags, chrome, only, left]) => {
     const found = await axe.run(left ? { include: [["html"]], exclude: [[left]] } : document, {
@@ -58,11 +61,12 @@ def states(page: str) -> list[dict[str, Any]]:
 def test_axe_finds_nothing(serve: Callable[..., str], turn_to: Callable[..., Page], name: str) -> None:
     found = []
     for i, state in enumerate(states(name)):
-        left = SIDEBAR if i else ""  # the same in every section
+        left = "" if name == "home" else SIDEBAR  # the same on every page
         path = "" if name == "home" else name
-        page = turn_to(f"{serve()}/{path}?{urlencode(state)}", theme="light")
-        found += [f"light {state}: {each}" for each in violations(page, left=left)]
-        page.emulate_media(color_scheme="dark")
+        themes = ("dark", "light") if i % 2 else ("light", "dark")  # each state begins in the theme in which the last one ended
+        page = turn_to(f"{serve()}/{path}?{urlencode(state)}", theme=themes[0])
+        found += [f"{themes[0]} {state}: {each}" for each in violations(page, left=left)]
+        page.emulate_media(color_scheme=themes[1])
         idle(page)
-        found += [f"dark {state}: {each}" for each in violations(page, ["color-contrast"], left)]
+        found += [f"{themes[1]} {state}: {each}" for each in violations(page, ["color-contrast"], left)]
     assert not found, "\n".join(found)

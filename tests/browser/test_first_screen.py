@@ -63,8 +63,6 @@ def screens(serve: Callable[..., str], turn_to: Callable[..., Page]) -> Callable
         if other_sizes:
             _resize(page, BACK_ROW)
             found["back row"] = measure(page, key)
-        page.keyboard.press("Escape")
-        idle(page)
         return found
 
     return screens
