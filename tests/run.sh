@@ -58,6 +58,7 @@ if [ "$(cat .venv/installed 2>/dev/null)" != "$stamp" ]; then
     echo "$stamp" >.venv/installed
 fi
 export PATH="$PWD/.venv/bin:$PATH"
+export PYTHONDONTWRITEBYTECODE= # the tests start many processes: without bytecode each would compile the app anew
 
 # --- the checks ---------------------------------------------------------------------------------
 
