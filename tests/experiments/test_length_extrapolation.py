@@ -1,6 +1,7 @@
 """Longer than trained, each share against plain runs of the same checkpoints, one sentence at a time."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -19,7 +20,11 @@ from viz_core.training.loop import encode
 from viz_core.weights.catalogue import SHIPPED, catalogue
 
 CARDS = checkpoints()
-MODELS: dict[Position, Transformer] = {p: card.load() for p, card in CARDS.items()}
+
+
+@cache
+def models() -> dict[Position, Transformer]:
+    return {p: card.load() for p, card in CARDS.items()}
 VOCABULARY = catalogue()["translator"].tokenizers()
 STEPS = {"moved": (0, 3, 12), "row": (1, 3)}
 each_checkpoint = pytest.mark.parametrize("position", CARDS)
@@ -54,7 +59,7 @@ def right_words(position: Position, source: list[str], target: list[str], places
         own = decoder if position == "learned" and name.startswith("decoder") else rows
         return torch.tensor(own[places : places + x.shape[1]])[None]
 
-    model = MODELS[position]
+    model = models()[position]
     ids = {side: x.numpy() for side, x in encode(model.config, [(source, target)], VOCABULARY).items()}  # slots as they are
     capture = trace(model, Batch(ids, {}), tap=later, keep=["logits", "ids.*"])
     return (capture["logits"][0].argmax(-1) == capture["ids.labels"][0]).tolist()
@@ -72,7 +77,7 @@ def test_they_differ_in_nothing_but_their_positions() -> None:
 @each_checkpoint
 @pytest.mark.parametrize("places", STEPS["moved"])
 def test_words_moved_on_read_the_rows_of_later_places(position: Position, places: int) -> None:
-    found = L.longer("moved", {position: MODELS[position]}, VOCABULARY).at(position, places)
+    found = L.longer("moved", {position: models()[position]}, VOCABULARY).at(position, places)
     right = [r for e in L.held_out() for r in right_words(position, e.source, e.target, places)]
     assert found.share == pytest.approx(np.mean(right), abs=1e-9)
     assert found.tokens == places + max(max(len(e.source), len(e.target) + 1) for e in L.held_out())
@@ -80,7 +85,7 @@ def test_words_moved_on_read_the_rows_of_later_places(position: Position, places
 
 @each_checkpoint
 def test_sentences_in_a_row_are_one_text(position: Position) -> None:
-    found = L.longer("row", {position: MODELS[position]}, VOCABULARY).at(position, 3)
+    found = L.longer("row", {position: models()[position]}, VOCABULARY).at(position, 3)
     said = L.held_out()
     rows = [said[i : i + 3] for i in range(0, len(said), 3)]
     texts = [([word for e in row for word in e.source], [word for e in row for word in e.target]) for row in rows]
@@ -91,7 +96,7 @@ def test_sentences_in_a_row_are_one_text(position: Position) -> None:
 
 def test_a_learned_table_refuses_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(L, "STEPS", {"moved": (0, 48)})
-    found = L.longer("moved", MODELS, VOCABULARY)
+    found = L.longer("moved", models(), VOCABULARY)
     refused = found.at("learned", 48)
     assert refused.share is None and "max_len=64 is too short for" in str(refused.problem)
     assert found.at("sinusoidal", 48).share is not None
@@ -108,7 +113,7 @@ def test_the_sentences_are_held_out_and_end_in_a_mark() -> None:
 
 @each_checkpoint
 def test_a_translation_at_place_0_is_the_plain_one(position: Position) -> None:
-    e, words, model = L.held_out()[0], VOCABULARY["target"], MODELS[position]
+    e, words, model = L.held_out()[0], VOCABULARY["target"], models()[position]
     ids = VOCABULARY["source"].encode(e.source)
     written = [words.bos_id]
     with torch.inference_mode():
@@ -119,12 +124,13 @@ def test_a_translation_at_place_0_is_the_plain_one(position: Position) -> None:
 
 def test_a_translation_later_is_cut_where_the_table_ends_and_refused_behind_it() -> None:
     ids = VOCABULARY["source"].encode(["the", "cat", "sat", "on", "the", "mat"])
-    at_0 = L.translated(MODELS["none"], VOCABULARY, ids, 0)
-    assert at_0 == ["猫", "坐", "在", "垫子", "上"] == L.translated(MODELS["none"], VOCABULARY, ids, 200)
-    assert L.translated(MODELS["sinusoidal"], VOCABULARY, ids, 0) == at_0 != L.translated(MODELS["sinusoidal"], VOCABULARY, ids, 40)
-    assert len(L.translated(MODELS["learned"], VOCABULARY, ids, 58)) <= 7  # six places are left
+    at_0 = L.translated(models()["none"], VOCABULARY, ids, 0)
+    assert at_0 == ["猫", "坐", "在", "垫子", "上"] == L.translated(models()["none"], VOCABULARY, ids, 200)
+    moved = L.translated(models()["sinusoidal"], VOCABULARY, ids, 40)
+    assert L.translated(models()["sinusoidal"], VOCABULARY, ids, 0) == at_0 != moved
+    assert len(L.translated(models()["learned"], VOCABULARY, ids, 58)) <= 7  # six places are left
     with pytest.raises(ValueError, match="max_len=64 is too short for 68 tokens"):
-        L.translated(MODELS["learned"], VOCABULARY, ids, 62)
+        L.translated(models()["learned"], VOCABULARY, ids, 62)
 
 
 def test_what_fell_and_who_refuses() -> None:

@@ -1,15 +1,19 @@
 """The sentences from which a model learns in front of people: few words, and each of them right."""
 
 from collections import Counter
+from functools import cache
 from itertools import islice
 
 from viz_core.training import everyday
 from viz_core.training.bilingual import first_lesson
 from viz_core.training.bilingual.first_lesson import WORDS, sentences
-from viz_core.training.bilingual.sentences import typed
+from viz_core.training.bilingual.sentences import Example, typed
 from viz_core.training.bilingual.unknown import SLOTS
 
-SOME = list(islice(sentences(0), 3000))
+
+@cache
+def some() -> list[Example]:
+    return list(islice(sentences(0), 3000))
 
 
 def test_the_same_seed_says_the_same() -> None:
@@ -17,18 +21,18 @@ def test_the_same_seed_says_the_same() -> None:
 
 
 def test_every_word_of_the_lesson_is_said_often_enough_to_be_learned() -> None:
-    said = Counter(word for example in SOME for word in example.source)
+    said = Counter(word for example in some() for word in example.source)
     for word in WORDS["nouns"] | WORDS["adjectives"]:
         assert said[word] >= 15, word
     for verb in (verb for verb in first_lesson._taught() if isinstance(verb, first_lesson.Verb)):
         assert sum(said[form] for form in {verb.base, verb.third, verb.past, verb.ing}) >= 15, verb.base
-    assert len(said) < 400 and len({word for example in SOME for word in example.target}) < 250
+    assert len(said) < 400 and len({word for example in some() for word in example.target}) < 250
 
 
 def test_sentences_are_short_and_aligned_and_none_of_the_everyday_list() -> None:
-    lengths = Counter(len(example.source) for example in SOME)
-    assert max(lengths) <= 14 and sum(n for length, n in lengths.items() if length <= 8) > 0.9 * len(SOME)
-    for example in SOME:
+    lengths = Counter(len(example.source) for example in some())
+    assert max(lengths) <= 14 and sum(n for length, n in lengths.items() if length <= 8) > 0.9 * len(some())
+    for example in some():
         assert all(0 <= i < len(example.source) for links in example.alignment for i in links)
         assert len(example.alignment) == len(example.target)
         assert everyday.words(typed(example)) not in everyday.known()

@@ -1,5 +1,6 @@
 """The shipped checkpoints do what their cards say."""
 
+from functools import cache
 from itertools import islice, pairwise
 from math import sqrt
 
@@ -10,8 +11,10 @@ from safetensors.torch import load_file
 
 from viz_core.generate import generate, write
 from viz_core.limits import megabytes
+from viz_core.model.transformer import Transformer
 from viz_core.run import prepare, trace
 from viz_core.text import Vocabulary
+from viz_core.training.bilingual.sentences import Example
 from viz_core.training.bilingual.split import examples
 from viz_core.training.evaluate import attention_measures, best_head, everyday_score, known_share, next_word, translations
 from viz_core.training.loop import encode
@@ -20,8 +23,17 @@ from viz_core.weights.catalogue import SHIPPED, catalogue
 
 CARDS = {name: catalogue()[name] for name in PLANS}
 TRANSLATORS = [name for name, card in CARDS.items() if card.config.has_encoder]
-SAMPLE = list(islice(examples(77, held_out=True), 300))  # another seed than the card's own measurement
-MODELS = {name: card.load() for name, card in CARDS.items()}
+
+
+@cache
+def sample() -> list[Example]:
+    """Of another seed than the card's own measurement."""
+    return list(islice(examples(77, held_out=True), 300))
+
+
+@cache
+def model(name: str) -> Transformer:
+    return CARDS[name].load()
 
 
 def vocabulary(name: str) -> dict[str, Vocabulary]:
@@ -32,7 +44,7 @@ def vocabulary(name: str) -> dict[str, Vocabulary]:
 
 def translate(name: str, sentence: str) -> str:
     """As a visitor's sentence is read and translated."""
-    (written,) = write(MODELS[name], [sentence], vocabulary(name), most=30)
+    (written,) = write(model(name), [sentence], vocabulary(name), most=30)
     return written.text
 
 
@@ -40,7 +52,7 @@ def looked_at(name: str, sentence: str, target: str, word: int) -> list[str]:
     """For each head of the last cross-attention the source word with the largest weight where this target word is predicted."""
     card = CARDS[name]
     batch = prepare(card.config, [sentence], [target], card.tokenizers())
-    capture = trace(MODELS[name], batch, keep=["decoder.layers.*.cross_attn.weights"])
+    capture = trace(model(name), batch, keep=["decoder.layers.*.cross_attn.weights"])
     weights = capture[f"decoder.layers.{card.config.n_decoder_layers - 1}.cross_attn.weights"][0]  # [H, T, S]
     return [capture.tokens("source")[0][s] for s in weights[:, word].argmax(axis=-1)]
 
@@ -65,13 +77,13 @@ def test_the_best_heads_are_those_of_the_measurement(name: str) -> None:
 def test_a_model_is_small_enough_to_be_read(name: str) -> None:
     config = CARDS[name].config
     assert max(config.n_encoder_layers, config.n_decoder_layers) <= 4 and config.n_heads <= 8
-    assert sum(p.numel() for p in MODELS[name].parameters()) <= 4e6
+    assert sum(p.numel() for p in model(name).parameters()) <= 4e6
 
 
 @pytest.mark.parametrize("name", CARDS)
 def test_its_file_is_in_half_precision_and_it_computes_in_single(name: str) -> None:
     assert {x.dtype for x in load_file(SHIPPED / f"{name}.safetensors").values()} == {torch.float16}
-    assert {p.dtype for p in MODELS[name].parameters()} == {torch.float32}
+    assert {p.dtype for p in model(name).parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("name", CARDS)
@@ -81,8 +93,8 @@ def test_a_card_is_that_of_its_plan(name: str) -> None:
     assert card.about["file"] == f"{megabytes((SHIPPED / f'{name}.safetensors').stat().st_size, 2)}, in half precision"
     assert f"{plan.recipe.steps:,} steps of {plan.recipe.batch}" in card.about["training"]
     assert f"seed {plan.recipe.seed}" in card.about["training"]
-    assert card.about["parameters"] == f"{sum(p.numel() for p in MODELS[name].parameters()):,}"
-    assert card.examples and not MODELS[name].training
+    assert card.about["parameters"] == f"{sum(p.numel() for p in model(name).parameters()):,}"
+    assert card.examples and not model(name).training
 
 
 def within(found: float, said: float, n: int, n_said: int) -> bool:
@@ -93,16 +105,16 @@ def within(found: float, said: float, n: int, n_said: int) -> bool:
 
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_the_accuracy_of_the_card_is_met_on_other_sentences(name: str) -> None:
-    said = translations(MODELS[name], SAMPLE, vocabulary(name))
-    exact = float(np.mean([words == e.target for words, e in zip(said, SAMPLE, strict=True)]))
+    said = translations(model(name), sample(), vocabulary(name))
+    exact = float(np.mean([words == e.target for words, e in zip(said, sample(), strict=True)]))
     card = CARDS[name].measures
-    assert within(exact, card["exact_match"], len(SAMPLE), card["sentences"])
+    assert within(exact, card["exact_match"], len(sample()), card["sentences"])
     assert f"{card['exact_match']:.1%}" in CARDS[name].about["exact match"]
 
 
 @pytest.mark.parametrize("name", TRANSLATORS)
 def test_the_attention_of_the_card_is_met_on_other_sentences(name: str) -> None:
-    found, card = attention_measures(MODELS[name], SAMPLE, vocabulary(name)), CARDS[name].measures
+    found, card = attention_measures(model(name), sample(), vocabulary(name)), CARDS[name].measures
     for measure, slack in (("aer", 0.05), ("referent", 0.2)):  # 300 sentences: some 2,500 links, but only some 70 pronouns
         for row in ("predicts", "reads"):
             np.testing.assert_allclose(found[measure][row], card[measure][row], atol=slack)
@@ -111,8 +123,8 @@ def test_the_attention_of_the_card_is_met_on_other_sentences(name: str) -> None:
 @pytest.mark.parametrize("name", CARDS)
 def test_the_loss_of_the_card_is_met_on_other_sentences(name: str) -> None:
     plan, card = PLANS[name], CARDS[name].measures
-    pairs = [(e.source, e.target if plan.config.has_encoder else e.source) for e in SAMPLE]
-    loss, accuracy = next_word(MODELS[name], encode(plan.config, pairs, vocabulary(name)))
+    pairs = [(e.source, e.target if plan.config.has_encoder else e.source) for e in sample()]
+    loss, accuracy = next_word(model(name), encode(plan.config, pairs, vocabulary(name)))
     assert loss == pytest.approx(card["loss"], rel=0.2, abs=0.02)
     n_words = sum(len(target) + 1 for _, target in pairs)
     assert within(accuracy, card["next_word"], n_words, n_words)
@@ -138,7 +150,7 @@ def test_the_words_of_the_everyday_list_are_known(name: str) -> None:
 
 @pytest.mark.slow
 def test_the_everyday_list_is_translated_as_the_card_says() -> None:
-    score, card = everyday_score(MODELS["translator"], vocabulary("translator")), CARDS["translator"]
+    score, card = everyday_score(model("translator"), vocabulary("translator")), CARDS["translator"]
     assert score.translated == pytest.approx(card.measures["everyday"]["translated"], abs=1e-4)
     said = f"{card.measures['everyday']['translated']:.1%} of {score.sentences} sentences"
     assert said in card.about["everyday sentences"]
@@ -204,7 +216,7 @@ def generated(name: str, n: int) -> list[list[str]]:
     words = vocabulary(name)["target"]
     starts = [words.encode(e.source[:2]) for e in islice(examples(5), n) if len(e.source) > 3]
     start = torch.tensor([[words.bos_id, *ids] for ids in starts])
-    return [[words.decode(i) for i in one.ids] for one in generate(MODELS[name], start, eos_id=words.eos_id, max_new_tokens=30)]
+    return [[words.decode(i) for i in one.ids] for one in generate(model(name), start, eos_id=words.eos_id, max_new_tokens=30)]
 
 
 def test_only_with_the_mask_it_learns_to_go_on() -> None:
