@@ -73,7 +73,7 @@ quick=(
 )
 
 # Where tests marked `browser` are: tests/architecture holds that there are none elsewhere. Each process collects no more.
-browser=(tests/browser tests/benchmarks)
+browser=(tests/benchmarks tests/browser) # the longest test begins first
 
 if [ $# -gt 0 ] && [ "$*" != --quick ]; then
     pytest_here "$@"

@@ -126,6 +126,6 @@ def test_the_table_is_true(name: str) -> None:
 
 def test_browser_tests_are_where_the_run_looks_for_them() -> None:
     """`tests/run.sh` has its browser tests collected in these folders alone; those of tests/browser are marked by its conftest."""
-    places = re.search(r"^browser=\((.*)\)$", (TESTS / "run.sh").read_text("utf-8"), re.MULTILINE)[1].split()
+    places = re.search(r"^browser=\((.*?)\)", (TESTS / "run.sh").read_text("utf-8"), re.MULTILINE)[1].split()
     marked = {path.parent for path in TESTS.rglob("test_*.py") if f"mark.{'browser'}" in path.read_text("utf-8")}
     assert {"tests/browser", *(path.relative_to(ROOT).as_posix() for path in marked)} == set(places)

@@ -175,6 +175,7 @@ def test_one_letter_is_a_name_or_an_axis(open_shapes: Open) -> None:
     assert names(page) == [x.name for x in LINES if x.stage.leaf == "q" and "decoder" in x.name]
     letters = page.locator(".letters > span").all_inner_texts()
     assert "Hhead" in letters and page.locator(".body .letter[title='query token']").count()
+    linked(page, r"shapes_filter=q(\+|%20)decoder")  # nothing of it comes late, to the next link
 
 
 # ---------------------------------------------------------------- marks
