@@ -21,13 +21,14 @@ from viz_core.ui.shell.setup.value import OPENING
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-# Leaves what has the keyboard and scrolls to the top; whether that was a text box, whose text is only now sent.
+# Leaves a text box, whose text is only now sent, and scrolls to the top; whether there was one.
 REST = """() => {
     let at = document.activeElement;
     while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-    at?.blur();
+    const typed = Boolean(at?.matches("textarea, input:not([type=range])"));
+    if (typed) at.blur();
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
-    return Boolean(at?.matches("input, textarea"));
+    return typed;
 }"""
 # What an empty link opens in a new session; in an open one it brings back what was entered.
 OPENED = f"?weights={OPENING}"

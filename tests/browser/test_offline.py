@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def test_it_is_drawn_and_answers_without_a_network(new_page: Callable[..., Page], tmp_path: Path, theme: str) -> None:
     config = small(source_vocab_size=60, max_len=64)
     capture = run(config, ["<s> $x$ =1+1 שלום 👩‍🏫 the the"], ["猫 </script> y"], weights=unlike_identity(build(config)))
-    file, page = tmp_path / "attention.html", new_page(theme=theme)
+    file, page = tmp_path / "attention.html", new_page(theme=theme, apart=True)  # the context loses its network
     file.write_text(attention_page(capture, focus=("encoder", 0, 1), title="<b>One</b>"), "utf-8")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
