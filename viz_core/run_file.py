@@ -65,17 +65,19 @@ def open_run(path: str | Path) -> Capture:
                         milliseconds=told["milliseconds"])
         wrong = [name for name in found if list(found.stage(name).axes) != told["axes"][name] or _misshapen(found, name)]
     except (OSError, KeyError, TypeError, ValueError, AttributeError, BadZipFile, SafetensorError) as error:
-        raise Problem(f"{path.name} is no run that was saved here ({type(error).__name__}); save it again.", "run_file") from None
+        why = type(error).__name__
+        raise Problem(f"{path.name} is no run that was saved here ({why}); save it again.", "run_file", name=path.name) from None
     if wrong or told["format"] != FORMAT:
         what = ", ".join(wrong[:3]) or "another format"
-        raise Problem(f"{path.name} holds {what} in a way that this version cannot read; save the run again.", "run_file")
+        raise Problem(f"{path.name} holds {what} in a way that this version cannot read; save the run again.", "run_file",
+                      name=path.name)
     return found
 
 
 def _kind(path: Path) -> Kind:
     kind = path.suffix.removeprefix(".")
     if kind not in KINDS:
-        raise Problem(f"{path.name} ends in none of {', '.join(KINDS)}; choose one of them.", "run_file")
+        raise Problem(f"{path.name} ends in none of {', '.join(KINDS)}; choose one of them.", "run_file", name=path.name)
     return kind
 
 

@@ -196,7 +196,7 @@ def test_a_cell_that_is_not_there_is_sent_with_its_reason() -> None:
     names = Reason("not in A", "A lacks it"), Reason("masked in B", "masked in B", "masked")
     made = replace(made, absent=np.array([[0, 2, 0]], np.uint8), absent_names=names)
     header, (arrays,) = unpack(pack([made]))
-    assert arrays["masked"].tolist() == [[1, 3, 0]] and header["panels"][0]["absentNames"] == [list(name) for name in names]
+    assert arrays["masked"].tolist() == [[1, 3, 0]] and header["panels"][0]["absentNames"] == [name._asdict() for name in names]
     assert not header["opens"] and unpack(pack([made], opens=True))[0]["opens"]
 
 

@@ -133,7 +133,7 @@ def looks(shown: Panel) -> tuple[dict, np.ndarray]:
 def test_the_browser_gets_a_look_for_masked_and_for_each_gap() -> None:
     places = ((0, 0), (None, 1), (1, 2))
     entry, found = looks(on_places(square(np.ones((2, 2)), "x", "y"), places, places, 0))
-    assert found.tolist() == [[0, 2, 1], [2, 2, 2], [0, 2, 0]] and entry["absentNames"] == [list(reason) for reason in LACKS]
+    assert found.tolist() == [[0, 2, 1], [2, 2, 2], [0, 2, 0]] and entry["absentNames"] == [reason._asdict() for reason in LACKS]
 
 
 def test_of_a_pooled_block_a_cell_that_is_there_is_kept() -> None:

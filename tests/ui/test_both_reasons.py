@@ -55,7 +55,7 @@ def test_a_token_that_one_run_lacks_is_a_gap(open_at: Open) -> None:
     at = open_at(SMALL, source="the big cat sat\nthe dog", mask_kind="encoder", kept=kept())
     assert "are equal** wherever both have the tokens. 7 cells have a token that one of the two lacks." in words(at)
     (sent,) = [p["panels"][0] for p in canvas_headers(at) if "panels" in p]
-    assert sent["rows"] == ["the", "– | big", "cat", "sat"] and sent["absentNames"][0][1] == "A has no such token"
+    assert sent["rows"] == ["the", "– | big", "cat", "sat"] and sent["absentNames"][0]["cell"] == "A has no such token"
     at = open_at(SMALL, source="the big cat sat\nthe dog", mask_kind="encoder", kept=kept(), mask_query="1", mask_key="0")
     assert "**A** has no such token." in words(at) and "**B**: ` big ` (1) may attend to ` the ` (0)." in words(at)
 

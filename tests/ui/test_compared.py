@@ -86,7 +86,7 @@ def test_a_token_that_one_run_lacks_leaves_a_gap(open_at: Open) -> None:
     (header,) = canvas_headers(at)
     embed = next(p for p in header["panels"] if p["role"] == "output")
     assert embed["rows"] == ["the", "cat", "was", "– | very", "tired"] and embed["masked"] is not None
-    assert embed["absentNames"][0][1] == ABSENT
+    assert embed["absentNames"][0]["cell"] == ABSENT
     values = panels(at)["encoder.embed"]
     assert np.isnan(values[3]).all() and np.isfinite(values[[0, 1, 2, 4]]).all()
     np.testing.assert_allclose(values[4], run_of(PAIR)["encoder.embed"][0, 3], atol=1e-6)

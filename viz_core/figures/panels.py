@@ -268,7 +268,7 @@ def _entry(item: Panel, payload: bytearray, glosses: Mapping[str, str]) -> dict[
         "names": item.names,
         "remark": item.remark,
         "maskedName": item.masked_name,
-        "absentNames": item.absent_names,
+        "absentNames": [reason._asdict() for reason in item.absent_names],
         "log": item.log,
         "overview": item.overview,
         "words": words or None,

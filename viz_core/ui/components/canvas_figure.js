@@ -50,12 +50,12 @@ class Figure {
   masked(cell) { return Boolean(this.panel.masked?.[cell]); }
   get maskedName() { return this.panel.maskedName || _("masked"); }
   /* Why a sent cell has no colour: as the legend says it, as a cell does, and its look. */
-  reason(code) { return code > 1 ? this.panel.absentNames[code - 2] : [this.maskedName, this.maskedName, "masked"]; }
+  reason(code) { return code > 1 ? this.panel.absentNames[code - 2] : { legend: this.maskedName, look: "masked" }; }
 
   /* The value of a sent cell in words. */
   valueOf(cell) {
     const { kind, names, values, masked, words } = this.panel;
-    if (masked?.[cell] > 1) return this.reason(masked[cell])[1]; // there is no number
+    if (masked?.[cell] > 1) return this.reason(masked[cell]).cell; // there is no number
     if (kind === "classes" && this.masked(cell)) return this.maskedName;
     const said = kind === "classes" ? names[values[cell]] : minus(precise(values[cell]));
     if (this.masked(cell)) return `${said} (${this.maskedName})`;
@@ -206,7 +206,7 @@ class Figure {
       for (let other = cell + 1, stop = Math.min(cell + group, end); other < stop; other++)
         if (this.rank(other) > this.rank(cell)) cell = other;
       this.shown[i] = cell;
-      const x = panel.values[cell], code = panel.masked?.[cell], look = code ? this.reason(code)[2] : special(x);
+      const x = panel.values[cell], code = panel.masked?.[cell], look = code ? this.reason(code).look : special(x);
       if (look) this.found.add(look);
       else if (panel.kind === "classes") this.found.add(panel.names[x]);
       if (code) this.hatched.add(code);
@@ -254,7 +254,7 @@ class Figure {
     const { panel, view, cols, w, h, left, top } = this, missing = this.pattern(pen, view.colours.missing);
     const marks = panel.kind === "classes" ? view.colours.classes.map((look) => look.mark && this.pattern(pen, look)) : [];
     this.shown.forEach((cell, i) => {
-      const code = panel.masked?.[cell], mark = !code ? marks[panel.values[cell]] : this.reason(code)[2] === "missing" && missing;
+      const code = panel.masked?.[cell], mark = !code ? marks[panel.values[cell]] : this.reason(code).look === "missing" && missing;
       if (!mark) return;
       pen.fillStyle = mark;
       pen.fillRect(left + (i % cols) * w, top + Math.floor(i / cols) * h, w, h);

@@ -25,7 +25,7 @@ function drawLegend(figure) {
     missing: `url(${figure.tile(view.colours.missing).toDataURL()}) 0 0 / 6px`, ...THEME.special,
   };
   const reasons = [...figure.hatched].sort().map((code) => figure.reason(code));
-  const named = (look) => reasons.filter(([, , of]) => of === look).map(([name]) => name).join(", ");
+  const named = (name) => reasons.filter(({ look }) => look === name).map(({ legend }) => legend).join(", ");
   for (const [look, colour] of Object.entries(looks)) if (found.has(look)) entry("swatch", colour, "", named(look) || look);
   if (panel.remark) figure.legend.append(make("span", "note", panel.remark));
   if (pooled[0] * pooled[1] > 1)

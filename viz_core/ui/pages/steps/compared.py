@@ -121,7 +121,7 @@ class Compared:
             return _("{where}: A has {value}, and B has no such token.", where=where, value=brief(value))
         where = a[0] or self.stage.leaf if a[0] == b[0] else f"A: {a[0]}; B: {b[0]}"
         if hidden := 0 if shown.absent is None else int(shown.absent[pick.row, pick.col]):
-            return f"{where}: {shown.absent_names[hidden - 1][1]}."
+            return f"{where}: {shown.absent_names[hidden - 1].cell}."
         one, other = a[1], b[1]
         if self.stage.kind in NOTES:
             return _("{where}: A has {a}, and B has {b}: {said}.", where=where, a=brief(one), b=brief(other),

@@ -35,6 +35,7 @@ SENTENCES = {
     "id_outside": _("The {side} id {id} is outside the vocabulary, which has the ids 0 to {last}."),
     "max_len": _("max_len {max_len} is too short for {tokens} tokens, because the position table ends there; raise max_len, "
                  "shorten the sentence, or choose positions without a table."),
+    "run_file": _("The file {name} holds no run that this version can read; save the run again."),
     "weights": _("These weights do not fit this model; change it back."),
     "too_many_parameters": _("This model would have {count} parameters and the limit is {limit}: lower {remedies}."),
     "run_too_large": _("This run would record {size_bytes} and the limit is {limit_bytes}: lower {remedies}."),
