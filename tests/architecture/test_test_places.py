@@ -27,6 +27,7 @@ ELSEWHERE = {
     "run": "tracing/test_tracing",
     "stages": "tracing/test_recompute",
     "word_list": "text/test_text",
+    "experiments.transplant": "experiments/test_patching",
     "tidy": "tables/test_tables",
     "text.showing": "text/test_text",
     "text.splitting": "text/test_text",

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from tests.experiments.test_patching import CHANGED, CLEAN, SHAPES, contrast_of, copying, whole_run
-from tests.model.small import small
+from tests.experiments.test_patching import CHANGED, CLEAN, SHAPES, TARGET, contrast_of, copying, whole_run
+from tests.model.small import small, unlike_identity
 from tests.tolerances import DEVICE, DOUBLE
 from viz_core.experiments.ablation import Ablation
 from viz_core.experiments.ablation import edit as ablating
 from viz_core.experiments.head_effects import attended, attended_key, changed_key, head_effects, key_side, mean_effects, n_heads
 from viz_core.experiments.patching import Contrast, Patch, Question, Site, contrast_runs, patch_grid
 from viz_core.problems import Problem
+from viz_core.run import build
 from viz_core.tracing import Tracer
 
 KINDS: list[tuple[Any, Any]] = [("encoder", "self_attn"), ("decoder", "self_attn"), ("decoder", "cross_attn")]
@@ -86,6 +87,13 @@ def test_the_rows_rank_the_heads() -> None:
         assert [row[name] for row in placed] == sorted((row[name] for row in rows), reverse=True)  # type: ignore[type-var]
         assert [row[f"{name}_rank"] for row in placed] == [1, 2, 3, 4]
     assert all(-1 <= x <= 1 for x in found.correlations.values())
+
+
+def test_what_rounding_alone_does_has_no_rank() -> None:
+    """Both runs read the same target, so a head of the decoder's first layer, which has not read the source yet, does nothing."""
+    contrast = contrast_runs(unlike_identity(build(small())), CLEAN, CHANGED, Question(5, 9, 3), TARGET)
+    found = head_effects(contrast, None, "decoder", "self_attn", 1)
+    assert (found.denoise[0] == 0).all() and (found.noise[0] == 0).all() and (found.ablated[0] != 0).all()
 
 
 def test_the_mean_over_sentences() -> None:

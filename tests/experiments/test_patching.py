@@ -24,8 +24,8 @@ from viz_core.experiments.patching import (
     patch_grid,
     patched_logits,
     sites,
-    transplanted,
 )
+from viz_core.experiments.transplant import transplanted
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 from viz_core.run import build, prepare, trace
@@ -94,6 +94,18 @@ def test_a_recorded_run_with_a_value_of_another_is_the_cell_s_run(site: Site) ->
     np.testing.assert_allclose(found["logits"][1, at], logits[0].numpy(), atol=DOUBLE)
     assert np.abs(found["logits"][1, at] - trace(contrast.model, changed)["logits"][1, at]).max() > 1e-6
     np.testing.assert_array_equal(found["logits"][0], trace(contrast.model, changed)["logits"][0])  # the other sentence
+
+
+def test_padding_of_one_run_is_no_partner_of_padding_of_the_other() -> None:
+    """A head at all tokens of the shorter sentence of a batch: the run of that sentence by itself says the same."""
+    contrast = contrast_of()
+    site = Site("encoder", "self_attn", 0, 0)
+    longer = [[8, 3, 10, 4, 12, 13, 14], CLEAN]  # CLEAN is padded by two
+    donor = trace(contrast.model, prepare(contrast.model.config, longer, [[3], [*TARGET[1:], 2]]))
+    changed = prepare(contrast.model.config, [[8, 3, 10, 4, 12, 13], CHANGED], [[3], [*TARGET[1:], 2]])
+    found = transplanted(contrast.model, changed, donor, site, None, item=1, donor_item=1)
+    logits = next(patched_logits(contrast, [(Patch(site, tuple(contrast.partner["source"])),)], "denoise"))[1]
+    np.testing.assert_allclose(found["logits"][1, contrast.question.at], logits[0].numpy(), atol=DOUBLE)
 
 
 @pytest.mark.parametrize(("site", "token", "code"), [

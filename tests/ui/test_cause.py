@@ -25,7 +25,8 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
-from viz_core.experiments.patching import Question, Site, contrast_runs, edit, grid_cells, transplanted
+from viz_core.experiments.patching import Question, Site, contrast_runs, edit, grid_cells
+from viz_core.experiments.transplant import transplanted
 from viz_core.run import build, prepare, trace
 from viz_core.ui.pages.cause import measuring
 from viz_core.ui.pages.cause.grid import _Choice

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tests.ui.helpers import TINY, Open, open_page, panels, sound, widget, widgets, words
-from viz_core.experiments.patching import Site, transplanted
+from viz_core.experiments.patching import Site
+from viz_core.experiments.transplant import transplanted
 from viz_core.run import build, prepare, trace
 from viz_core.ui.shell.differences import differences
 from viz_core.ui.shell.setup import OPENING, Setup, from_link, packed, to_link, unpacked, with_weights
@@ -72,6 +73,24 @@ def test_a_value_of_a_goes_into_b(open_at: Open) -> None:
 def test_a_patch_that_does_not_fit_is_said(open_at: Open, changes: dict[str, str], patch: str, said: str) -> None:
     at = open_at(**CHANGED | changes, kept=A, patch=patch)
     assert said in words(at) and "B has A’s value" not in words(at)
+
+
+def test_a_sentence_that_b_no_longer_has_is_not_compared(open_at: Open) -> None:
+    """The second line of A was selected, and B has one line: its first sentence is compared with A's first."""
+    two = packed(from_link(PAIR | {"source": "the cat was tired\nthe dog sat", "target": "x y\nz"})[0])
+    at = open_at(**CHANGED, kept=two, item="1")
+    assert "**A | B**: ` tired ` | ` wide `" in words(at)
+    at = open_page("cause", **CHANGED, kept=two, item="1")
+    assert "tired" in words(at) and "they are the same run" not in words(at)
+
+
+def test_a_is_the_present_run_again(open_at: Open) -> None:
+    at = open_at(**CHANGED, kept=A, patch="encoder.residual.0.3", att_kind="encoder")
+    sound(widget(at, "lab_back").click().run())
+    now = at.session_state["lab_setup"]
+    assert now.source == "the cat was tired" and not now.view("kept") and not now.view("patch")
+    assert now.view("att_kind") == "encoder"
+    assert widgets(at, "lab_keep") and "**A | B**" not in words(at)
 
 
 def test_a_patch_without_a_is_said(open_at: Open) -> None:

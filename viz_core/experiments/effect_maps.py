@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from viz_core.config import Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.patching import EMBEDDING, Contrast, Direction, Part, patch_grid, sites
 
-ROUNDING = 1e-6  # of the largest logit: some eight units in the last place of float32, which sums in another order reach
 Pairs = tuple[tuple[int | None, int | None], ...]  # positions of the clean and of the changed sentence, in reading order
 Place = tuple[StackName, Part, int, int | None, int | None]  # stack, part, layer, head, token of the run that gives the value
 
@@ -109,10 +107,8 @@ def effect_maps(contrast: Contrast, direction: Direction, progress: Callable[[fl
         each.effects[site.layer - each.first, col] = effect
         each.words[site.layer - each.first, col] = word
     clean, changed = contrast.clean.logits, contrast.changed.logits
-    apart = abs(contrast.answers[0] - contrast.answers[1])
-    bound = ROUNDING * float(torch.stack([clean, changed]).abs().max()) / apart
     for each in found.values():
-        each.effects[np.abs(each.effects) < bound] = 0.0  # what rounding alone does to the logits
+        each.effects[np.abs(each.effects) < contrast.rounding] = 0.0
     return EffectMaps(direction, tuple(found.values()), contrast.answers, (int(clean.argmax()), int(changed.argmax())),
                       contrast.pairs, contrast.gaps, contrast.question.at, len(grid.cells))
 

@@ -75,11 +75,13 @@ def head_effects(
     the mean over all of them. `Problem` for an attention that the model lacks and for a position that it does not read.
     """
     _check(contrast, stack, attention, key, query)
-    return HeadEffects(
-        stack, attention, attended(contrast, stack, attention, key, query),
+    measured = (
         _patched(contrast, grid, stack, attention, "denoise"), _patched(contrast, grid, stack, attention, "noise"),
         ablated(contrast, stack, attention),
     )
+    least = contrast.rounding  # what rounding alone does has no rank
+    effects_seen = (np.where(np.abs(effect) < least, 0.0, effect) for effect in measured)
+    return HeadEffects(stack, attention, attended(contrast, stack, attention, key, query), *effects_seen)
 
 
 def mean_effects(found: Sequence[HeadEffects]) -> HeadEffects:

@@ -23,14 +23,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.question import Question, answer_alike
 from viz_core.generation.cache import can_cache
 from viz_core.model.masks import Masks, make_masks
 from viz_core.model.transformer import Stack, Transformer
 from viz_core.problems import Problem
-from viz_core.run import Batch, trace
 from viz_core.text.pairing import pairs
 from viz_core.tracing import Edit
 
@@ -38,6 +36,7 @@ Part = Literal["residual", "self_attn", "cross_attn", "ffn"]
 Direction = Literal["denoise", "noise"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 EMBEDDING = -1  # the layer whose output is the embedding
+ROUNDING = 8  # units in the last place of the largest logit, which sums in another order reach
 MOST_NUMBERS = 2**19  # of one activation over all rows of a batch: more no longer fits a processor's cache
 
 
@@ -116,6 +115,12 @@ class Contrast:
     def partner(self) -> Mapping[Side, Mapping[int, int]]:
         """The position in the changed run of each token of the clean one that has a partner."""
         return {side: {i: j for i, j in found if i is not None and j is not None} for side, found in self.pairs.items()}
+
+    @cached_property
+    def rounding(self) -> float:
+        """The size of an effect below which rounding alone may have made it."""
+        largest = max(float(run.logits.abs().max()) for run in (self.clean, self.changed))
+        return ROUNDING * torch.finfo(self.clean.logits.dtype).eps * largest / abs(self.answers[0] - self.answers[1])
 
     @property
     def gaps(self) -> int:
@@ -228,39 +233,6 @@ def sites(config: TransformerConfig) -> tuple[Site, ...]:
 
 
 # ---------------------------------------------------------------- patched runs
-
-
-def transplanted(
-    model: Transformer, batch: Batch, donor: Capture, site: Site, token: int | None, item: int = 0, donor_item: int = 0,
-    seed: int = 0,
-) -> Capture:
-    """The whole run of a batch, recorded, with one value of another run of the same model put into one of its sentences.
-
-    token: the donor's; None for all that have a partner. `Problem` where the model has no such place, or the token no partner.
-    """
-    side, config = side_of(site.stack), model.config
-    if donor.config != config or site not in sites(config):
-        raise Problem(f"the model has no {site}; choose another place.", "patch_no_site")
-    both = pairs(*(x[i].tolist() for x, i in ((donor[f"ids.{side}"], donor_item), (batch.ids[side], item))))
-    partner = {i: j for i, j in both if i is not None and j is not None}
-    given = list(partner) if token is None else [token]
-    if not given or not partner.keys() >= set(given):
-        raise Problem(f"token {token} of the {side} has no partner in the other run; choose another one.", "patch_no_partner",
-                      token=0 if token is None else token + 1)
-    value = torch.from_numpy(donor[site.stage(config)][donor_item].copy())  # [(H,) T, D]
-    to, stage = [partner[i] for i in given], site.stage(config)
-
-    def tap(name: str, x: Tensor) -> Tensor:
-        if name != stage:
-            return x
-        patched, there = x.clone(), value.to(x)  # [B, (H,) T, D]
-        if site.head is None:
-            patched[item, to] = there[given]
-        else:
-            patched[item, site.head, to] = there[site.head, given]
-        return patched
-
-    return trace(model, batch, seed=seed, tap=tap)
 
 
 def edit(contrast: Contrast, cell: Cell, direction: Direction) -> Edit:

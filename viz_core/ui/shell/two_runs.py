@@ -1,7 +1,7 @@
 """Two runs on one page: the one that was kept as A, and the present one, B, which may have a value of A in one place."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import streamlit as st
 
@@ -12,11 +12,11 @@ from viz_core.stages import STACK_NAMES
 from viz_core.ui.escape import code, token_code
 from viz_core.ui.shell.differences import Difference, differences, in_words
 from viz_core.ui.shell.run import Lab, lab_of
-from viz_core.ui.shell.setup import Setup, packed, problem_words, unpacked
-from viz_core.ui.shell.state import current, set_view, view
+from viz_core.ui.shell.setup import Setup, packed, problem_words, unpacked, with_view
+from viz_core.ui.shell.state import change, current, set_view, view
 from viz_core.ui.shell.view_widgets import view_widget
 
-CLEAR = "lab_drop"  # the key of the button that forgets A
+CLEAR, BACK = "lab_drop", "lab_back"  # the keys of the buttons that forget A and B
 TITLES = {"a": "A", "b": "B", "difference": "A − B"}
 PARTS = {"self_attn": _("the output of self-attention"), "cross_attn": _("the output of cross-attention"),
          "ffn": _("the output of the feed-forward network")}
@@ -55,13 +55,21 @@ def clear() -> None:
     set_view(kept="", patch=())
 
 
+def back() -> None:
+    """Make A the present run again; for callbacks."""
+    setup = current()
+    kept = unpacked(setup.view("kept"))[0]
+    again = with_view(replace(kept, views=setup.views), kept="", patch=())
+    change(**{field.name: getattr(again, field.name) for field in fields(again)})
+
+
 def two_runs(lab: Lab, choices: Sequence[Shown] = ("a", "b", "difference")) -> TwoRuns | None:
     """One line about A and B, with the switch between them, if A was kept; None if there is none, or the reason as a sentence.
 
     choices: those that the page can show; it shows them side by side if there are none.
     """
     if not view("kept"):
-        if st.session_state.get(CLEAR):  # clicked: the heading, outside of a page's fragment, offers to keep a run again
+        if any(map(st.session_state.get, (CLEAR, BACK))):  # clicked: what is outside of a page's fragment changes, too
             st.rerun()
         if view("patch"):
             st.caption(_("The link puts a value of A into B but keeps no run as A, so B is shown as it is."))
@@ -77,13 +85,15 @@ def two_runs(lab: Lab, choices: Sequence[Shown] = ("a", "b", "difference")) -> T
         if view("patch"):
             st.button(_("Remove the patch"), icon=":material/healing:", type="tertiary", key="lab_unpatch", on_click=set_view,
                       kwargs={"patch": ()})
+        st.button(_("Back to A"), icon=":material/undo:", type="tertiary", key=BACK, on_click=back,
+                  help=_("Makes A the present run again, with its text and settings, and forgets B."))
         st.button(_("Clear A"), icon=":material/close:", type="tertiary", key=CLEAR, on_click=clear)
     return found
 
 
 def _found(lab: Lab, a: Lab, choices: Sequence[Shown]) -> TwoRuns | None:
     """Both runs, with the sentence about them; None after the reason why they cannot be compared."""
-    item = lab.setup.item
+    item = -1 if lab.capture is None else lab.item(lab.capture)
     if lab.capture is None:
         return None
     if a.capture is None:
@@ -98,7 +108,7 @@ def _found(lab: Lab, a: Lab, choices: Sequence[Shown]) -> TwoRuns | None:
     if sum(not d.follows for d in differ) > 1:
         words.append(_("More than one thing differs, so the difference cannot be put down to one of them."))
     if view("patch"):
-        words.append(problem or _("B has A’s value of {place}.", place=patch_words(a, view("patch"))))
+        words.append(problem or _("B has A’s value of {place}.", place=patch_words(a, view("patch"), item)))
     st.markdown(" ".join(words), width="stretch")
     return TwoRuns(a, b, lined_up(a, b), differ, view("shown") if view("shown") in choices else "b")
 
@@ -119,7 +129,7 @@ def shown_run(setup: Setup) -> Lab:
     if lab.capture is None or not kept or not setup.view("patch"):
         return lab
     a = lab_of(unpacked(kept)[0])
-    return lab if a.capture is None or setup.item >= a.capture.n_sentences else _patched(lab, a)[0]
+    return lab if a.capture is None or lab.item(lab.capture) >= a.capture.n_sentences else _patched(lab, a)[0]
 
 
 def _patched(lab: Lab, a: Lab) -> tuple[Lab, str]:
@@ -127,15 +137,17 @@ def _patched(lab: Lab, a: Lab) -> tuple[Lab, str]:
     place = lab.setup.view("patch")
     if not place:
         return lab, ""
-    from viz_core.experiments.patching import Site, transplanted
+    from viz_core.experiments.patching import Site
+    from viz_core.experiments.transplant import transplanted
     from viz_core.ui.shell.cache import model_key, runs
 
     stack, part, layer, head, token = place
     of_a, of_b = (model_key(s.weights, s.config, s.seed, s.device) for s in (a.setup, lab.setup))
     if of_a != of_b:
         return lab, _("A and B are runs of different models, so B cannot have a value of A; it is shown as it is.")
-    donor, batch, item = a.capture, lab.batch, lab.setup.item
-    assert donor is not None and batch is not None
+    donor, batch = a.capture, lab.batch
+    assert donor is not None and batch is not None and lab.capture is not None
+    item = lab.item(lab.capture)
     key = ("patched", a.key(), lab.key(), item, place)
     try:
         capture = runs().get(
@@ -146,8 +158,11 @@ def _patched(lab: Lab, a: Lab) -> tuple[Lab, str]:
     return replace(lab, capture=capture, altered=key), ""
 
 
-def patch_words(a: Lab, place: tuple[str, str, int, int | None, int | None]) -> str:
-    """A place that can be patched, in words: "the residual stream after layer 1 of the encoder, at `tired`"."""
+def patch_words(a: Lab, place: tuple[str, str, int, int | None, int | None], item: int | None = None) -> str:
+    """A place that can be patched, in words: "the residual stream after layer 1 of the encoder, at `tired`".
+
+    item: the sentence of A that gives the value; None for the one that A's setup selects.
+    """
     stack, part, layer, head, token = place
     side = "source" if stack == "encoder" else "target"
     if part == "residual" and layer < 0:
@@ -159,7 +174,7 @@ def patch_words(a: Lab, place: tuple[str, str, int, int | None, int | None]) -> 
                  attention=HEADS[part], stack=STACK_NAMES[stack])
     else:
         words = _("{output} in layer {layer} of the {stack}", output=PARTS[part], layer=layer, stack=STACK_NAMES[stack])
-    tokens = a.capture.tokens(side)[a.setup.item] if a.capture and side in a.capture.sides else []
+    tokens = a.capture.tokens(side)[a.item(a.capture) if item is None else item] if a.capture and side in a.capture.sides else []
     if token is not None and token < len(tokens):
         return _("{place}, at {token}", place=words, token=token_code(tokens[token]))
     return words

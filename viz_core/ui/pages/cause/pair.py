@@ -69,8 +69,8 @@ def find_pair(lab: Lab, two: TwoRuns | None) -> Pair | None:
                           "choose its model again."))
             return None
         clean, changed = (two.a, lab) if view("cause_direction") == "denoise" else (lab, two.a)
-    assert clean.capture is not None
-    item = lab.item(clean.capture)
+    assert lab.capture is not None
+    item = lab.item(lab.capture)
     offers = _offers(clean, item)
     if changed is not None and _same_ids(clean, changed, item):
         st.caption(_("Both sentences give the model the same ids, so a proposed change is shown; change a word."))

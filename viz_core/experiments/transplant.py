@@ -1,0 +1,51 @@
+"""A whole run with one value of another run of the same model in it: one cell of a patch grid, recorded."""
+
+import torch
+from torch import Tensor
+
+from viz_core.capture import Capture
+from viz_core.config import side_of
+from viz_core.experiments.patching import Site, sites
+from viz_core.model.transformer import Transformer
+from viz_core.problems import Problem
+from viz_core.run import Batch, trace
+from viz_core.text.pairing import pairs
+
+
+def _unpadded(ids: list[int], pad_id: int) -> list[int]:
+    """One row of a batch without the padding behind it: padding of one run is no partner of padding of another."""
+    return ids[: 1 + max((i for i, id in enumerate(ids) if id != pad_id), default=-1)]
+
+
+def transplanted(
+    model: Transformer, batch: Batch, donor: Capture, site: Site, token: int | None, item: int = 0, donor_item: int = 0,
+    seed: int = 0,
+) -> Capture:
+    """The whole run of a batch, recorded, with one value of another run of the same model put into one of its sentences.
+
+    token: the donor's; None for all that have a partner. `Problem` where the model has no such place, or the token no partner.
+    """
+    side, config = side_of(site.stack), model.config
+    if donor.config != config or site not in sites(config):
+        raise Problem(f"the model has no {site}; choose another place.", "patch_no_site")
+    both = pairs(*(_unpadded(x[i].tolist(), config.pad_id(side)) for x, i in ((donor[f"ids.{side}"], donor_item),
+                                                                              (batch.ids[side], item))))
+    partner = {i: j for i, j in both if i is not None and j is not None}
+    given = list(partner) if token is None else [token]
+    if not given or not partner.keys() >= set(given):
+        raise Problem(f"token {token} of the {side} has no partner in the other run; choose another one.", "patch_no_partner",
+                      token=0 if token is None else token + 1)
+    value = torch.from_numpy(donor[site.stage(config)][donor_item].copy())  # [(H,) T, D]
+    to, stage = [partner[i] for i in given], site.stage(config)
+
+    def tap(name: str, x: Tensor) -> Tensor:
+        if name != stage:
+            return x
+        patched, there = x.clone(), value.to(x)  # [B, (H,) T, D]
+        if site.head is None:
+            patched[item, to] = there[given]
+        else:
+            patched[item, site.head, to] = there[site.head, given]
+        return patched
+
+    return trace(model, batch, seed=seed, tap=tap)
