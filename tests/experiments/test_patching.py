@@ -96,16 +96,15 @@ def test_a_recorded_run_with_a_value_of_another_is_the_cell_s_run(site: Site) ->
     np.testing.assert_array_equal(found["logits"][0], trace(contrast.model, changed)["logits"][0])  # the other sentence
 
 
-def test_padding_of_one_run_is_no_partner_of_padding_of_the_other() -> None:
-    """A head at all tokens of the shorter sentence of a batch: the run of that sentence by itself says the same."""
-    contrast = contrast_of()
+def test_padding_is_no_partner_of_a_word() -> None:
+    """A head at all tokens of a sentence that is padded in its batch: the run of that sentence by itself says the same."""
+    model, short, long = unlike_identity(double(small())), [5, 9], [5, 3, 11, 6, 4]
+    contrast = contrast_runs(model, short, long, Question(5, 9, 3), TARGET)
     site = Site("encoder", "self_attn", 0, 0)
-    longer = [[8, 3, 10, 4, 12, 13, 14], CLEAN]  # CLEAN is padded by two
-    donor = trace(contrast.model, prepare(contrast.model.config, longer, [[3], [*TARGET[1:], 2]]))
-    changed = prepare(contrast.model.config, [[8, 3, 10, 4, 12, 13], CHANGED], [[3], [*TARGET[1:], 2]])
-    found = transplanted(contrast.model, changed, donor, site, None, item=1, donor_item=1)
+    donor = trace(model, prepare(model.config, [short, CLEAN], [[*TARGET[1:], 2], [3]]))
+    found = transplanted(model, prepare(model.config, [long, CLEAN], [[*TARGET[1:], 2], [3]]), donor, site, None)
     logits = next(patched_logits(contrast, [(Patch(site, tuple(contrast.partner["source"])),)], "denoise"))[1]
-    np.testing.assert_allclose(found["logits"][1, contrast.question.at], logits[0].numpy(), atol=DOUBLE)
+    np.testing.assert_allclose(found["logits"][0, contrast.question.at], logits[0].numpy(), atol=DOUBLE)
 
 
 @pytest.mark.parametrize(("site", "token", "code"), [
