@@ -119,6 +119,15 @@ def test_the_row_of_a_and_b_is_one_line_and_says_the_rest_under_the_pointer(open
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_what_is_said_of_a_patch_stays_in_the_line_of_a_and_b(open_at: Open) -> None:
+    link = keep_and_change(open_at("step_by_step"), "it was wide")
+    page = open_at("step_by_step", **link, patch="encoder.residual.0.2")
+    words = page.locator(".st-key-lab_runs p").first
+    words.get_by_text("B has A’s value").wait_for()
+    assert words.evaluate("p => p.scrollHeight <= 31"), "nothing is drawn below the line"
+    assert words.evaluate("p => p.scrollWidth > p.clientWidth"), "what does not fit is cut"
+
+
 def test_a_link_opens_both_runs_and_what_is_shown_of_them(open_at: Open) -> None:
     page = open_at("masks")
     link = keep_and_change(page, "it was wide")

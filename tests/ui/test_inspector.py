@@ -310,6 +310,20 @@ def test_an_edited_cell_says_so() -> None:
     assert "it was changed after it was computed" in page.text
 
 
+@pytest.mark.parametrize(("stage", "says"), [
+    ("encoder.layers.0.norm_ffn.out", "; × γ + β gives {}."), ("encoder.embed", " = {}."),
+    ("encoder.layers.0.ffn.pre_act", "bias gives {}."),
+])
+def test_the_sentence_of_an_edited_cell_ends_with_what_its_terms_give(stage: str, says: str) -> None:
+    capture, parameter = traced(small(), tap=lambda n, x: x + 5 if n == stage else x)
+    found, page = inspected(capture, parameter, stage, (0, 1, 2))
+    recorded, rebuilt = brief(found.value), brief(found.rebuilt)
+    assert found.value == pytest.approx(found.rebuilt + 5, abs=1e-4)
+    headline = said(capture, parameter, stage, (0, 1, 2))
+    assert headline.endswith(says.format(rebuilt)) and recorded not in headline
+    assert f"The recorded cell is {recorded} and its terms give {rebuilt}" in page.text
+
+
 # ---------------------------------------------------------------- text is data
 
 

@@ -98,13 +98,13 @@ def quoted(token: str) -> str:
 
 
 def sentence(cell: Arithmetic, names: Names) -> str:
-    """The computation of this cell in one sentence, with its result."""
+    """The computation of this cell in one sentence, with its result: what the terms give, also where the cell was changed later."""
     where = names.place(cell.stage, cell.index)
     return f"{where}: {_event(cell, names)}" if where and cell.stage.prefix != "ids" else _event(cell, names)
 
 
 def _event(cell: Arithmetic, names: Names) -> str:
-    value = brief(cell.value)
+    value = brief(cell.value if cell.agrees else cell.rebuilt)  # what the terms give: a cell can be changed after that
     match cell.parts[-1]:
         case Product() as p:
             products = _("{products} add up to", products=plural("{n:,} product", "{n:,} products", len(p.products)))
