@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from viz_core.analysis.rounding import ROUNDING, difference
+from viz_core.analysis.rounding import ROUNDING, difference, sum_bound
 
 
 def test_only_what_lies_below_rounding_is_zero() -> None:
@@ -24,3 +24,12 @@ def test_what_is_no_number_stays_so() -> None:
     before = np.array([[-np.inf, -np.inf, 1.0]], np.float32)
     change, bound = difference(before, np.array([[-np.inf, 0.0, np.nan]], np.float32))
     assert np.isnan(change[0, 0]) and change[0, 1] == np.inf and np.isnan(change[0, 2]) and bound == 0
+
+
+def test_a_sum_in_float32_stays_within_the_bound_of_its_terms_and_a_changed_one_does_not() -> None:
+    terms = np.random.default_rng(0).normal(size=(50, 400)) * 100
+    exact, summed = terms.sum(axis=1), np.cumsum(terms.astype(np.float32), axis=1, dtype=np.float32)[:, -1]
+    bound = sum_bound(np.abs(terms).sum(axis=1))
+    assert 0 < np.abs(summed - exact).max() <= bound
+    assert np.abs(summed + np.float32(0.1) - exact).max() > bound
+    assert sum_bound(np.zeros(0)) == 0

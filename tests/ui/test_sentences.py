@@ -29,7 +29,7 @@ from viz_core.ui.pages.positions.waves import _turns
 from viz_core.ui.pages.positions.your_sentence import compare_lengths
 from viz_core.ui.pages.shapes.cost import LENGTHS, crossing_words
 from viz_core.ui.pages.steps.tour import tour_words
-from viz_core.ui.shell.setup import Setup
+from viz_core.ui.shell.setup import Setup, from_link, packed
 
 SMALL = TINY | {"max_len": "50", "source_vocab_size": "50", "target_vocab_size": "50", "norm_depth": "3", "norm_width": "16",
                 "source": "the cat\nthe cat sat on the mat", "target": "x y\nx y z w v"}
@@ -118,6 +118,22 @@ def test_what_the_attention_page_adds_up_is_the_output(open_at: Open, setting: s
         kind = "cross" if "cross" in name else "target" if name.startswith("decoder") else "source"
         sees = np.broadcast_to(capture[f"masks.{kind}"], capture[name].shape).any(axis=-1)
         np.testing.assert_allclose(capture[name].sum(axis=-1)[sees], 1, atol=1e-5)
+
+
+@pytest.mark.parametrize(("patch", "says"), [
+    ("encoder.self_attn.0.3", "The output was changed after it was computed: B has A’s value there."),
+    ("encoder.self_attn.0.h1", "The output of head 1 was changed after it was computed: B has A’s values there."),
+    ("encoder.residual.0.3", ""), ("", ""),
+])
+def test_a_changed_output_is_not_said_to_be_the_sum_of_its_contributions(patch: str, says: str) -> None:
+    pair = TINY | {"source": "the cat was tired", "target": "x y"}
+    kept = packed(from_link(pair)[0])
+    at = open_page("attention", **pair | {"source": "the cat was wide", "kept": kept, "patch": patch, "att_kind": "encoder",
+                                         "att_layer": "0", "att_query": "3", "shown": "b"})
+    (html,) = [h.proto.body for h in at.get("html") if "to the recorded output" in h.proto.body]
+    assert ("do not add up" in html) == bool(says) and says in html
+    gap = float(re.search(r"largest difference is ([\d.e+-]+)\.", html.replace("−", "-"))[1])  # type: ignore[index]
+    assert (gap > 1e-4) == bool(says)
 
 
 @each_setting

@@ -1,4 +1,4 @@
-"""Two runs compared: a difference that float32 cannot tell from none is none."""
+"""What float32 cannot tell from none: differences of two runs, and of a sum from its terms."""
 
 import numpy as np
 
@@ -16,3 +16,12 @@ def difference(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, float
     bound = ROUNDING * float(sizes[np.isfinite(sizes)].max(initial=0.0))
     small = (change != 0) & (np.abs(change) < bound)
     return np.where(small, np.zeros_like(change), change), bound if small.any() else 0.0
+
+
+def sum_bound(sizes: np.ndarray) -> float:
+    """How far rounding can take sums in float32 from the exact ones. sizes: of each sum, its terms' sizes added up.
+
+    A sum of n numbers x is off by a few units in the last place of Σ |x| (Higham, Accuracy and Stability of Numerical
+    Algorithms, section 4.2), which is more than the sum itself where terms cancel.
+    """
+    return ROUNDING * float(sizes.max(initial=0.0))

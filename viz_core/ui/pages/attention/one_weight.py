@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import chain, contribution_norms, contributions, head_columns, sides
+from viz_core.analysis.rounding import sum_bound
 from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
 from viz_core.figures.attention import chain_html, contribution_bars, product_bars, token, value_bars
@@ -47,14 +48,32 @@ def one_weight(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
 
 def _sum_words(lab: Lab, capture: Capture, focus: InFocus, w_o: np.ndarray) -> str:
-    """State that the contributions of all heads and keys, with the bias, add up to the recorded output at this query."""
+    """Whether the contributions of all heads and keys, with the bias, add up to the recorded output at this query.
+
+    They do unless the output, or a head's z before it, was changed after it was computed, as a patch does.
+    """
     weights, v = (capture[f"{focus.path}.{leaf}"][focus.item] for leaf in ("weights", "v"))  # [H, T, S], [H, S, V]
     if v.shape[0] * v.shape[1] * len(w_o) > MOST_PARTS:
         return ""
     bias = lab.parameter(f"{focus.path}.w_o.bias") if lab.config.attention_bias else np.zeros(len(w_o), np.float32)
-    total = contributions(weights[:, focus.query], v, w_o).sum(axis=(0, 1)) + bias
+    row = weights[:, focus.query]  # [H, S]
+    total = contributions(row, v, w_o).sum(axis=(0, 1)) + bias  # [D]
+    sizes = contributions(np.abs(row), np.abs(v), np.abs(w_o)).sum(axis=(0, 1)) + np.abs(bias)  # [D]
     gap = float(np.abs(total - capture[f"{focus.path}.out"][focus.item, focus.query]).max())
-    bias_too = _(", with the bias of W_O,") if lab.config.attention_bias else ""
-    return (_("The contributions of {shape} heads and {shape_2} keys{bias_too} add up to the recorded output of this "
-              "attention; the largest difference is {gap}.",
-              shape=v.shape[0], shape_2=v.shape[1], bias_too=bias_too, gap=rounded(gap, 2)))
+    heads, keys, bias_too = v.shape[0], v.shape[1], _(", with the bias of W_O,") if lab.config.attention_bias else ""
+    if not gap > sum_bound(sizes):
+        return _("The contributions of {shape} heads and {shape_2} keys{bias_too} add up to the recorded output of this "
+                 "attention; the largest difference is {gap}.",
+                 shape=heads, shape_2=keys, bias_too=bias_too, gap=rounded(gap, 2))
+    apart = _("The contributions of {shape} heads and {shape_2} keys{bias_too} do not add up to the recorded output of this "
+              "attention; the largest difference is {gap}.", shape=heads, shape_2=keys, bias_too=bias_too, gap=rounded(gap, 2))
+    return f"{apart} {_why_not(lab)}"
+
+
+def _why_not(lab: Lab) -> str:
+    """Why the recorded output is another than the sum of its contributions."""
+    head = lab.setup.view("patch")[3] if lab.altered is not None and lab.setup.view("patch") else None
+    if head is not None:
+        return _("The output of head {head} was changed after it was computed: B has A’s values there.", head=head)
+    changed = _("The output was changed after it was computed")
+    return f"{changed}." if lab.altered is None else _("{changed}: B has A’s value there.", changed=changed)
