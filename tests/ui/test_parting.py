@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.ui.helpers import TINY, Open, canvas_headers, link, open_page, panels, sound, widget, widgets, words
-from viz_core.analysis.two_runs import parting, stream, together
+from viz_core.analysis.two_runs import in_stream, parting, stream, together
 from viz_core.run import run
 from viz_core.ui.shell.setup import from_link, packed
 
@@ -51,6 +51,27 @@ def test_a_change_in_the_target_alone_leaves_the_source(open_at: Open) -> None:
     said = words(open_at(**PAIR | {"target": "x z"}, kept=A, walk_look="parting"))
     assert "They part at the token embedding of the decoder" in said and "No source token differs." in said
     assert "Not every target token differs in the end." in said, "a causal mask keeps the first tokens from it"
+
+
+def test_stages_of_another_width_are_counted_and_no_later_one_is_said_to_be_where_they_part(open_at: Open) -> None:
+    at = open_at(**PAIR | {"d_model": "32", "qk_dim": "32"}, kept=A, walk_look="parting")
+    a, b = (run(from_link(p)[0].config, ["the cat was tired"], ["x y"], device="cpu") for p in (PAIR, PAIR | {"d_model": "32"}))
+    other = [n for n in a if in_stream(n) and n in b and a[n].shape != b[n].shape]
+    assert [p["rows"] for p in canvas_headers(at)[0]["panels"]] == [["logits"]] and len(other) > 5
+    said = words(at)
+    assert "The first stage that can be compared is the logits: A and B differ there, at every token." in said.replace("**", "")
+    assert f"{len(other)} stages have another shape in A and B and are left out." in said and "They part at" not in said
+
+
+def test_stages_with_other_heads_are_left_out_of_all_stages_but_not_of_the_stream(open_at: Open) -> None:
+    few = PAIR | {"n_heads": "4"}
+    at = open_at(**few, kept=A, walk_look="parting", walk_rows="all")
+    a, b = (run(from_link(p)[0].config, ["the cat was tired"], ["x y"], device="cpu") for p in (PAIR, few))
+    other = [n for n in a if n in b and a[n].shape != b[n].shape]
+    assert other and f"{len(other)} stages have another shape in A and B and are left out." in words(at)
+    assert "Of the stages that can be compared, " in words(at) and "They part at" not in words(at)
+    assert "They part at layer 0’s" in words(open_at(**few, kept=A, walk_look="parting"))
+    assert "another shape" not in words(open_at(**WIDE, walk_rows="all"))
 
 
 def test_all_stages_are_one_click_away(open_at: Open) -> None:

@@ -52,6 +52,11 @@ class Together:
         """The stages that both runs have with the same axes, in A's order; widths and numbers of heads have to agree."""
         return [name for name in self.a if name in self.b and self._alike(name)]
 
+    @property
+    def reshaped(self) -> list[str]:
+        """The stages that both runs have, but with other axes, widths or numbers of heads; in A's order."""
+        return [name for name in self.a if name in self.b and not self._alike(name)]
+
     def _alike(self, name: str) -> bool:
         one, other = self.a.stage(name), self.b.stage(name)
         if one.axes != other.axes or set(one.sides.values()) - self.places.keys():
@@ -152,7 +157,12 @@ def stream(rows: Sequence[Parting]) -> list[Parting]:
 
     A layer's resid_pre is left out, since it is the stream as the layer before left it.
     """
-    return [row for row in rows if row.name.rpartition(".")[2] in STREAM or row.name.endswith(".final_norm.out")]
+    return [row for row in rows if in_stream(row.name)]
+
+
+def in_stream(name: str) -> bool:
+    """Whether a stage is one of those along the residual stream."""
+    return name.rpartition(".")[2] in STREAM or name.endswith(".final_norm.out")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_core.analysis.two_runs import LEAVES_AT, Parting, Spread, parting, spread, stream
+from viz_core.analysis.two_runs import LEAVES_AT, Parting, Spread, Together, in_stream, parting, spread, stream
 from viz_core.figures.compared_steps import difference_panels, parting_panels, place_names
 from viz_core.figures.glosses import gloss
 from viz_core.figures.steps import strongest
@@ -36,11 +36,12 @@ def parting_section(two: TwoRuns) -> None:
     both = two.both
     key = (two.a.key(), two.b.key(), both.item_a, both.item_b)
     rows = [row for row in cached_result("parting", key, lambda: parting(both)) if _amounts(both.b.stage(row.name), row.side)]
-    shown = rows if view("walk_rows") == "all" else stream(rows)
+    whole = view("walk_rows") == "all"
+    shown = rows if whole else stream(rows)
     if not shown:
         st.info(_("A and B have no stage in common that could be compared: their widths or their kinds of model differ."))
         return
-    look(parting_words(two, shown))
+    look(parting_words(two, shown, [name for name in left_out(both) if whole or in_stream(name)]))
     stages = {row.name: both.b.stage(row.name) for row in shown}
     labels = {name: row_label(stage, row.side) for (name, stage), row in zip(stages.items(), shown, strict=True)}
     panels, names = parting_panels(both, shown, labels, {side: _title(side) for side in SIDE_NAMES})
@@ -75,6 +76,12 @@ def _amounts(stage: Stage, side: str) -> bool:
     return side in SIDE_NAMES and stage.kind not in NOTES and (norms_open() or not stage.inside_norm)
 
 
+def left_out(both: Together) -> list[str]:
+    """The stages with numbers of a token that A and B have in other shapes, so that there is no difference, in A's order."""
+    stages = [both.b.stage(name) for name in both.reshaped]
+    return [s.name for s in stages if any(_amounts(s, s.sides[letter]) for letter in ("T", "S") if letter in s.sides)]
+
+
 def _title(side: str) -> str:
     return _("‖A − B‖ / ‖A‖, {side}", side=SIDE_NAMES[side])
 
@@ -104,16 +111,34 @@ def _named(name: str, side: str = "") -> str:
     return _("the logits") if name == "logits" else code(name)
 
 
-def parting_words(two: TwoRuns, rows: Sequence[Parting]) -> str:
-    """Where the runs part first, and from where on every token differs, as Markdown."""
+def parting_words(two: TwoRuns, rows: Sequence[Parting], missing: Sequence[str] = ()) -> str:
+    """Where the runs part first, and from where on every token differs, as Markdown.
+
+    rows: the stages that are drawn. missing: those that are left out, since they have another shape in A and B.
+    """
     found = spread(rows)
     if found.first is None:
-        return _("A and B agree at every stage shown: no ‖A − B‖ / ‖A‖ is more than {least}, which rounding alone can do.",
-                 least=rounded(LEAVES_AT, 1))
-    said = [_("**They part at {stage}, at {tokens}.**", stage=_named(found.first.name), tokens=_tokens(two, found.first))]
-    for side in dict.fromkeys(row.side for row in rows):
-        said.append(_side_words(two, found, side))
+        said = [_("A and B agree at every stage shown: no ‖A − B‖ / ‖A‖ is more than {least}, which rounding alone can do.",
+                  least=rounded(LEAVES_AT, 1))]
+    else:
+        said = [_first_words(two, rows, found.first, missing)]
+        said += [_side_words(two, found, side) for side in dict.fromkeys(row.side for row in rows)]
+    if missing:
+        said.append(plural("{n:,} stage has another shape in A and B and is left out.",
+                           "{n:,} stages have another shape in A and B and are left out.", len(missing)))
     return " ".join(filter(None, said))
+
+
+def _first_words(two: TwoRuns, rows: Sequence[Parting], first: Parting, missing: Sequence[str]) -> str:
+    """The first stage where the runs differ. Where one that is left out comes before it, they may have parted there."""
+    stage, tokens, order = _named(first.name), _tokens(two, first), list(two.both.a)
+    if not any(order.index(name) < order.index(first.name) for name in missing):
+        return _("**They part at {stage}, at {tokens}.**", stage=stage, tokens=tokens)
+    if first is rows[0]:
+        return _("**The first stage that can be compared is {stage}: A and B differ there, at {tokens}.**", stage=stage,
+                 tokens=tokens)
+    return _("**Of the stages that can be compared, {stage} is the first where A and B differ, at {tokens}.**", stage=stage,
+             tokens=tokens)
 
 
 def _side_words(two: TwoRuns, found: Spread, side: str) -> str:
