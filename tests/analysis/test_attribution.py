@@ -80,3 +80,5 @@ def test_a_model_without_logits_and_an_unknown_word_are_refused() -> None:
         attribute(run(headless, SOURCE), parameters(build(headless)), 0, 1)
     with pytest.raises(Problem, match="outside"):
         attribute(run(small(), SOURCE, TARGET), parameters(build(small())), 0, 19)
+    with pytest.raises(Problem, match="with itself"):
+        attribute(run(small(), SOURCE, TARGET), parameters(build(small())), 0, 7, 7)

@@ -59,11 +59,14 @@ class Attribution:
 def attribute(capture: Capture, parameter: Parameter, at: int, word: int, other: int | None = None, item: int = 0) -> Attribution:
     """The logit of `word` at a position of the output side, or that logit minus the logit of `other`.
 
-    capture: a whole run, recorded with every stage. `Problem` for a model without logits or an id outside the vocabulary.
+    capture: a whole run, recorded with every stage. `Problem` for a model without logits, an id outside the vocabulary,
+    or a word against itself.
     """
     config = capture.config
     if not config.has_head:
         raise Problem("head=False leaves the model without logits, so there is nothing to explain; use head=True.", "patch_no_head")
+    if word == other:
+        raise Problem("the question compares a word with itself; choose another word.", "patch_same_word")
     words = [word] if other is None else [word, other]
     last = config.output_vocab_size - 1
     for id in words:
