@@ -159,6 +159,13 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(open_at: Open, params: di
     assert said in words(open_at(**params))
 
 
+@pytest.mark.parametrize("section", ["attribution", "heads"])
+def test_a_question_that_cannot_be_asked_can_be_changed(open_at: Open, section: str) -> None:
+    at = open_at(**CHANGED, kept=KEPT, cause_word="x", cause_other="x", cause_section=section)
+    assert "compares a word with itself" in words(at)
+    assert widget(at, "cause_word") is not None and widget(at, "cause_at") is not None
+
+
 def test_a_single_word_is_changed_for_one_of_the_vocabulary(open_at: Open) -> None:
     for more in ({"source": "qwxz"}, {"source": "7", "target": "5 6", "tokenizer": "ids"},
                  {"source": "我", "tokenizer": "character"}):
@@ -180,6 +187,24 @@ def test_the_sum_of_the_parts_is_the_logit(open_at: Open) -> None:
     written = re.search(r"own number is \*\*(−?[\d.]+)\*\*", asked)
     assert written is not None and total == pytest.approx(float(written[1].replace("−", "-")), abs=1e-4)
     assert config.norm == "post" and "held at this run’s own value" in asked
+
+
+@pytest.mark.parametrize("changed", ["cat tired", "the very old cat was tired"])
+def test_the_changed_run_is_asked_at_the_same_token(open_at: Open, changed: str) -> None:
+    kept = TINY | {"preset": "000", "architecture": "decoder-only", "target": "the cat was tired"}
+    config = from_link(kept)[0].config
+    clean, other = (prepare(config, [], [text]).ids["target"][0] for text in (kept["target"], changed))
+    at, there = len(clean) - 1, len(other) - 1  # both end in the same word
+    asked = {"kept": packed(from_link(kept)[0]), "target": changed, "cause_run": "changed", "cause_at": str(at),
+             "cause_word": "the", "cause_other": "cat"}
+    said = words(open_at(**kept | asked, cause_section="attribution"))
+    written = re.search(r"own number is \*\*(−?[\d.]+)\*\*", said)
+    model = build(config)
+    logits = trace(model, prepare(config, [], [changed]))["logits"][0, there]
+    the, cat = (prepare(config, [], [word]).ids["target"][0, 1] for word in ("the", "cat"))
+    assert written and float(written[1].replace("−", "-")) == pytest.approx(float(logits[the] - logits[cat]), abs=1e-4)
+    (found,) = [h for h in canvas_headers(open_at(**kept | asked, cause_section="lens")) if h.get("panels")]
+    assert found["pick"][2] == there
 
 
 def test_the_lens_ends_at_the_models_own_word(open_at: Open) -> None:

@@ -55,6 +55,8 @@ def heads(pair: Pair, question: Question) -> None:
         contrast = contrast_of(pair, question)
     except ValueError as problem:
         st.info(escaped(problem_words(problem)))
+        with below():  # the controls stay, so that the question can be put right
+            controls(pair, question)
         return
     side = sides(kind)[1]
     assert pair.clean.capture is not None

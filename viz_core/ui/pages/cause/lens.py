@@ -27,7 +27,7 @@ def lens(pair: Pair, question: Question) -> None:
     """A matrix of layers and places, and the likeliest words of the picked cell."""
     from viz_core.ui.shell.cache import cached_result
 
-    run, item, at = pair.run(), pair.item, question.at
+    run, item, at = pair.run(), pair.item, pair.place(question.at)
     capture = run.capture
     assert capture is not None
     try:
@@ -38,12 +38,13 @@ def lens(pair: Pair, question: Question) -> None:
     side = run.config.output_side
     length = len(ids_of(capture, side, item))
     found = _cut(found, length)
-    look(_what_to_look_at(run, item, found, min(at, length - 1)))
+    at = length - 1 if at is None else min(at, length - 1)  # without a partner of the asked token, the last one is read
+    look(_what_to_look_at(run, item, found, at))
     place, rail = beside(RAIL)
     with place:
         tokens, by_rank = capture.tokens(side)[item][:length], view("cause_lens") == "rank"
         drawn = lens_panel(found, tokens, partial(answer, run, item=item), by_rank)
-        pick = picking([drawn], "cause_lens", Pick(0, len(found.stages) - 1, min(at, length - 1)), fill=True)
+        pick = picking([drawn], "cause_lens", Pick(0, len(found.stages) - 1, at), fill=True)
     with rail:
         if pick is not None:
             _words(run, item, found, pick)

@@ -15,6 +15,7 @@ from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.language import translate as _
 from viz_core.text import split_words
+from viz_core.text.pairing import pairs
 from viz_core.training.bilingual.replacements import Replacement, suggestions
 from viz_core.ui.shell import Lab, TwoRuns, change, current, lab_of, touch, view, view_widget, widget, widget_value
 from viz_core.ui.shell.setup import Setup, packed, sentences, with_view
@@ -49,6 +50,15 @@ class Pair:
         """The run that a section shows which needs only one; with the patch, where it is B."""
         chosen = self.clean if view("cause_run") == "clean" else self.changed
         return self.patched if self.patched is not None and chosen is not self.donor() else chosen
+
+    def place(self, at: int) -> int | None:
+        """Where the run of `run` has the token that the clean one has at this place of the output side; None where it has none."""
+        if view("cause_run") == "clean":
+            return at
+        clean, changed = self.clean.capture, self.changed.capture
+        assert clean is not None and changed is not None
+        side = self.clean.config.output_side
+        return next((j for i, j in pairs(*(ids_of(run, side, self.item) for run in (clean, changed))) if i == at), None)
 
     def donor(self) -> Lab:
         """The run whose values are put into the other."""

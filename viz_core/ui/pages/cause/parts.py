@@ -7,6 +7,7 @@ from viz_core.experiments.question import Question
 from viz_core.figures.cause import KIND_NAMES, share_name, shares_figure
 from viz_core.formats import rounded
 from viz_core.language import translate as _
+from viz_core.problems import Problem
 from viz_core.text import visible
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped, token_code
@@ -23,15 +24,21 @@ def attribution(pair: Pair, question: Question) -> None:
     """The parts as bars, the sum against the logit, and the largest ones in a table."""
     from viz_core.ui.shell.cache import cached_result
 
-    run, item, alone = pair.run(), pair.item, view("cause_alone")
+    run, item, alone, at = pair.run(), pair.item, view("cause_alone"), pair.place(question.at)
     capture = run.capture
     assert capture is not None
     other = None if alone else question.other
     try:
-        found = cached_result("attribution", (run.key(), item, question, alone),
-                              lambda: attribute(capture, run.parameter, question.at, question.word, other, item))
+        if at is None:
+            raise Problem("the changed run has no token at the asked place.", "patch_place", at=question.at + 1)
+        found = cached_result("attribution", (run.key(), item, question.word, other, at),
+                              lambda: attribute(capture, run.parameter, at, question.word, other, item))
     except ValueError as problem:
         st.info(escaped(problem_words(problem)))
+        with below():  # the controls stay, so that the question can be put right
+            which_run()
+            view_widget(st.toggle, "cause_alone", _("First word alone"))
+            controls(pair, question)
         return
     word, against = (answer(run, id, item) for id in question[:2])
     look(_what_to_look_at(found, word, None if alone else against))
