@@ -82,3 +82,15 @@ def test_a_model_without_logits_and_an_unknown_word_are_refused() -> None:
         attribute(run(small(), SOURCE, TARGET), parameters(build(small())), 0, 19)
     with pytest.raises(Problem, match="with itself"):
         attribute(run(small(), SOURCE, TARGET), parameters(build(small())), 0, 7, 7)
+
+
+def test_a_value_put_in_behind_the_heads_is_no_rounding() -> None:
+    model = unlike_identity(build(small()))
+    own, other = (run(small(), source, TARGET, weights=model) for source in (SOURCE, [row[::-1] for row in SOURCE]))
+    assert attribute(own, parameters(model), 1, 7, 4).adds_up
+
+    def put_in(name: str, x: Any) -> Any:
+        return torch.from_numpy(other[name].copy()) if name == "decoder.layers.1.cross_attn.out" else x
+
+    found = attribute(run(small(), SOURCE, TARGET, weights=model, tap=put_in), parameters(model), 1, 7, 4)
+    assert not found.adds_up and found.logit == pytest.approx(found.sum + found.remainder)

@@ -189,6 +189,15 @@ def test_the_sum_of_the_parts_is_the_logit(open_at: Open) -> None:
     assert config.norm == "post" and "held at this run’s own value" in asked
 
 
+def test_what_a_patch_adds_to_the_sum_is_not_called_rounding(open_at: Open) -> None:
+    patched, at = {"patch": "decoder.cross_attn.1.2", "cause_section": "attribution", "cause_at": "2"}, {"cause_run": "changed"}
+    said = words(open_at(**CHANGED | patched | at, kept=KEPT))
+    assert "A’s value in the patched place" in said and "that is what this value adds to the sum" in said
+    assert "rounding of float32" not in said
+    said = words(open_at(**CHANGED | patched, kept=KEPT))
+    assert "A’s value in the patched place" not in said and "rounding of float32" in said
+
+
 @pytest.mark.parametrize("changed", ["cat tired", "the very old cat was tired"])
 def test_the_changed_run_is_asked_at_the_same_token(open_at: Open, changed: str) -> None:
     kept = TINY | {"preset": "000", "architecture": "decoder-only", "target": "the cat was tired"}

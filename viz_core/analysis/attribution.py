@@ -22,6 +22,7 @@ from viz_core.problems import Problem
 
 Parameter = Callable[[str], np.ndarray]  # a parameter of the model by its torch name; nn.Linear's weight is [out, in]
 Kind = Literal["embedding", "head", "ffn", "bias"]
+ROUNDING = 1e-3  # of the largest part: the rounding of float32 leaves far less
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,13 @@ class Attribution:
 
     @property
     def remainder(self) -> float:
-        """What the sum leaves of the logit: the rounding of the run."""
+        """What the sum leaves of the logit: the rounding of the run, and what was put into it after a part wrote."""
         return self.logit - self.sum
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether rounding explains the remainder; not in a run that was patched behind the parts of this sum."""
+        return abs(self.remainder) <= ROUNDING * max(abs(part.value) for part in self.parts)
 
     def of(self, kind: Kind) -> float:
         """The sum over one kind of part."""

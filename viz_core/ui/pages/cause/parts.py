@@ -15,6 +15,7 @@ from viz_core.ui.pages.cause.asked import answer, controls
 from viz_core.ui.pages.cause.pair import Pair, which_run
 from viz_core.ui.shell import Lab, below, look, picture, view, view_widget
 from viz_core.ui.shell.setup import problem_words
+from viz_core.ui.shell.two_runs import patch_words
 
 KINDS: tuple[Kind, ...] = ("embedding", "head", "ffn", "bias")
 MOST_ROWS = 12  # of the table: the largest shares
@@ -41,7 +42,8 @@ def attribution(pair: Pair, question: Question) -> None:
             controls(pair, question)
         return
     word, against = (answer(run, id, item) for id in question[:2])
-    look(_what_to_look_at(found, word, None if alone else against))
+    patched = run is pair.patched and not found.adds_up
+    look(_what_to_look_at(found, word, None if alone else against, patched))
     with picture():
         title = _("Logit of {word}", word=visible(word)) if alone else _(
             "Logit of {word} minus logit of {other}", word=visible(word), other=visible(against))
@@ -50,28 +52,41 @@ def attribution(pair: Pair, question: Question) -> None:
         which_run()
         view_widget(st.toggle, "cause_alone", _("First word alone"))
         controls(pair, question)
-    _checked(run, found)
+    _checked(run, found, patch_words(pair.donor(), view("patch")) if patched else "")
 
 
-def _checked(run: Lab, found: Attribution) -> None:
-    """The sum written out against the logit, what is held fixed in it, and the largest parts."""
-    st.markdown(_("The sum of all parts is **{sum}**; the run’s own number is **{logit}**. The sum leaves {remainder} of it, which "
-                  "is the rounding of float32.", sum=rounded(found.sum, 6), logit=rounded(found.logit, 6),
-                  remainder=rounded(found.remainder, 2)))
+def _checked(run: Lab, found: Attribution, put_in: str) -> None:
+    """The sum written out against the logit, what is held fixed in it, and the largest parts. put_in: the patched place."""
+    said = _("The sum of all parts is **{sum}**; the run’s own number is **{logit}**.", sum=rounded(found.sum, 6),
+             logit=rounded(found.logit, 6))
+    remainder = rounded(found.remainder, 2)
+    if found.adds_up:
+        said += " " + _("The sum leaves {remainder} of it, which is the rounding of float32.", remainder=remainder)
+    elif put_in:
+        said += " " + _("B has A’s value of {place}, which no part of B wrote. The sum leaves {remainder}: that is what this value "
+                        "adds to the sum.", place=put_in, remainder=remainder)
+    else:
+        said += " " + _("The sum leaves {remainder} of it, more than a thousandth of the largest part.", remainder=remainder)
+    st.markdown(said)
     st.caption(_scales(run))
     largest = sorted(found.parts, key=lambda share: -abs(share.value))[:MOST_ROWS]
     rows = [[share_name(share), rounded(share.value, 4)] for share in largest]
     table([_("largest parts"), _("share of the logit")], rows, right=(1,))
 
 
-def _what_to_look_at(found: Attribution, word: str, other: str | None) -> str:
-    """The part that adds most and the one that takes most away."""
+def _what_to_look_at(found: Attribution, word: str, other: str | None, patched: bool) -> str:
+    """The part that adds most and the one that takes most away. patched: the remainder is what A's value adds."""
     most, least = (pick(found.parts, key=lambda share: share.value) for pick in (max, min))
     whose = token_code(word) if other is None else _("{word} over {other}", word=token_code(word), other=token_code(other))
     parts = " + ".join(f"{KIND_NAMES[kind]} {rounded(found.of(kind), 3)}" for kind in KINDS)
-    said = _("**{whose}: {logit}** = {parts} + remainder {remainder}. Most of it comes from {most}, {value}.", whose=whose,
-             logit=rounded(found.logit, 4), parts=escaped(parts), remainder=rounded(found.remainder, 1),
-             most=escaped(share_name(most)), value=rounded(most.value, 3))
+    rest = _("A’s value in the patched place") if patched else _("remainder")
+    said = _("**{whose}: {logit}** = {parts} + {rest} {remainder}.", whose=whose, logit=rounded(found.logit, 4),
+             parts=escaped(parts), rest=rest, remainder=rounded(found.remainder, 3 if patched else 1)) + " "
+    if patched and found.remainder > most.value:
+        said += _("Most of it comes from A’s value; the part of B that adds most is {most}, {value}.",
+                  most=escaped(share_name(most)), value=rounded(most.value, 3))
+    else:
+        said += _("Most of it comes from {most}, {value}.", most=escaped(share_name(most)), value=rounded(most.value, 3))
     if least.value < 0:
         said += " " + _("Against it works most {least}, {value}.", least=escaped(share_name(least)), value=rounded(least.value, 3))
     return said
