@@ -159,6 +159,26 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(open_at: Open, params: di
     assert said in words(open_at(**params))
 
 
+def test_a_place_where_both_answer_alike_is_told_from_a_change_without_effect(open_at: Open) -> None:
+    causal = TINY | {"preset": "000", "architecture": "decoder-only", "target": "the cat was tired"}
+    kept = packed(from_link(causal)[0])
+    said = words(open_at(**causal | {"target": "the cat was wide"}, kept=kept, cause_at="1"))  # nothing differs up to there
+    assert "At this place both runs answer alike; choose another place." in said and "Choose another change" not in said
+    said = words(open_at(**causal | {"target": "cat was tired"}, kept=kept, cause_at="1"))
+    assert "no token that stands for token 2" in said
+
+
+def test_the_place_is_a_new_widget_where_another_place_is_proposed(open_at: Open) -> None:
+    """A browser keeps the name of the chosen option for as long as the widget keeps its identity."""
+    at = open_at(**CHANGED, kept=KEPT, cause_at="-1")
+    proposed = {}
+    for text in ("the cat was wide", "the dog was tired", "a cat was tired", "the cat is tired"):
+        sound(widget(at, "cause_typed").set_value(text).run())
+        place = widget(at, "cause_at")
+        assert proposed.setdefault(place.key, place.options) == place.options
+    assert len(proposed) > 1
+
+
 @pytest.mark.parametrize("section", ["attribution", "heads"])
 def test_a_question_that_cannot_be_asked_can_be_changed(open_at: Open, section: str) -> None:
     at = open_at(**CHANGED, kept=KEPT, cause_word="x", cause_other="x", cause_section=section)

@@ -14,7 +14,7 @@ from viz_core.ui.pages.cause.heads import heads
 from viz_core.ui.pages.cause.lens import lens
 from viz_core.ui.pages.cause.pair import Pair, find_pair, offered, typed
 from viz_core.ui.pages.cause.parts import attribution
-from viz_core.ui.shell import PAGES, below, current, present, section_of, two_runs, write_link
+from viz_core.ui.shell import PAGES, below, current, present, section_of, two_runs, view, write_link
 from viz_core.ui.shell.setup import TEXTS, problem_words
 from viz_core.ui.shell.widgets import widget_shows
 
@@ -55,8 +55,7 @@ def _section(name: str, pair: Pair) -> None:
         st.info(escaped(problem_words(problem)))
         return
     if question is None and name != "lens":
-        st.info(_("Both runs answer alike wherever both have a token, so there is no difference to explain. Choose another "
-                  "change."))
+        st.info(_no_question(pair))
         with below():
             controls(pair, None)
     else:
@@ -64,6 +63,16 @@ def _section(name: str, pair: Pair) -> None:
     if question is not None and name != "lens":
         st.markdown(target_words(pair, question))
     typed(pair.clean, pair.item, pair.sentence(pair.changed))
+
+
+def _no_question(pair: Pair) -> str:
+    """Why nothing can be asked: at the chosen place, or at any."""
+    at = view("cause_at")
+    if at < 0:
+        return _("Both runs answer alike wherever both have a token, so there is no difference to explain. Choose another change.")
+    if pair.partner(at) is None:
+        return _("The changed sentence has no token that stands for token {at}; choose another place.", at=at + 1)
+    return _("At this place both runs answer alike; choose another place.")
 
 
 SECTIONS: dict[str, Callable[[Pair, Question], None]] = {

@@ -53,8 +53,10 @@ class Pair:
 
     def place(self, at: int) -> int | None:
         """Where the run of `run` has the token that the clean one has at this place of the output side; None where it has none."""
-        if view("cause_run") == "clean":
-            return at
+        return at if view("cause_run") == "clean" else self.partner(at)
+
+    def partner(self, at: int) -> int | None:
+        """The place of the changed run's output side that stands for this one of the clean run; None where there is none."""
         clean, changed = self.clean.capture, self.changed.capture
         assert clean is not None and changed is not None
         side = self.clean.config.output_side
