@@ -21,10 +21,11 @@ REMEMBERED = 3  # earlier identities of a widget from which a late choice is sti
 
 @dataclass(slots=True)
 class _Shown:
-    """One widget as the browser knows it: how often it was rebuilt, its choices, and its value under each identity."""
+    """One widget as the browser knows it: how often it was rebuilt, its choices and their names, and its values."""
 
     generation: int = 0
     options: tuple[Any, ...] | None = None
+    named: tuple[str, ...] = ()
     values: dict[int, Any] | None = None  # generation → the value last known to the browser
 
     def renew(self) -> None:
@@ -33,15 +34,19 @@ class _Shown:
 
 
 def widget(make: Callable[..., Any], name: str, label: str, value: Any, on_change: Callable[[str], None], **kwargs: Any) -> None:
-    """A widget that shows `value` and changes it only through `on_change(name)`, which finds the choice by `widget_value`."""
+    """A widget that shows `value` and changes it only through `on_change(name)`, which finds the choice by `widget_value`.
+
+    named: what `format_func` calls its options, where that changes while the options stay. A browser keeps the name of the
+    chosen option for as long as the widget keeps its identity.
+    """
     state, shown = st.session_state, _shown(name)
-    options = kwargs.get("options")
+    options, named = kwargs.get("options"), kwargs.pop("named", ())
     options = None if options is None else tuple(options)
     overruled = _key(name, shown) in state and state[_key(name, shown)] != value
-    if overruled or (shown.values and options != shown.options):
+    if overruled or (shown.values and (options, named) != (shown.options, shown.named)):
         shown.renew()
     key, is_new = _key(name, shown), shown.generation not in (shown.values or {})
-    shown.options, shown.values = options, (shown.values or {}) | {shown.generation: value}
+    shown.options, shown.named, shown.values = options, named, (shown.values or {}) | {shown.generation: value}
     # Its first value is sent with it, not set in the state: if an answer is dropped for a newer one, values that were set
     # are lost with it, and a browser that never received them would show the lowest value.
     kwargs |= _start(make, value, options)

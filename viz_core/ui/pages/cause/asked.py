@@ -64,10 +64,11 @@ def controls(pair: Pair, question: Question | None) -> None:
     length = len(ids_of(clean.capture, side, pair.item))
     tokens = [shorten(visible(token)) for token in clean.capture.tokens(side)[pair.item][:length]]
     asked_at = -1 if question is None else question.at
-    widget(st.selectbox, "cause_at", _("Place"), min(view("cause_at"), length - 1), keep, options=range(-1, length),
-           width=PLACE_WIDTH, label_visibility="collapsed", format_func=lambda i: (
-               _("after {token}", token=labelled(tokens[i])) if i >= 0 else
-               _("after {token} (proposed)", token=tokens[asked_at]) if asked_at >= 0 else _("place: proposed")))
+    places = tuple(_("after {token}", token=labelled(token)) for token in tokens)
+    proposed = _("after {token} (proposed)", token=tokens[asked_at]) if asked_at >= 0 else _("place: proposed")
+    widget(st.selectbox, "cause_at", _("Place"), min(view("cause_at"), length - 1), keep, named=(proposed, *places),
+           options=range(-1, length), width=PLACE_WIDTH, label_visibility="collapsed",
+           format_func=lambda i: places[i] if i >= 0 else proposed)
 
 
 def answer(lab: Lab, id: int, item: int) -> str:

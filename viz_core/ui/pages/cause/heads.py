@@ -104,10 +104,11 @@ def _controls(tokens: list[str], proposed: int, available: Sequence[AttentionKin
     view_widget(st.segmented_control, "cause_measure", _("Effect"), required=True, format_func=MEASURES.get,
                 label_visibility="collapsed")
     names = [shorten(visible(token)) for token in tokens]
-    widget(st.selectbox, "cause_key", _("Key"), min(view("cause_key"), len(tokens) - 1), keep, options=range(-1, len(tokens)),
-           width=220, label_visibility="collapsed",
-           format_func=lambda i: _("weight on {token}", token=labelled(names[i])) if i >= 0 else
-           _("weight on {token} (proposed)", token=names[proposed]))
+    keys = tuple(_("weight on {token}", token=labelled(name)) for name in names)
+    first = _("weight on {token} (proposed)", token=names[proposed])
+    widget(st.selectbox, "cause_key", _("Key"), min(view("cause_key"), len(tokens) - 1), keep, named=(first, *keys),
+           options=range(-1, len(tokens)), width=220, label_visibility="collapsed",
+           format_func=lambda i: keys[i] if i >= 0 else first)
 
 
 def _what_to_look_at(found: HeadEffects, kind: AttentionKind, measure: Measure, token: str) -> str:
