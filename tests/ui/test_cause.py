@@ -25,10 +25,11 @@ from tests.ui.helpers import (
     widgets,
     words,
 )
+from viz_core.experiments.effect_maps import EffectMaps, effect_maps
 from viz_core.experiments.patching import Question, Site, contrast_runs, edit, grid_cells
 from viz_core.experiments.transplant import transplanted
 from viz_core.run import build, prepare, trace
-from viz_core.ui.pages.cause import measuring
+from viz_core.ui.pages.cause import grid, measuring
 from viz_core.ui.pages.cause.grid import _Choice
 from viz_core.ui.pages.cause.pair import adopted
 from viz_core.ui.shell.setup import from_link, packed, unpacked
@@ -106,6 +107,26 @@ def test_a_click_keeps_the_run_that_gives_and_patches_the_other(open_at: Open, d
     assert [h["pick"] for h in canvas_headers(again) if h.get("panels")] == [[0, 1, 3]]
     for title, values in panels(again).items():
         np.testing.assert_array_equal(values, before[title])
+
+
+@pytest.mark.parametrize(("scale", "seed", "said"), [
+    (0.01, "31", "No single value that can be patched carries the answer"), (50.0, "32", "A value above 1 overshoots"),
+])
+def test_the_headline_says_how_much_the_largest_effect_is(
+    open_at: Open, monkeypatch: pytest.MonkeyPatch, scale: float, seed: str, said: str,
+) -> None:
+    def scaled(*args: Any) -> EffectMaps:
+        found = effect_maps(*args)
+        return replace(found, maps=tuple(replace(each, effects=each.effects * scale) for each in found.maps))
+
+    longer = CHANGED | {"source": "the cat was so very tired", "seed": seed}
+    monkeypatch.setattr(grid, "effect_maps", scaled)
+    shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0])))
+    assert said in shown and "between the embedding and the last layer" in shown
+    assert shown.count("2 tokens have no partner") == (2 if scale < 1 else 1)
+    assert ("The answer follows most from" in shown) == (scale > 1)
+    shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0]), cause_part="heads"))
+    assert "between the embedding" not in shown
 
 
 def test_the_other_direction_exchanges_a_and_b_and_keeps_the_picked_place(open_at: Open) -> None:

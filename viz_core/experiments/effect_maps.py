@@ -5,13 +5,16 @@ A map keeps no model: results that are kept for all visitors must not hold one.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from viz_core.config import Side, StackName, TransformerConfig, side_of
+from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.patching import EMBEDDING, Contrast, Direction, Part, patch_grid, sites
 
+TIE = 0.02  # effects that lie no further apart are called equally large
+PART_ORDER: tuple[Part, ...] = ("self_attn", "cross_attn", "ffn", "residual")  # in the order of computation within a layer
+STACK_ORDER = tuple(STACKS.values())
 Pairs = tuple[tuple[int | None, int | None], ...]  # positions of the clean and of the changed sentence, in reading order
 Place = tuple[StackName, Part, int, int | None, int | None]  # stack, part, layer, head, token of the run that gives the value
 
@@ -53,6 +56,15 @@ class EffectMap:
         return (row, col) if (head is None) != self.of_heads else None
 
 
+class Strongest(NamedTuple):
+    """The cell of the largest effect. n_others: how many cells have an effect as large, and are computed later."""
+
+    map: EffectMap
+    row: int
+    col: int
+    n_others: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectMaps:
     """All maps of one direction. answers: the logit difference of the clean and of the changed run. pairs: of each side.
@@ -69,23 +81,30 @@ class EffectMaps:
     at: int
     n_runs: int
 
-    def strongest(self, parts: Sequence[EffectMap]) -> tuple[EffectMap, int, int] | None:
-        """The largest effect of these maps: its map, row and column.
+    def strongest(self, parts: Sequence[EffectMap]) -> Strongest | None:
+        """The largest effect of these maps. Effects within TIE of it are as large, and the earliest to be computed stands for them.
 
         Where the stream enters the model it holds the whole sentence, and where it leaves it the whole answer, so the embedding
         and the last layer before the head say nothing about the model and do not count.
         """
-        best, largest = None, -np.inf
-        for each in parts:
-            found = np.where(np.isnan(each.effects), -np.inf, each.effects)
-            if each.part == "residual":
-                found[0] = -np.inf
-                if each is [m for m in self.maps if m.part == "residual"][-1]:
-                    found[-1] = -np.inf
-            if found.size and found.max() > largest:
-                row, col = np.unravel_index(int(found.argmax()), found.shape)
-                best, largest = (each, int(row), int(col)), float(found.max())
-        return best
+        found = [(each, row, col) for each in parts for row, col in np.argwhere(~np.isnan(each.effects)).tolist()
+                 if each.part != "residual" or (row > 0 and not (each is self.last and row == len(each.effects) - 1))]
+        if not found:
+            return None
+        largest = max(float(each.effects[row, col]) for each, row, col in found)
+        ties = [(each, row, col) for each, row, col in found if each.effects[row, col] >= largest - TIE]
+        return Strongest(*min(ties, key=_computed), len(ties) - 1)
+
+    @property
+    def last(self) -> EffectMap:
+        """The residual stream that the head reads in the end."""
+        return [each for each in self.maps if each.part == "residual"][-1]
+
+
+def _computed(cell: tuple[EffectMap, int, int]) -> tuple[int, int, int, int]:
+    """A smaller number for what is computed earlier; tokens of one layer are in reading order."""
+    each, row, col = cell
+    return STACK_ORDER.index(each.stack), each.first + row, PART_ORDER.index(each.part), col
 
 
 def effect_maps(contrast: Contrast, direction: Direction, progress: Callable[[float], object] | None = None) -> EffectMaps:

@@ -1,8 +1,9 @@
 """The section Patching: every value of one run put into the other, one by one, and how far the answer follows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import streamlit as st
 
 from viz_core.analysis.two_runs import EITHER, GAP
@@ -26,6 +27,8 @@ from viz_core.ui.shell.two_runs import patch_words
 
 PARTS = {"residual": _("Residual stream"), "sublayers": _("Sub-layers"), "heads": _("Heads")}
 DIRECTIONS = {"denoise": _("What is sufficient"), "noise": _("What is necessary")}
+FEW = 0.1  # of the way from one answer to the other: a largest effect below it decides nothing
+OVERSHOOTS = 1.05  # an effect above it goes further than the answer of the run that gives
 SHOWS_B = ("attention", "step_by_step")  # pages that show B as it is with the patch
 REQUESTED = "cause_asked"  # the session's key for what was asked for
 
@@ -124,13 +127,40 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) 
     best = found.strongest(shown)
     if best is None:
         return runs
-    each, row, col = best
-    place = each.place(row, col)
+    place = best.map.place(best.row, best.col)
     assert place is not None
-    where, effect = patch_words(pair.donor(), place), rounded(float(each.effects[row, col]), 2)
+    named = {"place": patch_words(pair.donor(), place), "effect": rounded(float(best.map.effects[best.row, best.col]), 2),
+             "scale": _("0 nothing, 1 all; between the embedding and the last layer") if best.map.part == "residual" else
+             _("0 nothing, 1 all")}
+    if float(best.map.effects[best.row, best.col]) < FEW:
+        return f"{runs} {_too_small(found, named)}"
     if found.direction == "denoise":
-        return runs + " " + _("**The answer follows most from {place}: {effect}** (0 nothing, 1 all).", place=where, effect=effect)
-    return runs + " " + _("**The answer depends most on {place}: {effect}** (0 nothing, 1 all).", place=where, effect=effect)
+        said = _("**The answer follows most from {place}: {effect}** ({scale}).", **named)
+    else:
+        said = _("**The answer depends most on {place}: {effect}** ({scale}).", **named)
+    if best.n_others:
+        said += " " + plural("{n} value that is computed later has an effect as large.",
+                             "{n} values that are computed later have an effect as large.", best.n_others)
+    if max(float(np.nanmax(each.effects, initial=0.0)) for each in shown) > OVERSHOOTS:
+        said += " " + _("A value above 1 overshoots: the patched run goes beyond the answer of the run that gives.")
+    return f"{runs} {said}"
+
+
+def _too_small(found: EffectMaps, named: Mapping[str, str]) -> str:
+    """No value decides the answer by itself; tokens without a partner may be why."""
+    if found.direction == "denoise":
+        said = _("**No single value that can be patched carries the answer:** the largest effect is {effect}, of {place} "
+                 "({scale}).", **named)
+    else:
+        said = _("**The answer depends on no single value that can be patched:** the largest effect is {effect}, of {place} "
+                 "({scale}).", **named)
+    return f"{said} {_without_partner(found)}".rstrip()
+
+
+def _without_partner(found: EffectMaps) -> str:
+    """How many tokens could not be patched; "" for none."""
+    return "" if not found.gaps else plural("{n} token has no partner in the other sentence and cannot be patched.",
+                                            "{n} tokens have no partner in the other sentence and cannot be patched.", found.gaps)
 
 
 def _counted(found: EffectMaps) -> str:
@@ -140,10 +170,7 @@ def _counted(found: EffectMaps) -> str:
         said += " " + _("A clean value is put into the changed run. 0: it answers as before; 1: it gives the clean answer.")
     else:
         said += " " + _("A changed value is put into the clean run. 0: it answers as before; 1: it gives the changed answer.")
-    if found.gaps:
-        said += " " + plural("{n} token has no partner in the other sentence and cannot be patched.",
-                             "{n} tokens have no partner in the other sentence and cannot be patched.", found.gaps)
-    return said
+    return f"{said} {_without_partner(found)}".rstrip()
 
 
 def _direction(pair: Pair, found: EffectMaps | None) -> None:
