@@ -14,6 +14,7 @@ from viz_core.analysis.attention import real
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.language import translate as _
+from viz_core.stages import SIDE_NAMES
 from viz_core.text import split_words
 from viz_core.text.pairing import pairs
 from viz_core.training.bilingual.replacements import Replacement, suggestions
@@ -225,8 +226,12 @@ def typed(clean: Lab, item: int, shown: str) -> None:
         else:
             touch()
 
-    widget(st.text_input, "cause_typed", _("Changed sentence"), shown, take,
-           help=_("The clean run stays as A. What you type here becomes the source of the sidebar, with the clean run’s target."))
+    if setup.config.has_cross_attention:
+        meaning = _("The clean run stays as A. What you type here becomes the source of the sidebar, with the clean run’s target.")
+    else:
+        meaning = _("The clean run stays as A. What you type here becomes the {side} of the sidebar.",
+                    side=SIDE_NAMES[clean.config.input_side])
+    widget(st.text_input, "cause_typed", _("Changed sentence"), shown, take, help=meaning)
 
 
 def offered(pair: Pair) -> None:
