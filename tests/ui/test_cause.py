@@ -275,6 +275,25 @@ def test_heads_are_ranked_by_attention_and_by_effect(open_at: Open) -> None:
     assert len(chart["data"]) == 2 and not widgets(at, "cause_over")
 
 
+@pytest.mark.parametrize(("kind", "said", "axis"), [
+    ("encoder", "the mean over all queries", "in the clean run, mean over all queries"),
+    ("decoder", "the weight of the query ` y `", "weight of the query y on"),
+    ("cross", "the weight of the query ` y `", "weight of the query y on"),
+])
+def test_a_weight_says_which_queries_it_is_of(open_at: Open, kind: str, said: str, axis: str) -> None:
+    at = open_at(**CHANGED, kept=KEPT, cause_section="heads", cause_kind=kind, cause_at="2")
+    assert said in words(at)
+    (chart,) = charts(at)
+    assert axis in chart["layout"]["xaxis"]["title"]["text"]
+
+
+@pytest.mark.parametrize(("architecture", "side"), [("decoder-only", "target"), ("encoder-only", "source")])
+def test_the_box_for_a_changed_sentence_names_the_side_that_it_becomes(open_at: Open, architecture: str, side: str) -> None:
+    at = open_at(**PAIR | {"architecture": architecture})
+    assert f"becomes the {side} of the sidebar" in widget(at, "cause_typed").help
+    assert "clean run’s target" not in widget(at, "cause_typed").help
+
+
 def test_what_takes_long_is_measured_when_it_is_asked_for(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "MOST_UNREQUESTED", 0.0)
     at = open_at(**PAIR, seed="77")

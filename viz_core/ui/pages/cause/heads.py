@@ -69,11 +69,11 @@ def heads(pair: Pair, question: Question) -> None:
     found = measured("head effects", (key_of(pair, question), kind, key), runs, seconds_of(pair, runs),
                      lambda said: head_effects(contrast, None, stack, attention, key))
     if found is not None:
-        look(_what_to_look_at(found, kind, measure, tokens[key]))
+        look(_what_to_look_at(found, kind, measure, tokens[key], _asked_token(pair, question, kind)))
         with picture():
             chart(heads_figure(
                 Heads(KIND_TITLES[kind], found.weight, found.effect(measure)),
-                _("weight on {token} in the clean run", token=visible(tokens[key])), MEANINGS[measure],
+                _weight_axis(pair, question, kind, visible(tokens[key])), MEANINGS[measure],
                 _("{attention}: each head’s weight and effect; the number is its layer", attention=KIND_TITLES[kind]), dark(),
             ), "cause_heads", fill=True)
     with below():
@@ -111,14 +111,28 @@ def _controls(tokens: list[str], proposed: int, available: Sequence[AttentionKin
            format_func=lambda i: keys[i] if i >= 0 else first)
 
 
-def _what_to_look_at(found: HeadEffects, kind: AttentionKind, measure: Measure, token: str) -> str:
-    """The head that attends most, the head that does most, and how far the two rankings agree."""
+def _asked_token(pair: Pair, question: Question, kind: AttentionKind) -> str:
+    """The query that a weight is of; "" where it is the mean over all, in an encoder that the question is not asked of."""
+    capture, side = pair.clean.capture, sides(kind)[0]
+    return "" if capture is None or side != pair.clean.config.output_side else capture.tokens(side)[pair.item][question.at]
+
+
+def _weight_axis(pair: Pair, question: Question, kind: AttentionKind, key: str) -> str:
+    """What the figure's horizontal axis measures."""
+    if query := _asked_token(pair, question, kind):
+        return _("weight of the query {query} on {token} in the clean run", query=visible(query), token=key)
+    return _("weight on {token} in the clean run, mean over all queries", token=key)
+
+
+def _what_to_look_at(found: HeadEffects, kind: AttentionKind, measure: Measure, token: str, query: str) -> str:
+    """The head that attends most, the head that does most, and how far the two rankings agree. query: "" for the mean."""
     weight, effect = found.weight, found.effect(measure)
     (i, j), (m, n) = (divmod(int(x.argmax()), x.shape[1]) for x in (weight, effect))
     rho = found.correlations[measure]
-    said = _("**{attention}: layer {layer}, head {head} attends most to {token}** ({weight}; its effect is {own}).",
+    of_what = _("the weight of the query {query}", query=token_code(query)) if query else _("the mean over all queries")
+    said = _("**{attention}: layer {layer}, head {head} attends most to {token}** ({weight}, {of_what}; its effect is {own}).",
              attention=KIND_TITLES[kind], layer=i, head=j, token=token_code(token), weight=rounded(float(weight[i, j]), 2),
-             own=rounded(float(effect[i, j]), 2))
+             of_what=of_what, own=rounded(float(effect[i, j]), 2))
     if (i, j) == (m, n):
         said += " " + _("It also has the largest effect.")
     else:
