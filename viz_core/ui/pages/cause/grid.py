@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_core.analysis.two_runs import EITHER, GAP
 from viz_core.config import side_of
-from viz_core.experiments.effect_maps import EffectMap, EffectMaps, effect_maps, n_runs
+from viz_core.experiments.effect_maps import TIE, EffectMap, EffectMaps, effect_maps, n_runs
 from viz_core.experiments.patching import Direction
 from viz_core.experiments.question import Question
 from viz_core.figures.cause import MapOf, effect_panels
@@ -139,8 +139,8 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) 
     else:
         said = _("**The answer depends most on {place}: {effect}** ({scale}).", **named)
     if best.n_others:
-        said += " " + plural("{n} value that is computed later has an effect as large.",
-                             "{n} values that are computed later have an effect as large.", best.n_others)
+        said += " " + plural("{n} value that is computed later lies within {tie} of it.",
+                             "{n} values that are computed later lie within {tie} of it.", best.n_others, tie=TIE)
     if max(float(np.nanmax(each.effects, initial=0.0)) for each in shown) > OVERSHOOTS:
         said += " " + _("A value above 1 overshoots: the patched run goes beyond the answer of the run that gives.")
     return f"{runs} {said}"

@@ -59,7 +59,7 @@ def _checked(run: Lab, found: Attribution, put_in: str) -> None:
     """The sum written out against the logit, what is held fixed in it, and the largest parts. put_in: the patched place."""
     said = _("The sum of all parts is **{sum}**; the run’s own number is **{logit}**.", sum=rounded(found.sum, 6),
              logit=rounded(found.logit, 6))
-    remainder = rounded(found.remainder, 2)
+    remainder = rounded(found.remainder, 2 if found.adds_up else 3)
     if found.adds_up:
         said += " " + _("The sum leaves {remainder} of it, which is the rounding of float32.", remainder=remainder)
     elif put_in:
