@@ -189,6 +189,13 @@ def test_a_place_where_both_answer_alike_is_told_from_a_change_without_effect(op
     assert "no token that stands for token 2" in said
 
 
+def test_the_patched_place_is_named_by_the_selected_sentence_of_a(open_at: Open) -> None:
+    two = PAIR | {"source": "a dog is old\nthe cat was tired", "target": "u v w\nx y z"}
+    changed = two | {"source": "a dog is old\nthe cat was wide", "item": "1"}
+    said = words(open_at(**changed, kept=packed(from_link(two)[0]), patch="encoder.residual.0.3"))
+    assert "at ` tired `**: effect" in said and "at ` old `" not in said
+
+
 def test_the_place_is_a_new_widget_where_another_place_is_proposed(open_at: Open) -> None:
     """A browser keeps the name of the chosen option for as long as the widget keeps its identity."""
     at = open_at(**CHANGED, kept=KEPT, cause_at="-1")

@@ -129,10 +129,11 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) 
         return runs
     place = best.map.place(best.row, best.col)
     assert place is not None
-    named = {"place": patch_words(pair.donor(), place), "effect": rounded(float(best.map.effects[best.row, best.col]), 2),
+    effect = float(best.map.effects[best.row, best.col])
+    named = {"place": patch_words(pair.donor(), place, pair.item), "effect": rounded(effect, 2),
              "scale": _("0 nothing, 1 all; between the embedding and the last layer") if best.map.part == "residual" else
              _("0 nothing, 1 all")}
-    if float(best.map.effects[best.row, best.col]) < FEW:
+    if effect < FEW:
         return f"{runs} {_too_small(found, named)}"
     if found.direction == "denoise":
         said = _("**The answer follows most from {place}: {effect}** ({scale}).", **named)
@@ -212,7 +213,7 @@ def _picked(pair: Pair, found: EffectMaps) -> None:
     each, at = cell
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_("**{place}**: effect {effect}; this run writes {word}. B is this run on:",
-                      place=patch_words(pair.donor(), view("patch")), effect=rounded(float(each.effects[at]), 3),
+                      place=patch_words(pair.donor(), view("patch"), pair.item), effect=rounded(float(each.effects[at]), 3),
                       word=token_code(answer(pair.clean, int(each.words[at]), pair.item))), width="content")
         for name in SHOWS_B:
             st.page_link(PAGES[name].path, label=PAGES[name].title, icon=PAGES[name].icon)

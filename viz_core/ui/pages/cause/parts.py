@@ -52,7 +52,7 @@ def attribution(pair: Pair, question: Question) -> None:
         which_run()
         view_widget(st.toggle, "cause_alone", _("First word alone"))
         controls(pair, question)
-    _checked(run, found, patch_words(pair.donor(), view("patch")) if patched else "")
+    _checked(run, found, patch_words(pair.donor(), view("patch"), pair.item) if patched else "")
 
 
 def _checked(run: Lab, found: Attribution, put_in: str) -> None:
