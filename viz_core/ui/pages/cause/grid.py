@@ -1,6 +1,6 @@
 """The section Patching: every value of one run put into the other, one by one, and how far the answer follows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,15 +130,16 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) 
     place = best.map.place(best.row, best.col)
     assert place is not None
     effect = float(best.map.effects[best.row, best.col])
-    named = {"place": patch_words(pair.donor(), place, pair.item), "effect": rounded(effect, 2),
-             "scale": _("0 nothing, 1 all; between the embedding and the last layer") if best.map.part == "residual" else
-             _("0 nothing, 1 all")}
+    where, size = patch_words(pair.donor(), place, pair.item), rounded(effect, 2)
+    scale = _("0 nothing, 1 all")
+    if best.map.part == "residual":
+        scale = _("0 nothing, 1 all; between the embedding and the last layer")
     if effect < FEW:
-        return f"{runs} {_too_small(found, named)}"
+        return f"{runs} {_too_small(found, where, size, scale)}"
     if found.direction == "denoise":
-        said = _("**The answer follows most from {place}: {effect}** ({scale}).", **named)
+        said = _("**The answer follows most from {place}: {effect}** ({scale}).", place=where, effect=size, scale=scale)
     else:
-        said = _("**The answer depends most on {place}: {effect}** ({scale}).", **named)
+        said = _("**The answer depends most on {place}: {effect}** ({scale}).", place=where, effect=size, scale=scale)
     if best.n_others:
         said += " " + plural("{n} value that is computed later lies within {tie} of it.",
                              "{n} values that are computed later lie within {tie} of it.", best.n_others, tie=TIE)
@@ -147,14 +148,14 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) 
     return f"{runs} {said}"
 
 
-def _too_small(found: EffectMaps, named: Mapping[str, str]) -> str:
+def _too_small(found: EffectMaps, where: str, size: str, scale: str) -> str:
     """No value decides the answer by itself; tokens without a partner may be why."""
     if found.direction == "denoise":
         said = _("**No single value that can be patched carries the answer:** the largest effect is {effect}, of {place} "
-                 "({scale}).", **named)
+                 "({scale}).", effect=size, place=where, scale=scale)
     else:
         said = _("**The answer depends on no single value that can be patched:** the largest effect is {effect}, of {place} "
-                 "({scale}).", **named)
+                 "({scale}).", effect=size, place=where, scale=scale)
     return f"{said} {_without_partner(found)}".rstrip()
 
 
