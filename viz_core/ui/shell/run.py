@@ -75,6 +75,12 @@ class Lab:
             return self.altered
         return run_key(self.setup.weights, self.config, self.batch, self.setup.seed, self.setup.device)
 
+    def model_key(self) -> Hashable:
+        """The key of the model: equal keys mean the same parameters, on the same device."""
+        from viz_core.ui.shell.cache import model_key
+
+        return model_key(self.setup.weights, self.config, self.setup.seed, self.setup.device)
+
     def cost(self) -> tuple[float, int]:
         """The approximate seconds and bytes of one more run of these sentences. Only where there is a run."""
         from viz_core.ui.shell.cache import run_cost

@@ -139,11 +139,10 @@ def _patched(lab: Lab, a: Lab) -> tuple[Lab, str]:
         return lab, ""
     from viz_core.experiments.patching import Site
     from viz_core.experiments.transplant import transplanted
-    from viz_core.ui.shell.cache import model_key, runs
+    from viz_core.ui.shell.cache import runs
 
     stack, part, layer, head, token = place
-    of_a, of_b = (model_key(s.weights, s.config, s.seed, s.device) for s in (a.setup, lab.setup))
-    if of_a != of_b:
+    if a.model_key() != lab.model_key():
         return lab, _("A and B are runs of different models, so B cannot have a value of A; it is shown as it is.")
     donor, batch = a.capture, lab.batch
     assert donor is not None and batch is not None and lab.capture is not None

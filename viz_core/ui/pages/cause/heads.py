@@ -167,14 +167,11 @@ def _table(found: HeadEffects) -> None:
 
 def _over_sentences(pair: Pair) -> None:
     """The same over sentences of the grammar, which knows the true source word of each word; measured on request."""
-    from viz_core.ui.shell.cache import model_key
-
     clean = pair.clean
     words = {side: tokenizer for side, tokenizer in clean.tokenizers.items() if isinstance(tokenizer, Vocabulary)}
     if clean.setup.card is None or len(words) < 2 or clean.setup.card.glosses == {}:
         return
-    setup = clean.setup
-    model = model_key(setup.weights, clean.config, setup.seed, setup.device)
+    model = clean.model_key()
     if st.session_state.get(GRAMMAR) != model:
         st.button(_("The same over {n} sentences of the grammar, about {seconds:.0f} s", n=SENTENCES, seconds=SECONDS * SENTENCES),
                   key="cause_over", on_click=_ask, args=(model,))

@@ -70,14 +70,11 @@ class Pair:
 
 def find_pair(lab: Lab, two: TwoRuns | None) -> Pair | None:
     """The two runs of the page; None where there are none, after the reason."""
-    from viz_core.ui.shell.cache import model_key
-
     clean, changed = lab, None
     if view("kept"):
         if two is None:
             return None  # the line about A and B has said why
-        of_a, of_b = (model_key(s.weights, s.config, s.seed, s.device) for s in (two.a.setup, lab.setup))
-        if of_a != of_b:
+        if two.a.model_key() != lab.model_key():
             st.markdown(_("A and B are runs of different models, so no value of one means anything in the other. Clear A, or "
                           "choose its model again."))
             return None
