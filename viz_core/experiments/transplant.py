@@ -9,12 +9,8 @@ from viz_core.experiments.patching import Site, sites
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 from viz_core.run import Batch, trace
+from viz_core.text import unpadded
 from viz_core.text.pairing import pairs
-
-
-def _unpadded(ids: list[int], pad_id: int) -> list[int]:
-    """One row of a batch without the padding behind it: padding of one run is no partner of padding of another."""
-    return ids[: 1 + max((i for i, id in enumerate(ids) if id != pad_id), default=-1)]
 
 
 def transplanted(
@@ -28,7 +24,7 @@ def transplanted(
     side, config = side_of(site.stack), model.config
     if donor.config != config or site not in sites(config):
         raise Problem(f"the model has no {site}; choose another place.", "patch_no_site")
-    both = pairs(*(_unpadded(x[i].tolist(), config.pad_id(side)) for x, i in ((donor[f"ids.{side}"], donor_item),
+    both = pairs(*(unpadded(x[i].tolist(), config.pad_id(side)) for x, i in ((donor[f"ids.{side}"], donor_item),
                                                                               (batch.ids[side], item))))
     partner = {i: j for i, j in both if i is not None and j is not None}
     given = list(partner) if token is None else [token]

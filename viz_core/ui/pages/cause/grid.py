@@ -30,7 +30,6 @@ DIRECTIONS = {"denoise": _("What is sufficient"), "noise": _("What is necessary"
 FEW = 0.1  # of the way from one answer to the other: a largest effect below it decides nothing
 OVERSHOOTS = 1.05  # an effect above it goes further than the answer of the run that gives
 SHOWS_B = ("attention", "step_by_step")  # pages that show B as it is with the patch
-REQUESTED = "cause_asked"  # the session's key for what was asked for
 
 
 def patching(pair: Pair, question: Question) -> None:

@@ -7,15 +7,13 @@ values go into the changed run, B where changed values go into the clean one.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import real
 from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import split_words
+from viz_core.text import split_words, unpadded
 from viz_core.text.pairing import pairs
 from viz_core.training.bilingual.replacements import Replacement, suggestions
 from viz_core.ui.shell import Lab, TwoRuns, change, current, lab_of, touch, view, view_widget, widget, widget_value
@@ -170,10 +168,9 @@ def _same_ids(a: Lab, b: Lab, item: int) -> bool:
 
 
 def ids_of(capture: Capture, side: Side, item: int) -> list[int]:
-    """The ids of one sentence without the padding behind it."""
-    length = int(np.max(np.nonzero(real(capture, side, item))[0], initial=-1)) + 1
-    ids: list[int] = capture[f"ids.{side}"][item, : max(1, length)].tolist()
-    return ids
+    """The ids of one sentence without the padding behind it; where it is all padding, its first."""
+    ids: list[int] = capture[f"ids.{side}"][item].tolist()
+    return unpadded(ids, capture.config.pad_id(side)) or ids[:1]
 
 
 def _reading_the_target_of(clean: Lab, changed: Lab) -> Lab:
@@ -183,9 +180,7 @@ def _reading_the_target_of(clean: Lab, changed: Lab) -> Lab:
     a, b = (None if lab.capture is None else lab.capture["ids.target"].tolist() for lab in (clean, changed))
     if a == b:
         return changed
-    setup = clean.setup
-    target = text_written(setup) if setup.writer == "model" else setup.target
-    return lab_of(replace(changed.setup, writer="typed", target=target))
+    return lab_of(_with_the_same_target(clean.setup, changed.setup))
 
 
 # ---------------------------------------------------------------- what clicks do
