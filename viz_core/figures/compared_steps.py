@@ -9,7 +9,7 @@ from viz_core.analysis.rounding import difference
 from viz_core.analysis.two_runs import EITHER, GAP, LEAVES_AT, Parting, Places, Together
 from viz_core.figures.panels import Panel, Reason, panel
 from viz_core.figures.steps import stage_panels, title, upright
-from viz_core.figures.two_runs import LACKS, rounding_remark
+from viz_core.figures.two_runs import LACKS, on_places, rounding_remark
 from viz_core.language import translate as _
 from viz_core.text import AnyTokenizer, visible
 
@@ -96,18 +96,8 @@ def _placed(both: Together, name: str, own: Panel, other: Panel | None, which: i
     labels = [_labels(mine, None if other is None else theirs, at, which)
               for mine, theirs, at in zip((own.rows, own.cols), (own.rows, own.cols) if other is None else (other.rows, other.cols),
                                           places, strict=True)]
-    taken = [[i if at is None else at[i][which] for i in range(n if at is None else len(at))]
-             for n, at in zip(own.values.shape, places, strict=True)]
-    grid = np.ix_(*([0 if i is None else i for i in each] for each in taken))
-    gaps = [np.array([i is None for i in each], bool) for each in taken]
-    missing = gaps[0][:, None] | gaps[1][None, :]
-    values = np.where(missing, np.float32(np.nan), own.values[grid]).astype(np.float32)
-    masked = None if own.masked is None else own.masked[grid] & ~missing
     low, high = (own.low, own.high) if other is None else (min(own.low, other.low), max(own.high, other.high))
-    return replace(
-        own, values=values, rows=labels[0], cols=labels[1], masked=masked, low=low, high=high,
-        absent=np.where(missing, np.uint8(which + 1), np.uint8(0)) if missing.any() else None, absent_names=LACKS,
-    )
+    return replace(on_places(own, places[0], places[1], which), rows=labels[0], cols=labels[1], low=low, high=high)
 
 
 def _labels(mine: tuple[str, ...], theirs: tuple[str, ...] | None, places: Places | None, which: int) -> tuple[str, ...]:

@@ -55,10 +55,10 @@ def chosen(a: Panel, b: Panel, rows: Places, cols: Places | None, shown: Shown) 
     return replace(drawn, role="output")
 
 
-def on_places(p: Panel, rows: Places, cols: Places | None, which: int) -> Panel:
-    """The panel of A (which: 0) or of B (1) on the places of both, with a gap where it lacks a token."""
-    of_rows = [place[which] for place in rows]
-    of_cols = list(range(p.values.shape[1])) if cols is None else [place[which] for place in cols]
+def on_places(p: Panel, rows: Places | None, cols: Places | None, which: int) -> Panel:
+    """The panel of A (which: 0) or of B (1) on the places of both, with a gap where it lacks a token; None: an axis as it is."""
+    of_rows, of_cols = (list(range(n)) if places is None else [place[which] for place in places]
+                        for n, places in zip(p.values.shape, (rows, cols), strict=True))
     gone = np.array([i is None for i in of_rows])[:, None] | np.array([j is None for j in of_cols])[None]  # [R, C]
     taken = np.ix_([i or 0 for i in of_rows], [j or 0 for j in of_cols])
     absent = gone * np.uint8((A_LACKS, B_LACKS)[which])
