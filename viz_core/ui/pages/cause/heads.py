@@ -2,14 +2,22 @@
 
 from collections.abc import Hashable, Sequence
 from math import isnan
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, kinds, sides
 from viz_core.config import StackName
 from viz_core.experiments.grammar_effects import OverSentences, over_sentences
-from viz_core.experiments.head_effects import Attention, HeadEffects, Measure, attended_key, changed_key, head_effects, n_heads
+from viz_core.experiments.head_effects import (
+    Attention,
+    HeadEffects,
+    Measure,
+    attended_key,
+    changed_key,
+    head_effects,
+    key_side,
+    n_heads,
+)
 from viz_core.experiments.question import Question
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.cause import Heads, heads_figure
@@ -22,12 +30,9 @@ from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
 from viz_core.ui.pages.cause.asked import controls
 from viz_core.ui.pages.cause.measuring import contrast_of, key_of, measured, seconds_of
-from viz_core.ui.pages.cause.pair import Pair, ids_of
+from viz_core.ui.pages.cause.pair import Pair
 from viz_core.ui.shell import below, look, picture, touch, view, view_widget, widget
 from viz_core.ui.shell.setup import problem_words
-
-if TYPE_CHECKING:
-    from viz_core.experiments.patching import Contrast
 
 MEASURES: dict[Measure, str] = {"ablated": _("Ablation"), "denoise": _("Patch: sufficient"), "noise": _("Patch: necessary")}
 MEANINGS: dict[Measure, str] = {
@@ -44,6 +49,8 @@ GRAMMAR = "cause_grammar"  # the session's key: the model that was to be measure
 
 def heads(pair: Pair, question: Question) -> None:
     """A point for each head, the rank correlation above it, and all numbers below."""
+    from viz_core.ui.shell.cache import cached_result
+
     available = kinds(pair.clean.config)
     if not available:
         st.info(_("This model has no layers, so it has no attention. Add a layer in the sidebar."))
@@ -52,22 +59,19 @@ def heads(pair: Pair, question: Question) -> None:
     stack, attention = WHERE[kind]
     measure: Measure = view("cause_measure")
     try:
-        contrast = contrast_of(pair, question)
+        length, proposed = cached_result("head keys", (key_of(pair, question), kind), lambda: _keys(pair, question, kind))
     except ValueError as problem:
         st.info(escaped(problem_words(problem)))
         with below():  # the controls stay, so that the question can be put right
             controls(pair, question)
         return
-    side = sides(kind)[1]
     assert pair.clean.capture is not None
-    tokens = pair.clean.capture.tokens(side)[pair.item][: min(len(ids_of(pair.clean.capture, side, pair.item)),
-                                                              contrast.clean.ids[side].shape[1])]
-    proposed = _proposed_key(pair, contrast, kind)
+    tokens = pair.clean.capture.tokens(sides(kind)[1])[pair.item][:length]
     key = inside("cause_key", _("Key"), len(tokens) - 1, -1)
     key = proposed if key < 0 else key
     runs = 3 * n_heads(pair.clean.config, stack, attention)
     found = measured("head effects", (key_of(pair, question), kind, key), runs, seconds_of(pair, runs),
-                     lambda said: head_effects(contrast, None, stack, attention, key))
+                     lambda said: head_effects(contrast_of(pair, question), None, stack, attention, key))
     if found is not None:
         look(_what_to_look_at(found, kind, measure, tokens[key], _asked_token(pair, question, kind)))
         with picture():
@@ -87,14 +91,16 @@ def heads(pair: Pair, question: Question) -> None:
         _table(found)
 
 
-def _proposed_key(pair: Pair, contrast: "Contrast", kind: AttentionKind) -> int:
-    """The word that the best aligned head looks at, where training measured that; else the word that was changed, or the first."""
-    stack, attention = WHERE[kind]
+def _keys(pair: Pair, question: Question, kind: AttentionKind) -> tuple[int, int]:
+    """How many keys both runs read, and the proposed one: the word that the best aligned head looks at, where training measured
+    that; else the word that was changed, or the first. `Problem` where there is nothing to compare."""
+    contrast, (stack, attention) = contrast_of(pair, question), WHERE[kind]
+    length = contrast.clean.ids[key_side(stack, attention)].shape[1]
     card = pair.clean.setup.card
     aligned = None if card is None or kind != "cross" else card.alignment_head
     if aligned is not None:
-        return attended_key(contrast, stack, attention, *aligned)
-    return changed_key(contrast, stack, attention) or 0
+        return length, attended_key(contrast, stack, attention, *aligned)
+    return length, changed_key(contrast, stack, attention) or 0
 
 
 def _controls(tokens: list[str], proposed: int, available: Sequence[AttentionKind], kind: AttentionKind) -> None:

@@ -36,10 +36,7 @@ def attribution(pair: Pair, question: Question) -> None:
                               lambda: attribute(capture, run.parameter, at, question.word, other, item))
     except ValueError as problem:
         st.info(escaped(problem_words(problem)))
-        with below():  # the controls stay, so that the question can be put right
-            which_run()
-            view_widget(st.toggle, "cause_alone", _("First word alone"))
-            controls(pair, question)
+        _controls(pair, question)  # so that it can be put right
         return
     word, against = (answer(run, id, item) for id in question[:2])
     patched = run is pair.patched and not found.adds_up
@@ -48,11 +45,15 @@ def attribution(pair: Pair, question: Question) -> None:
         title = _("Logit of {word}", word=visible(word)) if alone else _(
             "Logit of {word} minus logit of {other}", word=visible(word), other=visible(against))
         chart(shares_figure(found, title, dark()), "cause_shares", fill=True)
+    _controls(pair, question)
+    _checked(run, found, patch_words(pair.donor(), view("patch"), pair.item) if patched else "")
+
+
+def _controls(pair: Pair, question: Question) -> None:
     with below():
         which_run()
         view_widget(st.toggle, "cause_alone", _("First word alone"))
         controls(pair, question)
-    _checked(run, found, patch_words(pair.donor(), view("patch"), pair.item) if patched else "")
 
 
 def _checked(run: Lab, found: Attribution, put_in: str) -> None:
