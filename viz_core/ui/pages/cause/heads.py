@@ -142,7 +142,7 @@ def _what_to_look_at(found: HeadEffects, kind: AttentionKind, measure: Measure, 
     if (i, j) == (m, n):
         said += " " + _("It also has the largest effect.")
     else:
-        said += " " + _("The largest effect, {effect}, has layer {layer}, head {head}, with weight {weight}.", layer=m, head=n,
+        said += " " + _("Layer {layer}, head {head} has the largest effect, {effect}, with weight {weight}.", layer=m, head=n,
                         effect=rounded(float(effect[m, n]), 2), weight=rounded(float(weight[m, n]), 2))
     if not isnan(rho):
         said += " " + _("Rank correlation of weight and effect: ρ = {rho}.", rho=rounded(rho, 2))
