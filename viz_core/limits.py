@@ -148,3 +148,6 @@ MAX_GUEST_FILE = 24 * 2**20
 
 MAX_EXPORT_BYTES = 100 * 10**6
 """Bytes of one file that a page offers (100 MB). A server keeps what it has made for a visitor as long as the visit lasts."""
+
+BYTES_OF_A_ROW = 80
+"""Bytes of a row of a picture's CSV, about: what a file will take is estimated before it is made."""

@@ -5,21 +5,28 @@
     show(capture, "cross", layer=1, head=0)         # one head
     show(capture, "encoder.layers.0.resid_post")    # any stage
     show(capture).save("attention.html")
+    matrices([panel("mask", mask, row_axis="query", col_axis="key", kind="mask")])    # any matrices
 
 Curves are Plotly figures, which a notebook draws by itself: `depth_figure({"Post-LN": curves(capture)}, "power")` in
 `viz_core.figures.placement`.
 """
 
 import html
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import numpy as np
 
 from viz_core.analysis.attention import KINDS, AttentionKind, Step, kinds, n_layers
 from viz_core.capture import Capture
+from viz_core.figures.architecture import Diagram
 from viz_core.figures.assets import document
-from viz_core.figures.attention import Colour, head_name, head_panel
+from viz_core.figures.attention import Colour, Grid, head_name, head_panel, pack_grids, pack_lines
+from viz_core.figures.clock import Clocks
+from viz_core.figures.curves import Curves, pack_curves
 from viz_core.figures.offline import attention_page
-from viz_core.figures.panels import pack
+from viz_core.figures.panels import Panel, pack
 from viz_core.figures.steps import stage_panels
 
 HEIGHT = 560  # pixels of a picture in a notebook
@@ -62,6 +69,43 @@ def show(
         raise ValueError(f"{what!r} is neither one of {', '.join(KINDS)} nor a stage of this run; list(capture) has their names.")
     panels = stage_panels(capture, what, item, head)
     return Picture(document("canvas", pack(panels), what), height)
+
+
+# ---------------------------------------------------------------- pictures of what was computed already
+
+
+def matrices(panels: Sequence[Panel], height: int = HEIGHT) -> Picture:
+    """Matrices side by side, as the canvas of a page draws them."""
+    return Picture(document("canvas", pack(panels), panels[0].title if panels else ""), height)
+
+
+def curves(chart: Curves, height: int = HEIGHT) -> Picture:
+    """Points and lines over two axes."""
+    return Picture(document("curves", pack_curves(chart), chart.title), height)
+
+
+def lines(
+    weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], title: str = "", height: int = HEIGHT,
+) -> Picture:
+    """Weights [H, T, S] of one layer as lines from queries to keys, which are labels. heads: those that are shown at first."""
+    data = pack_lines(weights, queries, keys, heads, None, title, "", (0, 0), reports=False)
+    return Picture(document("lines", data, title), height)
+
+
+def tiles(grids: Sequence[Grid], height: int = HEIGHT) -> Picture:
+    """All heads of each kind of attention as tiles."""
+    return Picture(document("heads", pack_grids(grids, None, 0), grids[0].title if grids else ""), height)
+
+
+def clock(clocks: Clocks, position: int, height: int = HEIGHT) -> Picture:
+    """Hands on circles at a position; a slider below them moves them."""
+    return Picture(document("clock", clocks.as_data() | {"position": position, "echo": 0, "fill": False}, "Clock"), height)
+
+
+def diagram(drawing: Diagram, height: int = HEIGHT) -> Picture:
+    """The architecture as boxes and arrows."""
+    data = asdict(drawing) | {"room": None, "fill": False, "turn": ""}
+    return Picture(document("diagram", data, drawing.title), height)
 
 
 def _check(capture: Capture, kind: AttentionKind, layer: int, head: int) -> None:

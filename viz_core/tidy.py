@@ -1,6 +1,6 @@
 """Arrays as tidy tables: one row a cell, one column an axis, with the tokens beside the positions; and tables as CSV."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,7 @@ import pandas as pd
 COLUMNS = {"B": "sentence", "H": "head", "D": "feature", "K": "feature", "V": "feature", "F": "unit", "W": "word"}
 BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 QUOTE = "'"  # before a text that a spreadsheet would compute
+ROWS = 20_000  # written at a time, so that other visitors' work goes on between them
 
 
 def tidy(x: np.ndarray, axes: Sequence[str], tokens: Mapping[str, Sequence[Sequence[str]]]) -> pd.DataFrame:
@@ -40,12 +41,14 @@ def _words(rows: Sequence[Sequence[str]], sentence: np.ndarray, position: np.nda
     return pd.Categorical.from_codes(codes[np.minimum(sentence, len(rows) - 1), position], categories=pd.Index(words, dtype=object))
 
 
-def csv_of(frame: pd.DataFrame) -> bytes:
+def csv_of(frame: pd.DataFrame, progress: Callable[[float], object] = lambda share: None) -> bytes:
     """A table as CSV in UTF-8, with the byte order mark that tells a spreadsheet so; floats with all their digits.
 
     A text that begins as a formula does (=, +, -, @, tab, return), or with an apostrophe, has an apostrophe before it, so that no
     spreadsheet computes what somebody typed. To read it back with pandas:
     pd.read_csv(file, dtype={"token": str}, keep_default_na=False), or words such as NA would be read as no value.
+
+    progress: called with the share that is written.
     """
     safe = frame.copy(deep=False)
     for name, column in frame.items():
@@ -54,8 +57,12 @@ def csv_of(frame: pd.DataFrame) -> bytes:
         elif not pd.api.types.is_numeric_dtype(column.dtype):
             safe[name] = pd.Series([_quoted(value) for value in column], index=column.index, dtype=object)
     safe.columns = [_quoted(name) for name in frame.columns]
-    text: str = safe.to_csv(index=False, lineterminator="\r\n")
-    return text.encode("utf-8-sig")
+    parts = []
+    for start in range(0, max(1, len(safe)), ROWS):
+        text: str = safe.iloc[start : start + ROWS].to_csv(index=False, header=not start, lineterminator="\r\n")
+        parts.append(text.encode("utf-8" if start else "utf-8-sig"))
+        progress(min(1.0, (start + ROWS) / max(1, len(safe))))
+    return b"".join(parts)
 
 
 def _quoted(value: object) -> object:

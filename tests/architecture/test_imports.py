@@ -29,8 +29,9 @@ CAPTURES = {"numpy", "viz_core.capture", "viz_core.text"}
 MODEL = {"torch", "viz_core.tracing", "viz_core.model"}
 VIEWS = {"viz_core.analysis", "viz_core.figures"}
 RUNS = {f"viz_core.{name}" for name in ("run", "generate", "generation", "experiments", "weights", "training")}
-COMPONENTS = CAPTURES | VIEWS | {"streamlit", "viz_core.ui.components"}
-TABLES = {"viz_core.tables", "viz_core.tidy", "viz_core.run_file"}
+SAVED = {"pandas", "viz_core.tidy", "viz_core.drawn"}  # only where a file is made, as test_cold holds
+COMPONENTS = CAPTURES | VIEWS | SAVED | {"streamlit", "viz_core.ui.components"}
+TABLES = {"viz_core.tables", "viz_core.run_file"}
 OUR_OWN = {"viz_core.learning", "viz_core.jobs", "viz_core.ui.escape", "viz_core.ui.shell"}
 SHELL = COMPONENTS | MODEL | RUNS | TABLES | OUR_OWN | {"PIL"}
 LAYERS: list[dict[str, set[str]]] = [
@@ -47,7 +48,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {"viz_core.jobs": {"torch", "safetensors", "dask", "distributed", "viz_core.learning"}},
     {"viz_core.tables": {"pandas", "viz_core.tidy", "viz_core.capture", "viz_core.analysis"} | RUNS | {"viz_core.learning"}},
     {"viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
-    {"viz_core.notebook": CAPTURES | VIEWS},
+    {"viz_core.drawn": {"numpy", "pandas"} | VIEWS, "viz_core.notebook": CAPTURES | VIEWS},
     {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shell": SHELL}
     | {member: SHELL for member in ["viz_core.ui.escape", "viz_core.ui.controls", "viz_core.ui.__init__"]}
     | {"viz_core.ui.pages": SHELL | {"plotly", "viz_core.ui.controls"}},

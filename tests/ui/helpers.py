@@ -118,7 +118,8 @@ def numbers(values: Any) -> np.ndarray:
 
 def components(at: AppTest) -> list[Any]:
     """Canvases and drawings on the page, without what stands around every page."""
-    return [e for e in at.get("bidi_component") if e.proto.component_name not in ("attention_lab_tab", "attention_lab_frame")]
+    around = ("attention_lab_tab", "attention_lab_frame", "attention_lab_save")
+    return [e for e in at.get("bidi_component") if e.proto.component_name not in around]
 
 
 def canvas_headers(at: AppTest) -> list[dict[str, Any]]:

@@ -26,7 +26,8 @@ ACCENTED = "áḅćḍéḟǵḥíĵḱĺṁńóṕɋŕśťúṽẃẋýžÁḄ�
 # What a translator would leave as it is: fields, formulas, code, markup, addresses, an icon, an entity, LaTeX outside of $.
 KEPT = re.compile(r"%?\{\{?[^{}]*\}?\}|\$[^$]+\$|`[^`]+`|<[^<>]+>|\]\([^)]*\)|:material/\w+:|&\w+;|\\[a-zA-Z]+")
 
-FRAME = ("attention_lab_tab", "attention_lab_frame")  # what stands around every page shows no message of Python's
+# What stands around every page shows no message of Python's.
+FRAME = ("attention_lab_tab", "attention_lab_frame", "attention_lab_save")
 
 
 def pseudo(message: str) -> str:

@@ -339,7 +339,7 @@ def test_every_matrix_keeps_its_pick_in_the_link() -> None:
 def test_every_component_is_known() -> None:
     """A new one that a visitor can change needs a view, or a reason."""
     found = {module for module, call, _ in calls("component") if "components" in ast.unparse(call.func)}
-    assert found == COMPONENTS | {"ui.shell.tab", "ui.shell.frame"}
+    assert found == COMPONENTS | {"ui.shell.tab", "ui.shell.frame", "ui.shell.save"}
 
 
 def test_no_other_key_is_kept_in_the_session() -> None:

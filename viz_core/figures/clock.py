@@ -7,7 +7,7 @@ at position p, counterclockwise from the right; its tip is length · (cos, sin) 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -53,6 +53,16 @@ class Clocks:
     first: int
     last: int
     left_out: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        """What the component's script reads of it. Tuples: Streamlit imports pandas to see whether a list is a table."""
+        faces = tuple(
+            {"title": f.title, "note": f.note, "speed": f.speed, "scale": f.scale,
+             "hands": tuple((hand.phase, hand.length, hand.shift) for hand in f.hands)}
+            for f in self.clocks
+        )
+        return {"kind": self.kind, "faces": faces, "names": self.names, "first": self.first, "last": self.last,
+                "leftOut": self.left_out}
 
 
 def chosen_pairs(n_pairs: int, most: int = MOST) -> list[int]:

@@ -12,6 +12,7 @@ from viz_core.figures.panels import Panel
 from viz_core.figures.tables import Cell, table_html
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, holds, matrices
+from viz_core.ui.components.saving import offer
 from viz_core.ui.shell import Lab, set_choice, set_view, view, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
 
@@ -57,12 +58,13 @@ def sentence_picker(lab: Lab, capture: Capture, beside: bool = False, padded: Ca
 
 def picking(
     panels: Sequence[Panel], key: str, lead: Pick | None = None, on_pick: Callable[[Pick], None] | None = None,
-    fill: bool = False, lookup: Lookup | None = None,
+    fill: bool = False, lookup: Lookup | None = None, code: Callable[[], str] | None = None,
 ) -> Pick | None:
     """`matrices` whose picked cell is in the link; returns it. key: one of `CANVASES`.
 
     lead: what the page picks where nobody has. A cell that is not here is named, and nothing is picked. on_pick is called
-    before the run that follows another choice of a cell. fill: as large as its container. lookup: of panels of ids.
+    before the run that follows another choice of a cell. fill: as large as its container. lookup: of panels of ids. code: the
+    lines that make `panels` in a notebook.
     """
     held, has_lead = next((place for canvas, *place in view("cells") if canvas == key), None), lead is not None
 
@@ -73,7 +75,8 @@ def picking(
 
     asked = lead if held is None else Pick(*held) if held else None
     newest = bool(held) and view("cells")[-1][0] == key  # a link leads to the cell that was picked last
-    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill, reveal=newest, lookup=lookup)
+    pick = matrices(panels, key=key, pick=asked, on_pick=chosen, fill=fill, reveal=newest, lookup=lookup,
+                    code=code)
     if held and not holds([p.values.shape for p in panels], asked):
         panel, row, col = held
         st.caption(_("The picked cell, row {row:,} and column {col:,} of matrix {panel}, is out of range, so no cell is picked.",
@@ -92,11 +95,13 @@ def dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def chart(figure: Any, key: str, fill: bool = False) -> None:
+def chart(figure: Any, key: str, fill: bool = False, code: Callable[[], str] | None = None) -> None:
     """A Plotly figure as every page shows it, and in words for those who cannot see it.
 
-    fill: as large as its container, and in presenter's mode with larger type.
+    fill: as large as its container, and in presenter's mode with larger type. code: the lines that make it as `picture` in a
+    notebook.
     """
+    offer(key, "figure", (figure,), code)
     if fill and view("present"):
         figure = figure.presented()
     st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, height="stretch" if fill else "content",

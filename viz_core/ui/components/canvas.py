@@ -15,6 +15,7 @@ from viz_core.figures import assets
 from viz_core.figures.lookup import Lookup
 from viz_core.figures.panels import Panel, pack
 from viz_core.ui.components.glosses import shown_glosses
+from viz_core.ui.components.saving import offer
 
 
 class Pick(NamedTuple):
@@ -46,13 +47,14 @@ def matrices(
     reveal: bool = False,
     lookup: Lookup | None = None,
     opens: bool = False,
+    code: Callable[[], str] | None = None,
 ) -> Pick | None:
     """Draw the panels, inputs left of outputs (above them where the page is narrow), and return the picked cell.
 
     fill: cells grow to the height of the container that this is in, and scroll in it where they would become too small.
     reveal: a page that opens with this pick scrolls to it. lookup: of panels of ids, which are then drawn as words that lead to
     the rows of a vocabulary; to pick a word there is to pick its cell. opens: a pick leads elsewhere, so arrow keys move from cell
-    to cell without picking, and Enter picks.
+    to cell without picking, and Enter picks. code: the lines that make `panels` in a notebook.
 
     The later of two picks counts: the reader's last one, or `pick` from the run in which it last changed. So a page
     can leave `pick` out and use the returned one, or keep the pick itself (in a link, or with a select box) and pass
@@ -78,6 +80,7 @@ def matrices(
 
     drawn = shown if holds(sizes, shown) else None
     _COMPONENT(key=key, data=pack(panels, drawn, number, fill, reveal, lookup, shown_glosses(), opens), on_pick_change=report)
+    offer(key, "panels", (panels,), code, sum(n_rows * n_cols for n_rows, n_cols in sizes))
     return drawn
 
 

@@ -12,14 +12,16 @@ import streamlit as st
 
 from viz_core.figures import assets
 from viz_core.figures.clock import Clocks
+from viz_core.ui.components.saving import offer
 
 _COMPONENT = st.components.v2.component("attention_lab_clock", **assets.component("clock"))
 
 
-def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], None], fill: bool = False) -> None:
+def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], None], fill: bool = False,
+          code: Callable[[], str] | None = None) -> None:
     """Draw the clocks at a position; `on_move(position)` is called before the run that follows after the hands stop.
 
-    fill: as large as the container that they are in.
+    fill: as large as the container that they are in. code: the lines that make `clocks` and `position`.
     """
 
     def report() -> None:
@@ -28,17 +30,8 @@ def clock(clocks: Clocks, position: int, *, key: str, on_move: Callable[[int], N
             on_move(moved_to)
 
     echo, _ = _read(st.session_state.get(key))
-    _COMPONENT(key=key, data=_data(clocks) | {"position": position, "echo": echo, "fill": fill}, on_rest_change=report)
-
-
-def _data(c: Clocks) -> dict[str, Any]:
-    # Tuples: Streamlit imports pandas to see whether a list is a table.
-    faces = tuple(
-        {"title": f.title, "note": f.note, "speed": f.speed, "scale": f.scale,
-         "hands": tuple((hand.phase, hand.length, hand.shift) for hand in f.hands)}
-        for f in c.clocks
-    )
-    return {"kind": c.kind, "faces": faces, "names": c.names, "first": c.first, "last": c.last, "leftOut": c.left_out}
+    _COMPONENT(key=key, data=clocks.as_data() | {"position": position, "echo": echo, "fill": fill}, on_rest_change=report)
+    offer(key, "clocks", (clocks, position), code)
 
 
 def _read(state: Any) -> tuple[int, int | None]:

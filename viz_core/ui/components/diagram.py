@@ -13,6 +13,7 @@ import streamlit as st
 
 from viz_core.figures import assets
 from viz_core.figures.architecture import Diagram
+from viz_core.ui.components.saving import offer
 
 _COMPONENT = st.components.v2.component("attention_lab_diagram", **assets.component("diagram"))
 
@@ -27,6 +28,7 @@ def diagram(
     on_open: Callable[[str], None] | None = None,
     turn: str = "",
     on_turn: Callable[[], None] | None = None,
+    code: Callable[[], str] | None = None,
 ) -> str | None:
     """Draw it and return the stage of the box that was clicked (or chosen by Enter or Space), once; else None.
 
@@ -40,6 +42,8 @@ def diagram(
 
     stages: all that a drawing of this model may have a box for. A hurried click is on the drawing before this one, whose
     boxes may be others.
+
+    code: the lines that make `drawing` in a notebook.
     """
     known = frozenset((*stages, *(box.stage for box in d.boxes)))
 
@@ -54,6 +58,7 @@ def diagram(
 
     data = _data(d) | {"room": height, "fill": fill, "turn": turn}
     result = _COMPONENT(key=key, data=data, on_open_change=report, on_turn_change=turned)
+    offer(key, "diagram", (d,), code, len(d.boxes))
     return _opened(result, known)
 
 

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
@@ -12,6 +12,10 @@ import streamlit as st
 from viz_core.analysis.attention import AttentionKind
 from viz_core.figures import assets
 from viz_core.figures.attention import Grid, pack_grids
+from viz_core.ui.components.saving import offer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Focus = tuple[AttentionKind, int, int]  # kind, layer, head
 
@@ -21,12 +25,14 @@ _COMPONENT = st.components.v2.component("attention_lab_heads", **assets.componen
 
 def heads(
     grids: Sequence[Grid], focus: Focus | None, *, key: str, on_focus: Callable[[Focus], None], fill: bool = False,
-    picked: np.ndarray | None = None,
+    picked: np.ndarray | None = None, numbers: "Callable[[], pd.DataFrame] | None" = None, rows: int = 0,
+    code: Callable[[], str] | None = None,
 ) -> None:
     """Draw the grids; `on_focus(head)` is called before the run that follows a click or an arrow key.
 
     fill: tiles grow to the height of the container that this is in. picked [L, H]: what each head of the kind in focus gives to
-    the picked pair of tokens; pointing at a tile says it.
+    the picked pair of tokens; pointing at a tile says it. numbers: the weights themselves, in about so many rows, as a tile has
+    only shades. code: the lines that make `grids` and `frame`.
     """
 
     def report() -> None:
@@ -36,6 +42,8 @@ def heads(
 
     echo, _ = _read(st.session_state.get(key), grids)
     _COMPONENT(key=key, data=pack_grids(grids, focus, echo, fill, picked), on_focus_change=report)
+    if numbers is not None:
+        offer(key, "grids", (), code, rows, numbers)
 
 
 def _read(state: Any, grids: Sequence[Grid]) -> tuple[int, Focus | None]:

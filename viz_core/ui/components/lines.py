@@ -17,6 +17,7 @@ from viz_core.figures import assets
 from viz_core.figures.attention import pack_lines
 from viz_core.language import translate as _
 from viz_core.ui.components.glosses import shown_glosses
+from viz_core.ui.components.saving import offer
 
 Lock = tuple[str, int] | None  # ("query" or "key", the token's position)
 
@@ -28,7 +29,7 @@ def lines(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], heads: Sequence[int], locked: Lock, title: str, *,
     key: str, identity: str, on_lock: Callable[[Lock], None] | None = None,
     on_heads: Callable[[tuple[int, ...]], None] | None = None,
-    fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")),
+    fill: bool = False, names: tuple[str, str] = (_("queries"), _("keys")), code: Callable[[], str] | None = None,
 ) -> None:
     """Draw weights [H, T, S]; `on_lock` is called before the run that follows a lock (None: unlocked), `on_heads` before
     the run that follows another choice of heads, which may be none.
@@ -36,7 +37,7 @@ def lines(
     Without the two, the browser keeps its lock, until there are other tokens, and its choice of heads, and no run follows.
 
     heads: those shown at first, and again whenever identity changes. fill: rows grow to the height of the container. names: of
-    the two columns.
+    the two columns. code: the lines that make `weights`, `queries`, `keys` and `heads`.
     """
 
     n_queries, n_keys, n_heads = len(queries), len(keys), len(weights)  # a session keeps `report`, so it must not hold the weights
@@ -56,6 +57,7 @@ def lines(
     data = pack_lines(weights, queries, keys, heads, locked, title, identity, echoes, fill, names,
                       reports=on_lock is not None or on_heads is not None, glosses=shown_glosses())
     _COMPONENT(key=key, data=data, on_lock_change=report, on_heads_change=report_heads)
+    offer(key, "lines", (weights, queries, keys), code, weights.size)
 
 
 def _read(state: Any, n_queries: int, n_keys: int) -> tuple[int, Lock]:

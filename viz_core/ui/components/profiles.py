@@ -9,12 +9,16 @@ happens in the browser. The table is as large as its container, and scrolls in i
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from viz_core.figures.assets import script, style
 from viz_core.formats import minus
+from viz_core.ui.components.saving import offer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_profiles", html='<div class="profiles">\n</div>', css=style("profiles"), js=script("profiles"),
@@ -32,8 +36,14 @@ class Profiles:
     keys: int
 
 
-def profile_table(profiles: Profiles, focus: int | None, *, key: str, on_open: Callable[[int], None]) -> None:
-    """Draw the table; `on_open(row)` is called before the run that follows the choice of a row. focus: the marked row."""
+def profile_table(
+    profiles: Profiles, focus: int | None, *, key: str, on_open: Callable[[int], None],
+    numbers: "Callable[[], pd.DataFrame] | None" = None, code: Callable[[], str] | None = None,
+) -> None:
+    """Draw the table; `on_open(row)` is called before the run that follows the choice of a row. focus: the marked row.
+
+    numbers: the same as a tidy table. code: the lines that make it as `frame`.
+    """
     n_rows = len(profiles.names)
 
     def opened() -> None:
@@ -44,6 +54,8 @@ def profile_table(profiles: Profiles, focus: int | None, *, key: str, on_open: C
 
     # As text: Streamlit imports pandas to see whether a list is a table.
     _COMPONENT(key=key, data={"table": as_text(profiles), "focus": -1 if focus is None else focus}, on_open_change=opened)
+    if numbers is not None:
+        offer(key, "frame", (), code, n_rows, numbers)
 
 
 def as_text(profiles: Profiles) -> str:

@@ -9,7 +9,7 @@ is larger than its container.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -17,14 +17,24 @@ from viz_core.figures.assets import script, style
 from viz_core.figures.glosses import glosses_of
 from viz_core.figures.tree import Node
 from viz_core.ui.components.glosses import shown_glosses
+from viz_core.ui.components.saving import offer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_tree", html='<div class="tree lab-drawn">\n</div>', css=style("tree"), js=script("tree"),
 )
 
 
-def tree_of(nodes: Sequence[Node], current: int, *, key: str, on_open: Callable[[int], None]) -> None:
-    """Draw the nodes; `on_open(node)` is called before the run that follows a click on one. current: the marked node."""
+def tree_of(
+    nodes: Sequence[Node], current: int, *, key: str, on_open: Callable[[int], None],
+    numbers: "Callable[[], pd.DataFrame] | None" = None, code: Callable[[], str] | None = None,
+) -> None:
+    """Draw the nodes; `on_open(node)` is called before the run that follows a click on one. current: the marked node.
+
+    numbers: the same as a tidy table. code: the lines that make it as `frame`.
+    """
     n_nodes = len(nodes)
 
     def opened() -> None:
@@ -37,3 +47,5 @@ def tree_of(nodes: Sequence[Node], current: int, *, key: str, on_open: Callable[
     said = glosses_of((node.label for node in nodes), shown_glosses())
     data = json.dumps({"nodes": [asdict(node) for node in nodes], "current": current, "glosses": said}, ensure_ascii=False)
     _COMPONENT(key=key, data={"tree": data}, on_open_change=opened)
+    if numbers is not None:
+        offer(key, "frame", (), code, n_nodes, numbers)

@@ -15,6 +15,7 @@ from viz_core.ui.shell.frame import SIDEBAR, frame
 from viz_core.ui.shell.link import adopt_link, left_out, write_link
 from viz_core.ui.shell.page_list import PageSpec
 from viz_core.ui.shell.run import Lab, glosses_in_use, paragraphs, run_with_status
+from viz_core.ui.shell.save import save_menus
 from viz_core.ui.shell.screen import heading
 from viz_core.ui.shell.sidebar import show_written, sidebar
 from viz_core.ui.shell.state import ARRIVED, FAULTS, NOTES, SETTLE, SHELL, current
@@ -44,6 +45,7 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
     cards_read()
     adopt_link(chosen.title, tab(*left_out()))
     frame(chosen.url_path or specs[0].name)
+    saving = st.container(key="lab_saving")  # here it has the same place in every run
     sidebar()
     if settle := st.session_state.get(SETTLE, {}).get(chosen.url_path):
         settle()
@@ -53,6 +55,8 @@ def main(specs: Sequence[PageSpec], bodies: dict[str, Callable[[], None]] | None
     st.session_state[SHELL] = True
     try:
         chosen.run()
+        with saving:
+            save_menus(chosen.url_path or specs[0].name)
         say_whole()
     finally:
         st.session_state[SHELL] = False

@@ -37,6 +37,7 @@ from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.clock import clock
 from viz_core.ui.components.curves import curves
 from viz_core.ui.controls import bounded, chart, dark, inside, picking
+from viz_core.ui.pages.positions import snippets
 from viz_core.ui.pages.positions.schemes import all_schemes
 from viz_core.ui.pages.positions.word_order import experiments
 from viz_core.ui.pages.positions.your_sentence import sentence
@@ -114,7 +115,8 @@ def _waves(lab: Lab) -> None:
         return
     terms = [term(at, dim, t.d_model, t.base) for dim in dims]
     with place:
-        chart(waves_figure(columns(dims, t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves", fill=True)
+        chart(waves_figure(columns(dims, t.length, t.d_model, t.base), dims, terms, dark()), "pos_waves", fill=True,
+              code=lambda: snippets.waves(t.length, t.d_model, t.base, dims, at))
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(f"$$\n{term_formula(terms, t.d_model, t.base)}\n$$")
@@ -142,7 +144,8 @@ def _matrix(lab: Lab) -> None:
         set_view(pos_row=min(pick.row, max(0, t.length - WINDOW[0])), pos_col=min(pick.col, max(0, t.d_model - WINDOW[1])))
 
     with place:
-        pick = picking([overview], "pos_table", on_pick=picked, fill=True)
+        pick = picking([overview], "pos_table", on_pick=picked, fill=True,
+                       code=lambda: snippets.table(t.length, t.d_model, t.base))
     with rail:
         if pick is None:
             st.caption(_("Click a cell to move the window below to it.") if windowed
@@ -159,7 +162,8 @@ def _matrix(lab: Lab) -> None:
     span, of = (t.length - 1, _("{length:,} positions", length=t.length))
     if n:
         span, of = n - 1, _("your {tokens}", tokens=plural("{n:,} token", "{n:,} tokens", n))
-    curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths")
+    curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths",
+           code=lambda: snippets.wavelengths(t.d_model, t.base, span, of))
     st.caption(_("Pairs of columns whose wavelength is longer than the sentence do not repeat within it. Fast pairs repeat, but "
                  "they differ more between neighbouring words."))
 
@@ -181,7 +185,7 @@ def _window(t: Table) -> None:
         col = bounded(st.number_input, "pos_col", _("First dimension in the window"), t.d_model - cols)
     cells = waves(rows, t.d_model, t.base, start=row)[:, col : col + cols]
     panel = window_panel(cells, row, col, wavelengths(t.d_model, t.base).tolist())
-    pick = picking([panel], "pos_window")
+    pick = picking([panel], "pos_window", code=lambda: snippets.window(t.d_model, t.base, row, rows, col, cols))
     if pick is not None:
         st.text(_cell(t, row + pick.row, col + pick.col))
     write_link()
@@ -216,7 +220,8 @@ def _clock(lab: Lab) -> None:
         return
     with place:
         at = inside("pos_at", _("Position"), t.length - 1)
-        clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p), fill=True)
+        clock(wave_clocks(t.length, t.d_model, t.base, k), at, key="pos_clock", on_move=lambda p: set_view(pos_at=p), fill=True,
+              code=lambda: snippets.clocks(t.length, t.d_model, t.base, k, at))
     lengths = wavelengths(t.d_model, t.base)
     last = _(", the last one in {length}", length=long(float(lengths[2 * (t.d_model // 2) - 1]))) if t.d_model > 3 else ""
     st.markdown(_("The first hand turns once in {length} positions{last}.", length=long(float(lengths[0])), last=last))
@@ -228,7 +233,8 @@ def _clock(lab: Lab) -> None:
     st.markdown(_(r"Largest $|PE(p+{k}) - M_{{{k}}}\,PE(p)|$ over all {length:,} positions: **{residual}**, which is rounding. "
                   "One matrix, the same for every $p$, shifts by {k} positions, so a head can learn it.{odd}",
                   k=k, length=t.length, residual=residual, odd=odd))
-    picking([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift")
+    picking([shift_panel(shift_matrix(k, t.d_model, t.base), k, t.d_model)], "pos_shift",
+            code=lambda: snippets.shift(k, t.d_model, t.base))
 
 
 def _shift_formula(t: Table, k: int) -> str:
@@ -264,9 +270,12 @@ def _similarity(lab: Lab) -> None:
         whole = _("positions {first:,} to {first_2:,} of {length:,}", first=first, first_2=first + n - 1, length=t.length)
     with place:
         square = similarity(waves(n, t.d_model, t.base, start=first))
-        picking([matrix_panel(f"⟨PE(p), PE(q)⟩, {whole}", square, first)], "pos_similarity", fill=True)
-    found = profiles(list(dict.fromkeys((0, t.length // 2, t.length - 1))), t.length, t.d_model, t.base)
-    curves(profile_curves(found, t.d_model), "pos_profile")
+        title = f"⟨PE(p), PE(q)⟩, {whole}"
+        picking([matrix_panel(title, square, first)], "pos_similarity", fill=True,
+                code=lambda: snippets.similarity(title, n, first, t.d_model, t.base))
+    seen = list(dict.fromkeys((0, t.length // 2, t.length - 1)))
+    found = profiles(seen, t.length, t.d_model, t.base)
+    curves(profile_curves(found, t.d_model), "pos_profile", code=lambda: snippets.profile(seen, t.length, t.d_model, t.base))
     worst = rounded(max(p.residual for p in found), 2)
     pairs = t.d_model // 2
     terms = [rf"\sum_{{i=0}}^{{{pairs - 1}}} \cos\omega_i(p-q)"] * (pairs > 0)

@@ -1,0 +1,84 @@
+"""The numbers of pictures as tables: read back from CSV by pandas, they are the numbers that are drawn."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from viz_core import drawn
+from viz_core.figures.clock import wave_clocks
+from viz_core.figures.curves import Curves, Level, Series
+from viz_core.figures.panels import Reason, panel
+from viz_core.tidy import csv_of
+
+ODD = ("<s>", "$x$", "=1+1", "שלום", "🎉", "the", "the")
+
+
+def reread(frame: pd.DataFrame) -> pd.DataFrame:
+    """Through a CSV file, as pandas reads it."""
+    return pd.read_csv(io.BytesIO(csv_of(frame)), keep_default_na=False, na_values={"value": [""], "x": [""]})
+
+
+def unquoted(words: "pd.Series[str]") -> list[str]:
+    """Without the apostrophe that keeps a spreadsheet from computing a text."""
+    return [word[1:] if word.startswith("'") else word for word in words]
+
+
+def test_a_matrix_is_a_row_a_cell_with_its_labels_and_reasons() -> None:
+    values = np.random.default_rng(0).normal(size=(7, 7)).astype(np.float32)
+    masked, absent = np.zeros((7, 7), bool), np.zeros((7, 7), np.uint8)
+    masked[1, 2], absent[3, 4] = True, 1
+    shown = panel("w", values, ODD, ODD, row_axis="T", col_axis="S", masked=masked, absent=absent,
+                  absent_names=[Reason("gone", "A has no such token")])
+    read = reread(drawn.panels([shown, shown]))
+    assert len(read) == 98
+    first = read[:49]
+    np.testing.assert_array_equal(first["value"].to_numpy(np.float32).reshape(7, 7), values)
+    assert unquoted(first["row_label"])[::7] == list(ODD) and unquoted(first["column_label"])[:7] == list(ODD)
+    assert list(first["row_label"])[14] == "'=1+1"  # no formula
+    assert first.index[first["masked"]].tolist() == [9]
+    assert first.loc[first["missing"] != "", "missing"].to_dict() == {25: "A has no such token"}
+
+
+def test_classes_are_named() -> None:
+    shown = panel("m", np.array([[0, 1]]), row_axis="T", col_axis="S", kind="classes", names=("seen", "future"))
+    assert list(drawn.panels([shown])["means"]) == ["seen", "future"]
+
+
+def test_the_points_of_a_plotly_figure() -> None:
+    figure = go.Figure([
+        go.Scatter(x=[1.5, 2.5], y=[3, 4], name="=a"), go.Bar(y=[7.25], text=["<b>"]),
+        go.Heatmap(z=[[1, 2], [3, 4]], x=["p", "q"], y=["r", "s"]),
+    ])
+    read = reread(drawn.figure(figure))
+    assert list(read["trace"]) == ["'=a", "'=a", "1", *["2"] * 4]
+    assert list(read["y"]) == ["3", "4", "7.25", "r", "r", "s", "s"] and list(read["z"][3:]) == ["1.0", "2.0", "3.0", "4.0"]
+    assert list(drawn.figure(go.Figure()).columns) == []
+
+
+def test_the_points_of_a_light_chart_and_its_levels() -> None:
+    x = np.array([0.1, 1 / 3])
+    chart = Curves("t", "x", "y", (Series("a", x, x**2, "#000", "line"),), (0, 1), levels=(Level(0.5, "half", "#111"),))
+    read = reread(drawn.curves(chart))
+    np.testing.assert_array_equal(read["x"][:2].astype(float), x)
+    np.testing.assert_array_equal(read["y"], [*(x**2), 0.5])
+    assert list(read["series"]) == ["a", "a", "half"]
+
+
+def test_lines_have_every_head_query_and_key() -> None:
+    weights = np.random.default_rng(1).random((2, 3, 4), dtype=np.float32)
+    read = reread(drawn.lines(weights, ODD[:3], ODD[3:]))
+    np.testing.assert_array_equal(read["weight"].to_numpy(np.float32).reshape(2, 3, 4), weights)
+    assert unquoted(read["key_label"])[:4] == list(ODD[3:]) and list(read["head"][::12]) == [0, 1]
+
+
+@pytest.mark.parametrize("k", [0, 3])
+def test_hands_point_at_the_waves(k: int) -> None:
+    from viz_core.analysis.positions import waves
+
+    found = drawn.clocks(wave_clocks(20, 8, 10000.0, k), 5)
+    now = found[found["position"] == 5]
+    np.testing.assert_allclose(np.ravel(now[["sin", "cos"]]), waves(6, 8, 10000.0)[5], atol=1e-12)
+    assert len(found) == 4 * (1 + (k > 0))

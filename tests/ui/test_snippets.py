@@ -1,0 +1,150 @@
+"""The Python and the CSV of every picture of every page: each snippet runs, and makes the numbers and the picture of the page."""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from tests.ui.helpers import go as turn
+from tests.ui.helpers import sound, start
+from tests.ui.pseudo import STATES, TINY
+from viz_core import drawn
+from viz_core.figures.panels import pack
+from viz_core.notebook import Picture
+from viz_core.ui.components import saving
+from viz_core.ui.components.saving import ASKED, ENDS, Asked, Made, snippet
+
+MEAN = {"source": "<s> $x$ =1+1 שלום 🎉 the the", "target": "`a` <pad> \\n {b} ' \" $y$"}
+TRANSLATOR = {"weights": "translator", "source": "the dog saw a <b>cat</b> , =1+1", "n_heads": ""}
+# Pictures that have no Python yet, by page; "*" for all.
+LEFT: dict[str, set[str]] = {
+    "home": {"*"},
+    "step_by_step": {"*"},
+    "attention": {"*"},
+    "writing": {"*"},
+    "cause": {"*"},
+    "training": {"*"},
+    "masks": {"*"},
+    "positions": {"*"},
+    "norms": {"*"},
+    "shapes": {"*"},
+}
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What a picture offered in a run. shown: the Plotly figure that the page drew, or the panels."""
+
+    key: str
+    end: str
+    frame: pd.DataFrame
+    text: str | None
+    shown: Any
+
+
+class Any_(str):
+    """The key of every picture."""
+
+    def __ne__(self, other: object) -> bool:
+        self.of = str(other)
+        return False
+
+    __hash__ = str.__hash__
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
+    """`offered("positions", pos_section="clock")` → what the pictures of that page offer."""
+    found: list[Offered] = []
+    shown: list[Any] = []
+
+    def noted(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
+        def made(*args: Any) -> pd.DataFrame:
+            shown.append(args[0])
+            return make(*args)
+        return made
+
+    def made(asked: Asked, end: str, numbers: Callable[[], pd.DataFrame], code: Callable[[], str] | None, rows: int) -> Made:
+        frame = numbers()
+        text = None if code is None else snippet(code() + ENDS[end])
+        key = asked.key.of  # type: ignore[attr-defined]
+        found.append(Offered(key, end, frame, text, shown[-1] if shown else None))
+        return Made()
+
+    def offered(page: str, **params: str) -> list[Offered]:
+        found.clear()
+        at = start(**params)
+        at.session_state[ASKED] = Asked(Any_(), "python", 1, "")
+        if page == "home":
+            sound(at.run())
+        else:
+            at.run()
+            found.clear()
+            at.session_state[ASKED] = Asked(Any_(), "python", 2, "")
+            sound(turn(at, page))
+        return list(found)
+
+    for name in ("panels", "figure"):
+        monkeypatch.setattr(drawn, name, noted(getattr(drawn, name)))
+    monkeypatch.setattr(saving, "_made", made)
+    return offered
+
+
+def run_snippet(text: str) -> dict[str, Any]:
+    """The names that a snippet defines, run as a notebook runs it."""
+    names: dict[str, Any] = {}
+    ast.parse(text)
+    exec(compile(text, "snippet", "exec"), names)
+    return names
+
+
+def check(one: Offered) -> None:
+    """The snippet of a picture makes its numbers, to the last digit, and the picture itself."""
+    assert one.text is not None and one.text.splitlines()[0].startswith(("from ", "import "))
+    names = run_snippet(one.text)
+    pd.testing.assert_frame_equal(names["frame"], one.frame, check_exact=True)
+    picture = names["picture"]
+    if one.end == "figure":
+        assert isinstance(picture, go.Figure) and same(picture.to_dict(), one.shown.to_dict())
+    elif one.end == "frame":
+        assert picture is names["frame"]
+    else:
+        assert isinstance(picture, Picture) and "<script" in picture.page
+    if one.end == "panels":
+        assert pack(names["panels"]) == pack(one.shown)
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    return bool(a == b)
+
+
+CASES = [(page, i) for page, states in STATES.items() for i in range(len(states))]
+
+
+@pytest.mark.parametrize(("page", "i"), CASES)
+def test_every_picture_has_its_numbers_and_its_python(offered: Callable[..., list[Offered]], page: str, i: int) -> None:
+    found = offered(page, **TINY | STATES[page][i])
+    left = LEFT.get(page, set())
+    for one in found:
+        assert one.text is not None or left & {one.key, "*"}, f"{one.key} has no Python"
+        if one.text is not None:
+            check(one)
+
+
+@pytest.mark.parametrize("page", [page for page in STATES if page not in ("documents", "training")])
+def test_what_people_type_is_a_text_in_the_snippet(offered: Callable[..., list[Offered]], page: str) -> None:
+    for params in (TINY | {"tokenizer": "word"} | MEAN, {"weights": "translator", "source": MEAN["source"]}):
+        for one in offered(page, **params):
+            if one.text is not None:
+                check(one)

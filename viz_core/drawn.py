@@ -1,0 +1,115 @@
+"""The numbers of a picture as a tidy table, from exactly what is drawn: for the app's CSV files, and for notebooks.
+
+    drawn.panels([head_panel(capture, "cross", 1, 0, 0)])    a row a cell
+    drawn.figure(waves_figure(...))                          a row a point of a Plotly figure
+    drawn.curves(chart), drawn.lines(weights, queries, keys), drawn.clocks(hands, position)
+
+`viz_core.tables` has the tables of whole runs and experiments. Columns have names in code.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from viz_core.figures.architecture import Diagram
+from viz_core.figures.clock import Clocks
+from viz_core.figures.curves import Curves
+from viz_core.figures.panels import Panel
+
+
+def panels(shown: Iterable[Panel]) -> pd.DataFrame:
+    """One row a cell of each matrix: where it is, with its labels, its value, and why none is drawn where one is not."""
+    return pd.concat([_panel(each) for each in shown], ignore_index=True)
+
+
+def _panel(shown: Panel) -> pd.DataFrame:
+    n_rows, n_cols = shown.values.shape
+    row, col = np.divmod(np.arange(n_rows * n_cols), max(1, n_cols))
+    found: dict[str, Any] = {
+        "panel": _repeated(shown.title, row.size), "row": row, "row_label": _labels(shown.rows, row), "column": col,
+        "column_label": _labels(shown.cols, col), "value": shown.values.ravel(),
+    }
+    if shown.names:
+        found["means"] = [shown.names[int(x)] if 0 <= x < len(shown.names) else "" for x in shown.values.ravel()]
+    if shown.words:
+        found["says"] = list(shown.words)
+    if shown.masked is not None:
+        found["masked"] = shown.masked.ravel()
+    if shown.absent is not None:
+        reasons = ("", *(reason.cell for reason in shown.absent_names))
+        found["missing"] = _labels(reasons, shown.absent.ravel())
+    return pd.DataFrame(found)
+
+
+def figure(shown: Any) -> pd.DataFrame:
+    """One row a point of each trace of a Plotly figure; of a heatmap, a row a cell with its number in z."""
+    return pd.concat([_trace(trace, n) for n, trace in enumerate(shown.data)] or [pd.DataFrame()], ignore_index=True)
+
+
+def _trace(trace: Any, n: int) -> pd.DataFrame:
+    x, y = (None if trace[side] is None else np.asarray(trace[side]) for side in ("x", "y"))
+    found: dict[str, Any] = {}
+    if trace.type == "heatmap":
+        z = np.asarray(trace.z)
+        row, col = np.divmod(np.arange(z.size), max(1, z.shape[1]))
+        found = {"x": col if x is None else x[col], "y": row if y is None else y[row], "z": z.ravel()}
+    else:
+        size = max((len(side) for side in (x, y) if side is not None), default=0)
+        for name, side in (("x", x), ("y", y)):
+            found[name] = np.arange(size) if side is None else side
+        if trace["text"] is not None and not isinstance(trace["text"], str):
+            found["text"] = [str(text) for text in trace["text"]]
+    size = len(next(iter(found.values())))
+    return pd.DataFrame({"trace": _repeated(trace.name or str(n), size)} | found)
+
+
+def curves(shown: Curves) -> pd.DataFrame:
+    """One row a point of each series; a horizontal line is a row without an x."""
+    parts = [pd.DataFrame({"series": _repeated(s.name, len(s.x)), "x": s.x, "y": s.y}) for s in shown.series]
+    parts += [pd.DataFrame({"series": [level.label], "x": [np.nan], "y": [level.y]}) for level in shown.levels]
+    return pd.concat(parts, ignore_index=True)
+
+
+def lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> pd.DataFrame:
+    """One row a line of each head. weights: [H, T, S]; queries, keys: their labels."""
+    head, query, key = np.unravel_index(np.arange(weights.size), weights.shape)
+    return pd.DataFrame({
+        "head": head, "query": query, "query_label": _labels(queries, query), "key": key, "key_label": _labels(keys, key),
+        "weight": weights.ravel(),
+    })
+
+
+def clocks(shown: Clocks, position: int) -> pd.DataFrame:
+    """One row a hand of each clock at a position: its angle in radians counterclockwise from the right, and its tip."""
+    rows = []
+    for clock in shown.clocks:
+        for hand, name in zip(clock.hands, shown.names, strict=False):
+            at = position + hand.shift
+            angle = hand.phase + clock.speed * at
+            rows.append({
+                "clock": clock.title, "speed": clock.speed, "hand": name.format(p=position, s=f"{at:g}"), "position": at,
+                "angle": angle, "length": hand.length, "cos": hand.length * np.cos(angle), "sin": hand.length * np.sin(angle),
+            })
+    return pd.DataFrame(rows)
+
+
+def diagram(shown: Diagram) -> pd.DataFrame:
+    """One row a box of the architecture: what it says, the stage that it opens with its shape, and its stack."""
+    return pd.DataFrame([
+        {"stack": box.column, "box": box.label, "stage": box.stage, "shape": box.shape_text, "lit": box.current}
+        for box in shown.boxes
+    ])
+
+
+def _labels(names: Sequence[str], at: np.ndarray) -> "pd.Categorical[str]":
+    """The label of each cell, stored once and as a number a cell."""
+    words = list(dict.fromkeys(names))
+    number = {word: n for n, word in enumerate(words)}
+    codes = np.array([number[name] for name in names], dtype=np.int64)
+    return pd.Categorical.from_codes(codes[at], categories=pd.Index(words, dtype=object))
+
+
+def _repeated(name: str, n: int) -> "pd.Categorical[str]":
+    return _labels([name], np.zeros(n, dtype=np.int64))

@@ -1,0 +1,155 @@
+"""Snippets: the Python that makes a picture of a page in a notebook, written from the values with which the page drew it.
+
+    chart(figure, "pos_waves", code=lambda: code('''
+        from viz_core.analysis.positions import waves
+        table = waves({length}, {d_model}, {base})
+        ...
+        ''', length=50, d_model=64, base=10000.0))
+
+A snippet defines what its end reads (`viz_core.ui.components.saving.ENDS`): `panels` for matrices, `picture` for a Plotly figure,
+`chart` for curves. `run_code` writes the lines that make the run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from textwrap import dedent
+from typing import Any
+
+from viz_core.language import translate as _
+from viz_core.ui.shell.run import Lab, lab_of
+from viz_core.ui.shell.setup import Setup, changes, ids, sentences, unpacked
+from viz_core.ui.shell.written import written
+from viz_core.weights.catalogue import lasting
+
+
+class Source(str):
+    """Lines of Python, which `code` puts in as they are; any other value is written as `repr` does."""
+
+
+def code(template: str, **values: Any) -> Source:
+    """A template with its {holes} filled. Lines of a `Source` stand at the beginning of a line of their own."""
+    return Source(dedent(template).strip("\n").format_map({name: written_out(value) for name, value in values.items()}) + "\n")
+
+
+def written_out(value: Any) -> str:
+    """A value as Python. ASCII, so that no text can hide what it does; a typed text stays the same text."""
+    if isinstance(value, Source):
+        return value.strip("\n")
+    if hasattr(value, "tolist"):  # of NumPy
+        return written_out(value.tolist())
+    if is_dataclass(value) and not isinstance(value, type):
+        inside = ", ".join(f"{f.name}={written_out(getattr(value, f.name))}" for f in fields(value) if f.init)
+        return f"{type(value).__name__}({inside})"
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        inside = ", ".join(map(written_out, value)) + ("," if isinstance(value, tuple) and len(value) == 1 else "")
+        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
+    if isinstance(value, float) and value != value:
+        return 'float("nan")'
+    return repr(value) if not isinstance(value, str) else _text(value)
+
+
+def _text(text: str) -> str:
+    """A text as Python: its letters as they are, where nobody can mistake them; what is invisible or turns the line as numbers."""
+    written = repr(text)
+    return written if written.isascii() or all(_plain(c) for c in written) else ascii(text)
+
+
+def _plain(character: str) -> bool:
+    """Whether a character stands where it is written: no right-to-left letter, no mark that joins or turns others."""
+    from unicodedata import bidirectional, combining
+
+    return character.isprintable() and not combining(character) and bidirectional(character) not in ("R", "AL", "AN")
+
+
+# ---------------------------------------------------------------- runs
+
+
+def run_code(lab: Lab, name: str = "capture") -> Source:
+    """The lines that make the run of a page, as `name`, and its `config`. `ValueError` for weights of this server alone."""
+    if lab.altered is not None:
+        return _patched(lab, name)
+    setup = lab.setup
+    if setup.origin is not None and setup.card is None:  # the words of trained weights, but no longer their sizes
+        return code("""
+            {model}
+            from viz_core.run import trace
+            {name} = trace(model, batch, seed={seed})
+            """, model=model_code(lab), name=Source(name), seed=setup.seed)
+    source, target = _typed(setup)
+    options: dict[str, Any] = {"seed": setup.seed} if setup.card is None else {}
+    if setup.card is None and setup.tokenizer == "character":
+        options["tokenizer"] = "character"
+    if setup.device != "auto":
+        options["device"] = setup.device
+    given = [f"{key}={value!r}" for key, value in options.items() if value not in (0, "word")]
+    if setup.card is not None:
+        given.append("weights=weights")
+    return code("""
+        from viz_core.run import run
+        {config}
+        {name} = run({given})
+        """, config=_config(setup), name=Source(name),
+                given=Source(", ".join(["config", written_out(source), written_out(target), *given])))
+
+
+def model_code(lab: Lab) -> Source:
+    """The lines that make `config`, `model` and `batch`, for experiments that run the model again."""
+    setup = lab.setup
+    source, target = _typed(setup)
+    if setup.origin is not None:
+        tokenizers = Source("weights.tokenizers()")
+    else:
+        tokenizers = Source(repr("word" if setup.tokenizer == "ids" else setup.tokenizer))
+    if setup.card is not None:
+        model = Source("from viz_core.run import switched\nmodel = switched(weights.load(), config)")
+    else:
+        model = Source(f"from viz_core.run import build\nmodel = build(config, {setup.seed})")
+    return code("""
+        from viz_core.run import prepare
+        {config}
+        {model}
+        batch = prepare(config, {source}, {target}, {tokenizers})
+        """, config=_config(setup), model=model, source=source, target=target, tokenizers=tokenizers)
+
+
+def _config(setup: Setup) -> Source:
+    """The lines that make `config`, and `weights`, the card of the trained weights whose words the model reads."""
+    if setup.origin is None:
+        base, lines = f"PRESETS[{setup.preset!r}].config", "from viz_core.presets import PRESETS\n"
+    elif setup.checkpoint in lasting():
+        base = "weights.config"
+        lines = f"from viz_core.weights.catalogue import catalogue\nweights = catalogue()[{setup.checkpoint!r}]\n"
+    else:
+        raise ValueError(_("The weights of this run are on this server only, so a notebook cannot run them: download them on the "
+                           "page Training."))
+    changed = ", ".join(f"{name}={written_out(value)}" for name, value in changes(setup).items())
+    if changed:
+        return Source(f"{lines}from dataclasses import replace\nconfig = replace({base}, {changed})")
+    return Source(f"{lines}config = {base}")
+
+
+def _typed(setup: Setup) -> tuple[list[Any], list[Any]]:
+    """Source and target as the run read them: texts, lists of ids where ids were typed, and what the model wrote."""
+    source, target, __ = sentences(setup)
+    lines: Sequence[Any] = target
+    if setup.writer == "model":
+        lines = [line.sentence for line in written(setup)]
+    elif setup.tokenizer == "ids":
+        return ids("source", source), ids("target", target)
+    return list(source), list(lines)
+
+
+def _patched(lab: Lab, name: str) -> Source:
+    """The run with a value of A in one place."""
+    stack, part, layer, head, token = lab.setup.view("patch")
+    assert lab.capture is not None
+    item = lab.item(lab.capture)
+    kept = lab_of(unpacked(lab.setup.view("kept"))[0])
+    return code("""
+        {a}
+        {model}
+        from viz_core.experiments.patching import Site
+        from viz_core.experiments.transplant import transplanted
+        {name} = transplanted(model, batch, a, Site({stack}, {part}, {layer}, {head}), {token}, {item}, {item}, {seed})
+        """, a=run_code(kept, "a"), model=model_code(lab), name=Source(name), stack=stack, part=part, layer=layer, head=head,
+                token=token, item=item, seed=lab.setup.seed)
