@@ -7,11 +7,11 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -38,13 +38,26 @@ def about(capture: Capture, setup: str = "") -> dict[str, Any]:
     }
 
 
-def run_bytes(capture: Capture, kind: Kind, setup: str = "") -> bytes:
-    """The file's bytes. Arrays stay as recorded, in float32, and are not compressed: they are nearly random."""
+def run_bytes(
+    capture: Capture, kind: Kind, setup: str = "", progress: Callable[[float], object] = lambda share: None,
+) -> bytes:
+    """The file's bytes. Arrays stay as recorded, in float32, and are not compressed: they are nearly random.
+
+    progress: called with the share of the arrays that is written.
+    """
     text = json.dumps(about(capture, setup), ensure_ascii=True)
     if kind == "safetensors":
-        return save_tensors({name: x.copy(order="C") for name, x in capture.items()}, metadata={ABOUT: text})
+        found = {}
+        for n, (name, x) in enumerate(capture.items(), start=1):
+            found[name] = x.copy(order="C")
+            progress(n / len(capture))
+        return save_tensors(found, metadata={ABOUT: text})
     out = io.BytesIO()
-    np.savez(out, allow_pickle=False, **{ABOUT: np.array(text)}, **capture)
+    with ZipFile(out, "w") as file:  # as np.savez writes it, one array at a time
+        for n, (name, x) in enumerate({ABOUT: np.array(text), **capture}.items()):
+            with file.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(x), allow_pickle=False)
+            progress(n / len(capture))
     return out.getvalue()
 
 

@@ -35,7 +35,7 @@ def at() -> AppTest:
 
 def test_a_csv_has_the_numbers_and_the_next_run_has_no_file(at: AppTest) -> None:
     reply, data = asked(at, "pos_waves", "csv")
-    assert reply == {"number": 7, "what": "csv", "mime": "text/csv", "problem": ""}
+    assert reply == {"number": 7, "what": "csv", "name": "", "mime": "text/csv", "problem": ""}
     read = pd.read_csv(io.BytesIO(data))
     assert list(read.columns) == ["trace", "x", "y"] and read["trace"].value_counts().max() == 50
     at.run()

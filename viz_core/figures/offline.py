@@ -9,7 +9,8 @@ import base64
 import html
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,23 +25,27 @@ from viz_core.language import language
 from viz_core.language import translate as _
 
 STEPS = 2000  # of the root of a weight: a stored weight is within 1 / STEPS of the recorded one, a small weight closer
+PART = 2**20  # bytes that are deflated at a time
 MISSING = 2**16 - 1  # stands for NaN
 ATTENTION = {"heads": "heads", "matrix": "canvas", "lines": "lines"}  # the parts of the page, and what draws them
 
 
 def attention_page(
     capture: Capture, item: int = 0, focus: tuple[AttentionKind, int, int] | None = None, title: str = "", note: str = "",
-    glosses: Mapping[str, str] = NO_GLOSSES,
+    glosses: Mapping[str, str] = NO_GLOSSES, progress: Callable[[float], object] = lambda share: None,
 ) -> str:
     """Every head of every kind of attention for one sentence. `ValueError` where the model has no attention.
 
-    focus: the head that is shown first. note: a sentence below the title, such as the link of the state.
+    focus: the head that is shown first. note: a sentence below the title, such as the link of the state. progress: called with
+    the share of the weights that is written.
     """
     found = kinds(capture.config)
     if not found:
         raise ValueError(_("This model has no layers, so it computes no attention."))
     page = {
-        "kinds": [_kind(capture, kind, item, glosses) for kind in found], "steps": STEPS,
+        "kinds": [_kind(capture, kind, item, glosses, partial(_part_of, progress, i, len(found)))
+                  for i, kind in enumerate(found)],
+        "steps": STEPS,
         "focus": focus or (found[-1], n_layers(capture.config, found[-1]) - 1, 0),
         "parts": {place: {part: assets.component(name)[part] for part in ("html", "css")}
                   for place, name in ATTENTION.items()},
@@ -81,7 +86,9 @@ def most_bytes(capture: Capture) -> int:
     return 3 * weights + 2**19
 
 
-def _kind(capture: Capture, kind: AttentionKind, item: int, glosses: Mapping[str, str]) -> dict[str, Any]:
+def _kind(
+    capture: Capture, kind: AttentionKind, item: int, glosses: Mapping[str, str], progress: Callable[[float], object],
+) -> dict[str, Any]:
     """One kind of attention: what its three pictures are told, and the weights [L, H, T, S] and blocked cells [T, S]."""
     layers, n_heads = n_layers(capture.config, kind), capture.config.n_heads
     weights = np.stack([capture[f"{module(kind, layer)}.weights"][item] for layer in range(layers)])
@@ -95,8 +102,13 @@ def _kind(capture: Capture, kind: AttentionKind, item: int, glosses: Mapping[str
         "grid": {"title": tile.title, "block": tile.block, "low": tile.low, "high": tile.high, "diverging": False,
                  "tokens": lengths},
         "panel": described(panel, glosses), "line": _lines(weights[0], panel.rows, panel.cols, glosses),
-        "weights": _stored(weights), "blocked": _deflated(~allowed(capture, kind, item)),
+        "weights": _stored(weights, progress), "blocked": _deflated((~allowed(capture, kind, item)).astype(np.uint8)),
     }
+
+
+def _part_of(progress: Callable[[float], object], i: int, n: int, share: float) -> None:
+    """Tell of the share of part i of n what that is of the whole."""
+    progress((i + share) / n)
 
 
 def _lines(weights: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...], glosses: Mapping[str, str]) -> dict[str, Any]:
@@ -106,15 +118,20 @@ def _lines(weights: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...],
     return header
 
 
-def _stored(weights: np.ndarray) -> str:
+def _stored(weights: np.ndarray, progress: Callable[[float], object]) -> str:
     """The roots of the weights in whole steps of 1 / STEPS: all low bytes, then all high bytes, deflated, in base64.
 
     Where many keys share a row, weights are small, and of the root they keep more digits than of the weight itself.
     """
     steps = np.where(np.isnan(weights), MISSING, np.rint(np.sqrt(np.nan_to_num(weights, nan=0.0)) * STEPS)).astype("<u2")
     planes = np.stack([steps & 255, steps >> 8]).astype(np.uint8)
-    return _deflated(planes)
+    return _deflated(planes, progress)
 
 
-def _deflated(x: np.ndarray) -> str:
-    return base64.b64encode(zlib.compress(x.astype(np.uint8).tobytes(), 9)).decode()
+def _deflated(x: np.ndarray, progress: Callable[[float], object] = lambda share: None) -> str:
+    """x [...] of bytes; a part at a time, so that there is something to say of a long one."""
+    squeeze, flat, parts = zlib.compressobj(9), np.ascontiguousarray(x).tobytes(), []
+    for start in range(0, len(flat), PART):
+        parts.append(squeeze.compress(flat[start : start + PART]))
+        progress(min(1.0, (start + PART) / len(flat)))
+    return base64.b64encode(b"".join([*parts, squeeze.flush()])).decode()

@@ -7,6 +7,7 @@ and `offer` looks whether that was asked for. Any other run costs nothing.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 What = Literal["csv", "json", "python"]
 WHATS: tuple[What, ...] = ("csv", "json", "python")
+FILE: Literal["file"] = "file"  # what was asked for where a button of a page stands for one file
 ASKED, MADE = "lab_save_asked", "lab_save_made"  # of the session: what was asked for, and what this run has made of it
 LONG = 100_000  # rows from which a progress bar says how far a file is
 
@@ -28,15 +30,16 @@ class Asked:
     """One click in a Save menu. key: of the picture; number: counts the clicks; link: of the state, as the browser has it."""
 
     key: str
-    what: What
+    what: What | Literal["file"]
     number: int
-    link: str
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The file, or one sentence about why there is none."""
+    """The file, or one sentence about why there is none. name: where it does not follow from the picture's."""
 
+    name: str = ""
     mime: str = ""
     data: bytes = b""
     problem: str = ""
@@ -116,23 +119,51 @@ def _made(asked: Asked, end: str, numbers: "Callable[[], pd.DataFrame]", code: C
     if asked.what == "python":
         if code is None:
             return Made(problem=_("This picture has no Python; its numbers are in the CSV."))
-        return Made("text/x-python", snippet(code() + ENDS[end]).encode("utf-8", "backslashreplace"))
+        return Made("", "text/x-python", snippet(code() + ENDS[end]).encode("utf-8", "backslashreplace"))
     if (nbytes := rows * BYTES_OF_A_ROW) > MAX_EXPORT_BYTES:
         return Made(problem=_("The CSV would take about {size}, and the limit is {limit}; shorten the text.",
                               size=megabytes(nbytes, 0), limit=megabytes(MAX_EXPORT_BYTES, 0)))
     frame = numbers()
     if asked.what == "json":
         about = {"link": asked.link, "rows": len(frame), "columns": {name: str(dtype) for name, dtype in frame.dtypes.items()}}
-        return Made("application/json", json.dumps(about, ensure_ascii=True, indent=1).encode())
+        return Made("", "application/json", json.dumps(about, ensure_ascii=True, indent=1).encode())
     from viz_core.tidy import csv_of
 
     if len(frame) < LONG:
-        return Made("text/csv", csv_of(frame))
+        return Made("", "text/csv", csv_of(frame))
+    return Made("", "text/csv", with_bar(_("Writing {n:,} rows", n=len(frame)), lambda progress: csv_of(frame, progress)))
+
+
+def with_bar(text: str, make: Callable[[Callable[[float], object]], bytes]) -> bytes:
+    """What `make` makes, with a progress bar in the sidebar, where it moves nothing else; make is given what moves the bar."""
     with st.sidebar:
-        bar = st.progress(0.0, _("Writing {n:,} rows", n=len(frame)))
-    data = csv_of(frame, lambda share: bar.progress(share, _("Writing {n:,} rows", n=len(frame))))
-    bar.empty()
-    return Made("text/csv", data)
+        bar = st.progress(0.0, text)
+    try:
+        return make(lambda share: bar.progress(min(1.0, share), text))
+    finally:
+        bar.empty()
+
+
+def file_button(
+    label: str, key: str, name: str, mime: str, make: Callable[[Callable[[float], object]], bytes], **look: Any,
+) -> None:
+    """A button for one large file, which is made in the run after a click and then sent: a server keeps nothing of it.
+
+    make: given what moves a progress bar. `ValueError`, one sentence, where it cannot be made.
+    """
+    st.button(label, key=key, on_click=_ask_for, args=(key,), **look)
+    asked: Asked | None = st.session_state.get(ASKED)
+    if asked is None or asked.what != FILE or asked.key != key:
+        return
+    try:
+        st.session_state[MADE] = Made(name, mime, with_bar(label, make))
+    except ValueError as problem:
+        st.session_state[MADE] = Made(problem=str(problem))
+
+
+def _ask_for(key: str) -> None:
+    st.session_state[ASKED] = Asked(key, FILE, monotonic_ns())
+    st.session_state.pop(MADE, None)
 
 
 def snippet(text: str) -> str:

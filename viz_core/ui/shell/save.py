@@ -32,7 +32,8 @@ def save_menus(page: str) -> None:
     reply: dict[str, Any] | None = None
     if asked is not None:
         made = made or Made(problem=_("This picture is no longer on the page."))
-        reply = {"number": asked.number, "what": asked.what, "mime": made.mime, "problem": made.problem}
+        # A name says that a button of the page asked for a file, which the script saves at once; its number is the server's.
+        reply = {"number": asked.number, "what": asked.what, "name": made.name, "mime": made.mime, "problem": made.problem}
     data = with_header({"page": page, "reply": reply}, made.data if asked is not None and made else b"")
     _COMPONENT(key="lab_save", data=data, on_ask_change=_asked)
 
