@@ -18,7 +18,7 @@ class Figure {
     this.asTable = new ValuesTable(this.foot, this.node, () => panelTable(this));
     this.readout.setAttribute("aria-live", "polite");
     set(this.canvas, { role: "application", "aria-keyshortcuts": [...Object.keys(KEYS), "Home", "End", "Escape"].join(" ") });
-    this.canvas.tabIndex = 0;
+    Object.assign(this.canvas, { tabIndex: 0, replay: (pen) => this.replay(pen) });
     this.front = this.canvas.getContext("2d");
     this.base = make("canvas"); // the cells alone, so that moving the pointer costs little
     this.sheet = make("canvas"); // all of it: text on a canvas of the page would cost the page's layout while it is built
@@ -215,7 +215,7 @@ class Figure {
     const picture = new OffscreenCanvas(cols, rows);
     picture.getContext("2d").putImageData(pixels, 0, 0);
     if (this.found.has("masked")) {
-      pen.fillStyle = this.pattern(pen, { ...view.colours.masked, mark: "lines" });
+      pen.fillStyle = pattern(pen, this.scale, { ...view.colours.masked, mark: "lines" });
       pen.fillRect(left, top, cols * w, rows * h);
     }
     pen.imageSmoothingEnabled = false;
@@ -251,37 +251,14 @@ class Figure {
 
   /* Patterns that distinguish classes without colour, and cells that are missing. */
   drawMarks(pen) {
-    const { panel, view, cols, w, h, left, top } = this, missing = this.pattern(pen, view.colours.missing);
-    const marks = panel.kind === "classes" ? view.colours.classes.map((look) => look.mark && this.pattern(pen, look)) : [];
+    const { panel, view, cols, w, h, left, top } = this, missing = pattern(pen, this.scale, view.colours.missing);
+    const marks = panel.kind === "classes" ? view.colours.classes.map((look) => look.mark && pattern(pen, this.scale, look)) : [];
     this.shown.forEach((cell, i) => {
       const code = panel.masked?.[cell], mark = !code ? marks[panel.values[cell]] : this.reason(code).look === "missing" && missing;
       if (!mark) return;
       pen.fillStyle = mark;
       pen.fillRect(left + (i % cols) * w, top + Math.floor(i / cols) * h, w, h);
     });
-  }
-
-  /* Six pixels of a pattern: lines at 45 degrees, crossed lines, or dots. */
-  tile({ fill, line, mark }) {
-    const tile = make("canvas"), size = Math.round(6 * this.scale);
-    Object.assign(tile, { width: size, height: size });
-    const ink = tile.getContext("2d");
-    ink.fillStyle = fill;
-    ink.fillRect(0, 0, size, size);
-    Object.assign(ink, { strokeStyle: line, fillStyle: line, lineWidth: this.scale });
-    for (const shift of mark === "dots" ? [] : [-size, 0, size]) {
-      ink.moveTo(shift - 2, size + 2); ink.lineTo(shift + size + 2, -2);
-      if (mark === "cross") { ink.moveTo(shift - 2, -2); ink.lineTo(shift + size + 2, size + 2); }
-    }
-    ink.stroke();
-    if (mark === "dots") { ink.arc(size / 2, size / 2, 1.2 * this.scale, 0, 7); ink.fill(); }
-    return tile;
-  }
-
-  pattern(pen, look) {
-    const pattern = pen.createPattern(this.tile(look), "repeat");
-    pattern.setTransform(new DOMMatrix().scale(1 / this.scale));
-    return pattern;
   }
 
   writeValues(pen) {
@@ -354,12 +331,21 @@ class Figure {
 
   /* Copy `base`, then draw the hovered cell and the picked cell. */
   paint() {
-    const { canvas, pen, view, panel, hover, w, h, left, top } = this, picked = this.picked();
+    const { canvas, pen } = this;
     if (!this.shown) return;
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, canvas.width, canvas.height);
     pen.drawImage(this.base, 0, 0);
     pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    this.drawAround(pen, this.hover);
+    this.front.globalCompositeOperation = "copy";
+    this.front.drawImage(this.sheet, 0, 0);
+    this.say();
+  }
+
+  /* The labels, the hovered cell and the picked cell. */
+  drawAround(pen, hover) {
+    const { view, panel, w, h, left, top } = this, picked = this.picked();
     const place = (cell) => [Math.floor(cell / panel.shape[1]), Math.floor((cell % panel.shape[1]) / this.group)];
     const box = ([r, k], out, colour, line) => {
       Object.assign(pen, { strokeStyle: colour, lineWidth: line });
@@ -382,9 +368,14 @@ class Figure {
       this.labels.row(pen, this, r, this.rowName(row), view.accent);
       this.labels.column(pen, this, k, this.colName(col), view.accent);
     }
-    this.front.globalCompositeOperation = "copy";
-    this.front.drawImage(this.sheet, 0, 0);
-    this.say();
+  }
+
+  /* What `replay` in common.js asks for. */
+  replay(pen) {
+    if (!this.shown) return;
+    this.drawCells(pen);
+    this.writeValues(pen);
+    this.drawAround(pen, null);
   }
 
   /* Row and column as the readout says them: with their dictionary words, or where its line is too short for that, without those

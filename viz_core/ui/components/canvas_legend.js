@@ -14,7 +14,7 @@ function drawLegend(figure) {
   if (panel.kind === "mask") view.colours.mask.forEach((colour, i) => entry("swatch", colour, "", String(i)));
   else if (panel.kind === "classes") panel.names.forEach((name, i) => {
     const look = view.colours.classes[i];
-    if (found.has(name)) entry("swatch", look.mark ? `url(${figure.tile(look).toDataURL()}) 0 0 / 6px` : look.fill, "", name);
+    if (found.has(name)) entry("swatch", look.mark ? swatchOf(figure.scale, look) : look.fill, "", name);
   });
   else if (panel.kind !== "ids") {
     const colours = panel.kind === "signed" ? view.colours.diverging : view.colours.sequential;
@@ -22,7 +22,7 @@ function drawLegend(figure) {
   }
   const looks = {
     masked: `repeating-linear-gradient(135deg, ${line} 0 1px, ${fill} 1px 4px)`,
-    missing: `url(${figure.tile(view.colours.missing).toDataURL()}) 0 0 / 6px`, ...THEME.special,
+    missing: swatchOf(figure.scale, view.colours.missing), ...THEME.special,
   };
   const reasons = [...figure.hatched].sort().map((code) => figure.reason(code));
   const named = (name) => reasons.filter(({ look }) => look === name).map(({ legend }) => legend).join(", ");

@@ -12,7 +12,7 @@ class Lookup {
     this.view = view;
     this.node = view.root.appendChild(make("div", "lookup"));
     this.lanes = this.node.appendChild(make("div", "lanes"));
-    this.canvas = make("canvas");
+    this.canvas = Object.assign(make("canvas"), { replay: (pen) => this.drawLines(pen, this.marks(this.view.pick)) });
     const foot = this.node.appendChild(make("div", "foot"));
     this.readout = foot.appendChild(make("div", "readout"));
     this.asTable = new ValuesTable(foot, this.node, () => this.table());
@@ -83,6 +83,7 @@ class Lookup {
     gap.title = plural("row {first}: not a word of this sentence", "rows {first} to {last}: not words of this sentence", n,
                        { first: after + 1, last: before - 1 });
     gap.setAttribute("aria-hidden", "true");
+    gap.append(make("span", "", "⋮"));
     return [gap];
   }
 
@@ -167,14 +168,23 @@ class Lookup {
   }
 
   draw() {
-    const { canvas, view, words, entries, last, hover } = this, scale = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
+    const { canvas, view, last, hover } = this, scale = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
     this.measure();
-    const { left, width, height } = canvas.getBoundingClientRect();
+    const { width, height } = canvas.getBoundingClientRect();
     Object.assign(canvas, { width: Math.round(width * scale), height: Math.round(height * scale) });
     pen.scale(scale, scale);
-    Object.assign(pen, { strokeStyle: view.accent, fillStyle: view.accent });
     const held = this.marks(view.pick), row = hover?.[0] === last + 1 ? hover[1] : undefined; // a row that is pointed at
     const shown = row !== undefined ? [...Array(last + 1), row] : hover ? this.marks([hover[0], 0, hover[1]]) : held;
+    this.drawLines(pen, shown, row);
+    this.mark(held, shown);
+    this.tell(hover ?? [view.pick?.[0], view.pick?.[2]]);
+    Object.assign(canvas.dataset, { title: this.panels[last].title, drawn: this.panels.map((panel) => panel.digest).join() });
+  }
+
+  /* shown: the places of each column that stand out; row: that of the vocabulary which is pointed at, if there is one. */
+  drawLines(pen, shown, row) {
+    const { view, words, entries, last } = this, { left, height } = this.canvas.getBoundingClientRect();
+    Object.assign(pen, { strokeStyle: view.accent, fillStyle: view.accent });
     const middle = (t) => (t + 0.5) * this.row - words[0].scrollTop;
     const line = ([x, to], t, v, strong) => middle(t) > 0 && middle(t) < height && this.line(pen, [x, middle(t)], [to, v],
       [strong ? 3 : 1.5, strong ? 1 : shown.length ? FAINT : PLAIN]); // none from a word that is out of sight
@@ -185,9 +195,6 @@ class Lookup {
       line(across, t, this.middles[at] - entries.scrollTop, row === undefined ? shown[last] === t : row === at);
     });
     for (const [from, to] of this.moved) line(aside, from, middle(to), row === undefined && shown[0] === from);
-    this.mark(held, shown);
-    this.tell(hover ?? [view.pick?.[0], view.pick?.[2]]);
-    Object.assign(canvas.dataset, { title: this.panels[last].title, drawn: this.panels.map((panel) => panel.digest).join() });
   }
 
   /* An arrow from one point to another. */

@@ -75,6 +75,11 @@ function later(view, pause, tell, untold) {
 const laterNumbered = (view, pause, news) =>
   later(view, pause, () => view.report((view.told = news)), () => (view.number = view.told?.number ?? 0));
 
+/* A canvas of a picture has a function `replay(pen)`, with which the Save menu makes it a drawing of lines and texts
+ * (viz_core/ui/shell/save_pen.js): it draws all that the canvas shows now, without what only the pointer shows, in pixels of the
+ * page from the canvas's corner, into a pen that has those methods of a 2D context that it uses. Such a pen has `hatch(look)`,
+ * which returns what to fill with for a pattern of hatching.js. */
+
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 const channels = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)); // "#rrggbb" → red, green, blue
 /* A literal message in the language of the page, its fields filled in; without values, braces are text. Its English stands in

@@ -125,7 +125,7 @@ class Figure {
     this.readout.setAttribute("aria-live", "polite");
     this.asTable = new ValuesTable(foot, this.node, () => headsTable(this));
     set(this.canvas, { role: "application", "aria-keyshortcuts": Object.keys(KEYS).join(" ") });
-    this.canvas.tabIndex = 0;
+    Object.assign(this.canvas, { tabIndex: 0, replay: (pen) => this.replay(pen) });
     this.base = make("canvas");
     this.canvas.onpointermove = (event) => this.point(this.tileAt(event));
     this.canvas.onpointerleave = () => this.point(null);
@@ -183,10 +183,6 @@ class Figure {
     if (!view.fill) this.foot.prepend(this.legend);
     this.foot.append(this.readout);
     (view.fill ? view.shared : this.foot).append(this.asTable.button);
-    const pen = base.getContext("2d");
-    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
-    pen.imageSmoothingEnabled = false;
-    const hatch = this.hatch(pen);
     // Where a tile has fewer pixels than cells, the browser pools further: the largest of each block again.
     const group = [rows / high, cols / wide].map((n) => Math.max(1, Math.ceil(n / this.scale)));
     const [r, c] = [Math.ceil(rows / group[0]), Math.ceil(cols / group[1])];
@@ -212,16 +208,10 @@ class Figure {
         for (let i = 0; i < shown.length; i++) out[start + i] = hidden[i] && shown[i] !== 255 ? words.blocked : words[shown[i]];
       }
     brush.putImageData(pixels, 0, 0); // all tiles below each other, once
-    for (let layer = 0; layer < layers; layer++)
-      for (let head = 0; head < heads; head++) {
-        const [x, y] = this.place([layer, head]);
-        if (this.hidden) {
-          pen.fillStyle = hatch;
-          pen.fillRect(x, y, wide, high);
-        }
-        pen.drawImage(picture, 0, (layer * heads + head) * r, c, r, x, y, wide, high);
-      }
-    this.write(pen);
+    Object.assign(this, { picture, rows: r, cols: c });
+    const pen = base.getContext("2d");
+    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    this.drawTiles(pen);
     Object.assign(canvas.dataset, { kind: grid.kind, layers, heads, tile: wide, high, left: view.left, top: view.top, gap: GAP,
       type: view.type, shades: this.digest(), theme: view.dark ? "dark" : "light" });
     this.describe();
@@ -247,17 +237,21 @@ class Figure {
     return Object.assign(table, { blocked: 0 }); // transparent, over hatching
   }
 
-  hatch(pen) {
-    const { fill, line } = this.view.colours.masked, square = make("canvas"), size = Math.round(6 * this.scale);
-    Object.assign(square, { width: size, height: size });
-    const ink = square.getContext("2d");
-    Object.assign(ink, { fillStyle: fill, strokeStyle: line, lineWidth: this.scale });
-    ink.fillRect(0, 0, size, size);
-    for (const shift of [-size, 0, size]) { ink.moveTo(shift - 2, size + 2); ink.lineTo(shift + size + 2, -2); }
-    ink.stroke();
-    const pattern = pen.createPattern(square, "repeat");
-    pattern.setTransform(new DOMMatrix().scale(1 / this.scale));
-    return pattern;
+  /* The tiles with the numbers around them. */
+  drawTiles(pen) {
+    const { grid, view, wide, high, rows, cols } = this, [layers, heads] = grid.shape;
+    const hatch = this.hidden && pattern(pen, this.scale, view.colours.masked);
+    pen.imageSmoothingEnabled = false;
+    for (let layer = 0; layer < layers; layer++)
+      for (let head = 0; head < heads; head++) {
+        const [x, y] = this.place([layer, head]);
+        if (hatch) {
+          pen.fillStyle = hatch;
+          pen.fillRect(x, y, wide, high);
+        }
+        pen.drawImage(this.picture, 0, (layer * heads + head) * rows, cols, rows, x, y, wide, high);
+      }
+    this.write(pen);
   }
 
   /* Layer numbers on the left; above each column the head's number and its colour. */
@@ -292,19 +286,32 @@ class Figure {
     if (block[0] * block[1] > 1) legend.append(make("span", "note", _("pooled {size}: the largest of each block", { size: block.join("×") })));
   }
 
-  paint() {
-    const { canvas, view, grid, wide, high } = this, pen = canvas.getContext("2d"), focus = this.focused();
-    pen.setTransform(1, 0, 0, 1, 0, 0);
-    pen.clearRect(0, 0, canvas.width, canvas.height);
-    pen.drawImage(this.base, 0, 0);
-    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+  /* Around the tile that is pointed at, and around the one in focus. */
+  drawBoxes(pen, hover) {
+    const { view, wide, high } = this, focus = this.focused();
     const box = (at, out, colour, line) => {
       const [x, y] = this.place(at);
       Object.assign(pen, { strokeStyle: colour, lineWidth: line });
       pen.strokeRect(x - out, y - out, wide + 2 * out, high + 2 * out);
     };
-    if (this.hover) box(this.hover, 1, view.ink, 1.5);
+    if (hover) box(hover, 1, view.ink, 1.5);
     if (focus) box(focus, 1.5, view.accent, view.type > 14 ? 5 : 3); // in presenter's mode it is seen from the back
+  }
+
+  /* What `replay` in common.js asks for. */
+  replay(pen) {
+    if (!this.picture) return;
+    this.drawTiles(pen);
+    this.drawBoxes(pen, null);
+  }
+
+  paint() {
+    const { canvas, view, grid } = this, pen = canvas.getContext("2d"), focus = this.focused();
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(this.base, 0, 0);
+    pen.setTransform(this.scale, 0, 0, this.scale, 0, 0);
+    this.drawBoxes(pen, this.hover);
     const at = this.hover ?? focus;
     const place = at && { layer: at[0], head: at[1] };
     const value = this.hover && grid.picked?.[at[0]][at[1]];

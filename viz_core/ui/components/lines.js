@@ -45,7 +45,7 @@ class View {
       ["column left", "middle", "column right"].map((name) => this.lanes.appendChild(make("div", name)));
     this.canvas = this.middle.appendChild(make("canvas"));
     this.asTable = new ValuesTable(part("foot"), root, () => linesTable(this));
-    this.canvas.setAttribute("role", "img");
+    set(this.canvas, { role: "img" }).replay = (pen) => this.replay(pen);
     this.readout.setAttribute("aria-live", "polite");
     this.box.onscroll = () => this.later();
     this.resize = new ResizeObserver(() => this.later());
@@ -191,9 +191,17 @@ class View {
     if (canvas.width !== Math.round(wide * scale) || canvas.height !== Math.round(high * scale))
       Object.assign(canvas, { width: Math.round(wide * scale), height: Math.round(high * scale) });
     canvas.style.height = `${high}px`;
-    const pen = canvas.getContext("2d"), top = box.scrollTop, heads = [...this.shown].sort((a, b) => a - b);
+    const pen = canvas.getContext("2d");
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, wide, high);
+    const { heads, largest, drawn } = this.drawLines(pen, active, wide, row, high);
+    this.mark(active, heads, largest);
+    this.tell(active, heads, largest, drawn);
+  }
+
+  /* The lines of the active token, or all; says which heads these are, the largest weight of theirs, and how many lines. */
+  drawLines(pen, active, wide, row, high) {
+    const { data } = this, top = this.box.scrollTop, heads = [...this.shown].sort((a, b) => a - b);
     const dark = brightness(getComputedStyle(this.root).color) > 128; // there a faint line is hardly seen, so it is drawn stronger
     let largest = 0, drawn = 0;
     for (const head of heads) this.each(head, null, (t, s, w) => { if (w > largest) largest = w; });
@@ -212,9 +220,11 @@ class View {
       });
     }
     pen.globalAlpha = 1;
-    this.mark(active, heads, largest);
-    this.tell(active, heads, largest, drawn);
+    return { heads, largest, drawn };
   }
+
+  /* What `replay` in common.js asks for. */
+  replay(pen) { if (this.middle.clientWidth) this.drawLines(pen, this.lock, this.middle.clientWidth, ...this.sizes()); }
 
   /* The other side's tokens shaded by the weight of each shown head; the locked token pressed. */
   mark(active, heads, largest) {
