@@ -1,7 +1,180 @@
-/* The Save menu of every picture. */
+/* The Save menu of every picture. This script finds the pictures by itself, wherever and whenever a page draws them, and gives each
+ * a button. PNG and SVG are made here from what is drawn; for the rest Python is asked (save.py) with
+ * `ask` = {number, key, what, link}, and the run after that replies. */
 
-export default function ({ data, setStateValue }) {
-  const [header, buffer, start] = unpack(data);
-  globalThis.labSaved = header.reply && { ...header.reply, bytes: buffer.slice(start) };
-  globalThis.labAsk = (ask) => setStateValue("ask", ask);
+const SOFTWARE = "Attention Lab";
+const CALM = 150, LATE = 500, TRIES = 20; // ms without a change of the page; until a component without a picture is looked at again, how often
+const PATIENCE = 120000; // ms until a file that does not come is given up
+const KEPT_FILE = 30000; // ms that a file stays at its address, for the browser to save it
+const ICON = "M8 1.5v8M4.5 6.5 8 10l3.5-3.5M2 11v2.5h12V11";
+const kept = new WeakMap(); // the element of this component → its Saver
+
+export default function ({ data, parentElement, setStateValue }) {
+  const home = parentElement.host ?? parentElement;
+  if (!kept.has(home)) kept.set(home, new Saver());
+  const saver = kept.get(home), [header, buffer, start] = unpack(data);
+  Object.assign(saver, { page: header.page, report: (ask) => setStateValue("ask", ask) });
+  saver.start();
+  if (header.reply) saver.take(header.reply, buffer, start);
+  return ending(saver, () => saver.stop()); // a rerun may stop and start the same element
+}
+
+class Saver {
+  constructor() {
+    this.number = Date.now(); // counts what is asked for, also across tabs of one session
+    this.seen = new WeakMap(); // a picture's element → how often it was looked at without a picture in it
+    this.menu = new Menu((what) => this.save(this.picture, what), () => { this.waiting = null; clearTimeout(this.timer); });
+    this.watch = new MutationObserver(() => this.later(CALM));
+    this.sizes = new ResizeObserver((entries) => { for (const { target } of entries) this.sized(target); });
+    this.asked = (event) => this.answer(event);
+  }
+
+  start() {
+    if (this.on) return;
+    this.on = true;
+    const app = document.querySelector("[data-testid='stMain']");
+    if (app) this.watch.observe(app, { childList: true, subtree: true });
+    document.addEventListener("lab-save", this.asked);
+    this.later(0);
+  }
+
+  stop() {
+    this.on = false;
+    clearTimeout(this.calm);
+    this.watch.disconnect();
+    document.removeEventListener("lab-save", this.asked);
+  }
+
+  later(wait) {
+    clearTimeout(this.calm);
+    this.calm = setTimeout(() => this.find(), wait);
+  }
+
+  /* ---- the buttons ---- */
+
+  find() {
+    let again = false;
+    for (const node of document.querySelectorAll(`[data-testid='stMain'] :is(${OWN}, ${PLOTLY})`)) {
+      const container = node.closest(ELEMENT), root = pictureIn(node);
+      const host = container?.querySelector(":scope > .lab-save");
+      if (container && root && keyOf(container)) {
+        if (host?.owner === this && host.root === root) continue;
+        host?.remove();
+        this.give(container, root);
+      } else {
+        host?.remove();
+        const tries = (this.seen.get(node) ?? 0) + 1; // a component's markup may come after its element, unseen from here
+        this.seen.set(node, tries);
+        again ||= !root && tries < TRIES && !node.shadowRoot?.querySelector("div > *");
+      }
+    }
+    if (again) this.later(LATE);
+  }
+
+  give(container, root) {
+    const host = make("div", "lab-save"), button = host.appendChild(set(make("button"), { type: "button", "aria-haspopup": "menu", "aria-expanded": "false" }));
+    draw(draw(button, "svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }), "path", { d: ICON });
+    const picture = { container, root, host, button, key: keyOf(container) };
+    Object.assign(host, { owner: this, root, picture });
+    button.onclick = () => (this.menu.button === button ? this.menu.close() : this.open(picture));
+    button.onkeydown = (event) => {
+      if (["Enter", " ", "ArrowDown", "ArrowUp"].includes(event.key)) event.stopPropagation(); // no keys of the page
+      if (event.key !== "ArrowDown" || this.menu.button === button) return;
+      event.preventDefault();
+      this.open(picture);
+    };
+    const arrive = () => this.place(picture);
+    container.addEventListener("pointerenter", arrive);
+    container.addEventListener("focusin", arrive);
+    container.append(host);
+    this.name(picture);
+    root.labSave = picture;
+    this.sizes.observe(root);
+  }
+
+  /* A picture has another size: in a closed expander it has none, and no button. */
+  sized(root) {
+    const picture = root.labSave;
+    if (!picture?.host.isConnected) return this.sizes.unobserve(root);
+    picture.host.hidden = !root.clientWidth || !root.clientHeight;
+    if (!picture.host.hidden && matchMedia("(hover: none)").matches) this.place(picture);
+  }
+
+  /* Pages go on drawing in the same element: the name and the place are those of now. */
+  name(picture) {
+    picture.title = titleOf(picture.root, picture.container);
+    const said = _("Save: {title}", { title: picture.title });
+    if (picture.button.title !== said) Object.assign(picture.button, { title: said, ariaLabel: said });
+  }
+
+  place(picture) {
+    if (this.menu.button === picture.button) return; // not while its menu hangs on it
+    this.name(picture);
+    putInPlace(picture.host, picture.root, picture.container);
+  }
+
+  /* ---- the menu ---- */
+
+  open(picture) {
+    this.picture = picture;
+    this.name(picture);
+    this.menu.open(picture.button, picture.title);
+  }
+
+  /* A component asks for a file of its own picture: its toolbar has a button for that. */
+  answer(event) {
+    const picture = event.composedPath().map((node) => node.labSave).find(Boolean);
+    if (!picture || !OFFERED.some(([what]) => what === event.detail?.what)) return;
+    this.open(picture);
+    this.save(picture, event.detail.what);
+  }
+
+  async save(picture, what) {
+    if (this.waiting) return; // one at a time
+    const about = { title: picture.title, link: location.href }, number = ++this.number, { menu } = this;
+    this.waiting = { number, picture, what };
+    const still = () => this.waiting?.number === number;
+    if (what !== "png" && what !== "svg") {
+      menu.say(what === "csv" ? _("The numbers are being written …") : _("One moment …"), true);
+      this.timer = setTimeout(() => still() && this.failed(_("No answer has come from the server; please try again.")), PATIENCE);
+      return this.report({ number, key: picture.key, what, link: about.link });
+    }
+    menu.say(_("The picture is being drawn …"), true);
+    try {
+      await new Promise((done) => setTimeout(done)); // the bar is seen first
+      const made = await asSvg(picture.root, about);
+      const file = what === "svg" ? new Blob([made.svg], { type: "image/svg+xml" }) : await asPng(made, about);
+      if (still()) this.done(file, what);
+    } catch (problem) {
+      if (still()) this.failed(problem.message);
+    }
+  }
+
+  failed(sentence) {
+    this.waiting = null;
+    clearTimeout(this.timer);
+    this.menu.say(sentence);
+  }
+
+  done(file, ending) {
+    this.keep(file, ending);
+    this.menu.close();
+  }
+
+  /* Let the browser save a file. */
+  keep(file, ending) {
+    const { picture } = this, link = Object.assign(make("a"), { href: URL.createObjectURL(file), download: fileName(this.page, picture.title, picture.key, ending) });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), KEPT_FILE);
+  }
+
+  /* What the server has made; only what is still waited for. */
+  take({ number, what, mime, problem }, buffer, start) {
+    if (this.waiting?.number !== number) return;
+    if (problem) return this.failed(problem);
+    const bytes = new Uint8Array(buffer, start), file = new Blob([bytes], { type: mime });
+    if (what !== "python") return this.done(file, what);
+    this.failed("");
+    this.menu.show(new TextDecoder().decode(bytes), () => this.keep(file, "py"));
+  }
 }
