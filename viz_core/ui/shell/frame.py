@@ -21,7 +21,7 @@ from viz_core.ui.shell.widgets import touch
 SIDEBAR = 236  # pixels
 FOLDER = Path(__file__).parent
 ECHO = "lab_frame_echo"  # the number of the last change by the browser that this session knows of
-STYLE = "\n".join((FOLDER / f"{name}.css").read_text("utf-8") for name in ("frame", "contrast"))
+STYLE = "\n".join((FOLDER / f"{name}.css").read_text("utf-8") for name in ("frame", "contrast", "save"))
 SLIDERS = {"first": "n_heads", "second": "d_model"}  # the two that keys move: [ and ], - and +
 
 BUTTONS = (("previous", "‹", _("Previous (←)")), ("next", "›", _("Next (→)")), ("leave", "✕", _("Leave presenter's mode (Esc)")))

@@ -18,11 +18,10 @@ from viz_core.limits import MAX_LINK_BYTES
 from viz_core.ui.components.saving import ASKED, MADE, WHATS, Asked, Made
 
 FOLDER = Path(__file__).parent
-SCRIPTS = ("save",)
+SCRIPTS = ("save_pen", "save_svg", "save_png", "save_place", "save_menu", "save")
 _COMPONENT = st.components.v2.component(
-    "attention_lab_save", html='<div class="save">\n</div>', css=(FOLDER / "save.css").read_text("utf-8"),
-    js=script(*SCRIPTS, folder=FOLDER),
-)
+    "attention_lab_save", html='<div class="save">\n</div>', js=script(*SCRIPTS, folder=FOLDER),
+)  # its buttons stand at the pictures, so save.css is a style of the whole page (frame.py)
 
 
 def save_menus(page: str) -> None:

@@ -2,7 +2,8 @@
 
 const OWN = "[data-testid='stBidiComponentIsolated']", PLOTLY = "[data-testid='stPlotlyChart']", ELEMENT = "[data-testid='stElementContainer']";
 const ROOTS = ".lab, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree"; // of the components that draw a picture
-const SIDE = 26, APART = 3, STEP = 4, REACH = 64; // pixels of the button, and around it; from one place that is tried to the next; tried down to
+const SOLID = "button, input, .modebar, .nsewdrag, .legend, .rim, .face, .bar, .swatch"; // besides texts and what a canvas draws
+const SIDE = 24, APART = 1, STEP = 3, REACH = 64; // pixels of the button, and around it; from one place that is tried to the next; tried down to
 const LONGEST_NAME = 80; // characters of a file's name
 
 /* The element in which a picture is drawn, or null while there is none. */
@@ -29,28 +30,41 @@ function fileName(page, title, key, ending) {
 
 /* ---- the place of the button ---- */
 
-/* The boxes of what must not be covered: texts, controls, the plots and canvases themselves. */
-function obstacles(root) {
-  const found = [], range = document.createRange();
+/* Functions that say whether a box on the page, of this corner and side, lies on what must not be covered: texts, controls, plots,
+ * and whatever a canvas has drawn. Only the top of the picture is asked about. */
+function obstacles(root, bottom) {
+  const boxes = [], drawn = [], range = document.createRange();
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const node = texts.currentNode;
     if (!node.data.trim() || node.parentNode.closest("style, .hoverlayer")) continue;
     range.selectNodeContents(node);
-    found.push(range.getBoundingClientRect());
+    boxes.push(range.getBoundingClientRect());
   }
-  for (const node of root.querySelectorAll("button, input, canvas, .modebar, .nsewdrag, .legend, .rim, .face, .bar, .swatch")) found.push(node.getBoundingClientRect());
-  return found.filter(({ width, height }) => width && height);
+  for (const node of root.querySelectorAll(SOLID)) boxes.push(node.getBoundingClientRect());
+  for (const canvas of root.querySelectorAll("canvas")) {
+    const box = canvas.getBoundingClientRect(), scale = canvas.width / box.width, high = Math.floor((Math.min(box.bottom, bottom) - box.top) * scale);
+    if (!(high > 0) || !canvas.width) continue;
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, high);
+    drawn.push((x, y, side) => {
+      const [left, right] = [x, x + side].map((at) => clamp(Math.round((at - box.left) * scale), 0, canvas.width));
+      const [from, to] = [y, y + side].map((at) => clamp(Math.round((at - box.top) * scale), 0, high));
+      for (let v = from; v < to; v++) for (let u = left; u < right; u++) if (data[4 * (v * canvas.width + u) + 3]) return true;
+      return false;
+    });
+  }
+  const near = boxes.filter((box) => box.width && box.height && box.top < bottom);
+  return [(x, y, side) => near.some((box) => box.left < x + side && box.right > x && box.top < y + side && box.bottom > y), ...drawn];
 }
 
 /* Put the button as near to the top right corner as it is free; above that corner, where the top is full. */
 function putInPlace(host, root, container) {
-  const outer = container.getBoundingClientRect(), inner = root.getBoundingClientRect(), taken = obstacles(root);
+  const outer = container.getBoundingClientRect(), inner = root.getBoundingClientRect(), taken = obstacles(root, inner.top + REACH + 2 * SIDE);
   const right = Math.min(inner.right, document.documentElement.clientWidth) - SIDE, { top } = inner;
-  const free = (x, y) => taken.every((box) => box.left >= x + SIDE + APART || box.right <= x - APART || box.top >= y + SIDE + APART || box.bottom <= y - APART);
-  let best = [right, top - SIDE - 2], least = 4 * REACH;
+  const free = (x, y) => !taken.some((covers) => covers(x - APART, y - APART, SIDE + 2 * APART));
+  let best = [right, top - SIDE - APART], least = Infinity;
   for (let down = 0; down <= Math.min(REACH, inner.height - SIDE); down += STEP)
-    for (let back = 0; back <= inner.width - SIDE && back + 2 * down < least; back += STEP)
+    for (let back = 0; back <= right - inner.left && back + 2 * down < least; back += STEP)
       if (free(right - back, top + down)) [best, least] = [[right - back, top + down], back + 2 * down];
   Object.assign(host.style, { left: `${best[0] - outer.left}px`, top: `${best[1] - outer.top}px` });
 }
