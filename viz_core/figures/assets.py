@@ -22,11 +22,12 @@ FOLDER = files("viz_core") / "ui" / "components"
 # that shows its numbers as a table on request has `values_table`, and the table's style with it.
 PICTURES = {
     "canvas": (
-        "lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure", "canvas_legend", "canvas_lookup", "hatching", "panel_table",
-                "values_table")),
+        "lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure", "canvas_legend", "canvas_lookup", "hatching",
+                "panel_table", "values_table")),
     "clock": ("clocks", ("clock",)),
     "curves": ("curves", ("curves", "curves_table", "values_table")), "diagram": ("drawing", ("diagram",)),
-    "heads": ("heads", ("heads", "heads_table", "hatching", "values_table")), "lines": ("view", ("lines", "lines_table", "values_table")),
+    "heads": ("heads", ("heads", "heads_table", "hatching", "values_table")),
+    "lines": ("view", ("lines", "lines_table", "values_table")),
 }
 
 
