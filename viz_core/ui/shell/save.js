@@ -8,6 +8,7 @@ const PATIENCE = 120000; // ms until a file that does not come is given up
 const KEPT_FILE = 30000; // ms that a file stays at its address, for the browser to save it
 const ICON = "M8 1.5v8M4.5 6.5 8 10l3.5-3.5M2 11v2.5h12V11";
 const kept = new WeakMap(); // the element of this component → its Saver
+const taken = new Set(); // the numbers of files of the page's own buttons
 
 export default function ({ data, parentElement, setStateValue }) {
   const home = parentElement.host ?? parentElement;
@@ -135,11 +136,11 @@ class Saver {
     this.waiting = { number, picture, what };
     const still = () => this.waiting?.number === number;
     if (what !== "png" && what !== "svg") {
-      menu.say(what === "csv" ? _("The numbers are being written …") : _("One moment …"), true);
+      menu.say(what === "csv" ? _("The numbers are being written …") : _("One moment …"), "working");
       this.timer = setTimeout(() => still() && this.failed(_("No answer has come from the server; please try again.")), PATIENCE);
       return this.report({ number, key: picture.key, what, link: about.link });
     }
-    menu.say(_("The picture is being drawn …"), true);
+    menu.say(_("The picture is being drawn …"), "working");
     try {
       await new Promise((done) => setTimeout(done)); // the bar is seen first
       const made = await asSvg(picture.root, about);
@@ -153,7 +154,7 @@ class Saver {
   failed(sentence) {
     this.waiting = null;
     clearTimeout(this.timer);
-    this.menu.say(sentence);
+    this.menu.say(sentence, sentence ? "problem" : "");
   }
 
   done(file, ending) {
@@ -162,19 +163,23 @@ class Saver {
   }
 
   /* Let the browser save a file. */
-  keep(file, ending) {
-    const { picture } = this, link = Object.assign(make("a"), { href: URL.createObjectURL(file), download: fileName(this.page, picture.title, picture.key, ending) });
+  keep(file, ending, name = fileName(this.page, this.picture.title, this.picture.key, ending)) {
+    const link = Object.assign(make("a"), { href: URL.createObjectURL(file), download: name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), KEPT_FILE);
   }
 
-  /* What the server has made; only what is still waited for. */
-  take({ number, what, mime, problem }, buffer, start) {
+  /* What the server has made: once, however often the page draws the same reply; of a picture, only what is still waited for. */
+  take({ number, what, name, mime, problem }, buffer, start) {
+    const bytes = () => new Uint8Array(buffer, start), file = () => new Blob([bytes()], { type: mime });
+    if (what === "file") { // a button of the page has asked, and the page says itself what the problem is
+      if (!problem && !taken.has(number)) this.keep(file(), "", name);
+      return void taken.add(number);
+    }
     if (this.waiting?.number !== number) return;
     if (problem) return this.failed(problem);
-    const bytes = new Uint8Array(buffer, start), file = new Blob([bytes], { type: mime });
-    if (what !== "python") return this.done(file, what);
+    if (what !== "python") return this.done(file(), what);
     this.failed("");
-    this.menu.show(new TextDecoder().decode(bytes), () => this.keep(file, "py"));
+    this.menu.show(new TextDecoder().decode(bytes()), () => this.keep(file(), "py"));
   }
 }

@@ -78,11 +78,11 @@ class Menu {
     to.focus();
   }
 
-  /* One sentence below the entries, with a bar while something is made. */
-  say(sentence, working = false) {
+  /* One sentence below the entries. kind: "working" has a bar below it; a "problem" stands out. */
+  say(sentence, kind = "") {
     this.said.replaceChildren(...(sentence ? [make("span", "", sentence)] : []));
-    if (working) this.said.append(set(make("progress"), { "aria-label": sentence }));
-    this.said.classList.toggle("problem", Boolean(sentence) && !working);
+    if (kind === "working") this.said.append(set(make("progress"), { "aria-label": sentence }));
+    this.said.classList.toggle("problem", kind === "problem");
     if (this.button) this.place();
   }
 

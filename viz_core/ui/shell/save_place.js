@@ -2,7 +2,7 @@
 
 const OWN = "[data-testid='stBidiComponentIsolated']", PLOTLY = "[data-testid='stPlotlyChart']", ELEMENT = "[data-testid='stElementContainer']";
 const ROOTS = ".lab, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree"; // of the components that draw a picture
-const SOLID = "button, input, .modebar, .nsewdrag, .legend, .rim, .face, .bar, .swatch"; // besides texts and what a canvas draws
+const SOLID = "button, input, .modebar, .nsewdrag, g.legend, .rim, .face, .legend .bar, .swatch, .mark"; // besides texts and what a canvas draws
 const SIDE = 24, APART = 1, STEP = 3, REACH = 64; // pixels of the button, and around it; from one place that is tried to the next; tried down to
 const LONGEST_NAME = 80; // characters of a file's name
 
@@ -13,11 +13,10 @@ const textOf = (node) => (node?.textContent ?? "").replace(/\s+/g, " ").trim();
 
 /* What stands above the picture, or what it says of itself to those who do not see it. */
 function titleOf(root, container) {
-  const own = [...root.querySelectorAll("figcaption")].map(textOf).filter(Boolean);
-  const said = root.matches(".clocks") ? textOf(root.querySelector("label"))
-    : own.length ? own.slice(0, 3).join(", ") : textOf(root.querySelector(".title, .gtitle"));
-  const named = root.querySelector("[aria-label]")?.getAttribute("aria-label").split(/[.:] /)[0];
-  return said || root.querySelector("svg.main-svg .annotation-text")?.textContent || named || keyOf(container).replaceAll("_", " ") || _("picture");
+  const own = [...root.querySelectorAll("figcaption")].map(textOf).filter(Boolean), label = root.querySelector("[aria-label]")?.getAttribute("aria-label");
+  if (root.matches(".clocks")) return _("Clocks: {position}", { position: textOf(root.querySelector("label")) });
+  const heading = root.querySelector(".title, .gtitle"), plain = heading && [...heading.childNodes].filter((node) => !node.matches?.(".letter")).map(textOf).join(" ");
+  return own.slice(0, 3).join(", ") || plain?.trim() || label?.split(/[.:] /)[0] || keyOf(container).replaceAll("_", " ") || _("picture");
 }
 
 /* "Attention", "cross-attention, layer 1" → "attention_cross-attention_layer-1.png": plain letters on every system, never empty. */
@@ -66,5 +65,5 @@ function putInPlace(host, root, container) {
   for (let down = 0; down <= Math.min(REACH, inner.height - SIDE); down += STEP)
     for (let back = 0; back <= right - inner.left && back + 2 * down < least; back += STEP)
       if (free(right - back, top + down)) [best, least] = [[right - back, top + down], back + 2 * down];
-  Object.assign(host.style, { left: `${best[0] - outer.left}px`, top: `${best[1] - outer.top}px` });
+  Object.assign(host.style, { right: "auto", left: `${best[0] - outer.left}px`, top: `${best[1] - outer.top}px` });
 }

@@ -14,7 +14,7 @@ const LOOK = { fill: "rgb(0, 0, 0)", stroke: "none", "fill-opacity": "1", "strok
   "stroke-dasharray": "none", "stroke-dashoffset": "0px", "stroke-linecap": "butt", "stroke-linejoin": "miter", "stroke-miterlimit": "4",
   "text-anchor": "start", "font-family": "", "font-size": "", "font-weight": "400", "font-style": "normal", "letter-spacing": "normal",
   "dominant-baseline": "auto", "shape-rendering": "auto", "image-rendering": "auto", "paint-order": "normal", direction: "ltr" };
-const OWN_LOOK = { opacity: "1", "vector-effect": "none" }; // and what they have not
+const OWN_LOOK = { opacity: "1" }; // and what they have not; lines that do not grow with a drawing would be too thin in a larger one
 const FINISH = { fill: "fill-opacity", stroke: "stroke-opacity" };
 
 const commas = (text) => { // not those between brackets

@@ -1,0 +1,215 @@
+"""The Save menu: what it makes of each kind of picture, reread by other readers and compared with what the page shows."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from tests.browser.helpers import idle, keyed, open_page
+from viz_core.figures import assets
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytest_plugins = ["tests.browser.one_page"]
+SVG, DC = "{http://www.w3.org/2000/svg}", "{http://purl.org/dc/elements/1.1/}"
+SOURCE = "<s> $x$ =1+1 שלום 🎉 the the"
+TYPED = {"preset": "000", "source": SOURCE, "target": "猫 坐在 垫子 上"}
+CROSS = "attention?" + urlencode(TYPED | {"att_kind": "cross", "attn_head": "1"})
+WAVES = "positions?" + urlencode(TYPED)
+# Each kind of picture: where it is, its key, and what its canvas says besides.
+PICTURES = [
+    (CROSS, "att_matrix", ["שלום", "🎉", "the", "the", "$", "="]),
+    (CROSS, "att_heads", ["0", "1", "2", "3"]),
+    (CROSS, "att_lines", []),
+    (WAVES, "pos_waves", []),
+    ("positions?" + urlencode(TYPED | {"pos_section": "matrix"}), "pos_wavelengths", []),
+    ("positions?" + urlencode(TYPED | {"pos_section": "clock"}), "pos_clock", []),
+]
+ROOTS = ", ".join(f".{root}" for root, _ in assets.PICTURES.values())
+# The element in which a picture is drawn; where it is on the page; and its words that are seen, in elements and drawings.
+ROOT = """((node) => node.querySelector("[data-testid='stBidiComponentIsolated']")?.shadowRoot.querySelector("ROOTS")
+    ?? node.querySelector("[data-testid='stPlotlyChart']"))""".replace("ROOTS", ROOTS)
+PLACE = f"(node) => {{ const box = {ROOT}(node).getBoundingClientRect(); return [box.left, box.top]; }}"
+WORDS = """(node) => {
+    const words = [], range = document.createRange(), walker = document.createTreeWalker(ROOT(node), NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const text = walker.currentNode, { parentElement } = text;
+        range.selectNodeContents(text);
+        const left = parentElement.closest("style, title, .as-table, .numbers, .play, .hint, .modebar-container");
+        const seen = range.getBoundingClientRect().width && parentElement.checkVisibility({ visibilityProperty: true });
+        if (seen && !left && text.data.trim())
+            words.push(...text.data.trim().split(/\\s+/));
+    }
+    return words;
+}""".replace("ROOT", ROOT)
+TITLED = f"(node, title) => {{ {ROOT}(node).querySelector('figcaption').textContent = title; }}"
+
+
+def opener(page: Page, key: str) -> Locator:
+    """The Save button of the picture with this key, seen because the pointer is on the picture."""
+    place, button = keyed(page, key), keyed(page, key).locator(".lab-save > button")
+    button.wait_for()
+    place.scroll_into_view_if_needed()
+    place.hover(position={"x": 20, "y": 60}, force=True)
+    return button
+
+
+def entry(page: Page, key: str, what: str) -> Locator:
+    """An entry of a picture's menu, which is open then."""
+    opener(page, key).click()
+    return page.locator(f".lab-save-menu [data-what={what}]")
+
+
+def saved(page: Page, key: str, what: str) -> tuple[str, bytes]:
+    """The name of a file and what is in it."""
+    with page.expect_download() as waiting:
+        entry(page, key, what).click()
+    file = waiting.value
+    expect(page.locator(".lab-save-menu")).to_have_count(0)
+    return file.suggested_filename, file.path().read_bytes()
+
+
+@contextmanager
+def requests_of(page: Page) -> Iterator[list[str]]:
+    """What the page asks for meanwhile."""
+    found: list[str] = []
+
+    def note(request: object) -> None:
+        found.append(request.url)
+
+    page.on("request", note)
+    yield found
+    page.remove_listener("request", note)
+
+
+@pytest.mark.parametrize(("link", "key", "labels"), PICTURES, ids=[key for _, key, _ in PICTURES])
+def test_a_picture_says_in_its_files_what_the_page_shows(
+    serve: Callable[..., str], turn_to: Callable[..., Page], link: str, key: str, labels: list[str]
+) -> None:
+    page = turn_to(f"{serve()}/{link}")
+    with requests_of(page) as asked:
+        name, svg = saved(page, key, "svg")
+        picture, png = saved(page, key, "png")
+    server = page.url.split("?")[0].rsplit("/", 1)[0]
+    assert all(url.startswith(("blob:", "data:", f"{server}/static/media/SourceSans")) for url in asked)
+
+    root = ElementTree.fromstring(svg)
+    words = Counter(" ".join(text for e in root.iter(f"{SVG}text") for text in e.itertext()).split())
+    page.mouse.move(0, 0)
+    shown = keyed(page, key).evaluate(WORDS)
+    assert shown and not Counter([*shown, *labels]) - words
+    assert root.find(f".//{DC}source").text == page.url and root.find(f"{SVG}title").text
+    refers = [value for e in root.iter() for at, value in e.attrib.items() if at.endswith("href") or "url(" in value]
+    assert all(re.match(r"data:|#|url\(#", value) for value in refers)
+    styled = root.find(f"{SVG}style").text
+    assert "Source Sans" in styled and set(re.findall(r"url\(([^,]{0,40})", styled)) == {"data:font/woff2;base64"}
+    assert not list(root.iter(f"{SVG}image"))
+
+    assert re.fullmatch(r"[a-z]+_[a-z0-9._-]{1,80}\.svg", name) and picture == name.replace(".svg", ".png") and len(picture) <= 80
+    read = Image.open(io.BytesIO(png))
+    left, top, wide, high = map(float, root.get("viewBox").split())
+    assert read.size == (2 * wide, 2 * high) and [round(dpi) for dpi in read.info["dpi"]] == [300, 300]
+    assert read.info["Source"] == page.url and read.info["Title"] == root.find(f"{SVG}title").text
+    near(page, key, read, left, top)
+
+
+LEFT_OUT = ":is(.lab-save, .as-table, .play, .hint, input) { visibility: hidden !important }"
+
+
+def near(page: Page, key: str, read: Image.Image, left: float, top: float) -> None:
+    """The file's pixels are those of the page without what it leaves out, but for the smoothing of letters."""
+    x, y = keyed(page, key).evaluate(PLACE)
+    x, y, window = x + left, y + top, page.viewport_size
+    skip = [max(0, round(-at)) for at in (x, y)]  # paper beyond the window
+    wide, high = (min(side // 2 - cut, round(most - max(0, at)))
+                  for side, cut, most, at in zip(read.size, skip, (window["width"], window["height"]), (x, y), strict=True))
+    seen = page.screenshot(clip={"x": max(0, x), "y": max(0, y), "width": wide, "height": high}, style=LEFT_OUT)
+    own = read.crop((2 * skip[0], 2 * skip[1], 2 * (skip[0] + wide), 2 * (skip[1] + high)))
+    shot, made = (np.asarray(each.convert("L").resize((wide // 4, high // 4), Image.Resampling.BOX), float).ravel()
+                  for each in (Image.open(io.BytesIO(seen)), own))
+    assert shot.std() > 4 and np.corrcoef(shot, made)[0, 1] > 0.92
+
+
+def test_numbers_and_python_of_a_picture(serve: Callable[..., str], new_page: Callable[..., Page]) -> None:
+    page = new_page(apart=True)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    open_page(page, f"{serve()}/{CROSS}")
+    name, csv = saved(page, "att_matrix", "csv")
+    read = pd.read_csv(io.BytesIO(csv), keep_default_na=False)
+    tokens = page.locator(".column.right button bdi").all_text_contents()
+    assert name.startswith("attention_") and name.endswith(".csv")
+    assert list(read["column_label"][: len(tokens)]) == [f"'{t}" if t[0] in "=+-@" else t for t in tokens]
+    drawn = page.locator(".st-key-att_matrix canvas[data-title]")
+    across, down, wide, high = map(float, drawn.get_attribute("data-grid").split(","))
+    drawn.hover(position={"x": across + 2.5 * wide, "y": down + 1.5 * high})
+    row, col, value = drawn.get_attribute("data-hover").split(",")
+    table = read.set_index(["row", "column"])["value"]
+    assert f"{table[int(row), int(col)]:.6g}" == f"{float(value):.6g}"
+    name, about = saved(page, "att_matrix", "json")
+    assert name.endswith(".json") and pd.read_json(io.BytesIO(about), typ="series")["link"] == page.url
+
+    open_page(page, f"{serve()}/{WAVES}")
+    entry(page, "pos_waves", "python").click()
+    code = page.locator(".lab-save-menu pre").text_content()
+    assert "picture = " in code and "frame = " in code
+    page.locator(".lab-save-menu").get_by_role("button", name="Copy").click()
+    expect(page.locator(".lab-save-menu [role=status]")).not_to_be_empty()
+    assert page.evaluate("navigator.clipboard.readText()") == code
+    with page.expect_download() as waiting:
+        page.locator(".lab-save-menu").get_by_role("button", name="Save as .py").click()
+    assert waiting.value.suggested_filename.endswith(".py") and waiting.value.path().read_text("utf-8") == code
+
+
+def test_the_keyboard_alone(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/{CROSS}")
+    button, menu = opener(page, "att_matrix"), page.locator(".lab-save-menu")
+    before = page.locator(".st-key-att_matrix canvas[data-title]").bounding_box()
+    page.locator(".st-key-att_matrix canvas[data-title]").focus()
+    for _ in range(2):  # the button of the table is part of the picture
+        page.keyboard.press("Tab")
+    expect(button).to_be_focused()
+    expect(button).to_have_accessible_name(re.compile("^Save: "))
+    page.keyboard.press("Enter")
+    expect(menu.locator("[data-what=png]")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(menu.locator("[data-what=python]")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    with page.expect_download() as waiting:
+        page.keyboard.press("Enter")
+    assert waiting.value.suggested_filename.endswith(".svg")
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    page.locator("h1").click()  # anywhere else
+    expect(menu).to_have_count(0)
+    assert page.locator(".st-key-att_matrix canvas[data-title]").bounding_box() == before  # it takes no room
+    page.keyboard.press("f")
+    expect(button).to_be_hidden()
+    page.keyboard.press("Escape")
+    idle(page)
+
+
+def test_whatever_was_typed_is_data_in_the_svg(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
+    page = turn_to(f"{serve()}/{CROSS}")
+    keyed(page, "att_matrix").evaluate(TITLED, "a\u0001b </text>&amp;\" ]]> \ufffe")
+    root = ElementTree.fromstring(saved(page, "att_matrix", "svg")[1])
+    said = 'a\ufffdb </text>&amp;" ]]> \ufffd'
+    assert said in [e.text for e in root.iter(f"{SVG}text")] and root.find(f"{SVG}title").text == said
+    page.reload()
+    idle(page)
