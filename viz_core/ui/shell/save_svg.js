@@ -34,7 +34,7 @@ class Tracer {
 
   /* ---- elements of HTML ---- */
 
-  /* clip: the part of the page in which what is inside can be seen; limit: where a line of text ends in "…". */
+  /* clip: the part of the page in which what is inside can be seen; limit: where a line of text ends in "…", and at which side. */
   walk(node, clip = null, limit = null) {
     if (node.matches(LEFT_OUT)) return;
     const style = getComputedStyle(node), opacity = Number(style.opacity);
@@ -51,8 +51,10 @@ class Tracer {
     if (node.localName === "svg") return void (hidden || this.drawing(node, style, rect, clip));
     if (node.localName === "canvas") return void (hidden || this.canvas(node, rect, clip));
     const over = (wide && node.scrollWidth > node.clientWidth + 1) || (high && node.scrollHeight > node.clientHeight + 1);
-    if (wide && style.textOverflow === "ellipsis" && node.scrollWidth > node.clientWidth)
-      limit = rect.right - parseFloat(style.borderRightWidth) - parseFloat(style.paddingRight);
+    if (wide && style.textOverflow === "ellipsis" && node.scrollWidth > node.clientWidth) {
+      const backwards = style.direction === "rtl", side = backwards ? "Left" : "Right", room = parseFloat(style[`border${side}Width`]) + parseFloat(style[`padding${side}`]);
+      limit = { backwards, at: backwards ? rect.left + room : rect.right - room };
+    }
     if (!over) return this.children(node, style, clip, limit);
     const left = rect.left + node.clientLeft, top = rect.top + node.clientTop;
     const own = { left, top, right: left + node.clientWidth, bottom: top + node.clientHeight }; // without bars for scrolling
@@ -155,11 +157,12 @@ class Tracer {
       [from, to] = [from + spaces(piece), to - (piece.length - piece.trimEnd().length)];
       if (from >= to) continue;
       let said = node.data.slice(from, to), rect = this.place(node, from, to);
-      if (limit !== null && rect.right > limit + 1) [said, rect] = this.cut(node, from, to, limit - pen.measureText("…").width, pen);
+      const over = limit && (limit.backwards ? rect.left < limit.at - 1 : rect.right > limit.at + 1);
+      if (over) [said, rect] = this.cut(node, from, to, limit, pen.measureText("…").width);
       if (!said || !rect.width || (clip && (rect.left >= clip.right || rect.right <= clip.left || rect.top >= clip.bottom || rect.bottom <= clip.top))) continue;
       if (!keeps) said = said.replace(/\s+/g, " ");
       if (style.textTransform === "uppercase") said = said.toUpperCase();
-      const base = rect.top + (rect.height - up - down) / 2 + up - this.sheet.top, backwards = style.direction === "rtl";
+      const base = rect.top + (rect.height - up - down) / 2 + up - this.sheet.top, backwards = over ? limit.backwards : style.direction === "rtl";
       this.sheet.cover(rect, clip);
       this.sheet.text(said, { // from right to left, the middle is where every reader of SVG has it
         x: (backwards ? (rect.left + rect.right) / 2 : rect.left) - this.sheet.left, y: base, anchor: backwards ? "middle" : "start", length: rect.width, font, colour: style.color,
@@ -192,16 +195,18 @@ class Tracer {
     return found;
   }
 
-  /* As much of a line as ends before `end`, with "…" behind it. */
-  cut(node, from, to, end, pen) {
-    let last = from;
+  /* As much of a line as is seen beside "…", which stands where its box ends; what is kept of a run in the other direction is its end. */
+  cut(node, from, to, { backwards, at }, dots) {
+    const kept = [], { top, height, bottom } = this.place(node, from, to);
+    let [left, right] = backwards ? [at + dots, at + dots] : [at - dots, at - dots];
     for (const { segment, index } of new Intl.Segmenter().segment(node.data.slice(from, to))) {
-      if (this.place(node, from, from + index + segment.length).right > end + 0.5) break;
-      last = from + index + segment.length;
+      const rect = this.place(node, from + index, from + index + segment.length);
+      if (backwards ? rect.left < at + dots - 0.5 : rect.right > at - dots + 0.5) continue;
+      kept.push(segment);
+      [left, right] = [Math.min(left, rect.left), Math.max(right, rect.right)];
     }
-    const said = node.data.slice(from, last), { left, top, right, height, bottom } = last > from ? this.place(node, from, last) : this.place(node, from, to);
-    const all = { left, top, height, bottom, right: (last > from ? right : left) + pen.measureText("…").width };
-    return [`${said}…`, { ...all, width: all.right - all.left }];
+    [left, right] = backwards ? [left - dots, right] : [left, right + dots];
+    return [`${kept.join("")}…`, { left, right, top, bottom, height, width: right - left }];
   }
 
   /* ---- inline SVG ---- */
