@@ -55,7 +55,7 @@ WORDS = """(node) => {
     }
     return words;
 }""".replace("ROOT", ROOT)
-TITLED = f"(node, title) => {{ {ROOT}(node).querySelector('figcaption').textContent = title; }}"
+TITLED = f"(node, title) => {{ {ROOT}(node).querySelector('figcaption').textContent = title + '\\ud800'; }}"
 
 
 def opener(page: Page, key: str) -> Locator:
@@ -209,7 +209,7 @@ def test_whatever_was_typed_is_data_in_the_svg(serve: Callable[..., str], turn_t
     page = turn_to(f"{serve()}/{CROSS}")
     keyed(page, "att_matrix").evaluate(TITLED, "a\u0001b </text>&amp;\" ]]> \ufffe")
     root = ElementTree.fromstring(saved(page, "att_matrix", "svg")[1])
-    said = 'a\ufffdb </text>&amp;" ]]> \ufffd'
+    said = 'a\ufffdb </text>&amp;" ]]> \ufffd\ufffd'
     assert said in [e.text for e in root.iter(f"{SVG}text")] and root.find(f"{SVG}title").text == said
     page.reload()
     idle(page)
