@@ -1,6 +1,7 @@
 """Numbers as every page, picture and message writes them: one minus sign, one way to say NaN and infinity."""
 
 import math
+import re
 
 
 def minus(number: str) -> str:
@@ -69,3 +70,12 @@ def latex(x: float, digits: int = 5) -> str:
     if not exponent:
         return mantissa
     return (f"{mantissa}\\cdot " if mantissa not in ("1", "-1") else mantissa[:-1]) + f"10^{{{int(exponent)}}}"
+
+
+def plain_name(*parts: str, most: int = 80) -> str:
+    """The name of a file, without its ending: letters, digits and "-" of each part, "_" between them.
+
+    ("attention", "Layer 1 · head 0") -> "attention_layer-1-head-0"
+    """
+    words = (re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in parts)
+    return "_".join(word for word in words if word)[:most].rstrip("-_") or "picture"

@@ -254,10 +254,10 @@ def test_white_letters_can_be_read_on_every_axis_colour() -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_template_is_legible_and_transparent(dark: bool) -> None:
+def test_the_template_is_legible_and_looks_like_the_page(dark: bool) -> None:
     layout = theme.template(dark).layout
     assert layout.font.size >= 14
-    assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert layout.paper_bgcolor == theme.page(dark)["background_color"] and layout.plot_bgcolor == "rgba(0,0,0,0)"
     assert [colour for _, colour in layout.colorscale.diverging] == list(theme.diverging(dark))
 
 

@@ -60,3 +60,11 @@ def test_examples(write, x: float, text: str) -> None:
 @pytest.mark.parametrize("write", [formats.rounded, formats.brief, formats.long, formats.percent, formats.change])
 def test_what_is_no_finite_number_is_named(write) -> None:
     assert [write(x) for x in (math.nan, math.inf, -math.inf)] == ["NaN", "∞", "−∞"]
+
+
+@pytest.mark.parametrize(("parts", "name"), [
+    (("attention", "Layer 1 · head 0"), "attention_layer-1-head-0"), (("norms", "‖x‖²/d"), "norms_x-d"), (("", "猫 坐"), "picture"),
+    (("a", "../../<s> $x$ =1+1"), "a_s-x-1-1"), (("a" * 79, "bc"), "a" * 79), (("waves", "深さ"), "waves"),
+])
+def test_the_name_of_a_file_is_plain(parts: tuple[str, ...], name: str) -> None:
+    assert formats.plain_name(*parts) == name

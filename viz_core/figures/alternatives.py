@@ -34,7 +34,7 @@ def alternative(figure: Mapping[str, Any]) -> str:
     decoration. At most `MOST` characters, if the title and the axes leave that much.
     """
     layout = figure.get("layout", {})
-    said = [part for part in (_sentence(_title(layout)), _axes(layout)) if part]
+    said = [part for part in (_sentence(title_of(layout)), _axes(layout)) if part]
     traces = [trace for trace in figure.get("data", ()) if trace.get("hoverinfo") != "skip"]
     for i, trace in enumerate(traces):
         part = _series(trace, layout)
@@ -129,14 +129,14 @@ def plain(text: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^<>]*>", " ", text)).split()).strip(" :,")
 
 
-def _title(part: Mapping[str, Any]) -> str:
+def title_of(part: Mapping[str, Any]) -> str:
     """The title of a layout or of an axis."""
     title = part.get("title") or ""
     return plain(title if isinstance(title, str) else title.get("text") or "")
 
 
 def _axes(layout: Mapping[str, Any]) -> str:
-    x, y = (_title(layout.get(axis, {})) for axis in ("xaxis", "yaxis"))
+    x, y = (title_of(layout.get(axis, {})) for axis in ("xaxis", "yaxis"))
     if x and y:
         return _("Horizontal: {x}; vertical: {y}.", x=x, y=y)
     return _("Horizontal: {x}.", x=x) if x else _("Vertical: {y}.", y=y) if y else ""

@@ -114,7 +114,7 @@ def shares_figure(found: Attribution, title: str, dark: bool = False) -> theme.F
         "xaxis": {"title": {"text": _("parts in the order of computation; a dotted line begins a layer")}, "showticklabels": False,
                   "showgrid": False},
         "yaxis": {"title": {"text": _("share of the logit")}}, "shapes": [guide_line("x", i - 0.5, width=1) for i in layers],
-        "margin": {"t": 52, "b": 8}, "legend": {"orientation": "h", "x": 0, "y": -0.12, "yanchor": "top"},
+        "margin": {"t": theme.ABOVE, "b": 8}, "legend": {"orientation": "h", "x": 0, "y": -0.12, "yanchor": "top"},
     }
     return theme.Figure([*(bar for bar in bars if bar["x"]), line], layout, dark=dark)
 

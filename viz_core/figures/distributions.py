@@ -40,7 +40,7 @@ def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False
     every = 1 if layers > MOST_ROWS else max(1, -(-layers // 16))
     layout: dict[str, Any] = {
         "height": 190 + RIDGE * max(4, len(drawn)), "title": {"text": _leaf_title(found.stage)},
-        "legend": LEGEND, "margin": {"t": 48, "b": 8}, "showlegend": True,
+        "legend": LEGEND, "margin": {"t": theme.ABOVE, "b": 8}, "showlegend": True,
         "xaxis": {"title": {"text": _("value of an activation{away}", away=away)}, "range": [-reach, reach],
                   "tickangle": 0} | _ticks(found),
         "yaxis": {"title": {"text": _("layer")}, "range": [layers - 0.5, -OVERLAP * step],

@@ -34,7 +34,7 @@ def steps_figure(steps: Steps, feature: int, dark: bool = False) -> go.Figure:
         "height": height, "showlegend": False, "bargap": 0.12,
         "title": {"text": _("One token’s {d} features, step by step", d=d) if d > 1
                   else _("One token’s only feature, step by step")},
-        "margin": {"t": 44, "b": 52}, "annotations": [],
+        "margin": {"t": theme.ABOVE, "b": 52}, "annotations": [],
         "xaxis": {"title": {"text": _("D · feature")}, "anchor": f"y{n}", "range": [-0.6, d - 0.4], "showgrid": False},
         "shapes": [{"type": "rect", "xref": "x", "x0": feature - half, "x1": feature + half, "yref": "paper", "y0": 0, "y1": 1,
                     "fillcolor": GUIDE, "opacity": 0.28, "line": {"width": 0}, "layer": "below"},

@@ -26,7 +26,8 @@ def scatter_figure(
     layout: dict[str, Any] = {
         "title": {"text": title}, "height": height, "showlegend": showlegend,
         "xaxis": {"title": {"text": x}} | (xaxis or {}), "yaxis": {"title": {"text": y}} | (yaxis or {}),
-        "shapes": list(shapes), "annotations": list(annotations), "margin": {"t": 76 if "<br>" in title else 52, "b": 8},
+        "shapes": list(shapes), "annotations": list(annotations),
+        "margin": {"t": theme.ABOVE + (24 if "<br>" in title else 0), "b": 8},
         "legend": {"orientation": "h", "x": 0} | (legend or {"yanchor": "top", "y": -0.2}),
     }
     if legend_columns:

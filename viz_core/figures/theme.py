@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.basedatatypes import BaseFigure
 
 from viz_core.language import translate as _
 
@@ -114,6 +115,7 @@ PAGE_DARK = {
 FONT = _("Source Sans, Source Sans Pro, Noto Sans, Noto Sans CJK SC, sans-serif")
 FONT_SIZE = 15
 PRESENTED = 20  # read from the back row
+ABOVE, ABOVE_PLOT = 52, 8  # pixels above a chart's plot: for the toolbar and a line of title; and from the title to the plot
 
 
 def head_colour(head: int) -> str:
@@ -159,8 +161,8 @@ def colorscale(palette: Sequence[str]) -> list[list[float | str]]:
 
 @cache
 def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
-    """The Plotly template of every figure: fonts of this size, no background of its own, quiet grid lines."""
-    text, line = ("#FAFAFA", "#454B57") if dark else ("#31333F", "#D5D8DE")
+    """The Plotly template of every figure: fonts of this size, the page as background, quiet grid lines."""
+    text, line, quiet = ("#FAFAFA", "#454B57", "#A9B0BB") if dark else ("#31333F", "#D5D8DE", "#656B76")
     axis = {
         "automargin": True,
         "gridcolor": line,
@@ -172,8 +174,11 @@ def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
     return go.layout.Template(
         layout={
             "font": {"family": FONT, "size": size, "color": text},
-            "title": {"font": {"size": size + 3}, "x": 0, "xanchor": "left"},
-            "paper_bgcolor": "rgba(0,0,0,0)",
+            # A title stands directly above the plot, so that the toolbar has the room above it.
+            "title": {"font": {"size": size + 3}, "x": 0, "xanchor": "left", "yref": "paper", "y": 1, "yanchor": "bottom",
+                      "pad": {"b": ABOVE_PLOT}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": text},
+            "paper_bgcolor": page(dark)["background_color"],  # a downloaded picture has the ground that its ink is made for
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": list(HEAD_COLOURS),
             "colorscale": {
@@ -184,7 +189,7 @@ def template(dark: bool = False, size: int = FONT_SIZE) -> go.layout.Template:
             "coloraxis": {"colorbar": {"outlinewidth": 0, "tickfont": {"size": size - 1}}},
             "hoverlabel": {"font": {"family": FONT, "size": size}},
             "legend": {"font": {"size": size - 1}},
-            "margin": {"l": 8, "r": 8, "t": 44, "b": 8},
+            "margin": {"l": 8, "r": 8, "t": ABOVE, "b": 8},
             "xaxis": axis,
             "yaxis": axis,
         },
@@ -214,6 +219,16 @@ class Figure(go.Figure):
         if margin.get("autoexpand") is False:
             layout["margin"] = margin | {side: margin[side] * PRESENTED / FONT_SIZE for side in "tlb"}
         return Figure(self.data, layout, dark=self._dark, size=PRESENTED)
+
+
+class Written(BaseFigure):
+    """A figure as `to_dict` wrote it, which copies all of it each time that it is asked."""
+
+    def __init__(self, written: dict[str, Any]) -> None:  # not Plotly's, which would check it once more
+        self._figure = written
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._figure
 
 
 @cache

@@ -1,20 +1,25 @@
 """Small things that a page's sections share: the sentence, a bounded number, a picked cell, a chart, a table."""
 
-from collections.abc import Callable, Sequence
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from viz_core.capture import Capture
-from viz_core.figures.alternatives import alternative
+from viz_core.figures.alternatives import alternative, title_of
 from viz_core.figures.lookup import Lookup
 from viz_core.figures.panels import Panel
 from viz_core.figures.tables import Cell, table_html
+from viz_core.figures.theme import Written
+from viz_core.formats import plain_name
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, holds, matrices
 from viz_core.ui.components.saving import offer
-from viz_core.ui.shell import Lab, set_choice, set_view, view, widget, widget_value
+from viz_core.ui.shell import PAGES, Lab, current, set_choice, set_view, view, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
+from viz_core.ui.shell.state import PAGE
 
 
 def inside(name: str, what: str, most: int, least: int = 0) -> int:
@@ -95,6 +100,21 @@ def dark() -> bool:
     return st.context.theme.type == "dark"
 
 
+# The toolbar of a chart, on hover and on touch screens (frame.css), and what Plotly says in it. A wheel scrolls the page.
+TOOLBAR: dict[str, Any] = {
+    "displayModeBar": "hover", "displaylogo": False, "scrollZoom": False,
+    "modeBarButtons": [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]],
+    "locales": {"en-US": {"dictionary": {
+        "Download plot as a PNG": _("Download as PNG"), "Zoom": _("Drag to zoom"), "Pan": _("Drag to move"),
+        "Zoom in": _("Zoom in"), "Zoom out": _("Zoom out"), "Reset axes": _("Show everything"),
+        "Double-click to zoom back out": _("Double-click to show everything"),
+        "Preparing image - this may take a few seconds": _("The picture is being made."),
+        "Image download succeeded": _("Downloaded"),
+        "Sorry, there was a problem downloading your image!": _("The picture could not be made."),
+    }}},
+}
+
+
 def chart(figure: Any, key: str, fill: bool = False, code: Callable[[], str] | None = None) -> None:
     """A Plotly figure as every page shows it, and in words for those who cannot see it.
 
@@ -104,8 +124,25 @@ def chart(figure: Any, key: str, fill: bool = False, code: Callable[[], str] | N
     offer(key, "figure", (figure,), code)
     if fill and view("present"):
         figure = figure.presented()
-    st.plotly_chart(figure, key=key, theme=None, config={"displayModeBar": False}, height="stretch" if fill else "content",
-                    alt=alternative(figure.to_dict()))
+    sent = figure.to_dict()
+    sent["layout"]["uirevision"] = _revision(sent)
+    page = next((name for name, spec in PAGES.items() if spec.title == st.session_state.get(PAGE)), "")
+    picture = {"format": "png", "scale": 2, "filename": plain_name(page, title_of(sent["layout"]) or key)}
+    st.plotly_chart(Written(sent), key=key, theme=None, config=TOOLBAR | {"toImageButtonOptions": picture},
+                    height="stretch" if fill else "content", alt=alternative(sent))
+
+
+def _revision(figure: Mapping[str, Any]) -> str:
+    """What a chart is about: `zoom.js` keeps a zoom as long as that is the same, and its axes reach about as far as before.
+
+    A slider that moves a mark, or the curves themselves, leaves the zoom, since one zooms in to follow such a change. Another
+    sentence, another title or axis, and a series that was not there are something new, which a zoom could hide.
+    """
+    setup, layout = current(), figure["layout"]
+    axes = sorted((name, str(axis.get("title")), axis.get("type")) for name, axis in layout.items() if re.match("[xy]axis", name))
+    names = [trace.get("name") for trace in figure["data"] if trace.get("hoverinfo") != "skip"]
+    about = (setup.source, setup.target, setup.item, str(layout.get("title")), axes, names)
+    return f"{zlib.crc32(repr(about).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:

@@ -91,6 +91,9 @@ const filled = (text, values) => (values ? text.replace(/\{(\w+)\}/g, (field, na
 /* A message whose fields are nodes, or lists of nodes and texts: what to append to a line. */
 const nodes = (message, values) => message.split(/(\{\w+\})/).flatMap((part) => values[part.match(/^\{(\w+)\}$/)?.[1]] ?? part);
 
+/* Whether an axis shows about as much as before, so that a zoom into it may stay: nothing new lies far beyond it. */
+const sameReach = ([a, b], [c, d]) => Math.max(Math.abs(a - c), Math.abs(b - d)) <= 0.25 * Math.abs(b - a);
+
 const minus = (number) => number.replaceAll("-", "−");
 
 /* What Python packed: a header, and the buffer in which numbers begin at `start`. */

@@ -31,6 +31,7 @@ class Frame {
     this.sized = () => this.fit();
     this.resize = new ResizeObserver(() => { this.measure(); this.settle(); });
     this.picked = (event) => { this.where = this.reading ? null : event.detail; this.settle(); };
+    this.zooms = new Zooms();
     this.read = () => { this.reading = true; this.where = null; };
   }
 
@@ -42,6 +43,7 @@ class Frame {
     for (const hand of HANDS) document.addEventListener(hand, this.read, { capture: true, passive: true });
     this.block = document.querySelector("[data-testid='stMainBlockContainer']");
     if (this.block) this.resize.observe(this.block);
+    this.zooms.start();
   }
 
   stop() {
@@ -51,6 +53,7 @@ class Frame {
     document.removeEventListener("lab-picked", this.picked);
     for (const hand of HANDS) document.removeEventListener(hand, this.read, { capture: true });
     this.resize.disconnect();
+    this.zooms.stop();
   }
 
   show(data) {

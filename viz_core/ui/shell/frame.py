@@ -30,7 +30,7 @@ _COMPONENT = st.components.v2.component(
     html='<div class="bar" hidden>\n'
     + "".join(f'<button type="button" name="{name}" title="{title}" aria-label="{title}">{sign}</button>\n'
               for name, sign, title in BUTTONS) + "</div>",
-    css=(FOLDER / "frame_bar.css").read_text("utf-8"), js=script("frame", folder=FOLDER),
+    css=(FOLDER / "frame_bar.css").read_text("utf-8"), js=script("frame", "zoom", folder=FOLDER),
 )
 
 
