@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from viz_core.figures import theme
 from viz_core.figures.curves import Curves, Series
 from viz_core.figures.glosses import NO_GLOSSES, gloss
+from viz_core.figures.shapes import LEGEND
 from viz_core.language import translate as _
 
 MOST_MEANT = 12  # places below which there is room for what their tokens mean
@@ -46,8 +47,7 @@ def losses_figure(
         "annotations": notes,
         "xaxis": {"title": {"text": _("true token")}, "tickvals": places, "ticktext": ticks},
         "yaxis": {"title": {"text": _("loss in nats")}, "range": [0, 1.15 * top]},
-        "legend": {"orientation": "h", "y": 1.1, "x": 1, "xanchor": "right"},
-        "showlegend": True, "margin": {"t": 56, "b": 8},
+        "legend": LEGEND, "showlegend": True, "margin": {"t": theme.ABOVE, "b": 8},
     }
     return theme.Figure(traces, layout, dark=dark)
 
