@@ -25,7 +25,7 @@ PICTURES = {
         "lab", ("canvas", "canvas_labels", "canvas_sign", "canvas_figure", "canvas_legend", "canvas_lookup", "hatching",
                 "panel_table", "values_table")),
     "clock": ("clocks", ("clock",)),
-    "curves": ("curves", ("curves", "curves_table", "values_table")), "diagram": ("drawing", ("diagram",)),
+    "curves": ("curves", ("curves", "curves_zoom", "curves_table", "values_table")), "diagram": ("drawing", ("diagram",)),
     "heads": ("heads", ("heads", "heads_table", "hatching", "values_table")),
     "lines": ("view", ("lines", "lines_table", "values_table")),
 }

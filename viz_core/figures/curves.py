@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from viz_core.figures.panels import with_header
+from viz_core.formats import about
 
 Mark = Literal["line", "band", "circle", "square", "cross", "disc", "diamond"]
 
@@ -70,9 +71,10 @@ def padded(values: Sequence[np.ndarray], by: float = 0.05) -> tuple[float, float
     return low - room, high + room
 
 
-def pack_curves(c: Curves, fill: bool = False) -> bytes:
+def pack_curves(c: Curves, fill: bool = False, of: str = "") -> bytes:
     """The chart for the browser, as `with_header` writes it: x and y of each series as little-endian float64. `drawn` in
-    the header changes with the content. fill: whether the chart takes the height of its box."""
+    the header changes with the content. fill: whether the chart takes the height of its box. of: what it shows beside what its
+    titles say, such as the sentence; a zoom does not outlast another one, nor other titles or series (see `about`)."""
     body = b"".join(np.asarray(a, "<f8").tobytes() for s in c.series for a in (s.x, s.y))
     header = {
         "title": c.title, "xTitle": c.x_title, "yTitle": c.y_title, "reach": c.reach, "log": c.log, "fill": fill,
@@ -80,5 +82,7 @@ def pack_curves(c: Curves, fill: bool = False) -> bytes:
         "levels": [asdict(level) for level in c.levels],
         "series": [{"name": s.name, "n": len(s.x), "colour": s.colour, "mark": s.mark, "said": s.said} for s in c.series],
     }
+    # A series of one point marks a moment, which comes and goes: it is not news.
+    named = about(of, c.title, c.x_title, c.y_title, [s.name for s in c.series if len(s.x) > 1])
     header["drawn"] = f"{zlib.crc32(body, zlib.crc32(json.dumps(header).encode())):08x}"
-    return with_header(header, body)
+    return with_header(header | {"about": named}, body)

@@ -13,7 +13,7 @@ from viz_core.figures.lookup import Lookup
 from viz_core.figures.panels import Panel
 from viz_core.figures.tables import Cell, table_html
 from viz_core.figures.theme import Written
-from viz_core.formats import plain_name
+from viz_core.formats import about, plain_name
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, holds, matrices
 from viz_core.ui.components.saving import offer
@@ -136,13 +136,14 @@ def _revision(figure: Mapping[str, Any]) -> str:
     """What a chart is about: `zoom.js` keeps a zoom as long as that is the same, and its axes reach about as far as before.
 
     A slider that moves a mark, or the curves themselves, leaves the zoom, since one zooms in to follow such a change. Another
-    sentence, another title or axis, and a series that was not there are something new, which a zoom could hide.
+    sentence, another title or axis, and a series that was not there are something new, which a zoom could hide. (A number in
+    a title is not: see `about`.)
     """
     setup, layout = current(), figure["layout"]
-    axes = sorted((name, str(axis.get("title")), axis.get("type")) for name, axis in layout.items() if re.match("[xy]axis", name))
+    axes = sorted((name, title_of(axis), axis.get("type")) for name, axis in layout.items() if re.match("[xy]axis", name))
     names = [trace.get("name") for trace in figure["data"] if trace.get("hoverinfo") != "skip"]
-    about = (setup.source, setup.target, setup.item, str(layout.get("title")), axes, names)
-    return f"{zlib.crc32(repr(about).encode('utf-8', 'surrogatepass')):08x}"
+    sentence = zlib.crc32(repr((setup.source, setup.target, setup.item)).encode("utf-8", "surrogatepass"))
+    return f"{sentence:08x}-{about(title_of(layout), axes, names)}"
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:

@@ -1,5 +1,5 @@
 /* Draws the Curves of viz_core/figures/curves.py as an SVG as wide as its column. The pointer reads the nearest point;
- * the arrow keys move from point to point (up and down: from series to series). */
+ * the arrow keys move from point to point (up and down: from series to series). curves_zoom.js shows a part of it, larger. */
 
 const HEIGHT = 310, TOP = 10, RIGHT = 14; // pixels
 const NEAR = 60; // maximum pixels from the pointer to the point that it reads
@@ -38,6 +38,18 @@ function ticks(low, high, count, least = 0) {
   return found;
 }
 
+/* Numbers along a logarithmic axis, as [place, label]: powers of ten, of which 1, 2 and 5 times where there are few, and round
+ * numbers where a zoom shows less than that. */
+function powersOfTen(low, high, count) {
+  const powers = ticks(Math.ceil(low), Math.floor(high), 6, 1).map(([n]) => [n, power(n)]);
+  if (powers.length > 2) return powers;
+  const fine = [], plain = (x) => x.toLocaleString("en-US", { maximumFractionDigits: 4 });
+  for (let n = Math.floor(low); n <= high; n++)
+    for (const m of [1, 2, 5]) fine.push([n + Math.log10(m), Math.abs(n) < 5 ? plain(m * 10 ** n) : `${m}·${power(n)}`]);
+  const seen = fine.filter(([at]) => at >= low && at <= high);
+  return seen.length > 2 ? seen : ticks(10 ** low, 10 ** high, count).map(([value, label]) => [Math.log10(value), label]);
+}
+
 /* The outline of a mark around (0, 0), which is moved to each point. */
 const MARKS = {
   circle: [(r) => `m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`, 4.5, false],
@@ -73,16 +85,17 @@ class View {
       const changed = root.clientWidth !== this.wide || (this.chart?.fill && root.clientHeight !== this.tall);
       if (changed && this.chart) this.draw();
     });
-    this.svg.onpointermove = this.svg.onpointerdown = (event) => this.point(this.nearest(event));
+    this.zoom = new Zoom(this);
     this.svg.onpointerleave = () => this.point(null);
     this.svg.onblur = () => this.point(null);
-    this.svg.onkeydown = (event) => this.walk(event);
+    this.svg.onkeydown = (event) => this.zoom.key(event) || this.walk(event);
   }
 
   show(bytes) {
     const chart = decode(bytes);
     if (chart.drawn === this.chart?.drawn && this.wide === this.root.clientWidth) return;
     this.chart = chart;
+    this.zoom.follow(chart.about, this.whole());
     this.title.textContent = chart.title;
     this.root.classList.toggle("fill", chart.fill);
     this.legend.replaceChildren(...chart.series.filter((s) => s.n).map((s) => {
@@ -91,7 +104,9 @@ class View {
       entry.append(s.name);
       return entry;
     }));
-    this.svg.setAttribute("aria-label", _("{title}: {y} over {x}. Use the arrow keys to read its points.", { title: chart.title, y: chart.yTitle, x: chart.xTitle }));
+    const said = _("{title}: {y} over {x}. Use the arrow keys to read its points, + and − to zoom, and 0 to show everything.",
+                   { title: chart.title, y: chart.yTitle, x: chart.xTitle });
+    this.svg.setAttribute("aria-label", said);
     this.at = null;
     this.draw();
     this.asTable.show(chart.drawn);
@@ -99,28 +114,35 @@ class View {
                                        series: JSON.stringify(chart.series.map((s) => [s.name, s.n])) });
   }
 
+  /* The ends of both axes that show everything, [[x, x], [y, y]]; on a logarithmic axis, those of the logarithm. */
+  whole() {
+    const { chart } = this, [first, last] = this.far(), room = 0.02 * (last - first) || 1;
+    return [[first - room, last + room], chart.reach.map((y) => (chart.log ? Math.log10(y) : y))];
+  }
+
+  far() {
+    const every = this.chart.span ?? this.chart.series.flatMap((s) => (s.n ? [Math.min(...s.x), Math.max(...s.x)] : []));
+    return [Math.min(...every), Math.max(...every)];
+  }
+
   draw() {
-    const { chart, svg } = this, [low, high] = chart.reach.map((y) => (chart.log ? Math.log10(y) : y));
-    const type = typeSize();
+    const { chart, svg } = this, type = typeSize();
     [this.wide, this.tall] = [this.root.clientWidth, this.root.clientHeight];
     if (!this.wide || (chart.fill && !this.tall)) return; // hidden; drawn when it has a size
     const height = chart.fill ? Math.max(160, this.tall - this.title.offsetHeight - this.legend.offsetHeight - this.readout.offsetHeight - this.foot.offsetHeight - 16) : HEIGHT;
     Object.assign(svg.style, { height: `${height}px` });
     svg.setAttribute("width", this.wide);
     svg.replaceChildren();
-    const bottom = height - 3 * type - 10;
-    const rows = chart.log
-      ? ticks(Math.ceil(low), Math.floor(high), 6, 1).map(([n]) => [n, power(n)])
-      : ticks(low, high, (bottom - TOP) / 44);
-    const every = chart.span ?? chart.series.flatMap((s) => (s.n ? [Math.min(...s.x), Math.max(...s.x)] : []));
-    const first = Math.min(...every), last = Math.max(...every), room = 0.02 * (last - first) || 1;
+    const bottom = height - 3 * type - 10, [first, last] = this.far();
+    const [[start, end], [low, high]] = this.zoom.ends(this.whole()), zoomed = Boolean(this.zoom.seen);
+    const rows = (chart.log ? powersOfTen : ticks)(low, high, (bottom - TOP) / 44);
     const left = 20 + type + 0.59 * type * Math.max(0, ...rows.map(([, label]) => label.length));
     const right = this.wide - Math.max(RIGHT, 0.3 * type * Math.round(last).toLocaleString("en").length); // half of the last label
-    const span = last - first + 2 * room;
-    this.across = (x) => left + ((x - first + room) / span) * (right - left);
+    this.plot = { left, right, top: TOP, bottom };
+    this.across = (x) => left + ((x - start) / (end - start)) * (right - left);
     this.up = (y) => bottom - (((chart.log ? Math.log10(y) : y) - low) / (high - low)) * (bottom - TOP);
 
-    const columns = ticks(first, last, (right - left) / 90, 1); // positions, dimensions and distances are whole numbers
+    const columns = ticks(Math.max(first, start), Math.min(last, end), (right - left) / 90, 1); // positions, dimensions and distances are whole numbers
     const lines = rows.map(([y]) => `M${left} ${this.up(chart.log ? 10 ** y : y)}H${right}`);
     draw(svg, "path", { class: "grid", d: lines.join("") + columns.map(([x]) => `M${this.across(x)} ${TOP}V${bottom}`).join("") });
     for (const [y, label] of rows)
@@ -130,26 +152,41 @@ class View {
     draw(svg, "text", { ...middle, x: (left + right) / 2, y: height - 8 }, chart.xTitle);
     draw(svg, "text", { ...middle, transform: `translate(${type} ${(TOP + bottom) / 2}) rotate(-90)` }, chart.yTitle);
 
-    for (const { y, colour, dotted } of chart.levels)
+    const body = zoomed ? draw(svg, "g", { "clip-path": "url(#seen)" }) : svg;
+    if (zoomed) draw(draw(svg, "clipPath", { id: "seen" }), "rect", { x: left, y: TOP, width: right - left, height: bottom - TOP });
+    const levels = chart.levels.filter(({ y }) => this.sees(this.up(y)));
+    for (const { y, colour, dotted } of levels)
       draw(svg, "path", { d: `M${left} ${this.up(y)}H${right}`, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": dotted ? "2 4" : "none" });
-    if (chart.here !== null) draw(svg, "path", { class: "here", d: `M${this.across(chart.here)} ${TOP}V${bottom}` });
+    if (chart.here !== null) draw(body, "path", { class: "here", d: `M${this.across(chart.here)} ${TOP}V${bottom}` });
     this.points = chart.series.map((s) => Array.from(s.x, (x, i) => [this.across(x), this.up(s.y[i])]));
-    chart.series.forEach((s, i) => s.n && drawSeries(svg, s, this.points[i]));
-    for (const { y, label, end, above } of chart.levels)
-      draw(svg, "text", { class: "halo", x: end === "left" ? left + 4 : right - 4, y: this.up(y) + (above ? -6 : 17),
-                          "text-anchor": end === "left" ? "start" : "end" }, label);
+    chart.series.forEach((s, i) => s.n && drawSeries(body, s, this.points[i]));
+    for (const { y, label, end: side, above } of levels)
+      draw(svg, "text", { class: "halo", x: side === "left" ? left + 4 : right - 4, y: this.up(y) + (above ? -6 : 17),
+                          "text-anchor": side === "left" ? "start" : "end" }, label);
     this.ring = draw(svg, "circle", { r: 8, class: "ring", visibility: "hidden" });
+    this.root.dataset.seen = zoomed ? JSON.stringify(this.zoom.seen) : "";
     this.point(this.at);
+  }
+
+  /* Whether a height of the drawing, or a point in it, is shown: all are where nobody has zoomed. */
+  sees(y, x = this.plot.left) {
+    const { left, right, top, bottom } = this.plot;
+    return !this.zoom.seen || (x > left - 1 && x < right + 1 && y > top - 1 && y < bottom + 1);
   }
 
   /* ---- reading points; each is [series, index] ---- */
 
+  pixel(event) {
+    const box = this.svg.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
   nearest(event) {
-    const box = this.svg.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    const [x, y] = this.pixel(event);
     let found = null, least = NEAR;
     this.points?.forEach((points, i) => this.chart.series[i].said && points.forEach((p, j) => {
       const far = Math.hypot(p[0] - x, p[1] - y);
-      if (far < least) [found, least] = [[i, j], far];
+      if (far < least && this.sees(p[1], p[0])) [found, least] = [[i, j], far];
     }));
     return found;
   }
@@ -161,18 +198,31 @@ class View {
     event.stopPropagation(); // the page handles these keys, too
     const { series } = this.chart, read = [...series.keys()].filter((i) => series[i].said && series[i].n);
     if (!read.length) return;
-    if (!this.at) return this.point([read[0], 0]);
+    if (!this.at) return this.go([read[0], 0]);
     const [i, j] = this.at, to = read[read.indexOf(i) + step[0]] ?? i;
-    if (to === i) return this.point([i, Math.max(0, Math.min(series[i].n - 1, j + step[1]))]);
+    if (to === i) return this.go([i, Math.max(0, Math.min(series[i].n - 1, j + step[1]))]);
     const far = Array.from(series[to].x, (x) => Math.abs(x - series[i].x[j])); // the nearest point of the other series
-    this.point([to, far.indexOf(Math.min(...far))]);
+    this.go([to, far.indexOf(Math.min(...far))]);
+  }
+
+  go(at) {
+    this.at = at;
+    this.zoom.reveal(this.place());
+    this.point(at);
+  }
+
+  /* Where on the axes the point is that is being read; null where none is. */
+  place() {
+    const { chart, at } = this, y = at && chart.series[at[0]].y[at[1]];
+    return at && [chart.series[at[0]].x[at[1]], chart.log ? Math.log10(y) : y];
   }
 
   point(at) {
     this.at = at;
     const series = at && this.chart.series[at[0]];
     this.ring?.setAttribute("visibility", at ? "visible" : "hidden");
-    if (!at) return this.readout.replaceChildren(make("span", "hint", _("Point at a mark to read its values.")));
+    if (!at) return this.readout.replaceChildren(make("span", "hint", this.zoom.seen
+      ? _("A part is shown; a double click or the key 0 shows everything.") : _("Point at a mark to read its values.")));
     const [x, y] = this.points[at[0]][at[1]];
     this.ring.setAttribute("cx", x);
     this.ring.setAttribute("cy", y);

@@ -160,7 +160,7 @@ def _curves(recipe: Recipe, moments: Moments | None, at: int) -> None:
         drawn = loss_curves(training, held_out, recipe.steps, at, recipe.chance, recipe.floor)
     else:
         drawn = accuracy_curves(training, held_out, recipe.steps, at)
-    curves(drawn, "train_curves", fill=True)
+    curves(drawn, "train_curves", fill=True, of=recipe.to_json())
 
 
 def _numbers(moments: Moments, at: int) -> str:

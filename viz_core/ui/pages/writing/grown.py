@@ -46,7 +46,7 @@ def grown(lab: Lab, begun: Beginning) -> None:
             chart = step_curves(with_cache, without, _("FLOPs of each step"), "FLOPs", first + at)
         else:
             chart = step_curves(found.cached, found.anew, _("Measured time of each step"), _("milliseconds"), first + at)
-        curves(chart, "write_costs", fill=True)
+        curves(chart, "write_costs", fill=True, of=repr((begun.source, begun.start())))
     moves(len(trail.ids), named(name(trail.ids[at])))
     with st.container(horizontal=True, key="write_rows_of"):
         view_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=MEASURES.get)
