@@ -38,3 +38,14 @@ def test_another_chart_has_another_mark() -> None:
 def test_an_axis_has_room_for_its_values(values: list[float]) -> None:
     low, high = padded([np.array(values), np.array([values[0]])])
     assert low < min(values) and high > max(values)
+
+
+def about(title: str = "9 of 16", name: str = "a", of: str = "", marked: int = 2) -> object:
+    """What a chart is about, in its header."""
+    line, now = (Series(said, np.arange(n), np.arange(n), "#000000", "line") for said, n in ((name, 3), ("now", 1)))
+    return unpacked(pack_curves(Curves(title, "x", "y", (line, now)[:marked], (0, 1)), of=of))[0]["about"]
+
+
+def test_a_zoom_does_not_outlast_another_title_series_or_sentence() -> None:
+    assert about() == about(title="7.5 of 16") == about(marked=1)  # a slider moved
+    assert len({about(), about(title="All of 16"), about(name="b"), about(of="a sentence")}) == 4

@@ -198,7 +198,7 @@ class View {
     event.stopPropagation(); // the page handles these keys, too
     const { series } = this.chart, read = [...series.keys()].filter((i) => series[i].said && series[i].n);
     if (!read.length) return;
-    if (!this.at) return this.go([read[0], 0]);
+    if (!this.at) return this.go(read.map((i) => [i, this.points[i].findIndex(([x, y]) => this.sees(y, x))]).find(([, j]) => j >= 0) ?? [read[0], 0]);
     const [i, j] = this.at, to = read[read.indexOf(i) + step[0]] ?? i;
     if (to === i) return this.go([i, Math.max(0, Math.min(series[i].n - 1, j + step[1]))]);
     const far = Array.from(series[to].x, (x) => Math.abs(x - series[i].x[j])); // the nearest point of the other series

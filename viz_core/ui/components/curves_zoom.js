@@ -12,7 +12,7 @@ class Zoom {
   /* view: has its `root`, its `svg`, where it last drew its `plot` { left, right, top, bottom }, and the point `at` that is read. */
   constructor(view) {
     Object.assign(this, { view, seen: null, whole: null, from: null, box: null });
-    const tools = make("div", "tools");
+    const tools = make("div", "tools no-save"); // it is no part of a saved picture
     tools.setAttribute("role", "toolbar");
     for (const [what, said, path] of TOOLS) {
       if (what === "png" && !(view.root.getRootNode() instanceof ShadowRoot)) continue; // a file has no Save menu that makes it
