@@ -129,7 +129,7 @@ class View {
     const { chart, svg } = this, type = typeSize();
     [this.wide, this.tall] = [this.root.clientWidth, this.root.clientHeight];
     if (!this.wide || (chart.fill && !this.tall)) return; // hidden; drawn when it has a size
-    const height = chart.fill ? Math.max(160, this.tall - this.title.offsetHeight - this.legend.offsetHeight - this.readout.offsetHeight - this.foot.offsetHeight - 16) : HEIGHT;
+    const height = chart.fill ? Math.max(160, this.tall - this.title.offsetHeight - this.legend.offsetHeight - this.readout.offsetHeight - this.foot.offsetHeight - 18) : HEIGHT;
     Object.assign(svg.style, { height: `${height}px` });
     svg.setAttribute("width", this.wide);
     svg.replaceChildren();
