@@ -52,11 +52,12 @@ def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int,
     above_row = {"x": 0, "xref": "paper", "yshift": 38, "xanchor": "left", "showarrow": False}
     rows = [above_row | {"text": name, "y": name} for name in names]
     return scatter_figure(
-        traces, _("How long is each part of the sum?<br>") + " ", _("length of one row (log scale)"), "", dark,
+        traces, _("How long is each part of the sum?"), _("length of one row (log scale)"), "", dark,
         175 + 90 * len(found),
         xaxis={"type": "log", "range": _with_room(drawn, traces)},
         yaxis={"categoryarray": names[::-1], "range": [-0.65, len(found) - 0.35], "showticklabels": False},
         shapes=[guide_line("x", position, colour=theme.HEAD_COLOURS[1], dash="solid", width=3)], annotations=[above, *rows],
+        above=24,
     )
 
 

@@ -16,18 +16,19 @@ def scatter_figure(
     traces: Sequence[dict[str, Any]], title: str, x: str, y: str, dark: bool, height: int = HEIGHT, *,
     xaxis: dict[str, Any] | None = None, yaxis: dict[str, Any] | None = None, shapes: Sequence[dict[str, Any]] = (),
     annotations: Sequence[dict[str, Any]] = (), showlegend: bool = True, legend_columns: int = 0,
-    legend: dict[str, Any] | None = None,
+    legend: dict[str, Any] | None = None, above: int = 0,
 ) -> go.Figure:
     """Scatter traces with titles, in one piece: Plotly checks it once, which takes a tenth of the time of many updates.
 
     legend: where it is, if not below the horizontal axis. legend_columns: the legend's, with margins known beforehand;
     without them Plotly lays a figure out several times to find what it needs, which takes a third of the time to draw it.
+    above: pixels between the title and the plot, for an annotation.
     """
     layout: dict[str, Any] = {
-        "title": {"text": title}, "height": height, "showlegend": showlegend,
+        "title": {"text": title, "pad": {"b": theme.ABOVE_PLOT + above}}, "height": height, "showlegend": showlegend,
         "xaxis": {"title": {"text": x}} | (xaxis or {}), "yaxis": {"title": {"text": y}} | (yaxis or {}),
         "shapes": list(shapes), "annotations": list(annotations),
-        "margin": {"t": theme.ABOVE + (24 if "<br>" in title else 0), "b": 8},
+        "margin": {"t": theme.ABOVE + above + (24 if "<br>" in title else 0), "b": 8},
         "legend": {"orientation": "h", "x": 0} | (legend or {"yanchor": "top", "y": -0.2}),
     }
     if legend_columns:

@@ -78,7 +78,7 @@ def heads(pair: Pair, question: Question) -> None:
             chart(heads_figure(
                 Heads(KIND_TITLES[kind], found.weight, found.effect(measure)),
                 _weight_axis(pair, question, kind, visible(tokens[key])), MEANINGS[measure],
-                _("{attention}: each head’s weight and effect; the number is its layer", attention=KIND_TITLES[kind]), dark(),
+                _("{attention}: each head, numbered by its layer", attention=KIND_TITLES[kind]), dark(),
             ), "cause_heads", fill=True)
     with below():
         _controls(tokens, proposed, available, kind)
