@@ -14,6 +14,7 @@
 A stage of a run is `capture.frame(name)`, and all of them at a glance `capture.summary()`. Columns have names in code.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ import pandas as pd
 
 from viz_core.analysis.attention import AttentionKind, AttentionProfile, kinds, profiles
 from viz_core.analysis.attribution import Attribution
+from viz_core.analysis.counts import Parameter
 from viz_core.analysis.logit_lens import LogitLens
 from viz_core.analysis.placement import METRICS, curves
 from viz_core.analysis.shapes import Line, statistics, with_statistics
@@ -55,16 +57,26 @@ def ledger(
 
 
 def lines(ledger: Iterable[Line]) -> pd.DataFrame:
-    """Lines of a ledger: name, axes, shape, meaning, part, parameters, FLOPs, bytes, and what the run's numbers are, if it ran."""
+    """Lines of a ledger: what each tensor is, its sizes and costs, its names elsewhere, and of a run what its numbers are.
+
+    sequence_first: its axes in PositionalEncoding (001), which puts tokens before sentences; "" where it has no such tensor.
+    """
     rows = []
     for line in ledger:
         row = {
             "stage": line.name, "axes": " ".join(line.stage.axes), "shape": line.shape,
             "symbolic_shape": " × ".join(map(str, line.symbolic)), "meaning": line.stage.meaning, "block": line.stage.block,
-            "part": line.part, "dtype": line.stage.dtype, "parameters": line.parameters, "flops": line.flops, "bytes": line.nbytes,
+            "part": line.part, "dtype": line.stage.dtype, "cells": math.prod(line.shape), "parameters": line.parameters,
+            "parameter_tensors": ", ".join(map(_parameter, line.made_by)), "flops": line.flops, "bytes": line.nbytes,
+            **line.stage.aliases, "sequence_first": " ".join(line.sequence_first or ()),
         }
         rows.append(row | ({} if line.statistics is None else asdict(line.statistics)))
     return pd.DataFrame(rows)
+
+
+def _parameter(p: Parameter) -> str:
+    """ "W^Q encoder.layers.0.self_attn.w_q.weight 32 × 32": symbol, torch's name, shape, and whether another stage owns it."""
+    return f"{p.symbol} {p.name} {' × '.join(map(str, p.shape))}{' (tied)' if p.tied else ''}"
 
 
 def heads(capture: Capture, kind: AttentionKind | None = None, item: int = 0) -> pd.DataFrame:

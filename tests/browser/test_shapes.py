@@ -14,7 +14,6 @@ from tests.browser.helpers import Line, at_page, button, go, idle, keyed, linked
 from viz_core.analysis.shapes import ledger
 from viz_core.presets import PRESETS
 from viz_core.run import run
-from viz_core.ui.pages.shapes.columns import COLUMNS
 from viz_core.ui.shell.setup import DEFAULT_SOURCE, DEFAULT_TARGET
 
 if TYPE_CHECKING:
@@ -90,9 +89,8 @@ def the_csv_reread_by_pandas_is_the_run(page: Page) -> None:
     assert waiting.value.suggested_filename == "shapes_000.csv"
     read = pd.read_csv(waiting.value.path())
     capture = run(PRESETS["000"].config, [DEFAULT_SOURCE], [DEFAULT_TARGET], device="cpu")
-    assert list(read.columns) == [c.label for c in COLUMNS]
-    assert list(read["name"]) == list(capture)
-    assert list(read["shape"]) == [" × ".join(map(str, x.shape)) or "a single number" for x in capture.values()]
+    assert list(read["stage"]) == list(capture)
+    assert list(read["shape"]) == [str(x.shape) for x in capture.values()]
     assert read["bytes"].sum() == capture.nbytes
     assert list(read["max"])[-1] == float(capture["loss"])
     assert list(read["documents"]) == [capture.stage(n).aliases["documents"] for n in capture]  # Chinese and mathematics, too

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.model.small import SMALL
 from tests.ui.helpers import Open, components, go, open_page, sound, tiny, widget
+from viz_core import tables
 from viz_core.analysis.shapes import ledger, statistics, with_statistics
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.presets import PRESETS
@@ -248,31 +249,36 @@ def test_many_changes_are_named_in_part() -> None:
 # ---------------------------------------------------------------- the CSV
 
 
+ODD = "<s> $x$ =1+1 שלום 🎉 the the"
+
+
 @pytest.mark.parametrize("config", [SMALL, replace(SMALL, tie_output=True, position="alibi"), PRESETS["003"].config])
-def test_the_csv_reread_by_pandas_is_the_table(config: TransformerConfig) -> None:
-    capture = run(config, ["a b c", "d"], ["x y", "z"] if config.has_decoder else None, device="cpu")
+def test_the_csv_reread_by_pandas_is_the_run(config: TransformerConfig) -> None:
+    capture = run(config, [ODD, "d"], ["x y", "z"] if config.has_decoder else None, device="cpu")
     s, t = (capture[f"ids.{side}"].shape[1] if f"ids.{side}" in capture else 0 for side in ("source", "target"))
     lines = with_statistics(ledger(config, 2, s, t), statistics(capture))
-    read = pd.read_csv(io.BytesIO(as_csv(lines)))
-    assert list(read.columns) == [c.label for c in COLUMNS]
-    assert list(read.name) == list(capture) and len(read) == len(lines)
-    for column in COLUMNS:
-        for value, line in zip(read[column.label], lines, strict=True):
-            assert value == column.cell(line), (line.name, column.label)
+    file = as_csv(lines)
+    read = pd.read_csv(io.BytesIO(file), keep_default_na=False)
+    assert read.columns[0] == "stage" and all(re.fullmatch("[a-z_]+", name) for name in read)  # names in code
+    for name, column in tables.lines(lines).items():
+        assert list(read[name].map(str)) == list(column.map(str)), name
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in read.select_dtypes("str").to_numpy().ravel())
+    assert list(read["stage"]) == list(capture) and list(read["shape"]) == [str(x.shape) for x in capture.values()]
     assert list(read["bytes"]) == [x.nbytes for x in capture.values()]
     assert list(read["dtype"]) == [str(x.dtype) for x in capture.values()]
     assert list(read["cells"]) == [x.size for x in capture.values()]
+    assert list(read["documents"]) == [capture.stage(name).aliases["documents"] for name in capture]
+    assert read["parameters"].sum() == sum(p.numel() for p in build(config).parameters())
+    assert [tensors != "" for tensors in read["parameter_tensors"]] == [line.made_by != () for line in lines]
     for name in ("encoder.embed", "encoder.layers.0.ffn.out"):
         x = capture[name].astype(np.float64)
-        row = read[read.name == name].iloc[0]
-        assert [row["min"], row["mean"], row["max"], row["std"]] == [x.min(), x.mean(), x.max(), x.std()]
+        row = read[read["stage"] == name].iloc[0]
+        assert [float(row[each]) for each in ("min", "mean", "max", "std")] == [x.min(), x.mean(), x.max(), x.std()]
 
 
-def test_without_a_run_the_statistics_are_empty() -> None:
-    read = pd.read_csv(io.BytesIO(as_csv(ledger(SMALL, 2, 5, 3))))
-    for name in ("min", "mean", "max", "std", "masked", "infinite", "NaN"):
-        assert read[name].isna().all()
-    assert read.drop(columns=["min", "mean", "max", "std", "masked", "infinite", "NaN"]).notna().all(axis=None)
+def test_without_a_run_there_are_no_statistics() -> None:
+    read = pd.read_csv(io.BytesIO(as_csv(ledger(SMALL, 2, 5, 3))), keep_default_na=False)
+    assert len(read) == len(ledger(SMALL, 2, 5, 3)) and not {"min", "mean", "max", "std", "n_nan"} & set(read)
 
 
 def test_the_file_is_named_by_its_setup() -> None:

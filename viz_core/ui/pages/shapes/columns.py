@@ -1,4 +1,4 @@
-"""The columns of the ledger: what each one shows of a tensor, on the page and in the CSV."""
+"""The columns of the ledger: what each one shows of a tensor."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from viz_core.analysis.counts import Parameter
 from viz_core.analysis.shapes import Amount, Line
-from viz_core.figures.shapes import PART_TITLES
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.stages import LIBRARIES, block_title
+from viz_core.stages import LIBRARIES
 from viz_core.ui.components.table import Cell, ColumnKind
 
 ALL = "all"
@@ -31,7 +30,7 @@ class Column:
     kind: ColumnKind
     width: int
     cell: Callable[[Line], Cell]
-    choice: str = ""  # "" is always shown, ALL only in the CSV
+    choice: str = ""  # "" is always shown
     measure: Callable[[Line], object] | None = None  # the value that a change of size may change
 
 
@@ -71,8 +70,6 @@ COLUMNS = (
     Column(_("axes"), "axes", 118, lambda line: " ".join(line.stage.axes) or "–", measure=lambda line: line.stage.axes),
     Column(_("shape"), "shape", 140, lambda line: sizes(line.shape), measure=lambda line: line.shape),
     Column(_("meaning"), "text", 180, lambda line: line.stage.meaning),
-    Column(_("block"), "text", 140, lambda line: block_title(line.stage.block), ALL),
-    Column(_("part"), "text", 110, lambda line: PART_TITLES[line.part], ALL),
     Column(_("symbolic shape"), "text", 210,
            lambda line: sizes([SIZE_NAMES.get(size, size) for size in line.symbolic]), "symbolic_shape"),
     Column(_("cells"), "number", 110, lambda line: math.prod(line.shape), "symbolic_shape", lambda line: line.shape),
@@ -83,8 +80,6 @@ COLUMNS = (
     Column(_("bytes"), "number", 110, lambda line: line.nbytes, "bytes", lambda line: line.nbytes),
     *(Column(label, "number", 100, _statistic(name), "statistics")
       for label, name in (("min", "min"), (_("mean"), "mean"), ("max", "max"), ("std", "std"))),
-    *(Column(label, "number", 90, _statistic(name), ALL)
-      for label, name in ((_("masked"), "n_masked"), (_("infinite"), "n_infinite"), ("NaN", "n_nan"))),
     *(Column(title, "text", 230, _alias(library), library) for library, title in LIBRARIES.items()),
     Column(_("sequence-first, as in {document}", document=DOCUMENTS["001"]), "axes", 210, _sequence_first, "sequence_first"),
 )
