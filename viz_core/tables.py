@@ -8,7 +8,12 @@
     tables.patching(patch_grid(contrast)), tables.head_effects(head_effects(contrast, ...))
     tables.attribution(attribute(capture, ...)), tables.lens(logit_lens(capture, ...))
     tables.parting(parting(together(a, b)))      how far two runs are apart, stage by stage
-    tables.training(events), tables.experiment(results)
+    tables.training(events), tables.experiment(results), tables.arms(names, verdict)
+    tables.measured(names, found), tables.induction(names, blocks, shares)
+    tables.ablation(intact, ablated)             a row a token: how far it moved, and both next words
+    tables.forcing(compare_forcing(...), labels, first)
+    tables.spread(spreads(...)), tables.batch_contexts(cases(...))
+    tables.reordering(reorder(...)), tables.prepending(prepend(...))
     tables.documents()                           what the five documents say
 
 A stage of a run is `capture.frame(name)`, and all of them at a glance `capture.summary()`. Columns have names in code.
@@ -17,13 +22,15 @@ A stage of a run is `capture.frame(name)`, and all of them at a glance `capture.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from viz_core.analysis.attention import AttentionKind, AttentionProfile, kinds, profiles
+from viz_core.analysis.attention import AttentionKind, AttentionProfile, hidden_stage, kinds, profiles, real, relative_change
 from viz_core.analysis.attribution import Attribution
 from viz_core.analysis.counts import Parameter
+from viz_core.analysis.layernorm import Case, Spreads
 from viz_core.analysis.logit_lens import LogitLens
 from viz_core.analysis.placement import METRICS, curves
 from viz_core.analysis.shapes import Line, statistics, with_statistics
@@ -39,12 +46,15 @@ if TYPE_CHECKING:
     from viz_core.experiments.head_effects import HeadEffects
     from viz_core.experiments.parity import Parity
     from viz_core.experiments.patching import PatchGrid
-    from viz_core.learning.curves import Result
+    from viz_core.experiments.word_order import Prepending, Reordering
+    from viz_core.generation.forcing import Forcing
+    from viz_core.learning.curves import Result, Verdict
     from viz_core.learning.training_run import Event
 
 __all__ = [
-    "attribution", "csv_of", "depth", "documents", "experiment", "head_effects", "heads", "ledger", "lens", "lines", "parity",
-    "parting", "patching", "predictions", "training",
+    "ablation", "arms", "attribution", "batch_contexts", "csv_of", "depth", "documents", "experiment", "forcing", "head_effects",
+    "heads", "induction", "ledger", "lens", "lines", "measured", "parity", "parting", "patching", "predictions", "prepending",
+    "reordering", "spread", "training",
 ]
 
 
@@ -165,6 +175,101 @@ def experiment(results: Sequence["Result"], arms: Sequence[str] = ()) -> pd.Data
     return pd.DataFrame([
         {"arm": arms[r.arm] if arms else r.arm, "seed": r.seed, "step": step, "loss": loss, "accuracy": accuracy}
         for r in results for step, loss, accuracy in zip(r.steps, r.losses, r.accuracies, strict=True)
+    ])
+
+
+def arms(names: Sequence[str], verdict: "Verdict") -> pd.DataFrame:
+    """One row an arm of an experiment: over its runs with a number, how many they are, their mean, lowest and highest; and the
+    number of runs without one."""
+    rows = []
+    for name, values, without in zip(names, verdict.values, verdict.without, strict=True):
+        known = np.array([x for x in values if x is not None])
+        found = (known.mean(), known.min(), known.max()) if known.size else (None,) * 3
+        rows.append({"arm": name, "seeds": known.size, **dict(zip(("mean", "lowest", "highest"), found, strict=True)),
+                     "without": without})
+    return pd.DataFrame(rows).astype({"mean": float, "lowest": float, "highest": float})
+
+
+def measured(names: Sequence[str], found: Sequence[tuple[float, float]]) -> pd.DataFrame:
+    """The held-out loss and accuracy of each of some trained models."""
+    return pd.DataFrame([{"model": name, "loss": loss, "accuracy": accuracy}
+                         for name, (loss, accuracy) in zip(names, found, strict=True)])
+
+
+def induction(names: Sequence[str], blocks: Sequence[int], shares: Sequence[Sequence[float]]) -> pd.DataFrame:
+    """The best head's attention to the token behind the previous occurrence: a row a model, a column a length of the block."""
+    return pd.DataFrame([{"model": name, **{f"block_{n}": share for n, share in zip(blocks, row, strict=True)}}
+                         for name, row in zip(names, shares, strict=True)])
+
+
+def ablation(intact: Capture, ablated: Capture, item: int = 0, word: Callable[[int], str] | None = None) -> pd.DataFrame:
+    """One row a token of a sentence: the change of its last hidden state as a share of its length, and, where the model predicts
+    words, the likeliest next one of both runs. word: the name of an id."""
+    side, name = intact.config.output_side, hidden_stage(intact.config)
+    places = np.nonzero(real(intact, side, item))[0].tolist()
+    tokens = intact.tokens(side)[item]
+    change = relative_change(intact[name][item], ablated[name][item])
+    found: dict[str, Any] = {"position": places, "token": [tokens[t] for t in places], "change": change[places]}
+    for run, capture in (("intact", intact), ("ablated", ablated)) if "probs" in intact else ():
+        likeliest = {each.position: each for each in predicted(capture, item, 1)}
+        ids = [likeliest[t].ids[0] for t in places]
+        found |= {f"{run}_id": ids, **({} if word is None else {f"{run}_word": list(map(word, ids))}),
+                  f"{run}_probability": [likeliest[t].probabilities[0] for t in places]}
+    return pd.DataFrame(found)
+
+
+def forcing(found: "Forcing", labels: Sequence[int], first: int, word: Callable[[int], str] | None = None) -> pd.DataFrame:
+    """One row a label: what the model reads last, and what it would write, behind the true words and behind its own; the losses
+    in nats. first: the id before the first label. Behind the end of its own text there is nothing. word: the name of an id."""
+    free = len(found.free)
+    ids = {"input": [first, *labels[:-1]], "label": list(labels), "predicted": list(found.predicted),
+           "own_input": [first, *found.written][:free], "written": list(found.written)[:free]}
+    rest = len(labels) - free
+    columns: dict[str, Any] = {"place": range(len(labels))}
+    for name, column in ids.items():
+        columns[name] = [*(column if word is None else map(word, column)), *[None] * (len(labels) - len(column))]
+    return pd.DataFrame(columns | {"forced_loss": found.forced, "free_loss": [*map(float, found.free), *[np.nan] * rest]})
+
+
+def spread(found: Spreads) -> pd.DataFrame:
+    """One row a placement: the standard deviation of its first and last layer, the largest share of a layer that lies outside the
+    axis, and the first layer with a number that is infinite or NaN."""
+    return pd.DataFrame([
+        {"placement": name, "first_std": one.std[0], "last_std": one.std[-1], "outside": one.beyond.max(),
+         "first_not_finite": next((layer for layer, odd in zip(one.layers, one.odd, strict=True) if odd > 0), None)}
+        for name, one in found.by.items()
+    ]).astype({"first_not_finite": "Int64"})
+
+
+def batch_contexts(found: Sequence[Case]) -> pd.DataFrame:
+    """One row a context of the same cell: its value after LayerNorm and BatchNorm, the largest change of either from the first
+    context, and the cells that BatchNorm averages, with their mean and variance."""
+    return pd.DataFrame([
+        {"context": case.context, "layer_norm": case.layer.value, "batch_norm": case.batch.value,
+         "layer_norm_moved": case.layer_moved, "batch_norm_moved": case.moved, "cells": case.batch.cells,
+         "mean": case.batch.mean, "variance": case.batch.var}
+        for case in found
+    ])
+
+
+def reordering(found: "Reordering") -> pd.DataFrame:
+    """One row a position scheme: the largest difference after the outputs are put back into order, without a mask and under a
+    causal one, and whether it is rounding. problem: why a scheme cannot read this."""
+    return pd.DataFrame([
+        {"scheme": row.position, "difference": row.free, "equivariant": row.equivariant, "causal_difference": row.causal,
+         "causal_equivariant": row.causal_equivariant, "size": row.size,
+         "problem": None if row.problem is None else str(row.problem)}
+        for row in found.rows
+    ])
+
+
+def prepending(found: "Prepending") -> pd.DataFrame:
+    """One row a position scheme: the largest change of a score between the same words, as a share of the layer's largest score,
+    a column a layer; and whether layer 0 is unchanged up to rounding. problem: why a scheme cannot read this."""
+    return pd.DataFrame([
+        {"scheme": row.position, "unchanged": row.unchanged, **{f"layer_{i}": share for i, share in enumerate(row.changes)},
+         "problem": None if row.problem is None else str(row.problem)}
+        for row in found.rows
     ])
 
 

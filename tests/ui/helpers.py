@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from viz_core.config import CHOICES
@@ -89,7 +90,8 @@ def widgets(at: Any, name: str) -> list[Any]:
 def words(at: AppTest) -> str:
     """Everything that is written on the page, its tables and other HTML included."""
     kinds = (at.markdown, at.caption, at.info, at.warning, at.success, at.text, at.code)
-    return "\n".join([*(e.value for kind in kinds for e in kind), *bodies(at)])
+    cells = [str(cell) for table in at.dataframe for cell in table.value.to_numpy().ravel()]
+    return "\n".join([*(e.value for kind in kinds for e in kind), *bodies(at), *cells])
 
 
 def bodies(at: AppTest) -> list[str]:
@@ -102,6 +104,12 @@ def table(at: AppTest) -> list[list[str]]:
     (body,) = [body for body in bodies(at) if "<table" in body]
     rows = re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2])
     return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+
+
+def frame(at: AppTest) -> pd.DataFrame:
+    """The page's one table of data, as its DataFrame."""
+    (found,) = at.dataframe
+    return found.value
 
 
 def charts(at: AppTest) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
 from tests.tolerances import FLOAT
-from tests.ui.helpers import TINY, Open, numbers, open_page, panels, sound, table, widget, words
+from tests.ui.helpers import TINY, Open, frame, numbers, open_page, panels, sound, table, widget, words
 from viz_core.analysis.layernorm import layer_norms
 from viz_core.formats import rounded
 from viz_core.presets import PRESETS
@@ -154,30 +154,29 @@ def test_the_typed_batch_is_normalised(open_at: Open) -> None:
     found = panels(at)
     np.testing.assert_allclose(found["After LayerNorm"], layer[0], atol=FLOAT)
     np.testing.assert_allclose(found["After BatchNorm"], whole[0], atol=FLOAT)
-    rows = table(at)
-    assert [r[0] for r in rows] == [
+    rows = frame(at)
+    assert list(rows["context"]) == [
         "the whole batch, with padding", "the whole batch, words only", "only this sentence", "only this token",
     ]
-    shown = np.array([[float(r[i].replace("−", "-")) for i in (1, 2)] for r in rows])
-    np.testing.assert_allclose(shown[:, 0], layer[0, 1, 4], rtol=1e-3)
-    np.testing.assert_allclose(shown[:, 1], [whole[0, 1, 4], unpadded[1, 4], alone[1, 4], 0], rtol=1e-3)
+    np.testing.assert_allclose(rows["layer_norm"], layer[0, 1, 4], rtol=1e-3)
+    np.testing.assert_allclose(rows["batch_norm"], [whole[0, 1, 4], unpadded[1, 4], alone[1, 4], 0], rtol=1e-3, atol=1e-6)
     moved = [np.abs(y - whole[0]).max() for y in (unpadded[:6], alone)]
-    np.testing.assert_allclose([float(r[3].replace("−", "-")) for r in rows[1:3]], moved, rtol=5e-3)
-    assert [r[4] for r in rows] == ["12 cells", "8 cells", "6 cells", "1 cell"]
+    np.testing.assert_allclose(rows["batch_norm_moved"][:3], [0, *moved], rtol=5e-3)
+    assert list(rows["cells"]) == [12, 8, 6, 1]
     assert "4 of the batch's 12 tokens are padding" in words(at)
 
 
 def test_one_sentence_runs_with_its_own_half(open_at: Open) -> None:
     at = open_at("batchnorm", source="the cat sat on the mat", target="猫 坐 了")
     assert "together with its own first half" in words(at)
-    assert [r[4] for r in table(at)] == ["12 cells", "9 cells", "6 cells", "1 cell"]
+    assert list(frame(at)["cells"]) == [12, 9, 6, 1]
     assert "together with its own" not in words(open_at("batchnorm", **TEXT))
 
 
 def test_a_single_token_says_what_torch_refuses(open_at: Open) -> None:
     at = open_at("batchnorm", architecture="encoder-only", source="cat")
     assert "BatchNorm1d refuses a single token" in words(at) and "InstanceNorm1d refuses a single token" in words(at)
-    assert [r[4] for r in table(at)] == ["1 cell"] and "first half" not in words(at)
+    assert list(frame(at)["cells"]) == [1] and "first half" not in words(at)
 
 
 def test_a_batch_without_padding_says_so(open_at: Open) -> None:
@@ -195,7 +194,9 @@ def test_distributions_are_those_of_the_compared_runs(open_at: Open) -> None:
     assert [t["name"] for t in spec["data"]] == ["Post-LN", "Pre-LN"]
     assert "resid_post, layer by layer" in spec["layout"]["title"]["text"]
     assert all(np.isnan(numbers(t["x"]).astype(float)).sum() == 4 for t in spec["data"])  # a gap after each layer
-    assert len(table(at)) == 2
+    found = frame(at)
+    assert list(found["placement"]) == ["Post-LN", "Pre-LN"] and (found["last_std"] / found["first_std"]).iloc[1] > 1
+    assert found["first_not_finite"].isna().all()
 
 
 def test_another_stage_and_scale_are_in_the_link(open_at: Open) -> None:

@@ -1,13 +1,12 @@
 """the parity line on a page: one line of true numbers, a closer look, and no surprise for big models."""
 
-import re
 from typing import get_args
 
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.helpers import Open, components, own_link, sound, tiny, widget
+from tests.ui.helpers import Open, bodies, components, frame, own_link, sound, tiny, widget
 from viz_core.config import TransformerConfig
 from viz_core.experiments.parity import FUSED, Check, Inexpressible, Parity, check_parity
 from viz_core.formats import rounded
@@ -49,13 +48,14 @@ def test_where_torchs_layers_cannot_the_line_says_why(open_at: Open) -> None:
 
 def test_a_closer_look_has_a_row_for_each_stage(open_at: Open) -> None:
     params = tiny(**TEXT, device="cpu")
-    assert not [h for h in open_at("step_by_step", **params).get("html") if "Largest difference" in h.proto.body]
+    assert not open_at("step_by_step", **params).dataframe
     at = sound(open_at("step_by_step", **params, open="proof_more"))
-    (table,) = [h.proto.body.replace("<wbr/>", "") for h in at.get("html") if "Largest difference" in h.proto.body]
-    proof = expected(params)
-    assert re.findall(r"<tr><td[^>]*><code>([^<]+)</code>", table) == [c.stage for c in proof.checks]
-    assert f"{rounded(proof.difference, 2)}" in table and "nn.MultiheadAttention" in table
-    assert line.meaning(proof).replace("'", "&#x27;") in table
+    table, proof = frame(at), expected(params)
+    assert table["difference"].iloc[0] == proof.difference and table["difference"].is_monotonic_decreasing  # the worst first
+    again = table.sort_values("step")
+    assert list(again["stage"]) == [c.stage for c in proof.checks] and list(again["step"]) == list(range(1, len(table) + 1))
+    assert list(again["difference"]) == [c.difference for c in proof.checks] and "nn.MultiheadAttention" in set(again["by"])
+    assert any(line.meaning(proof).replace("'", "&#x27;") in body for body in bodies(at))
 
 
 def test_a_step_of_the_walk_leaves_it_alone(open_at: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,12 +145,17 @@ def test_what_it_means_claims_no_more_than_was_found() -> None:
     assert "each step" in line.meaning(made(1e-7, ("rotated",)))
 
 
-def test_the_table_escapes_and_marks_the_worst() -> None:
-    rows = line.differences_html(made(1e-7, both_nan=2).checks).replace("<wbr/>", "").split("<tr>")
-    (worst,) = [row for row in rows if "decoder.layers.0.&lt;b&gt;" in row]
-    assert "10<br/>2 NaN on both sides" in worst
-    assert [row for row in rows if "font-weight:700" in row] == [worst]
-    assert "font-weight:700" not in line.differences_html(made(0.0).checks)
+def test_the_table_says_where_one_side_alone_is_nan() -> None:
+    def page() -> None:
+        from tests.ui.test_parity import made
+        from viz_core.ui.pages.steps.parity import _differences
+
+        _differences(made(float("inf"), both_nan=2))
+
+    at = AppTest.from_function(page).run()
+    assert not at.exception and [c.value for c in at.caption] == ["∞: NaN on one side only."]
+    table = frame(at)
+    assert table["stage"].iloc[0] == "decoder.layers.0.<b>" and set(table["both_nan"]) == {0, 2}  # data, not HTML
 
 
 def test_the_page_loads_no_torch_before_it_draws() -> None:

@@ -15,6 +15,7 @@ from tests.ui.helpers import (
     Open,
     canvas_headers,
     charts,
+    frame,
     go,
     link,
     numbers,
@@ -23,7 +24,6 @@ from tests.ui.helpers import (
     said,
     sound,
     status,
-    table,
     widget,
     widgets,
     words,
@@ -294,9 +294,9 @@ def test_two_arms_over_two_seeds_are_compared_by_their_runs(open_training: Open,
     found = engine().results(link(at)["train_experiment"])
     verdict = at_the_end(found)
     assert [(r.arm, r.seed) for r in found] == [(0, 0), (1, 0), (0, 1), (1, 1)]
-    for row, name, values in zip(table(at), NORMS, verdict.values, strict=True):
+    for row, name, values in zip(frame(at).itertuples(index=False), NORMS, verdict.values, strict=True):
         known = [x for x in values if x is not None]
-        assert row == [name, "2", rounded(float(np.mean(known))), rounded(min(known)), rounded(max(known)), "0"]
+        assert tuple(row) == (name, 2, np.mean(known), min(known), max(known), 0)
     assert verdict_words(NORMS, verdict)[0] in words(at)
     (figure,) = charts(at)
     mean = next(trace for trace in figure["data"] if trace.get("name") == NORMS[0])

@@ -8,11 +8,11 @@ import pytest
 from tests.ui.helpers import (
     POSITIONS,
     charts,
+    frame,
     link,
     open_page,
     panels,
     positions_at,
-    real,
     sound,
     table,
     widget,
@@ -35,10 +35,10 @@ def test_the_verdict_is_the_experiments() -> None:
     expected = reorder(build(setup.config), ids, swap(4, 1, 3))
     (verdict,) = [s.value for s in at.success]
     assert verdict == reading.as_markdown(order_words(expected.rows))
-    rows = {row[0]: row for row in table(at)}
-    difference = rows["None"][1].removesuffix(" · the same vectors, reordered (permutation-equivariant)")
-    assert real(difference) == pytest.approx(expected.rows[-1].free, rel=0.06)
-    assert rows["None"][2].endswith(" · order-sensitive")
+    rows = frame(at).set_index("scheme")
+    assert list(rows["difference"]) == [row.free for row in expected.rows]
+    assert rows.loc["None", "equivariant"] == "the same vectors, reordered"
+    assert rows.loc["None", "causal_equivariant"] == "order-sensitive"
     moved = panels(at)["Change, no mask"]
     np.testing.assert_allclose(moved[:, 1], expected.rows[1].moved, rtol=1e-6)
 
@@ -88,6 +88,8 @@ def test_every_experiment_has_its_button() -> None:
     assert len(orders) > 1 and "pos_draw" in link(at)
     sound(widget(at, "pos_do_prepend").click().run())
     assert "in layer 0 the same two words have the same score" in at.success[0].value and charts(at)
+    rows = frame(at).set_index("scheme")
+    assert list(rows["unchanged"]) == ["unchanged" if share < 1e-5 else "changed" for share in rows["layer_0"]]
     sound(widget(at, "pos_front").set_value("  ").run())
     assert "Type at least one word to put in front." in words(at)
     sound(widget(at, "pos_do_past").click().run())

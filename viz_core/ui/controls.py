@@ -3,7 +3,7 @@
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -20,6 +20,10 @@ from viz_core.ui.components.saving import offer
 from viz_core.ui.shell import PAGES, Lab, current, set_choice, set_view, view, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
 from viz_core.ui.shell.state import PAGE
+
+if TYPE_CHECKING:  # pandas takes half a second: only who draws a table imports it
+    import pandas as pd
+    from streamlit.elements.lib.column_types import ColumnConfig
 
 
 def inside(name: str, what: str, most: int, least: int = 0) -> int:
@@ -149,3 +153,21 @@ def _revision(figure: Mapping[str, Any]) -> str:
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look: Any) -> None:
     """A table that is only read, as one element; look: the options of `table_html`, which says what other tables are for."""
     st.html(table_html(headings, rows, **look))
+
+
+def data_table(frame: "pd.DataFrame", key: str, columns: Mapping[str, "str | ColumnConfig"], alt: str = "") -> None:
+    """A table of data, a row a thing of one kind: it sorts, searches and has the whole screen; `table` is for what only words say.
+
+    columns: those that are shown, in this order, with their headings, or with `numeric` for numbers. What is in the cells is data
+    and needs no escaping; what is missing is a dash. alt: what it is a table of, for those who cannot see it. It takes as
+    much room as ten rows, and further rows scroll.
+    """
+    st.dataframe(
+        frame, key=key, width="content", hide_index=True, column_order=list(columns), column_config=dict(columns), placeholder="–",
+        alt=alt or None,
+    )
+
+
+def numeric(heading: str, digits: int = 4, percent: bool = False) -> "ColumnConfig":
+    """The heading of a column of numbers with so many significant digits, or of shares as percent."""
+    return st.column_config.NumberColumn(heading, format="percent" if percent else f"%.{digits}g")

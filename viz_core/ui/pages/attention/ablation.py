@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
@@ -21,7 +21,7 @@ from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.ui.components.glosses import labelled, named
 from viz_core.ui.components.heads import Focus
-from viz_core.ui.controls import picking, table
+from viz_core.ui.controls import data_table, numeric, picking
 from viz_core.ui.pages.attention.focus import InFocus, choose_head
 from viz_core.ui.shell import Lab, below, look, picture, set_view, view, view_widget, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
@@ -123,7 +123,7 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
     name = hidden_stage(lab.config)
     before, after = (c[name][focus.item] for c in (capture, ablated))
     shift = relative_change(before, after)
-    summary, words = _predicted(lab, capture, ablated, focus.item, side)
+    summary = _predicted(capture, ablated, focus.item)
     not_padding = real(capture, side, focus.item)
     share = f"{float(shift[not_padding].mean()):.1%}"
     st.markdown(_("The hidden states after the last layer changed by **{share}** of their length on average. {summary}",
@@ -133,21 +133,25 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
                        row_axis=_("T · {side} token", side=SIDE_NAMES[side]),
                        col_axis=_("D · feature"), row_letter="T", col_letter="D")
     picking([drawn], "att_hidden")
-    rows = [(labelled(tokens[t]), f"{shift[t]:.1%}", *words.get(t, ())) for t in map(int, np.nonzero(not_padding)[0])]
-    headings = (_("token"), _("hidden state changed by"))
-    if words:
-        headings += (_("intact: most likely next word"), _("ablated: most likely next word"))  # type: ignore[assignment]
-    table(headings, rows)
+    from viz_core import tables
+
+    frame = tables.ablation(capture, ablated, focus.item, lambda id: named(lab.word(side, id, focus.item)))
+    columns: dict[str, Any] = {"token": _("token"), "change": numeric(_("hidden state changed by"), percent=True)}
+    if "probs" in capture:
+        columns |= {
+            "intact_word": _("intact: most likely next word"),
+            "intact_probability": numeric(_("intact: probability"), percent=True),
+            "ablated_word": _("ablated: most likely next word"),
+            "ablated_probability": numeric(_("ablated: probability"), percent=True),
+        }
+    data_table(frame.assign(token=[labelled(tokens[t]) for t in frame["position"]]), "att_changes", columns,
+               _("What changed at each token"))
 
 
-def _predicted(lab: Lab, capture: Capture, ablated: Capture, item: int, side: str) -> tuple[str, dict[int, tuple[str, str]]]:
-    """How many next words changed, and both runs' most likely word after each token; none if the model predicts no words."""
+def _predicted(capture: Capture, ablated: Capture, item: int) -> str:
+    """How many of the most likely next words changed."""
     if "probs" not in capture:
-        return _("This model predicts no words."), {}
+        return _("This model predicts no words.")
     both = list(zip(predictions(capture, item, 1), predictions(ablated, item, 1), strict=True))
-    words = {
-        a.position: tuple(f"{named(lab.word(side, p.ids[0], item))}  {p.probabilities[0]:.1%}" for p in (a, b)) for a, b in both
-    }
     changed = sum(a.ids != b.ids for a, b in both)
-    return _("The most likely next word changed after **{changed} of {n_both}** tokens.", changed=changed,
-             n_both=len(both)), words  # type: ignore[return-value]
+    return _("The most likely next word changed after **{changed} of {n_both}** tokens.", changed=changed, n_both=len(both))

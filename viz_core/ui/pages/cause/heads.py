@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from math import isnan
+from typing import Any
 
 import streamlit as st
 
@@ -25,7 +26,7 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.text import Vocabulary, shorten, visible
 from viz_core.ui.components.glosses import labelled
-from viz_core.ui.controls import chart, dark, inside, keep, table
+from viz_core.ui.controls import chart, dark, data_table, inside, keep, numeric
 from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
 from viz_core.ui.pages.cause.asked import controls
@@ -160,12 +161,15 @@ def _correlations(found: HeadEffects) -> None:
 
 def _table(found: HeadEffects) -> None:
     """One line a head, those that attend most first."""
-    rows = sorted(found.rows(), key=lambda row: float(str(row["weight_rank"])))
-    table([_("layer"), _("head"), _("weight"), _("rank by weight"), *(part for name in MEASURES.values()
-                                                                     for part in (name, _("rank")))],
-          [[str(row["layer"]), str(row["head"]), *(
-              rounded(float(str(row[name])), 3) for measure in ("weight", *MEASURES) for name in (measure, f"{measure}_rank"))]
-           for row in rows], right=tuple(range(2, 4 + 2 * len(MEASURES))))
+    from viz_core import tables
+
+    columns: dict[str, Any] = {
+        "layer": _("layer"), "head": _("head"), "weight": numeric(_("weight"), 3), "weight_rank": _("rank by weight"),
+    }
+    for name, title in MEASURES.items():
+        columns |= {name: numeric(title, 3), f"{name}_rank": _("rank of {measure}", measure=title)}
+    data_table(tables.head_effects(found).sort_values("weight_rank", kind="stable"), "cause_heads_table", columns,
+               _("Each head’s weight and effects"))
 
 
 # ---------------------------------------------------------------- beyond one sentence

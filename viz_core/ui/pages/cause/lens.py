@@ -12,7 +12,7 @@ from viz_core.formats import percent
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.glosses import named
-from viz_core.ui.controls import picking, table
+from viz_core.ui.controls import data_table, numeric, picking
 from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.cause.asked import answer
 from viz_core.ui.pages.cause.pair import Pair, ids_of, which_run
@@ -82,14 +82,23 @@ def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:
 
 def _words(run: Lab, item: int, found: LogitLens, pick: Pick) -> None:
     """The likeliest words of one cell, and where the final word stands among all."""
-    ids, chances = found.words[pick.row, pick.col], found.chances[pick.row, pick.col]
+    from viz_core import tables
+
     where = _("the embedding") if pick.row == 0 else _("layer {layer}", layer=pick.row - 1)
     st.markdown(_("**Behind {where}:**", where=where))
-    rows = [[named(answer(run, int(id), item)), percent(float(chance))] for id, chance in zip(ids, chances, strict=True)]
-    table([_("word"), _("probability")], rows, right=(1,))
+    frame = tables.lens(_cell(found, pick), lambda id: named(answer(run, id, item)))
+    data_table(frame, "cause_lens_words", {"word": _("word"), "probability": numeric(_("probability"))},
+               _("The likeliest words of the picked cell"))
     st.caption(_("The final word {word} has rank {rank:,} here, with probability {chance}; rank 0 is the likeliest.",
                  word=token_code(answer(run, int(found.final[pick.col]), item)), rank=int(found.rank[pick.row, pick.col]),
                  chance=percent(float(found.chance[pick.row, pick.col]))))
+
+
+def _cell(found: LogitLens, pick: Pick) -> LogitLens:
+    """The lens of one stage at one place."""
+    row, col = slice(pick.row, pick.row + 1), slice(pick.col, pick.col + 1)
+    return LogitLens(found.stages[row], found.words[row, col], found.chances[row, col], found.final[col], found.rank[row, col],
+                     found.chance[row, col])
 
 
 def _assumption(run: Lab) -> str:

@@ -9,7 +9,7 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.problems import Problem
 from viz_core.text import visible
-from viz_core.ui.controls import chart, dark, table
+from viz_core.ui.controls import chart, dark, data_table, numeric
 from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.cause.asked import answer, controls
 from viz_core.ui.pages.cause.pair import Pair, which_run
@@ -70,9 +70,11 @@ def _checked(run: Lab, found: Attribution, put_in: str) -> None:
         said += " " + _("The sum leaves {remainder} of it, more than a thousandth of the largest part.", remainder=remainder)
     st.markdown(said)
     st.caption(_scales(run))
-    largest = sorted(found.parts, key=lambda share: -abs(share.value))[:MOST_ROWS]
-    rows = [[share_name(share), rounded(share.value, 4)] for share in largest]
-    table([_("largest parts"), _("share of the logit")], rows, right=(1,))
+    from viz_core import tables
+
+    frame = tables.attribution(found).assign(part=list(map(share_name, found.parts)))
+    data_table(frame.sort_values("value", key=abs, ascending=False, kind="stable").head(MOST_ROWS), "cause_parts_table",
+               {"part": _("largest parts"), "value": numeric(_("share of the logit"))}, _("The largest parts of the logit"))
 
 
 def _what_to_look_at(found: Attribution, word: str, other: str | None, patched: bool) -> str:

@@ -16,7 +16,7 @@ from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick, matrices
-from viz_core.ui.controls import dark, sentence_picker, table
+from viz_core.ui.controls import dark, data_table, numeric, sentence_picker
 from viz_core.ui.pages.halves import has_half, with_own_half
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_side, choose_token
 from viz_core.ui.shell import Lab, beside, look, set_view, touch
@@ -141,15 +141,14 @@ def _batch_contexts(x: np.ndarray, words: np.ndarray, at: Cell, eps: float) -> N
     found = cases(x, words, at, eps)
     st.markdown(_("**Compare the same numbers in a different batch:** LayerNorm does not depend on the rest of the batch. "
                   "BatchNorm's result for this sentence depends on the other sentences and on their padding."))
-    table(
-        (_("normalised with"), "LayerNorm", "BatchNorm", _("BatchNorm's largest change"), _("BatchNorm averages"), "μ", "σ²"),
-        [
-            (BATCH_CONTEXTS[c.context], rounded(c.layer.value, 4), rounded(c.batch.value, 4),
-             "–" if c is found[0] else rounded(c.moved, 3), _cells(c.batch.cells), rounded(c.batch.mean, 4),
-             rounded(c.batch.var, 4))
-            for c in found
-        ],
-    )
+    from viz_core import tables
+
+    frame = tables.batch_contexts(found)
+    data_table(frame.assign(context=frame["context"].map(BATCH_CONTEXTS)), "norm_contexts", {
+        "context": _("normalised with"), "layer_norm": numeric("LayerNorm"), "batch_norm": numeric("BatchNorm"),
+        "batch_norm_moved": numeric(_("BatchNorm's largest change"), 3), "cells": _("cells that BatchNorm averages"),
+        "mean": numeric("μ"), "variance": numeric("σ²"),
+    }, _("The picked cell in each batch"))
     padding = int((~words).sum())
     if not padding:
         st.caption(_("No sentence of this batch is padded: type a shorter one to see the effect of padding."))

@@ -14,7 +14,7 @@ from viz_core.figures.distributions import drawn_layers, ridges_figure
 from viz_core.figures.placement import COLOURS, TITLES
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.ui.controls import chart, dark, table
+from viz_core.ui.controls import chart, dark, data_table, numeric
 from viz_core.ui.pages.norms.choices import choose_option
 from viz_core.ui.pages.norms.compared import choose_sizes, compared_stack, say_what_runs
 from viz_core.ui.shell import Lab, beside, look, view, view_widget
@@ -86,11 +86,12 @@ def describe_widths(found: Spreads) -> str:
 
 def _width_table(found: Spreads) -> None:
     """A table of the first and last layer's standard deviation, and of the values outside the chart."""
-    rows = []
-    for name, s in found.by.items():
-        first = next((_("layer {layer}", layer=layer) for layer, odd in zip(s.layers, s.odd, strict=True) if odd > 0), "–")
-        rows.append((name, rounded(s.std[0], 4), rounded(s.std[-1], 4), f"{s.beyond.max():.2%}", first))
-    table((_("placement"), _("σ, first layer"), _("σ, last layer"), _("outside the axis"), _("∞ or NaN from")), rows)
+    from viz_core import tables
+
+    data_table(tables.spread(found), "norm_widths", {
+        "placement": _("placement"), "first_std": numeric(_("σ, first layer")), "last_std": numeric(_("σ, last layer")),
+        "outside": numeric(_("outside the axis"), percent=True), "first_not_finite": _("∞ or NaN from layer"),
+    }, _("The widths of each placement’s ridges"))
     if found.scale == "log":
         st.caption(_("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "
                      "sign, at the magnitude of the numbers."))

@@ -1,5 +1,6 @@
 """The Positions page's experiments with word order: each has one button and a measured result."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.config import STACKS, Position
 from viz_core.figures.word_order import layers_figure, longer_figure, moved_panels
-from viz_core.formats import rounded, rounded_percent
+from viz_core.formats import rounded_percent
 from viz_core.language import translate as _
 from viz_core.problems import Problem
 from viz_core.stages import STACK_NAMES
 from viz_core.text import Vocabulary, carried_words
-from viz_core.ui.controls import chart, dark, picking, sentence_picker, table
-from viz_core.ui.escape import code
+from viz_core.ui.controls import chart, dark, data_table, numeric, picking, sentence_picker, table
+from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words, zero_words
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
@@ -56,6 +57,7 @@ LOOKS_LONGER = {
                "At the solid line, all of them are."),
     "row": _("**Follow the curves to the right:** beyond the solid line the texts are longer than the sentences of the training."),
 }
+VERDICTS = {True: _("the same vectors, reordered"), False: _("order-sensitive")}
 SECONDS = 4.0  # in which three models read all held-out sentences, roughly
 
 
@@ -165,13 +167,16 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...], place: DeltaGener
     )
     st.markdown(_("Changed to: {order}", order=" ".join(code(words.tokens[i]) for i in order)))
     st.success(as_markdown(order_words(result.rows)))
-    rows = []
-    for r in result.rows:
-        if r.problem:
-            rows.append([TITLES[r.position], problem_words(r.problem), ""])
-            continue
-        rows.append([TITLES[r.position], _with_verdict(r.free, r.equivariant), _with_verdict(r.causal, r.causal_equivariant)])
-    table([_("Scheme"), _("Largest difference, no mask"), _("Largest difference, causal mask only")], rows)
+    from viz_core import tables
+
+    frame = tables.reordering(result)
+    frame = frame[frame["problem"].isna()]
+    data_table(frame.assign(scheme=frame["scheme"].map(TITLES), equivariant=frame["equivariant"].map(VERDICTS),
+                            causal_equivariant=frame["causal_equivariant"].map(VERDICTS)), "pos_differences", {
+        "scheme": _("Scheme"), "difference": numeric(_("Largest difference, no mask"), 2), "equivariant": _("which means"),
+        "causal_difference": numeric(_("Largest difference, causal mask only"), 2), "causal_equivariant": _("and that means"),
+    }, _("The difference of each position scheme"))
+    _refused({r.position: r.problem for r in result.rows if r.problem})
     size = max((r.size for r in result.rows if not r.problem), default=0.0)
     st.caption(minus(_("The table compares the outputs for the original order with those for the new order, put back into the "
                        "original order. Outputs reach {size:.2g}, so a difference up to {rounding:.0e} is float32 rounding: "
@@ -191,9 +196,10 @@ def _above(least: float, changes: np.ndarray) -> np.ndarray:
     return np.where(changes > least, changes, 0.0)
 
 
-def _with_verdict(difference: float, equivariant: bool) -> str:
-    verdict = _("the same vectors, reordered (permutation-equivariant)") if equivariant else _("order-sensitive")
-    return f"{rounded(difference, 2)} · {verdict}"
+def _refused(problems: Mapping[Position, Problem]) -> None:
+    """The schemes that have no row in a table, each with the reason."""
+    for position, problem in problems.items():
+        st.caption(_("{scheme}: {why}", scheme=TITLES[position], why=escaped(problem_words(problem))))
 
 
 def _prepend(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
@@ -215,14 +221,19 @@ def _prepend(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator
     )
     st.markdown(_("Changed to: {value}", value=" ".join(map(code, (*front.tokens, *words.tokens)))))
     st.success(as_markdown(prepend_words(result.rows)))
-    rows = []
-    for r in result.rows:
-        if r.problem or not r.changes:
-            rows.append([TITLES[r.position], problem_words(r.problem) if r.problem else _("this model has no layer"), ""])
-            continue
-        deeper = ", ".join(rounded(x, 2) for x in r.changes[1:]) or "–"
-        rows.append([TITLES[r.position], f"{rounded(r.changes[0], 2)} · {_('unchanged') if r.unchanged else _('changed')}", deeper])
-    table([_("Scheme"), _("Layer 0"), _("Deeper layers")], rows)
+    from viz_core import tables
+
+    frame = tables.prepending(result)
+    frame = frame[frame["problem"].isna()]
+    layers = {name: numeric(_("Layer {layer}", layer=name.partition("_")[2]), 2)
+              for name in map(str, frame) if name.startswith("layer_")}
+    if layers:
+        verdict = frame["unchanged"].map({True: _("unchanged"), False: _("changed")})
+        data_table(frame.assign(scheme=frame["scheme"].map(TITLES), unchanged=verdict), "pos_changes",
+                   {"scheme": _("Scheme"), "unchanged": _("Scores of layer 0"), **layers}, _("The change of each position scheme"))
+    else:
+        st.caption(_("This model has no layer."))
+    _refused({r.position: r.problem for r in result.rows if r.problem})
     st.caption(_("The largest change of a score between the same two words, relative to the largest score of the layer. A "
                  "score is q·k ÷ √d_k with the bias of ALiBi or T5, before the mask."))
     lines = [(r.position, r.changes) for r in result.rows if r.changes]

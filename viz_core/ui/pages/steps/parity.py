@@ -1,19 +1,18 @@
 """The parity line: the largest difference between this run and torch's own layers."""
 
 import html
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_core.figures.tables import Cell, table_html
 from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
+from viz_core.ui.controls import data_table, numeric
 from viz_core.ui.shell import Lab, fold, present, touch, write_link
 
 if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
-    from viz_core.experiments.parity import Check, Inexpressible, Parity
+    from viz_core.experiments.parity import Inexpressible, Parity
 
 ON_REQUEST = 50_000_000  # a model with more parameters is checked only on request: the check takes a second or more
 LATER = 1.0  # seconds by which a comparison lets other jobs go first; it is dropped if its visitor has moved on
@@ -57,7 +56,9 @@ def _show(parity: "Parity") -> None:
     say(sentence(parity))
     more = fold("proof_more", _("Show differences per stage"))
     if more.open:
-        more.html(f'<p style="max-width:70ch">{html.escape(meaning(parity))}</p>{differences_html(parity.checks)}')
+        with more:
+            st.html(f'<p style="max-width:70ch">{html.escape(meaning(parity))}</p>')
+            _differences(parity)
 
 
 def sentence(parity: "Parity") -> str:
@@ -123,13 +124,19 @@ def meaning(parity: "Parity") -> str:
     return " ".join(filter(None, [how, *reasons, _("Padding is left out.")]))
 
 
-def differences_html(checks: Sequence["Check"]) -> str:
-    """One row per stage, in the order of the walk; the largest difference stands out. The table scrolls by itself."""
-    worst = max((c.difference for c in checks), default=0.0)
-    rows = []
-    for c in checks:
-        nan = "\n" + _("{both_nan:,} NaN on both sides", both_nan=c.both_nan) if c.both_nan else ""
-        texts = (c.stage, _number(c.difference), rounded(c.size, 3), f"{c.numbers:,}{nan}", c.by)
-        rows.append([Cell(text, code=i in (0, 4), strong=c.difference == worst > 0) for i, text in enumerate(texts)])
-    heads = (_("Stage"), _("Largest difference"), _("Largest value"), _("Values compared"), _("Computed in torch by"))
-    return table_html(heads, rows, right=(1, 2, 3), height=400)
+def _differences(parity: "Parity") -> None:
+    """One row a stage, the largest difference first; the first column puts them into the order of the walk again."""
+    from viz_core import tables
+
+    frame = tables.parity(parity).assign(step=range(1, len(parity.checks) + 1))
+    columns: dict[str, Any] = {
+        "step": _("Step"), "stage": _("Stage"), "difference": numeric(_("Largest difference"), 2),
+        "size": numeric(_("Largest value"), 3), "numbers": _("Values compared"),
+    }
+    if parity.both_nan:
+        columns["both_nan"] = _("NaN on both sides")
+    columns["by"] = _("Computed in torch by")
+    data_table(frame.sort_values("difference", ascending=False, kind="stable"), "proof_table", columns,
+               _("The difference from torch of every stage"))
+    if any(check.difference == float("inf") for check in parity.checks):
+        st.caption(_("∞: NaN on one side only."))

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -15,7 +14,7 @@ from viz_core.learning.arms import Arm, Experiment, of_factor
 from viz_core.learning.curves import Lead, Result, Verdict, at_the_end, band, lead
 from viz_core.learning.setups import SETUPS, OfferedExperiment
 from viz_core.problems import Problem
-from viz_core.ui.controls import chart, dark, table
+from viz_core.ui.controls import chart, dark, data_table, numeric
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.training.asked import asked
 from viz_core.ui.pages.training.job import buttons, jobs, look_at, progress, say_what_is_wrong
@@ -166,10 +165,12 @@ def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator
     """The last held-out numbers of each arm; and, beside the picture if it is short, which arms differ by more than their seeds."""
     names, verdict = arm_names(experiment), at_the_end(results, view("train_number"))
     arms = sorted({r.arm for r in results})
-    known = [[x for x in row if x is not None] for row in verdict.values]
-    table([_("Arm"), _("Seeds"), _("Mean at the end"), _("Lowest"), _("Highest"), _("Without a number")],
-          [[escaped(names[arm]), str(len(row)), *(rounded(float(f(row))) if row else "–" for f in (np.mean, np.min, np.max)),
-            str(without)] for arm, row, without in zip(arms, known, verdict.without, strict=True)], right=(1, 2, 3, 4, 5))
+    from viz_core import tables
+
+    data_table(tables.arms([names[arm] for arm in arms], verdict), "train_arms", {
+        "arm": _("Arm"), "seeds": _("Seeds"), "mean": numeric(_("Mean at the end"), 5), "lowest": numeric(_("Lowest"), 5),
+        "highest": numeric(_("Highest"), 5), "without": _("Without a number"),
+    }, _("The arms at the end"))
     lines = verdict_words(names, verdict)
     if verdict.what == "loss" and all(one.apart for one in verdict.comparisons) and (ahead := lead(results)) is not None:
         lines.append(lead_words(names, ahead))

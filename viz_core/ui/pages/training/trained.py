@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from viz_core.figures.learning import length_panel
-from viz_core.formats import percent, rounded
 from viz_core.jobs.job import Look
 from viz_core.language import translate as _
 from viz_core.learning.arms import Experiment
@@ -18,8 +17,7 @@ from viz_core.learning.recipe import Recipe
 from viz_core.learning.setups import OfferedExperiment, measured_again
 from viz_core.learning.tasks.symbols import FIRST
 from viz_core.model.transformer import Transformer
-from viz_core.ui.controls import picking, table
-from viz_core.ui.escape import escaped
+from viz_core.ui.controls import data_table, numeric, picking
 from viz_core.ui.pages.training.job import jobs
 from viz_core.ui.shell.setup import BY_FIELD
 
@@ -59,9 +57,11 @@ def _again(
     found = _once(job, "again", lambda: [measured_again(m, r, setup.again) for m, r in _models(job, experiment, firsts)])
     changed = ", ".join(f"{_title(name)} = {BY_FIELD[name.partition('.')[2]].shown(value)}" for name, value in setup.again.items())
     st.markdown(_("**The same trained models with {changed}**, measured again on the held-out rows:", changed=changed))
-    table([_("Trained"), _("Held-out loss"), _("Held-out accuracy")],
-          [[escaped(names[arm]), rounded(loss), percent(accuracy)]
-           for (__, arm), (loss, accuracy) in zip(firsts, found, strict=True)], right=(1, 2))
+    from viz_core import tables
+
+    data_table(tables.measured([names[arm] for __, arm in firsts], found), "train_again", {
+        "model": _("Trained"), "loss": numeric(_("Held-out loss"), 5), "accuracy": numeric(_("Held-out accuracy"), percent=True),
+    }, _("The trained models, measured again"))
 
 
 def _title(name: str) -> str:
@@ -95,9 +95,11 @@ def _induction(
     st.markdown(_("**The best head's attention to the token behind the previous occurrence**, on blocks of several lengths that "
                   "are said twice. A head that looks up is good at all of them; one that counts positions, at the trained one "
                   "alone."))
-    table([_("Model"), *(_("Block of {n}", n=block) for block in setup.blocks)],
-          [[escaped(names[arm]), *map(percent, row)] for (__, arm), row in zip(firsts, found, strict=True)],
-          right=tuple(range(1, len(setup.blocks) + 1)))
+    from viz_core import tables
+
+    blocks = {f"block_{n}": numeric(_("Block of {n}", n=n), percent=True) for n in setup.blocks}
+    data_table(tables.induction([names[arm] for __, arm in firsts], setup.blocks, found), "train_induction",
+               {"model": _("Model"), **blocks}, _("The best head of each model"))
 
 
 def _once(job: Look, kind: str, make: Callable[[], T]) -> T:

@@ -1,7 +1,7 @@
 """Teacher forcing against free running: the loss of each true token where the model reads the truth, and its own words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from math import log
@@ -17,7 +17,7 @@ from viz_core.language import translate as _
 from viz_core.limits import MAX_WRITTEN
 from viz_core.text import visible
 from viz_core.ui.components.glosses import named, shown_glosses
-from viz_core.ui.controls import bounded, chart, dark, sentence_picker, table
+from viz_core.ui.controls import bounded, chart, dark, data_table, numeric, sentence_picker, table
 from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.writing.beginning import SECONDS, Beginning, model_id
 from viz_core.ui.shell import Lab, beside, look, view_widget
@@ -136,18 +136,15 @@ def _words(found: Compared, labels: Sequence[str], written: Sequence[str]) -> st
 
 def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Compared) -> None:
     """One line for each place: what each way reads last, the true token, and what each way would write."""
-    name = partial(lab.word, "target", item=begun.item)
-    reads, own = (begun.start()[-1], *labels[:-1]), (begun.start()[-1], *found.written)
-    rows = []
-    for i, label in enumerate(labels):
-        free = i < len(found.free)
-        rows.append([
-            str(i + 1), named(name(reads[i])), named(name(label)), named(name(found.forcing.predicted[i])),
-            rounded(float(found.forcing.forced[i]), 4), named(name(own[i])) if free else "–",
-            named(name(found.written[i])) if free else "–", rounded(float(found.free[i]), 4) if free else "–",
-        ])
-    table([_("place"), _("true input"), _("true token (label)"), _("would write"), _("loss, forced"), _("own input"), _("writes"),
-           _("loss, free")], rows)
+    from viz_core import tables
+
+    both = replace(found.forcing, written=found.written, free=found.free)
+    frame = tables.forcing(both, labels, begun.start()[-1], lambda id: named(lab.word("target", id, begun.item)))
+    data_table(frame.assign(place=frame["place"] + 1), "write_both", {
+        "place": _("place"), "input": _("true input"), "label": _("true token (label)"), "predicted": _("would write"),
+        "forced_loss": numeric(_("loss, forced")), "own_input": _("own input"), "written": _("writes"),
+        "free_loss": numeric(_("loss, free")),
+    }, _("Both texts, token by token"))
 
 
 def _example() -> None:
