@@ -102,11 +102,13 @@ def predictions(capture: Capture, item: int = 0, k: int = 8, word: Callable[[int
     for found in predicted(capture, item, k):
         for rank, (id, chance) in enumerate(zip(found.ids, found.probabilities, strict=True)):
             rows.append({
-                "position": found.position, "token": tokens[found.position], "rank": rank, "id": id,
+                "position": found.position, "rank": rank, "id": id,
                 **({} if word is None else {"word": word(id)}), "probability": chance, "answer": found.answer,
                 "answer_probability": found.answer_probability,
             })
-    return pd.DataFrame(rows).astype({"answer": "Int64"})
+    frame = pd.DataFrame(rows).astype({"answer": "Int64"})
+    frame.insert(1, "token", _texts([tokens[at] for at in frame["position"]]))
+    return frame
 
 
 def depth(capture: Capture) -> pd.DataFrame:
@@ -209,13 +211,18 @@ def ablation(intact: Capture, ablated: Capture, item: int = 0, word: Callable[[i
     places = np.nonzero(real(intact, side, item))[0].tolist()
     tokens = intact.tokens(side)[item]
     change = relative_change(intact[name][item], ablated[name][item])
-    found: dict[str, Any] = {"position": places, "token": [tokens[t] for t in places], "change": change[places]}
+    found: dict[str, Any] = {"position": places, "token": _texts([tokens[t] for t in places]), "change": change[places]}
     for run, capture in (("intact", intact), ("ablated", ablated)) if "probs" in intact else ():
         likeliest = {each.position: each for each in predicted(capture, item, 1)}
         ids = [likeliest[t].ids[0] for t in places]
         found |= {f"{run}_id": ids, **({} if word is None else {f"{run}_word": list(map(word, ids))}),
                   f"{run}_probability": [likeliest[t].probabilities[0] for t in places]}
     return pd.DataFrame(found)
+
+
+def _texts(words: Sequence[str]) -> "pd.Series[Any]":
+    """Typed words as a column: half of a surrogate pair is one of them, which pandas' own type for texts refuses."""
+    return pd.Series(words, dtype=object)
 
 
 def forcing(found: "Forcing", labels: Sequence[int], first: int, word: Callable[[int], str] | None = None) -> pd.DataFrame:

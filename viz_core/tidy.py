@@ -53,7 +53,7 @@ def csv_of(frame: pd.DataFrame, progress: Callable[[float], object] = lambda sha
     safe = frame.copy(deep=False)
     for name, column in frame.items():
         if isinstance(column.dtype, pd.CategoricalDtype):
-            safe[name] = column.cat.rename_categories(_quoted)
+            safe[name] = column.map(_quoted)  # two words may be written alike, which categories must not be
         elif not pd.api.types.is_numeric_dtype(column.dtype):
             safe[name] = pd.Series([_quoted(value) for value in column], index=column.index, dtype=object)
     safe.columns = [_quoted(name) for name in frame.columns]

@@ -1,14 +1,12 @@
-"""Files to take away: read again by pandas and an XML parser, they hold what was shown."""
+"""Files to take away: read again by an XML parser, they hold what was shown."""
 
-import io
 import xml.etree.ElementTree as ET
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from viz_core.figures import theme
-from viz_core.figures.export import MOST_CELLS, MOST_LINES, lines_svg, panel_csv, panel_svg
+from viz_core.figures.export import MOST_CELLS, MOST_LINES, lines_svg, panel_svg
 from viz_core.figures.panels import panel
 
 TOKENS = ("<s>", "$x$", "<b>", "the", "the", "a,b", '"', "&amp;", "=1+1", "猫")
@@ -21,15 +19,6 @@ def weights(heads: int, n: int) -> np.ndarray:
 
 def texts(svg: str) -> list[str]:
     return [x.text or "" for x in ET.fromstring(svg).iter(f"{SVG}text")]
-
-
-def test_csv_read_again_is_the_matrix() -> None:
-    x, hidden = weights(1, 10)[0], np.triu(np.ones((10, 10), bool), 1)
-    shown = panel("w", x, TOKENS, TOKENS, row_axis="T", col_axis="S", kind="probability", masked=hidden)
-    read = pd.read_csv(io.StringIO(panel_csv(shown)), keep_default_na=False)
-    np.testing.assert_array_equal(read["value"].to_numpy(np.float32).reshape(10, 10), x)
-    np.testing.assert_array_equal(read["masked"].to_numpy(bool).reshape(10, 10), hidden)
-    assert tuple(read["row label"][::10]) == TOKENS == tuple(read["column label"][:10])
 
 
 def test_a_matrix_reads_as_typed_and_is_coloured_by_value() -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,26 +13,33 @@ from tests.model.small import SOURCE, TARGET, small, unlike_identity
 from viz_core import tables
 from viz_core.analysis.attention import profiles
 from viz_core.analysis.attribution import attribute
+from viz_core.analysis.layernorm import Cell, cases, spreads
 from viz_core.analysis.logit_lens import logit_lens
 from viz_core.analysis.placement import curves
 from viz_core.analysis.summary import predictions
 from viz_core.analysis.two_runs import parting, together
 from viz_core.capture import Capture
+from viz_core.experiments.ablation import Ablation, ablated_run
 from viz_core.experiments.head_effects import head_effects
 from viz_core.experiments.parity import check_parity
 from viz_core.experiments.patching import Question, contrast_runs, patch_grid
-from viz_core.learning.curves import Result
+from viz_core.experiments.word_order import Prepended, Prepending, Reordered, Reordering
+from viz_core.generation.forcing import Forcing
+from viz_core.learning.curves import Result, Verdict
 from viz_core.presets import PRESETS
+from viz_core.problems import Problem
 from viz_core.run import build, prepare, run, trace
+from viz_core.tidy import tidy
 
 CONFIG = small(source_vocab_size=60, target_vocab_size=60)
 MODEL = unlike_identity(build(CONFIG))
+WRITTEN = ["+x @y", "nan null"]
 ODD = ["<s> $x$ =1+1 שלום 👩‍🏫 the the", "-2 NA '"]
 
 
 @pytest.fixture(scope="module")
 def capture() -> Capture:
-    return run(CONFIG, ODD, ["+x @y", "nan null"], weights=MODEL)
+    return run(CONFIG, ODD, WRITTEN, weights=MODEL)
 
 
 # ---------------------------------------------------------------- a stage
@@ -102,6 +110,11 @@ def test_no_text_is_a_formula(text: str) -> None:
     data = tables.csv_of(pd.DataFrame({"token": [text], "value": [-1.5]})).decode("utf-8-sig")
     __, (cell, number) = csv.reader(io.StringIO(data, newline=""))
     assert (cell, number) == (f"'{text}", "-1.5")
+
+
+def test_two_words_may_be_written_alike() -> None:
+    frame = tidy(np.arange(2.0), "T", {"T": [["\ud800", "\\ud800"]]})
+    assert tables.csv_of(frame).decode("utf-8-sig").count("\\ud800") == 2
 
 
 def test_a_lone_surrogate_does_not_stop_the_file() -> None:
@@ -207,6 +220,82 @@ def test_a_training_has_a_row_a_step() -> None:
     events: list[Any] = [Event(n, 1.0 / n, 0.5, 1e-3, 2.0, (1.0, 3.0), None, None, 0.1) for n in (1, 2)]
     frame = tables.training(events, ["embedding", "head"])
     assert frame["loss"].tolist() == [1.0, 0.5] and frame["norm head"].tolist() == [3.0, 3.0] and "norms" not in frame
+
+
+def test_arms_have_the_numbers_of_their_runs() -> None:
+    verdict = Verdict("loss", None, ((1.0, 3.0, None), (None, None, None)), ())
+    frame = tables.arms(["=a", "b"], verdict)
+    assert frame.iloc[0].tolist() == ["=a", 2, 2.0, 1.0, 3.0, 1]
+    assert frame.loc[1, "seeds"] == 0 and frame.loc[1, ["mean", "lowest", "highest"]].isna().all() and frame.loc[1, "without"] == 3
+    assert reread(frame)["arm"].tolist() == ["'=a", "b"]
+
+
+def test_trained_models_have_a_row_each() -> None:
+    assert tables.measured(["a"], [(1.5, 0.25)]).to_dict("records") == [{"model": "a", "loss": 1.5, "accuracy": 0.25}]
+    assert tables.induction(["a", "b"], [4, 8], [[0.5, 0.25], [1.0, 0.75]]).to_dict("list") == {
+        "model": ["a", "b"], "block_4": [0.5, 1.0], "block_8": [0.25, 0.75],
+    }
+
+
+def test_an_ablation_has_a_row_a_token(capture: Capture) -> None:
+    ablated = ablated_run(MODEL, prepare(CONFIG, ODD, WRITTEN), Ablation(frozenset({("decoder.layers.0.cross_attn", 0)})))
+    frame = tables.ablation(capture, ablated, 1, word=str)
+    tokens = capture.tokens("target")[1]
+    real = capture["ids.target"][1] != CONFIG.target_pad_id
+    assert frame["token"].tolist() == [token for token, counts in zip(tokens, real, strict=True) if counts]
+    name = f"decoder.layers.{CONFIG.n_decoder_layers - 1}.norm_ffn.out"
+    before, after = capture[name][1][real], ablated[name][1][real]
+    expected = np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
+    np.testing.assert_allclose(frame["change"], expected, rtol=1e-5)
+    for name, of in (("intact", capture), ("ablated", ablated)):
+        probs = of["probs"][1][real]
+        assert frame[f"{name}_id"].tolist() == probs.argmax(axis=-1).tolist()
+        assert frame[f"{name}_word"].tolist() == list(map(str, frame[f"{name}_id"]))
+        np.testing.assert_allclose(frame[f"{name}_probability"], probs.max(axis=-1), rtol=1e-6)
+    odd = run(CONFIG, ["a"], ["a \ud800 b"], weights=MODEL)
+    assert "\ud800" in set(tables.ablation(odd, odd)["token"]) and "\ud800" in set(tables.predictions(odd, 0, 1)["token"])
+
+
+def test_forcing_has_a_row_a_label() -> None:
+    found = Forcing(np.array([1.0, 2.0, 3.0]), (7, 8, 9), np.array([1.0, 4.0]), (7, 3), 1)
+    frame = tables.forcing(found, [7, 8, 3], 2, lambda id: f"w{id}")
+    assert frame["input"].tolist() == ["w2", "w7", "w8"] and frame["label"].tolist() == ["w7", "w8", "w3"]
+    assert frame["predicted"].tolist() == ["w7", "w8", "w9"] and frame["forced_loss"].tolist() == [1.0, 2.0, 3.0]
+    assert frame["own_input"][:2].tolist() == ["w2", "w7"] and frame["written"][:2].tolist() == ["w7", "w3"]
+    assert frame["free_loss"][:2].tolist() == [1.0, 4.0]
+    assert frame.loc[2, ["own_input", "written", "free_loss"]].isna().all()
+
+
+def test_spreads_have_a_row_a_placement(capture: Capture) -> None:
+    found = spreads({"post": capture}, "target", "resid_post")
+    (row,) = tables.spread(found).to_dict("records")
+    real = capture["ids.target"] != CONFIG.target_pad_id
+    stds = [capture[f"decoder.layers.{i}.resid_post"][real].astype(float).std() for i in range(CONFIG.n_decoder_layers)]
+    assert (row["placement"], row["first_std"], row["last_std"]) == ("post", pytest.approx(stds[0]), pytest.approx(stds[-1]))
+    assert pd.isna(row["first_not_finite"])
+    odd = replace(found.by["post"], odd=np.array([0.0, *[0.5] * (len(stds) - 1)]))
+    assert tables.spread(replace(found, by={"post": odd}))["first_not_finite"].tolist() == ([1] if len(stds) > 1 else [pd.NA])
+
+
+def test_batch_contexts_have_a_row_each() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    found = cases(x, np.array([[True] * 3, [True, False, False]]), Cell(0, 1, 2), 0.0)
+    frame = tables.batch_contexts(found)
+    assert frame["cells"].tolist() == [6, 4, 3, 1] and frame["context"].tolist() == [case.context for case in found]
+    assert frame.loc[0, "mean"] == pytest.approx(x[..., 2].mean()) and frame.loc[0, "variance"] == pytest.approx(x[..., 2].var())
+    assert frame.loc[0, "batch_norm"] == pytest.approx((x[0, 1, 2] - x[..., 2].mean()) / x[..., 2].std())
+    assert frame["layer_norm"].nunique() == 1 and frame.loc[0, "batch_norm_moved"] == 0
+
+
+def test_word_order_has_a_row_a_scheme() -> None:
+    refused = Problem("Too short.", "max_len", max_len=2, tokens=3)
+    frame = tables.reordering(Reordering((1, 0), (Reordered("none", None, 1e-9, 0.5, 2.0), Reordered("learned", refused))))
+    assert frame["scheme"].tolist() == ["none", "learned"] and frame["difference"][0] == 1e-9
+    assert (frame.loc[0, "equivariant"], frame.loc[0, "causal_equivariant"]) == (True, False)
+    assert frame["problem"].isna().tolist() == [True, False] and frame.loc[1, "problem"] == "Too short."
+    frame = tables.prepending(Prepending(1, (Prepended("none", None, (0.0, 0.5)), Prepended("learned", refused))))
+    assert frame.loc[0, ["layer_0", "layer_1"]].tolist() == [0.0, 0.5] and frame["unchanged"].tolist() == [True, False]
+    assert frame["problem"].isna().tolist() == [True, False]
 
 
 def test_the_documents_say_what_their_presets_say() -> None:

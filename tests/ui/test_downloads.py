@@ -101,13 +101,27 @@ def test_the_files_are_of_what_was_shown(files_of: Callable[..., Files]) -> None
         "run.safetensors",
     }
     read = pd.read_csv(io.BytesIO(elsewhere(files["cross_layer0_head1_raw.csv"])), keep_default_na=False)
-    assert list(read["column label"][:6]) == ["the", "cat", "sat", "on", "the", "mat"] and read["value"].min() < 0
+    assert list(read["column_label"][:6]) == ["the", "cat", "sat", "on", "the", "mat"] and read["value"].min() < 0
     lines = ElementTree.fromstring(elsewhere(files["cross_layer0_lines.svg"]))
     texts = [e.text for e in lines.iter("{http://www.w3.org/2000/svg}text")]
     assert "head 1" not in texts and "坐在 → 垫子" in texts
-    assert list(dict.fromkeys(read["row label"]))[:3] == ["<bos> → 猫", "猫 → 坐在", "坐在 → 垫子"]
+    assert list(dict.fromkeys(read["row_label"]))[:3] == ["<bos> → 猫", "猫 → 坐在", "坐在 → 垫子"]
     shown = ElementTree.fromstring(elsewhere(files_of("attention", att_kind="cross", attn_head="1")["cross_layer0_lines.svg"]))
     assert "head 1" in [e.text for e in shown.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_a_heads_numbers_reread_by_pandas_are_the_runs(files_of: Callable[..., Files]) -> None:
+    odd = "<s> $x$ =1+1 שלום 🎉 the the"
+    files = files_of("attention", source=odd, att_kind="encoder", attn_head="1")
+    read = pd.read_csv(io.BytesIO(elsewhere(files["encoder_layer0_head1_weights.csv"])), keep_default_na=False)
+    capture = run(from_link(SMALL)[0].config, [odd], [DEFAULT_TARGET], device="cpu")
+    weights, tokens = capture["encoder.layers.0.self_attn.weights"][0, 1], capture.tokens("source")[0]
+    assert list(read) == ["panel", "row", "row_label", "column", "column_label", "value", "masked"]
+    said = [f"'{token}" if token in "=+" else token for token in tokens]  # no spreadsheet computes it
+    assert "'=" in said and {"שלום", "🎉", "$"} <= set(said) and said.count("the") == 2
+    assert read["row_label"].tolist() == np.repeat(said, len(said)).tolist() and read["column_label"].tolist() == said * len(said)
+    np.testing.assert_array_equal(read["value"].astype(np.float32).to_numpy().reshape(weights.shape), weights)
+    np.testing.assert_array_equal(read["masked"], np.zeros(weights.size, bool))
 
 
 def test_the_whole_run_and_all_heads_are_of_what_was_shown(files_of: Callable[..., Files], tmp_path: Path) -> None:

@@ -101,6 +101,19 @@ def test_the_first_page_imports_no_tables() -> None:
     assert done.stdout.split() == ["1", "0", "torch"], done.stdout + done.stderr
 
 
+def test_no_page_imports_tables_before_it_draws_one() -> None:
+    code = (
+        "import sys\n"
+        "from importlib import import_module\n"
+        "from pkgutil import walk_packages\n"
+        "package = import_module('viz_core.ui')\n"
+        "for module in walk_packages(package.__path__, 'viz_core.ui.'): import_module(module.name)\n"
+        "print(*sys.modules.keys() & {'pandas', 'viz_core.tidy', 'viz_core.ui.pages.shapes.ledger'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=APP.parent, capture_output=True, text=True)
+    assert done.stdout.split() == ["viz_core.ui.pages.shapes.ledger"], done.stdout + done.stderr
+
+
 @each_page
 @each_preset
 def test_every_page_with_every_preset(open_at: Open, page: str, preset: str) -> None:

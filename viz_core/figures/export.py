@@ -1,10 +1,8 @@
-"""Pictures and numbers to download: a panel as CSV or SVG, lines as SVG, always in light colours for papers and slides.
+"""Pictures to download: a panel or lines as SVG, always in light colours for papers and slides.
 
 Tokens look as they do on the pages, including quotes and angle brackets.
 """
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
@@ -22,17 +20,6 @@ MOST_CELLS = 128  # rows or columns of a picture; a larger matrix is pooled
 LETTER = 7.6  # pixels of a letter at the labels' size, on average
 ROW = 26  # pixels of a token in the lines
 MOST_LINES = 5000
-
-
-def panel_csv(shown: Panel) -> str:
-    """One line for each cell: row, its label, column, its label, the value, and whether it is masked."""
-    out = io.StringIO()
-    write = csv.writer(out)
-    write.writerow(["row", _("row label"), "column", _("column label"), "value", "masked"])
-    masked = np.zeros(shown.values.shape, bool) if shown.masked is None else shown.masked
-    for (i, j), x in np.ndenumerate(shown.values):
-        write.writerow([i, shown.rows[i], j, shown.cols[j], repr(float(x)), int(masked[i, j])])
-    return out.getvalue()
 
 
 def panel_svg(shown: Panel, title: str) -> str:

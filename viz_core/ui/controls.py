@@ -163,7 +163,7 @@ def data_table(frame: "pd.DataFrame", key: str, columns: Mapping[str, "str | Col
     much room as ten rows, and further rows scroll.
     """
     st.dataframe(
-        frame, key=key, width="content", hide_index=True, column_order=list(columns), column_config=dict(columns), placeholder="–",
+        frame[list(columns)], key=key, width="content", hide_index=True, column_config=dict(columns), placeholder="–",
         alt=alt or None,
     )
 

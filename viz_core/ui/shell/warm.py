@@ -22,7 +22,7 @@ FOR_HOME = (
 # The modules that Streamlit imports when it shows a table or a chart, and the packages that the other pages need.
 FOR_ALL = (
     "pandas", "pyarrow.pandas_compat", "pyarrow.vendored.version", "streamlit.dataframe.lazy_df_adapters", "numpy.ma",
-    "plotly.tools", "viz_core.tables",
+    "plotly.tools", "viz_core.tables", "viz_core.drawn",
 )
 PACKAGES = ("viz_core.experiments", "viz_core.ui.pages")
 

@@ -8,7 +8,7 @@ import streamlit as st
 from viz_core.analysis.attention import Step
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
-from viz_core.figures.export import lines_svg, panel_csv, panel_svg
+from viz_core.figures.export import lines_svg, panel_svg
 from viz_core.figures.offline import attention_page, most_bytes
 from viz_core.figures.panels import Panel
 from viz_core.language import translate as _
@@ -58,8 +58,11 @@ def save(setup: Setup, capture: Capture, focus: InFocus) -> None:
 
 
 def numbers_file(setup: Setup, focus: InFocus) -> bytes:
-    """The matrix of the head in focus as CSV, with the byte order mark that tells a spreadsheet to read UTF-8."""
-    return panel_csv(_saved_panel(setup, focus)).encode("utf-8-sig")
+    """The matrix of the head in focus as CSV: one row a cell, with the tokens as the page labels them."""
+    from viz_core import drawn  # here: pandas takes half a second, and the page is shown without it
+    from viz_core.tidy import csv_of
+
+    return csv_of(drawn.panels([_saved_panel(setup, focus)]))
 
 
 def matrix_file(setup: Setup, focus: InFocus) -> bytes:
