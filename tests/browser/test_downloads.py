@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 
 from tests.browser.helpers import button, go, idle, keyed, linked, open_page, slider
@@ -71,17 +72,17 @@ def a_heads_files(page: Page) -> None:
     seen = {(r, c): value(drawn, r, c) for r, c in ((0, 0), (2, 5), (len(rows) - 1, len(cols) - 1))}
     button(page, "att_save").click()
 
-    read = pd.read_csv(io.BytesIO(download(page, "att_save_numbers")), keep_default_na=False)
+    read = pd.read_csv(io.BytesIO(download(page, "att_save_numbers")), keep_default_na=False, dtype={"value": np.float32})
     row_labels, col_labels = (read[name].map(unquoted) for name in ("row_label", "column_label"))
     assert list(row_labels[:: len(cols)]) == rows and list(col_labels[: len(cols)]) == cols and "'=" in set(read["column_label"])
     assert cols[0] == "=" and "שלום" in cols and "👩‍👩‍👧" in cols and len(rows) <= MAX_ROWS
     table = read.set_index(["row", "column"])["value"]
-    assert all(f"{table[at]:.6g}" == f"{x:.6g}" for at, x in seen.items())
+    assert {at: f"{float(table[at]):.6g}" for at in seen} == {at: f"{x:.6g}" for at, x in seen.items()}
 
     matrix = download(page, "att_save_matrix")
     assert [t for t in texts(matrix) if t in rows] and set(rows) | set(cols) <= set(texts(matrix))
     titles = [e.text for e in ElementTree.fromstring(matrix).iter(f"{SVG}title")]
-    assert titles == [f"{r} → {c}: {x:.6g}" for r, c, x in zip(row_labels, col_labels, read["value"], strict=True)]
+    assert titles == [f"{r} → {c}: {float(x):.6g}" for r, c, x in zip(row_labels, col_labels, read["value"], strict=True)]
 
     picture = download(page, "att_save_lines")
     assert texts(picture)[-len(rows) - len(cols) :] == [*rows, *cols]
