@@ -174,15 +174,24 @@ def test_a_long_word_leaves_the_lines_their_room(serve: Callable[..., str], turn
         assert page.locator(".view .readout bdi").first.get_attribute("title") == "y" * 300
 
 
-def test_a_long_word_leaves_a_tables_other_columns_their_room(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:
-    text = f"the {'x' * 300} mat"
-    seen = {"preset": "000", "source": text, "target": text, "att_more": "break", "att_temperature": "4"}
-    page = turn_to(f"{serve()}/attention?{urlencode(seen)}")
-    table = page.get_by_role("table").filter(has_text="hidden state changed by")
-    frame = table.locator("xpath=..").bounding_box()
-    for cell in table.locator("th").all():
-        at = cell.bounding_box()
-        assert at["x"] + at["width"] <= frame["x"] + frame["width"] + 1
+def test_the_ablations_table_shows_words_as_data_and_leaves_its_columns_their_room(
+    serve: Callable[..., str], turn_to: Callable[..., Page]
+) -> None:
+    from playwright.sync_api import expect
+
+    text = f"<s> $x$ =1+1 שלום 🎉 the {'x' * 300} the"
+    seen = {"preset": "000", "architecture": "encoder-only", "source": text, "att_more": "break", "att_temperature": "4"}
+    page = turn_to(f"{serve()}/attention?{urlencode(seen)}", width=390)
+    table = page.get_by_role("region", name="What changed at each token")
+    table.scroll_into_view_if_needed()
+    heads = table.get_by_role("columnheader", include_hidden=True)  # of those in sight
+    expect(heads).to_have_text(["token", "hidden state changed by"])
+    words = [row.locator("td").first.text_content() for row in table.locator("tbody tr").all()]
+    assert words[:9] == ["<", "s", ">", "$", "x", "$", "=", "1", "+"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_test_id("stDataFrame").hover()
+    expect(page.get_by_role("button", name="Search: What changed at each token")).to_be_visible()
+    expect(page.get_by_role("button", name="Download as CSV")).to_have_count(0)  # it would let a spreadsheet compute a word
 
 
 def test_on_home_the_chosen_heads_and_the_kept_word_stay(serve: Callable[..., str], turn_to: Callable[..., Page]) -> None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:  # pandas takes half a second: only who draws a table imports 
     import pandas as pd
     from streamlit.elements.lib.column_types import ColumnConfig
 
+LONG = 60  # characters of a text in a table's cell; a longer one is cut off
+LONG_WIDTH = 240  # pixels of its column
+
 
 def inside(name: str, what: str, most: int, least: int = 0) -> int:
     """A number that a view holds, brought within what there is here; said where someone asked for another."""
@@ -162,10 +165,15 @@ def data_table(frame: "pd.DataFrame", key: str, columns: Mapping[str, "str | Col
     and needs no escaping; what is missing is a dash. alt: what it is a table of, for those who cannot see it. It takes as
     much room as ten rows, and further rows scroll.
     """
-    st.dataframe(
-        frame[list(columns)], key=key, width="content", hide_index=True, column_config=dict(columns), placeholder="–",
-        alt=alt or None,
-    )
+    config = {name: st.column_config.TextColumn(heading, width=LONG_WIDTH) if isinstance(heading, str) and _long(frame[name])
+              else heading for name, heading in columns.items()}
+    st.dataframe(frame[list(columns)], key=key, width="content", hide_index=True, column_config=config, placeholder="–",
+                 alt=alt or None)
+
+
+def _long(cells: "pd.Series[Any]") -> bool:
+    """Whether one of them is a text so long that it would leave the other columns no room; a click shows all of it."""
+    return any(isinstance(cell, str) and len(cell) > LONG for cell in cells)
 
 
 def numeric(heading: str, digits: int = 4, percent: bool = False) -> "ColumnConfig":
