@@ -26,6 +26,7 @@ from tests.benchmarks import (
     measure,
     memory,
     norms,
+    offline,
     patching,
     positions,
     reconnect,
@@ -44,9 +45,9 @@ BENCHMARKS = {"recording": recording, "forward": forward, "writing": writing, "s
               "writing_page": writing_page, "positions": positions, "attention": attention, "norms": norms, "weights": weights,
               "start": start, "cold": cold, "training": training, "beside_training": beside_training, "crowd": crowd,
               "reconnect": reconnect, "keyboard": keyboard, "memory": memory, "patching": patching,
-              "cause": cause}
+              "cause": cause, "offline": offline}
 IN_BROWSER = ("stepping", "ledger", "writing_page", "positions", "attention", "norms", "start", "reconnect", "keyboard",
-              "cause")
+              "cause", "offline")
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
-"""A table as HTML, for rows that are only read: one way for every page.
+"""A table as HTML, for rows of words that are only read: one way for every page.
 
-Four tables are not drawn here, since they do something else: `ui/components/table` filters, sorts and marks hundreds of
-stages; `ui/components/profiles` sorts and opens Attention's heads; the cells of the Documents page
-unfold; and the rows of the cell inspector are terms of a sum, with bars and a part that unfolds.
+Rows of one kind with numbers are data: `data_table` of `viz_core/ui/controls` shows their DataFrame. Four more tables are not
+drawn here, since they do something else: `ui/components/table` filters, sorts and marks hundreds of stages;
+`ui/components/profiles` sorts and opens Attention's heads; the cells of the Documents page unfold; and the rows of the cell
+inspector are terms of a sum, with bars and a part that unfolds.
 """
 
 import html
