@@ -153,7 +153,7 @@ def test_the_table_says_where_one_side_alone_is_nan() -> None:
         _differences(made(float("inf"), both_nan=2))
 
     at = AppTest.from_function(page).run()
-    assert not at.exception and [c.value for c in at.caption] == ["∞: NaN on one side only."]
+    assert not at.exception and [c.value for c in at.caption] == ["Infinity: NaN on one side only."]
     table = frame(at)
     assert table["stage"].iloc[0] == "decoder.layers.0.<b>" and set(table["both_nan"]) == {0, 2}  # data, not HTML
 

@@ -158,17 +158,19 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str | Cell]], **look:
     st.html(table_html(headings, rows, **look))
 
 
-def data_table(frame: "pd.DataFrame", key: str, columns: Mapping[str, "str | ColumnConfig"], alt: str = "") -> None:
+def data_table(
+    frame: "pd.DataFrame", key: str, columns: Mapping[str, "str | ColumnConfig"], alt: str, missing: str = "NaN"
+) -> None:
     """A table of data, a row a thing of one kind: it sorts, searches and has the whole screen; `table` is for what only words say.
 
     columns: those that are shown, in this order, with their headings, or with `numeric` for numbers. What is in the cells is data
-    and needs no escaping; what is missing is a dash. alt: what it is a table of, for those who cannot see it. It takes as
-    much room as ten rows, and further rows scroll.
+    and needs no escaping. alt: what it is a table of, for those who cannot see it. missing: what stands where there is nothing,
+    as pandas has NaN there. It takes as much room as ten rows, and further rows scroll.
     """
     config = {name: st.column_config.TextColumn(heading, width=LONG_WIDTH) if isinstance(heading, str) and _long(frame[name])
               else heading for name, heading in columns.items()}
-    st.dataframe(frame[list(columns)], key=key, width="content", hide_index=True, column_config=config, placeholder="–",
-                 alt=alt or None)
+    st.dataframe(frame[list(columns)], key=key, width="content", hide_index=True, column_config=config, placeholder=missing,
+                 alt=alt)
 
 
 def _long(cells: "pd.Series[Any]") -> bool:

@@ -91,7 +91,7 @@ def _width_table(found: Spreads) -> None:
     data_table(tables.spread(found), "norm_widths", {
         "placement": _("placement"), "first_std": numeric(_("σ, first layer")), "last_std": numeric(_("σ, last layer")),
         "outside": numeric(_("outside the axis"), percent=True), "first_not_finite": _("∞ or NaN from layer"),
-    }, _("The widths of each placement’s ridges"))
+    }, _("The widths of each placement’s ridges"), missing="–")
     if found.scale == "log":
         st.caption(_("On the logarithmic scale, bins get wider away from 0, so a bell curve appears as two humps, one for each "
                      "sign, at the magnitude of the numbers."))

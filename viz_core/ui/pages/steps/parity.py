@@ -139,4 +139,4 @@ def _differences(parity: "Parity") -> None:
     data_table(frame.sort_values("difference", ascending=False, kind="stable"), "proof_table", columns,
                _("The difference from torch of every stage"))
     if any(check.difference == float("inf") for check in parity.checks):
-        st.caption(_("∞: NaN on one side only."))
+        st.caption(_("Infinity: NaN on one side only."))

@@ -170,7 +170,7 @@ def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator
     data_table(tables.arms([names[arm] for arm in arms], verdict), "train_arms", {
         "arm": _("Arm"), "seeds": _("Seeds"), "mean": numeric(_("Mean at the end"), 5), "lowest": numeric(_("Lowest"), 5),
         "highest": numeric(_("Highest"), 5), "without": _("Without a number"),
-    }, _("The arms at the end"))
+    }, _("The arms at the end"), missing="–")
     lines = verdict_words(names, verdict)
     if verdict.what == "loss" and all(one.apart for one in verdict.comparisons) and (ahead := lead(results)) is not None:
         lines.append(lead_words(names, ahead))

@@ -144,7 +144,7 @@ def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Comp
         "place": _("place"), "input": _("true input"), "label": _("true token (label)"), "predicted": _("would write"),
         "forced_loss": numeric(_("loss, forced")), "own_input": _("own input"), "written": _("writes"),
         "free_loss": numeric(_("loss, free")),
-    }, _("Both texts, token by token"))
+    }, _("Both texts, token by token"), missing="–")
 
 
 def _example() -> None:
