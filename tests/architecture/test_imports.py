@@ -46,7 +46,7 @@ LAYERS: list[dict[str, set[str]]] = [
     {"viz_core.analysis": {"numpy", "viz_core.capture", "viz_core.text"}},
     {"viz_core.learning": CAPTURES | MODEL | RUNS | {"viz_core.analysis", "viz_core.learning", "safetensors"}},
     {"viz_core.jobs": {"torch", "safetensors", "dask", "distributed", "viz_core.learning"}},
-    {"viz_core.tables": {"pandas", "viz_core.tidy", "viz_core.capture", "viz_core.analysis"} | RUNS | {"viz_core.learning"}},
+    {"viz_core.tables": {"pandas", "viz_core.tidy", "viz_core.learning", "viz_core.analysis"} | CAPTURES | RUNS},
     {"viz_core.figures": {"plotly", "numpy", "PIL", "viz_core.capture", "viz_core.text", "viz_core.analysis"}},
     {"viz_core.drawn": {"numpy", "pandas"} | VIEWS, "viz_core.notebook": CAPTURES | VIEWS},
     {"viz_core.ui.components": COMPONENTS, "viz_core.ui.shell": SHELL}
