@@ -138,9 +138,8 @@ def bertviz(root: Path) -> Callable[..., Any] | None:
     """BertViz's `model_view` from a folder of its own; None, and why, where it cannot be installed."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--retries", "0", "--timeout", "10",
                "--disable-pip-version-check", "--target", str(root / "bertviz"), "bertviz==1.4.1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if done.returncode:
-        print(f"BertViz cannot be installed, so ours is measured alone: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+    if why := why_not(command):
+        print(f"BertViz cannot be installed, so ours is measured alone: {why}")
         return None
     # It writes its page with three names of IPython, which it otherwise needs only in a notebook.
     display: Any = ModuleType("IPython.display")
@@ -168,8 +167,13 @@ def npm_scripts(root: Path) -> dict[str, Path]:
     (root / "package.json").write_text(json.dumps({"private": True}), "utf-8")
     command = ["npm", "install", "--prefix", str(root), "--no-audit", "--no-fund", "--fetch-retries=0", "--fetch-timeout=10000",
                *(package for package, __ in SCRIPTS.values())]
+    return {} if why_not(command) else {name: root / "node_modules" / path for name, (__, path) in SCRIPTS.items()}
+
+
+def why_not(command: list[str]) -> str:
+    """Run a command that installs something: "", or in one line why it did not."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
-    return {} if done.returncode else {name: root / "node_modules" / path for name, (__, path) in SCRIPTS.items()}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return (done.stderr.strip().splitlines() or ["no reason is given"])[-1] if done.returncode else ""
