@@ -4,8 +4,9 @@
 
 const SOFTWARE = "Attention Lab";
 const CALM = 150, LATE = 500, TRIES = 20; // ms without a change of the page; until a component without a picture is looked at again, how often
-const PATIENCE = 120000; // ms until a file that does not come is given up
+const PATIENCE = 20000, PAUSE = 2000; // ms that the server may rest without a reply before a file is given up; and from look to look
 const KEPT_FILE = 30000; // ms that a file stays at its address, for the browser to save it
+const TOUCHED = matchMedia("(hover: none)");
 const ICON = "M8 1.5v8M4.5 6.5 8 10l3.5-3.5M2 11v2.5h12V11";
 const kept = new WeakMap(); // the element of this component → its Saver
 const taken = new Set(); // the numbers of files of the page's own buttons
@@ -70,6 +71,7 @@ class Saver {
       }
     }
     if (again) this.later(LATE);
+    if (TOUCHED.matches) for (const host of document.querySelectorAll(".lab-save:not([hidden])")) this.place(host.picture); // always seen there
   }
 
   give(container, root) {
@@ -98,7 +100,7 @@ class Saver {
     const picture = root.labSave;
     if (!picture?.host.isConnected) return this.sizes.unobserve(root);
     picture.host.hidden = !root.clientWidth || !root.clientHeight;
-    if (!picture.host.hidden && matchMedia("(hover: none)").matches) this.place(picture);
+    if (!picture.host.hidden && TOUCHED.matches) this.later(CALM);
   }
 
   /* Pages go on drawing in the same element: the name and the place are those of now. */
@@ -137,7 +139,7 @@ class Saver {
     const still = () => this.waiting?.number === number;
     if (what !== "png" && what !== "svg") {
       menu.say(what === "csv" ? _("The numbers are being written …") : _("One moment …"), "working");
-      this.timer = setTimeout(() => still() && this.failed(_("No answer has come from the server; please try again.")), PATIENCE);
+      this.await();
       return this.report({ number, key: picture.key, what, link: about.link });
     }
     menu.say(_("The picture is being drawn …"), "working");
@@ -149,6 +151,14 @@ class Saver {
     } catch (problem) {
       if (still()) this.failed(problem.message);
     }
+  }
+
+  /* A large file takes as long as it takes; a reply that does not come although the server does nothing is given up. */
+  await(rested = 0) {
+    const { dataset } = document.querySelector("[data-testid='stApp']") ?? document.body;
+    const works = dataset.testConnectionState === "CONNECTED" && dataset.testScriptState === "running";
+    if (rested >= PATIENCE) return this.failed(_("No answer has come from the server; please try again."));
+    this.timer = setTimeout(() => this.waiting && this.await(works ? 0 : rested + PAUSE), PAUSE);
   }
 
   failed(sentence) {

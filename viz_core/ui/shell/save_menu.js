@@ -34,7 +34,7 @@ class Menu {
     this.say("");
     button.after(this.node);
     button.setAttribute("aria-expanded", "true");
-    this.node.showPopover();
+    this.node.showPopover?.(); // older browsers show it in its place
     this.place();
     this.entries[0].focus({ preventScroll: true });
     document.addEventListener("pointerdown", this.outside, true);
