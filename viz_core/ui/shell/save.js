@@ -132,6 +132,14 @@ class Saver {
     this.save(picture, event.detail.what);
   }
 
+  /* The menu has gone with its picture, which the page has drawn anew: it opens again at the new one. */
+  reopen() {
+    if (this.menu.node.isConnected) return;
+    this.find();
+    const host = [...document.querySelectorAll(".lab-save")].find(({ picture }) => picture.key === this.picture.key);
+    if (host) this.open(host.picture);
+  }
+
   async save(picture, what) {
     if (this.waiting) return; // one at a time
     const about = { title: picture.title, link: location.href }, number = ++this.number, { menu } = this;
@@ -187,9 +195,10 @@ class Saver {
       return void taken.add(number);
     }
     if (this.waiting?.number !== number) return;
-    if (problem) return this.failed(problem);
-    if (what !== "python") return this.done(file(), what);
-    this.failed("");
+    if (what !== "python" && !problem) return this.done(file(), what);
+    this.reopen();
+    this.failed(problem);
+    if (problem) return;
     this.menu.show(new TextDecoder().decode(bytes()), () => this.keep(file(), "py"));
   }
 }
