@@ -109,6 +109,7 @@ def test_a_picture_says_in_its_files_what_the_page_shows(
     root = ElementTree.fromstring(svg)
     words = Counter(" ".join(text for e in root.iter(f"{SVG}text") for text in e.itertext()).split())
     page.mouse.move(0, 0)
+    idle(page)
     shown = keyed(page, key).evaluate(WORDS)
     assert shown and not Counter([*shown, *labels]) - words
     assert root.find(f".//{DC}source").text == page.url and root.find(f"{SVG}title").text

@@ -3,7 +3,7 @@
  * `ask` = {number, key, what, link}, and the run after that replies. */
 
 const SOFTWARE = "Attention Lab";
-const CALM = 150, LATE = 500, TRIES = 20; // ms without a change of the page; until a component without a picture is looked at again, how often
+const CALM = 150, RESTLESS = 1000, LATE = 500, TRIES = 20; // ms without a change of the page; of changes; until a component without a picture is looked at again, how often
 const PATIENCE = 20000, PAUSE = 2000; // ms that the server may rest without a reply before a file is given up; and from look to look
 const KEPT_FILE = 30000; // ms that a file stays at its address, for the browser to save it
 const TOUCHED = matchMedia("(hover: none)");
@@ -42,12 +42,17 @@ class Saver {
 
   stop() {
     this.on = false;
+    this.since = null;
     clearTimeout(this.calm);
     this.watch.disconnect();
     document.removeEventListener("lab-save", this.asked);
   }
 
+  /* Once the page is calm; where it never is, as in a training, after a second all the same. */
   later(wait) {
+    const now = performance.now();
+    this.since ??= now;
+    if (now - this.since > RESTLESS) return;
     clearTimeout(this.calm);
     this.calm = setTimeout(() => this.find(), wait);
   }
@@ -55,6 +60,7 @@ class Saver {
   /* ---- the buttons ---- */
 
   find() {
+    this.since = null;
     let again = false;
     for (const node of document.querySelectorAll(`[data-testid='stMain'] :is(${OWN}, ${PLOTLY})`)) {
       const container = node.closest(ELEMENT), root = pictureIn(node);
