@@ -14,6 +14,7 @@ from viz_core.figures.compared_steps import (
     log_range,
     parting_panels,
     place_of,
+    row_label,
     run_panels,
 )
 from viz_core.figures.panels import Panel
@@ -124,17 +125,15 @@ def test_a_run_of_another_width_is_drawn_without_the_other() -> None:
 
 def drawn(pair: str) -> tuple[list[Panel], list[list[str]], Together]:
     found = both(pair)
-    rows = stream(parting(found))
-    labels = {row.name: row.name for row in rows}
-    return *parting_panels(found, rows, labels, {"source": "S", "target": "T"}), found
+    return *parting_panels(found, stream(parting(found))), found
 
 
 @each
 def test_distances_are_the_ratio_of_norms(pair: str) -> None:
     panels, names, found = drawn(pair)
-    assert [p.title for p in panels] == ["S", "T"]
+    assert [p.title for p in panels] == ["‖A − B‖ / ‖A‖, source", "‖A − B‖ / ‖A‖, target"]
     for shown, rows in zip(panels, names, strict=True):
-        assert shown.log and list(shown.rows) == rows
+        assert shown.log and list(shown.rows) == [row_label(found.b.stage(name), "") for name in rows]
         for at, name in enumerate(rows):
             a, b = found.values(name)
             expected = np.linalg.norm(a - b, axis=1) / np.linalg.norm(a, axis=1)

@@ -24,7 +24,6 @@ TRANSLATOR = {"weights": "translator", "source": "the dog saw a <b>cat</b> , =1+
 # Pictures that have no Python yet, by page; "*" for all.
 LEFT: dict[str, set[str]] = {
     "home": {"*"},
-    "step_by_step": {"*"},
     "attention": {"*"},
     "writing": {"*"},
     "cause": {"*"},

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz_core.capture import Capture
+from viz_core.stages import Stage
 from viz_core.text.pairing import pairs
 
 EITHER = " | "  # between what A and what B has
@@ -147,6 +148,19 @@ def _parted(both: Together, name: str, axis: int, side: str) -> Parting:
     if both.a[name].dtype.kind in "iub":
         share = (apart > 0).astype(float)
     return Parting(name, side, np.where(missing, np.nan, share))
+
+
+def is_amount(stage: Stage, side: str, norms: bool = False) -> bool:
+    """Whether a stage holds numbers of a token of the source or the target, which can be far apart; ids and masks do not.
+
+    norms: whether LayerNorm's inner steps count.
+    """
+    return side in ("source", "target") and stage.kind not in ("ids", "mask") and (norms or not stage.inside_norm)
+
+
+def amounts(both: Together, rows: Sequence[Parting], norms: bool = False) -> list[Parting]:
+    """Those of the stages that hold numbers of a token, as `is_amount` says."""
+    return [row for row in rows if is_amount(both.b.stage(row.name), row.side, norms)]
 
 
 STREAM = ("tok_embed", "embed", "resid_mid", "resid_cross", "resid_post", "logits")

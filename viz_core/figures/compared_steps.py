@@ -11,6 +11,7 @@ from viz_core.figures.panels import Panel, Reason, panel
 from viz_core.figures.steps import stage_panels, title, upright
 from viz_core.figures.two_runs import LACKS, on_places, rounding_remark
 from viz_core.language import translate as _
+from viz_core.stages import SIDE_NAMES, Stage
 from viz_core.text import AnyTokenizer, visible
 
 Tokenizers = Mapping[str, AnyTokenizer]
@@ -19,10 +20,15 @@ MASKED = (
     Reason(_("masked"), _("masked in A and in B"), "masked"), Reason(_("masked in A"), _("masked in A"), "masked"),
     Reason(_("masked in B"), _("masked in B"), "masked"),
 )
+# After which part of its layer a sum of the residual stream stands, and its other stages by their own names.
+SUMS = {"resid_mid": _("self-attention"), "resid_cross": _("cross-attention"), "resid_post": _("feed-forward")}
+PLACES = {"tok_embed": _("token embedding"), "embed": _("embedding"), "out": _("final norm"), "logits": _("logits")}
 DECADES = 3  # of the logarithmic colours at most, so that one tiny distance does not take them all
 
 
-def run_panels(both: Together, name: str, which: int, head: int, tokenizers: Sequence[Tokenizers]) -> list[Panel]:
+def run_panels(
+    both: Together, name: str, which: int, head: int, tokenizers: Sequence[Tokenizers] = ({}, {})
+) -> list[Panel]:
     """The inputs of a stage and the stage, as `stage_panels` draws them for A (which = 0) or B (1), on the places of both.
 
     A token that this run lacks is hatched. Colours range over A and B together where both have the stage in one width.
@@ -33,9 +39,7 @@ def run_panels(both: Together, name: str, which: int, head: int, tokenizers: Seq
     return [_placed(both, each, drawn, other.get(each) if each in alike else None, which) for each, drawn in own.items()]
 
 
-def difference_panels(
-    both: Together, name: str, head: int, tokenizers: Sequence[Tokenizers]
-) -> list[Panel]:
+def difference_panels(both: Together, name: str, head: int, tokenizers: Sequence[Tokenizers] = ({}, {})) -> list[Panel]:
     """One stage of A, of B, and A − B: zero-centred, and 0 where float32 cannot tell it from 0.
 
     Ids and masks are not numbers to subtract: the third matrix is 1 where they differ.
@@ -125,15 +129,13 @@ def _either(a: str, b: str) -> str:
 # ---------------------------------------------------------------- where do they part?
 
 
-def parting_panels(
-    both: Together, rows: Sequence[Parting], labels: Mapping[str, str], titles: Mapping[str, str]
-) -> tuple[list[Panel], list[list[str]]]:
+def parting_panels(both: Together, rows: Sequence[Parting]) -> tuple[list[Panel], list[list[str]]]:
     """Stages × tokens, coloured by ‖A − B‖ / ‖A‖: a matrix for each side; and the stages of its rows, top to bottom.
 
-    labels: of the stages; titles: of the sides. Colours are even steps of the logarithm, so that what differs a little stands
-    out from what does not differ; both matrices have the same ones.
+    Colours are even steps of the logarithm, so that what differs a little stands out from what does not differ; both matrices
+    have the same ones.
     """
-    sides = [side for side in titles if any(row.side == side for row in rows)]
+    sides = [side for side in SIDE_NAMES if any(row.side == side for row in rows)]
     shares = np.concatenate([row.share for row in rows if row.side in sides]) if sides else np.zeros(1)
     low, high = log_range(shares)
     found, names = [], []
@@ -142,14 +144,26 @@ def parting_panels(
         places = both.places[side]
         lacks = np.array([1 if i is None else 2 if j is None else 0 for i, j in places], np.uint8)
         drawn = panel(
-            titles[side], np.stack([row.share for row in mine]), [labels[row.name] for row in mine],
-            place_names(both, side), row_axis=_("stage"), col_axis=_("token"),
-            kind="probability", low=low, high=high, remark=_("logarithmic"),
+            _("‖A − B‖ / ‖A‖, {side}", side=SIDE_NAMES[side]), np.stack([row.share for row in mine]),
+            [row_label(both.b.stage(row.name), side) for row in mine], place_names(both, side), row_axis=_("stage"),
+            col_axis=_("token"), kind="probability", low=low, high=high, remark=_("logarithmic"),
         )
         absent = np.broadcast_to(lacks, drawn.values.shape) if lacks.any() else None
         found.append(replace(drawn, absent=absent, absent_names=LACKS, log=True, overview=True))
         names.append([row.name for row in mine])
     return found, names
+
+
+def row_label(stage: Stage, side: str) -> str:
+    """A stage as the label of a row: "0 self-attention"; of all stages "0 self_attn.q", and of the other stack with its name."""
+    stack, *rest = stage.name.split(".")
+    layer = rest[1] if rest[:1] == ["layers"] else ""
+    if stage.leaf in SUMS:
+        return f"{layer} {SUMS[stage.leaf]}"
+    if stage.leaf in ("tok_embed", "embed", "logits") or stage.name.endswith("final_norm.out"):
+        return PLACES[stage.leaf]
+    own = f"{layer} {'.'.join(rest[2:])}" if layer else stage.name
+    return _("decoder {name}", name=own) if layer and stack == "decoder" and side == "source" else own
 
 
 def log_range(shares: np.ndarray) -> tuple[float, float]:

@@ -80,7 +80,9 @@ frame = drawn.clocks(clocks, position)
 picture = clock(clocks, position)
 """,
     "diagram": """
+from viz_core import drawn
 from viz_core.notebook import diagram
+frame = drawn.diagram(drawing)
 picture = diagram(drawing)
 """,
     "frame": """

@@ -146,10 +146,71 @@ def _patched(lab: Lab, name: str) -> Source:
     item = lab.item(lab.capture)
     kept = lab_of(unpacked(lab.setup.view("kept"))[0])
     return code("""
-        {a}
         {model}
         from viz_core.experiments.patching import Site
         from viz_core.experiments.transplant import transplanted
         {name} = transplanted(model, batch, a, Site({stack}, {part}, {layer}, {head}), {token}, {item}, {item}, {seed})
-        """, a=run_code(kept, "a"), model=model_code(lab), name=Source(name), stack=stack, part=part, layer=layer, head=head,
+        """, model=below(run_code(kept, "a"), model_code(lab)), name=Source(name), stack=stack, part=part, layer=layer, head=head,
                 token=token, item=item, seed=lab.setup.seed)
+
+
+def traced_code(lab: Lab, name: str = "capture") -> Source:
+    """The lines that make a run as `name` and, beside its `config`, the `model` and the `batch` that it is made of."""
+    if lab.altered is not None:
+        return run_code(lab, name)
+    return code("""
+        {model}
+        from viz_core.run import trace
+        {name} = trace(model, batch)
+        """, model=model_code(lab), name=Source(name))
+
+
+def below(above: Source, lines: Source) -> Source:
+    """Lines that stand below others about the same model: without those that would only make its config or weights again."""
+    there = set(above.splitlines())
+    return code("""
+        {above}
+        {lines}
+        """, above=above, lines=Source("\n".join(line for line in lines.splitlines() if line not in there)))
+
+
+def two_runs_code(a: Lab, b: Lab) -> Source:
+    """The lines that make the runs A and B as `a` and `b`."""
+    if b.altered is not None:  # which needs A
+        return run_code(b, "b")
+    if a.model_key() == b.model_key():
+        return below(run_code(a, "a"), run_code(b, "b"))
+    return Source(run_code(a, "a") + run_code(b, "b"))
+
+
+# ---------------------------------------------------------------- words
+
+
+def tokenizers_code(lab: Lab, item: int, run: str = "capture", name: str = "readers") -> Source:
+    """The line that makes the tokenizer of each side as it names one sentence of a run, whose lines stand just above."""
+    if lab.setup.origin is None:
+        kind = "word" if lab.setup.tokenizer == "ids" else lab.setup.tokenizer
+        return code("""
+            from viz_core.run import tokenizers
+            {name} = tokenizers(config, {kind})
+            """, name=Source(name), kind=kind)
+    return code("""
+        from viz_core.text import bound
+        {name} = {{side: bound(each, {run}.carried({item})) for side, each in weights.tokenizers().items()}}
+        """, name=Source(name), run=Source(run), item=item)
+
+
+def word_code(lab: Lab, side: str, item: int, run: str = "capture", name: str = "word") -> Source:
+    """The lines that make a function of the name of an id in one sentence of a run, whose lines stand just above."""
+    readers = tokenizers_code(lab, item, run)
+    if lab.setup.origin is not None:
+        return code("""
+            {readers}
+            {name} = readers[{side}].decode
+            """, readers=readers, name=Source(name), side=side)
+    return code("""
+        {readers}
+        from viz_core.analysis.summary import typed_words
+        typed = typed_words({run}, {side})
+        {name} = lambda id: typed.get(id) or readers[{side}].decode(id)
+        """, readers=readers, name=Source(name), run=Source(run), side=side)

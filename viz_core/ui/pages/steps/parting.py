@@ -4,19 +4,30 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_core.analysis.two_runs import LEAVES_AT, Parting, Spread, Together, in_stream, parting, spread, stream
-from viz_core.figures.compared_steps import difference_panels, parting_panels, place_names
+from viz_core.analysis.two_runs import (
+    LEAVES_AT,
+    Parting,
+    Spread,
+    Together,
+    amounts,
+    in_stream,
+    is_amount,
+    parting,
+    spread,
+    stream,
+)
+from viz_core.figures.compared_steps import PLACES, SUMS, difference_panels, parting_panels, place_names
 from viz_core.figures.glosses import gloss
 from viz_core.figures.steps import strongest
 from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.stages import SIDE_NAMES, STACK_NAMES, Stage
+from viz_core.stages import SIDE_NAMES, STACK_NAMES
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.components.glosses import shown_glosses
 from viz_core.ui.controls import with_cell
 from viz_core.ui.escape import code, escaped, few
-from viz_core.ui.pages.steps.compared import NOTES
+from viz_core.ui.pages.steps import snippets
 from viz_core.ui.pages.steps.moves import CANVAS, WHOLE, go, norms_open
 from viz_core.ui.shell import TwoRuns, below, current, lab_of, look, picture, set_view, view, view_widget
 from viz_core.ui.shell.setup import unpacked
@@ -24,9 +35,6 @@ from viz_core.ui.shell.two_runs import lined_up
 
 NAMED = 3  # tokens that are named one by one
 ROWS = {"stream": _("residual stream"), "all": _("all stages")}
-# After which part of its layer a sum of the residual stream stands, and its other stages by their own names.
-SUMS = {"resid_mid": _("self-attention"), "resid_cross": _("cross-attention"), "resid_post": _("feed-forward")}
-PLACES = {"tok_embed": _("token embedding"), "embed": _("embedding"), "out": _("final norm"), "logits": _("logits")}
 
 
 def parting_section(two: TwoRuns) -> None:
@@ -35,23 +43,22 @@ def parting_section(two: TwoRuns) -> None:
 
     both = two.both
     key = (two.a.key(), two.b.key(), both.item_a, both.item_b)
-    rows = [row for row in cached_result("parting", key, lambda: parting(both)) if _amounts(both.b.stage(row.name), row.side)]
-    whole = view("walk_rows") == "all"
+    whole, norms = view("walk_rows") == "all", norms_open()
+    rows = amounts(both, cached_result("parting", key, lambda: parting(both)), norms)
     shown = rows if whole else stream(rows)
     if not shown:
         st.info(_("A and B have no stage in common that could be compared: their widths or their kinds of model differ."))
         return
     look(parting_words(two, shown, [name for name in left_out(both) if whole or in_stream(name)]))
-    stages = {row.name: both.b.stage(row.name) for row in shown}
-    labels = {name: row_label(stage, row.side) for (name, stage), row in zip(stages.items(), shown, strict=True)}
-    panels, names = parting_panels(both, shown, labels, {side: _title(side) for side in SIDE_NAMES})
+    panels, names = parting_panels(both, shown)
 
     def opened(pick: Pick | None) -> None:  # a session keeps it: no panel and no run in it
         if pick is not None:
             open_compared(names[pick.panel][pick.row], pick.col)
 
     with picture():
-        matrices(panels, key="walk_parting", on_pick=opened, fill=True, opens=True)
+        matrices(panels, key="walk_parting", on_pick=opened, fill=True, opens=True,
+                 code=lambda: snippets.parting(two, whole, norms))
     with below():
         view_widget(st.segmented_control, "walk_rows", _("Stages"), required=True, format_func=ROWS.get,
                     label_visibility="collapsed")
@@ -71,31 +78,11 @@ def open_compared(name: str, place: int) -> None:
     set_view(cells=with_cell(view("cells"), CANVAS, (2, *strongest(drawn, place))))
 
 
-def _amounts(stage: Stage, side: str) -> bool:
-    """Whether a stage holds numbers of a token, which can be far apart; of LayerNorm's inner steps only where they are open."""
-    return side in SIDE_NAMES and stage.kind not in NOTES and (norms_open() or not stage.inside_norm)
-
-
 def left_out(both: Together) -> list[str]:
     """The stages with numbers of a token that A and B have in other shapes, so that there is no difference, in A's order."""
     stages = [both.b.stage(name) for name in both.reshaped]
-    return [s.name for s in stages if any(_amounts(s, s.sides[letter]) for letter in ("T", "S") if letter in s.sides)]
-
-
-def _title(side: str) -> str:
-    return _("‖A − B‖ / ‖A‖, {side}", side=SIDE_NAMES[side])
-
-
-def row_label(stage: Stage, side: str) -> str:
-    """A stage as the label of a row: "0 self-attention"; of all stages "0 self_attn.q", and of the other stack with its name."""
-    stack, *rest = stage.name.split(".")
-    layer = rest[1] if rest[:1] == ["layers"] else ""
-    if stage.leaf in SUMS:
-        return f"{layer} {SUMS[stage.leaf]}"
-    if stage.leaf in ("tok_embed", "embed", "logits") or stage.name.endswith("final_norm.out"):
-        return PLACES[stage.leaf]
-    own = f"{layer} {'.'.join(rest[2:])}" if layer else stage.name
-    return _("decoder {name}", name=own) if layer and stack == "decoder" and side == "source" else own
+    return [s.name for s in stages
+            if any(is_amount(s, s.sides[letter], norms_open()) for letter in ("T", "S") if letter in s.sides)]
 
 
 def _named(name: str, side: str = "") -> str:

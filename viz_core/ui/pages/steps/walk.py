@@ -15,6 +15,7 @@ from viz_core.language import translate as _
 from viz_core.stages import Stage, tour
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.controls import picking
+from viz_core.ui.pages.steps import snippets
 from viz_core.ui.pages.steps.compared import LOOKS, Compared, compared_stage, why_alone
 from viz_core.ui.pages.steps.facts import facts
 from viz_core.ui.pages.steps.inspector import inspect_cell
@@ -120,12 +121,15 @@ def one_stage(lab: Lab, two: TwoRuns | None) -> None:
     with place:
         if view("walk_drawing"):
             pick = None
-            diagram(architecture(table, name), key="walk_whole", fill=True, stages=capture, on_open=_open)
+            diagram(architecture(table, name), key="walk_whole", fill=True, stages=capture, on_open=_open,
+                    code=lambda: snippets.drawing(lab, name))
         else:
-            pick = picking(panels, CANVAS, lead, fill=True, lookup=rows)
+            pick = picking(panels, CANVAS, lead, fill=True, lookup=rows, code=lambda: (
+                snippets.stage(lab, name, item, head, panels) if compared is None else snippets.compared(compared, panels)))
     with rail:
         turn = _("Show the matrices") if view("walk_drawing") else _("Whole drawing")
-        diagram(strip(table, name), key="walk_map", fill=True, stages=capture, on_open=go, turn=turn, on_turn=_turn)
+        diagram(strip(table, name), key="walk_map", fill=True, stages=capture, on_open=go, turn=turn, on_turn=_turn,
+                code=lambda: snippets.strip(lab, name))
     if two is not None and (reason := why_alone(two, name)):
         st.caption(reason)
     if pick is not None and compared is not None:

@@ -1,0 +1,36 @@
+"""Snippets in states that no other test opens: a patched run, runs of two models, typed ids, trained weights, other sentences."""
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.ui.pseudo import TINY
+from tests.ui.test_snippets import Offered, check, offered
+
+__all__ = ["offered"]  # the fixture
+KEPT = {"kept": urlencode(TINY | {"source": "我很爱你\n我也爱你们"})}
+DOG = {"weights": "translator", "source": "the dog saw a cat\nthe tired animal"}
+KEPT_DOG = {"kept": urlencode(DOG | {"source": "the dog saw a bird\nthe wide animal"})}
+IDS = TINY | {"tokenizer": "ids", "source": "4 5 6\n7 8", "target": "9 10\n11 12 13"}
+PATCH = {"patch": "encoder.residual.0.0"}
+OTHER = {"kept": urlencode(DOG | {"source": "the dog"})}
+
+STATES: list[tuple[str, dict[str, str]]] = [
+    *(("step_by_step", state | {"stage": stage}) for stage in ("logits", "decoder.layers.0.cross_attn.weights") for state in (
+        TINY | KEPT | PATCH | {"shown": "difference"}, TINY | {"item": "1", "attn_head": "1"}, IDS, IDS | {"item": "1"},
+        DOG | {"item": "1"}, DOG | KEPT_DOG | PATCH | {"shown": "b", "item": "1"}, TINY | OTHER | {"shown": "a"},
+        TINY | KEPT | {"shown": "difference", "position": "alibi"}, DOG | {"n_encoder_layers": "1"},
+    )),
+    ("step_by_step", TINY | KEPT | PATCH | {"walk_look": "parting", "walk_rows": "all", "walk_norms": "on"}),
+    ("step_by_step", TINY | KEPT | {"walk_look": "parting", "n_heads": "4"}), ("step_by_step", IDS | {"walk_drawing": "on"}),
+    ("step_by_step", TINY | {"stage": "encoder.layers.0.norm_ffn.mean", "architecture": "encoder-only"}),
+]
+
+
+@pytest.mark.parametrize(("page", "state"), STATES, ids=[f"{page}-{i}" for i, (page, __) in enumerate(STATES)])
+def test_snippets_make_the_picture_in_any_state(offered: Callable[..., list[Offered]], page: str, state: dict[str, str]) -> None:
+    found = offered(page, **state)
+    assert found
+    for one in found:
+        check(one)
