@@ -3,6 +3,7 @@
     generate(model, start, source, eos_id=…, max_new_tokens=…, strategy=…)   ids in, ids out: the loop
     next_logits(model, ids, context)                the logits of the next word, from which a strategy chooses
     write(model, source, tokenizers, most=…)        sentences in, sentences out: a translation
+    reading(ids, source, words=…)                   what was written as the batch of a run
 
 What a step, a search and a cache are made of stands in `viz_core.generation`.
 """
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,8 +27,8 @@ from viz_core.run import Batch, prepare
 from viz_core.text import AnyTokenizer, bound
 
 __all__ = [
-    "Beam", "Continuation", "Greedy", "Sampling", "Strategy", "Written", "generate", "next_logits", "read_source", "room",
-    "unwritten", "write",
+    "Beam", "Continuation", "Greedy", "Sampling", "Strategy", "Written", "generate", "next_logits", "read_source",
+    "reading", "room", "unwritten", "write",
 ]
 
 Choose = Callable[[Tensor, int], Tensor]  # logits [B, W] and the number of the step -> ids [B]
@@ -119,6 +121,18 @@ class Written:
 def unwritten(config: TransformerConfig, source: Sequence[str], tokenizers: Mapping[str, AnyTokenizer]) -> Batch:
     """The batch of sources before a word of their targets is written: the decoder's input is <bos> alone."""
     return prepare(config, source, [[tokenizers["target"].eos_id]] * len(source), tokenizers)
+
+
+def reading(text: Sequence[int], source: Sequence[int] | None = None, *, words: Mapping[str, Callable[[int], str]],
+            carried: Sequence[tuple[str, ...]] = ()) -> Batch:
+    """The batch in which a decoder reads one text, all but its last id, with the next id as the label of each.
+
+    words: the name of an id of each side. carried: as in `Batch`.
+    """
+    rows = {"target": text[:-1], "labels": text[1:]} | ({} if source is None else {"source": source})
+    names = {side: words["source" if side == "source" else "target"] for side in rows}
+    return Batch({side: np.array([ids]) for side, ids in rows.items()},
+                 {side: [[names[side](i) for i in ids]] for side, ids in rows.items()}, list(carried))
 
 
 def write(

@@ -8,6 +8,7 @@
     tables.patching(patch_grid(contrast)), tables.head_effects(head_effects(contrast, ...))
     tables.attribution(attribute(capture, ...)), tables.lens(logit_lens(capture, ...))
     tables.parting(parting(together(a, b)))      how far two runs are apart, stage by stage
+    tables.paths({"greedy": write_trail(...)}, word)   continuations of one beginning
     tables.training(events), tables.experiment(results), tables.arms(names, verdict)
     tables.measured(names, found), tables.induction(names, blocks, shares)
     tables.ablation(intact, ablated)             a row a token: how far it moved, and both next words
@@ -20,7 +21,7 @@ A stage of a run is `capture.frame(name)`, and all of them at a glance `capture.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -48,13 +49,14 @@ if TYPE_CHECKING:
     from viz_core.experiments.patching import PatchGrid
     from viz_core.experiments.word_order import Prepending, Reordering
     from viz_core.generation.forcing import Forcing
+    from viz_core.generation.trail import Trail
     from viz_core.learning.curves import Result, Verdict
     from viz_core.learning.training_run import Event
 
 __all__ = [
     "ablation", "arms", "attribution", "batch_contexts", "csv_of", "depth", "documents", "experiment", "forcing", "head_effects",
-    "heads", "induction", "ledger", "lens", "lines", "measured", "parity", "parting", "patching", "predictions", "prepending",
-    "reordering", "spread", "training",
+    "heads", "induction", "ledger", "lens", "lines", "measured", "parity", "parting", "patching", "paths", "predictions",
+    "prepending", "reordering", "spread", "training",
 ]
 
 
@@ -159,6 +161,18 @@ def parting(found: Sequence[Parting]) -> pd.DataFrame:
     return pd.DataFrame([
         {"stage": part.name, "side": part.side, "place": place, "share": share}
         for part in found for place, share in enumerate(part.share)
+    ])
+
+
+def paths(trails: Mapping[str, "Trail"], word: Callable[[int], str]) -> pd.DataFrame:
+    """One row a token of several texts behind one start: its step, its log-probability, and that of all up to it, in nats.
+
+    trails: the text of each name. word: the name of an id.
+    """
+    return pd.DataFrame([
+        {"path": name, "step": step, "id": id, "word": word(id), "logprob": logprob, "total": total}
+        for name, trail in trails.items()
+        for step, (id, logprob, total) in enumerate(zip(trail.ids, trail.logprobs, trail.logprobs.cumsum(), strict=True))
     ])
 
 

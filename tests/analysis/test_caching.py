@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.model.small import small
-from viz_core.analysis.caching import cache_bytes, computed, reused, step_cost
+from viz_core.analysis.caching import cache_bytes, computed, flops_of_steps, reused, step_cost
 from viz_core.config import CHOICES
 from viz_core.generation.cache import Cache
 from viz_core.generation.readers import Reader, Remembering, open_reader
@@ -51,3 +51,10 @@ def test_only_what_the_source_gives_is_saved_whole() -> None:
     assert {name for name, one in cost.items() if not one.computed} == {
         f"decoder.layers.{i}.cross_attn.{x}" for i in range(2) for x in "kv"}
     assert [name for name, one in cost.items() if not one.reused] == ["logits"]
+
+
+def test_the_steps_of_a_text_are_those_of_each_length() -> None:
+    with_cache, without = flops_of_steps(small(), 5, 4)
+    steps = [step_cost(small(), 1, 5, n) for n in (1, 2, 3, 4)]
+    assert with_cache.tolist() == [computed(step) for step in steps]
+    assert without.tolist() == [computed(step) + reused(step) for step in steps] and without[3] > with_cache[3]

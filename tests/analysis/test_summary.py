@@ -11,9 +11,9 @@ from hypothesis.extra import numpy as hnp
 
 from tests.model.small import small
 from tests.tolerances import EXACT
-from viz_core.analysis.summary import predictions, summarize, sureness, typed_words
+from viz_core.analysis.summary import predictions, summarize, sureness, typed_words, word_of
 from viz_core.capture import Capture
-from viz_core.run import run
+from viz_core.run import run, tokenizers
 
 NAN, INF = np.nan, np.inf
 
@@ -143,6 +143,16 @@ def test_typed_words_have_their_names_back() -> None:
         for row, tokens in zip(seen[f"ids.{side}"], seen.tokens(side), strict=True):
             assert [names[i] for i in row] == tokens
     assert {"zwei", "drei", "<eos>", "<bos>", "<pad>"} <= set(target.values())
+
+
+def test_an_id_is_named_by_the_word_that_was_typed_for_it() -> None:
+    found = run(small(source_vocab_size=60, target_vocab_size=60), ["the שלום"], ["x"])
+    reader = tokenizers(found.config)["source"]
+    word = word_of(found, "source", reader)
+    ids = found["ids.source"][0].tolist()
+    assert [word(id) for id in ids] == ["the", "שלום"]
+    other = next(id for id in range(4, 60) if id not in ids)
+    assert word(other) == reader.decode(other)
 
 
 def test_of_words_that_share_an_id_the_first_typed_one_counts() -> None:

@@ -7,7 +7,7 @@ import torch
 from tests.model.small import small
 from tests.tolerances import FLOAT
 from viz_core.generate import generate
-from viz_core.generation.forcing import compare_forcing, logprobs
+from viz_core.generation.forcing import compare_forcing, compare_with_slip, logprobs
 from viz_core.problems import Problem
 from viz_core.run import build, run
 
@@ -65,6 +65,24 @@ def test_a_text_that_ends_early_has_no_losses_behind_its_end() -> None:
         model.head.bias[EOS] = 1e3  # type: ignore[index,union-attr]
     found = compare_forcing(model, [BOS], LABELS, SOURCE, eos_id=EOS)
     assert (found.written, found.parts_at, found.free.shape, found.forced.shape) == ((EOS,), 0, (1,), (5,))
+
+
+def test_a_slip_writes_the_second_choice_and_reads_it() -> None:
+    model = build(small(), seed=1)
+    (said,) = generate(model, torch.tensor([[BOS]]), torch.tensor([SOURCE]), eos_id=EOS, max_new_tokens=5)
+    by_itself = compare_with_slip(model, [BOS], said.ids, SOURCE, eos_id=EOS)  # it never goes wrong, so it slips at the second
+    assert by_itself.slip == by_itself.parts_at == 1
+    for at in range(len(said.ids)):
+        found = compare_with_slip(model, [BOS], said.ids, SOURCE, eos_id=EOS, slip=at)
+        words = range(small().target_vocab_size)
+        second = np.argsort([-logprobs(model, [BOS, *said.ids[:at]], [word], SOURCE)[0] for word in words])[1]
+        assert found.written[: at + 1] == (*said.ids[:at], second) and (found.slip, found.parts_at) == (at, at)
+        by_hand = [-logprobs(model, [BOS, *found.written[:i]], [said.ids[i]], SOURCE)[0] for i in range(len(found.written))]
+        np.testing.assert_allclose(found.free, by_hand, atol=FLOAT)
+    nowhere = compare_with_slip(model, [BOS], said.ids, SOURCE, eos_id=EOS, slip=-1)
+    assert nowhere.slip is None and nowhere.written == tuple(said.ids) and nowhere.free is nowhere.forcing.free
+    wrong = compare_with_slip(model, [BOS], [said.ids[0] % 18 + 1, *said.ids[1:]], SOURCE, eos_id=EOS)
+    assert (wrong.slip, wrong.parts_at) == (None, 0)  # it goes wrong by itself
 
 
 @pytest.mark.parametrize(("start", "labels", "sentence"), [

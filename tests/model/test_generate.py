@@ -11,7 +11,7 @@ from tests.model.small import SOURCE, configs, small
 from tests.model.test_t5 import CONFIG as T5
 from tests.model.test_t5 import theirs
 from viz_core.config import CHOICES, TransformerConfig
-from viz_core.generate import Continuation, Sampling, generate, next_logits, read_source, room, write
+from viz_core.generate import Continuation, Sampling, generate, next_logits, read_source, reading, room, write
 from viz_core.generation.draw import draw, drawn_numbers
 from viz_core.model.transformer import Transformer
 from viz_core.run import build, prepare, run, trace
@@ -330,3 +330,14 @@ def test_one_side_alone_carries_its_own_words(architecture: str) -> None:
     own = [row[side == "target" :][:5] for row in capture[f"ids.{side}"].tolist()]
     assert own[0][:4] == [4, 6, 5, 9] and capture.carried(0) == ("Ann", "Bob") and capture.carried(1) == ()
     assert "Bob" in capture.tokens(side)[0] and "'s" in capture.tokens(side)[0]
+
+
+@pytest.mark.parametrize("architecture", ["encoder-decoder", "decoder-only"])
+def test_what_was_written_is_read_as_a_run_reads_a_target(architecture: str) -> None:
+    c = small(architecture=architecture)
+    source, text = [5, 9, 7] if c.has_encoder else None, [1, 6, 4, 2]
+    batch = reading(text, source, words={"source": "s{}".format, "target": "t{}".format})
+    expected = prepare(c, None if source is None else [source], [text[1:]])
+    assert {side: ids.tolist() for side, ids in batch.ids.items()} == {side: ids.tolist() for side, ids in expected.ids.items()}
+    assert batch.tokens["target"] == [["t1", "t6", "t4"]] and batch.tokens["labels"] == [["t6", "t4", "t2"]]
+    assert batch.tokens.get("source") == (None if source is None else [["s5", "s9", "s7"]])

@@ -25,6 +25,7 @@ from viz_core.experiments.parity import check_parity
 from viz_core.experiments.patching import Question, contrast_runs, patch_grid
 from viz_core.experiments.word_order import Prepended, Prepending, Reordered, Reordering
 from viz_core.generation.forcing import Forcing
+from viz_core.generation.trail import write_trail
 from viz_core.learning.curves import Result, Verdict
 from viz_core.presets import PRESETS
 from viz_core.problems import Problem
@@ -203,6 +204,17 @@ def test_parting_has_every_place(capture: Capture) -> None:
     found = parting(together(capture, capture, 0, 1))
     frame = tables.parting(found)
     assert len(frame) == sum(len(p.share) for p in found)
+
+
+def test_paths_have_a_row_a_token() -> None:
+    trails = {name: write_trail(MODEL, [1], [5, 9], eos_id=2, max_new_tokens=4, given=given)
+              for name, given in (("greedy", ()), ("=1+1", (7,)))}
+    frame = tables.paths(trails, lambda id: f"<{id}>")
+    for name, trail in trails.items():
+        mine = frame[frame["path"] == name]
+        assert mine["id"].tolist() == list(trail.ids) and mine["word"].tolist() == [f"<{id}>" for id in trail.ids]
+        np.testing.assert_array_equal(mine["logprob"], trail.logprobs)
+        np.testing.assert_allclose(mine["total"].iloc[-1], trail.logprobs.sum())
 
 
 def test_an_experiment_has_every_measurement() -> None:

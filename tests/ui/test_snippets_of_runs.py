@@ -25,6 +25,14 @@ STATES: list[tuple[str, dict[str, str]]] = [
     ("step_by_step", TINY | KEPT | PATCH | {"walk_look": "parting", "walk_rows": "all", "walk_norms": "on"}),
     ("step_by_step", TINY | KEPT | {"walk_look": "parting", "n_heads": "4"}), ("step_by_step", IDS | {"walk_drawing": "on"}),
     ("step_by_step", TINY | {"stage": "encoder.layers.0.norm_ffn.mean", "architecture": "encoder-only"}),
+    *(("writing", state | {"write_most": "6", "write_step": "2"} | section) for section in (
+        {"write_strategy": "beam", "write_layer": "0"}, {"write_section": "branch", "write_overlay": "beam,sampling"},
+        {"write_section": "branch", "write_branches": "g.1.7,b2.2.9,1.3.8"},
+        {"write_section": "forcing", "write_true": "<s> a 狗", "write_slip": "2"},
+        {"write_section": "cache", "write_cost": "flops"},
+    ) for state in (TINY | {"item": "1"}, IDS, DOG | {"item": "1"}, {"weights": "english", "target": "the dog saw $x$"},
+                    DOG | {"n_encoder_layers": "1", "target": "狗"})),
+    ("writing", DOG | {"glosses": "off"}), ("writing", {"weights": "english", "write_section": "forcing", "write_slip": "0"}),
 ]
 
 

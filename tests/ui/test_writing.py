@@ -26,9 +26,7 @@ from tests.ui.helpers import (
     words,
 )
 from viz_core.generate import generate
-from viz_core.generation.growing import Growth
 from viz_core.run import run
-from viz_core.ui.pages.writing.grown import rows_panels
 from viz_core.ui.pages.writing.steps import PLAYING
 from viz_core.ui.shell.setup import opening
 from viz_core.weights.catalogue import catalogue
@@ -219,14 +217,6 @@ def test_inputs_and_labels_of_document_000(open_writing: Open) -> None:
     assert "[101, 400, 500, 102]" in body.replace("\\", "")
     for place, read, label in ((1, 101, 400), (2, 400, 500), (3, 500, 102)):
         assert all(f">{number}<" in body for number in (place, read, label))
-
-
-def test_rows_that_are_not_read_yet_are_hatched() -> None:
-    rows, none = np.arange(8.0).reshape(1, 1, 4, 2), np.zeros(4)
-    for each in rows_panels(Growth(rows, -rows, none, none, none), 0, 1, list("abcd")):
-        assert each.masked is not None and each.masked.tolist() == [[False] * 2] * 2 + [[True] * 2] * 2
-        assert each.masked_name == "not yet"
-        assert (each.low, each.high) == (-7, 7)
 
 
 def test_a_step_appends_one_row_to_k_and_v(open_writing: Open) -> None:

@@ -7,6 +7,8 @@ for the newest word alone. The logits are those of the newest word either way. `
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from viz_core.analysis.shapes import FLOAT, ledger
 from viz_core.config import TransformerConfig
 
@@ -49,6 +51,12 @@ def computed(costs: tuple[StageCost, ...]) -> int:
 def reused(costs: tuple[StageCost, ...]) -> int:
     """FLOPs that a step without the cache has beside them."""
     return sum(cost.reused for cost in costs)
+
+
+def flops_of_steps(config: TransformerConfig, source_len: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """FLOPs [length] of the step that reads each word of one text, with the cache and without."""
+    costs = [step_cost(config, 1, source_len, n + 1) for n in range(length)]
+    return np.array([computed(c) for c in costs], float), np.array([computed(c) + reused(c) for c in costs], float)
 
 
 def cache_bytes(config: TransformerConfig, batch: int, source_len: int, length: int) -> int:

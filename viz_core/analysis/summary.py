@@ -1,10 +1,12 @@
 """A few numbers that summarise one recorded array, the predictions of a run, and the names of its typed words."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from viz_core.capture import Capture
+from viz_core.text import AnyTokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,12 @@ def sureness(capture: Capture, item: int = 0) -> Sureness | None:
     chances = probs[places, labels[places]].astype(np.float64)
     least = int(chances.argmin())
     return Sureness(float(chances.prod()), int(places[least]), float(chances[least]))
+
+
+def word_of(capture: Capture, side: str, tokenizer: AnyTokenizer) -> Callable[[int], str]:
+    """What names an id of an untrained vocabulary: by the word that was typed for it in this run, else as the tokenizer does."""
+    typed = typed_words(capture, side)
+    return lambda id: typed.get(id) or tokenizer.decode(id)
 
 
 def typed_words(capture: Capture, side: str) -> dict[int, str]:

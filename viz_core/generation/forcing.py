@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from viz_core.generation.readers import hidden_states, open_reader, read_source
+from viz_core.generation.trail import write_trail
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 
@@ -57,6 +58,43 @@ def compare_forcing(
     return Forcing(losses[0], tuple(forced.argmax(dim=-1).tolist()), losses[1], written, parts)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Slipped:
+    """`Forcing`, and what becomes of a model that is made to write another word at one place; arrays are read-only.
+
+    slip: the place where the model was made to write its second choice; None where it was not. written, free [M]: what it then
+    wrote, and the losses of the labels meanwhile. parts_at: the first other word.
+    """
+
+    forcing: Forcing
+    slip: int | None
+    written: tuple[int, ...]
+    free: np.ndarray
+    parts_at: int | None
+
+
+def compare_with_slip(
+    model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None = None, *, eos_id: int,
+    slip: int | None = None,
+) -> Slipped:
+    """`compare_forcing`, where the free model writes its second choice at the place `slip`, from 0.
+
+    None: at the second place, unless the model goes wrong by itself or there are only two labels; −1: nowhere.
+    """
+    forcing = compare_forcing(model, start, labels, source, eos_id=eos_id)
+    at = slip
+    if at is None:
+        at = 1 if forcing.parts_at is None and len(labels) > 2 else -1
+    if not 0 <= at < len(forcing.written):
+        return Slipped(forcing, None, forcing.written, forcing.free, forcing.parts_at)
+    alone = write_trail(model, start, source, eos_id=eos_id, max_new_tokens=len(labels))
+    second = int(np.argsort(-alone.logits[at], kind="stable")[1])
+    trail = write_trail(model, start, source, eos_id=eos_id, max_new_tokens=len(labels), given=[*alone.ids[:at], second])
+    free = np.array([_loss(row, label) for row, label in zip(trail.logits, labels, strict=False)])
+    parts = next((i for i, (a, b) in enumerate(zip(trail.ids, labels, strict=False)) if a != b), None)
+    return Slipped(forcing, at, trail.ids, _frozen(free), parts)
+
+
 def _forced(model: Transformer, start: Sequence[int], labels: Sequence[int], source: Sequence[int] | None) -> Tensor:
     """The logits [N, W] at the places of the labels, in one forward pass that reads the true words."""
     _check(start, labels)
@@ -86,6 +124,11 @@ def _of(logits: Tensor, ids: Sequence[int]) -> np.ndarray:
     """ln of the probability of each id [N], from logits [N, W]."""
     found: np.ndarray = logits.double().log_softmax(dim=-1).cpu().numpy()[np.arange(len(ids)), list(ids)]
     return found
+
+
+def _loss(logits: np.ndarray, label: int) -> float:
+    x = logits.astype(np.float64)
+    return float(x.max() + np.log(np.exp(x - x.max()).sum()) - x[label])
 
 
 def _check(start: Sequence[int], labels: Sequence[int]) -> None:

@@ -210,7 +210,6 @@ def word_code(lab: Lab, side: str, item: int, run: str = "capture", name: str = 
             """, readers=readers, name=Source(name), side=side)
     return code("""
         {readers}
-        from viz_core.analysis.summary import typed_words
-        typed = typed_words({run}, {side})
-        {name} = lambda id: typed.get(id) or readers[{side}].decode(id)
+        from viz_core.analysis.summary import word_of
+        {name} = word_of({run}, {side}, readers[{side}])
         """, readers=readers, name=Source(name), run=Source(run), side=side)

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.analysis.counts import Estimate, estimate
-from viz_core.analysis.summary import typed_words
+from viz_core.analysis.summary import word_of
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.language import language_problem, plural
@@ -105,8 +105,10 @@ class Lab:
 
     def word(self, side: str, id: int, item: int) -> str:
         """The name of an id in one sentence: the word typed here that has it, else the vocabulary's."""
-        typed = {} if self.capture is None or self.setup.origin else typed_words(self.capture, side)
-        return typed.get(id) or self.named(item)[side].decode(id)
+        reader = self.named(item)[side]
+        if self.capture is None or self.setup.origin:
+            return reader.decode(id)
+        return word_of(self.capture, side, reader)(id)
 
 
 def present() -> Lab:

@@ -1,8 +1,8 @@
 """What a text begins with: the ids that the decoder has read, the source, the strategy; and the trail that follows from them."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
 import streamlit as st
 
@@ -17,9 +17,6 @@ from viz_core.ui.shell import Lab, current, touch, view
 from viz_core.ui.shell.setup import problem_words, with_weights
 from viz_core.ui.shell.state import FAULTS, SETUP
 from viz_core.weights.catalogue import catalogue
-
-if TYPE_CHECKING:
-    from viz_core.run import Batch
 
 PADDING = "<pad>"
 SECONDS = 0.004  # in which a small model writes a word and keeps its logits, roughly
@@ -99,6 +96,11 @@ def model_id(lab: Lab) -> Hashable:
     return model_key(lab.setup.weights, lab.config, lab.setup.seed, lab.setup.device)
 
 
+def longest() -> int:
+    """The most words that are written."""
+    return min(view("write_most"), MAX_WRITTEN)
+
+
 def trail_of(lab: Lab, begun: Beginning, how: Strategy, given: tuple[int, ...] = ()) -> Trail | None:
     """The text that follows, the given words first, written once for all visitors.
 
@@ -106,7 +108,7 @@ def trail_of(lab: Lab, begun: Beginning, how: Strategy, given: tuple[int, ...] =
     """
     from viz_core.ui.shell.cache import cached_result
 
-    most, start = min(view("write_most"), MAX_WRITTEN), begun.start()
+    most, start = longest(), begun.start()
     eos = lab.tokenizers["target"].eos_id
 
     def make() -> Trail:
@@ -122,21 +124,10 @@ def trail_of(lab: Lab, begun: Beginning, how: Strategy, given: tuple[int, ...] =
 
 def whole_run(lab: Lab, begun: Beginning, start: tuple[int, ...], written: tuple[int, ...]) -> Capture:
     """The run that reads the start and what was written behind it, <eos> last or not, as one target."""
+    from viz_core.generate import reading
     from viz_core.ui.shell.cache import cached_run
 
-    return cached_run(lab.setup.weights, lab.config, _batch(lab, begun, start, written), lab.setup.seed, lab.setup.device)
-
-
-def _batch(lab: Lab, begun: Beginning, start: tuple[int, ...], written: tuple[int, ...]) -> "Batch":
-    """Teacher forcing of a text: the decoder reads all but its last word."""
-    import numpy as np
-
-    from viz_core.run import Batch
-
     assert lab.batch is not None
-    text = (*start, *written)
-    rows = {"target": text[:-1], "labels": text[1:]} | ({} if begun.source is None else {"source": begun.source})
-    tokens = {side: [[lab.word("source" if side == "source" else "target", i, begun.item) for i in ids]]
-              for side, ids in rows.items()}
-    carried = lab.batch.carried[begun.item : begun.item + 1]
-    return Batch({side: np.array([ids]) for side, ids in rows.items()}, tokens, list(carried))
+    words: dict[str, Callable[[int], str]] = {side: partial(lab.word, side, item=begun.item) for side in lab.config.sides}
+    batch = reading((*start, *written), begun.source, words=words, carried=lab.batch.carried[begun.item : begun.item + 1])
+    return cached_run(lab.setup.weights, lab.config, batch, lab.setup.seed, lab.setup.device)

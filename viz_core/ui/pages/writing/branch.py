@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -17,12 +18,16 @@ from viz_core.ui.components.glosses import shown_glosses
 from viz_core.ui.components.tree import tree_of
 from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import token_code
+from viz_core.ui.pages.writing import snippets
 from viz_core.ui.pages.writing.beginning import Beginning
 from viz_core.ui.pages.writing.choose import lengths
 from viz_core.ui.pages.writing.paths import GREEDY, Told, paths_of, score_words, title
 from viz_core.ui.pages.writing.steps import step_of
 from viz_core.ui.shell import Lab, beside, look, set_view, view, view_widget
 from viz_core.ui.shell.views import MAX_BRANCHES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RAIL = 200
 OVERLAYS = {"beam": _("Beam"), "sampling": _("Two samples")}
@@ -45,7 +50,7 @@ def branch(lab: Lab, begun: Beginning) -> None:
     chosen = view("write_path") if view("write_path") in paths else GREEDY
     at = step_of(len(paths[chosen].ids))
     with place:
-        _draw_tree(paths, chosen, at)
+        _draw_tree(lab, begun, found, paths, chosen, at)
         _draw_candidates(lab, begun, found, chosen, at)
     st.markdown(_parting_words(paths))
     lengths(begun)
@@ -73,11 +78,20 @@ def _controls(lab: Lab) -> None:
 # ---------------------------------------------------------------- the tree
 
 
-def _draw_tree(paths: Mapping[str, Path], chosen: str, at: int) -> None:
+def _draw_tree(
+    lab: Lab, begun: Beginning, found: Mapping[str, Told], paths: Mapping[str, Path], chosen: str, at: int
+) -> None:
     nodes, keys = tree(list(paths.values()), shown_glosses()), list(paths)
     places = [(keys[node.path], node.depth) for node in nodes]
     tree_of(nodes, _marked(nodes, list(paths.values()), paths[chosen].ids[: at + 1]), key="write_tree",
-            on_open=partial(_open, places))
+            on_open=partial(_open, places), numbers=lambda: _table(lab, begun, found),
+            code=lambda: snippets.paths(lab, begun, found))
+
+
+def _table(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> "pd.DataFrame":
+    from viz_core import tables
+
+    return tables.paths({title(key): told.trail for key, told in found.items()}, partial(lab.word, "target", item=begun.item))
 
 
 def _marked(nodes: Sequence[Node], paths: Sequence[Path], ids: tuple[int, ...]) -> int:

@@ -7,20 +7,19 @@ from math import log
 import numpy as np
 import streamlit as st
 
-from viz_core.capture import Capture
-from viz_core.figures.panels import Panel, panel
+from viz_core.figures.growing import attended_panels
 from viz_core.figures.writing import Choice, drawn, likeliest, searched
 from viz_core.formats import percent, rounded
 from viz_core.generation.draw import draw
 from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.generation.trail import Trail
 from viz_core.language import translate as _
-from viz_core.limits import MAX_WRITTEN
 from viz_core.text import visible
 from viz_core.ui.components.choice import Text, choice
-from viz_core.ui.components.glosses import labelled, named, shown_glosses
+from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.controls import bounded, picking, sentence_picker
-from viz_core.ui.pages.writing.beginning import Beginning, strategy, trail_of, whole_run
+from viz_core.ui.pages.writing import snippets
+from viz_core.ui.pages.writing.beginning import Beginning, longest, strategy, trail_of, whole_run
 from viz_core.ui.pages.writing.steps import go, moves, player, step_of
 from viz_core.ui.shell import Lab, beside, look, view, view_widget
 
@@ -52,7 +51,7 @@ def choose(lab: Lab, begun: Beginning) -> None:
     moves(len(trail.ids), named(name(trail.ids[at])))
     lengths(begun)
     st.caption(end_words(trail, how, lab.config.max_len))
-    _attended(lab, begun, trail, at)
+    _attended(lab, begun, how, trail, at)
     player(len(trail.ids))
 
 
@@ -110,7 +109,7 @@ def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
     total = float(trail.logprobs.sum())
     said = [_("The whole text has the log-probability {total}, which is the sum of its {n} words.", total=rounded(total, 4),
               n=len(trail.ids))]
-    most = min(view("write_most"), MAX_WRITTEN)
+    most = longest()
     if not trail.ended and len(trail.ids) < most:
         said.append(_("It stops because the position table has no row left for another token: max_len = {max_len}.",
                       max_len=max_len))
@@ -121,7 +120,7 @@ def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
     return " ".join(said)
 
 
-def _attended(lab: Lab, begun: Beginning, trail: Trail, at: int) -> None:
+def _attended(lab: Lab, begun: Beginning, how: Strategy, trail: Trail, at: int) -> None:
     """The causal mask as far as it has grown, and where the newest token looks in the chosen layer."""
     layers = lab.config.n_decoder_layers
     if not layers:
@@ -130,25 +129,6 @@ def _attended(lab: Lab, begun: Beginning, trail: Trail, at: int) -> None:
                   "which this step predicts. Its attention, one row for each head:", n=len(begun.start()) + at))
     layer = bounded(st.number_input, "write_layer", _("Layer (−1: the last)"), layers - 1, least=-1, width=200)
     run = whole_run(lab, begun, begun.start(), trail.ids)
-    picking(attended_panels(run, layers - 1 if layer < 0 else layer, len(begun.start()) + at), "write_attended")
-
-
-def attended_panels(run: Capture, layer: int, length: int) -> list[Panel]:
-    """The mask [length, length], and the weights of its last row [H, length] and [H, S]."""
-    words = [visible(w) for w in run.tokens("target")[0][:length]]
-    heads = [_("head {head}", head=h) for h in range(run.config.n_heads)]
-    name = f"decoder.layers.{layer}"
-    mask = run["masks.target"][0, 0]  # [T, T]
-    shown = [
-        panel(_("Mask so far"), mask[:length, :length].astype(np.float32), words, words, row_axis=_("T · query token"),
-              col_axis=_("S · key token"), kind="mask", row_letter="T", col_letter="S"),
-        panel(_("Self-attention from “{word}”, layer {layer}", word=labelled(words[-1]), layer=layer),
-              run[f"{name}.self_attn.weights"][0, :, length - 1, :length], heads, words, row_axis=_("H · head"),
-              col_axis=_("S · key token"), kind="probability", row_letter="H", col_letter="S", high=1.0),
-    ]
-    if f"{name}.cross_attn.weights" in run:
-        source = [visible(w) for w in run.tokens("source")[0]]
-        shown.append(panel(_("Cross-attention from “{word}”, layer {layer}", word=labelled(words[-1]), layer=layer),
-                           run[f"{name}.cross_attn.weights"][0, :, length - 1], heads, source, row_axis=_("H · head"),
-                           col_axis=_("S · source token"), kind="probability", row_letter="H", col_letter="S", high=1.0))
-    return shown
+    layer, length = layers - 1 if layer < 0 else layer, len(begun.start()) + at
+    picking(attended_panels(run, layer, length, shown_glosses()), "write_attended",
+            code=lambda: snippets.attended(lab, begun, how, layer, length))

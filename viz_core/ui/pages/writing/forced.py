@@ -1,42 +1,29 @@
 """Teacher forcing against free running: the loss of each true token where the model reads the truth, and its own words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from math import log
 
-import numpy as np
 import streamlit as st
 
 from viz_core.figures.losses import losses_figure
 from viz_core.formats import rounded
-from viz_core.generation.forcing import Forcing, compare_forcing
-from viz_core.generation.trail import write_trail
+from viz_core.generation.forcing import Slipped, compare_with_slip
 from viz_core.language import translate as _
 from viz_core.limits import MAX_WRITTEN
 from viz_core.text import visible
 from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.controls import bounded, chart, dark, data_table, numeric, sentence_picker, table
 from viz_core.ui.escape import escaped, token_code
+from viz_core.ui.pages.writing import snippets
 from viz_core.ui.pages.writing.beginning import SECONDS, Beginning, model_id
 from viz_core.ui.shell import Lab, beside, look, view_widget
 from viz_core.ui.shell.setup import problem_words
 
 RAIL = 210
 EXAMPLE = (101, 400, 500, 102)  # document 000's sentence as ids: [CLS], two words, [SEP]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Compared:
-    """Both ways over the same labels. slip: the place where the model was made to write its second choice; None where it was
-    not. written, free [M]: what it then wrote, and the losses of the labels meanwhile. parts_at: the first other word."""
-
-    forcing: Forcing
-    slip: int | None
-    written: tuple[int, ...]
-    free: np.ndarray
-    parts_at: int | None
 
 
 def forced(lab: Lab, begun: Beginning) -> None:
@@ -57,7 +44,8 @@ def forced(lab: Lab, begun: Beginning) -> None:
         if found is not None:
             words = [visible(name(id)) for id in labels]
             chart(losses_figure(found.forcing.forced, found.free, words, found.parts_at, log(lab.config.output_vocab_size), dark(),
-                                shown_glosses()), "write_losses", fill=True)
+                                shown_glosses()), "write_losses", fill=True,
+                  code=lambda: snippets.losses(lab, begun, labels, slip))
     if found is not None:
         st.markdown(_words(found, [name(i) for i in labels], [name(i) for i in found.written]))
         _both_texts(lab, begun, labels, found)
@@ -84,23 +72,13 @@ def _example_target(lab: Lab) -> str:
     return next((e[1] for e in (lab.setup.card.examples if lab.setup.card else ()) if e[0] == source), "")
 
 
-def _compared(lab: Lab, begun: Beginning, labels: tuple[int, ...], slip: int) -> Compared | None:
+def _compared(lab: Lab, begun: Beginning, labels: tuple[int, ...], slip: int) -> Slipped | None:
     from viz_core.ui.shell.cache import cached_result
 
     start, eos = begun.start(), lab.tokenizers["target"].eos_id
 
-    def make() -> Compared:
-        model = lab.model()
-        forcing = compare_forcing(model, start, labels, begun.source, eos_id=eos)
-        at = slip - 1 if slip > 0 else 1 if slip < 0 and forcing.parts_at is None and len(labels) > 2 else None
-        if at is None or at >= len(forcing.written):
-            return Compared(forcing, None, forcing.written, forcing.free, forcing.parts_at)
-        alone = write_trail(model, start, begun.source, eos_id=eos, max_new_tokens=len(labels))
-        second = int(np.argsort(-alone.logits[at], kind="stable")[1])
-        trail = write_trail(model, start, begun.source, eos_id=eos, max_new_tokens=len(labels), given=[*alone.ids[:at], second])
-        free = np.array([_loss(row, label) for row, label in zip(trail.logits, labels, strict=False)])
-        parts = next((i for i, (a, b) in enumerate(zip(trail.ids, labels, strict=False)) if a != b), None)
-        return Compared(forcing, at, trail.ids, free, parts)
+    def make() -> Slipped:
+        return compare_with_slip(lab.model(), start, labels, begun.source, eos_id=eos, slip=None if slip < 0 else slip - 1)
 
     try:
         return cached_result("forcing", (model_id(lab), start, begun.source, labels, slip), make, 3 * SECONDS * len(labels),
@@ -110,12 +88,7 @@ def _compared(lab: Lab, begun: Beginning, labels: tuple[int, ...], slip: int) ->
         return None
 
 
-def _loss(logits: np.ndarray, label: int) -> float:
-    x = logits.astype(np.float64)
-    return float(x.max() + np.log(np.exp(x - x.max()).sum()) - x[label])
-
-
-def _words(found: Compared, labels: Sequence[str], written: Sequence[str]) -> str:
+def _words(found: Slipped, labels: Sequence[str], written: Sequence[str]) -> str:
     """Where the texts part, and what the first other word does to the losses behind it."""
     if found.parts_at is None:
         return _("**They never part:** the model writes the true sentence by itself, so both losses are the same. Change a word of "
@@ -134,7 +107,7 @@ def _words(found: Compared, labels: Sequence[str], written: Sequence[str]) -> st
     return " ".join(said)
 
 
-def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Compared) -> None:
+def _both_texts(lab: Lab, begun: Beginning, labels: tuple[int, ...], found: Slipped) -> None:
     """One line for each place: what each way reads last, the true token, and what each way would write."""
     from viz_core import tables
 

@@ -2,12 +2,11 @@
 
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
-from viz_core.analysis.caching import cache_bytes, computed, reused, step_cost
+from viz_core.analysis.caching import cache_bytes, computed, flops_of_steps, reused, step_cost
+from viz_core.figures.growing import rows_panels
 from viz_core.figures.losses import step_curves
-from viz_core.figures.panels import Panel, panel
 from viz_core.formats import rounded
 from viz_core.generation.growing import Growth, measure_growth
 from viz_core.language import translate as _
@@ -16,6 +15,7 @@ from viz_core.ui.components.curves import curves
 from viz_core.ui.components.glosses import named
 from viz_core.ui.controls import bounded, picking
 from viz_core.ui.escape import escaped
+from viz_core.ui.pages.writing import snippets
 from viz_core.ui.pages.writing.beginning import SECONDS, Beginning, model_id, strategy, trail_of
 from viz_core.ui.pages.writing.steps import moves, player, step_of
 from viz_core.ui.shell import Lab, look, picture, view, view_widget
@@ -39,14 +39,15 @@ def grown(lab: Lab, begun: Beginning) -> None:
     heads = lab.config.n_heads * lab.config.n_decoder_layers
     number = max(0, min(view("write_head"), heads - 1))
     with place:
-        picking(rows_panels(found, number, first + at, [visible(name(i)) for i in text]), "write_rows", fill=True)
-        costs = [step_cost(lab.config, 1, len(begun.source or ()), n + 1) for n in range(len(text))]
+        picking(rows_panels(found.keys, found.values, number, first + at, [visible(name(i)) for i in text]), "write_rows",
+                fill=True, code=lambda: snippets.rows(lab, begun, number, first + at))
         if view("write_cost") == "flops":
-            with_cache, without = (np.array([f(c) for c in costs], float) for f in (computed, lambda c: computed(c) + reused(c)))
+            with_cache, without = flops_of_steps(lab.config, len(begun.source or ()), len(text))
             chart = step_curves(with_cache, without, _("FLOPs of each step"), "FLOPs", first + at)
         else:
             chart = step_curves(found.cached, found.anew, _("Measured time of each step"), _("milliseconds"), first + at)
-        curves(chart, "write_costs", fill=True, of=repr((begun.source, begun.start())))
+        curves(chart, "write_costs", fill=True, of=repr((begun.source, begun.start())), code=lambda: snippets.costs(
+            lab, begun, chart, first + at, None if view("write_cost") == "flops" else (found.cached, found.anew)))
     moves(len(trail.ids), named(name(trail.ids[at])))
     with st.container(horizontal=True, key="write_rows_of"):
         view_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=MEASURES.get)
@@ -67,22 +68,6 @@ def _measured(lab: Lab, begun: Beginning, text: tuple[int, ...]) -> Growth | Non
     except ValueError as error:
         st.warning(escaped(problem_words(error)))
         return None
-
-
-def rows_panels(found: Growth, number: int, last: int, words: list[str]) -> list[Panel]:
-    """K [t, K] and V [t, V] of a head, counted through the layers; rows behind `last` are not there yet. The colours are those of
-    the whole text at every step, as the rows stay what they are."""
-    layer, head = divmod(number, found.keys.shape[1])
-    shown = []
-    for letter, rows in (("K", found.keys), ("V", found.values)):
-        later = np.zeros(rows.shape[2:], bool)
-        later[last + 1 :] = True
-        most = float(np.abs(rows[layer, head]).max()) or 1.0
-        shown.append(panel(
-            _("{letter}, layer {layer}, head {head}", letter=letter, layer=layer, head=head), rows[layer, head], words,
-            row_axis=_("S · token read"), col_axis=_("feature of the head"), masked=later, row_letter="S", col_letter=letter,
-            low=-most, high=most, masked_name=_("not yet")))
-    return shown
 
 
 def _cost_words(lab: Lab, begun: Beginning, found: Growth, at: int) -> str:

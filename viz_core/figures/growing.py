@@ -1,0 +1,54 @@
+"""What a decoder has at one step of writing: the rows of its cache, the mask so far, and where the newest token looks."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from viz_core.capture import Capture
+from viz_core.figures.glosses import NO_GLOSSES, with_gloss
+from viz_core.figures.panels import Panel, panel
+from viz_core.language import translate as _
+from viz_core.text import visible
+
+
+def rows_panels(
+    keys: np.ndarray, values: np.ndarray, number: int, last: int, words: Sequence[str]
+) -> list[Panel]:
+    """K [t, K] and V [t, V] of a head of keys [L, H, t, K] and values [L, H, t, V], counted through the layers.
+
+    Rows behind `last` are not there yet. The colours are those of the whole text at every step, as the rows stay what they are.
+    """
+    layer, head = divmod(number, keys.shape[1])
+    shown = []
+    for letter, rows in (("K", keys), ("V", values)):
+        later = np.zeros(rows.shape[2:], bool)
+        later[last + 1 :] = True
+        most = float(np.abs(rows[layer, head]).max()) or 1.0
+        shown.append(panel(
+            _("{letter}, layer {layer}, head {head}", letter=letter, layer=layer, head=head), rows[layer, head], words,
+            row_axis=_("S · token read"), col_axis=_("feature of the head"), masked=later, row_letter="S", col_letter=letter,
+            low=-most, high=most, masked_name=_("not yet")))
+    return shown
+
+
+def attended_panels(
+    run: Capture, layer: int, length: int, glosses: Mapping[str, str] = NO_GLOSSES
+) -> list[Panel]:
+    """The mask [length, length], and the weights of its last row [H, length] and [H, S]. glosses: word → dictionary words."""
+    words = [visible(w) for w in run.tokens("target")[0][:length]]
+    newest, heads = with_gloss(words[-1], glosses), [_("head {head}", head=h) for h in range(run.config.n_heads)]
+    name = f"decoder.layers.{layer}"
+    mask = run["masks.target"][0, 0]  # [T, T]
+    shown = [
+        panel(_("Mask so far"), mask[:length, :length].astype(np.float32), words, words, row_axis=_("T · query token"),
+              col_axis=_("S · key token"), kind="mask", row_letter="T", col_letter="S"),
+        panel(_("Self-attention from “{word}”, layer {layer}", word=newest, layer=layer),
+              run[f"{name}.self_attn.weights"][0, :, length - 1, :length], heads, words, row_axis=_("H · head"),
+              col_axis=_("S · key token"), kind="probability", row_letter="H", col_letter="S", high=1.0),
+    ]
+    if f"{name}.cross_attn.weights" in run:
+        source = [visible(w) for w in run.tokens("source")[0]]
+        shown.append(panel(_("Cross-attention from “{word}”, layer {layer}", word=newest, layer=layer),
+                           run[f"{name}.cross_attn.weights"][0, :, length - 1], heads, source, row_axis=_("H · head"),
+                           col_axis=_("S · source token"), kind="probability", row_letter="H", col_letter="S", high=1.0))
+    return shown

@@ -1,0 +1,146 @@
+"""The Python of this page's pictures, filled with the values with which they are drawn."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from viz_core.figures.curves import Curves
+from viz_core.generation.strategy import Greedy, Strategy
+from viz_core.language import translate as _
+from viz_core.ui.components.glosses import shown_glosses
+from viz_core.ui.pages.writing.beginning import Beginning, longest, strategy
+from viz_core.ui.pages.writing.paths import BEAM, Told, title
+from viz_core.ui.shell import Lab, view
+from viz_core.ui.shell.code import Source, code, model_code, tokenizers_code, traced_code, word_code
+
+
+def attended(lab: Lab, begun: Beginning, how: Strategy, layer: int, length: int) -> Source:
+    names = Source("reader.decode" if lab.setup.origin is not None else "word_of(capture, side, reader)")
+    return code("""
+        {begin}
+        {trail}
+        {readers}
+        words = {{side: {names} for side, reader in readers.items()}}
+        from viz_core.figures.growing import attended_panels
+        from viz_core.generate import reading
+        text = reading([*start, *trail.ids], source, words=words)
+        panels = attended_panels(trace(model, text), {layer}, {length}{glosses})
+        """, begin=_begin(lab, begun, named=True), trail=_trail(lab, how), layer=layer, length=length, names=names,
+                readers=Source(tokenizers_code(lab, begun.item) + (
+                    "" if lab.setup.origin is not None else "from viz_core.analysis.summary import word_of\n")), glosses=_glosses())
+
+
+def rows(lab: Lab, begun: Beginning, number: int, last: int) -> Source:
+    return code("""
+        {begin}
+        {trail}
+        {word}
+        from viz_core.figures.growing import rows_panels
+        from viz_core.generation.growing import measure_growth
+        from viz_core.text import visible
+        text = [*start, *trail.ids[:-1]]
+        found = measure_growth(model, text, source)
+        panels = rows_panels(found.keys, found.values, {number}, {last}, [visible(word(id)) for id in text])
+        """, begin=_begin(lab, begun, named=True), trail=_trail(lab, strategy()), word=word_code(lab, "target", begun.item),
+                number=number, last=last)
+
+
+def costs(lab: Lab, begun: Beginning, chart: Curves, at: int, measured: tuple[np.ndarray, np.ndarray] | None) -> Source:
+    """measured: the times with the cache and without, which no other machine measures again."""
+    if measured is not None:
+        return code("""
+            import numpy as np
+            from viz_core.figures.losses import step_curves
+            {comment}
+            cached = np.array({cached})
+            anew = np.array({anew})
+            chart = step_curves(cached, anew, {title}, {unit}, {at})
+            """, comment=Source("# " + _("Measured once; measure_growth of viz_core.generation.growing measures on your machine.")),
+                    cached=measured[0], anew=measured[1], title=chart.title, unit=chart.y_title, at=at)
+    return code("""
+        {begin}
+        {trail}
+        from viz_core.analysis.caching import flops_of_steps
+        from viz_core.figures.losses import step_curves
+        with_cache, without = flops_of_steps(config, {source}, len(start) + len(trail.ids) - 1)
+        chart = step_curves(with_cache, without, {title}, {unit}, {at})
+        """, begin=_begin(lab, begun), trail=_trail(lab, strategy()), source=len(begun.source or ()), title=chart.title,
+                unit=chart.y_title, at=at)
+
+
+def losses(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> Source:
+    return code("""
+        {begin}
+        {word}
+        from math import log
+        from viz_core.figures.losses import losses_figure
+        from viz_core.generation.forcing import compare_with_slip
+        from viz_core.text import visible
+        labels = {labels}
+        found = compare_with_slip(model, start, labels, source, eos_id={eos}, slip={slip})
+        words, uniform = [visible(word(id)) for id in labels], log(config.output_vocab_size)
+        picture = losses_figure(found.forcing.forced, found.free, words, found.parts_at, uniform{glosses})
+        """, begin=_begin(lab, begun, named=True), word=word_code(lab, "target", begun.item), labels=list(labels),
+                eos=_eos(lab), slip=None if slip < 0 else slip - 1, glosses=_glosses())
+
+
+def paths(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> Source:
+    """The texts of the tree, which is a table here."""
+    return code("""
+        {begin}
+        {word}
+        from functools import partial
+        from viz_core import tables
+        from viz_core.generation.trail import write_trail
+        write = partial(write_trail, model, start, source, eos_id={eos}, max_new_tokens={most})
+        trails = {{}}
+        {paths}
+        frame = tables.paths(trails, word)
+        """, begin=_begin(lab, begun, named=True), word=word_code(lab, "target", begun.item), eos=_eos(lab), most=longest(),
+                paths=Source("".join(_path(lab, key, told) for key, told in found.items())))
+
+
+def _path(lab: Lab, key: str, told: Told) -> Source:
+    name = title(key)
+    if key.isdigit():  # as far as it was given
+        __, step, ids = view("write_branches")[int(key) - 1]
+        return code("trails[{name}] = write(given={given})", name=name, given=list(told.trail.ids[: step + len(ids)]))
+    if key.startswith(BEAM) and key != BEAM:  # a finished text of the search, which greedy writing would not write
+        number, ended = int(key[len(BEAM) :]) - 1, told.finished is not None and told.finished.ended
+        return code("trails[{name}] = write(given=[*trails[{best}].search.finished[{number}].ids{end}])", name=name,
+                    best=title(BEAM), number=number, end=Source(f", {_eos(lab)}" if ended else ""))
+    if told.how == Greedy():
+        return code("trails[{name}] = write()", name=name)
+    return code("""
+        from viz_core.generate import {kind}
+        trails[{name}] = write(strategy={how})
+        """, name=name, how=told.how, kind=Source(type(told.how).__name__))
+
+
+def _begin(lab: Lab, begun: Beginning, named: bool = False) -> Source:
+    """The model, and the ids that it reads before it writes. named: and the run of the page, whose words name ids."""
+    source = Source("None" if begun.source is None else f'batch.ids["source"][{begun.item}, :{len(begun.source)}].tolist()')
+    return code("""
+        {model}
+        start = batch.ids["target"][{item}, :{length}].tolist()
+        source = {source}
+        """, model=traced_code(lab) if named else model_code(lab), item=begun.item, length=len(begun.start()), source=source)
+
+
+def _trail(lab: Lab, how: Strategy) -> Source:
+    """What the model writes behind the start."""
+    given = Source("" if how == Greedy() else code(", strategy={how}", how=how).strip("\n"))
+    kind = Source("" if how == Greedy() else f"from viz_core.generate import {type(how).__name__}")
+    return code("""
+        {kind}
+        from viz_core.generation.trail import write_trail
+        trail = write_trail(model, start, source, eos_id={eos}, max_new_tokens={most}{given})
+        """, kind=kind, eos=_eos(lab), most=longest(), given=given)
+
+
+def _eos(lab: Lab) -> int:
+    return lab.tokenizers["target"].eos_id
+
+
+def _glosses() -> Source:
+    return Source(", glosses=weights.glosses" if shown_glosses() else "")
