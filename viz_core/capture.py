@@ -57,6 +57,13 @@ class Capture(Mapping[str, np.ndarray]):
             self._shaped[name] = replace(stage_of(self.config, name), shape=self[name].shape)
         return self._shaped[name]
 
+    def ids(self, side: Side, item: int = 0) -> list[int]:
+        """The ids of one sentence of a side without the padding behind it; where it is all padding, the first one."""
+        ids: list[int] = self[f"ids.{side}"][item].tolist()
+        while len(ids) > 1 and ids[-1] == self.config.pad_id(side):
+            ids.pop()
+        return ids
+
     def tokens(self, side: Side | str) -> list[list[str]]:
         """The tokens of every sentence of a side, padding shown: B lists of equal length."""
         if side not in self._tokens:

@@ -3,7 +3,7 @@
 import copy
 import operator
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -43,6 +43,17 @@ class Batch:
 def build(config: TransformerConfig, seed: int = 0, device: str = "cpu") -> Transformer:
     """The untrained model, dropout off. Same config and seed: the same parameters, on every device."""
     return Transformer(config, seed).eval().to(pick_device(device))
+
+
+def parameters(model: Transformer) -> Callable[[str], np.ndarray]:
+    """The parameters of a model as read-only arrays, by their torch names: `parameters(model)("head.weight")`."""
+
+    def parameter(name: str) -> np.ndarray:
+        x: np.ndarray = model.get_parameter(name).detach().cpu().numpy().view()
+        x.flags.writeable = False
+        return x
+
+    return parameter
 
 
 def pick_device(device: str = "auto") -> str:

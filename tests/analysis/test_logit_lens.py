@@ -11,7 +11,7 @@ from tests.tolerances import DOUBLE
 from viz_core.analysis.logit_lens import logit_lens
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
-from viz_core.run import build, run
+from viz_core.run import build, parameters, run
 
 
 @pytest.mark.parametrize("switches", [
@@ -39,6 +39,14 @@ def test_each_layer_predicts_what_the_model_without_the_later_ones_predicts(swit
         own = probs[np.arange(len(probs)), found.final]
         np.testing.assert_allclose(found.chance[layers], own, atol=DOUBLE)
         np.testing.assert_array_equal(found.rank[layers], (probs > own[:, None]).sum(-1))
+
+
+def test_the_first_tokens_alone() -> None:
+    model = build(small())
+    found = logit_lens(run(small(), SOURCE, TARGET, weights=model), parameters(model))
+    cut = found.until(2)
+    assert cut.stages == found.stages and cut.words.shape[1] == cut.chances.shape[1] == cut.rank.shape[1] == len(cut.final) == 2
+    np.testing.assert_array_equal(cut.chance, found.chance[:, :2])
 
 
 def test_a_model_without_logits_has_no_lens() -> None:

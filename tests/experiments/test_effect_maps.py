@@ -29,6 +29,8 @@ def test_the_maps_are_the_grid(direction: Direction) -> None:
     for each in found.maps:
         expected = grid.table(each.stack, each.part, direction, heads=each.of_heads)
         np.testing.assert_allclose(each.effects, expected, atol=1e-5)
+    sorted_out = [found.of(values) for values in ("residual", "sublayers", "heads")]
+    assert [len(some) for some in sorted_out] == [2, 5, 3] and all(each.of_heads for each in sorted_out[2])
     assert found.n_runs == len(grid.cells) == n_runs(CONFIG, {"source": 4, "target": 3})
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from tests.model.small import double, ids, small, unlike_identity
 from tests.model.test_parity import torch_stack
 from tests.tolerances import DEVICE, DOUBLE
+from viz_core.experiments import patching
 from viz_core.experiments.patching import (
     DIRECTIONS,
     EMBEDDING,
@@ -94,6 +95,16 @@ def test_a_recorded_run_with_a_value_of_another_is_the_cell_s_run(site: Site) ->
     np.testing.assert_allclose(found["logits"][1, at], logits[0].numpy(), atol=DOUBLE)
     assert np.abs(found["logits"][1, at] - trace(contrast.model, changed)["logits"][1, at]).max() > 1e-6
     np.testing.assert_array_equal(found["logits"][0], trace(contrast.model, changed)["logits"][0])  # the other sentence
+
+
+def test_two_captures_are_contrasted_by_one_sentence_without_padding() -> None:
+    model = unlike_identity(double(small()))
+    clean, changed = (trace(model, prepare(model.config, [[5, 9, 7, 4], short], [TARGET[1:], answer]))
+                      for short, answer in (([5, 3, 11], [6, 4, 8]), ([5, 9, 11], [7, 7, 7])))
+    question = Question(5, 9, 2)
+    found = patching.contrast_of(model, clean, changed, question, 1)
+    expected = contrast_runs(model, [5, 3, 11], [5, 9, 11], question, [1, 6, 4])
+    assert found.answers == expected.answers and found.pairs == expected.pairs
 
 
 def test_padding_is_no_partner_of_a_word() -> None:

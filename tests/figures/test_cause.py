@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from tests.model.small import small
 from viz_core.analysis.attribution import Attribution, Share
 from viz_core.analysis.logit_lens import LogitLens
-from viz_core.figures.cause import Heads, MapOf, effect_panels, heads_figure, lens_panel, share_name, shares_figure
+from viz_core.figures.cause import Heads, MapOf, effect_panels, heads_figure, lens_panel, maps_of, share_name, shares_figure
+from viz_core.run import run
 
+CONFIG = small(source_vocab_size=60)
 PARTS = (
     Share("embedding", "decoder.tok_embed_scaled", 0.5), Share("head", "decoder.layers.0.self_attn.z", 1.5, 0, 0),
     Share("head", "decoder.layers.0.cross_attn.z", -2.0, 0, 1), Share("bias", "decoder.layers.0.self_attn.w_o.bias", 0.25, 0),
@@ -24,6 +27,15 @@ def test_all_maps_have_one_scale_with_zero_in_its_middle() -> None:
     assert first.rows == ("embedding", "0") and first.absent is not None
     np.testing.assert_array_equal(first.absent, [[0, 1], [0, 0]])
     assert second.absent is None and second.rows == ("0",) and second.words == ("a", "b", "c")
+
+
+def test_places_are_named_by_both_sentences() -> None:
+    runs = tuple(run(CONFIG, [words], ["x"]) for words in ("a b", "a c d"))
+    some = MapOf("encoder", "residual", False, -1, np.zeros((1, 3)), np.array([[3, -1, 4]]), ())  # type: ignore[arg-type]
+    heads = MapOf("encoder", "self_attn", True, 0, np.zeros((1, 2)), np.array([[3, 4]]), ())  # type: ignore[arg-type]
+    drawn = maps_of([some, heads], {"source": ((0, 0), (1, 1), (None, 2))}, runs, "w{}".format)  # type: ignore[arg-type]
+    assert drawn[0].cols == ["a", "b | c", "– | d"] and drawn[0].words == ["w3", "", "w4"]
+    assert drawn[1].cols == ["0", "1"] and drawn[1].effects is heads.effects
 
 
 def test_small_effects_are_not_blown_up() -> None:
@@ -45,6 +57,7 @@ def test_the_bars_are_the_shares_and_the_line_their_sum() -> None:
     figure = shares_figure(Attribution(PARTS, 3.25), "Logit of <b>x</b>").to_dict()
     bars = [trace for trace in figure["data"] if trace["type"] == "bar"]
     (line,) = [trace for trace in figure["data"] if trace["type"] == "scatter"]
+    assert [text for bar in bars for text in bar["text"]] == [share_name(PARTS[i]) for bar in bars for i in bar["x"]]
     drawn = {x: y for bar in bars for x, y in zip(bar["x"], bar["y"], strict=True)}
     assert [drawn[i] for i in range(5)] == [part.value for part in PARTS]
     assert list(line["y"]) == list(np.cumsum([part.value for part in PARTS]))

@@ -15,7 +15,7 @@ from tests.tolerances import DEVICE, DIFFERENCE, FLOAT, TABLE
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.model.transformer import Transformer
-from viz_core.run import build, prepare, run, trace
+from viz_core.run import build, parameters, prepare, run, trace
 from viz_core.stages import stages
 from viz_core.tracing import NO_TAP, Tracer
 
@@ -96,6 +96,20 @@ def test_captures_are_read_only() -> None:
         capture["logits"] = 0  # type: ignore[index]
     capture.tokens("source")[0][0] = "changed"
     assert capture.tokens("source")[0][0] != "changed"
+
+
+def test_the_ids_of_a_sentence_have_no_padding_behind_them() -> None:
+    capture = run(small(), [[5, 0, 9], [4], [0, 0]], [[6], [7, 8], [9]])
+    assert [capture.ids("source", item) for item in range(3)] == [[5, 0, 9], [4], [0]]
+    assert capture.ids("target", 0) == [1] and capture.ids("target", 1) == [1, 7]
+
+
+def test_parameters_have_their_torch_names_and_cannot_be_changed() -> None:
+    model = build(small())
+    x = parameters(model)("head.weight")
+    np.testing.assert_array_equal(x, model.get_parameter("head.weight").detach().numpy())
+    with pytest.raises(ValueError, match="read-only"):
+        x[...] = 0
 
 
 def test_a_batch_used_again_leaves_the_capture() -> None:

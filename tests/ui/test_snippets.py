@@ -25,7 +25,6 @@ TRANSLATOR = {"weights": "translator", "source": "the dog saw a <b>cat</b> , =1+
 LEFT: dict[str, set[str]] = {
     "home": {"*"},
     "attention": {"*"},
-    "cause": {"*"},
     "training": {"*"},
     "masks": {"*"},
     "positions": {"*"},

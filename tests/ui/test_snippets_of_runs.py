@@ -32,6 +32,12 @@ STATES: list[tuple[str, dict[str, str]]] = [
         {"write_section": "cache", "write_cost": "flops"},
     ) for state in (TINY | {"item": "1"}, IDS, DOG | {"item": "1"}, {"weights": "english", "target": "the dog saw $x$"},
                     DOG | {"n_encoder_layers": "1", "target": "狗"})),
+    *(("cause", state | section) for section in (
+        {"cause_part": "heads"}, {"cause_section": "lens"}, {"cause_section": "attribution", "cause_run": "changed"},
+        {"cause_section": "heads", "cause_kind": "encoder", "cause_measure": "noise", "cause_key": "1"},
+    ) for state in (TINY | KEPT | PATCH, DOG | {"item": "1"}, TINY | KEPT | {"cause_direction": "noise", "item": "0"}, IDS,
+                    {"weights": "english", "target": "the dog saw $x$"}, DOG | {"n_encoder_layers": "1", "target": "狗"})),
+    ("cause", DOG | {"cause_part": "sublayers", "cause_word": "狗", "cause_other": "猫", "cause_at": "1"}),
     ("writing", DOG | {"glosses": "off"}), ("writing", {"weights": "english", "write_section": "forcing", "write_slip": "0"}),
 ]
 

@@ -32,6 +32,11 @@ class LogitLens:
     rank: np.ndarray
     chance: np.ndarray
 
+    def until(self, length: int) -> "LogitLens":
+        """The same of the first tokens alone, without the padding behind a sentence."""
+        return LogitLens(self.stages, self.words[:, :length], self.chances[:, :length], self.final[:length],
+                         self.rank[:, :length], self.chance[:, :length])
+
 
 def lens_stages(config: TransformerConfig) -> tuple[str, ...]:
     """What the lens reads: the embedding and what flows on behind each layer of the stack that ends in the head."""

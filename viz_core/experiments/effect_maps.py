@@ -5,7 +5,7 @@ A map keeps no model: results that are kept for all visitors must not hold one.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from viz_core.experiments.patching import EMBEDDING, Contrast, Direction, Part, 
 TIE = 0.02  # effects that lie no further apart are called equally large
 PART_ORDER: tuple[Part, ...] = ("self_attn", "cross_attn", "ffn", "residual")  # in the order of computation within a layer
 STACK_ORDER = tuple(STACKS.values())
+Values = Literal["residual", "sublayers", "heads"]
 Pairs = tuple[tuple[int | None, int | None], ...]  # positions of the clean and of the changed sentence, in reading order
 Place = tuple[StackName, Part, int, int | None, int | None]  # stack, part, layer, head, token of the run that gives the value
 
@@ -37,6 +38,11 @@ class EffectMap:
     @property
     def of_heads(self) -> bool:
         return not self.tokens
+
+    @property
+    def values(self) -> Values:
+        """What kind of values it is of."""
+        return "heads" if self.of_heads else "residual" if self.part == "residual" else "sublayers"
 
     def place(self, row: int, col: int) -> Place | None:
         """What the run of a cell is given; None where nothing can be patched."""
@@ -80,6 +86,10 @@ class EffectMaps:
     gaps: int
     at: int
     n_runs: int
+
+    def of(self, values: Values) -> list[EffectMap]:
+        """The maps of one kind of values."""
+        return [each for each in self.maps if each.values == values]
 
     def strongest(self, parts: Sequence[EffectMap]) -> Strongest | None:
         """The largest effect of these maps. Effects within TIE of it are as large, and the earliest to be computed stands for them.

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_core.capture import Capture
 from viz_core.config import STACKS, Side, StackName, TransformerConfig, side_of
 from viz_core.experiments.question import Question, answer_alike
 from viz_core.generation.cache import can_cache
@@ -169,6 +170,13 @@ def contrast_runs(
         raise Problem(f"both runs answer alike ({a:.4f} and {b:.4f}), so there is no difference to explain; choose another word.",
                       "patch_alike", clean=f"{a:.3f}", changed=f"{b:.3f}")
     return contrast
+
+
+def contrast_of(model: Transformer, clean: Capture, changed: Capture, question: Question, item: int = 0) -> Contrast:
+    """`contrast_runs` of one sentence of two captures, by itself and without padding, both with the target of the clean one."""
+    config = model.config
+    side, target = config.input_side, clean.ids("target", item) if config.has_cross_attention else None
+    return contrast_runs(model, clean.ids(side, item), changed.ids(side, item), question, target)
 
 
 def _check(config: TransformerConfig, clean: Sequence[int], changed: Sequence[int], question: Question) -> None:

@@ -5,12 +5,15 @@ Numbers come from `viz_core.experiments` and `viz_core.analysis`; here they are 
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from viz_core.analysis.attribution import Attribution, Share
 from viz_core.analysis.logit_lens import LogitLens
+from viz_core.analysis.two_runs import EITHER, GAP, Places
+from viz_core.capture import Capture
+from viz_core.config import Side, StackName, side_of
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, Reason, panel
 from viz_core.figures.scatter import guide_line, scatter_figure
@@ -45,6 +48,50 @@ class MapOf(NamedTuple):
     effects: np.ndarray
     words: Sequence[str]
     cols: Sequence[str]
+
+
+class Effects(Protocol):
+    """What is read of a `viz_core.experiments.effect_maps.EffectMap`."""
+
+    @property
+    def stack(self) -> StackName: ...
+
+    @property
+    def part(self) -> str: ...
+
+    @property
+    def of_heads(self) -> bool: ...
+
+    @property
+    def first(self) -> int: ...
+
+    @property
+    def effects(self) -> np.ndarray: ...
+
+    @property
+    def words(self) -> np.ndarray: ...
+
+
+def maps_of(
+    maps: Sequence[Effects], pairs: Mapping[Side, Places], runs: tuple[Capture, Capture], word_of: Callable[[int], str],
+    item: int = 0,
+) -> list[MapOf]:
+    """What is drawn of maps of effects. pairs: of each side, the partners in the clean and the changed run, which are `runs`.
+
+    word_of: the name of an id of the output side.
+    """
+    labels = {side: _place_names(runs, side, places, item) for side, places in pairs.items()}
+    heads = [str(head) for head in range(runs[0].config.n_heads)]
+    return [MapOf(each.stack, each.part, each.of_heads, each.first, each.effects,
+                  [word_of(int(id)) if id >= 0 else "" for id in each.words.ravel()],
+                  heads if each.of_heads else labels[side_of(each.stack)]) for each in maps]
+
+
+def _place_names(runs: tuple[Capture, Capture], side: Side, places: Places, item: int) -> list[str]:
+    """A name for each place of both sentences: "tired | wide" where they differ, "–" for a token that one of them lacks."""
+    tokens = [list(map(visible, run.tokens(side)[item])) for run in runs]
+    named = [[GAP if at is None else own[at] for own, at in zip(tokens, place, strict=True)] for place in places]
+    return [a if a == b else f"{a}{EITHER}{b}" for a, b in named]
 
 
 def effect_panels(maps: Sequence[MapOf]) -> list[Panel]:
@@ -123,8 +170,8 @@ def _bars(found: Attribution, kind: str, names: Sequence[str]) -> dict[str, Any]
     here = [i for i, share in enumerate(found.parts) if share.kind == kind]
     return {
         "type": "bar", "width": 0.9, "x": here, "y": [found.parts[i].value for i in here], "name": KIND_NAMES[kind],
-        "marker": {"color": KIND_COLOURS[kind], "line": {"width": 0}}, "customdata": [names[i] for i in here],
-        "hovertemplate": "%{customdata}: %{y:.4g}<extra></extra>",
+        "marker": {"color": KIND_COLOURS[kind], "line": {"width": 0}}, "text": [names[i] for i in here],
+        "textposition": "none", "hovertemplate": "%{text}: %{y:.4g}<extra></extra>",
     }
 
 

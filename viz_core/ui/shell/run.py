@@ -94,9 +94,9 @@ class Lab:
 
     def parameter(self, name: str) -> np.ndarray:
         """One parameter of the model by its torch name, read-only."""
-        x: np.ndarray = self.model().get_parameter(name).detach().cpu().numpy().view()
-        x.flags.writeable = False
-        return x
+        from viz_core.run import parameters
+
+        return parameters(self.model())(name)
 
     def named(self, item: int) -> Mapping[str, AnyTokenizer]:
         """The tokenizer of each side as it reads and names one sentence of the run: a slot is the word that it carries there."""

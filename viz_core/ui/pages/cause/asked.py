@@ -9,7 +9,7 @@ from viz_core.text.answers import answer_id
 from viz_core.ui.components.glosses import labelled
 from viz_core.ui.controls import inside, keep
 from viz_core.ui.escape import escaped, token_code
-from viz_core.ui.pages.cause.pair import Pair, ids_of
+from viz_core.ui.pages.cause.pair import Pair
 from viz_core.ui.shell import Lab, view, view_widget, widget
 from viz_core.ui.shell.setup import problem_words
 
@@ -30,7 +30,7 @@ def asked(pair: Pair) -> Question | None:
     clean, changed = pair.clean.capture, pair.changed.capture
     assert clean is not None and changed is not None
     side = pair.clean.config.output_side
-    last = len(ids_of(clean, side, pair.item)) - 1
+    last = len(clean.ids(side, pair.item)) - 1
     at = inside("cause_at", _("Place"), last, -1)
     found = proposed_question(clean, changed, pair.item, pair.item, None if at < 0 else at)
     word, other = (_typed_id(pair, name) for name in ("cause_word", "cause_other"))
@@ -61,7 +61,7 @@ def controls(pair: Pair, question: Question | None) -> None:
     for (name, (label, meaning)), said in zip(WORDS.items(), named, strict=True):
         view_widget(st.text_input, name, label, placeholder=labelled(visible(said)), width=WORD_WIDTH,
                     label_visibility="collapsed", help=meaning)
-    length = len(ids_of(clean.capture, side, pair.item))
+    length = len(clean.capture.ids(side, pair.item))
     tokens = [shorten(visible(token)) for token in clean.capture.tokens(side)[pair.item][:length]]
     asked_at = -1 if question is None else question.at
     places = tuple(_("after {token}", token=labelled(token)) for token in tokens)

@@ -2,25 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.two_runs import EITHER, GAP
 from viz_core.config import side_of
 from viz_core.experiments.effect_maps import TIE, EffectMap, EffectMaps, effect_maps, n_runs
 from viz_core.experiments.patching import Direction
 from viz_core.experiments.question import Question
-from viz_core.figures.cause import MapOf, effect_panels
+from viz_core.figures.cause import effect_panels, maps_of
 from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
-from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code
+from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.asked import answer, controls
 from viz_core.ui.pages.cause.measuring import contrast_of, key_of, measured, seconds_of
-from viz_core.ui.pages.cause.pair import Pair, Place, adopt, ids_of, turn
+from viz_core.ui.pages.cause.pair import Pair, Place, adopt, turn
 from viz_core.ui.shell import PAGES, below, look, picture, set_view, touch, view, view_widget, widget
 from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.two_runs import patch_words
@@ -37,10 +37,10 @@ def patching(pair: Pair, question: Question) -> None:
     direction: Direction = view("cause_direction")
     found = _effects(pair, question, direction)
     if found is not None:
-        shown = [each for each in found.maps if _is_shown(each)]
+        shown = found.of(view("cause_part"))
         look(_what_to_look_at(pair, found, shown))
         with picture():
-            _maps(pair, found, shown)
+            _maps(pair, question, found, shown)
     with below():
         view_widget(st.segmented_control, "cause_part", _("Values"), required=True, format_func=PARTS.get,
                     label_visibility="collapsed")
@@ -55,34 +55,26 @@ def _effects(pair: Pair, question: Question, direction: Direction) -> EffectMaps
     """All maps of a direction."""
     assert pair.clean.capture is not None
     config = pair.clean.config
-    runs = n_runs(config, {side: len(ids_of(pair.clean.capture, side, pair.item)) for side in config.sides})
+    runs = n_runs(config, {side: len(pair.clean.capture.ids(side, pair.item)) for side in config.sides})
     return measured("effects", (key_of(pair, question), direction), runs, seconds_of(pair, runs),
                     lambda said: effect_maps(contrast_of(pair, question), direction, said))
-
-
-def _is_shown(each: EffectMap) -> bool:
-    part = "heads" if each.of_heads else "residual" if each.part == "residual" else "sublayers"
-    return part == view("cause_part")
 
 
 # ---------------------------------------------------------------- the picture
 
 
-def _maps(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) -> None:
+def _maps(pair: Pair, question: Question, found: EffectMaps, shown: Sequence[EffectMap]) -> None:
     """The maps of the chosen part; the picked cell is the place where B has a value of A."""
-    labels = {side: _labels(pair, side, places) for side, places in found.pairs.items()}
-    heads = [str(head) for head in range(pair.clean.config.n_heads)]
-    drawn = [MapOf(
-        each.stack, each.part, each.of_heads, each.first, each.effects,
-        [answer(pair.clean, int(id), pair.item) if id >= 0 else "" for id in each.words.ravel()],
-        heads if each.of_heads else labels[side_of(each.stack)],
-    ) for each in shown]
+    clean, changed, part = pair.clean.capture, pair.changed.capture, view("cause_part")
+    assert clean is not None and changed is not None
+    drawn = maps_of(shown, found.pairs, (clean, changed), partial(answer, pair.clean, item=pair.item), pair.item)
     cells = [each.cell(view("patch")) if view("patch") and view("kept") else None for each in shown]
     pick = next((Pick(i, *cell) for i, cell in enumerate(cells) if cell is not None), None)
     choose = _Choice(pair.clean.setup, pair.changed.setup, tuple(
         tuple(tuple(each.place(row, col) for col in range(each.effects.shape[1])) for row in range(len(each.effects)))
         for each in shown))
-    matrices(effect_panels(drawn), key="cause_maps", pick=pick, on_pick=choose, fill=True)
+    matrices(effect_panels(drawn), key="cause_maps", pick=pick, on_pick=choose, fill=True,
+             code=lambda: snippets.maps(pair, question, found.direction, part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +96,6 @@ class _Choice:
             touch()
         else:
             adopt(self.clean, self.changed, place)
-
-
-def _labels(pair: Pair, side: str, places: Sequence[tuple[int | None, int | None]]) -> list[str]:
-    """A name for each place of both sentences: "tired | wide" where they differ, "–" for a token that one of them lacks."""
-    named = []
-    for i, j in places:
-        a, b = (GAP if at is None or lab.capture is None else visible(lab.capture.tokens(side)[pair.item][at])
-                for lab, at in ((pair.clean, i), (pair.changed, j)))
-        named.append(a if a == b else f"{a}{EITHER}{b}")
-    return named
 
 
 # ---------------------------------------------------------------- words

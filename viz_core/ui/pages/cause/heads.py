@@ -29,6 +29,7 @@ from viz_core.ui.components.glosses import labelled
 from viz_core.ui.controls import chart, dark, data_table, inside, keep, numeric
 from viz_core.ui.escape import escaped, token_code
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
+from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.asked import controls
 from viz_core.ui.pages.cause.measuring import contrast_of, key_of, measured, seconds_of
 from viz_core.ui.pages.cause.pair import Pair
@@ -76,11 +77,10 @@ def heads(pair: Pair, question: Question) -> None:
     if found is not None:
         look(_what_to_look_at(found, kind, measure, tokens[key], _asked_token(pair, question, kind)))
         with picture():
-            chart(heads_figure(
-                Heads(KIND_TITLES[kind], found.weight, found.effect(measure)),
-                _weight_axis(pair, question, kind, visible(tokens[key])), MEANINGS[measure],
-                _("{attention}: each head, numbered by its layer", attention=KIND_TITLES[kind]), dark(),
-            ), "cause_heads", fill=True)
+            texts = (_weight_axis(pair, question, kind, visible(tokens[key])), MEANINGS[measure],
+                     _("{attention}: each head, numbered by its layer", attention=KIND_TITLES[kind]))
+            chart(heads_figure(Heads(KIND_TITLES[kind], found.weight, found.effect(measure)), *texts, dark()), "cause_heads",
+                  fill=True, code=lambda: snippets.heads(pair, question, stack, attention, key, measure, KIND_TITLES[kind], *texts))
     with below():
         _controls(tokens, proposed, available, kind)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

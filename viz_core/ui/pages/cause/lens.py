@@ -14,8 +14,9 @@ from viz_core.ui.components.canvas import Pick
 from viz_core.ui.components.glosses import named
 from viz_core.ui.controls import data_table, numeric, picking
 from viz_core.ui.escape import escaped, token_code
+from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.asked import answer
-from viz_core.ui.pages.cause.pair import Pair, ids_of, which_run
+from viz_core.ui.pages.cause.pair import Pair, which_run
 from viz_core.ui.shell import Lab, below, beside, look, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
@@ -36,15 +37,16 @@ def lens(pair: Pair, question: Question) -> None:
         st.info(escaped(problem_words(problem)))
         return
     side = run.config.output_side
-    length = len(ids_of(capture, side, item))
-    found = _cut(found, length)
+    length = len(capture.ids(side, item))
+    found = found.until(length)
     at = length - 1 if at is None else min(at, length - 1)  # without a partner of the asked token, the last one is read
     look(_what_to_look_at(run, item, found, at))
     place, rail = beside(RAIL)
     with place:
         tokens, by_rank = capture.tokens(side)[item][:length], view("cause_lens") == "rank"
         drawn = lens_panel(found, tokens, partial(answer, run, item=item), by_rank)
-        pick = picking([drawn], "cause_lens", Pick(0, len(found.stages) - 1, at), fill=True)
+        pick = picking([drawn], "cause_lens", Pick(0, len(found.stages) - 1, at), fill=True,
+                       code=lambda: snippets.lens(run, item, length, by_rank))
     with rail:
         if pick is not None:
             _words(run, item, found, pick)
@@ -54,12 +56,6 @@ def lens(pair: Pair, question: Question) -> None:
         view_widget(st.segmented_control, "cause_lens", _("Colour of the lens"), required=True, format_func=COLOURS.get,
                     label_visibility="collapsed")
     st.caption(_assumption(run))
-
-
-def _cut(found: LogitLens, length: int) -> LogitLens:
-    """Without the padding behind the sentence."""
-    return LogitLens(found.stages, found.words[:, :length], found.chances[:, :length], found.final[:length],
-                     found.rank[:, :length], found.chance[:, :length])
 
 
 def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:

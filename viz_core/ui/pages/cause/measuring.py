@@ -5,11 +5,11 @@ from typing import TypeVar
 
 import streamlit as st
 
-from viz_core.experiments.patching import Contrast, contrast_runs
+from viz_core.experiments import patching
 from viz_core.experiments.question import Question
 from viz_core.language import translate as _
 from viz_core.ui.escape import escaped
-from viz_core.ui.pages.cause.pair import Pair, ids_of
+from viz_core.ui.pages.cause.pair import Pair
 from viz_core.ui.shell import touch
 from viz_core.ui.shell.setup import problem_words
 
@@ -66,11 +66,8 @@ def key_of(pair: Pair, question: Question) -> Hashable:
     return pair.clean.key(), pair.changed.key(), pair.item, question
 
 
-def contrast_of(pair: Pair, question: Question) -> Contrast:
+def contrast_of(pair: Pair, question: Question) -> patching.Contrast:
     """Both runs again, by themselves and without padding. `Problem` where there is nothing to compare."""
     clean, changed = pair.clean.capture, pair.changed.capture
     assert clean is not None and changed is not None
-    config = pair.clean.config
-    first, second = (ids_of(run, config.input_side, pair.item) for run in (clean, changed))
-    target = ids_of(clean, "target", pair.item) if config.has_cross_attention else None
-    return contrast_runs(pair.clean.model(), first, second, question, target)
+    return patching.contrast_of(pair.clean.model(), clean, changed, question, pair.item)

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import split_words, unpadded
+from viz_core.text import split_words
 from viz_core.text.pairing import pairs
 from viz_core.training.bilingual.replacements import Replacement, suggestions
 from viz_core.ui.shell import Lab, TwoRuns, change, current, lab_of, touch, view, view_widget, widget, widget_value
@@ -59,7 +58,7 @@ class Pair:
         clean, changed = self.clean.capture, self.changed.capture
         assert clean is not None and changed is not None
         side = self.clean.config.output_side
-        return next((j for i, j in pairs(*(ids_of(run, side, self.item) for run in (clean, changed))) if i == at), None)
+        return next((j for i, j in pairs(*(run.ids(side, self.item) for run in (clean, changed))) if i == at), None)
 
     def donor(self) -> Lab:
         """The run whose values are put into the other."""
@@ -164,13 +163,7 @@ def _same_ids(a: Lab, b: Lab, item: int) -> bool:
     if a.capture is None or b.capture is None:
         return False
     side = a.config.input_side
-    return ids_of(a.capture, side, item) == ids_of(b.capture, side, min(item, b.capture.n_sentences - 1))
-
-
-def ids_of(capture: Capture, side: Side, item: int) -> list[int]:
-    """The ids of one sentence without the padding behind it; where it is all padding, its first."""
-    ids: list[int] = capture[f"ids.{side}"][item].tolist()
-    return unpadded(ids, capture.config.pad_id(side)) or ids[:1]
+    return a.capture.ids(side, item) == b.capture.ids(side, min(item, b.capture.n_sentences - 1))
 
 
 def _reading_the_target_of(clean: Lab, changed: Lab) -> Lab:

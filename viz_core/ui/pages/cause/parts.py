@@ -11,6 +11,7 @@ from viz_core.problems import Problem
 from viz_core.text import visible
 from viz_core.ui.controls import chart, dark, data_table, numeric
 from viz_core.ui.escape import escaped, token_code
+from viz_core.ui.pages.cause import snippets
 from viz_core.ui.pages.cause.asked import answer, controls
 from viz_core.ui.pages.cause.pair import Pair, which_run
 from viz_core.ui.shell import Lab, below, look, picture, view, view_widget
@@ -44,7 +45,8 @@ def attribution(pair: Pair, question: Question) -> None:
     with picture():
         title = _("Logit of {word}", word=visible(word)) if alone else _(
             "Logit of {word} minus logit of {other}", word=visible(word), other=visible(against))
-        chart(shares_figure(found, title, dark()), "cause_shares", fill=True)
+        chart(shares_figure(found, title, dark()), "cause_shares", fill=True,
+              code=lambda: snippets.shares(run, item, at, question.word, other, title))
     _controls(pair, question)
     _checked(run, found, patch_words(pair.donor(), view("patch"), pair.item) if patched else "")
 
