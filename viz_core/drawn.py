@@ -88,8 +88,9 @@ def clocks(shown: Clocks, position: int) -> pd.DataFrame:
         for hand, name in zip(clock.hands, shown.names, strict=False):
             at = position + hand.shift
             angle = hand.phase + clock.speed * at
+            named = name.replace("{p}", str(position)).replace("{s}", f"{at:g}")  # it may hold a typed word, with braces of its own
             rows.append({
-                "clock": clock.title, "speed": clock.speed, "hand": name.format(p=position, s=f"{at:g}"), "position": at,
+                "clock": clock.title, "speed": clock.speed, "hand": named, "position": at,
                 "angle": angle, "length": hand.length, "cos": hand.length * np.cos(angle), "sin": hand.length * np.sin(angle),
             })
     return pd.DataFrame(rows)

@@ -13,7 +13,7 @@ from viz_core.config import TransformerConfig
 from viz_core.experiments import word_order as order
 from viz_core.experiments.word_order import SCHEMES
 from viz_core.model.transformer import Transformer
-from viz_core.run import build, run
+from viz_core.run import build, prepare, run, tokenizers
 
 IDS = [5, 9, 7, 11, 6]
 HIDDEN = {"post": "layers.1.norm_ffn.out", "pre": "final_norm.out", "none": "layers.1.resid_post"}
@@ -278,3 +278,34 @@ def test_results_are_frozen() -> None:
         result.rows[0].free = 0.0
     with pytest.raises(ValueError, match="read-only"):
         result.rows[0].moved[0] = 0.0
+
+
+# ---------------------------------------------------------------- the sentence and the tables
+
+
+@pytest.mark.parametrize("scheme", ["learned", "t5"])
+def test_a_learned_table_is_the_one_that_the_model_reads(scheme: str) -> None:
+    model = build(encoder(position=scheme), seed=4)
+    leaf = f"encoder.{SCHEMES[scheme].parameter}.weight"
+    np.testing.assert_array_equal(order.learned_table(model, scheme, 7), model.get_parameter(leaf).detach().numpy())
+    other = build(encoder(position="rope"), seed=4)
+    drawn = order.with_scheme(other, scheme, 7).get_parameter(leaf).detach().numpy()
+    table = order.learned_table(other, scheme, 7)
+    np.testing.assert_array_equal(table, drawn)
+    with pytest.raises(ValueError, match="read-only"):
+        table[0, 0] = 1
+
+
+@pytest.mark.parametrize("architecture", ["encoder-only", "decoder-only"])
+def test_words_are_read_without_padding_and_without_bos(architecture: str) -> None:
+    config = small(architecture=architecture)
+    texts = ["a b c d", "x y"]
+    batch = prepare(config, texts, texts)
+    tokenizer = tokenizers(config)[config.input_side]
+    for i, text in enumerate(texts):
+        words = order.words_of(config, batch, i)
+        assert (list(words.tokens), list(words.ids)) == tokenizer.read(text) and not words.left_out
+    long = order.as_words(["a"] * 60, range(60))
+    assert (len(long.tokens), long.ids, long.left_out) == (48, tuple(range(48)), 12)
+    blocked = order.blocked(config, 3)
+    assert blocked is None if architecture == "encoder-only" else blocked.tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]

@@ -324,12 +324,12 @@ def test_moves_of_rounding_stand_on_the_lower_edge_with_their_own_number() -> No
 
 
 def test_a_curve_ends_where_a_checkpoint_refuses() -> None:
-    curves = [("Sinusoidal", "sinusoidal", (0, 8, 24), (1.0, 0.7, 0.6)),
-              ("Learned (its table ends)", "learned", (0, 8, 24), (1.0, 0.74, None))]
+    curves = [("sinusoidal", (0, 8, 24), (1.0, 0.7, 0.6)), ("learned", (0, 8, 24), (1.0, 0.74, None))]
     figure = word_order.longer_figure(curves, 17, "place of the first word", 8)
     waves_of, learned = figure.data
     assert (list(waves_of.x), list(waves_of.y)) == ([0, 8, 24], [1.0, 0.7, 0.6])
     assert list(learned.y) == [1.0, 0.74, None] and not learned.connectgaps
+    assert (waves_of.name, learned.name) == ("Sinusoidal", "Learned (exceeds its table)")
     assert (waves_of.line.color, learned.line.color) == (theme.head_colour(0), theme.head_colour(1))
     assert [s.x0 for s in figure.layout.shapes] == [17, 8]
     assert [(a.text, a.x) for a in figure.layout.annotations] == [("longest in training: 17", 17), ("chosen: 8", 8)]

@@ -95,7 +95,7 @@ STATES: dict[str, list[dict[str, str]]] = {
     "masks": [{"mask_section": s} for s in ("who", "built", "conventions", "effect", "leak", "empty", "unsqueeze")],
     "positions": [
         *({"pos_section": s} for s in ("waves", "matrix", "clock", "similarity", "sentence")),
-        *({"pos_section": "schemes", "pos_scheme": s} for s in ("none", "sinusoidal", "learned", "rope", "alibi")),
+        *({"pos_section": "schemes", "pos_scheme": s} for s in ("none", "sinusoidal", "learned", "rope", "alibi", "t5")),
         *({"pos_section": "experiments", "pos_experiment": e, "pos_front": "你"} for e in ("swap", "shuffle", "prepend", "past")),
     ],
     "norms": [{"norm_section": s} for s in ("depth", "theory", "gradients", "token", "batchnorm", "distributions")],

@@ -12,7 +12,7 @@ import pytest
 
 from tests.ui.helpers import go as turn
 from tests.ui.helpers import sound, start
-from tests.ui.pseudo import STATES, TINY
+from tests.ui.pseudo import KEPT_A, STATES, TINY
 from viz_core import drawn
 from viz_core.figures.panels import pack
 from viz_core.notebook import Picture
@@ -27,7 +27,6 @@ LEFT: dict[str, set[str]] = {
     "attention": {"*"},
     "training": {"*"},
     "masks": {"*"},
-    "positions": {"*"},
     "norms": {"*"},
     "shapes": {"*"},
 }
@@ -145,3 +144,38 @@ def test_what_people_type_is_a_text_in_the_snippet(offered: Callable[..., list[O
         for one in offered(page, **params):
             if one.text is not None:
                 check(one)
+
+
+# ---------------------------------------------------------------- further states, with the pictures that each must have
+
+WORDS = TINY | {"tokenizer": "word", "source": "the cat sat\nthe dog", "target": "a b c\nd e", "item": "1"}
+SENTENCE, EXPERIMENT = {"pos_section": "sentence"}, {"pos_section": "experiments"}
+FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
+    *(("positions", TINY | KEPT_A | SENTENCE | {"shown": shown}, {"pos_parts"}) for shown in ("a", "b", "difference")),
+    ("positions", TINY | KEPT_A | SENTENCE | {"shown": "difference", "patch": "encoder.residual.embed.2"},
+     {"pos_parts", "pos_magnitudes"}),
+    ("positions", WORDS | SENTENCE | {"pos_side": "target", "pos_scale": "with", "position": "rope"}, {"pos_parts"}),
+    ("positions", TINY | SENTENCE | {"tokenizer": "ids", "source": "5 9 7", "target": "4 8"}, {"pos_parts", "pos_magnitudes"}),
+    ("positions", TRANSLATOR | SENTENCE, {"pos_parts", "pos_magnitudes"}),
+    ("positions", TRANSLATOR | SENTENCE | {"n_heads": "4", "d_model": "64"}, {"pos_parts"}),  # the words, but other weights
+    ("positions", WORDS | {"architecture": "decoder-only", "pos_section": "schemes", "pos_scheme": "alibi", "attn_head": "1"},
+     {"pos_schemes", "pos_slopes", "pos_decay", "pos_detail", "pos_added_rope"}),
+    ("positions", TRANSLATOR | {"pos_section": "schemes", "pos_scheme": "rope", "source": "the {b} saw {"},
+     {"pos_planes", "pos_detail"}),
+    ("positions", TRANSLATOR | {"weights": "translator-learned", "pos_section": "schemes", "pos_scheme": "learned"},
+     {"pos_detail_own"}),
+    ("positions", WORDS | EXPERIMENT | {"pos_experiment": "swap"}, {"pos_moved"}),
+    ("positions", TINY | EXPERIMENT | {"pos_sentence": "dog_bites_man_chinese", "source": "", "target": ""}, {"pos_moved"}),
+    ("positions", TRANSLATOR | EXPERIMENT | {"pos_experiment": "prepend", "pos_front": "Anna <b> the"}, {"pos_layers"}),
+    ("positions", TINY | EXPERIMENT | {"pos_experiment": "longer", "pos_way": "row"}, {"pos_longer"}),
+]
+
+
+@pytest.mark.parametrize(("page", "params", "keys"), FURTHER)
+def test_a_state_has_the_python_of_its_pictures(
+    offered: Callable[..., list[Offered]], page: str, params: dict[str, str], keys: set[str],
+) -> None:
+    found = [one for one in offered(page, **params) if one.text is not None]
+    assert keys <= {one.key for one in found}
+    for one in found:
+        check(one)

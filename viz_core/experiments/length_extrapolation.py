@@ -58,6 +58,18 @@ class LengthResult:
         """The score of one checkpoint at one step."""
         return self.scores[position][self.steps.index(step)]
 
+    def place(self, step: int) -> int:
+        """Where a step stands on the axis: the position of the first word, or the tokens of the longest text."""
+        return step if self.way == "moved" else self.at("none", step).tokens
+
+    @property
+    def curves(self) -> list[tuple[Position, list[int], list[float | None]]]:
+        """(scheme, places on the axis, accuracy at each of them, None where the checkpoint refuses the texts)."""
+        return [
+            (p, list(self.steps) if self.way == "moved" else [score.tokens for score in scores], [score.share for score in scores])
+            for p, scores in self.scores.items()
+        ]
+
     def shares(self, step: int) -> dict[Position, tuple[float, float]]:
         """The accuracy at the first step and at this one, of each checkpoint that reads the texts of this one."""
         pairs = {p: (self.at(p, self.steps[0]).share, self.at(p, step).share) for p in self.scores}

@@ -18,12 +18,46 @@ from viz_core.model.masks import causal_mask
 from viz_core.model.transformer import Stack, Transformer, position_parameter
 from viz_core.position_schemes import SCHEMES, Position
 from viz_core.problems import Problem
-from viz_core.run import switched
+from viz_core.run import Batch, switched
+from viz_core.text import AnyTokenizer, visible
 from viz_core.tracing import Tracer
 
 ROUNDING = 1e-5  # the error of float32 sums in another order, relative to the largest number
 ENOUGH = 257  # tokens that are enough to show that a scheme has no limit
+MOST_WORDS = 48  # words of a sentence that the model reads under every scheme
 NOT_NUMBERS = Problem("Some outputs are infinite or NaN, so they cannot be compared; choose another norm or scale.", "not_finite")
+
+
+# ---------------------------------------------------------------- one sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One sentence as the experiments read it: tokens as shown, without <pad> and <bos>, and their ids."""
+
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    left_out: int = 0  # tokens after the first MOST_WORDS
+
+
+def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
+    """The first MOST_WORDS of some tokens."""
+    return Words(tuple(map(visible, tokens[:MOST_WORDS])), tuple(ids[:MOST_WORDS]), max(0, len(ids) - MOST_WORDS))
+
+
+def words_of(config: TransformerConfig, batch: Batch, item: int = 0) -> Words:
+    """A sentence of the side that the model's first stack reads."""
+    side = config.input_side
+    pairs = [(t, int(i)) for t, i in zip(batch.tokens[side][item], batch.ids[side][item], strict=True)]
+    pairs = [pair for pair in pairs[side == "target" :] if pair[1] != config.pad_id(side)]
+    return as_words([t for t, __ in pairs], [i for __, i in pairs])
+
+
+def words_in_front(tokenizer: AnyTokenizer, text: str) -> Words:
+    """The words of a text that can stand before others: without what the tokenizer puts around a sentence, such as [CLS]."""
+    own = set(tokenizer.read("")[1])
+    read = [(t, i) for t, i in zip(*tokenizer.read(text), strict=True) if i not in own]
+    return as_words([t for t, __ in read], [i for __, i in read])
 
 
 # ---------------------------------------------------------------- one model, another scheme
@@ -53,6 +87,16 @@ def position_table(config: TransformerConfig, seed: int, side: str) -> Tensor:
     return _drawn(config, seed, side, config.scheme.parameter, *table.weight.shape)
 
 
+def learned_table(model: Transformer, position: Position, seed: int = 0) -> np.ndarray:
+    """What the first stack has learned for a scheme, or what is drawn from the seed in its place, read-only."""
+    stack = STACKS[model.config.input_side]
+    if model.config.position == position:
+        table = model.get_parameter(f"{stack}.{SCHEMES[position].parameter}.weight").detach().cpu()
+    else:
+        table = position_table(replace(model.config, position=position), seed, stack)
+    return _frozen(table.numpy().view())
+
+
 def _drawn(config: TransformerConfig, seed: int, side: str, leaf: str, rows: int, columns: int) -> Tensor:
     """A table [rows, columns] exactly as an untrained model of this config and seed has it under `side.leaf`."""
     holder = nn.ModuleDict({side: nn.ModuleDict({leaf: Embedding(rows, columns)})})
@@ -77,6 +121,11 @@ def first_stack(model: Transformer) -> tuple[str, Stack]:
 def sees_only_back(config: TransformerConfig) -> bool:
     """Whether the first stack of this model has a causal mask."""
     return config.is_causal and not config.has_cross_attention
+
+
+def blocked(config: TransformerConfig, n: int) -> np.ndarray | None:
+    """True where the causal mask of the first stack blocks, [T, T] for n tokens; None where it has no such mask."""
+    return np.triu(np.ones((n, n), dtype=bool), 1) if sees_only_back(config) else None
 
 
 def read(
@@ -179,6 +228,17 @@ class Reordering:
     order: tuple[int, ...]
     rows: tuple[Reordered, ...]
 
+    @property
+    def moved(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """(scheme, change of each word without a mask, under a causal one); what is no more than rounding is 0."""
+        return [(SCHEMES[r.position].title, _above_rounding(r.moved), _above_rounding(r.moved_causal))
+                for r in self.rows if r.moved is not None and r.moved_causal is not None]
+
+
+def _above_rounding(changes: np.ndarray) -> np.ndarray:
+    """Changes [T], with 0 for those that are no more than rounding."""
+    return np.where(changes > ROUNDING, changes, 0.0)
+
 
 def swap(length: int, a: int, b: int) -> tuple[int, ...]:
     """The order in which two words are swapped."""
@@ -258,6 +318,11 @@ class Prepending:
 
     tokens: int  # number of tokens put in front
     rows: tuple[Prepended, ...]
+
+    @property
+    def changes(self) -> list[tuple[Position, tuple[float, ...]]]:
+        """(scheme, change in each layer) of the schemes that fit."""
+        return [(r.position, r.changes) for r in self.rows if r.changes]
 
 
 def prepend(model: Transformer, ids: Sequence[int], front: Sequence[int], seed: int = 0) -> Prepending:

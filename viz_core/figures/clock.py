@@ -14,6 +14,7 @@ import numpy as np
 from viz_core.analysis.positions import frequencies, wavelengths
 from viz_core.formats import long
 from viz_core.language import translate as _
+from viz_core.text import shorten
 
 MOST = 10  # clocks: two rows on a laptop
 
@@ -96,6 +97,11 @@ def plane_clocks(q: np.ndarray, k: np.ndarray, distance: int, positions: int, ba
         )
         clocks.append(Clock(f"{2 * i}, {2 * i + 1}", f"λ {long(length[2 * i])}", float(omega[i]), hands, longest**2))
     return Clocks("plane", tuple(clocks), tuple(names), max(0, distance), max(0, distance) + positions - 1, _left_out(len(q) // 2))
+
+
+def plane_names(query: str, key: str) -> tuple[str, str]:
+    """The names of RoPE's hands: which word's query and which word's key they are."""
+    return (_("query of {shorten} at {{p}}", shorten=shorten(query)), _("key of {shorten} at {{s}}", shorten=shorten(key)))
 
 
 def _left_out(n_pairs: int) -> str:

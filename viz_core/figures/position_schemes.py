@@ -5,17 +5,24 @@ Numbers come from `viz_core.analysis.positions` and `viz_core.experiments.word_o
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.analysis.positions import Magnitude
+from viz_core.analysis.positions import Magnitude, Reach, reach
+from viz_core.analysis.stack_input import StackInput
+from viz_core.analysis.two_runs import Places
 from viz_core.figures import theme
 from viz_core.figures.panels import Panel, panel
+from viz_core.figures.positions import matrix_panel, table_panel
 from viz_core.figures.scatter import guide_line, log_axis, scatter_figure
+from viz_core.figures.two_runs import Shown, chosen
 from viz_core.formats import long
 from viz_core.language import translate as _
+
+MOST_COMPARED = 200  # rows of a learned table that are compared
 
 
 def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str], most: float) -> list[Panel]:
@@ -26,6 +33,37 @@ def sentence_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[st
               low=-most, high=most)
         for title, x in parts
     ]
+
+
+def input_panels(x: StackInput, with_added: bool | None = None, most: float | None = None) -> tuple[list[Panel], Reach]:
+    """The parts of what enters a stack in one colour range, and that range.
+
+    with_added: whether what the scheme adds has a matrix; None where it adds something. most: where the colours end.
+    """
+    shown = _titled(x, x.added is not None if with_added is None else with_added)
+    ends = reach(*(part for __, part in shown))
+    return sentence_panels(shown, x.tokens, ends.most if most is None else most), ends
+
+
+def _titled(x: StackInput, with_added: bool) -> list[tuple[str, np.ndarray]]:
+    """Each part with its title; what is not added as zeros, if it is asked for."""
+    shown = [(_("Embedding × √d_model") if x.scaled else _("Token embedding"), x.content)]
+    if with_added:
+        shown.append((_("+ position · {position}", position=x.config.scheme.name), x.position))
+    last = _("= the sum, which a LayerNorm reads") if x.config.norm_embedding else _("= what enters the first layer")
+    return [*shown, (last, x.total)]
+
+
+def two_inputs_panels(a: StackInput, b: StackInput, rows: Places, shown: Shown) -> tuple[list[Panel], Reach]:
+    """The parts of A, of B or A − B on the places of both, in one colour range, and that range; A and B have the same one."""
+    with_added = a.added is not None or b.added is not None
+    ends = reach(*(part for x in (a, b) for __, part in _titled(x, with_added)))
+    of_a, of_b = (input_panels(x, with_added, ends.most)[0] for x in (a, b))
+    drawn = [chosen(x, y, rows, None, shown) for x, y in zip(of_a, of_b, strict=True)]
+    if shown == "difference":
+        largest = reach(*(p.values for p in drawn)).largest
+        return [replace(p, low=-largest, high=largest) for p in drawn], Reach(largest, largest)
+    return drawn, ends
 
 
 def magnitudes_figure(found: Sequence[Magnitude], position: float, d_model: int, dark: bool = False) -> go.Figure:
@@ -121,9 +159,9 @@ def slopes_figure(slopes: np.ndarray, head: int, dark: bool = False) -> go.Figur
                    "symbol": ["circle" if h == head else "circle-open" for h in heads], "line": {"width": 2.5}},
         "hovertemplate": _("head %{x}: m = %{y:.6g}<extra></extra>"),
     }
-    reach = [math.log10(slopes.min()) - 0.3, math.log10(slopes.max()) + 0.5]
+    span = [math.log10(slopes.min()) - 0.3, math.log10(slopes.max()) + 0.5]
     return scatter_figure([trace], _("The slope m of each head"), _("head"), _("slope m"), dark, 340, showlegend=False,
-                          yaxis=log_axis(reach),
+                          yaxis=log_axis(span),
                    xaxis={"dtick": 1 if len(slopes) <= 16 else None, "range": [-0.6, len(slopes) - 0.4]})
 
 
@@ -162,6 +200,22 @@ def distance_bias_figure(distance: np.ndarray, numbers: np.ndarray, head: int, s
     return scatter_figure(traces, _("What each head adds at each distance"), _("query position − key position"),
                           _("added to the score"),
                           dark, 340, showlegend=False, xaxis={"range": [max(distance[0], -shown) - 0.5, shown + 0.5]})
+
+
+TableName = Literal["own", "untrained", "trained"]
+TABLE_TITLES: dict[TableName, str] = {  # of a learned table: this model's, as it was drawn, and after training
+    "own": _("The table: {n_rows:,} rows × {shape} features"),
+    "untrained": _("The untrained table: {n_rows:,} rows × {shape} features"),
+    "trained": _("The trained table: {n_rows:,} rows × {shape} features"),
+}
+
+
+def learned_panels(rows: np.ndarray, alike: np.ndarray, most: float, which: TableName = "own") -> list[Panel]:
+    """A learned table [N, D], in colours up to most, beside the cosines of its first rows, [n, n]."""
+    n = len(alike)
+    title = _("Cosine of row p and row q, the first {n} rows", n=n) if n < len(rows) else _("Cosine of row p and row q")
+    table_title = TABLE_TITLES[which].format(n_rows=len(rows), shape=rows.shape[1])
+    return [table_panel(rows, title=table_title, most=most), matrix_panel(title, alike)]
 
 
 def rope_panel(scores: np.ndarray) -> Panel:

@@ -71,12 +71,11 @@ def scheme_line(position: Position) -> dict[str, Any]:
 
 
 def longer_figure(
-    curves: Sequence[tuple[str, Position, Sequence[int], Sequence[float | None]]], trained: int, x: str, chosen: int,
-    dark: bool = False,
+    curves: Sequence[tuple[Position, Sequence[int], Sequence[float | None]]], trained: int, x: str, chosen: int, dark: bool = False,
 ) -> go.Figure:
     """Next-word accuracy beyond the training: one line per checkpoint, which ends where the checkpoint refuses the text.
 
-    curves: (name, scheme, values on the axis, share). trained: the longest training text;
+    curves: (scheme, values on the axis, share). trained: the longest training text;
     chosen: the value on the axis that the text beside the chart describes.
     """
     traces = [
@@ -84,9 +83,10 @@ def longer_figure(
             "x": list(places), "y": list(shares), "mode": "lines+markers",
             "hovertemplate": f"{name}, %{{x}}: %{{y:.1%}}<extra></extra>",
         } | scheme_line(position) | {"name": name}
-        for name, position, places, shares in curves
+        for position, places, shares in curves
+        for name in [SCHEMES[position].title + (" " + _("(exceeds its table)") if None in shares else "")]
     ]
-    most = max((place for __, ___, places, ____ in curves for place in places), default=trained)
+    most = max((place for __, places, ___ in curves for place in places), default=trained)
     return scatter_figure(
         traces, _("Next-word accuracy"), x, _("accuracy"), dark, yaxis={"range": [0, 1.08], "tickformat": ".0%"},
         xaxis={"range": [-0.03 * most, 1.05 * most]},

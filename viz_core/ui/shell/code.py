@@ -18,6 +18,7 @@ from typing import Any
 from viz_core.language import translate as _
 from viz_core.ui.shell.run import Lab, lab_of
 from viz_core.ui.shell.setup import Setup, changes, ids, sentences, unpacked
+from viz_core.ui.shell.two_runs import TwoRuns
 from viz_core.ui.shell.written import written
 from viz_core.weights.catalogue import lasting
 
@@ -92,24 +93,55 @@ def run_code(lab: Lab, name: str = "capture") -> Source:
                 given=Source(", ".join(["config", written_out(source), written_out(target), *given])))
 
 
+def both_code(two: TwoRuns) -> Source:
+    """The lines that make the runs `a` and `b` of a page that compares two, and `both`, their selected sentence."""
+    return code("""
+        {a}
+        {b}
+        from viz_core.analysis.two_runs import together
+        both = together(a, b, {item_a}, {item_b})
+        """, a=Source("") if two.b.altered is not None else run_code(two.a, "a"),  # a run that has a value of A makes `a` itself
+                b=run_code(two.b, "b"), item_a=two.both.item_a, item_b=two.both.item_b)
+
+
 def model_code(lab: Lab) -> Source:
     """The lines that make `config`, `model` and `batch`, for experiments that run the model again."""
     setup = lab.setup
     source, target = _typed(setup)
-    if setup.origin is not None:
-        tokenizers = Source("weights.tokenizers()")
-    else:
-        tokenizers = Source(repr("word" if setup.tokenizer == "ids" else setup.tokenizer))
+    tokenizers = "weights.tokenizers()" if setup.origin is not None else repr(_kind(setup))
+    return code("""
+        {built}
+        from viz_core.run import prepare
+        batch = prepare(config, {source}, {target}, {tokenizers})
+        """, built=built_code(lab), source=source, target=target, tokenizers=Source(tokenizers))
+
+
+def built_code(lab: Lab) -> Source:
+    """The lines that make `config` and `model`, where nothing that was typed is read."""
+    setup = lab.setup
     if setup.card is not None:
         model = Source("from viz_core.run import switched\nmodel = switched(weights.load(), config)")
     else:
         model = Source(f"from viz_core.run import build\nmodel = build(config, {setup.seed})")
     return code("""
-        from viz_core.run import prepare
         {config}
         {model}
-        batch = prepare(config, {source}, {target}, {tokenizers})
-        """, config=_config(setup), model=model, source=source, target=target, tokenizers=tokenizers)
+        """, config=_config(setup), model=model)
+
+
+def tokenizer_code(lab: Lab, side: str) -> Source:
+    """The line that makes `tokenizer`, that of one side, after those that make `config`."""
+    if lab.setup.origin is not None:
+        return code("tokenizer = weights.tokenizers()[{side}]", side=side)
+    return code("""
+        from viz_core.run import tokenizers
+        tokenizer = tokenizers(config, {kind})[{side}]
+        """, kind=_kind(lab.setup), side=side)
+
+
+def _kind(setup: Setup) -> str:
+    """The untrained tokenizer; lists of ids are read by none."""
+    return "word" if setup.tokenizer == "ids" else setup.tokenizer
 
 
 def _config(setup: Setup) -> Source:

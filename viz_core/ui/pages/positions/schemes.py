@@ -1,7 +1,7 @@
 """The Positions page on the typed sentence: every position scheme side by side, and one of them in detail."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,30 +20,30 @@ from viz_core.analysis.positions import (
     spread_along_diagonals,
     t5_by_distance,
 )
-from viz_core.config import STACKS
-from viz_core.figures.clock import plane_clocks
+from viz_core.figures.clock import plane_clocks, plane_names
 from viz_core.figures.panels import Panel
 from viz_core.figures.position_schemes import (
+    MOST_COMPARED,
+    TableName,
     added_panel,
     attention_panels,
     bias_panel,
     decay_figure,
     distance_bias_figure,
+    learned_panels,
     rope_panel,
     rotation_panel,
     sentence_panels,
     slopes_figure,
 )
-from viz_core.figures.positions import matrix_panel, table_panel
 from viz_core.formats import minus, rounded
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
-from viz_core.text import shorten
 from viz_core.ui.components.clock import clock
 from viz_core.ui.controls import chart, dark, picking, sentence_picker
+from viz_core.ui.pages.positions import snippets
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
-    Words,
     as_markdown,
     choose_word,
     key_of,
@@ -56,22 +56,16 @@ from viz_core.ui.pages.positions.sentence import (
 )
 from viz_core.ui.shell import Lab, below, look, picture, set_choice, set_view, view, view_widget, widget
 from viz_core.ui.shell.setup import problem_words
-from viz_core.weights.card import Card
 from viz_core.weights.catalogue import first_with
 
 if TYPE_CHECKING:
-    from viz_core.experiments.word_order import SchemeOnSentence
+    from viz_core.experiments.word_order import SchemeOnSentence, Words
 
 FEW_WORDS = 16  # three pictures fit beside each other
 ROPE_POSITIONS = 100  # positions on the slider of RoPE's planes
 ROPE_TABLE = 8  # positions of the table of scores
+LAST = 20  # the farthest distance at which ALiBi's weights are drawn, at least
 IN_VIEW = 24  # distances of T5's bias in view at first; the axis can be dragged further
-TABLE_TITLES = {  # of a learned table: this model's, as it was drawn, and after training
-    "own": _("The table: {n_rows:,} rows × {shape} features"),
-    "untrained": _("The untrained table: {n_rows:,} rows × {shape} features"),
-    "trained": _("The trained table: {n_rows:,} rows × {shape} features"),
-}
-MOST_ROWS = 200  # rows of a learned table that are compared
 
 
 # ---------------------------------------------------------------- all schemes
@@ -86,13 +80,13 @@ def _choose_head(lab: Lab) -> None:
 
 def all_schemes(lab: Lab) -> None:
     """One head's attention under every scheme with fixed weights; then one scheme in detail."""
-    from viz_core.experiments.word_order import schemes
+    from viz_core.experiments.word_order import blocked, schemes
     from viz_core.ui.shell.cache import cached_result
 
     if lab.capture is None:
         nothing_typed()
         return
-    words = typed(lab, lab.capture)
+    words = typed(lab)
     if not words.ids:
         nothing_typed()
         return
@@ -104,10 +98,10 @@ def all_schemes(lab: Lab) -> None:
         sentence_picker(lab, lab.capture)
         _choose_head(lab)
     found = cached_result("schemes", key_of(lab, words.ids), lambda: schemes(lab.model(), words.ids, lab.setup.seed))
-    masked = _future(len(words.ids)) if _causal(lab) else None
+    masked = blocked(lab.config, len(words.ids))
     ready = [(TITLES[s.position], s.weights[head]) for s in found if s.weights is not None]
     with place:
-        picking(attention_panels(ready, words.tokens, masked), "pos_schemes", fill=True)
+        picking(attention_panels(ready, words.tokens, masked), "pos_schemes", fill=True, code=lambda: snippets.attention(lab, head))
     st.header(_("What each scheme adds"), anchor=False)
     _side_by_side(lab, found, words, head, masked)
     tell_cut(words)
@@ -120,7 +114,7 @@ def all_schemes(lab: Lab) -> None:
         DETAILS[scheme](lab, chosen, words, head)
 
 
-def _side_by_side(lab: Lab, found: Sequence["SchemeOnSentence"], words: Words, head: int, masked: np.ndarray | None) -> None:
+def _side_by_side(lab: Lab, found: Sequence["SchemeOnSentence"], words: "Words", head: int, masked: np.ndarray | None) -> None:
     """For each scheme: where it enters, its effect on one head, and a picture of what it adds."""
     abreast = 3 if len(words.ids) <= FEW_WORDS else 2
     for i in range(0, len(found), abreast):
@@ -128,7 +122,8 @@ def _side_by_side(lab: Lab, found: Sequence["SchemeOnSentence"], words: Words, h
             with place:
                 st.markdown(f"**{TITLES[s.position]}:** {SCHEMES[s.position].summary}. {_effect(s, found[-1], head)}")
                 if panels := _picture(lab, s, words, head, masked):
-                    picking(panels, f"pos_added_{s.position}")
+                    picking(panels, f"pos_added_{s.position}",
+                            code=partial(snippets.added, lab, s.position, head, _title(s.position)))
 
 
 def _effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
@@ -141,58 +136,57 @@ def _effect(s: "SchemeOnSentence", none: "SchemeOnSentence", head: int) -> str:
              value=rounded(float(np.abs(s.weights[head] - none.weights[head]).max()), 2))
 
 
-def _picture(lab: Lab, s: "SchemeOnSentence", words: Words, head: int, masked: np.ndarray | None) -> list[Panel]:
+def _picture(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int, masked: np.ndarray | None) -> list[Panel]:
     """What a scheme adds, drawn for these words."""
-    title = TITLES[s.position]
+    title = _title(s.position)
     if s.pos_embed is not None:
         return [added_panel(title, s.pos_embed, words.tokens, reach(s.pos_embed).most)]
     if s.q_rot is not None:
         return [rotation_panel(title, angles(len(words.ids), s.q_rot.shape[-1], lab.config.position_base), words.tokens)]
     if s.bias is not None:
-        return [bias_panel(s.bias[head], words.tokens, _("{title}: added to the scores", title=title), masked)]
+        return [bias_panel(s.bias[head], words.tokens, title, masked)]
     return []
 
 
-def _causal(lab: Lab) -> bool:
-    """Whether the first stack has a causal mask."""
-    return lab.config.is_causal and not lab.config.has_cross_attention
+def _title(position: Position) -> str:
+    """Of the picture of what a scheme adds; the figures of rows and angles add to it what they are."""
+    title = TITLES[position]
+    return _("{title}: added to the scores", title=title) if SCHEMES[position].enters == "scores" else title
 
 
-def _future(n: int) -> np.ndarray:
-    """True where a causal mask blocks, [T, T]."""
-    return np.triu(np.ones((n, n), dtype=bool), 1)
-
-
-def _sinusoidal(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
+def _sinusoidal(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
     assert s.pos_embed is not None
     st.markdown(_("**Each feature of the word's vector gets a fixed wave added** before the first layer. Nothing is learned, "
                   "and every position is different. Waves, Matrix, Clock and Similarity show the details."))
-    rows = sentence_panels([(_("The rows added to your tokens"), s.pos_embed)], words.tokens, reach(s.pos_embed).most)
-    picking(rows, "pos_detail")
+    title = _("The rows added to your tokens")
+    picking(sentence_panels([(title, s.pos_embed)], words.tokens, reach(s.pos_embed).most), "pos_detail",
+            code=lambda: snippets.rows_added(lab, title))
 
 
-def _learned(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
+def _learned(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
     assert s.pos_embed is not None
-    rows = _position_table(lab, s)
+    from viz_core.experiments.word_order import learned_table
+
+    rows = learned_table(lab.model(), s.position, lab.setup.seed)
     if _trained_for(lab, s):
         st.markdown(_("**A trained vector for each position is added to the word's vector.** The similarity of its rows shows "
                       "what was learned: {describe_similarity} Rows that training never used stay random.",
                       describe_similarity=describe_similarity(rows)))
-        _learned_pictures(rows, "own")
+        _learned_pictures(rows, "own", lambda: snippets.learned(lab, "own"))
         return
     st.markdown(_("**A vector for each position is added to the word's vector, and training has to find it.** This table is "
                   "untrained: it is random, and the similarity of its rows does not depend on their distance yet."))
-    _learned_pictures(rows, "untrained")
+    _learned_pictures(rows, "untrained", lambda: snippets.learned(lab, "untrained"))
     if (card := first_with(position="learned")) is not None:
-        trained = _table_of(card)
+        trained = learned_table(loaded(card), s.position)
         st.markdown(_("**The same after training,** in the weights *{title}*: {describe_similarity} The rows that no training "
                       "sentence used have stayed random.", title=card.title, describe_similarity=describe_similarity(trained)))
-        _learned_pictures(trained, "trained")
+        _learned_pictures(trained, "trained", snippets.trained)
 
 
 def describe_similarity(rows: np.ndarray) -> str:
     """Say whether rows [N, D] of neighbouring positions are more similar than rows half a table apart."""
-    n = min(len(rows), MOST_ROWS)
+    n = min(len(rows), MOST_COMPARED)
     if n < 3:
         return _("the table is too short to compare neighbours with distant rows.")
     near, far = _near_and_far(cosines(rows[:n]))
@@ -205,14 +199,11 @@ def _near_and_far(alike: np.ndarray) -> tuple[float, float]:
     return float(np.mean(np.diagonal(alike, 1))), float(np.mean(np.diagonal(alike, len(alike) // 2)))
 
 
-def _learned_pictures(rows: np.ndarray, which: str) -> None:
-    """A table beside the cosines of its rows, and two of their means. which: a key of TABLE_TITLES."""
-    n = min(len(rows), MOST_ROWS)
-    alike = cosines(rows[:n])
-    title = _("Cosine of row p and row q, the first {n} rows", n=n) if n < len(rows) else _("Cosine of row p and row q")
-    ends = reach(rows)
-    table_title = TABLE_TITLES[which].format(n_rows=len(rows), shape=rows.shape[1])
-    picking([table_panel(rows, title=table_title, most=ends.most), matrix_panel(title, alike)], f"pos_detail_{which}")
+def _learned_pictures(rows: np.ndarray, which: TableName, code: Callable[[], str]) -> None:
+    """A table beside the cosines of its rows, and two of their means. code: the Python of the picture."""
+    n = min(len(rows), MOST_COMPARED)
+    alike, ends = cosines(rows[:n]), reach(rows)
+    picking(learned_panels(rows, alike, ends.most, which), f"pos_detail_{which}", code=code)
     tell_clipped_colours(ends)
     if n > 2:
         near, far = _near_and_far(alike)
@@ -225,23 +216,7 @@ def _trained_for(lab: Lab, s: "SchemeOnSentence") -> bool:
     return lab.config.position == s.position and lab.setup.card is not None
 
 
-def _position_table(lab: Lab, s: "SchemeOnSentence") -> np.ndarray:
-    """What the first stack learned for this scheme, or what an untrained model of this config and seed has in its place."""
-    stack = STACKS[lab.config.input_side]
-    if lab.config.position == s.position:
-        return lab.parameter(f"{stack}.{SCHEMES[s.position].parameter}.weight")
-    from viz_core.experiments.word_order import position_table
-
-    return position_table(replace(lab.config, position=s.position), lab.setup.seed, stack).numpy()
-
-
-def _table_of(card: Card) -> np.ndarray:
-    """The trained position table of shipped weights."""
-    table: np.ndarray = loaded(card).get_parameter("encoder.pos_embedding.weight").detach().numpy()
-    return table
-
-
-def _rope(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
+def _rope(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
     assert s.q is not None and s.k is not None and s.q_rot is not None and s.k_rot is not None
     last, base = len(words.ids) - 1, lab.config.position_base
     st.markdown(_("**Each pair of features of a query or key is a clock hand, rotated by its position.** Move both words "
@@ -251,17 +226,16 @@ def _rope(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
         n = choose_word("pos_key", _("Key of"), words, 0)
     q, k = s.q[head, m].astype(float), s.k[head, n].astype(float)
     distance = m - n
-    names = (_("query of {shorten} at {{p}}", shorten=shorten(words.tokens[m])), _("key of {shorten} at {{s}}",
-                                                                                   shorten=shorten(words.tokens[n])))
-    planes = plane_clocks(q, k, distance, ROPE_POSITIONS, base, names)
+    planes = plane_clocks(q, k, distance, ROPE_POSITIONS, base, plane_names(words.tokens[m], words.tokens[n]))
     at = max(planes.first, min(view("pos_at"), planes.last))
-    clock(planes, at, key="pos_planes", on_move=lambda p: set_view(pos_at=min(p, 4999)))
+    clock(planes, at, key="pos_planes", on_move=lambda p: set_view(pos_at=min(p, 4999)),
+          code=lambda: snippets.planes(lab, head, m, n, ROPE_POSITIONS, at))
     score = float(rope_closed_form(q, k, np.array(distance), base))
     scores = rope_scores(q, k, ROPE_TABLE, base)
     st.markdown(_(r"$q \cdot k$ of these two words, {distance} apart: **{score}** by the closed form, **{model_score}** in the "
                   "model. The matrix below puts the same two vectors at every pair of positions: each diagonal holds one number.",
                   distance=abs(distance), score=rounded(score, 6), model_score=rounded(_model_score(s, head, m, n), 6)))
-    picking([rope_panel(scores)], "pos_detail")
+    picking([rope_panel(scores)], "pos_detail", code=lambda: snippets.rope(lab, head, m, n, ROPE_TABLE))
     kept = max(float(np.abs(norms(a) - norms(b)).max()) for a, b in ((s.q[head], s.q_rot[head]), (s.k[head], s.k_rot[head])))
     st.markdown(_("Largest spread along a diagonal: **{spread_along_diagonals}**. A rotation keeps every length: the norms of "
                   "your tokens' queries and keys change by **{kept}** at most. Both numbers are rounding.",
@@ -274,45 +248,52 @@ def _model_score(s: "SchemeOnSentence", head: int, m: int, n: int) -> float:
     return float(s.q_rot[head, m].astype(float) @ s.k_rot[head, n].astype(float))
 
 
-def _alibi(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
+def _alibi(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    from viz_core.experiments.word_order import blocked
+
     assert s.bias is not None
     n = len(words.ids)
     slopes = alibi_slopes(lab.config.n_heads)
     st.markdown(_("**A penalty that grows with distance is added to the scores:** the steeper a head's slope, the closer its "
                   "attention stays to the query. Nothing is added to the words, and nothing is learned."))
-    if not _causal(lab):
+    masked = blocked(lab.config, n)
+    if masked is None:
         st.info(_("Press et al. (2022), who proposed ALiBi, use it in decoders, which attend only to earlier tokens. This stack "
                   "attends in both directions, so this app extends it: the penalty is −m · |i − j|."))
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(slopes_figure(slopes, head, dark()), "pos_slopes")
+        chart(slopes_figure(slopes, head, dark()), "pos_slopes", code=lambda: snippets.slopes(lab.config.n_heads, head))
     with right:
-        chart(decay_figure([alibi_decay(float(m), max(n - 1, 20)) for m in slopes], head, dark()), "pos_decay")
-    masked = _future(n) if _causal(lab) else None
-    bias = bias_panel(s.bias[head], words.tokens, _("The bias of head {head}", head=head), masked)
-    picking([bias], "pos_detail")
+        last = max(n - 1, LAST)
+        chart(decay_figure([alibi_decay(float(m), last) for m in slopes], head, dark()), "pos_decay",
+              code=lambda: snippets.decay(lab.config.n_heads, head, last))
+    title = _("The bias of head {head}", head=head)
+    picking([bias_panel(s.bias[head], words.tokens, title, masked)], "pos_detail",
+            code=lambda: snippets.bias(lab, s.position, head, title))
     st.caption(_("Head {head}: m = {slope:.6g}. The curves show the weights of a causal head if all words matched equally "
                  "well: a geometric series. Each head has the same colour in both charts.", head=head, slope=slopes[head]))
 
 
-def _t5(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
+def _t5(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
+    from viz_core.experiments.word_order import blocked, learned_table
+
     assert s.bias is not None
-    table = _position_table(lab, s)
+    table, masked = learned_table(lab.model(), s.position, lab.setup.seed), blocked(lab.config, len(words.ids))
     st.markdown(_("**Each head learns a number for each range of distances, and adds it to its scores.** Short distances have "
                   "a number each; longer ones share one, and all layers of a stack share the whole table. T5 itself does not "
                   "divide its scores by √d_k."))
     if not _trained_for(lab, s):
         st.info(_("This table is untrained: its numbers are random. Training would make near keys more or less attractive than "
                   "distant ones, in each head in its own way."))
-    causal = _causal(lab)
+    causal, shown, title = masked is not None, max(IN_VIEW, len(words.ids)), _("The bias of head {head}", head=head)
     distance, numbers = t5_by_distance(table.astype(float), causal)
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(distance_bias_figure(distance, numbers, head, max(IN_VIEW, len(words.ids)), dark()), "pos_by_distance")
+        chart(distance_bias_figure(distance, numbers, head, shown, dark()), "pos_by_distance",
+              code=lambda: snippets.by_distance(lab, head, shown))
     with right:
-        picking([bias_panel(s.bias[head], words.tokens, _("The bias of head {head}", head=head),
-                            _future(len(words.ids)) if causal else None)],
-                "pos_detail")
+        picking([bias_panel(s.bias[head], words.tokens, title, masked)], "pos_detail",
+                code=lambda: snippets.bias(lab, s.position, head, title))
     directions = _("all of them for earlier keys, because a causal mask hides the later ones") if causal else (
         _("half of them for the keys up to the query and half for the later ones"))
     st.caption(_("The table has {n_table} rows, one for each range, and a column for each of the {shape} heads. This stack "
@@ -320,7 +301,7 @@ def _t5(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
                  n_table=len(table), shape=table.shape[1], directions=directions, t5_farthest=T5_FARTHEST))
 
 
-def _none(lab: Lab, s: "SchemeOnSentence", words: Words, head: int) -> None:
+def _none(lab: Lab, s: "SchemeOnSentence", words: "Words", head: int) -> None:
     st.markdown(_("**The model gets no information about positions.** Without a mask it cannot notice the order: if you "
                   "shuffle the words, its outputs are the same vectors, shuffled in the same way. A causal mask gives it some "
                   "information, because the first word attends to one word and the last attends to all. The section "

@@ -1,54 +1,37 @@
 """The sentence that the Positions page reads: which one, how much of it, and the notes about it."""
 
 import re
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from viz_core.analysis.positions import Reach
-from viz_core.capture import Capture
 from viz_core.formats import long
 from viz_core.language import translate as _
 from viz_core.position_schemes import SCHEMES, Position
-from viz_core.text import AnyTokenizer, strangers, visible
+from viz_core.text import AnyTokenizer, strangers
 from viz_core.ui.controls import inside, keep
 from viz_core.ui.escape import words as safe_words
 from viz_core.ui.shell import Lab, view, widget
 from viz_core.weights.card import Card
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
+    from viz_core.experiments.word_order import Words
     from viz_core.model.transformer import Transformer
 
-MOST_WORDS = 48  # words of a sentence that the model reads under every scheme
 TITLES: dict[Position, str] = {position: scheme.title for position, scheme in SCHEMES.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """One sentence as the experiments read it: tokens as shown, without <pad> and <bos>, and their ids."""
+def typed(lab: Lab) -> "Words":
+    """The selected sentence of the side that the model's first stack reads. Only where there is a run."""
+    from viz_core.experiments.word_order import words_of
 
-    tokens: tuple[str, ...]
-    ids: tuple[int, ...]
-    left_out: int = 0  # tokens after the first MOST_WORDS
-
-
-def typed(lab: Lab, capture: Capture) -> Words:
-    """The selected sentence of the side that the model's first stack reads."""
-    side = lab.config.input_side
-    item = lab.item(capture)
-    pad = lab.config.pad_id(side)
-    pairs = [(t, int(i)) for t, i in zip(capture.tokens(side)[item], capture[f"ids.{side}"][item], strict=True)]
-    pairs = [pair for pair in pairs[side == "target" :] if pair[1] != pad]
-    return as_words([t for t, __ in pairs], [i for __, i in pairs])
+    assert lab.capture is not None and lab.batch is not None
+    return words_of(lab.config, lab.batch, lab.item(lab.capture))
 
 
-def as_words(tokens: Sequence[str], ids: Sequence[int]) -> Words:
-    return Words(tuple(map(visible, tokens[:MOST_WORDS])), tuple(ids[:MOST_WORDS]), max(0, len(ids) - MOST_WORDS))
-
-
-def choose_word(name: str, label: str, words: Words, otherwise: int) -> int:
+def choose_word(name: str, label: str, words: "Words", otherwise: int) -> int:
     """The position of the chosen word; `otherwise` if none was chosen."""
     chosen = inside(name, label, len(words.ids) - 1) if view(name) >= 0 else otherwise
     widget(st.selectbox, name, label, chosen, keep, options=range(len(words.ids)), format_func=lambda t: f"{t} · {words.tokens[t]}")
@@ -71,10 +54,10 @@ def tell_clipped_colours(ends: Reach) -> None:
                      most=long(ends.most), largest=long(ends.largest)))
 
 
-def tell_cut(words: Words) -> None:
+def tell_cut(words: "Words") -> None:
     if words.left_out:
         st.caption(_("Your sentence has {n_ids:,} tokens; only the first {most_words} are used here.",
-                     n_ids=len(words.ids) + words.left_out, most_words=MOST_WORDS))
+                     n_ids=len(words.ids) + words.left_out, most_words=len(words.ids)))
 
 
 def tell_unknown(tokenizer: AnyTokenizer, text: str) -> None:

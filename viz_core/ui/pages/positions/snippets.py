@@ -1,8 +1,13 @@
 """The Python of this page's pictures, filled with the values with which they are drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from viz_core.ui.shell.code import Source, code
+from viz_core.analysis.stack_input import Scale
+from viz_core.config import Init, Side
+from viz_core.figures.position_schemes import TableName
+from viz_core.position_schemes import SCHEMES, Position
+from viz_core.ui.shell import Lab, TwoRuns
+from viz_core.ui.shell.code import Source, both_code, built_code, code, model_code, run_code, tokenizer_code
 
 
 def waves(length: int, d_model: int, base: float, dims: Sequence[int], at: int) -> Source:
@@ -73,3 +78,250 @@ def profile(positions: Sequence[int], length: int, d_model: int, base: float) ->
         from viz_core.figures.positions import profile_curves
         chart = profile_curves(profiles({positions}, {length}, {d_model}, {base}), {d_model})
         """, positions=list(positions), length=length, d_model=d_model, base=base)
+
+
+# ---------------------------------------------------------------- the sentence with its positions
+
+
+def parts(lab: Lab, side: Side, item: int, scale: Scale) -> Source:
+    return code("""
+        {run}
+        from viz_core.analysis.stack_input import stack_input
+        from viz_core.figures.position_schemes import input_panels
+        panels, __ = input_panels(stack_input(capture, {side}, {item}, {scale}))
+        """, run=run_code(lab), side=side, item=item, scale=scale)
+
+
+def both_parts(two: TwoRuns, side: Side, scale: Scale) -> Source:
+    return code("""
+        {both}
+        from viz_core.analysis.stack_input import stack_input
+        from viz_core.figures.position_schemes import two_inputs_panels
+        of_a, of_b = stack_input(a, {side}, {item_a}, {scale}), stack_input(b, {side}, {item_b}, {scale})
+        panels, __ = two_inputs_panels(of_a, of_b, both.places[{side}], {shown})
+        """, both=both_code(two), side=side, item_a=two.both.item_a, item_b=two.both.item_b, scale=scale, shown=two.shown)
+
+
+def magnitudes(lab: Lab, side: Side, item: int, drawn: Mapping[str, Init]) -> Source:
+    return code("""
+        {run}
+        from dataclasses import replace
+        from viz_core.analysis.attention import real
+        from viz_core.analysis.stack_input import lengths
+        from viz_core.experiments.word_order import embedding_rows
+        from viz_core.figures.position_schemes import magnitudes_figure
+        side, item = {side}, {item}
+        ids = capture[f"ids.{{side}}"][item][real(capture, side, item)]
+        others = {{name: embedding_rows(replace(config, init=init), {seed}, side, ids) for name, init in {drawn}}}
+        found, position = lengths(capture, side, item, others)
+        picture = magnitudes_figure(found, position, config.d_model)
+        """, run=run_code(lab), side=side, item=item, seed=lab.setup.seed, drawn=list(drawn.items()))
+
+
+# ---------------------------------------------------------------- every scheme on the sentence
+
+
+def _words(lab: Lab) -> Source:
+    """The lines that make `config`, `model` and `words`, the selected sentence."""
+    assert lab.capture is not None
+    return code("""
+        {model}
+        from viz_core.experiments.word_order import words_of
+        words = words_of(config, batch, {item})
+        """, model=model_code(lab), item=lab.item(lab.capture))
+
+
+def _found(lab: Lab) -> Source:
+    """Those that make `found` as well: what each scheme adds to the sentence."""
+    return code("""
+        {words}
+        from viz_core.experiments.word_order import schemes
+        found = {{s.position: s for s in schemes(model, words.ids, {seed})}}
+        """, words=_words(lab), seed=lab.setup.seed)
+
+
+def attention(lab: Lab, head: int) -> Source:
+    return code("""
+        {found}
+        from viz_core.experiments.word_order import blocked
+        from viz_core.figures.position_schemes import attention_panels
+        from viz_core.position_schemes import SCHEMES
+        weights = [(SCHEMES[s.position].title, s.weights[{head}]) for s in found.values() if s.weights is not None]
+        panels = attention_panels(weights, words.tokens, blocked(config, len(words.ids)))
+        """, found=_found(lab), head=head)
+
+
+def added(lab: Lab, position: Position, head: int, title: str) -> Source:
+    """What a scheme adds: rows, angles, or numbers for the scores."""
+    entered = SCHEMES[position].enters
+    if entered == "embedding":
+        panel = code("""
+            from viz_core.analysis.positions import reach
+            from viz_core.figures.position_schemes import added_panel
+            rows = found[{position}].pos_embed
+            panels = [added_panel({title}, rows, words.tokens, reach(rows).most)]
+            """, position=position, title=title)
+    elif entered == "queries and keys":
+        panel = code("""
+            from viz_core.analysis.positions import angles
+            from viz_core.figures.position_schemes import rotation_panel
+            turned = angles(len(words.ids), found[{position}].q_rot.shape[-1], config.position_base)
+            panels = [rotation_panel({title}, turned, words.tokens)]
+            """, position=position, title=title)
+    else:
+        return bias(lab, position, head, title)
+    return code("""
+        {found}
+        {panel}
+        """, found=_found(lab), panel=panel)
+
+
+def bias(lab: Lab, position: Position, head: int, title: str) -> Source:
+    return code("""
+        {found}
+        from viz_core.experiments.word_order import blocked
+        from viz_core.figures.position_schemes import bias_panel
+        panels = [bias_panel(found[{position}].bias[{head}], words.tokens, {title}, blocked(config, len(words.ids)))]
+        """, found=_found(lab), position=position, head=head, title=title)
+
+
+def rows_added(lab: Lab, title: str) -> Source:
+    return code("""
+        {found}
+        from viz_core.analysis.positions import reach
+        from viz_core.figures.position_schemes import sentence_panels
+        rows = found["sinusoidal"].pos_embed
+        panels = sentence_panels([({title}, rows)], words.tokens, reach(rows).most)
+        """, found=_found(lab), title=title)
+
+
+def learned(lab: Lab, which: TableName) -> Source:
+    return _table(code("""
+        {built}
+        from viz_core.experiments.word_order import learned_table
+        rows = learned_table(model, "learned", {seed})
+        """, built=built_code(lab), seed=lab.setup.seed), which)
+
+
+def trained() -> Source:
+    return _table(code("""
+        from viz_core.experiments.word_order import learned_table
+        from viz_core.weights.catalogue import first_with
+        rows = learned_table(first_with(position="learned").load(), "learned")
+        """), "trained")
+
+
+def _table(rows: Source, which: TableName) -> Source:
+    return code("""
+        {rows}
+        from viz_core.analysis.positions import cosines, reach
+        from viz_core.figures.position_schemes import MOST_COMPARED, learned_panels
+        panels = learned_panels(rows, cosines(rows[:MOST_COMPARED]), reach(rows).most, {which})
+        """, rows=rows, which=which)
+
+
+def _query_and_key(lab: Lab, head: int, m: int, n: int) -> Source:
+    """The lines that make `q`, the query of word m, and `k`, the key of word n, before RoPE turns them."""
+    return code("""
+        {found}
+        m, n = {m}, {n}
+        q, k = found["rope"].q[{head}, m].astype(float), found["rope"].k[{head}, n].astype(float)
+        """, found=_found(lab), head=head, m=m, n=n)
+
+
+def planes(lab: Lab, head: int, m: int, n: int, positions: int, at: int) -> Source:
+    return code("""
+        {vectors}
+        from viz_core.figures.clock import plane_clocks, plane_names
+        names = plane_names(words.tokens[m], words.tokens[n])
+        clocks, position = plane_clocks(q, k, m - n, {positions}, config.position_base, names), {at}
+        """, vectors=_query_and_key(lab, head, m, n), positions=positions, at=at)
+
+
+def rope(lab: Lab, head: int, m: int, n: int, positions: int) -> Source:
+    return code("""
+        {vectors}
+        from viz_core.analysis.positions import rope_scores
+        from viz_core.figures.position_schemes import rope_panel
+        panels = [rope_panel(rope_scores(q, k, {positions}, config.position_base))]
+        """, vectors=_query_and_key(lab, head, m, n), positions=positions)
+
+
+def slopes(n_heads: int, head: int) -> Source:
+    return code("""
+        from viz_core.analysis.positions import alibi_slopes
+        from viz_core.figures.position_schemes import slopes_figure
+        picture = slopes_figure(alibi_slopes({n_heads}), {head})
+        """, n_heads=n_heads, head=head)
+
+
+def decay(n_heads: int, head: int, last: int) -> Source:
+    return code("""
+        from viz_core.analysis.positions import alibi_decay, alibi_slopes
+        from viz_core.figures.position_schemes import decay_figure
+        picture = decay_figure([alibi_decay(float(m), {last}) for m in alibi_slopes({n_heads})], {head})
+        """, n_heads=n_heads, head=head, last=last)
+
+
+def by_distance(lab: Lab, head: int, shown: int) -> Source:
+    return code("""
+        {built}
+        from viz_core.analysis.positions import t5_by_distance
+        from viz_core.experiments.word_order import learned_table, sees_only_back
+        from viz_core.figures.position_schemes import distance_bias_figure
+        table = learned_table(model, "t5", {seed}).astype(float)
+        distance, numbers = t5_by_distance(table, sees_only_back(config))
+        picture = distance_bias_figure(distance, numbers, {head}, {shown})
+        """, built=built_code(lab), seed=lab.setup.seed, head=head, shown=shown)
+
+
+# ---------------------------------------------------------------- word order
+
+
+def _sentence(lab: Lab, text: str) -> Source:
+    """The lines that make `config`, `model` and `words`. text: a sentence of the documents, or "" for the selected one."""
+    if not text:
+        return _words(lab)
+    return code("""
+        {built}
+        {tokenizer}
+        from viz_core.experiments.word_order import as_words
+        words = as_words(*tokenizer.read({text}))
+        """, built=built_code(lab), tokenizer=tokenizer_code(lab, lab.config.input_side), text=text)
+
+
+def moved(lab: Lab, text: str, order: Sequence[int]) -> Source:
+    return code("""
+        {words}
+        from viz_core.experiments.word_order import reorder
+        from viz_core.figures.word_order import moved_panels
+        panels = moved_panels(reorder(model, words.ids, {order}, {seed}).moved, words.tokens)
+        """, words=_sentence(lab, text), order=tuple(order), seed=lab.setup.seed)
+
+
+def layers(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
+    """carried: the words of the sentence that stand in slots."""
+    reader = Source("tokenizer")
+    if carried:
+        reader = code("bound(tokenizer, {carried})", carried=list(carried))
+    return code("""
+        {words}
+        {tokenizer}
+        {bound}
+        from viz_core.experiments.word_order import ROUNDING, prepend, words_in_front
+        from viz_core.figures.word_order import layers_figure
+        front = words_in_front({reader}, {front})
+        picture = layers_figure(prepend(model, words.ids, front.ids, {seed}).changes, ROUNDING)
+        """, words=_sentence(lab, text), tokenizer=tokenizer_code(lab, lab.config.input_side), reader=reader, front=front,
+                bound=Source("from viz_core.text import bound" if carried else ""), seed=lab.setup.seed)
+
+
+def longer(way: str, step: int, axis: str) -> Source:
+    return code("""
+        from viz_core.experiments.length_extrapolation import checkpoints, longer
+        from viz_core.figures.word_order import longer_figure
+        cards = checkpoints()
+        models = {{position: card.load() for position, card in cards.items()}}
+        found = longer({way}, models, cards["sinusoidal"].tokenizers())
+        picture = longer_figure(found.curves, found.trained, {axis}, found.place({step}))
+        """, way=way, step=step, axis=axis)

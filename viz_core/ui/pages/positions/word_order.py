@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -14,15 +13,14 @@ from viz_core.formats import rounded_percent
 from viz_core.language import translate as _
 from viz_core.problems import Problem
 from viz_core.stages import STACK_NAMES
-from viz_core.text import Vocabulary, carried_words
+from viz_core.text import Vocabulary, bound, carried_words
 from viz_core.ui.controls import chart, dark, data_table, numeric, picking, sentence_picker, table
 from viz_core.ui.escape import code, escaped
+from viz_core.ui.pages.positions import snippets
 from viz_core.ui.pages.positions.experiment_words import length_words, order_words, past_words, prepend_words, zero_words
 from viz_core.ui.pages.positions.sentence import (
     TITLES,
-    Words,
     as_markdown,
-    as_words,
     choose_word,
     key_of,
     loaded,
@@ -40,7 +38,7 @@ from viz_core.weights.card import Card
 
 if TYPE_CHECKING:
     from viz_core.experiments.length_extrapolation import LengthResult, Score
-    from viz_core.experiments.word_order import Reordering
+    from viz_core.experiments.word_order import Reordering, Words
 
 BUTTONS = {"swap": _("Swap two words"), "shuffle": _("Shuffle"), "prepend": _("Prepend a word"), "past": _("Exceed max_len"),
            "longer": _("Length extrapolation")}
@@ -85,7 +83,7 @@ def experiments(lab: Lab) -> None:
     _tell_left_out(lab)
 
 
-def _measure(lab: Lab, chosen: str, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
+def _measure(lab: Lab, chosen: str, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
     """One of the four changes to a sentence, with what was measured under every scheme."""
     stack = STACK_NAMES[STACKS[lab.config.input_side]]
     st.markdown(_("The {stacks} reads: {tokens}", stacks=stack, tokens=" ".join(map(code, words.tokens))))
@@ -99,8 +97,10 @@ def _measure(lab: Lab, chosen: str, words: Words, place: DeltaGenerator, rail: D
     not_as_trained(lab)
 
 
-def _chosen_sentence(lab: Lab) -> Words:
+def _chosen_sentence(lab: Lab) -> "Words":
     """The typed sentence, or one from the documents whose words are all in the vocabulary."""
+    from viz_core.experiments.word_order import Words, as_words
+
     known = _known(lab)
     which = view_widget(st.segmented_control, "pos_sentence", _("Sentence"), options=["yours", *known], required=True,
                         label_visibility="collapsed", format_func=lambda name: SENTENCES.get(name, _("Your sentence")))
@@ -109,12 +109,18 @@ def _chosen_sentence(lab: Lab) -> Words:
     if lab.capture is None:
         return Words((), ())
     sentence_picker(lab, lab.capture)
-    return typed(lab, lab.capture)
+    return typed(lab)
 
 
 def _known(lab: Lab) -> list[str]:
     """The documents' sentences whose words are all in the vocabulary."""
     return [name for name, text in SENTENCES.items() if not lab.tokenizers[lab.config.input_side].unknown(text)]
+
+
+def _of_the_documents(lab: Lab) -> str:
+    """The chosen sentence of the documents; "" for the typed one."""
+    which = view("pos_sentence")
+    return SENTENCES[which] if which in _known(lab) else ""
 
 
 def _tell_left_out(lab: Lab) -> None:
@@ -124,7 +130,7 @@ def _tell_left_out(lab: Lab) -> None:
                      "{left_out}. A document's model reads any text: choose one under Model.", left_out=", ".join(left_out)))
 
 
-def _swap(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
+def _swap(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import swap
 
     n = len(words.ids)
@@ -148,7 +154,7 @@ def _added(lab: Lab) -> set[int]:
     return set(lab.tokenizers[lab.config.input_side].read("")[1])
 
 
-def _shuffle(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
+def _shuffle(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import shuffle
 
     draw = view("pos_draw")
@@ -158,7 +164,7 @@ def _shuffle(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator
     _reordered(lab, words, shuffle(len(words.ids), draw), place)
 
 
-def _reordered(lab: Lab, words: Words, order: tuple[int, ...], place: DeltaGenerator) -> None:
+def _reordered(lab: Lab, words: "Words", order: tuple[int, ...], place: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import ROUNDING, reorder
     from viz_core.ui.shell.cache import cached_result
 
@@ -183,17 +189,10 @@ def _reordered(lab: Lab, words: Words, order: tuple[int, ...], place: DeltaGener
                        "the model is permutation-equivariant. The matrices show how much each word's output changed, relative "
                        "to its length; a change up to {rounding_2:.0e} is rounding and drawn as 0.", size=size,
                        rounding=ROUNDING * size, rounding_2=ROUNDING)))
-    tried = [r for r in result.rows if not r.problem]
-    moved = [(TITLES[r.position], _above(ROUNDING, r.moved), _above(ROUNDING, r.moved_causal))
-             for r in tried if r.moved is not None and r.moved_causal is not None]
-    if moved:
+    if moved := result.moved:
         with place:
-            picking(moved_panels(moved, words.tokens), "pos_moved", fill=True)
-
-
-def _above(least: float, changes: np.ndarray) -> np.ndarray:
-    """Changes [T], with 0 for those that are no more than rounding."""
-    return np.where(changes > least, changes, 0.0)
+            picking(moved_panels(moved, words.tokens), "pos_moved", fill=True,
+                    code=lambda: snippets.moved(lab, _of_the_documents(lab), order))
 
 
 def _refused(problems: Mapping[Position, Problem]) -> None:
@@ -202,17 +201,15 @@ def _refused(problems: Mapping[Position, Problem]) -> None:
         st.caption(_("{scheme}: {why}", scheme=TITLES[position], why=escaped(problem_words(problem))))
 
 
-def _prepend(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
-    from viz_core.experiments.word_order import ROUNDING, prepend
+def _prepend(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
+    from viz_core.experiments.word_order import ROUNDING, prepend, words_in_front
     from viz_core.ui.shell.cache import cached_result
 
     side = lab.config.input_side
     with rail:
         text = view_widget(st.text_input, "pos_front", _("Words to put in front"))
-    own = _added(lab)
-    tokenizer = lab.tokenizers[side] if lab.capture is None else lab.named(lab.item(lab.capture))[side]  # slots are taken
-    read = [(t, i) for t, i in zip(*tokenizer.read(text), strict=True) if i not in own]
-    front = as_words([t for t, __ in read], [i for __, i in read])
+    tokenizer = bound(lab.tokenizers[side], _carried(lab))
+    front = words_in_front(tokenizer, text)
     tell_unknown(tokenizer, text)
     if not front.ids:
         raise ValueError(_("Type at least one word to put in front."))
@@ -236,15 +233,20 @@ def _prepend(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator
     _refused({r.position: r.problem for r in result.rows if r.problem})
     st.caption(_("The largest change of a score between the same two words, relative to the largest score of the layer. A "
                  "score is q·k ÷ √d_k with the bias of ALiBi or T5, before the mask."))
-    lines = [(r.position, r.changes) for r in result.rows if r.changes]
     if zeros := zero_words(result.rows):
         st.caption(zeros)
-    if lines:
+    if result.changes:
         with place:
-            chart(layers_figure(lines, ROUNDING, dark()), "pos_layers", fill=True)
+            chart(layers_figure(result.changes, ROUNDING, dark()), "pos_layers", fill=True,
+                  code=lambda: snippets.layers(lab, _of_the_documents(lab), text, _carried(lab)))
 
 
-def _past(lab: Lab, words: Words, place: DeltaGenerator, rail: DeltaGenerator) -> None:
+def _carried(lab: Lab) -> tuple[str, ...]:
+    """The words of the selected sentence that stand in slots."""
+    return () if lab.capture is None else tuple(lab.capture.carried(lab.item(lab.capture)))
+
+
+def _past(lab: Lab, words: "Words", place: DeltaGenerator, rail: DeltaGenerator) -> None:
     from viz_core.experiments.word_order import past_the_table
     from viz_core.ui.shell.cache import cached_result
 
@@ -299,15 +301,10 @@ def _longer(lab: Lab, place: DeltaGenerator, rail: DeltaGenerator) -> None:
                   "of their grammar. In training every sentence started at position 0, and none had more than {trained} tokens.",
                   n_cards=len(cards), read=READ, trained=found.trained))
     st.success(as_markdown(length_words(found, step)))
-    curves = []
-    for position, scores in found.scores.items():
-        refused = " " + _("(exceeds its table)") if any(score.problem for score in scores) else ""
-        places = found.steps if way == "moved" else [score.tokens for score in scores]
-        curves.append((TITLES[position] + refused, position, places, [score.share for score in scores]))
-    at = step if way == "moved" else found.at("none", step).tokens
     axis = _("position of the first word") if way == "moved" else _("tokens of the longest text")
     with place:
-        chart(longer_figure(curves, found.trained, axis, at, dark()), "pos_longer", fill=True)
+        chart(longer_figure(found.curves, found.trained, axis, found.place(step), dark()), "pos_longer", fill=True,
+              code=lambda: snippets.longer(way, step, axis))
     _longer_table(found, cards, step)
     if way == "moved":
         _longer_sentence(lab, cards, vocabulary, step)
@@ -344,6 +341,7 @@ def _score_words(score: "Score") -> str:
 def _longer_sentence(lab: Lab, cards: dict[Position, Card], vocabulary: dict[str, Vocabulary], step: int) -> None:
     """The three translations of the typed sentence, started at position 0 and started later."""
     from viz_core.experiments.length_extrapolation import translated
+    from viz_core.experiments.word_order import as_words
     from viz_core.ui.shell.cache import cached_result
 
     source, target, __ = sentences(lab.setup)

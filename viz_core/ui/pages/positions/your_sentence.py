@@ -1,72 +1,32 @@
 """The section Your sentence: embedding, position and their sum for the typed tokens; of A, of B or A − B where a run was kept."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.positions import Reach, expected_length, magnitude, norms, reach, rms, waves
+from viz_core.analysis.attention import real
+from viz_core.analysis.positions import expected_length
 from viz_core.analysis.rounding import difference
+from viz_core.analysis.stack_input import Scale, StackInput, lengths, stack_input
 from viz_core.analysis.two_runs import Places
 from viz_core.capture import Capture
-from viz_core.config import STACKS, Init, Side, TransformerConfig
-from viz_core.figures.panels import Panel
-from viz_core.figures.position_schemes import magnitudes_figure, sentence_panels
-from viz_core.figures.two_runs import Shown, chosen
+from viz_core.config import Init, Side
+from viz_core.figures.position_schemes import input_panels, magnitudes_figure, two_inputs_panels
+from viz_core.figures.two_runs import Shown
 from viz_core.formats import long
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import visible
 from viz_core.ui.controls import chart, dark, picking, sentence_picker
+from viz_core.ui.pages.positions import snippets
 from viz_core.ui.pages.positions.sentence import TITLES, nothing_typed, tell_clipped_colours
 from viz_core.ui.shell import Lab, TwoRuns, below, look, picture, two_runs, view_widget
 
 ALL_ON_ONE_SCALE = (
     _("**Compare the parts:** all share one colour scale, so the stronger a colour, the further its number is from 0.")
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Parts:
-    """The parts of what enters a stack, [T, D] each. added: None where the scheme adds nothing to the embedding.
-
-    scaled: whether the embedding is times √d_model here; own: whether the model does so, too.
-    """
-
-    config: TransformerConfig
-    tokens: list[str]
-    content: np.ndarray
-    added: np.ndarray | None
-    total: np.ndarray
-    scaled: bool
-    own: bool
-
-    @property
-    def position(self) -> np.ndarray:
-        """What the scheme adds to the embedding, which may be nothing: [T, D]."""
-        return np.zeros_like(self.total) if self.added is None else self.added
-
-    def titled(self, with_added: bool) -> list[tuple[str, np.ndarray]]:
-        """Each part with its title; what is not added as zeros, if it is asked for."""
-        c = self.config
-        shown = [(_("Embedding × √d_model") if self.scaled else _("Token embedding"), self.content)]
-        if with_added:
-            shown.append((_("+ position · {position}", position=c.scheme.name), self.position))
-        last = _("= the sum, which a LayerNorm reads") if c.norm_embedding else _("= what enters the first layer")
-        return [*shown, (last, self.total)]
-
-
-def parts_of(capture: Capture, side: Side, item: int, scale: str) -> Parts:
-    """The parts of one sentence. scale: whether the embedding is times √d_model: "with", "without", or as in the "model"."""
-    c, stack = capture.config, STACKS[side]
-    scaled = c.scale_embedding if scale == "model" else scale == "with"
-    content = capture[f"{stack}.tok_embed"][item] * (np.sqrt(c.d_model) if scaled else 1.0)
-    added = capture[f"{stack}.pos_embed"][0] if f"{stack}.pos_embed" in capture else None
-    own = scaled == c.scale_embedding
-    total = capture[f"{stack}.embed"][item] if own else content + (0 if added is None else added)
-    return Parts(c, [visible(t) for t in capture.tokens(side)[item]], content, added, total, scaled, own)
 
 
 def sentence(lab: Lab) -> None:
@@ -82,21 +42,20 @@ def sentence(lab: Lab) -> None:
     place, controls = picture(), below()
     with controls:
         side, item, scale = _which_rows(lab, capture)
-    b = parts_of(capture, side, item, scale)
+    b = stack_input(capture, side, item, scale)
     problem = _not_comparable(two, side)
     if two is None or problem:
-        shown = b.titled(b.added is not None)
-        ends = reach(*(x for __, x in shown))
-        panels = sentence_panels(shown, b.tokens, ends.most)
+        panels, ends = input_panels(b)
         said = problem or ALL_ON_ONE_SCALE
     else:
-        a = parts_of(two.both.a, side, two.both.item_a, scale)
-        panels, ends = _of_two(a, b, two.both.places[side], two.shown)
+        a = stack_input(two.both.a, side, two.both.item_a, scale)
+        panels, ends = two_inputs_panels(a, b, two.both.places[side], two.shown)
         said = _both_words(a, b, two.both.places[side], two.shown)
     with what:
         look(said)
     with place:
-        picking(panels, "pos_parts", fill=True)
+        picking(panels, "pos_parts", fill=True, code=lambda: (
+            snippets.parts(lab, side, item, scale) if two is None or problem else snippets.both_parts(two, side, scale)))
     tell_clipped_colours(ends)
     if b.added is None:
         st.info(_("This model adds no positions to the input ({titles}). The section All schemes shows where they enter.",
@@ -119,21 +78,7 @@ def _not_comparable(two: TwoRuns | None, side: Side) -> str:
     return "" if a == b else _("A’s rows have {a} features and B’s have {b}, so nothing can be subtracted; this is B.", a=a, b=b)
 
 
-def _of_two(a: Parts, b: Parts, rows: Places, shown: Shown) -> tuple[list[Panel], Reach]:
-    """The parts of A, of B or A − B on the places of both, in one colour range; A and B have the same one."""
-    with_added = a.added is not None or b.added is not None
-    of_a, of_b = a.titled(with_added), b.titled(with_added)
-    ends = reach(*(x for __, x in (*of_a, *of_b)))
-    drawn = [chosen(x, y, rows, None, shown) for x, y in zip(
-        sentence_panels(of_a, a.tokens, ends.most), sentence_panels(of_b, b.tokens, ends.most), strict=True)]
-    if shown == "difference":
-        largest = reach(*(p.values for p in drawn)).largest
-        ends = Reach(largest, largest)
-        drawn = [replace(p, low=-largest, high=largest) for p in drawn]
-    return drawn, ends
-
-
-def _both_words(a: Parts, b: Parts, rows: Places, shown: Shown) -> str:
+def _both_words(a: StackInput, b: StackInput, rows: Places, shown: Shown) -> str:
     """What the colours are, how many rows of each part differ, and which run adds no positions."""
     shared = [(i, j) for i, j in rows if i is not None and j is not None]
     of_a, of_b = (np.array([pair[k] for pair in shared], dtype=int) for k in (0, 1))
@@ -151,7 +96,7 @@ def _both_words(a: Parts, b: Parts, rows: Places, shown: Shown) -> str:
     return " ".join(said)
 
 
-def _which_rows(lab: Lab, capture: Capture) -> tuple[Side, int, str]:
+def _which_rows(lab: Lab, capture: Capture) -> tuple[Side, int, Scale]:
     """The side, the sentence, and whether the embedding is scaled ("model", "with", "without"), each with its control."""
     c, side = lab.config, lab.config.sides[0]
     if len(c.sides) > 1:
@@ -169,27 +114,23 @@ def _magnitudes(lab: Lab, capture: Capture, side: Side, item: int, added: np.nda
     """The lengths of this model's rows, and of the same rows drawn from N(0, 1) and with Xavier for this vocabulary."""
     from viz_core.ui.shell.cache import cached_result
 
-    c, ids = lab.config, capture[f"ids.{side}"][item]
-    stack, pad = STACKS[side], c.pad_id(side)
-    real = ids != pad
-    if not real.any():
+    c, there = lab.config, real(capture, side, item)
+    if not there.any():
         return
-    position = waves(len(ids), c.d_model, c.position_base)[real] if added is None else added[real]
-    vocabulary = c.vocab_size(side)
+    ids, vocabulary = capture[f"ids.{side}"][item][there], c.vocab_size(side)
     drawn: dict[str, Init] = {_("N(0, 1) rows"): "torch", _("Xavier, {n:,} words", n=vocabulary): "xavier_uniform"}
-    own = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
-    found = [magnitude(own, capture[f"{stack}.tok_embed"][item][real])]
-    comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].plain, rms(norms(position)))
-    for name, init in drawn.items():
-        key = (c, lab.setup.seed, init, side, ids[real].tobytes())
-        rows = cached_result("embedding rows", key, partial(_rows, lab, init, side, ids[real]))
-        found.append(magnitude(name, rows))
-    chart(magnitudes_figure(found, rms(norms(position)), c.d_model, dark()), "pos_magnitudes")
-    lengths = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
+    found, position = lengths(capture, side, item, {
+        name: cached_result("embedding rows", (c, lab.setup.seed, init, side, ids.tobytes()), partial(_rows, lab, init, side, ids))
+        for name, init in drawn.items()
+    })
+    comparison = compare_lengths(found[0].scaled if c.scale_embedding else found[0].plain, position)
+    chart(magnitudes_figure(found, position, c.d_model, dark()), "pos_magnitudes",
+          code=lambda: snippets.magnitudes(lab, side, item, drawn))
+    usual = {name: expected_length(init, vocabulary, c.d_model) for name, init in drawn.items()}
     expected = "; ".join(_("{name} {x}, times √d_model {x_2}", name=name, x=long(x), x_2=long(x * c.d_model ** 0.5)) for name,
-                         x in lengths.items())
+                         x in usual.items())
     whose = "" if added is not None else " " + _("The positions are the sinusoidal ones that this model could add.")
-    n = int(real.sum())
+    n = int(there.sum())
     st.caption(_("Measured on your {tokens}. Expected lengths: {expected}. {comparison}{whose}",
                  tokens=plural("{n:,} token", "{n:,} tokens", n), expected=expected, comparison=comparison, whose=whose))
 

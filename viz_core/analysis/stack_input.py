@@ -1,0 +1,69 @@
+"""What enters a stack: the embedding of the tokens, what the position scheme adds to it, and their sum; and how long each is.
+
+    x = stack_input(capture, "source")
+    x.content, x.added, x.total             # [T, D] each
+    lengths(capture, "source", 0, {})       # √E‖row‖² of the embedding and of the positions
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from viz_core.analysis.attention import real
+from viz_core.analysis.positions import Magnitude, magnitude, norms, rms, waves
+from viz_core.capture import Capture
+from viz_core.config import STACKS, Side, TransformerConfig
+from viz_core.language import translate as _
+from viz_core.text import visible
+
+Scale = Literal["model", "with", "without"]  # whether the embedding is times √d_model: as the model does it, or always, or never
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StackInput:
+    """The parts of what enters a stack, [T, D] each. added: None where the scheme adds nothing to the embedding.
+
+    scaled: whether the embedding is times √d_model here; own: whether the model does so, too.
+    """
+
+    config: TransformerConfig
+    tokens: list[str]
+    content: np.ndarray
+    added: np.ndarray | None
+    total: np.ndarray
+    scaled: bool
+    own: bool
+
+    @property
+    def position(self) -> np.ndarray:
+        """What the scheme adds to the embedding, which may be nothing: [T, D]."""
+        return np.zeros_like(self.total) if self.added is None else self.added
+
+
+def stack_input(capture: Capture, side: Side, item: int = 0, scale: Scale = "model") -> StackInput:
+    """The parts of one sentence of a side ("source" or "target")."""
+    c, stack = capture.config, STACKS[side]
+    scaled = c.scale_embedding if scale == "model" else scale == "with"
+    content = capture[f"{stack}.tok_embed"][item] * (np.sqrt(c.d_model) if scaled else 1.0)
+    added = capture[f"{stack}.pos_embed"][0] if f"{stack}.pos_embed" in capture else None
+    own = scaled == c.scale_embedding
+    total = capture[f"{stack}.embed"][item] if own else content + (0 if added is None else added)
+    return StackInput(c, [visible(t) for t in capture.tokens(side)[item]], content, added, total, scaled, own)
+
+
+def lengths(
+    capture: Capture, side: Side, item: int, drawn: Mapping[str, np.ndarray],
+) -> tuple[list[Magnitude], float]:
+    """The length of a sentence's embedding rows and of other rows [T, D], by name, that could stand in their place; and of its
+    position rows. Padding does not count.
+
+    A model that adds no positions is compared with the sinusoidal ones that it could add.
+    """
+    c, there = capture.config, real(capture, side, item)
+    rows = capture[f"{STACKS[side]}.tok_embed"][item][there]
+    added = stack_input(capture, side, item).added
+    places = waves(len(there), c.d_model, c.position_base) if added is None else added
+    own = _("this model ({which})", which="× √d_model" if c.scale_embedding else _("not scaled"))
+    return [magnitude(own, rows), *(magnitude(name, x) for name, x in drawn.items())], rms(norms(places[there]))
