@@ -113,6 +113,7 @@ def test_experiments_are_drawn_as_they_came_out(capture: Capture) -> None:
     np.testing.assert_array_equal(second.values, np.diag(off))
     drawn = head_panels(capture, "decoder", 0, [("one", np.full((2, 2), np.nan)), ("two", np.eye(2))])
     assert [(p.low, p.high, p.rows) for p in drawn] == [(0, 1, ("<bos>", "猫"))] * 2 and np.isnan(drawn[0].values).all()
-    lengths = spread_panels(("embedding", "after layer 0"), [("a", np.array([[1, 4], [np.nan, 2]])), ("b", np.ones((2, 2)))], "xy")
+    lengths = spread_panels((None, 0), np.array([[1, 4], [np.nan, 2]]), np.ones((2, 2)), "xy")
+    assert lengths[1].rows == ("embedding", "after layer 0") and "zeros" in lengths[1].title
     assert [p.high for p in lengths] == [4, 4] and np.isnan(lengths[0].values[1, 0])
     np.testing.assert_array_equal(share_panel(np.array([0, 0.5]), "share").values, [[0, 0.5]])

@@ -26,7 +26,6 @@ LEFT: dict[str, set[str]] = {
     "home": {"*"},
     "attention": {"*"},
     "training": {"*"},
-    "masks": {"*"},
     "norms": {"*"},
     "shapes": {"*"},
 }
@@ -149,13 +148,14 @@ def test_what_people_type_is_a_text_in_the_snippet(offered: Callable[..., list[O
 # ---------------------------------------------------------------- further states, with the pictures that each must have
 
 WORDS = TINY | {"tokenizer": "word", "source": "the cat sat\nthe dog", "target": "a b c\nd e", "item": "1"}
+IDS = {"tokenizer": "ids", "source": "5 9 7", "target": "4 8 6"}
 SENTENCE, EXPERIMENT = {"pos_section": "sentence"}, {"pos_section": "experiments"}
 FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
     *(("positions", TINY | KEPT_A | SENTENCE | {"shown": shown}, {"pos_parts"}) for shown in ("a", "b", "difference")),
     ("positions", TINY | KEPT_A | SENTENCE | {"shown": "difference", "patch": "encoder.residual.embed.2"},
      {"pos_parts", "pos_magnitudes"}),
     ("positions", WORDS | SENTENCE | {"pos_side": "target", "pos_scale": "with", "position": "rope"}, {"pos_parts"}),
-    ("positions", TINY | SENTENCE | {"tokenizer": "ids", "source": "5 9 7", "target": "4 8"}, {"pos_parts", "pos_magnitudes"}),
+    ("positions", TINY | SENTENCE | IDS, {"pos_parts", "pos_magnitudes"}),
     ("positions", TRANSLATOR | SENTENCE, {"pos_parts", "pos_magnitudes"}),
     ("positions", TRANSLATOR | SENTENCE | {"n_heads": "4", "d_model": "64"}, {"pos_parts"}),  # the words, but other weights
     ("positions", WORDS | {"architecture": "decoder-only", "pos_section": "schemes", "pos_scheme": "alibi", "attn_head": "1"},
@@ -168,6 +168,19 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
     ("positions", TINY | EXPERIMENT | {"pos_sentence": "dog_bites_man_chinese", "source": "", "target": ""}, {"pos_moved"}),
     ("positions", TRANSLATOR | EXPERIMENT | {"pos_experiment": "prepend", "pos_front": "Anna <b> the"}, {"pos_layers"}),
     ("positions", TINY | EXPERIMENT | {"pos_experiment": "longer", "pos_way": "row"}, {"pos_longer"}),
+    *(("masks", TINY | KEPT_A | {"shown": shown}, {"mask_map"}) for shown in ("a", "b", "difference")),
+    ("masks", TINY | KEPT_A | {"shown": "difference", "patch": "encoder.residual.embed.2", "mask_kind": "cross"}, {"mask_map"}),
+    ("masks", WORDS | {"mask_section": "built", "mask_kind": "encoder", "mask_padded_queries": "on"}, {"mask_built"}),
+    *(("masks", TINY | IDS | {"mask_section": s}, keys) for s, keys in (
+        ("conventions", {"mask_written"}), ("empty", {"mask_spread", "mask_empty_0", "mask_empty_2", "mask_empty_4"}),
+        ("unsqueeze", {"mask_unsqueeze"}))),
+    ("masks", WORDS | {"mask_section": "leak", "mask_turns": "on", "mask_word": "=1+1"}, {"mask_leak", "mask_reach"}),
+    ("masks", WORDS | {"mask_section": "leak", "architecture": "decoder-only"}, {"mask_leak"}),
+    *(("masks", TRANSLATOR | {"mask_section": s}, keys) for s, keys in (
+        ("who", {"mask_map"}), ("effect", {"mask_effect"}), ("leak", {"mask_leak"}), ("empty", {"mask_spread", "mask_empty_0"}),
+        ("unsqueeze", {"mask_unsqueeze"}))),
+    ("masks", TRANSLATOR | {"n_heads": "4", "d_model": "64", "mask_section": "effect", "mask_switch": "mask_source_padding"},
+     {"mask_effect"}),
 ]
 
 

@@ -84,6 +84,17 @@ def leak(model: Transformer, batch: Batch, item: int, place: int, id: int) -> Le
     return Leak(place, was, id, *on, *off)
 
 
+def replacements(config: TransformerConfig, batch: Batch, item: int, size: int) -> list[int]:
+    """A replacement for each position: another word of the sentence, or else a nearby id of the vocabulary, which has `size`."""
+    side = read_side(config)
+    ids, pad = batch.ids[side][item].tolist(), config.pad_id(side)
+    found = []
+    for place, id in enumerate(ids):
+        candidates = (*ids[place + 1 :], *ids[:place], id + 1, id + 2, 1, 2)
+        found.append(next(i for i in candidates if i not in (id, pad) and i < size))
+    return found
+
+
 def reach(model: Transformer, batch: Batch, item: int, ids: list[int], causal: bool) -> np.ndarray:
     """Replace every token of a sentence in turn, by ids[place]: the largest change of each output, [place, T]."""
     return np.stack([_moves(model, batch, item, place, id, causal)[0] for place, id in enumerate(ids)])

@@ -10,9 +10,11 @@ import numpy as np
 
 from viz_core.analysis.attention import MASK, AttentionKind, sides
 from viz_core.analysis.masks import CONVENTIONS, NEITHER, WHY, Convention, parts, provenance, written
+from viz_core.analysis.two_runs import Together
 from viz_core.capture import Capture
+from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.panels import Panel, panel
-from viz_core.figures.two_runs import LACKS, absent_in_either, both_labels
+from viz_core.figures.two_runs import LACKS, Shown, absent_in_either, both_labels, on_places
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible
@@ -55,6 +57,16 @@ def agreement_panel(a: Panel, b: Panel, cells: np.ndarray) -> Panel:
         masked_name=AGREEMENT_TITLES[NEITHER], absent=absent_in_either(a, b), absent_names=LACKS, row_letter="T",
         col_letter="S",
     )
+
+
+def both_reasons_panel(both: Together, kind: AttentionKind, cells: np.ndarray, shown: Shown) -> Panel:
+    """The reasons of A, of B, or which of the two masks allows each cell. cells: of `agreement`, on the places of both."""
+    rows, cols = (both.places[side] for side in sides(kind))
+    named = KIND_TITLES[kind].lower()
+    titles = [_("{run}: {kind_titles}, the mask of every layer and head", run=run, kind_titles=named) for run in ("A", "B")]
+    a, b = (on_places(provenance_panel(capture, kind, item, title), rows, cols, which)
+            for which, (capture, item, title) in enumerate(zip((both.a, both.b), (both.item_a, both.item_b), titles, strict=True)))
+    return {"a": a, "b": b, "difference": agreement_panel(a, b, cells)}[shown]
 
 
 def building_panels(capture: Capture, kind: AttentionKind, item: int) -> list[Panel]:
@@ -120,14 +132,22 @@ def head_panels(
     return [panel(title, x, **axes, kind="probability", low=0, high=1, masked=masked) for title, x in drawn]
 
 
-def spread_panels(stops: Sequence[str], drawn: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
-    """The length of each token's vector after each layer, [stop, T] each, on one scale; NaN has its own colour."""
-    finite = [x[np.isfinite(x)] for __, x in drawn]
-    high = max(float(x.max(initial=0.0)) for x in finite) or 1.0
+def spread_panels(stops: Sequence[int | None], filled: np.ndarray, zero: np.ndarray, tokens: Sequence[str]) -> list[Panel]:
+    """The length of each token's vector after each layer, [stop, T], on one scale; NaN has its own colour.
+
+    stops: layers, None for the embedding. filled: with rows as a softmax over −∞ leaves them; zero: with rows of zeros.
+    """
+    high = max(float(x[np.isfinite(x)].max(initial=0.0)) for x in (filled, zero)) or 1.0
     return [
-        panel(title, x, stops, tokens, row_axis="", col_axis=_("T · token"), kind="probability", high=high, col_letter="T")
-        for title, x in drawn
+        panel(title, x, list(map(stop_words, stops)), tokens, row_axis="", col_axis=_("T · token"), kind="probability", high=high,
+              col_letter="T")
+        for title, x in ((_("Rows as −∞ leaves them"), filled), (_("This app: the rows are zeros"), zero))
     ]
+
+
+def stop_words(layer: int | None) -> str:
+    """Where a vector's length was taken: the embedding, or after a layer."""
+    return _("embedding") if layer is None else _("after layer {layer}", layer=layer)
 
 
 def share_panel(future: np.ndarray, title: str) -> Panel:

@@ -8,14 +8,13 @@ import streamlit as st
 from viz_core.analysis.attention import MASK, kinds, sides
 from viz_core.analysis.masks import ONLY_A, ONLY_B, agreement, informative_cell, provenance, reason, tally
 from viz_core.analysis.two_runs import Places
-from viz_core.figures.attention import KIND_TITLES
-from viz_core.figures.masks import AGREEMENT_TITLES, WHY_TITLES, agreement_panel, provenance_panel
+from viz_core.figures.masks import AGREEMENT_TITLES, WHY_TITLES, both_reasons_panel
 from viz_core.figures.panels import Panel
-from viz_core.figures.two_runs import on_places
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code
+from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import InFocus, choose_focus
 from viz_core.ui.pages.masks.words import reason_words
 from viz_core.ui.shell import TwoRuns, below, beside, look, set_view, touch, view
@@ -33,11 +32,12 @@ def both_reasons(two: TwoRuns, focus: InFocus) -> None:
     mask_a, mask_b = (x[0] for x in two.both.values(MASK[focus.kind]))  # [T, S] each, NaN at a token that the run lacks
     cells, shared = agreement(mask_a, mask_b), np.isfinite(mask_a) & np.isfinite(mask_b)
     look(_same_or_not(cells, shared))
-    shown = _panel(two, focus, rows, cols, cells)
+    shown = both_reasons_panel(two.both, focus.kind, cells, two.shown)
     place, rail = beside()
     with place:
         pick = matrices([shown], key="mask_map", pick=_to_pick(two, focus, rows, cols, cells, shared), fill=True,
-                        on_pick=_chooser([j for __, j in rows], [j for __, j in cols]))
+                        on_pick=_chooser([j for __, j in rows], [j for __, j in cols]),
+                        code=lambda: snippets.both_reasons(two, focus.kind))
     with rail:
         st.markdown(_("## Why?") + "\n\n" + _why(two, focus, rows, cols, pick) + "\n\n" + _counted(shown))
     with below():
@@ -55,15 +55,6 @@ def _same_or_not(cells: np.ndarray, shared: np.ndarray) -> str:
             _("**The masks of A and B are equal** wherever both have the tokens."))
     return said + ("" if not missing else " " + plural("{n:,} cell has a token that one of the two lacks.",
                                                        "{n:,} cells have a token that one of the two lacks.", missing))
-
-
-def _panel(two: TwoRuns, focus: InFocus, rows: Places, cols: Places, cells: np.ndarray) -> Panel:
-    """What the switch asks for."""
-    named = KIND_TITLES[focus.kind].lower()
-    titles = [_("{run}: {kind_titles}, the mask of every layer and head", run=TITLES[run], kind_titles=named) for run in ("a", "b")]
-    a, b = (on_places(provenance_panel(c, focus.kind, focus.item, title), rows, cols, which)
-            for which, (c, title) in enumerate(zip((two.both.a, two.both.b), titles, strict=True)))
-    return {"a": a, "b": b, "difference": agreement_panel(a, b, cells)}[two.shown]
 
 
 def _to_pick(two: TwoRuns, focus: InFocus, rows: Places, cols: Places, cells: np.ndarray, shared: np.ndarray) -> Pick:

@@ -9,6 +9,7 @@ from viz_core.figures.masks import building_panels
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
+from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import InFocus, choose_focus
 from viz_core.ui.shell import Lab, below, look, picture
 
@@ -26,7 +27,8 @@ def construction(lab: Lab, capture: Capture, focus: InFocus) -> None:
     else:
         look(_("**This attention has no mask:** every query may attend to every key."))
     with picture():
-        picking(building_panels(capture, focus.kind, focus.item), "mask_built", fill=True)
+        picking(building_panels(capture, focus.kind, focus.item), "mask_built", fill=True,
+                code=lambda: snippets.built(lab, focus))
     with below():
         choose_focus(lab, capture, focus)
     st.markdown(_("`ne` (not equal to the padding id) allows keys that are not padding; `tril` (lower triangle) allows keys that "

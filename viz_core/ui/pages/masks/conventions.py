@@ -10,6 +10,7 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import picking, table
+from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus
 from viz_core.ui.pages.masks.words import no_twin_words
 from viz_core.ui.shell import Lab, below, look, picture
@@ -26,7 +27,8 @@ def conventions(lab: Lab, capture: Capture, focus: InFocus) -> None:
     look(_("**The same mask, written in three ways.** The first two give True opposite meanings, and torch cannot detect a "
            "mix-up."))
     with picture():
-        picking(convention_panels(capture, focus.kind, focus.item), "mask_written", fill=True)
+        picking(convention_panels(capture, focus.kind, focus.item), "mask_written", fill=True,
+                code=lambda: snippets.written(lab, focus))
     with below():
         choose_focus(lab, capture, focus)
     st.markdown(_("If you confuse the first two, every allowed cell is blocked and every blocked cell is allowed, without any "

@@ -12,6 +12,7 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.ui.controls import keep, picking
+from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus, layer_and_head, no_padding_here
 from viz_core.ui.shell import Lab, below, look, picture, view, widget
 
@@ -42,8 +43,10 @@ def effect(lab: Lab, capture: Capture, focus: InFocus) -> None:
 
     on, off = run(True), run(False)
     a, b = (head_panel(c, focus.kind, layer, head, focus.item) for c in (on, off))
+    names = (_("With"), _("Without"))
     with place:
-        picking(compared(a, b, (_("With"), _("Without"))), "mask_effect", fill=True)
+        picking(compared(a, b, names), "mask_effect", fill=True,
+                code=lambda: snippets.effect(lab, focus, name, layer, head, names))
     st.markdown(_("**{head_name}, with and without this mask.** Both runs use the same parameters.",
                   head_name=head_name(focus.kind, layer, head)) + " "
                 + " ".join(_effect_words(lab, on, off, focus, layer, head, name)))

@@ -1,6 +1,7 @@
 """The section Fully masked rows: what implementations return for a query that may attend to no key."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,9 @@ from viz_core.stages import SIDE_NAMES
 from viz_core.ui.components.glosses import named
 from viz_core.ui.controls import picking, table
 from viz_core.ui.pages.halves import has_half, with_own_half
+from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus, layer_and_head
-from viz_core.ui.pages.masks.words import no_twin_words, stop_words, values_words, where_words
+from viz_core.ui.pages.masks.words import no_twin_words, values_words, where_words
 from viz_core.ui.shell import Lab, below, look, picture
 
 if TYPE_CHECKING:
@@ -65,9 +67,10 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     nan_spread = cached_result("mask spread", (lab.key(), side, focus.item),
                                lambda: spread(model, batch, side, focus.item, seed), *cost)
     tokens = labels(capture, side, focus.item)
-    both = [(_("Rows as −∞ leaves them"), nan_spread.filled), (_("This app: the rows are zeros"), nan_spread.zero)]
+    halved = batch is not batch_of(lab)
     with place:
-        picking(spread_panels([stop_words(s) for s in nan_spread.stops], both, tokens), "mask_spread", fill=True)
+        picking(spread_panels(nan_spread.stops, nan_spread.filled, nan_spread.zero, tokens), "mask_spread", fill=True,
+                code=lambda: snippets.spread(lab, focus, halved, side))
     st.markdown(_("Each cell is the length of a token's vector after a layer: first with the rows as a softmax over −∞ leaves "
                   "them, then with this app's rule, which sets all weights of such a row to 0. {spread_words}{note}",
                   spread_words=_spread_words(nan_spread, lab.config.has_cross_attention and side == "target"), note=note))
@@ -76,10 +79,11 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
                   "now:", n_treatments=len(result.treatments)))
     _treatments(capture, side, result, focus, int(np.nonzero(result.empty)[0][0]), head)
     st.markdown(_("## The weights of head {head} from each implementation", head=head))
-    drawn = [(TITLES[t.name], t.weights[head]) for t in result.treatments if t.weights is not None]
+    drawn = [(TITLES[t.name], t.name, t.weights[head]) for t in result.treatments if t.weights is not None]
     for i in range(0, len(drawn), 2):  # two side by side keep the cells legible
-        panels = head_panels(capture, focus.kind, focus.item, drawn[i : i + 2])
-        picking(panels, f"mask_empty_{i}")
+        pair = drawn[i : i + 2]
+        picking(head_panels(capture, focus.kind, focus.item, [(title, weights) for title, __, weights in pair]), f"mask_empty_{i}",
+                code=partial(snippets.empty, lab, focus, halved, head, [(title, name) for title, name, __ in pair]))
 
 
 def _padded(lab: Lab, capture: Capture, focus: InFocus) -> "tuple[Capture, Batch, InFocus, str]":

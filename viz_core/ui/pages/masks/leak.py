@@ -16,6 +16,7 @@ from viz_core.text import shorten, strangers
 from viz_core.ui.components.glosses import labelled
 from viz_core.ui.controls import keep, picking
 from viz_core.ui.escape import code, token_code, words
+from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus
 from viz_core.ui.shell import Lab, below, look, picture, view, view_widget, widget
 
@@ -44,15 +45,20 @@ def leak_test(lab: Lab, capture: Capture, focus: InFocus) -> None:
     new = lab.named(focus.item)[side].decode(id) if not view("mask_word").strip() else view("mask_word")
     replaced = f"“{labelled(shorten(tokens[place]))}” ({place})"
     panel = leak_panel(result.moved, result.moved_free, tokens, replaced)
+
+    def code_of_leak() -> str:
+        return snippets.leak(lab, focus.item, place, id, replaced)
+
     with drawn:
         if in_turn:
-            picking(_replaced_in_turn(lab, capture, focus, side, tokens), "mask_reach", fill=True)
+            picking(_replaced_in_turn(lab, focus, side, tokens), "mask_reach", fill=True,
+                    code=lambda: snippets.reach(lab, focus.item, lab.tokenizers[side].vocab_size))
         else:
-            picking([panel], "mask_leak", fill=True)
+            picking([panel], "mask_leak", fill=True, code=code_of_leak)
     if in_turn:
         st.markdown(_("**Each row is a replaced token, each column an output that may change.** With a causal mask, the cells left "
                       "of the diagonal are 0: a later token cannot change an earlier output."))
-        picking([panel], "mask_leak")
+        picking([panel], "mask_leak", code=code_of_leak)
     early, late = int(result.changed[:place].sum()), int(result.changed_free[:place].sum())
     own = _("as in this model") if lab.config.is_causal else _("unlike in this model")
     st.markdown(
@@ -81,7 +87,7 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
     typed = view_widget(st.text_input, "mask_word", _("with"), width=170, placeholder=_("another word"),
                         label_visibility="collapsed")
     if not typed.strip():
-        return place, _others(lab, capture, focus, side)[place]
+        return place, _others(lab, focus, side)[place]
     tokenizer = lab.named(focus.item)[side]
     carried, lost = strangers(tokenizer, typed)
     if carried:
@@ -94,19 +100,14 @@ def _replacement(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> tupl
     return place, ids[0]
 
 
-def _others(lab: Lab, capture: Capture, focus: InFocus, side: Side) -> list[int]:
-    """A replacement for each position: another word of the sentence, or else a nearby id of the vocabulary."""
-    ids = capture[f"ids.{side}"][focus.item].tolist()
-    pad = lab.config.pad_id(side)
-    size = lab.tokenizers[side].vocab_size
-    replacements = []
-    for place, id in enumerate(ids):
-        candidates = (*ids[place + 1 :], *ids[:place], id + 1, id + 2, 1, 2)
-        replacements.append(next(i for i in candidates if i not in (id, pad) and i < size))
-    return replacements
+def _others(lab: Lab, focus: InFocus, side: Side) -> list[int]:
+    """A replacement for each position of the sentence."""
+    from viz_core.experiments.masks import replacements
+
+    return replacements(lab.config, batch_of(lab), focus.item, lab.tokenizers[side].vocab_size)
 
 
-def _replaced_in_turn(lab: Lab, capture: Capture, focus: InFocus, side: Side, tokens: Sequence[str]) -> list[Panel]:
+def _replaced_in_turn(lab: Lab, focus: InFocus, side: Side, tokens: Sequence[str]) -> list[Panel]:
     """Every token replaced in turn, with the causal mask and without it, unless there are too many."""
     from viz_core.experiments.masks import reach
     from viz_core.ui.shell.cache import cached_result
@@ -114,7 +115,7 @@ def _replaced_in_turn(lab: Lab, capture: Capture, focus: InFocus, side: Side, to
     if len(tokens) > MOST_TURNS:
         raise ValueError(_("There are {n_tokens} tokens, but at most {most_turns} can be replaced in turn. Shorten the sentence.",
                            n_tokens=len(tokens), most_turns=MOST_TURNS))
-    others = _others(lab, capture, focus, side)
+    others = _others(lab, focus, side)
     model, batch = lab.model(), batch_of(lab)
 
     def changes(causal: bool) -> np.ndarray:

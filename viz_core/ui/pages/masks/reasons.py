@@ -10,6 +10,7 @@ from viz_core.figures.masks import WHY_TITLES, provenance_panel
 from viz_core.language import translate as _
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.escape import token_code
+from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.both_reasons import both_reasons, has_both
 from viz_core.ui.pages.masks.focus import InFocus, choose_focus
 from viz_core.ui.pages.masks.words import reason_words
@@ -32,7 +33,7 @@ def reasons(lab: Lab, capture: Capture, focus: InFocus) -> None:
     with place:
         title = _("{kind_titles}: the mask of every layer and head", kind_titles=KIND_TITLES[focus.kind])
         matrices([provenance_panel(capture, focus.kind, focus.item, title)], key="mask_map", pick=Pick(0, row, col),
-                 on_pick=_choose_cell, fill=True)
+                 on_pick=_choose_cell, fill=True, code=lambda: snippets.reasons(lab, focus, title))
     with rail:
         explanation = reason_words(reason(capture, focus.kind, focus.item, row, col), token_code)
         counts = tally(why)

@@ -13,6 +13,7 @@ from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.stages import SIDE_NAMES
 from viz_core.ui.controls import picking
+from viz_core.ui.pages.masks import snippets
 from viz_core.ui.pages.masks.focus import InFocus, batch_of, choose_focus, layer_and_head
 from viz_core.ui.shell import Lab, below, look, picture
 
@@ -56,12 +57,12 @@ def _leak(lab: Lab, capture: Capture, focus: InFocus, side: Side, leaky: "Unsque
     if leaky.weights is None or leaky.future is None:
         return
     kind: AttentionKind = STACKS[side]
-    drawn = [(_("As printed · head {head}", head=head), leaky.weights[head]),
-             (_("As intended · head {head}", head=head), leaky.meant[head])]
-    panels = head_panels(capture, kind, focus.item, drawn)
-    share = share_panel(leaky.future, _("As printed: weight on later tokens"))
+    titles = (_("As printed · head {head}", head=head), _("As intended · head {head}", head=head),
+              _("As printed: weight on later tokens"))
+    panels = head_panels(capture, kind, focus.item, [(titles[0], leaky.weights[head]), (titles[1], leaky.meant[head])])
     with place:
-        picking([*panels, share], "mask_unsqueeze", fill=True)
+        picking([*panels, share_panel(leaky.future, titles[2])], "mask_unsqueeze", fill=True,
+                code=lambda: snippets.unsqueezed(lab, kind, focus.item, head, titles))
     which = _("Your batch has T = H") if n_tokens == heads else _("For the first {heads} tokens, T = H", heads=heads)
     st.markdown(_("**{which} = {heads}, and it runs without an error.** Head h blocks the keys after position h for every "
                   "query: head 0 sees only the first key, and head {heads_2} sees the whole future.",

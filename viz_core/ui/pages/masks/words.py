@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from viz_core.analysis.masks import Reason, Values
 from viz_core.config import TransformerConfig
+from viz_core.figures.masks import stop_words
 from viz_core.formats import brief, rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
@@ -63,11 +64,6 @@ def values_words(x: Values) -> str:
 def no_twin_words(reasons: Sequence[str], config: TransformerConfig) -> str:
     """Why torch.nn.MultiheadAttention cannot hold an attention's parameters: one sentence for each reason."""
     return " ".join(NO_TWIN[reason].format(d_model=config.d_model, qk_width=brief(config.qk_width)) for reason in reasons)
-
-
-def stop_words(layer: int | None) -> str:
-    """Where a vector's length was taken: the embedding, or after a layer."""
-    return _("embedding") if layer is None else _("after layer {layer}", layer=layer)
 
 
 def where_words(layer: int | None) -> str:
