@@ -140,3 +140,9 @@ def test_what_fell_and_who_refuses() -> None:
     assert found.shares(3) == {"sinusoidal": (1.0, 0.7), "none": (0.95, 0.95)}
     assert found.refusing(3) == ("learned",) and found.fallen(3) == {"sinusoidal"}
     assert found.refusing(0) == () and found.fallen(0) == frozenset()
+    first, later = found.steps
+    assert found.curves == [("sinusoidal", [first, later], [1.0, 0.7]), ("learned", [first, later], [0.99, None]),
+                            ("none", [first, later], [0.95, 0.95])]
+    assert found.place(later) == later
+    joined = LengthResult("row", 17, found.steps, scores)
+    assert joined.curves[0] == ("sinusoidal", [9, 9], [1.0, 0.7]) and joined.place(later) == 9

@@ -19,6 +19,7 @@ from viz_core.experiments.masks import (
     leak,
     masked_run,
     reach,
+    replacements,
     spread,
     switch,
     unsqueezed,
@@ -113,6 +114,16 @@ def test_the_same_word_or_none_of_the_vocabulary_is_refused() -> None:
     with pytest.raises(ValueError, match="outside the vocabulary"):
         leak(model, batch, 0, 1, 999)
     assert batch.ids["target"][0, 1] != 999
+
+
+def test_each_replacement_is_another_word_of_the_vocabulary_and_no_padding() -> None:
+    model, batch = made()
+    for item, row in enumerate(batch.ids["target"].tolist()):
+        others = replacements(model.config, batch, item, model.config.target_vocab_size)
+        assert len(others) == len(row) and not any(a == b for a, b in zip(row, others, strict=True))
+        assert all(0 < id < model.config.target_vocab_size for id in others)
+    alone = Batch({"target": np.array([[model.config.target_vocab_size - 1]])}, {"target": [["x"]]})
+    assert replacements(model.config, alone, 0, model.config.target_vocab_size) == [1]
 
 
 @pytest.mark.parametrize("causal", [True, False])

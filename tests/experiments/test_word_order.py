@@ -155,6 +155,9 @@ def test_without_positions_and_mask_outputs_are_permuted_and_a_causal_mask_break
 def test_a_two_way_penalty_cannot_tell_a_sentence_from_its_mirror_image() -> None:
     result = order.reorder(model_of(), IDS, [4, 3, 2, 1, 0], seed=3)
     assert [r.position for r in result.rows if r.equivariant] == ["alibi", "none"]
+    for row, (title, free, causal) in zip(result.rows, result.moved, strict=True):  # of rounding nothing is left
+        assert title == SCHEMES[row.position].title and causal.all()
+        np.testing.assert_array_equal(free, 0 if row.equivariant else row.moved)
 
 
 @pytest.mark.parametrize("architecture", ["encoder-decoder", "decoder-only"])
