@@ -34,6 +34,8 @@ STYLE = """<style>
 .lab-norms .legend i { width: 1em; height: 1em; border-radius: 2px; }
 @media (max-width: 640px) {
   .lab-norms { position: static; }
+  /* As high as the three below each other, whatever a picture is elsewhere. */
+  [data-testid="stElementContainer"]:has(.lab-norms) { flex: none !important; height: auto !important; }
   .lab-norms .pictures { flex-direction: column; }
   .lab-norms figure { flex: none; }
   .lab-norms .cells { grid-auto-rows: 20px; }
