@@ -223,6 +223,9 @@ def test_laws_through_points() -> None:
     y = 3 / np.sqrt(x)
     assert norms.slope(x, y) == pytest.approx(-0.5, abs=DOUBLE)
     np.testing.assert_allclose(norms.through(x, y * [1.1, 1 / 1.1, 1.1, 1 / 1.1], -0.5), y, rtol=FLOAT)
+    laws = norms.laws(x.tolist(), {"post": y, "pre": y})
+    np.testing.assert_allclose(laws["pre"], y, rtol=FLOAT)
+    assert np.ptp(laws["post"]) == 0 and laws["post"][0] == pytest.approx(np.exp(np.log(y).mean()))
     assert norms.difference(np.array([1.1, 1.3]), np.array([1.0, 1.0])) == pytest.approx(0.2)
     assert norms.ratio(3, 2) == 1.5 and norms.ratio(1, 0) == math.inf and math.isnan(norms.ratio(0, 0))
     assert norms.outside(np.array([0.0, 1, 2, 3]), np.array([0.5] * 4), np.array([2.0] * 4)) == 2

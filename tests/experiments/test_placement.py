@@ -24,13 +24,13 @@ from viz_core.analysis.placement import (
     pre_band,
     relu_share,
     slope,
+    theory_of,
 )
 from viz_core.config import CHOICES, TransformerConfig
 from viz_core.experiments import placement as norms
 from viz_core.experiments.placement import PLACEMENTS, Setting, comparable, paper_runs, placed, placed_config, reading
 from viz_core.presets import PRESETS
 from viz_core.run import Batch, build, run
-from viz_core.ui.pages.norms.theory import _run_theory
 
 CONFIG = comparable(small(), 4, 16, "xavier_uniform")
 IDS = np.array([[5, 9, 7, 11, 6], [8, 3, 10, 0, 0]])
@@ -70,7 +70,7 @@ def test_the_first_layers_of_a_deep_run_are_the_shallow_run(name: str) -> None:
 
 
 def test_theory_at_a_depth_is_cut_from_a_deeper_measurement() -> None:
-    deep, shallow = (_run_theory([Setting(depth=depth, width=16, seed=i) for i in range(2)], None) for depth in (6, 4))
+    deep, shallow = (theory_of(paper_runs(Setting(depth=depth, width=16, seed=i)) for i in range(2)) for depth in (6, 4))
     cut = deep.first_layers(4)
     for found, expected in ((cut.post, shallow.post), (cut.pre, shallow.pre)):
         assert found.stages == expected.stages

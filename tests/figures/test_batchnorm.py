@@ -57,8 +57,10 @@ def test_a_large_tensor_is_drawn_around_the_picked_cell_and_says_so() -> None:
 
 
 def test_what_each_norm_gives_has_one_colour_range() -> None:
-    parts = [("in", np.full((2, 4), 9.0)), ("a", np.full((2, 4), 1.0)), ("b", np.array([[-2.0] * 4, [1.0, np.inf, np.nan, 0.0]]))]
-    before, a, b = batchnorm.result_panels(parts, ["x", "<pad>"])
+    last = np.array([[-2.0] * 4, [1.0, np.inf, np.nan, 0.0]])
+    results = {"layer": np.full((2, 4), 1.0), "batch": last}
+    before, a, b = batchnorm.result_panels("in", np.full((2, 4), 9.0), results, ["x", "<pad>"])
+    assert [p.title for p in (before, a, b)] == ["Input: in", "After LayerNorm", "After BatchNorm"]
     assert (before.low, before.high) == (-9, 9) and (a.low, a.high) == (b.low, b.high) == (-2, 2)
     assert b.rows == ("x", "<pad>") and b.masked is None  # padding is counted, so it is shown
-    np.testing.assert_array_equal(b.values, parts[2][1])
+    np.testing.assert_array_equal(b.values, last)

@@ -26,8 +26,24 @@ LEFT: dict[str, set[str]] = {
     "home": {"*"},
     "attention": {"*"},
     "training": {"*"},
-    "norms": {"*"},
     "shapes": {"*"},
+}
+# States in which a picture is made in another way than in those of `STATES`, each as its link says it.
+MORE: dict[str, list[dict[str, str]]] = {
+    "norms": [
+        TINY | {"norm_depth": "5", "norm_width": "16", "norm_metric": "entropy", "norm_init": "torch", "seed": "3",
+                "norm_placements": "none,pre_no_final,post", "architecture": "decoder-only"},
+        TINY | {"norm_section": "theory", "norm_broken": "gaussian,square", "norm_depth": "5", "norm_draws": "1"},
+        TINY | {"norm_section": "gradients", "norm_batches": "1", "norm_depth": "5", "norm_width": "16"},
+        TINY | {"norm_section": "token", "norm": "pre", "norm_side": "target", "norm_which": "final", "item": "2",
+                "norm_epsilon": "0.01"},
+        TINY | {"norm_section": "token", "weights": "translator", "source": "the dog"},
+        {"norm_section": "token", "weights": "translator", "source": "the dog"},
+        TINY | {"norm_section": "batchnorm", "source": "我也爱你们", "target": "你们也爱我", "norm_side": "target",
+                "norm_stage": "decoder.layers.0.resid_mid"},
+        TINY | {"norm_section": "batchnorm", "tokenizer": "ids", "source": "3 1 4", "target": "1 5"},
+        TINY | {"norm_section": "distributions", "norm_depth": "3", "norm_leaf": "ffn.out", "norm_scale": "log"},
+    ],
 }
 
 
@@ -135,6 +151,14 @@ def test_every_picture_has_its_numbers_and_its_python(offered: Callable[..., lis
         assert one.text is not None or left & {one.key, "*"}, f"{one.key} has no Python"
         if one.text is not None:
             check(one)
+
+
+@pytest.mark.parametrize(("page", "i"), [(page, i) for page, states in MORE.items() for i in range(len(states))])
+def test_a_picture_that_is_made_in_another_way(offered: Callable[..., list[Offered]], page: str, i: int) -> None:
+    found = offered(page, **MORE[page][i])
+    assert found
+    for one in found:
+        check(one)
 
 
 @pytest.mark.parametrize("page", [page for page in STATES if page not in ("documents", "training")])

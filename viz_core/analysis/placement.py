@@ -6,7 +6,7 @@ at initialisation: one head, W_Q = W_K = 0, no biases, every matrix N(0, 1/d), a
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -317,3 +317,48 @@ def through(x: np.ndarray, y: np.ndarray, exponent: float) -> np.ndarray:
     """c · xᵖ with the c that fits the logarithms best: a scaling law states p, not c."""
     law: np.ndarray = np.asarray(x, np.float64) ** exponent
     return law * math.exp(float(np.mean(np.log(y) - np.log(law))))
+
+
+LAWS = {"post": 0.0, "pre": -0.5}
+"""The exponents of Theorem 1: how the gradient of the last layer grows with the depth of the model."""
+
+
+def laws(depths: Sequence[int], found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Placement → the scaling law of Theorem 1 through its measured points [len(depths)]."""
+    return {name: through(np.array(depths), found[name], exponent) for name, exponent in LAWS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Theory:
+    """Measured powers of both placements, averaged over several draws of the weights, and measurements for lemmas 1 and 3."""
+
+    post: Curve
+    pre: Curve
+    relu: float  # ‖ReLU(X)‖² / ‖X‖² in layer 0
+    ends: np.ndarray  # [L, d] the first token after each layer of Pre-LN
+    eps: float
+    odd: Mapping[str, FirstNonFinite | None]
+    tokens: int  # in a sentence
+
+    def first_layers(self, depth: int) -> "Theory":
+        """The measurement at a smaller depth: a layer does not depend on later ones."""
+        inside = tuple(f"encoder.layers.{i}." for i in range(depth, len(self.ends)))
+        odd = {name: None if o and o.stage.startswith(inside) else o for name, o in self.odd.items()}
+        return replace(self, post=up_to(self.post, depth), pre=up_to(self.pre, depth), ends=self.ends[:depth], odd=odd)
+
+
+def theory_of(draws: Iterable[Mapping[str, Capture]]) -> Theory:
+    """The measurement over several draws of the weights, each {"post": its run, "pre": its run}; only their curves are kept."""
+    found: dict[str, list[Curve]] = {"post": [], "pre": []}
+    odd: dict[str, FirstNonFinite | None] = {}
+    for runs in draws:
+        for name, capture in runs.items():
+            found[name].append(of_kind(curves(capture, ["power"])["power"], "sum", "stream"))
+            odd[name] = odd.get(name) or first_non_finite(capture)
+    pre = runs["pre"]
+    ends = np.stack([pre[f"encoder.layers.{i}.resid_post"][0, 0] for i in range(pre.config.n_encoder_layers)])
+    words = int((pre["ids.source"][0] != pre.config.source_pad_id).sum())
+    return Theory(
+        averaged(found["post"]), averaged(found["pre"]), relu_share(pre["encoder.layers.0.ffn.pre_act"]),
+        ends, pre.config.norm_eps, odd, words,
+    )

@@ -1,6 +1,6 @@
 """Which cells of a batch share a mean in LayerNorm, BatchNorm and InstanceNorm, and what each norm gives."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from viz_core.figures import theme
 from viz_core.figures.attention import token
 from viz_core.figures.panels import Panel, panel
 from viz_core.language import translate as _
+from viz_core.text import visible
 
 ABOVE = theme.HEAD_COLOURS[4]  # the picked cell
 NAMES: dict[Norm, str] = {"layer": "LayerNorm", "batch": "BatchNorm", "instance": "InstanceNorm"}
@@ -118,11 +119,15 @@ def _key(shape: tuple[int, ...], spans: Sequence[range], dark: bool) -> str:
     return f'<div class="legend">{entries}{part}</div>'
 
 
-def result_panels(parts: Sequence[tuple[str, np.ndarray]], tokens: Sequence[str]) -> list[Panel]:
-    """The input (title, [T, D]) and each norm's result; the results share one colour range. Padding is shown, because it counts."""
-    most = max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for __, x in parts[1:]), default=0.0) or 1.0
+def result_panels(stage: str, x: np.ndarray, results: Mapping[Norm, np.ndarray], tokens: Sequence[str]) -> list[Panel]:
+    """One sentence of a stage, x [T, D], and each norm's result; these share one colour range.
+
+    Padding is shown, because it counts.
+    """
+    most = max((float(np.abs(y[np.isfinite(y)]).max(initial=0.0)) for y in results.values()), default=0.0) or 1.0
+    parts = [(_("Input: {stage}", stage=stage), x), *((_("After {names}", names=NAMES[norm]), y) for norm, y in results.items())]
     return [
-        panel(title, x, tokens, row_axis=_("T · token"), col_axis=_("D · feature"), row_letter="T", col_letter="D",
-              low=-most if i else None, high=most if i else None)
-        for i, (title, x) in enumerate(parts)
+        panel(title, values, list(map(visible, tokens)), row_axis=_("T · token"), col_axis=_("D · feature"), row_letter="T",
+              col_letter="D", low=-most if i else None, high=most if i else None)
+        for i, (title, values) in enumerate(parts)
     ]

@@ -89,7 +89,7 @@ def run_code(lab: Lab, name: str = "capture") -> Source:
         from viz_core.run import run
         {config}
         {name} = run({given})
-        """, config=_config(setup), name=Source(name),
+        """, config=config_code(setup), name=Source(name),
                 given=Source(", ".join(["config", written_out(source), written_out(target), *given])))
 
 
@@ -126,7 +126,7 @@ def built_code(lab: Lab) -> Source:
     return code("""
         {config}
         {model}
-        """, config=_config(setup), model=model)
+        """, config=config_code(setup), model=model)
 
 
 def tokenizer_code(lab: Lab, side: str) -> Source:
@@ -144,7 +144,7 @@ def _kind(setup: Setup) -> str:
     return "word" if setup.tokenizer == "ids" else setup.tokenizer
 
 
-def _config(setup: Setup) -> Source:
+def config_code(setup: Setup) -> Source:
     """The lines that make `config`, and `weights`, the card of the trained weights whose words the model reads."""
     if setup.origin is None:
         base, lines = f"PRESETS[{setup.preset!r}].config", "from viz_core.presets import PRESETS\n"

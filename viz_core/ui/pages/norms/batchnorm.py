@@ -1,6 +1,6 @@
 """LayerNorm beside BatchNorm on the typed batch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +14,10 @@ from viz_core.figures.batchnorm import NAMES, Members, cells_html, result_panels
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
-from viz_core.text import visible
 from viz_core.ui.components.canvas import Pick, matrices
 from viz_core.ui.controls import dark, data_table, numeric, sentence_picker
 from viz_core.ui.pages.halves import has_half, with_own_half
+from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_option, choose_side, choose_token
 from viz_core.ui.shell import Lab, beside, look, set_view, touch
 
@@ -69,7 +69,7 @@ def layer_and_batch(lab: Lab) -> None:
     st.markdown("\n".join(f"- {_describe(x, norm, at, eps)}" for norm in NORMS))
     st.markdown(FORMULAS)
     _batch_contexts(x, words, at, eps)
-    _results(x, tokens, at, eps, stage)
+    _results(x, tokens, at, eps, stage, lambda: snippets.results(lab, stage, item, halved=bool(note)))
     _compare_with_torch(x, eps)
 
 
@@ -100,15 +100,15 @@ def _describe(x: np.ndarray, norm: Norm, at: Cell, eps: float) -> str:
     )
 
 
-def _results(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float, stage: str) -> None:
+def _results(
+    x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: float, stage: str, code: Callable[[], str],
+) -> None:
     """The picked sentence before and after LayerNorm and BatchNorm."""
     every = np.ones(x.shape[:2], bool)
     st.markdown(_("**Compare the results:** {describe_results} γ is 1 and β is 0 in both. Click a cell to pick it.",
                   describe_results=describe_results(x, eps)))
-    parts = [(_("Input: {stage}", stage=stage), x[at.sentence])]
     norms: tuple[Norm, ...] = ("layer", "batch")
-    parts += [(_("After {names}", names=NAMES[norm]), share(x, norm, at, eps, every).sentence) for norm in norms]
-    names = list(map(visible, tokens[at.sentence]))
+    results = {norm: share(x, norm, at, eps, every).sentence for norm in norms}
 
     def picked(pick: Pick | None) -> None:
         touch()
@@ -116,7 +116,8 @@ def _results(x: np.ndarray, tokens: Sequence[Sequence[str]], at: Cell, eps: floa
             set_view(norm_token=pick.row, norm_feature=pick.col)
 
     here = Pick(0, at.token, at.feature)
-    matrices(result_panels(parts, names), key="norm_both", pick=here, on_pick=picked)
+    matrices(result_panels(stage, x[at.sentence], results, tokens[at.sentence]), key="norm_both", pick=here, on_pick=picked,
+             code=code)
 
 
 def describe_results(x: np.ndarray, eps: float) -> str:

@@ -12,6 +12,7 @@ from viz_core.figures.placement import METRIC_NAMES, METRIC_TITLES, TITLES, dept
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark
+from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs, warn_not_finite
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
 
@@ -53,7 +54,7 @@ def depth(lab: Lab) -> None:
         shown = {name: of for name, (of, __) in found.items()}
         figure = depth_figure(shown, metric, dark())
         if compared:
-            chart(figure, "norm_depth_chart", fill=True)
+            chart(figure, "norm_depth_chart", fill=True, code=lambda: snippets.depth(compared, names, metric))
     if metric == "power" and (grown := _growth(shown.get("pre", ()))) is not None:
         with rail:
             _what_growth_means(grown)

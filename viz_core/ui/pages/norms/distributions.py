@@ -1,22 +1,21 @@
 """The distribution of one stage's values, layer by layer, in every placement of the LayerNorm."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_core.analysis.layernorm import Spreads, leaves, spreads
-from viz_core.capture import Capture
 from viz_core.config import Side
-from viz_core.figures import theme
 from viz_core.figures.distributions import drawn_layers, ridges_figure
 from viz_core.figures.placement import COLOURS, TITLES
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark, data_table, numeric
+from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.choices import choose_option
-from viz_core.ui.pages.norms.compared import choose_sizes, compared_stack, say_what_runs
+from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs
 from viz_core.ui.shell import Lab, beside, look, view, view_widget
 from viz_core.ui.shell.setup import VIEW
 
@@ -36,20 +35,18 @@ def distributions(lab: Lab) -> None:
     place, rail = beside()
     with rail:
         choose_sizes()
-    found = _histograms({TITLES[name]: capture for name, capture in compared.runs(names).items()}, compared.key, place, rail)
+    found = _histograms(compared, names, place, rail)
     if found is not None:
         st.markdown(describe_widths(found))
         _width_table(found)
     say_what_runs(compared)
 
 
-def _histograms(captures: Mapping[str, Capture], key: Hashable, place: DeltaGenerator, rail: DeltaGenerator) -> Spreads | None:
-    """Draw histograms of one stage, layer by layer, with every placement on the same scale; its controls in the rail.
-
-    captures: placement → run of the same text; key: the cache key of these runs.
-    """
+def _histograms(compared: Compared, names: Sequence[str], place: DeltaGenerator, rail: DeltaGenerator) -> Spreads | None:
+    """Draw histograms of one stage, layer by layer, with every placement on the same scale; its controls in the rail."""
     from viz_core.ui.shell.cache import cached_result
 
+    captures = {TITLES[name]: capture for name, capture in compared.runs(names).items()}
     sides: list[Side] = [s for s in ("source", "target") if leaves(captures, s)]
     if not sides:
         place.info(_("These runs have no layers: choose a depth of at least 1."))
@@ -65,11 +62,11 @@ def _histograms(captures: Mapping[str, Capture], key: Hashable, place: DeltaGene
         leaf = choose_option("norm_leaf", _("Stage"), ordered, {n: n for n in ordered})
         scale = view_widget(st.segmented_control, "norm_scale", _("Scale"), required=True,
                             format_func={"auto": _("Automatic"), "linear": _("Linear"), "log": _("Logarithmic")}.get)
-    found = cached_result("norm spreads", (key, tuple(captures), side, leaf, scale), lambda: spreads(captures, side, leaf, scale))
-    own = {TITLES[name]: colour for name, colour in COLOURS.items()}
-    colours = {name: own.get(name, theme.head_colour(i)) for i, name in enumerate(captures)}
+    found = cached_result("norm spreads", (compared.key, tuple(captures), side, leaf, scale),
+                          lambda: spreads(captures, side, leaf, scale))
     with place:
-        chart(ridges_figure(found, colours, dark()), "norm_ridges", fill=True)
+        chart(ridges_figure(found, {TITLES[name]: COLOURS[name] for name in names}, dark()), "norm_ridges", fill=True,
+              code=lambda: snippets.ridges(compared, names, side, leaf, scale))
     return found
 
 

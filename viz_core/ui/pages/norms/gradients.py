@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.placement import ratio, slope, through
+from viz_core.analysis.placement import laws, ratio, slope
 from viz_core.figures.placement import TITLES, gradients_figure, last_layer_figure
 from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark
 from viz_core.ui.escape import escaped
+from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.compared import Compared, choose_sizes, compared_stack, say_what_runs
 from viz_core.ui.pages.norms.on_request import byte_count, flop_count, when_requested
 from viz_core.ui.shell import Lab, beside, look, view, view_widget
@@ -44,7 +45,7 @@ def gradients(lab: Lab) -> None:
     most = 2 * byte_count(Setting(depth=max(DEPTHS), width=width).config)
     last = when_requested(_("last layer"), (width, batches, seed), cost, most, partial(_last_layer, width, batches, seed))
     if last is not None:
-        _theorem(np.array(DEPTHS), last, width, batches)
+        _theorem(np.array(DEPTHS), last, width, batches, seed)
 
 
 def _by_layer(c: Compared, batches: int) -> "dict[str, LayerGradients] | None":
@@ -59,7 +60,8 @@ def _by_layer(c: Compared, batches: int) -> "dict[str, LayerGradients] | None":
         return None
     if found is not None:
         parts = {n: {"attention": g.attention, "feed-forward": g.ffn} for n, g in found.items()}
-        chart(gradients_figure(parts, batches, dark()), "norm_gradients", fill=True)
+        chart(gradients_figure(parts, batches, dark()), "norm_gradients", fill=True,
+              code=lambda: snippets.gradients(c, batches))
     return found
 
 
@@ -103,10 +105,10 @@ def _last_layer(width: int, batches: int, seed: int) -> dict[str, np.ndarray]:
     return last_layer_gradients(width, batches=batches, seed=seed)
 
 
-def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, batches: int) -> None:
+def _theorem(depths: np.ndarray, found: Mapping[str, np.ndarray], width: int, batches: int, seed: int) -> None:
     """The measured norms, and the scaling of Theorem 1."""
-    laws = {name: through(depths, found[name], exponent) for name, exponent in (("post", 0.0), ("pre", -0.5))}
-    chart(last_layer_figure(depths.tolist(), found, laws, dark()), "norm_last")
+    chart(last_layer_figure(depths.tolist(), found, laws(depths.tolist(), found), dark()), "norm_last",
+          code=lambda: snippets.last_layer(width, batches, seed))
     powers = {name: slope(depths, norms) for name, norms in found.items()}
     st.markdown(
         _(r"**Theorem 1** (Xiong et al. 2020) bounds the gradient of the last $W^2$ by $O(d\sqrt{{\ln d}})$ in Post-LN, at any "

@@ -10,6 +10,7 @@ from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.presets import DOCUMENTS
 from viz_core.ui.controls import chart, dark, sentence_picker, table
+from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.choices import NO_SENTENCE, choose_feature, choose_place, choose_token
 from viz_core.ui.shell import Lab, beside, look, set_view, view, widget, widget_value
 from viz_core.ui.shell.views import EPSILONS
@@ -39,7 +40,8 @@ def one_token(lab: Lab) -> None:
     gamma, beta = lab.parameter(f"{place.path}.weight"), lab.parameter(f"{place.path}.bias")  # [D] each
     steps = layer_norm(x, gamma, beta, eps)
     with picture:
-        chart(steps_figure(steps, feature, dark()), "norm_steps", fill=True)
+        chart(steps_figure(steps, feature, dark()), "norm_steps", fill=True,
+              code=lambda: snippets.steps(lab, place, item, token, feature, eps))
     st.markdown(describe_remainder(steps))
     st.caption(_("The input is `{reads}`, the output `{path}.out`. Orange is above zero, blue below; the grey column is "
                  "feature {feature}.{untrained}",

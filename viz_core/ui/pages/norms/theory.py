@@ -1,30 +1,22 @@
 """Theory and measurement in the setting of Xiong et al. 2020."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from viz_core.analysis.placement import (
-    Curve,
-    FirstNonFinite,
     MeanField,
-    averaged,
-    curves,
+    Theory,
     difference,
     ffn_gain,
-    first_non_finite,
     jacobian_norm,
     layer_ends,
     mean_field,
-    of_kind,
     outside,
     post_line,
     pre_band,
-    relu_share,
-    up_to,
+    theory_of,
 )
 from viz_core.figures.placement import TITLES, post_figure, pre_figure
 from viz_core.formats import change, rounded
@@ -32,13 +24,11 @@ from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.ui.controls import chart, dark, table
 from viz_core.ui.escape import escaped
+from viz_core.ui.pages.norms import snippets
 from viz_core.ui.pages.norms.compared import Compared, compared_stack, warn_not_finite, whole_steps
 from viz_core.ui.pages.norms.on_request import MOST_UNREQUESTED, byte_count, flop_count, when_requested
 from viz_core.ui.shell import Lab, beside, fold, look, set_view, view, view_widget
 from viz_core.ui.shell.setup import VIEW
-
-if TYPE_CHECKING:  # torch is imported where it is used: see `viz_core.ui.shell.run`
-    from viz_core.experiments.placement import Setting
 
 ASSUMED = {
     "gaussian": (_("iid Gaussian input"),
@@ -57,25 +47,6 @@ ASSUMED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Theory:
-    """Measured powers of both placements, averaged over several draws of the weights, and measurements for lemmas 1 and 3."""
-
-    post: Curve
-    pre: Curve
-    relu: float  # ‖ReLU(X)‖² / ‖X‖² in layer 0
-    ends: np.ndarray  # [L, d] the first token after each layer of Pre-LN
-    eps: float
-    odd: Mapping[str, FirstNonFinite | None]
-    tokens: int  # in a sentence
-
-    def first_layers(self, depth: int) -> "Theory":
-        """The measurement at a smaller depth: a layer does not depend on later ones."""
-        inside = tuple(f"encoder.layers.{i}." for i in range(depth, len(self.ends)))
-        odd = {name: None if o and o.stage.startswith(inside) else o for name, o in self.odd.items()}
-        return replace(self, post=up_to(self.post, depth), pre=up_to(self.pre, depth), ends=self.ends[:depth], odd=odd)
-
-
 def theory(lab: Lab) -> None:
     """Measured powers of both placements beside what theory predicts; assumptions can be dropped."""
     look(_("**Compare the points with the lines:** theory predicts a flat line for Post-LN and a widening band for Pre-LN. Drop "
@@ -91,61 +62,47 @@ def theory(lab: Lab) -> None:
         reset = {v: VIEW[v].default for v in ("norm_broken", "norm_draws", "norm_depth", "norm_width")}
         st.button(_("Reset to the paper's setting"), key="norm_paper", on_click=set_view, kwargs=reset,
                   help=_("The setting of Xiong et al. (2020), in which their theory holds. Its statements stand below."))
+    seeds = range(lab.setup.seed, lab.setup.seed + draws)
     with place:
-        measured = _measured(lab, depth, width, draws, broken)
+        typed = compared_stack(lab) if "gaussian" in broken else None
+        measured = None if typed is None and "gaussian" in broken else _measured(typed, depth, width, seeds, broken)
         if measured is None:
             return
         found, gain = measured
         fields = {norm: mean_field(norm, depth, found.tokens, gain) for norm in ("post", "pre")}
         low, high = pre_band(np.arange(depth + 1))
         with st.container(key="norm_theory", horizontal=True):
-            chart(post_figure(found.post, post_line(), post_line(gain), fields["post"], dark()), "norm_post", fill=True)
-            chart(pre_figure(found.pre, low, high, fields["pre"], dark()), "norm_pre", fill=True)
+            chart(post_figure(found.post, post_line(), post_line(gain), fields["post"], dark()), "norm_post", fill=True,
+                  code=lambda: snippets.post(depth, width, broken, seeds, typed))
+            chart(pre_figure(found.pre, low, high, fields["pre"], dark()), "norm_pre", fill=True,
+                  code=lambda: snippets.pre(depth, width, broken, seeds, typed))
     warn_not_finite(found.odd)
     _compare_with_theory(found, fields, gain)
     _name_dropped_assumptions(broken, draws, found, fields)
     _statements(found)
 
 
-def _measured(lab: Lab, depth: int, width: int, draws: int, broken: Sequence[str]) -> tuple[Theory, float] | None:
-    """The measurement, and what a feed-forward network of its width adds; None while it waits for a click or for words."""
-    from viz_core.experiments.placement import SENTENCES, TOKENS, Setting
-
-    compared = compared_stack(lab) if "gaussian" in broken else None
-    if "gaussian" in broken and compared is None:
-        return None
+def _measured(
+    typed: Compared | None, depth: int, width: int, seeds: range, broken: Sequence[str],
+) -> tuple[Theory, float] | None:
+    """The measurement, and what a feed-forward network of its width adds; None while it waits for a click."""
+    from viz_core.experiments.placement import SENTENCES, TOKENS, Setting, paper_runs
 
     def at(depth: int) -> tuple[list[Setting], int]:
-        settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=lab.setup.seed + i) for i in range(draws)]
+        settings = [Setting(depth=depth, width=width, broken=frozenset(broken), seed=seed) for seed in seeds]
         return settings, sum(2 * flop_count(s.config, SENTENCES, TOKENS) for s in settings)
 
     settings, cost = at(whole_steps(depth))
     if cost > MOST_UNREQUESTED:  # then no more layers than requested
         settings, cost = at(depth)
-    key = tuple(settings), compared and compared.shared_key
-    found = when_requested(_("theory"), key, cost, 2 * byte_count(settings[0].config), lambda: _run_theory(settings, compared))
+
+    def make() -> Theory:
+        words = None if typed is None else typed.runs(["pre"])["pre"]
+        return theory_of(paper_runs(setting, words) for setting in settings)
+
+    key = tuple(settings), typed and typed.shared_key
+    found = when_requested(_("theory"), key, cost, 2 * byte_count(settings[0].config), make)
     return None if found is None else (found.first_layers(depth), ffn_gain(width, settings[0].config.ff_width))
-
-
-def _run_theory(settings: "Sequence[Setting]", compared: Compared | None) -> Theory:
-    """All draws one after another; only their curves are kept."""
-    from viz_core.experiments.placement import paper_runs
-
-    typed = None if compared is None else compared.runs(["pre"])["pre"]
-    found: dict[str, list[Curve]] = {"post": [], "pre": []}
-    odd: dict[str, FirstNonFinite | None] = {}
-    for setting in settings:
-        runs = paper_runs(setting, typed)
-        for name, capture in runs.items():
-            found[name].append(of_kind(curves(capture, ["power"])["power"], "sum", "stream"))
-            odd[name] = odd.get(name) or first_non_finite(capture)
-    pre = runs["pre"]
-    ends = np.stack([pre[f"encoder.layers.{i}.resid_post"][0, 0] for i in range(pre.config.n_encoder_layers)])
-    words = int((pre["ids.source"][0] != pre.config.source_pad_id).sum())
-    return Theory(
-        averaged(found["post"]), averaged(found["pre"]), relu_share(pre["encoder.layers.0.ffn.pre_act"]),
-        ends, pre.config.norm_eps, odd, words,
-    )
 
 
 def _compare_with_theory(found: Theory, fields: Mapping[str, MeanField], gain: float) -> None:
