@@ -24,5 +24,5 @@ if size is not None:
 cost = None if size is None else fold("shapes_cost", _("What costs most, and how the cost grows with longer texts"))
 if cost is None or cost.open:  # four charts, which take longer to draw than the table
     with cost or st.container():
-        block_charts(size, lab.config, dark)
-        growth_charts(size, lab.config, dark)
+        block_charts(lab, size, dark)
+        growth_charts(lab, size, dark)

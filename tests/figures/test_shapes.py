@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from viz_core import drawn as tables
 from viz_core.analysis import shapes as ledger
 from viz_core.analysis.shapes import PAIRS, PARTS
 from viz_core.config import TransformerConfig
@@ -33,6 +34,8 @@ def test_bars_are_the_amounts_stacked_by_part() -> None:
     bars = {name: list(trace.x) for name, trace in named(figure).items() if trace.type == "bar"}
     assert bars == {"embedding": [30, 0, 0], "attention": [0, 40, 0], "LayerNorm": [0, 10, 0], "output": [0, 0, 20]}
     assert figure.layout.barmode == "stack"
+    rows = tables.figure(figure)
+    assert rows[rows.trace == "attention"].text.tolist() == ["Encoder embedding", "Encoder layers 0–1", "Output"]
     assert list(figure.layout.yaxis.ticktext) == ["Encoder embedding", "Encoder layers 0–1", "Output"]
     assert list(figure.layout.yaxis.range) == [2.5, -0.5]  # the model's order from the top
     assert [trace.marker.color for trace in figure.data if trace.type == "bar"] == [

@@ -26,7 +26,6 @@ LEFT: dict[str, set[str]] = {
     "home": {"*"},
     "attention": {"*"},
     "training": {"*"},
-    "shapes": {"*"},
 }
 # States in which a picture is made in another way than in those of `STATES`, each as its link says it.
 MORE: dict[str, list[dict[str, str]]] = {
@@ -43,6 +42,11 @@ MORE: dict[str, list[dict[str, str]]] = {
                 "norm_stage": "decoder.layers.0.resid_mid"},
         TINY | {"norm_section": "batchnorm", "tokenizer": "ids", "source": "3 1 4", "target": "1 5"},
         TINY | {"norm_section": "distributions", "norm_depth": "3", "norm_leaf": "ffn.out", "norm_scale": "log"},
+    ],
+    "shapes": [
+        {"open": "shapes_cost", "weights": "translator", "source": "the dog"},
+        TINY | {"open": "shapes_cost", "tokenizer": "ids", "source": "3 1 4", "target": "1 5", "architecture": "encoder-only"},
+        {"open": "shapes_cost", "source": ""}, {"open": "shapes_cost", "max_len": "9000", "source": "a " * 4000},
     ],
 }
 

@@ -31,6 +31,7 @@ PAIRS = "token_pairs"  # attention's two products over all pairs of tokens: QKáµ
 # The size of each axis in the config's words.
 SIZES = {"D": "d_model", "H": "n_heads", "K": "d_k", "V": "d_v", "F": "d_ff", "W": "vocabulary"}
 FLOAT = BYTES["float32"]
+LENGTHS = tuple(2**i for i in range(18))  # tokens: from one to 131,072, more than the context of any model here
 
 
 @dataclass(frozen=True, slots=True)

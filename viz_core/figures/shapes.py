@@ -34,7 +34,7 @@ def block_chart(blocks: Mapping[str, Mapping[str, int]], heading: str, unit: str
     bars = [
         {
             "type": "bar", "name": PART_TITLES[part], "orientation": "h", "y": list(range(len(names))), "x": amounts[part],
-            "marker": {"color": theme.PART_COLOURS[part]},
+            "marker": {"color": theme.PART_COLOURS[part]}, "text": names, "textposition": "none",  # for the CSV
             "customdata": [[name, n / everything] for name, n in zip(names, amounts[part], strict=True)],
             "hovertemplate": (
                 _("%{{customdata[0]}} · {part_titles}<br>%{{x:,}} {unit} (%{{customdata[1]:.1%}} of the total)<extra></extra>",

@@ -15,6 +15,7 @@ from dataclasses import fields, is_dataclass
 from textwrap import dedent
 from typing import Any
 
+from viz_core.config import FIELDS, TransformerConfig
 from viz_core.language import translate as _
 from viz_core.ui.shell.run import Lab, lab_of
 from viz_core.ui.shell.setup import Setup, changes, ids, sentences, unpacked
@@ -142,6 +143,13 @@ def tokenizer_code(lab: Lab, side: str) -> Source:
 def _kind(setup: Setup) -> str:
     """The untrained tokenizer; lists of ids are read by none."""
     return "word" if setup.tokenizer == "ids" else setup.tokenizer
+
+
+def settings_code(config: TransformerConfig) -> Source:
+    """A config by its own settings: `TransformerConfig(d_model=64, …)`, without those that it has by itself."""
+    plain = TransformerConfig()
+    own = {name: getattr(config, name) for name in FIELDS if getattr(config, name) != getattr(plain, name)}
+    return Source(f"TransformerConfig({', '.join(f'{name}={written_out(value)}' for name, value in own.items())})")
 
 
 def config_code(setup: Setup) -> Source:

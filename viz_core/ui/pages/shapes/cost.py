@@ -6,17 +6,16 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from viz_core.analysis.shapes import Amount, Growth, by_block, growth, layer_costs, ledger, total
+from viz_core.analysis.shapes import LENGTHS, Amount, Growth, by_block, growth, layer_costs, ledger, total
 from viz_core.config import TransformerConfig
 from viz_core.figures.shapes import block_chart, growth_chart
 from viz_core.language import translate as _
 from viz_core.limits import megabytes
 from viz_core.ui.controls import chart
+from viz_core.ui.pages.shapes import snippets
 from viz_core.ui.pages.shapes.columns import AMOUNTS
 from viz_core.ui.pages.shapes.size import Size
 from viz_core.ui.shell import Lab
-
-LENGTHS = tuple(2**i for i in range(18))  # tokens: from one to 131,072, more than the context of any model here
 
 
 def totals(lab: Lab, size: Size) -> None:
@@ -41,16 +40,18 @@ def totals(lab: Lab, size: Size) -> None:
     )
 
 
-def block_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
+def block_charts(lab: Lab, size: Size | None, dark: bool) -> None:
     """Parameters by block and, if there is a text, FLOPs by block."""
-    sized = size or (config, 1, 1, 1)
+    sized, parameters, flops = size or (lab.config, 1, 1, 1), _("Parameters by block"), _("FLOPs by block")
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(_by_block(sized, "parameters", _("Parameters by block"), dark), "shapes_parameters")
+        chart(_by_block(sized, "parameters", parameters, dark), "shapes_parameters",
+              code=lambda: snippets.blocks(lab, sized, "parameters", parameters))
         st.caption(_("Look at the cost of the vocabulary: an embedding has a row for every word, even if you type only a few."))
     if size is not None:
         with right:
-            chart(_by_block(sized, "flops", _("FLOPs by block"), dark), "shapes_flops")
+            chart(_by_block(sized, "flops", flops, dark), "shapes_flops",
+                  code=lambda: snippets.blocks(lab, sized, "flops", flops))
             st.caption(
                 _("An embedding is a lookup and costs no product. “Pairs of tokens” stands for QKᵀ and for weights times V.")
             )
@@ -74,16 +75,19 @@ def _growth(config: TransformerConfig, amount: Literal["flops", "nbytes"], headi
     return growth_chart(_grows(config, amount), heading, AMOUNTS[amount], here, dark)
 
 
-def growth_charts(size: Size | None, config: TransformerConfig, dark: bool) -> None:
+def growth_charts(lab: Lab, size: Size | None, dark: bool) -> None:
     """Growth of the layers' FLOPs and recorded bytes with the number of tokens, compared with an RNN."""
-    here = None if size is None else max(size[2:])
+    config, here = lab.config, None if size is None else max(size[2:])
+    flops, nbytes = _("FLOPs against tokens"), _("Recorded bytes against tokens")
     st.header(_("The cost of longer texts"), anchor=False)
     left, right = st.columns(2, gap="medium")
     with left:
-        chart(_growth(config, "flops", _("FLOPs against tokens"), here, dark), "shapes_growth_flops")
+        chart(_growth(config, "flops", flops, here, dark), "shapes_growth_flops",
+              code=lambda: snippets.growth(lab, "flops", flops, here))
         st.caption(crossing_words(_grows(config, "flops")))
     with right:
-        chart(_growth(config, "nbytes", _("Recorded bytes against tokens"), here, dark), "shapes_growth_bytes")
+        chart(_growth(config, "nbytes", nbytes, here, dark), "shapes_growth_bytes",
+              code=lambda: snippets.growth(lab, "nbytes", nbytes, here))
         st.caption(_("Every head keeps an N × N matrix for each step from scores to weights; a recurrent network keeps one "
                      "state per token."))
     st.caption(_("One sentence of N tokens per side, layers only: the embeddings and the output grow only linearly with N."))
