@@ -63,7 +63,7 @@ def test_gradients_are_powers_of_10_in_a_row_for_each_part() -> None:
 
 
 def test_a_band_reaches_from_the_lowest_to_the_highest_seed() -> None:
-    arm = BandOf("<b>pre</b>", STEPS, np.array([2.0, 1, 0.5, 0.0]), np.array([1.0, 0.5, 0.2, 0.0]), np.array([3.0, 2, 1, 0.5]), 3)
+    arm = BandOf("<b>pre</b>", STEPS, np.array([2.0, 1, 0.5, 0.0]), np.array([1.0, 0.5, 0.2, 0.0]), np.array([3.0, 2, 1, 0.5]))
     figure = bands_figure([arm, arm], "loss", 10, 3.0, 0.1).to_dict()
     low, high, mean = figure["data"][:3]
     assert list(low["y"]) == [1, 0.5, 0.2, LEAST_LOSS] and list(high["y"]) == [3, 2, 1, 0.5] and high["fill"] == "tonexty"

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from viz_core.config import TransformerConfig
-from viz_core.learning.answers import KEPT, MOST_WORDS, answers, continued, rows
+from viz_core.learning.answers import KEPT, MOST_WORDS, MOST_WRITTEN, answers, continued, on_words, rows
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks import TASKS
 from viz_core.model.transformer import Transformer
@@ -98,3 +98,15 @@ def test_a_translation_is_what_the_model_writes_greedily() -> None:
     with torch.no_grad():
         logits = model(source=torch.from_numpy(read.ids["source"]), target=torch.from_numpy(read.ids["target"])).logits[0]
     assert logits.argmax(dim=-1)[:-1].tolist() == written[1:].tolist()
+
+
+@pytest.mark.parametrize(("name", "architecture"), CASES)
+def test_words_are_read_continued_and_answered_at_once(name: str, architecture: Any) -> None:
+    r = recipe(name, architecture)
+    model, side = Transformer(r.config, 3).eval(), r.config.output_side
+    found = on_words(model, r, WORDS)
+    read = continued(model, r.entry.sentence(r.parameters, r.config, WORDS), r.vocabulary, MOST_WRITTEN)
+    said = answers(read.seen_by(model, KEPT), read, r.vocabulary, side)
+    assert found.read.tokens == read.tokens and found.said.likeliest == said.likeliest
+    np.testing.assert_array_equal(found.said.probabilities, said.probabilities)
+    assert found.rows(side) == rows(read, said, side)

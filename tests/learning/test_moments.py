@@ -9,8 +9,9 @@ import torch
 from safetensors.torch import save as to_bytes
 
 from tests.learning.small import RECIPE, recipe
-from viz_core.learning.moments import Moment, Moments, Series, least_missed, moment_of, wanted
-from viz_core.learning.training_run import TrainingRun
+from viz_core.learning.curves import result
+from viz_core.learning.moments import Moment, Moments, Series, initial, least_missed, moment_of, train, wanted
+from viz_core.learning.training_run import TrainingRun, finished
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
 
@@ -38,6 +39,26 @@ def test_a_moment_gives_the_model_back() -> None:
     capture = read.seen_by(moments.at(30).model(run.recipe.config))
     assert list(capture) == ["encoder.layers.0.self_attn.weights"] and capture["encoder.layers.0.self_attn.weights"].shape[-1] == 3
     assert capture.tokens("source") == [["the", "cat", "sat"]]
+
+
+def test_a_notebook_trains_to_the_same_moments_and_numbers() -> None:
+    run, moments, _ = watched()
+    again, part = train(run.recipe), train(run.recipe, 13)
+    assert again.stored() == moments.stored()
+    assert part.steps[-1] == 13 and part.at(13).to_bytes() == moments.at(13).to_bytes() and part.training.seen == 13
+    assert list(part.training) == list(moments.training)[:13]
+    assert initial(run.recipe).to_bytes() == moments.at(0).to_bytes() == train(run.recipe, 0).at(0).to_bytes()
+    model = finished(run.recipe)
+    assert not model.training and torch.equal(model.head.weight, run.model.head.weight)
+
+
+def test_the_numbers_of_a_run_are_its_result_and_its_norms() -> None:
+    run, moments, _ = watched(steps=10)
+    events = list(TrainingRun(run.recipe))
+    assert moments.parts == tuple(run.parts) and moments.norms.tolist() == [list(event.norms) for event in events]
+    own, due = moments.result(1, 7), result(1, 7, events)
+    assert (own.arm, own.seed, own.steps[1:], own.losses[1:], own.accuracies[1:]) == (1, 7, due.steps, due.losses, due.accuracies)
+    assert own.steps[0] == 0 and own.stopped == "steps" and moments.result(0, 0, "diverged").diverged
 
 
 def test_a_tied_output_is_kept_once_and_comes_back() -> None:

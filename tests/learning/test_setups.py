@@ -1,5 +1,6 @@
 """The offered experiments change what they say, and the documents' models keep everything but their sizes."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,12 +8,19 @@ import pytest
 from tests.learning.small import recipe
 from viz_core.config import FIELDS, TransformerConfig
 from viz_core.learning.recipe import OF_THE_TASK
-from viz_core.learning.setups import FAMILIES, REDUCED, SETUPS, measured_again, of_document
+from viz_core.learning.setups import FAMILIES, REDUCED, SETUPS, measured_again, of_document, setup_name
 from viz_core.learning.tasks import TASKS
 from viz_core.learning.training_run import TrainingRun
 from viz_core.position_schemes import SCHEMES
 from viz_core.presets import PRESETS
 from viz_core.problems import Problem
+
+
+@pytest.mark.parametrize("name", SETUPS)
+def test_an_offered_experiment_is_known_with_any_seeds(name: str) -> None:
+    experiment = SETUPS[name].experiment
+    assert setup_name(replace(experiment, seeds=(5,))) == name
+    assert setup_name(replace(experiment, arms=experiment.arms[::-1])) is None
 
 
 @pytest.mark.parametrize("name", SETUPS)

@@ -1,8 +1,9 @@
 """The Python and the CSV of every picture of every page: each snippet runs, and makes the numbers and the picture of the page."""
 
 import ast
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,19 @@ from tests.ui.helpers import go as turn
 from tests.ui.helpers import sound, start
 from tests.ui.pseudo import KEPT_A, STATES, TINY
 from viz_core import drawn
+from viz_core.config import TransformerConfig
+from viz_core.figures.curves import pack_curves
 from viz_core.figures.panels import pack
+from viz_core.jobs.engine import engine
+from viz_core.learning.arms import Arm, Experiment, of_factor
+from viz_core.learning.brought import Trained
+from viz_core.learning.moments import initial
+from viz_core.learning.recipe import Recipe
+from viz_core.learning.setups import SETUPS, OfferedExperiment
 from viz_core.notebook import Picture
 from viz_core.ui.components import saving
 from viz_core.ui.components.saving import ASKED, ENDS, Asked, Made, snippet
+from viz_core.weights.guests import guests
 
 MEAN = {"source": "<s> $x$ =1+1 שלום 🎉 the the", "target": "`a` <pad> \\n {b} ' \" $y$"}
 TRANSLATOR = {"weights": "translator", "source": "the dog saw a <b>cat</b> , =1+1", "n_heads": ""}
@@ -25,29 +35,6 @@ TRANSLATOR = {"weights": "translator", "source": "the dog saw a <b>cat</b> , =1+
 LEFT: dict[str, set[str]] = {
     "home": {"*"},
     "attention": {"*"},
-    "training": {"*"},
-}
-# States in which a picture is made in another way than in those of `STATES`, each as its link says it.
-MORE: dict[str, list[dict[str, str]]] = {
-    "norms": [
-        TINY | {"norm_depth": "5", "norm_width": "16", "norm_metric": "entropy", "norm_init": "torch", "seed": "3",
-                "norm_placements": "none,pre_no_final,post", "architecture": "decoder-only"},
-        TINY | {"norm_section": "theory", "norm_broken": "gaussian,square", "norm_depth": "5", "norm_draws": "1"},
-        TINY | {"norm_section": "gradients", "norm_batches": "1", "norm_depth": "5", "norm_width": "16"},
-        TINY | {"norm_section": "token", "norm": "pre", "norm_side": "target", "norm_which": "final", "item": "2",
-                "norm_epsilon": "0.01"},
-        TINY | {"norm_section": "token", "weights": "translator", "source": "the dog"},
-        {"norm_section": "token", "weights": "translator", "source": "the dog"},
-        TINY | {"norm_section": "batchnorm", "source": "我也爱你们", "target": "你们也爱我", "norm_side": "target",
-                "norm_stage": "decoder.layers.0.resid_mid"},
-        TINY | {"norm_section": "batchnorm", "tokenizer": "ids", "source": "3 1 4", "target": "1 5"},
-        TINY | {"norm_section": "distributions", "norm_depth": "3", "norm_leaf": "ffn.out", "norm_scale": "log"},
-    ],
-    "shapes": [
-        {"open": "shapes_cost", "weights": "translator", "source": "the dog"},
-        TINY | {"open": "shapes_cost", "tokenizer": "ids", "source": "3 1 4", "target": "1 5", "architecture": "encoder-only"},
-        {"open": "shapes_cost", "source": ""}, {"open": "shapes_cost", "max_len": "9000", "source": "a " * 4000},
-    ],
 }
 
 
@@ -104,7 +91,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
             sound(turn(at, page))
         return list(found)
 
-    for name in ("panels", "figure"):
+    for name in ("panels", "figure", "curves"):
         monkeypatch.setattr(drawn, name, noted(getattr(drawn, name)))
     monkeypatch.setattr(saving, "_made", made)
     return offered
@@ -132,6 +119,8 @@ def check(one: Offered) -> None:
         assert isinstance(picture, Picture) and "<script" in picture.page
     if one.end == "panels":
         assert pack(names["panels"]) == pack(one.shown)
+    if one.end == "curves":
+        assert pack_curves(names["chart"]) == pack_curves(one.shown)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -155,14 +144,6 @@ def test_every_picture_has_its_numbers_and_its_python(offered: Callable[..., lis
         assert one.text is not None or left & {one.key, "*"}, f"{one.key} has no Python"
         if one.text is not None:
             check(one)
-
-
-@pytest.mark.parametrize(("page", "i"), [(page, i) for page, states in MORE.items() for i in range(len(states))])
-def test_a_picture_that_is_made_in_another_way(offered: Callable[..., list[Offered]], page: str, i: int) -> None:
-    found = offered(page, **MORE[page][i])
-    assert found
-    for one in found:
-        check(one)
 
 
 @pytest.mark.parametrize("page", [page for page in STATES if page not in ("documents", "training")])
@@ -209,6 +190,23 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
         ("unsqueeze", {"mask_unsqueeze"}))),
     ("masks", TRANSLATOR | {"n_heads": "4", "d_model": "64", "mask_section": "effect", "mask_switch": "mask_source_padding"},
      {"mask_effect"}),
+    *(("norms", TINY | params, keys) for params, keys in (
+        ({"norm_depth": "5", "norm_width": "16", "norm_metric": "entropy", "norm_init": "torch", "seed": "3",
+          "norm_placements": "none,pre_no_final,post", "architecture": "decoder-only"}, {"norm_depth_chart"}),
+        ({"norm_section": "theory", "norm_broken": "gaussian,square", "norm_depth": "5", "norm_draws": "1"},
+         {"norm_post", "norm_pre"}),
+        ({"norm_section": "gradients", "norm_batches": "1", "norm_depth": "5", "norm_width": "16"},
+         {"norm_gradients", "norm_last"}),
+        ({"norm_section": "token", "norm": "pre", "norm_side": "target", "norm_which": "final", "item": "2",
+          "norm_epsilon": "0.01"}, {"norm_steps"}),
+        ({"norm_section": "token", "weights": "translator", "source": "the dog"}, {"norm_steps"}),
+        ({"norm_section": "batchnorm", "source": "我也爱你们", "target": "你们也爱我", "norm_side": "target",
+          "norm_stage": "decoder.layers.0.resid_mid"}, {"norm_both"}),
+        ({"norm_section": "batchnorm"} | IDS, {"norm_both"}),
+        ({"norm_section": "distributions", "norm_depth": "3", "norm_leaf": "ffn.out", "norm_scale": "log"}, {"norm_ridges"}))),
+    ("norms", TRANSLATOR | {"norm_section": "token"}, {"norm_steps"}),
+    *(("shapes", params | {"open": "shapes_cost"}, {"shapes_parameters", "shapes_growth_bytes"}) for params in (
+        TRANSLATOR, TINY | IDS | {"architecture": "encoder-only"}, {"source": ""}, {"max_len": "9000", "source": "a " * 4000})),
 ]
 
 
@@ -220,3 +218,71 @@ def test_a_state_has_the_python_of_its_pictures(
     assert keys <= {one.key for one in found}
     for one in found:
         check(one)
+
+
+# ---------------------------------------------------------------- a notebook trains again
+
+SMALL = Recipe(
+    task="copy", parameters={"length": 6, "symbols": 6, "shortest": 4}, steps=20, measured_every=8, batch=4,
+    config=TransformerConfig(architecture="decoder-only", d_model=16, n_heads=2, d_ff=16, n_decoder_layers=1),
+)
+LENGTHS = Experiment(SMALL, (Arm("learned", {"config.position": "learned"}), Arm("rope", {"config.position": "rope"})), (0,))
+
+
+@pytest.fixture(scope="module")
+def trainings() -> Iterator[Callable[..., str]]:
+    """`trainings(recipe)` → the number of a training of this server that has ended, or that was stopped once it had begun."""
+
+    def trained(asked: Recipe | Experiment, stop: bool = False) -> str:
+        number, end = engine().submit(asked.to_json(), ""), time.monotonic() + 120
+        while (job := engine().look(number)) and job.state not in ("done", "stopped") and time.monotonic() < end:
+            if stop and job.runs[0].done:
+                engine().stop(number)
+            time.sleep(0.05)
+        assert job is not None and job.state == ("stopped" if stop else "done")
+        return number
+
+    yield trained
+    engine().close()
+    engine.cache_clear()
+
+
+def test_a_training_is_taken_again(offered: Callable[..., list[Offered]], trainings: Callable[..., str]) -> None:
+    ended, stopped = trainings(SMALL), trainings(replace(SMALL, steps=3000), stop=True)
+    words = {"source": "the cat the <b> =1+1", "target": "the cat the <b> =1+1"}
+    for params in (
+        {"train_job": ended, "train_look": "gradients"}, {"train_job": ended, "train_look": "answers", "train_number": "accuracy"},
+        {"train_job": ended, "train_moment": "8"}, {"train_job": stopped, "train_look": "induction"},
+        {"train_job": stopped, "train_look": "gradients"},
+    ):
+        found = offered("training", **TINY | {"tokenizer": "word"} | words | params)
+        assert len(found) == 2
+        for one in found:
+            check(one)
+
+
+def test_an_experiment_is_taken_again(
+    offered: Callable[..., list[Offered]], trainings: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_lengths = OfferedExperiment(title="", question="", experiment=LENGTHS, test_lengths=(4, 8))
+    for module in ("viz_core.learning.setups", "viz_core.ui.pages.training.experiments"):
+        monkeypatch.setattr(f"{module}.SETUPS", {**SETUPS, "lengths": of_lengths})
+    factor = of_factor(SMALL, "learning_rate", [0.001, 0.01], (0, 1))
+    for experiment, stop, pictures in ((LENGTHS, False, 2), (factor, False, 1), (replace(factor, seeds=(3, 4)), True, 1)):
+        found = offered("training", **TINY, train_section="experiments", train_experiment=trainings(experiment, stop))
+        assert len(found) == pictures
+        for one in found:
+            check(one)
+
+
+def test_a_config_is_written_out_where_only_this_server_has_the_weights(offered: Callable[..., list[Offered]]) -> None:
+    card = Trained(SMALL, 0, initial(SMALL).weights).card("Small", {})
+    guests().keep(card, 1)
+    found = offered("shapes", weights=card.name, open="shapes_cost")
+    assert len(found) == 4
+    for one in found:
+        assert one.text is not None and "TransformerConfig(architecture='decoder-only'" in one.text
+        check(one)
+    cannot = offered("norms", weights=card.name)
+    guests.cache_clear()
+    assert not cannot  # its menu says that a notebook cannot run these weights

@@ -4,12 +4,15 @@ Numbers come from `viz_core.learning`; here they are only drawn.
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
+from viz_core.analysis.rows import Row
+from viz_core.capture import Capture
+from viz_core.config import Side
 from viz_core.figures import theme
 from viz_core.figures.curves import Curves, Level, Mark, Series
 from viz_core.figures.panels import Panel, panel
@@ -91,6 +94,20 @@ def gradient_panel(steps: np.ndarray, norms: np.ndarray, parts: Sequence[str]) -
     )
 
 
+def attention_panels(seen: Capture, stage: str, at: int, rows_of: Callable[[Side], Sequence[Row]]) -> list[Panel]:
+    """The weights of every head of one attention after so many steps. stage: its weights; rows_of: what the positions of a side
+    read and write."""
+    weights = seen[stage][0]  # [H, T, S]
+    side: Side = "target" if stage.startswith("decoder") else "source"
+    keys: Side = "source" if "cross" in stage else side
+    queries, cols = [row.label for row in rows_of(side)], [visible(row.reads) for row in rows_of(keys)]
+    return [
+        panel(_("Head {head} after {at:,} steps", head=h, at=at), weights[h], queries, cols, row_axis=_("T · query token"),
+              col_axis=_("S · key token"), kind="probability", row_letter="T", col_letter="S", low=0.0, high=1.0)
+        for h in range(weights.shape[0])
+    ]
+
+
 def answers_panel(on: Sequence[str], right: Sequence[str], words: Sequence[str], probabilities: np.ndarray, at: int) -> Panel:
     """The probabilities of the answers at N positions, [N, C + 1], after so many steps.
 
@@ -115,7 +132,6 @@ class BandOf(NamedTuple):
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    n_runs: int
 
 
 def bands_figure(

@@ -172,6 +172,7 @@ class RunLook:
     initial_hash: str | None
     seconds: float
     starts: int
+    device: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,4 +202,4 @@ def look(job: Job, place: int | None) -> Look:
 def _run_look(run: RunRecord) -> RunLook:
     done = run.done if run.last is None else max(run.done, run.last.step)
     return RunLook(run.arm, run.seed, run.recipe.steps, done, run.done, run.last, run.stopped, run.initial_hash, run.seconds,
-                   run.starts)
+                   run.starts, run.device)

@@ -1,6 +1,6 @@
 """What a model answers on a person's own sentence: the probabilities of the answers at each position that is asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from viz_core.capture import Capture
 from viz_core.config import Side
 from viz_core.generate import generate
 from viz_core.generation.draw import softmax
+from viz_core.learning.recipe import Recipe
 from viz_core.learning.tasks import Sentence
 from viz_core.learning.tasks.symbols import PAD
 from viz_core.model.transformer import Transformer
@@ -18,6 +19,7 @@ from viz_core.text import Vocabulary
 
 KEPT = ("*.weights", "logits")  # what `answers` and the pictures of the attention read of a run
 MOST_WORDS = 16  # answers that are named; what is left over counts together
+MOST_WRITTEN = 16  # words of a translation that the model writes itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,28 @@ def answers(seen: Capture, sentence: Sentence, vocabulary: Mapping[Side, Vocabul
         tuple(sentence.tokens[side][t] for t in places), tuple(word(int(i)) if i != PAD else "" for i in right[places]),
         tuple(word(int(i)) for i in order[:, 0]), tuple(map(word, named)), np.hstack([probs[:, named], rest]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A person's sentence as a task reads it, what a model computes on it (it keeps `KEPT`), and what it answers."""
+
+    read: Sentence
+    seen: Capture
+    said: Answers
+
+    def rows(self, side: Side) -> list[Row]:
+        """The positions of a side, as pictures name them."""
+        return rows(self.read, self.said, side)
+
+
+def on_words(model: Transformer, recipe: Recipe, words: Sequence[str]) -> Shown:
+    """A person's words with a model of a recipe, which goes on with them where the task asks for that. `Problem` where the task
+    can read none of them."""
+    read = recipe.entry.sentence(recipe.parameters, recipe.config, words)
+    read = continued(model, read, recipe.vocabulary, MOST_WRITTEN)
+    seen = read.seen_by(model, KEPT)
+    return Shown(read, seen, answers(seen, read, recipe.vocabulary, recipe.config.output_side))
 
 
 def rows(sentence: Sentence, said: Answers, side: Side) -> list[Row]:

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Self
 
 import numpy as np
@@ -20,8 +21,9 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from viz_core.config import TransformerConfig
+from viz_core.learning.curves import Result
 from viz_core.learning.recipe import Recipe
-from viz_core.learning.training_run import Event, TrainingRun
+from viz_core.learning.training_run import Event, Stopped, TrainingRun
 from viz_core.limits import MAX_CURVE_POINTS, MAX_MOMENT_BYTES, MAX_MOMENTS
 from viz_core.model.transformer import Transformer
 from viz_core.problems import Problem
@@ -79,6 +81,11 @@ def _half(x: Tensor) -> Tensor:
     """x in half precision, or a copy of x if that would make a number infinite."""
     half = x.to(torch.float16)
     return half if half.isfinite().all() else x.clone()
+
+
+def initial(recipe: Recipe) -> Moment:
+    """The model before the first step."""
+    return moment_of(Transformer(recipe.config, recipe.seed), 0)
 
 
 @dataclass(slots=True)
@@ -158,6 +165,21 @@ class Moments:
         return other
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the model whose gradient has a norm."""
+        return self.training.names[4:]
+
+    @property
+    def norms(self) -> np.ndarray:
+        """The norm of the gradient of each part behind each kept step of the training, [n, parts]."""
+        return np.stack([self.training.values(name) for name in self.parts], axis=1)
+
+    def result(self, arm: int, seed: int, stopped: Stopped | None = None) -> Result:
+        """The held-out numbers so far, as one run of an experiment."""
+        loss, accuracy = (tuple(self.held_out.values(name)) for name in ("loss", "accuracy"))
+        return Result(arm, seed, tuple(map(int, self.held_out.steps)), loss, accuracy, stopped or "steps")
+
+    @property
     def steps(self) -> tuple[int, ...]:
         """The steps of the kept moments, in order."""
         return tuple(sorted(self._kept))
@@ -205,6 +227,20 @@ def _fill(series: Series, said: Mapping[str, list]) -> None:
     series.last = points[-1] if points else None
     kept_last = (series.seen - 1) % series.stride == 0
     series.points = points if kept_last else points[:-1]
+
+
+def train(recipe: Recipe, steps: int | None = None, device: str = "cpu") -> Moments:
+    """Train in this process, all steps or the first ones: the same numbers as any other run of the recipe on such a device.
+
+    The moment behind the last step that is taken is always kept.
+    """
+    run = TrainingRun(recipe, device)
+    moments = Moments(recipe, tuple(run.parts))
+    moments.begin(run)
+    for event in islice(run, steps):
+        moments.add(run, event)
+    moments.keep(moment_of(run.model, run.done))
+    return moments
 
 
 def wanted(step: int) -> bool:

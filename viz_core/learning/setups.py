@@ -118,6 +118,12 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
 a control, since positions alone then give the answer away."""
 
 
+def setup_name(experiment: Experiment) -> str | None:
+    """The name of the offered experiment that this is, with whatever seeds."""
+    own = experiment.base, experiment.arms
+    return next((name for name, s in SETUPS.items() if (s.experiment.base, s.experiment.arms) == own), None)
+
+
 def measured_again(model: Transformer, recipe: Recipe, changes: Mapping[str, Any]) -> tuple[float, float]:
     """(loss, accuracy) on the held-out rows of a trained model whose switches were changed afterwards, such as its causal mask."""
     other = recipe.changed(changes)

@@ -215,6 +215,14 @@ class TrainingRun:
         return run
 
 
+def finished(recipe: Recipe, device: str = "cpu") -> Transformer:
+    """The model behind the last step of a run in this process, dropout off."""
+    run = TrainingRun(recipe, device)
+    for __ in run:
+        pass
+    return run.model
+
+
 def _mixed(seed: int, step: int) -> int:
     """One seed of a seed and a step."""
     return int.from_bytes(hashlib.blake2b(f"{seed}:{step}".encode(), digest_size=7).digest(), "big")

@@ -7,7 +7,7 @@ from viz_core.analysis.placement import Metric
 from viz_core.config import Side
 from viz_core.ui.pages.norms.compared import Compared
 from viz_core.ui.shell import Lab
-from viz_core.ui.shell.code import Source, code, model_code, run_code
+from viz_core.ui.shell.code import Source, code, model_code, run_code, traced_code
 
 # ---------------------------------------------------------------- the compared stack
 
@@ -120,16 +120,13 @@ def _theory(depth: int, width: int, broken: Sequence[str], seeds: range, typed: 
 
 def steps(lab: Lab, place: Place, item: int, token: int, feature: int, eps: float) -> Source:
     return code("""
-        {model}
+        {run}
         from viz_core.analysis.layernorm import layer_norm
         from viz_core.figures.layernorm import steps_figure
-        from viz_core.run import trace
-        capture = trace(model, batch, seed={seed})
         x = capture[{reads}][{item}, {token}]
         gamma, beta = (p.detach().numpy() for p in model.get_submodule({path}).parameters())
         picture = steps_figure(layer_norm(x, gamma, beta, {eps}), {feature})
-        """, model=model_code(lab), seed=lab.setup.seed, reads=place.reads, item=item, token=token, path=place.path, eps=eps,
-                feature=feature)
+        """, run=traced_code(lab), reads=place.reads, item=item, token=token, path=place.path, eps=eps, feature=feature)
 
 
 def results(lab: Lab, stage: str, item: int, halved: bool) -> Source:
@@ -138,8 +135,8 @@ def results(lab: Lab, stage: str, item: int, halved: bool) -> Source:
         {model}
         from viz_core.experiments.layernorm import with_first_half
         from viz_core.run import trace
-        capture = trace(model, with_first_half(config, batch, 0), seed={seed})
-        """, model=model_code(lab), seed=lab.setup.seed)
+        capture = trace(model, with_first_half(config, batch, 0))
+        """, model=model_code(lab))
     return code("""
         {run}
         import numpy as np

@@ -12,10 +12,11 @@ from viz_core.jobs.job import Look
 from viz_core.language import translate as _
 from viz_core.learning.arms import Arm, Experiment, of_factor
 from viz_core.learning.curves import Lead, Result, Verdict, at_the_end, band, lead
-from viz_core.learning.setups import SETUPS, OfferedExperiment
+from viz_core.learning.setups import SETUPS, OfferedExperiment, setup_name
 from viz_core.problems import Problem
 from viz_core.ui.controls import chart, dark, data_table, numeric
 from viz_core.ui.escape import escaped
+from viz_core.ui.pages.training import snippets
 from viz_core.ui.pages.training.asked import asked
 from viz_core.ui.pages.training.job import buttons, jobs, look_at, progress, say_what_is_wrong
 from viz_core.ui.pages.training.trained import trained
@@ -50,7 +51,7 @@ def experiments(lab: Lab) -> None:
     results = _results(job)
     with place:
         if isinstance(held, Experiment):
-            _draw(held, results)
+            _draw(held, job, results)
     say_what_is_wrong(job, "train_experiment", problem)
     if job is not None and isinstance(held, Experiment):
         if len(finished := jobs().results(job.number)) > 1:
@@ -61,7 +62,7 @@ def experiments(lab: Lab) -> None:
 
 def _setup_of(experiment: Experiment) -> OfferedExperiment | None:
     """The offered experiment that this is, with whatever seeds."""
-    return next((s for s in SETUPS.values() if (s.experiment.base, s.experiment.arms) == (experiment.base, experiment.arms)), None)
+    return None if (name := setup_name(experiment)) is None else SETUPS[name]
 
 
 def _controls() -> None:
@@ -132,9 +133,7 @@ def _results(job: Look | None) -> list[Result]:
     for i, run in enumerate(() if job is None else job.runs):
         moments = jobs().moments(job.number, i)  # type: ignore[union-attr]
         if moments is not None and moments.held_out.seen:
-            steps, points = moments.held_out.steps, moments.held_out
-            found.append(Result(run.arm, run.seed, tuple(map(int, steps)), tuple(points.values("loss")),
-                                tuple(points.values("accuracy")), run.stopped or "steps"))
+            found.append(moments.result(run.arm, run.seed, run.stopped))
     return found
 
 
@@ -151,14 +150,14 @@ def _value_title(arm: Arm) -> str:
     return BY_FIELD[field].shown(value) if field in BY_FIELD else f"{_factor_title(factor)} {value:g}"
 
 
-def _draw(experiment: Experiment, results: Sequence[Result]) -> None:
-    what, bands = view("train_number"), []
-    for i, name in enumerate(arm_names(experiment)):
-        found = band(results, i, what)
-        bands.append(BandOf(name, found.steps, found.mean, found.low, found.high, int(found.runs.max(initial=0))))
+def _draw(experiment: Experiment, job: Look | None, results: Sequence[Result]) -> None:
+    what, names = view("train_number"), arm_names(experiment)
+    found = [band(results, i, what) for i in range(len(names))]
+    bands = [BandOf(name, one.steps, one.mean, one.low, one.high) for name, one in zip(names, found, strict=True)]
     steps = max(experiment.recipe(arm, 0).steps for arm in experiment.arms)
     base = experiment.base
-    chart(bands_figure(bands, what, steps, base.chance, base.floor, dark()), "train_bands", fill=True)
+    chart(bands_figure(bands, what, steps, base.chance, base.floor, dark()), "train_bands", fill=True,
+          code=lambda: snippets.bands(experiment, results, None if job is None else job.runs[0].device, names, what, steps))
 
 
 def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator) -> None:

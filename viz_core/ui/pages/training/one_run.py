@@ -1,23 +1,24 @@
 """One run: its loss and the attention of the person's own sentence, at the newest moment or at any stored one."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
-from viz_core.analysis.rows import Row
-from viz_core.capture import Capture
-from viz_core.config import Side
-from viz_core.figures.learning import Points, accuracy_curves, answers_panel, gradient_panel, induction_panel, loss_curves
-from viz_core.figures.panels import Panel, panel
+from viz_core.figures.learning import (
+    Points,
+    accuracy_curves,
+    answers_panel,
+    attention_panels,
+    gradient_panel,
+    induction_panel,
+    loss_curves,
+)
 from viz_core.formats import percent, rounded
 from viz_core.jobs.job import Look
 from viz_core.language import translate as _
-from viz_core.learning.answers import KEPT, Answers, answers, continued, rows
+from viz_core.learning.answers import Answers, Shown, on_words
 from viz_core.learning.induction import of_run
-from viz_core.learning.moments import Moment, Moments
+from viz_core.learning.moments import Moments, initial
 from viz_core.learning.recipe import Recipe
 from viz_core.learning.setups import of_document, task_of_document
 from viz_core.learning.tasks import TASKS, Sentence
@@ -28,6 +29,7 @@ from viz_core.ui.components.curves import curves
 from viz_core.ui.components.scrubber import At, scrubber
 from viz_core.ui.controls import picking
 from viz_core.ui.escape import code, escaped
+from viz_core.ui.pages.training import snippets
 from viz_core.ui.pages.training.asked import (
     AS_LONG,
     DOCUMENT_MODELS,
@@ -41,6 +43,7 @@ from viz_core.ui.pages.training.asked import (
 )
 from viz_core.ui.pages.training.job import begin, buttons, jobs, look_at, progress, say_what_is_wrong, started_from
 from viz_core.ui.pages.training.kept import keep_it
+from viz_core.ui.pages.training.snippets import Taken
 from viz_core.ui.shell import Lab, below, beside, look, set_view, view, view_widget
 from viz_core.ui.shell.setup import problem_words
 
@@ -49,7 +52,6 @@ DOCUMENTS = "train_documents"  # whether the documents' models are open to choos
 LOOKS = {"attention": _("Attention"), "answers": _("Answers"), "gradients": _("Gradients"), "induction": _("Induction")}
 NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
 NEXT_WORD = ("next-word", "sentence", "induction")  # tasks in which each position is asked for what follows
-MOST_WRITTEN = 16  # words of a translation that the model writes itself
 
 
 def one_run(lab: Lab) -> None:
@@ -72,8 +74,9 @@ def one_run(lab: Lab) -> None:
         if recipe is None:
             st.warning(escaped(wanted.problem))
         else:
-            _curves(recipe, moments, at)
-            _picture(recipe, moments, at, shown)
+            run = Taken.of(recipe, job, moments)
+            _curves(run, moments, at)
+            _picture(lab, run, moments, at, shown)
     if isinstance(shown, Shown) and recipe is not None:
         with rail:
             _notes(lab, recipe, shown.read)
@@ -147,25 +150,19 @@ def _go(steps: tuple[int, ...], place: int) -> None:
 # ---------------------------------------------------------------- the curves
 
 
-def _points(moments: Moments | None, which: str, name: str) -> Points:
-    if moments is None:
-        return Points(np.zeros(0, np.int64), np.zeros(0))
-    series = moments.training if which == "training" else moments.held_out
-    return Points(series.steps, series.values(name)) if series.seen else Points(np.zeros(0, np.int64), np.zeros(0))
-
-
-def _curves(recipe: Recipe, moments: Moments | None, at: int) -> None:
-    training, held_out = (_points(moments, which, view("train_number")) for which in ("training", "held_out"))
-    if view("train_number") == "loss":
+def _curves(run: Taken, moments: Moments | None, at: int) -> None:
+    recipe, history, number = run.recipe, moments or Moments(run.recipe, ()), view("train_number")
+    training, held_out = (Points(series.steps, series.values(number)) for series in (history.training, history.held_out))
+    if number == "loss":
         drawn = loss_curves(training, held_out, recipe.steps, at, recipe.chance, recipe.floor)
     else:
         drawn = accuracy_curves(training, held_out, recipe.steps, at)
-    curves(drawn, "train_curves", fill=True, of=recipe.to_json())
+    curves(drawn, "train_curves", fill=True, of=recipe.to_json(), code=lambda: snippets.curves(run, number, at))
 
 
 def _numbers(moments: Moments, at: int) -> str:
     """The held-out numbers of the last measurement that is not behind the moment."""
-    loss, accuracy = (_points(moments, "held_out", name) for name in ("loss", "accuracy"))
+    loss, accuracy = (Points(moments.held_out.steps, moments.held_out.values(name)) for name in ("loss", "accuracy"))
     if not len(loss.steps):
         return _("No measurement on the held-out rows yet.")
     step, value = loss.at(at)
@@ -176,50 +173,41 @@ def _numbers(moments: Moments, at: int) -> str:
 # ---------------------------------------------------------------- the picture beside them
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The visitor's sentence as a moment's model reads it, what that model computes on it, and what it answers."""
-
-    read: Sentence
-    seen: Capture
-    said: Answers
-
-
 def _shown(lab: Lab, recipe: Recipe, moments: Moments | None, at: int) -> Shown | str:
     """The sentence with the model of a moment, before the first step the initial one; or why the task cannot read it."""
+    moment = initial(recipe) if moments is None or not moments.steps else moments.at(at)
     try:
-        read = recipe.entry.sentence(recipe.parameters, recipe.config, own_words(lab))
+        return on_words(moment.model(recipe.config), recipe, own_words(lab))
     except Problem as problem:
         return problem_words(problem)
-    moment = None if moments is None or not moments.steps else moments.at(at)
-    model = (moment or _initial(recipe)).model(recipe.config)
-    read = continued(model, read, recipe.vocabulary, MOST_WRITTEN)
-    seen = read.seen_by(model, KEPT)
-    return Shown(read, seen, answers(seen, read, recipe.vocabulary, recipe.config.output_side))
 
 
-def _picture(recipe: Recipe, moments: Moments | None, at: int, shown: Shown | str | None) -> None:
+def _picture(lab: Lab, run: Taken, moments: Moments | None, at: int, shown: Shown | str | None) -> None:
     """The chosen picture of a moment."""
     if view("train_look") == "gradients" and moments is not None and moments.training.seen:
-        parts = moments.training.names[4:]
-        norms = np.stack([moments.training.values(name) for name in parts], axis=1)
-        picking([gradient_panel(moments.training.steps, norms, parts)], "train_gradients", fill=True)
+        picking([gradient_panel(moments.training.steps, moments.norms, moments.parts)], "train_gradients", fill=True,
+                code=lambda: snippets.gradients(run))
         return
     if not isinstance(shown, Shown):
         st.warning(escaped(shown or ""))
         return
-    said = shown.said
+    words, said = own_words(lab), shown.said
     match view("train_look"):
         case "induction":
-            scores = of_run(shown.seen, recipe.config, shown.read.ids)
+            scores, of = of_run(shown.seen, run.recipe.config, shown.read.ids), _("your sentence")
             if scores is None:
                 st.info(_("No word of your sentence comes back later, so no head can look up what followed it."))
             else:
-                picking([induction_panel(scores, _("your sentence"))], "train_induction", fill=True)
+                picking([induction_panel(scores, of)], "train_induction", fill=True,
+                        code=lambda: snippets.induction(run, at, words, of))
         case "answers":
-            picking([answers_panel(said.on, said.right, said.words, said.probabilities, at)], "train_answers", fill=True)
+            picking([answers_panel(said.on, said.right, said.words, said.probabilities, at)], "train_answers", fill=True,
+                    code=lambda: snippets.answers(run, at, words))
         case _other:
-            picking(attention_panels(shown.seen, at, partial(rows, shown.read, said)), "train_maps", fill=True)
+            kept = [name for name in shown.seen if name.endswith("attn.weights")]
+            stage = view("train_map") if view("train_map") in kept else kept[-1]
+            picking(attention_panels(shown.seen, stage, at, shown.rows), "train_maps", fill=True,
+                    code=lambda: snippets.attention(run, at, words, stage))
 
 
 def answer_words(said: Answers, at: int) -> str:
@@ -241,26 +229,3 @@ def _notes(lab: Lab, recipe: Recipe, read: Sentence) -> None:
     if read.left_out:
         st.caption(_("It reads at most {n} different words, and leaves out {words}.", n=MOST_WORDS,
                      words=", ".join(code(visible(word)) for word in read.left_out[:5])))
-
-
-def _initial(recipe: Recipe) -> Moment:
-    """The model before the first step."""
-    from viz_core.learning.moments import moment_of
-    from viz_core.model.transformer import Transformer
-
-    return moment_of(Transformer(recipe.config, recipe.seed), 0)
-
-
-def attention_panels(seen: Capture, at: int, rows_of: Callable[[Side], list[Row]]) -> list[Panel]:
-    """The weights of every head of the chosen layer. rows_of: what the positions of a side read and write."""
-    kept = [name for name in seen if name.endswith("attn.weights")]
-    chosen = view("train_map") if view("train_map") in kept else kept[-1]
-    weights = seen[chosen][0]  # [H, T, S]
-    side: Side = "target" if chosen.startswith("decoder") else "source"
-    keys: Side = "source" if "cross" in chosen else side
-    queries, cols = [row.label for row in rows_of(side)], [visible(row.reads) for row in rows_of(keys)]
-    return [
-        panel(_("Head {head} after {at:,} steps", head=h, at=at), weights[h], queries, cols, row_axis=_("T · query token"),
-              col_axis=_("S · key token"), kind="probability", row_letter="T", col_letter="S", low=0.0, high=1.0)
-        for h in range(weights.shape[0])
-    ]

@@ -18,6 +18,7 @@ from viz_core.learning.setups import OfferedExperiment, measured_again
 from viz_core.learning.tasks.symbols import FIRST
 from viz_core.model.transformer import Transformer
 from viz_core.ui.controls import data_table, numeric, picking
+from viz_core.ui.pages.training import snippets
 from viz_core.ui.pages.training.job import jobs
 from viz_core.ui.shell.setup import BY_FIELD
 
@@ -77,7 +78,8 @@ def _lengths(
     found: LengthGrid = _once(job, "lengths", lambda: length_grid(_models(job, experiment, firsts), setup.test_lengths))
     st.markdown(_("**Each trained model at other lengths than it has seen:** look for the rows that stay dark behind the trained "
                   "length."))
-    picking([length_panel([names[arm] for __, arm in firsts], found.test, found.accuracy, max(found.train))], "train_lengths")
+    picking([length_panel([names[arm] for __, arm in firsts], found.test, found.accuracy, max(found.train))], "train_lengths",
+            code=lambda: snippets.lengths(experiment, [names[arm] for __, arm in firsts], found.test, job.runs[0].device))
 
 
 # ---------------------------------------------------------------- heads that look up

@@ -1,0 +1,195 @@
+"""The Python of this page's pictures: it trains again, with the same numbers on a device of the same kind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+from viz_core.config import TransformerConfig
+from viz_core.jobs.job import Look
+from viz_core.learning.arms import Experiment
+from viz_core.learning.curves import Number, Result
+from viz_core.learning.moments import Moments
+from viz_core.learning.recipe import OF_THE_TASK, Recipe
+from viz_core.learning.setups import setup_name
+from viz_core.ui.shell.code import Source, code, settings_code, written_out
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How far a run is. begun: whether it has any moments; steps: taken so far, None where it has stopped by itself."""
+
+    recipe: Recipe
+    begun: bool = False
+    steps: int | None = 0
+    device: str | None = None
+
+    @classmethod
+    def of(cls, recipe: Recipe, job: Look | None, moments: Moments | None) -> Self:
+        if job is None or moments is None:
+            return cls(recipe)
+        run = job.runs[0]
+        return cls(recipe, True, None if run.stopped is not None else moments.training.seen, run.device)
+
+
+def recipe_code(recipe: Recipe) -> Source:
+    """The lines that make `recipe`, without what it has by itself."""
+    plain, usual = TransformerConfig(), {f.name: f.default for f in fields(Recipe)}
+    own = {n: x for n, x in recipe.parameters.items() if x != recipe.entry.bounds[n].default}
+    said = {name: value for name in usual if (value := getattr(recipe, name)) != usual[name]}
+    said |= {"config": Source("config"), "parameters": own}
+    config = replace(recipe.config, **{name: getattr(plain, name) for name in OF_THE_TASK})
+    arguments = ", ".join(f"{name}={written_out(value)}" for name, value in said.items() if value != {})
+    return code("""
+        from viz_core.config import TransformerConfig
+        from viz_core.learning.recipe import Recipe
+        config = {config}
+        recipe = Recipe({arguments})
+        """, config=settings_code(config), arguments=Source(arguments))
+
+
+# ---------------------------------------------------------------- one run
+
+
+def curves(run: Taken, number: Number, at: int) -> Source:
+    draw = f"{number}_curves"
+    levels = Source(", recipe.chance, recipe.floor" if number == "loss" else "")
+    return code("""
+        {moments}
+        from viz_core.figures.learning import Points, {draw}
+        training, held_out = (Points(s.steps, s.values({number})) for s in (moments.training, moments.held_out))
+        chart = {draw}(training, held_out, recipe.steps, {at}{levels})
+        """, moments=_moments(run), draw=Source(draw), number=number, at=at, levels=levels)
+
+
+def gradients(run: Taken) -> Source:
+    return code("""
+        {moments}
+        from viz_core.figures.learning import gradient_panel
+        panels = [gradient_panel(moments.training.steps, moments.norms, moments.parts)]
+        """, moments=_moments(run))
+
+
+def attention(run: Taken, at: int, words: Sequence[str], stage: str) -> Source:
+    return code("""
+        {shown}
+        from viz_core.figures.learning import attention_panels
+        panels = attention_panels(shown.seen, {stage}, {at}, shown.rows)
+        """, shown=_shown(run, at, words), stage=stage, at=at)
+
+
+def answers(run: Taken, at: int, words: Sequence[str]) -> Source:
+    return code("""
+        {shown}
+        from viz_core.figures.learning import answers_panel
+        said = shown.said
+        panels = [answers_panel(said.on, said.right, said.words, said.probabilities, {at})]
+        """, shown=_shown(run, at, words), at=at)
+
+
+def induction(run: Taken, at: int, words: Sequence[str], of: str) -> Source:
+    return code("""
+        {shown}
+        from viz_core.figures.learning import induction_panel
+        from viz_core.learning.induction import of_run
+        panels = [induction_panel(of_run(shown.seen, recipe.config, shown.read.ids), {of})]
+        """, shown=_shown(run, at, words), of=of)
+
+
+def _moments(run: Taken) -> Source:
+    """The lines that make `recipe` and `moments`, what is kept of the run so far."""
+    if not run.begun:
+        return code("""
+            {recipe}
+            from viz_core.learning.moments import Moments
+            moments = Moments(recipe, ())  # nothing is trained yet
+            """, recipe=recipe_code(run.recipe))
+    return code("""
+        {recipe}
+        from viz_core.learning.moments import train
+        moments = train({arguments})
+        """, recipe=recipe_code(run.recipe), arguments=_arguments(run.steps, run.device))
+
+
+def _shown(run: Taken, at: int, words: Sequence[str]) -> Source:
+    """The lines that make `recipe` and `shown`, the visitor's words with the model of a moment."""
+    moment, name = Source("initial(recipe)"), Source("initial")
+    if at:
+        moment, name = Source(f"train({_arguments(at, run.device)}).at({at})"), Source("train")
+    return code("""
+        {recipe}
+        from viz_core.learning.answers import on_words
+        from viz_core.learning.moments import {name}
+        model = {moment}.model(recipe.config)
+        shown = on_words(model, recipe, {words})
+        """, recipe=recipe_code(run.recipe), name=name, moment=moment, words=list(words))
+
+
+def _arguments(steps: int | Source | None, device: str | None) -> Source:
+    """What stands behind `recipe` where something is trained: nothing for a whole run on the CPU."""
+    given = {"steps": steps, "device": None if device == "cpu" else device}
+    return Source(", ".join(["recipe", *(f"{name}={written_out(value)}" for name, value in given.items() if value is not None)]))
+
+
+# ---------------------------------------------------------------- experiments
+
+
+def bands(
+    experiment: Experiment, results: Sequence[Result], device: str | None, names: Sequence[str], number: Number, n_steps: int,
+) -> Source:
+    """results: of the runs that have begun, as far as they are measured."""
+    taken = [(r.arm, r.seed, r.steps[-1]) for r in results]
+    if not taken:
+        trained = Source("results = []  # nothing is trained yet")
+    elif taken == [(arm, seed, recipe.steps) for arm, seed, recipe in experiment.runs()]:
+        trained = code("""
+            from viz_core.learning.moments import train
+            results = [train({arguments}).result(arm, seed) for arm, seed, recipe in experiment.runs()]
+            """, arguments=_arguments(None, device))
+    else:
+        trained = code("""
+            from viz_core.learning.moments import train
+            results = []
+            for arm, seed, steps in {taken}:  # steps: as far as each run has come
+                recipe = experiment.recipe(experiment.arms[arm], seed)
+                results.append(train({arguments}).result(arm, seed))
+            """, taken=taken, arguments=_arguments(Source("steps"), device))
+    return code("""
+        {experiment}
+        {trained}
+        from viz_core.figures.learning import BandOf, bands_figure
+        from viz_core.learning.curves import band
+        names = {names}
+        found = [band(results, arm, {number}) for arm in range(len(names))]
+        bands = [BandOf(name, x.steps, x.mean, x.low, x.high) for name, x in zip(names, found)]
+        picture = bands_figure(bands, {number}, {n_steps}, experiment.base.chance, experiment.base.floor)
+        """, experiment=_experiment(experiment), trained=trained, names=list(names), number=number, n_steps=n_steps)
+
+
+def lengths(experiment: Experiment, names: Sequence[str], test: Sequence[int], device: str | None) -> Source:
+    return code("""
+        {experiment}
+        from viz_core.figures.learning import length_panel
+        from viz_core.learning.length_grid import length_grid
+        from viz_core.learning.training_run import finished
+        recipes = [recipe for arm, seed, recipe in experiment.runs() if seed == {seed}]
+        grid = length_grid([(finished({arguments}), recipe) for recipe in recipes], {test})
+        panels = [length_panel({names}, grid.test, grid.accuracy, max(grid.train))]
+        """, experiment=_experiment(experiment), seed=experiment.seeds[0], arguments=_arguments(None, device), test=tuple(test),
+                names=list(names))
+
+
+def _experiment(experiment: Experiment) -> Source:
+    """The lines that make `experiment`: one that is offered by its name, another one by its factor."""
+    if (name := setup_name(experiment)) is not None:
+        return code("""
+            from dataclasses import replace
+            from viz_core.learning.setups import SETUPS
+            experiment = replace(SETUPS[{name}].experiment, seeds={seeds})
+            """, name=name, seeds=experiment.seeds)
+    (factor,) = experiment.arms[0].changes
+    return code("""
+        {recipe}
+        from viz_core.learning.arms import of_factor
+        experiment = of_factor(recipe, {factor}, {values}, {seeds})
+        """, recipe=recipe_code(experiment.base), factor=factor, values=[arm.changes[factor] for arm in experiment.arms],
+                seeds=experiment.seeds)
