@@ -17,6 +17,7 @@ from viz_core.figures.architecture import Diagram
 from viz_core.figures.clock import Clocks
 from viz_core.figures.curves import Curves
 from viz_core.figures.panels import Panel
+from viz_core.figures.writing import Choice
 
 
 def panels(shown: Iterable[Panel]) -> pd.DataFrame:
@@ -94,6 +95,17 @@ def clocks(shown: Clocks, position: int) -> pd.DataFrame:
                 "angle": angle, "length": hand.length, "cos": hand.length * np.cos(angle), "sin": hand.length * np.sin(angle),
             })
     return pd.DataFrame(rows)
+
+
+def choice(shown: Choice) -> pd.DataFrame:
+    """One row a cell of the candidates of one step: the candidate, what became of it, the column, and its number or its word."""
+    rows = []
+    for row in shown.rows:
+        for (column, __), cell in zip(shown.columns, row.cells, strict=True):
+            if cell is not None:
+                said = cell.text if np.isnan(cell.value) else ""
+                rows.append({"candidate": row.label, "look": row.look, "column": column, "value": cell.value, "says": said})
+    return pd.DataFrame(rows, columns=["candidate", "look", "column", "value", "says"])
 
 
 def diagram(shown: Diagram) -> pd.DataFrame:

@@ -113,7 +113,7 @@ def check(one: Offered) -> None:
     picture = names["picture"]
     if one.end == "figure":
         assert isinstance(picture, go.Figure) and same(picture.to_dict(), one.shown.to_dict())
-    elif one.end == "frame":
+    elif one.end in ("frame", "choice"):
         assert picture is names["frame"]
     else:
         assert isinstance(picture, Picture) and "<script" in picture.page

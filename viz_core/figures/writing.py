@@ -8,6 +8,7 @@ What is given is read only as the protocols below say. name(id): the word of an 
 arithmetic on hover says behind each word that has some.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, Protocol
@@ -117,12 +118,16 @@ class Widths(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One cell: its number as written, the part of the column that its bar covers (0 to 1), and its arithmetic on hover."""
+    """One cell: its number as written, the part of the column that its bar covers (0 to 1), and its arithmetic on hover.
+
+    value: the number itself; NaN where the cell says a word.
+    """
 
     text: str
     start: float
     end: float
     said: str
+    value: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +159,12 @@ class Choice:
 
 
 def as_data(choice: Choice) -> dict[str, object]:
-    """The choice as plain data, which the browser reads."""
-    return asdict(choice)
+    """The choice as plain data, which the browser reads; the numbers themselves stay here, since JSON has no infinity."""
+    data = asdict(choice)
+    for row in data["rows"]:
+        for cell in filter(None, row["cells"]):
+            del cell["value"]
+    return data
 
 
 # ---------------------------------------------------------------- one word
@@ -249,7 +258,7 @@ def _part(start: float, end: float, found: Drawn, i: int) -> Bar:
     start = max(float(start), 0.0)
     here = _(": it is drawn") if i == found.token else ""
     said = _("from {start} to {end}{here}; u = {u}", start=f"{start:.4f}", end=f"{end:.4f}", here=here, u=f"{found.u:.4f}")
-    return Bar(f"{end:.3f}", start, min(float(end), 1.0), said)
+    return Bar(f"{end:.3f}", start, min(float(end), 1.0), said, float(end))
 
 
 # ---------------------------------------------------------------- beam search
@@ -316,11 +325,11 @@ def _reach(values: np.ndarray) -> tuple[float, float]:
 def _bar(value: float, low: float, high: float, said: str) -> Bar:
     wide = (high - low) or 1.0
     zero, at = -low / wide, (float(np.clip(value, low, high)) - low) / wide
-    return Bar(_number(value), min(zero, at), max(zero, at), said)
+    return Bar(_number(value), min(zero, at), max(zero, at), said, float(value))
 
 
 def _share(p: float, most: float, said: str) -> Bar:
-    return Bar(percent(max(float(p), 0.0)), 0.0, float(np.clip(p / most, 0, 1)) if most else 0.0, said)
+    return Bar(percent(max(float(p), 0.0)), 0.0, float(np.clip(p / most, 0, 1)) if most else 0.0, said, float(p))
 
 
 def _number(value: float) -> str:

@@ -17,6 +17,7 @@ from viz_core.figures.assets import script, style
 from viz_core.figures.glosses import gloss
 from viz_core.figures.writing import Choice, as_data
 from viz_core.ui.components.glosses import shown_glosses
+from viz_core.ui.components.saving import offer
 
 _COMPONENT = st.components.v2.component(
     "attention_lab_choice", html='<div class="choice lab-drawn">\n</div>', css=style("choice"), js=script("choice"),
@@ -34,10 +35,10 @@ class Text:
 
 def choice(
     text: Text, candidates: Choice, title: str, *, key: str, on_step: Callable[[int], None],
-    on_pick: Callable[[int], None] | None = None, picks: Sequence[int] = (),
+    on_pick: Callable[[int], None] | None = None, picks: Sequence[int] = (), code: Callable[[], str] | None = None,
 ) -> None:
     """Draw it. `on_step(step)` is called before the run that follows a click on a token, `on_pick(row)` on a candidate
-    in one of the rows `picks`."""
+    in one of the rows `picks`. code: the lines that make `candidates` in a notebook."""
     steps, rows = len(text.written), len(candidates.rows)  # sessions keep the callbacks, so they hold no table
 
     def stepped() -> None:
@@ -52,6 +53,7 @@ def choice(
     data["glosses"] = _glosses((*text.start, *text.written, *(row.label for row in candidates.rows)))
     # As text: Streamlit imports pandas to see whether a list is a table.
     _COMPONENT(key=key, data={"choice": json.dumps(data, ensure_ascii=False)}, on_step_change=stepped, on_pick_change=picked)
+    offer(key, "choice", (candidates,), code)
 
 
 def _glosses(labels: Iterable[str]) -> dict[str, str]:

@@ -85,6 +85,11 @@ from viz_core.notebook import diagram
 frame = drawn.diagram(drawing)
 picture = diagram(drawing)
 """,
+    "choice": """
+from viz_core import drawn
+frame = drawn.choice(candidates)
+picture = frame
+""",
     "frame": """
 picture = frame
 """,

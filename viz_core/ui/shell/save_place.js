@@ -1,7 +1,7 @@
 /* Where a picture is, what it is called, and where its Save button covers nothing of it. */
 
 const OWN = "[data-testid='stBidiComponentIsolated']", PLOTLY = "[data-testid='stPlotlyChart']", ELEMENT = "[data-testid='stElementContainer']";
-const ROOTS = ".lab, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree"; // of the components that draw a picture
+const ROOTS = ".lab, .choice, .clocks, .curves, .drawing, .heads, .view, .profiles, .tree"; // of the components that draw a picture
 const SOLID = "button, input, .modebar, .nsewdrag, g.legend, .rim, .face, .legend .bar, .swatch, .mark"; // besides texts and what a canvas draws
 const SIDE = 24, APART = 1, STEP = 3, REACH = 64; // pixels of the button, and around it; from one place that is tried to the next; tried down to
 const LONGEST_NAME = 80; // characters of a file's name

@@ -127,7 +127,8 @@ def _draw_candidates(lab: Lab, begun: Beginning, found: Mapping[str, Told], chos
     offered = tuple((_behind(told.trail.ids, ids), _there(found, ids)) for ids in texts)
     picks = [row for row, ids in enumerate(texts) if ids != told.trail.ids[: at + 1]]
     choice(text, shown, _("Candidates for token {at} of the path “{path}”", at=at + 1, path=title(chosen)), key="write_branching",
-           on_step=partial(_step, chosen), on_pick=partial(_go_on, chosen, offered), picks=picks)
+           on_step=partial(_step, chosen), on_pick=partial(_go_on, chosen, offered), picks=picks,
+           code=lambda: snippets.branching(lab, begun, found, chosen, at))
 
 
 def _candidates(told: Told, at: int, name: Callable[[int], str], eos_id: int) -> tuple[Choice, list[tuple[int, ...]]]:

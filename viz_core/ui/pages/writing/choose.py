@@ -47,7 +47,7 @@ def choose(lab: Lab, begun: Beginning) -> None:
     text = Text(tuple(visible(name(i)) for i in begun.start()), tuple(visible(name(i)) for i in trail.ids), at)
     with place:
         choice(text, candidates(trail, at, how, name, lab.tokenizers["target"].eos_id), title(trail, at, how, name),
-               key="write_choice", on_step=go)
+               key="write_choice", on_step=go, code=lambda: snippets.chosen(lab, begun, how, at))
     moves(len(trail.ids), named(name(trail.ids[at])))
     lengths(begun)
     st.caption(end_words(trail, how, lab.config.max_len))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from viz_core.figures.curves import Curves
-from viz_core.generation.strategy import Greedy, Strategy
+from viz_core.generation.strategy import Beam, Greedy, Sampling, Strategy
 from viz_core.language import translate as _
 from viz_core.ui.components.glosses import shown_glosses
 from viz_core.ui.pages.writing.beginning import Beginning, longest, strategy
@@ -28,6 +28,51 @@ def attended(lab: Lab, begun: Beginning, how: Strategy, layer: int, length: int)
         """, begin=_begin(lab, begun, named=True), trail=_trail(lab, how), layer=layer, length=length, names=names,
                 readers=Source(tokenizers_code(lab, begun.item) + (
                     "" if lab.setup.origin is not None else "from viz_core.analysis.summary import word_of\n")), glosses=_glosses())
+
+
+def chosen(lab: Lab, begun: Beginning, how: Strategy, at: int) -> Source:
+    return code("""
+        {begin}
+        {trail}
+        {word}
+        {candidates}
+        """, begin=_begin(lab, begun, named=True), trail=_trail(lab, how), word=word_code(lab, "target", begun.item),
+                candidates=_candidates(lab, how, at, "trail.search", marked=False))
+
+
+def branching(lab: Lab, begun: Beginning, found: Mapping[str, Told], key: str, at: int) -> Source:
+    told, search = found[key], f"trails[{title(BEAM)!r}].search"
+    how = told.how if told.search is not None or not isinstance(told.how, Beam) else Greedy()
+    return code("""
+        {paths}
+        trail = trails[{name}]
+        {candidates}
+        """, paths=_paths(lab, begun, found), name=title(key),
+                candidates=_candidates(lab, how, at, search, marked=True))
+
+
+def _candidates(lab: Lab, how: Strategy, at: int, search: str, *, marked: bool) -> Source:
+    """The candidates of one step of `trail`, as its strategy looks at them. search: of the beams; marked: by the word written."""
+    if isinstance(how, Beam):
+        return code("""
+            from viz_core.figures.writing import searched
+            candidates = searched({search}.steps[{at}], {how}, {length}, trail.ids, word, {eos})
+            """, search=Source(search), at=at, how=how, length=at + 1, eos=_eos(lab))
+    if isinstance(how, Sampling):
+        return code("""
+            from viz_core.figures.writing import drawn as drawn_words
+            from viz_core.generate import Sampling
+            from viz_core.generation.draw import draw
+            sampling = {how}
+            found = draw(trail.logits[{at}], sampling, float(trail.numbers[{at}]))
+            candidates = drawn_words(found, sampling, word{glosses})
+            """, how=how, at=at, glosses=_glosses())
+    return code("""
+        from viz_core.figures.writing import likeliest
+        from viz_core.generate import Sampling
+        from viz_core.generation.draw import draw
+        candidates = likeliest(draw(trail.logits[{at}], Sampling(), 0.0), word{marked}{glosses})
+        """, at=at, marked=Source(f", trail.ids[{at}]" if marked else ""), glosses=_glosses())
 
 
 def rows(lab: Lab, begun: Beginning, number: int, last: int) -> Source:
@@ -87,15 +132,22 @@ def losses(lab: Lab, begun: Beginning, labels: Sequence[int], slip: int) -> Sour
 def paths(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> Source:
     """The texts of the tree, which is a table here."""
     return code("""
+        {paths}
+        from viz_core import tables
+        frame = tables.paths(trails, word)
+        """, paths=_paths(lab, begun, found))
+
+
+def _paths(lab: Lab, begun: Beginning, found: Mapping[str, Told]) -> Source:
+    """The texts of the tree as `trails`, by their titles."""
+    return code("""
         {begin}
         {word}
         from functools import partial
-        from viz_core import tables
         from viz_core.generation.trail import write_trail
         write = partial(write_trail, model, start, source, eos_id={eos}, max_new_tokens={most})
         trails = {{}}
         {paths}
-        frame = tables.paths(trails, word)
         """, begin=_begin(lab, begun, named=True), word=word_code(lab, "target", begun.item), eos=_eos(lab), most=longest(),
                 paths=Source("".join(_path(lab, key, told) for key, told in found.items())))
 
