@@ -75,6 +75,6 @@ def test_a_beam_step_says_the_sum_behind_each_score() -> None:
     ))
     choice = searched(step, Beam(num_beams=2, length_penalty=0.5), 3, (4, 5, 7, 2), name, eos_id=2)
     assert [(row.label, row.look) for row in choice.rows] == [("w4 w5 w7", "chosen"), ("w4 w6 w2", ""), ("w4 w6 w8", "cut")]
-    assert [row.cells[3].text for row in choice.rows] == ["kept", "finished", "cut"]  # type: ignore[union-attr]
+    assert [row.cells[3].text for row in choice.rows] == ["kept", "finished", "dropped"]  # type: ignore[union-attr]
     assert choice.rows[0].cells[1].said == "−1.5 + −0.5 = −2"  # type: ignore[union-attr]
     assert choice.rows[0].cells[2].said == "−2 ÷ 3 ^ 0.5 = −1.155"  # type: ignore[union-attr]

@@ -61,7 +61,7 @@ def test_greedy_writes_what_generate_writes_and_marks_each_word(open_writing: Op
 def test_sampling_shows_the_whole_way_and_its_seed_is_the_links(open_writing: Open) -> None:
     query = tiny(write_strategy="sampling", write_top_k="5", write_top_p="0.9", write_temperature="2", write_seed="7")
     sent = chosen(at := open_writing(**query))
-    assert [column[0] for column in sent["columns"]] == ["logit", "÷ temperature", "probability", "renormalised", "cumulated"]
+    assert [column[0] for column in sent["columns"]] == ["logit", "÷ temperature", "probability", "renormalised", "cumulative"]
     assert sum(row["look"] != "cut" for row in sent["rows"][:10]) <= 5 and 0 <= sent["at"] < 1
     sound(widget(at, "write_seed").set_value(8).run())
     assert link(at)["write_seed"] == "8" and chosen(at)["at"] != sent["at"]
@@ -71,7 +71,7 @@ def test_beam_shows_kept_and_cut_texts(open_writing: Open) -> None:
     at = open_writing(**tiny(write_strategy="beam", write_beams="3", write_step="2"))
     rows = chosen(at)["rows"]
     fates = [row["cells"][3]["text"] for row in rows]
-    assert len(rows) == 6 and fates.count("kept") == 3 and "cut" in fates
+    assert len(rows) == 6 and fates.count("kept") == 3 and "dropped" in fates
     sums = [float(row["cells"][1]["text"].replace("−", "-")) for row in rows]
     assert sums == sorted(sums, reverse=True)
 
@@ -180,7 +180,7 @@ def test_beam_and_samples_are_overlaid_and_a_branch_that_cannot_be_is_named(open
     beams = {f"beam {n}" for n in (1, 2, 3, 4)}
     assert {*", ".join(ends(at)).split(", ")} == {"greedy", *beams, "sample 1", "sample 2", "branch 2"}
     assert [c.value for c in at.caption if "is left out" in c.value] == [
-        f"Branch {n} begins at a place that is not here, so it is left out." for n in (1, 3)]
+        f"Branch {n} begins at a token that is not in this text, so it is left out." for n in (1, 3)]
 
 
 def test_a_text_of_the_beam_shows_what_the_search_kept_and_can_be_gone_on_from(open_writing: Open) -> None:

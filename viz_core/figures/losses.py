@@ -41,7 +41,7 @@ def losses_figure(
         shapes.append({"type": "line", "yref": "paper", "x0": parts_at + 0.5, "x1": parts_at + 0.5, "y0": 0, "y1": 1,
                        "line": {"dash": "dash", "width": 2}})
         notes.append({"yref": "paper", "x": parts_at + 0.5, "y": 0.93, "xanchor": "left", "yanchor": "top", "showarrow": False,
-                      "text": _("from here on, other words are read")})
+                      "text": _("from here on, it reads other words")})
     layout = {
         "height": 380, "title": {"text": _("Loss of each true token, −ln p")}, "barmode": "group", "shapes": shapes,
         "annotations": notes,

@@ -217,7 +217,7 @@ def drawn(found: Drawn, sampling: Filters, name: Name, glosses: Mapping[str, str
         (_("logit"), _("of each word")), (_("÷ temperature"), f"÷ {sampling.temperature:g}"),
         (_("probability"), _filters(sampling)),
         (_("renormalised"), plural("{n} word is left", "{n} words are left", int(found.kept.sum()))),
-        (_("cumulated"), _("drawn: u = {u}", u=f"{found.u:.4f}")),
+        (_("cumulative"), _("drawn: u = {u}", u=f"{found.u:.4f}")),
     )
     return Choice(columns, (*rows, *others), _cuts(found, sampling, len(shown)), found.u)
 
@@ -297,16 +297,16 @@ def _beam_label(text: Sequence[int], name: Name) -> str:
 
 
 def _fate(c: Candidate, eos_id: int) -> str:
-    return {"kept": _("kept"), "cut": _("cut"), "finished": _("finished") if c.token == eos_id else _("cut off")}[c.fate]
+    return {"kept": _("kept"), "cut": _("dropped"), "finished": _("finished") if c.token == eos_id else _("at the limit")}[c.fate]
 
 
 def _fate_words(c: Candidate, eos_id: int, beam: Widths) -> str:
     if c.fate == "kept":
-        return _("Among the {n} best texts that have not ended: the next step goes on with it.", n=beam.num_beams)
+        return _("It is among the {n} best texts that have not ended, so the next step goes on with it.", n=beam.num_beams)
     if c.fate == "finished":
-        return (_("It comes to <eos>: its score counts among the finished texts.") if c.token == eos_id
-                else _("The longest text is reached: it counts as finished here."))
-    return _("Not among the {n} best: the search forgets it.", n=beam.num_beams)
+        return (_("It ends with <eos>, so it is compared by its score with the other finished texts.") if c.token == eos_id
+                else _("It has reached the limit of the length, so it counts as finished."))
+    return _("It is not among the {n} best, so the search drops it.", n=beam.num_beams)
 
 
 # ---------------------------------------------------------------- numbers

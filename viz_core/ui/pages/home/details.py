@@ -18,7 +18,7 @@ from viz_core.presets import PRESETS, STATUS_TITLES, TOPIC_TITLES, Preset, Statu
 from viz_core.text import SPECIALS, words_of
 from viz_core.ui.components.diagram import diagram
 from viz_core.ui.components.glosses import named, shown_glosses
-from viz_core.ui.controls import inside, keep, picking, sentence_picker, table
+from viz_core.ui.controls import inside, keep, picking, table
 from viz_core.ui.escape import code, escaped
 from viz_core.ui.pages.steps.inspector import inspect_cell
 from viz_core.ui.shell import Lab, change, fold, open_stage, view, widget
@@ -54,7 +54,7 @@ def tokens(lab: Lab, capture: Capture) -> int:
     """The tokens with their ids, padding shown; returns the selected sentence."""
     st.header(_("Your words become numbers"), anchor=False)
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
-    item = sentence_picker(lab, capture)
+    item = lab.item(capture)
     names = [f"ids.{side}" for side in sides]
     pick = picking([stage_panel(capture, name, item) for name in names], "home_ids")
     if pick is not None:

@@ -16,6 +16,7 @@ from viz_core.stages import tour
 from viz_core.text import visible
 from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.components.lines import lines
+from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import first_head
 from viz_core.ui.shell import PAGES, Lab, change, current, look, picture, set_view, touch, widget, widget_value
@@ -51,6 +52,8 @@ def welcome(lab: Lab) -> None:
     with st.container(key="lab_beside", horizontal=True, gap="medium"):
         with st.container(key="home_typed", width=TYPED_SIDE):
             _box(lab)
+            if lab.capture is not None:
+                sentence_picker(lab, lab.capture)  # of which sentence the rest of the page is
             _translation(lab)
             _examples(lab)
             _next_step(lab)

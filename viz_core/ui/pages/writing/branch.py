@@ -60,7 +60,7 @@ def branch(lab: Lab, begun: Beginning) -> None:
 
 
 def _controls(lab: Lab) -> None:
-    view_widget(st.pills, "write_overlay", _("Beside greedy"), selection_mode="multi", format_func=OVERLAYS.get)
+    view_widget(st.pills, "write_overlay", _("Compare greedy with"), selection_mode="multi", format_func=OVERLAYS.get)
     if "beam" in view("write_overlay"):
         view_widget(st.slider, "write_beams", _("num_beams"))
         view_widget(st.select_slider, "write_penalty", _("Length penalty"))
@@ -110,7 +110,7 @@ def _parting_words(paths: Mapping[str, Path]) -> str:
         elif at is None:
             said.append(_("**{name}** writes the same text.", name=path.name))
         elif at >= len(path.words):
-            said.append(_("**{name}** ends in front of token {at} of it: {total}.", name=path.name, at=at + 1, total=total))
+            said.append(_("**{name}** ends before token {at} of it: {total}.", name=path.name, at=at + 1, total=total))
         else:
             said.append(_("**{name}** parts from it at token {at} with {word}: {total}.", name=path.name, at=at + 1,
                           word=token_code(path.words[at]), total=total))

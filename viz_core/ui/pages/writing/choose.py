@@ -29,7 +29,8 @@ LOOKS = {
     "greedy": _("**The largest logit wins, at every step.** Click a token to see what else the model could have written there."),
     "sampling": _("**Follow a row from left to right:** its logit becomes a share of the line, and the drawn number u falls on one "
                   "word's share."),
-    "beam": _("**Look at the struck-out rows:** beam search keeps only the texts with the largest sums, and forgets the others."),
+    "beam": _("**Look at the struck-out rows:** at each step, beam search keeps only the texts with the largest sums and drops "
+              "the others."),
 }
 
 
@@ -60,8 +61,8 @@ def controls(lab: Lab) -> Strategy:
     view_widget(st.segmented_control, "write_strategy", _("Strategy"), required=True, format_func=STRATEGIES.get)
     if view("write_strategy") == "sampling":
         view_widget(st.select_slider, "write_temperature", _("Temperature"), help=_(
-            "What the logits are divided by. Below 1 the likely words become likelier. Nothing can be divided by 0, which would "
-            "be Greedy."))
+            "The logits are divided by it. Below 1, likely words become likelier; above 1, less so. It cannot be 0: the limit is "
+            "Greedy."))
         view_widget(st.number_input, "write_top_k", _("top-k (0: all words)"))
         view_widget(st.select_slider, "write_top_p", _("top-p"))
         view_widget(st.number_input, "write_seed", _("Seed"))
@@ -96,19 +97,18 @@ def candidates(trail: Trail, at: int, how: Strategy, name: Callable[[int], str],
 def title(trail: Trail, at: int, how: Strategy, name: Callable[[int], str]) -> str:
     """The step in one line: its word, its probability, and how sure the model was."""
     found = draw(trail.logits[at], how if isinstance(how, Sampling) else Sampling(), 0.0)
-    said = _("Step {at} writes “{word}”, to which the model gives {p}. Entropy {entropy} of at most {most} nats.", at=at + 1,
-             word=named(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
+    said = _("Step {at} writes “{word}”, with probability {p}. The entropy of the prediction is {entropy} of at most {most} nats.",
+             at=at + 1, word=named(name(trail.ids[at])), p=percent(float(np.exp(trail.logprobs[at]))),
              entropy=rounded(found.model_entropy, 3), most=rounded(log(len(found.logits)), 3))
     if isinstance(how, Sampling) and found.entropy != found.model_entropy:
-        said += " " + _("With temperature and filters: {entropy} nats.", entropy=rounded(found.entropy, 3))
+        said += " " + _("After temperature and filters it is {entropy} nats.", entropy=rounded(found.entropy, 3))
     return said
 
 
 def end_words(trail: Trail, how: Strategy, max_len: int) -> str:
     """The probability of the whole text, and why it ends. max_len: the rows of the position table, where there is one."""
     total = float(trail.logprobs.sum())
-    said = [_("The whole text has the log-probability {total}, which is the sum of its {n} words.", total=rounded(total, 4),
-              n=len(trail.ids))]
+    said = [_("The log-probability of the whole text is {total}, the sum over its tokens.", total=rounded(total, 4))]
     most = longest()
     if not trail.ended and len(trail.ids) < most:
         said.append(_("It stops because the position table has no row left for another token: max_len = {max_len}.",
@@ -125,8 +125,8 @@ def _attended(lab: Lab, begun: Beginning, how: Strategy, trail: Trail, at: int) 
     layers = lab.config.n_decoder_layers
     if not layers:
         return
-    st.markdown(_("**What this step could see:** the causal mask has grown to {n} rows; the last row belongs to the token from "
-                  "which this step predicts. Its attention, one row for each head:", n=len(begun.start()) + at))
+    st.markdown(_("**What this step could see:** the last row of the causal mask belongs to the token from which this step "
+                  "predicts. The other matrices show where this token attends, one row for each head."))
     layer = bounded(st.number_input, "write_layer", _("Layer (−1: the last)"), layers - 1, least=-1, width=200)
     run = whole_run(lab, begun, begun.start(), trail.ids)
     layer, length = layers - 1 if layer < 0 else layer, len(begun.start()) + at

@@ -28,14 +28,14 @@ EXAMPLE = (101, 400, 500, 102)  # document 000's sentence as ids: [CLS], two wor
 
 def forced(lab: Lab, begun: Beginning) -> None:
     """Bars for both losses of each true token, and the two texts below them, word by word."""
-    look(_("**Compare the two bars of each token** behind the dashed line: there the model reads words of its own, and the true "
-           "sentence surprises it."))
+    look(_("**Compare the two bars of each token:** once the model has written another word, it reads its own words, and then it "
+           "may predict the true ones less well."))
     place, rail = beside(RAIL)
     with rail:
         labels = _truth(lab, begun)
         slip = bounded(st.number_input, "write_slip", _("Slip at token"), len(labels) - 1, least=-1, help=_(
-            "There the model is made to write its second choice. 0: nowhere; −1: at the second token, unless the model goes wrong "
-            "by itself."))
+            "At this token the model is made to write its second choice. 0: it never slips; −1: it slips at the second token, "
+            "unless it goes wrong by itself."))
         assert lab.capture is not None
         sentence_picker(lab, lab.capture)
     with place:
@@ -97,9 +97,9 @@ def _words(found: Slipped, labels: Sequence[str], written: Sequence[str]) -> str
     said = [_("**They part at token {at}:** the truth is {label}, the model writes {word}.", at=at + 1,
               label=token_code(labels[at]), word=token_code(written[at]))]
     if found.slip is not None:
-        said.append(_("It was made to slip at token {slip}: it wrote its second choice there.", slip=found.slip + 1))
+        said.append(_("The model was made to slip at token {slip}, where it wrote its second choice.", slip=found.slip + 1))
     if n > at + 1:
-        said.append(_("Behind it, the mean loss is {free} with its own words and {forced} with the true ones.",
+        said.append(_("After that token, the mean loss is {free} if it reads its own words and {forced} if it reads the true ones.",
                       free=rounded(float(found.free[at + 1 :].mean()), 3),
                       forced=rounded(float(found.forcing.forced[at + 1 : n].mean()), 3)))
     if len(found.free) < len(labels):

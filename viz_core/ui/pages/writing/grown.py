@@ -26,8 +26,8 @@ MEASURES = {"time": _("Time"), "flops": "FLOPs"}
 
 def grown(lab: Lab, begun: Beginning) -> None:
     """K and V of one head with the row that this step appends, beside what the steps cost with the cache and without."""
-    look(_("**Step on, and one row appears in K and one in V:** with the cache only these are computed; the rows above them stay, "
-           "and hatched rows are not there yet."))
+    look(_("**Press Next, and one row appears in K and one in V:** with the cache only these are computed, and the rows above "
+           "them are reused. Hatched rows are not computed yet."))
     place = picture(horizontal=True)
     with place:
         trail = trail_of(lab, begun, strategy())
@@ -52,7 +52,7 @@ def grown(lab: Lab, begun: Beginning) -> None:
     with st.container(horizontal=True, key="write_rows_of"):
         view_widget(st.segmented_control, "write_cost", _("Cost"), required=True, format_func=MEASURES.get)
         if heads > 1:
-            bounded(st.number_input, "write_head", _("Head, counted through the layers"), heads - 1)
+            bounded(st.number_input, "write_head", _("Head, numbered through all layers"), heads - 1)
     st.markdown(_cost_words(lab, begun, found, first + at))
     player(len(trail.ids))
 
@@ -76,9 +76,10 @@ def _cost_words(lab: Lab, begun: Beginning, found: Growth, at: int) -> str:
     new, old = computed(costs), reused(costs)
     kept = cache_bytes(lab.config, 1, len(begun.source or ()), at + 1)
     difference = float(found.differences.max())
-    return _("**This step reads token {n}:** with the cache it computes {new:,} FLOPs and reuses the result of {old:,} more. K and "
-             "V of all layers now take {kept:,} bytes. Measured: {cached} ms with the cache and {anew} ms without; the whole text "
-             "{cached_all} ms and {anew_all} ms. The logits of the two ways differ by at most {difference}.",
+    return _("**This step reads token {n}:** with the cache it takes {new:,} FLOPs and reuses the results of {old:,} more. K and "
+             "V of all layers now take {kept:,} bytes. Measured: this step takes {cached} ms with the cache and {anew} ms "
+             "without, the whole text {cached_all} ms and {anew_all} ms. The logits of the two ways differ by at most "
+             "{difference}.",
              n=at + 1, new=new, old=old, kept=kept, cached=rounded(float(found.cached[at]), 3),
              anew=rounded(float(found.anew[at]), 3),
              cached_all=rounded(float(found.cached.sum()), 3), anew_all=rounded(float(found.anew.sum()), 3),

@@ -78,7 +78,7 @@ def _add_branches(lab: Lab, begun: Beginning, found: dict[str, Told]) -> bool:
     for number, (parent, step, ids) in enumerate(view("write_branches"), 1):
         told = found.get(parent)
         if told is None or step >= len(told.trail.ids) or max(ids) >= lab.config.output_vocab_size:
-            st.caption(_("Branch {n} begins at a place that is not here, so it is left out.", n=number))
+            st.caption(_("Branch {n} begins at a token that is not in this text, so it is left out.", n=number))
             continue
         trail = trail_of(lab, begun, Greedy(), (*told.trail.ids[:step], *ids))
         if trail is None:
