@@ -310,7 +310,7 @@ def test_two_runs_are_named_after_what_differs(open_at: Open) -> None:
     assert list(panels(at)) == ["A · n_heads 2: weights", "B · n_heads 4: weights", "A − B"]
     assert "**A | B**: n\\_heads 2 | 4" in words(at)
     assert [g["title"] for p in canvas_headers(at) for g in p.get("grids", ())] == ["B · encoder", "B · decoder", "B · cross"]
-    assert "A has another number of heads or layers." in words(at)
+    assert "A has a different number of heads or layers." in words(at)
 
 
 @pytest.mark.parametrize(("a", "b", "said", "titles"), [

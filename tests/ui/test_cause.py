@@ -110,7 +110,7 @@ def test_a_click_keeps_the_run_that_gives_and_patches_the_other(open_at: Open, d
 
 
 @pytest.mark.parametrize(("scale", "seed", "said"), [
-    (0.01, "31", "No single value that can be patched carries the answer"), (50.0, "32", "A value above 1 overshoots"),
+    (0.01, "31", "No single value that can be patched carries the answer"), (50.0, "32", "An effect above 1 overshoots"),
 ])
 def test_the_headline_says_how_much_the_largest_effect_is(
     open_at: Open, monkeypatch: pytest.MonkeyPatch, scale: float, seed: str, said: str,
@@ -122,11 +122,11 @@ def test_the_headline_says_how_much_the_largest_effect_is(
     longer = CHANGED | {"source": "the cat was so very tired", "seed": seed}
     monkeypatch.setattr(grid, "effect_maps", scaled)
     shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0])))
-    assert said in shown and "between the embedding and the last layer" in shown
+    assert said in shown and "the embedding and the last layer are left out" in shown
     assert shown.count("2 tokens have no partner") == (2 if scale < 1 else 1)
-    assert ("The answer follows most from" in shown) == (scale > 1)
+    assert ("does most to bring the clean answer back" in shown) == (scale > 1)
     shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0]), cause_part="heads"))
-    assert "between the embedding" not in shown
+    assert "the embedding and the last layer" not in shown
 
 
 def test_the_other_direction_exchanges_a_and_b_and_keeps_the_picked_place(open_at: Open) -> None:

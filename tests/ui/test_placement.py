@@ -60,7 +60,7 @@ def test_the_growth_of_pre_ln_is_explained_where_it_is_drawn(open_at: Open) -> N
     sound(widget(at, "norm_to_gradients").click().run())
     assert link(at)["norm_section"] == "gradients"
     for params in ({"norm_placements": "post"}, {"norm_metric": "mean"}):
-        assert "Growth is not the fault here" not in words(open_at("depth", **params))
+        assert "The growth by itself is no problem" not in words(open_at("depth", **params))
 
 
 def traces(at: AppTest, chart: int = 0) -> dict[str, dict[str, Any]]:

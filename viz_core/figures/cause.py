@@ -130,9 +130,9 @@ def lens_panel(found: LogitLens, tokens: Sequence[str], word_of: Callable[[int],
                               "written": True}
     cols = [visible(token) for token in tokens]
     if rank:
-        return panel(_("Rank of the final word, log₁₀(1 + words before it)"), np.log10(1.0 + found.rank), rows, cols,
+        return panel(_("Rank of the final word, log₁₀(1 + number of likelier words)"), np.log10(1.0 + found.rank), rows, cols,
                      kind="probability", low=0.0, **common)
-    return panel(_("Probability of the final word, and the likeliest word behind each layer"), found.chance, rows, cols,
+    return panel(_("Probability of the final word, and the likeliest word after each layer"), found.chance, rows, cols,
                  kind="probability", low=0.0, high=1.0, **common)
 
 

@@ -36,7 +36,7 @@ def ridges_figure(found: Spreads, colours: Mapping[str, str], dark: bool = False
     step = (layers - 1) / (len(drawn) - 1) if len(drawn) > 1 else 1.0  # layers from one ridge to the next
     traces = [_ridges(name, s, found.edges, edges, OVERLAP * step / highest, colours[name], drawn) for name, s in found.by.items()]
     reach = float(edges[-1])
-    away = " " + _("(log away from 0)") if found.scale == "log" else ""
+    away = " " + _("(logarithmic on both sides of 0)") if found.scale == "log" else ""
     every = 1 if layers > MOST_ROWS else max(1, -(-layers // 16))
     layout: dict[str, Any] = {
         "height": 190 + RIDGE * max(4, len(drawn)), "title": {"text": _leaf_title(found.stage)},

@@ -90,9 +90,9 @@ PAGES: dict[str, PageSpec] = {
         PageSpec(
             name="cause", title="Cause and effect", icon=":material/science:",
             question="Which part of the model makes the difference?",
-            lead="Two sentences that differ in a word make the model answer differently. Here each value of one run is put into "
-            "the other, one by one, and the answer is read: what brings the answer along has caused it. Attention weights say "
-            "where a head reads; only such a change shows what it does.",
+            lead="Two sentences that differ in a word make the model answer differently. Here values of one run are put into the "
+                 "other, one at a time, and the answer is read again: a value that changes the answer is one of its causes. "
+                 "Attention weights say where a head reads; only such a change shows what it does.",
             card="what carries a difference from a word to the answer", section_view="cause_section", compares=True,
             sections=(
                 Section("patching", "Patching", "cause_maps"), Section("lens", "Logit lens", "cause_lens"),

@@ -80,7 +80,7 @@ def compare(two: TwoRuns, focus: InFocus) -> str:
     only_in_a += [drawn[0].cols[pick.col]] if cols[pick.col][1] is None else []
     if not only_in_a:
         return ""
-    return _("B has no {token}, so the weight below is still that of the cell that was picked before.",
+    return _("B has no {token}, so the weight below is still that of the cell that you picked before.",
              token=_(" and no ").join(map(token_code, only_in_a)))
 
 

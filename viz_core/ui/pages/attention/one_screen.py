@@ -63,11 +63,11 @@ def _how_they_differ(two: TwoRuns, available: Sequence[AttentionKind], focus: In
     """What the colours of the difference are, and what the tiles show."""
     drawn = kinds_shown(available)
     instead = [kind for kind in drawn if tiles_shown(two, kind) != two.shown]
-    tiles = _("Below them are all heads of {run}.", run=TITLES["b" if instead == drawn else two.shown])
+    tiles = _("The tiles below show all heads of {run}.", run=TITLES["b" if instead == drawn else two.shown])
     if missing := [KIND_LABELS[kind] for kind in instead if kind not in kinds(two.a.config)]:
         tiles += " " + _("A has no attention of this kind: {named}.", named=", ".join(missing))
     elif instead:
-        tiles += " " + _("A has another number of heads or layers.")
+        tiles += " " + _("A has a different number of heads or layers.")
     if one_at_a_time(two, focus):
         tiles += " " + _("The sentence is long, so one of the three is drawn: {run}.", run=TITLES[two.shown])
     return f"{HOW_THEY_DIFFER} {tiles}"

@@ -33,9 +33,10 @@ def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], f
         with below():
             view_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
                         format_func=lambda k: KIND_LABELS[k], label_visibility="collapsed")
-    st.caption(_("Means over the queries of the sentence, without padding. Entropy is in nats: near the highest possible "
-                 "entropy, a head spreads its weight evenly; near 0, it puts all of it on one key. The lowest possible entropy "
-                 "follows from the size of the scores (Zhai et al. 2023). Distances have no meaning in cross-attention."))
+    st.caption(_("Means over the queries of the sentence, without padding. Entropy is in nats: near the highest possible entropy, "
+                 "a head spreads its weight evenly; near 0, it puts all of it on one key. The lowest possible entropy follows "
+                 "from the size of the scores (Zhai et al. 2023). The columns from “on itself” to “on padding” say how much of "
+                 "its weight a query puts there. Distances have no meaning in cross-attention."))
 
 
 KEYS = ("attention", "layer", "head")  # the first columns, which say which head it is

@@ -112,20 +112,24 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) 
     assert place is not None
     effect = float(best.map.effects[best.row, best.col])
     where, size = patch_words(pair.donor(), place, pair.item), rounded(effect, 2)
-    scale = _("0 nothing, 1 all")
+    scale = _("0: no effect, 1: full effect")
     if best.map.part == "residual":
-        scale = _("0 nothing, 1 all; between the embedding and the last layer")
+        scale = _("0: no effect, 1: full effect; the embedding and the last layer are left out")
     if effect < FEW:
         return f"{runs} {_too_small(found, where, size, scale)}"
     if found.direction == "denoise":
-        said = _("**The answer follows most from {place}: {effect}** ({scale}).", place=where, effect=size, scale=scale)
+        said = _("**The clean value of {place} does most to bring the clean answer back: {effect}** ({scale}).",
+                 place=where, effect=size, scale=scale)
     else:
-        said = _("**The answer depends most on {place}: {effect}** ({scale}).", place=where, effect=size, scale=scale)
+        said = _("**The changed value of {place} does most to change the answer: {effect}** ({scale}).",
+                 place=where, effect=size, scale=scale)
     if best.n_others:
-        said += " " + plural("{n} value that is computed later lies within {tie} of it.",
-                             "{n} values that are computed later lie within {tie} of it.", best.n_others, tie=TIE)
+        said += " " + plural("{n} value that is computed later has nearly the same effect (within {tie}).",
+                             "{n} values that are computed later have nearly the same effect (within {tie}).",
+                             best.n_others, tie=TIE)
     if max(float(np.nanmax(each.effects, initial=0.0)) for each in shown) > OVERSHOOTS:
-        said += " " + _("A value above 1 overshoots: the patched run goes beyond the answer of the run that gives.")
+        said += " " + _("An effect above 1 overshoots: the patched run prefers the answer even more than the run that the value "
+                        "comes from.")
     return f"{runs} {said}"
 
 
@@ -148,7 +152,8 @@ def _without_partner(found: EffectMaps) -> str:
 
 def _counted(found: EffectMaps) -> str:
     """How many runs were measured, and how many tokens could not be patched."""
-    said = plural("Each cell is a run of its own: {n:,} run.", "Each cell is a run of its own: {n:,} runs.", found.n_runs)
+    said = plural("Each cell is a separate patched run: {n:,} run.", "Each cell is a separate patched run: {n:,} runs.",
+                  found.n_runs)
     if found.direction == "denoise":
         said += " " + _("A clean value is put into the changed run. 0: it answers as before; 1: it gives the clean answer.")
     else:
@@ -186,7 +191,8 @@ def _other_way(found: EffectMaps) -> tuple[object, ...]:
 def _picked(pair: Pair, found: EffectMaps) -> None:
     """What the picked run does, and the pages that show it."""
     if not (view("patch") and view("kept")):
-        st.caption(_("Click a cell: that run becomes B on every page, and the run that gives the value becomes A."))
+        st.caption(_("Click a cell: the run with that patch becomes B on every page, and the run that the value comes from "
+                     "becomes A."))
         return
     cells = ((each, each.cell(view("patch"))) for each in found.maps)
     cell = next(((each, at) for each, at in cells if at is not None), None)

@@ -183,7 +183,8 @@ def _over_sentences(pair: Pair) -> None:
         return
     model = clean.model_key()
     if st.session_state.get(GRAMMAR) != model:
-        st.button(_("The same over {n} sentences of the grammar, about {seconds:.0f} s", n=SENTENCES, seconds=SECONDS * SENTENCES),
+        st.button(_("Measure the same over {n} sentences of the grammar: about {seconds:.0f} s",
+                    n=SENTENCES, seconds=SECONDS * SENTENCES),
                   key="cause_over", on_click=_ask, args=(model,))
         return
     many: OverSentences | None = measured(

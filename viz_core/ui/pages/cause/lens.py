@@ -65,14 +65,14 @@ def _what_to_look_at(run: Lab, item: int, found: LogitLens, at: int) -> str:
     final = token_code(answer(run, int(found.final[at]), item))
     behind = np.nonzero(found.rank[:, at])[0]  # stages where another word is likelier
     if not len(behind):
-        return _("**After {token}, {final} is the likeliest word already at the embedding**, and behind every layer.", token=token,
+        return _("**After {token}, {final} is the likeliest word from the embedding on**, through every layer.", token=token,
                  final=final)
     stage = int(behind[-1])
     if stage == len(found.stages) - 1:
         return _("**After {token}, the model writes {final}.** Read down its column: what does each layer already predict?",
                  token=token, final=final)
-    return _("**After {token}, the final word {final} is the likeliest from layer {layer} on;** one layer earlier it is {before}. "
-             "Read down a column: when does its word appear?", token=token, final=final, layer=stage,
+    return _("**After {token}, the final word {final} is the likeliest from layer {layer} on;** just before, the likeliest was "
+             "{before}. Read down a column: when does its final word appear?", token=token, final=final, layer=stage,
              before=token_code(answer(run, int(found.words[stage, at, 0]), item)))
 
 
@@ -81,7 +81,7 @@ def _words(run: Lab, item: int, found: LogitLens, pick: Pick) -> None:
     from viz_core import tables
 
     where = _("the embedding") if pick.row == 0 else _("layer {layer}", layer=pick.row - 1)
-    st.markdown(_("**Behind {where}:**", where=where))
+    st.markdown(_("**The likeliest words at the output of {where}:**", where=where))
     frame = tables.lens(_cell(found, pick), lambda id: named(answer(run, id, item)))
     data_table(frame, "cause_lens_words", {"word": _("word"), "probability": numeric(_("probability"))},
                _("The likeliest words of the picked cell"))

@@ -93,7 +93,8 @@ def _what_to_look_at(found: Attribution, word: str, other: str | None, patched: 
     else:
         said += _("Most of it comes from {most}, {value}.", most=escaped(share_name(most)), value=rounded(most.value, 3))
     if least.value < 0:
-        said += " " + _("Against it works most {least}, {value}.", least=escaped(share_name(least)), value=rounded(least.value, 3))
+        said += " " + _("The part that works most against it is {least}, {value}.",
+                        least=escaped(share_name(least)), value=rounded(least.value, 3))
     return said
 
 

@@ -77,9 +77,10 @@ def _growth(curves_: Sequence[Curve]) -> float | None:
 
 def _what_growth_means(grown: float) -> None:
     """Why the growing stream is not Pre-LN's weakness, and where the page shows what decides."""
-    st.markdown(_("**Growth is not the fault here.** Pre-LN's final norm divides the stream by about √{grown} = {length}, and the "
-                  "gradients of its layers with it. In Post-LN, those of the last layers do not shrink with depth, so it needs a "
-                  "warm-up: a small learning rate at first.", grown=rounded(grown, 3), length=rounded(math.sqrt(grown), 3)))
+    st.markdown(_("**The growth by itself is no problem.** Pre-LN's final norm divides the stream by about √{grown} = {length}, "
+                  "and the gradients of all layers are divided by as much. In Post-LN, the gradients of the last layers do not "
+                  "shrink with depth, so it needs a warm-up: a small learning rate at first.",
+                  grown=rounded(grown, 3), length=rounded(math.sqrt(grown), 3)))
     st.button(_("See the gradients"), key="norm_to_gradients", on_click=set_view, kwargs={"norm_section": "gradients"},
               icon=":material/arrow_forward:", width="stretch")
 

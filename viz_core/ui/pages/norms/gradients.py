@@ -28,8 +28,8 @@ def gradients(lab: Lab) -> None:
     """The gradient of every layer in both placements, and below it that of the last layer in stacks of several depths."""
     from viz_core.experiments.placement import DEPTHS, SENTENCES, TOKENS, Setting
 
-    look(_("**Compare the last layers:** in deeper models Pre-LN's gradients are smaller there, Post-LN's are not. So Post-LN "
-           "needs a warm-up, a small learning rate at first."))
+    look(_("**Compare the last layers:** the deeper the model, the smaller Pre-LN's gradients are there; Post-LN's stay as large. "
+           "So Post-LN needs a warm-up: a small learning rate at first."))
     place, rail = beside()
     with rail:
         choose_sizes()

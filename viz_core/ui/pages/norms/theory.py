@@ -35,8 +35,8 @@ ASSUMED = {
                  _("The input is now the embeddings of your words, with a power of {power} instead of 1. Post-LN's norms "
                    "remove the difference immediately; Pre-LN's stream keeps it.")),
     "uniform": ("W_Q = W_K = 0",
-                _("Attention is no longer uniform: how much it averages depends on the input. Post-LN's 3d/2 does not depend "
-                  "on attention, because a norm follows it; the mean field does.")),
+                _("Attention is no longer uniform: how much it averages depends on the input. Post-LN's 3d/2 does not depend on "
+                  "this, because a norm follows the attention; the mean field does depend on it.")),
     "unbiased": (_("zero biases"), _("Biases are drawn with torch's U(±1/√fan_in): each adds the same vector to every token.")),
     "single": (_("one head"), _("The model has four heads. While W_Q = W_K = 0 they all average in the same way, so this alone "
                                 "changes nothing.")),
@@ -132,10 +132,11 @@ def _name_dropped_assumptions(broken: Sequence[str], draws: int, found: Theory, 
     if not broken:
         alike = ", ".join(_("{cosine} in {titles}", cosine=rounded(float(fields[name].cosine[-1]), 3), titles=TITLES[name])
                           for name in ("post", "pre"))
-        st.markdown(_("All assumptions hold. The remaining difference is chance: the theory is about the mean over all weights "
-                      "and about wide models; this is {draws} at width {view}. In the mean field two tokens have a cosine of "
-                      "{alike} at the end. Attention averages over the tokens, and an average of similar vectors is longer than "
-                      "one of different vectors. So the more similar the tokens become, the more attention adds.",
+        st.markdown(_("All assumptions hold. The remaining difference comes from chance and from the finite width: the theory is "
+                      "about the mean over all weights and about very wide models; this is {draws} at width {view}. In the mean "
+                      "field two tokens have a cosine of {alike} at the end. Attention averages over the tokens, and an average "
+                      "of similar vectors is longer than one of different vectors. So the more similar the tokens become, the "
+                      "more attention adds.",
                       draws=plural("{n:,} draw", "{n:,} draws", draws), view=view("norm_width"), alike=alike))
         return
     power = rounded(float(found.pre.values[0]), 3)
