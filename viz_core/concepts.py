@@ -101,7 +101,8 @@ CONCEPTS: tuple[Concept, ...] = (
             _at("home", "The encoder reads the whole source. The decoder's input starts with <bos> and lacks the last label, so it sees only earlier words.",
                 source="The cat sits .", target="Le chat est assis")),
     Concept("000", "Sentences as ids: [101, 205, 330, 102] and [101, 400, 500, 102]",
-            _at("step_by_step", "The typed numbers, without a tokenizer. The decoder's input is the second list, shifted right behind <bos>.",
+            _at("step_by_step", "The typed numbers, without a tokenizer. The decoder's input is the second list, shifted one "
+                                "place to the right, with <bos> in front.",
                 stage="ids.target", tokenizer="ids", source="101 205 330 102", target="101 400 500 102")),
     # ---- 001: Pre-LN, sequence-first
     Concept("001", "Positions shaped (S, 1, D) are broadcast over the batch",

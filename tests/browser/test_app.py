@@ -404,7 +404,7 @@ def test_a_phone_scrolls_down_only(serve: Callable[..., str], open_at: Open) -> 
 
 def test_notes_read_as_they_are_written(serve: Callable[..., str], open_at: Open) -> None:
     page = open_at("step_by_step", target="", stage="ids.target")
-    assert "the labels, shifted right behind <bos>" in page.locator("h2").first.inner_text()
+    assert "with <bos> in front" in page.locator("h2").first.inner_text()
     for path in ("step_by_step", ""):  # that every page says it, tests/ui holds
         assert title(page).startswith(PAGES[path])
         assert "the decoder reads only <bos> there" in page.get_by_test_id("stAlert").first.inner_text(), path

@@ -73,7 +73,7 @@ def test_ids_and_masks_are_not_subtracted(open_at: Open) -> None:
     assert list(panels(at)) == ["A: ids.source", "B: ids.source", "A ≠ B: ids.source"]
     assert panels(at)["A ≠ B: ids.source"].tolist() == [[0, 0, 0, 1]]
     said = words(at)
-    assert "Ids are names and no amounts" in said and re.search(r"A has \d+, and B has \d+: they differ\.", said)
+    assert "Ids are names, not amounts" in said and re.search(r"A has \d+, and B has \d+: they differ\.", said)
     at_stage(at, stage="masks.target", cells="walk_canvas.0.0.1")
     assert not panels(at)["A ≠ B: masks.target"].any() and "A has 0, and B has 0: they agree." in words(at)
     assert "masks are not subtracted" in words(at)

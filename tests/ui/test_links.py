@@ -205,7 +205,7 @@ def test_a_note_stands_on_the_page_that_its_link_opens_until_it_is_closed(open_a
 
 
 def test_a_note_takes_the_place_of_the_pages_own_sentence(open_at: Open) -> None:
-    own = "no other position has the same values on all curves"
+    own = "their values tell this position from every other"
     at = with_note(open_at("positions"))
     assert not [m for m in at.markdown if own in m.value]
     sound(widget(at, "lab_note_close").click().run())

@@ -309,11 +309,11 @@ def test_where_gradients_part(post: list[float], pre: list[float], far: int, nea
 @pytest.mark.parametrize(
     ("lengths", "said"),
     [
-        ([6.283], "Every column turns once in 6.283 positions."),
-        ([6.283, 6.283], "Every column turns once in 6.283 positions."),
-        ([6.283, 6.283, 19.87, 19.87], "the last ones once in 19.87"),
-        ([6.283, 6.283, 62832.0], "the last ones once in 62832"),
-        ([6.283, 6.283, 40.0, 40.0, 500.0], "the last ones once in 500"),
+        ([6.283], "Every column repeats after 6.283 positions."),
+        ([6.283, 6.283], "Every column repeats after 6.283 positions."),
+        ([6.283, 6.283, 19.87, 19.87], "the last ones after 19.87"),
+        ([6.283, 6.283, 62832.0], "the last ones after 62832"),
+        ([6.283, 6.283, 40.0, 40.0, 500.0], "the last ones after 500"),
     ],
 )
 def test_how_fast_columns_turn(lengths: list[float], said: str) -> None:

@@ -141,7 +141,7 @@ def spread_panels(stops: Sequence[int | None], filled: np.ndarray, zero: np.ndar
     return [
         panel(title, x, list(map(stop_words, stops)), tokens, row_axis="", col_axis=_("T · token"), kind="probability", high=high,
               col_letter="T")
-        for title, x in ((_("Rows as −∞ leaves them"), filled), (_("This app: the rows are zeros"), zero))
+        for title, x in ((_("Plain softmax over −∞"), filled), (_("This app: the rows are zeros"), zero))
     ]
 
 

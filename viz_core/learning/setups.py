@@ -49,7 +49,7 @@ _ALL_POSITIONS = tuple(Arm(name, MappingProxyType({"config.position": name})) fo
 SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     "norm": OfferedExperiment(
         title="Post-LN or Pre-LN, with warm-up or without",
-        question="Does a deep model with its norms behind the sum need a warm-up to learn (Xiong et al. 2020)?",
+        question="Does a deep model need a warm-up to learn if its norms stand after the sums (Xiong et al. 2020)?",
         experiment=Experiment(
             replace(_SORT, config=replace(_ENCODER, n_encoder_layers=12), learning_rate=3e-3),
             _arms(post={"config.norm": "post"}, post_warmup={"config.norm": "post", "warmup": 400}, pre={"config.norm": "pre"}),
@@ -57,7 +57,7 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     ),
     "mask": OfferedExperiment(
         title="With and without the causal mask",
-        question="What has a model learned that could see the next word, once the mask hides it?",
+        question="A model could see the next word while it was trained. What can it still predict once the mask hides that word?",
         experiment=Experiment(
             Recipe(task="next-word", config=replace(_ENCODER, causal=True), learning_rate=3e-3, steps=1000),
             _arms(masked={"config.causal": True}, open={"config.causal": False}),
@@ -88,12 +88,12 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     ),
     "positions": OfferedExperiment(
         title="Position schemes on a task of order",
-        question="Which way of telling positions learns to turn a row round?",
+        question="With which position scheme does a model learn to reverse a row?",
         experiment=Experiment(_REVERSE, _ALL_POSITIONS),
     ),
     "lengths": OfferedExperiment(
         title="Train length × test length",
-        question="Which position scheme goes on past the lengths that it has seen?",
+        question="Which position scheme still works on rows longer than those in training?",
         experiment=Experiment(
             Recipe(task="copy", parameters={"length": 12, "shortest": 4, "symbols": 20}, config=_DECODER, steps=1000),
             _ALL_POSITIONS,
@@ -102,7 +102,7 @@ SETUPS: Mapping[str, OfferedExperiment] = MappingProxyType({
     ),
     "induction": OfferedExperiment(
         title="Induction heads",
-        question="Do two layers find what followed a symbol before, where one layer cannot?",
+        question="Can two layers find what followed a symbol earlier in the row, if one layer cannot?",
         experiment=Experiment(
             Recipe(task="induction", parameters={"length": 32, "symbols": 20}, config=replace(_DECODER, norm="pre"), steps=1500),
             _arms(

@@ -46,7 +46,7 @@ def _ids(c: TransformerConfig) -> Iterator[Stage]:
         yield from _expand(c, (source,), "ids", {}, {"T": "source"}, "transformer.Transformer")
     if c.has_decoder:
         shifted = Leaf("target", "B T", "x", r"x_{bt} = y_{b,t-1}, \quad x_{b0} = \langle\text{bos}\rangle", "labels",
-                       "The decoder's input: the labels, shifted right behind <bos>.",
+                       "The decoder's input: the labels, shifted one place to the right, with <bos> in front.",
                        ("tgt (000, 001), trg (002), tgt_seq (004)", "–", "decoder_input_ids" if both else "input_ids",
                         "decoder_input" if both else "tokens"), kind="ids", operation="shift right →")
         yield from _expand(c, (labels, shifted), "ids", {"labels": "ids.labels"}, {"T": "target"}, "transformer.Transformer")

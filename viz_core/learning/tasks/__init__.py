@@ -21,10 +21,10 @@ _SHORTEST = Bound("Shortest length in training; 0: always the full length", 0, 0
 _SYMBOLS = Bound("Symbols", 20, 4, 64)
 _ROWS: Mapping[str, Bound] = MappingProxyType({"length": _LENGTH, "shortest": _SHORTEST, "symbols": _SYMBOLS})
 _SENTENCES: Mapping[str, Bound] = MappingProxyType({
-    "sentences": Bound("Sentences of a first lesson", 4_000, 500, 8_000),
+    "sentences": Bound("Number of sentences", 4_000, 500, 8_000),
     "longest": Bound("Words of the longest sentence", 8, 4, 20),
 })
-_DAMAGED = MappingProxyType({**_SENTENCES, "damage": Bound("Words that are hit, in percent", 30, 5, 60)})
+_DAMAGED = MappingProxyType({**_SENTENCES, "damage": Bound("Words that are hidden, lost or replaced, in percent", 30, 5, 60)})
 
 TASKS: Mapping[str, Task] = MappingProxyType({
     task.name: task for task in (
@@ -53,14 +53,16 @@ TASKS: Mapping[str, Task] = MappingProxyType({
             architectures=("decoder-only",),
             bounds=MappingProxyType({
                 "length": Bound("Length", 32, 8, 120), "symbols": Bound("Symbols", 20, 4, 64),
-                "repeat": Bound("Length of the block that is repeated; 0: another one in each row", 0, 0, 60),
+                "repeat": Bound("Length of the repeated block; 0: a random one in each row", 0, 0, 60),
             }),
             kind=Induction(),
         ),
         Task(
             name="next-word", title="Next word", question="Can it predict each next word as well as the source allows?",
             architectures=("decoder-only", "encoder-only"),
-            bounds=MappingProxyType({"length": Bound("Words in a row", 16, 2, 100), "source": Bound("Source", 0, 0, 99)}),
+            bounds=MappingProxyType({
+                "length": Bound("Words per row", 16, 2, 100), "source": Bound("Number of the word source", 0, 0, 99),
+            }),
             kind=NextWord(),
         ),
         Task(
@@ -68,15 +70,15 @@ TASKS: Mapping[str, Task] = MappingProxyType({
             architectures=("encoder-decoder",), bounds=_SENTENCES, kind=Language("translate"),
         ),
         Task(
-            name="sentence", title="Next word of a sentence", question="Can it go on with an English sentence, word by word?",
+            name="sentence", title="Next word of a sentence", question="Can it continue an English sentence, word by word?",
             architectures=("decoder-only", "encoder-only"), bounds=_SENTENCES, kind=Language("go on"),
         ),
         Task(
-            name="fill-in", title="Fill in", question="Can it tell which words stood behind the masks?",
+            name="fill-in", title="Fill in", question="Can it tell which words the masks hide?",
             architectures=("encoder-only",), bounds=_DAMAGED, kind=Language("fill in"),
         ),
         Task(
-            name="restore", title="Restore", question="Can it repair a sentence of which words were lost or replaced?",
+            name="restore", title="Restore", question="Can it repair a sentence in which words were lost or replaced?",
             architectures=("encoder-decoder",), bounds=_DAMAGED, kind=Language("restore"),
         ),
     )

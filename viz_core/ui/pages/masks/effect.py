@@ -70,15 +70,15 @@ def _effect_words(lab: Lab, on: Capture, off: Capture, focus: InFocus, layer: in
     """How much weight goes to the cells that this mask blocks, and how the predictions change without it."""
     cells = open_cells(on, off, focus.kind, focus.item)
     rows = real(off, sides(focus.kind)[0], focus.item) & cells.any(axis=-1)
-    sentences = [_("In this model it is {which}.",
+    sentences = [_("In this model the mask is {which}.",
                    which=_("on") if getattr(lab.config, name.replace("causal", "is_causal")) else _("off"))]
     if cells.any():
         weights = off[f"{module(focus.kind, layer)}.weights"][focus.item, head]
-        sentences.append(_("This mask blocks {sum:,} of {size:,} cells.", sum=int(cells.sum()), size=cells.size))
+        sentences.append(_("It blocks {sum:,} of {size:,} cells.", sum=int(cells.sum()), size=cells.size))
         if rows.any():
             taken = f"{weight_there(weights, cells, rows):.1%}".replace("nan%", "NaN")
-            sentences.append(_("Without it, these cells take **{taken}** of their row's weight, averaged over the words in whose "
-                               "rows it blocks a cell.", taken=taken))
+            sentences.append(_("Without it, these cells take **{taken}** of the weight of their row, averaged over the words "
+                               "whose row has such cells.", taken=taken))
     elif name == "causal" and focus.kind == "cross":
         sentences.append(_("Cross-attention has no causal mask: any difference here comes from the decoder's self-attention."))
     else:

@@ -71,8 +71,8 @@ def fully_masked_rows(lab: Lab, capture: Capture, focus: InFocus) -> None:
     with place:
         picking(spread_panels(nan_spread.stops, nan_spread.filled, nan_spread.zero, tokens), "mask_spread", fill=True,
                 code=lambda: snippets.spread(lab, focus, halved, side))
-    st.markdown(_("Each cell is the length of a token's vector after a layer: first with the rows as a softmax over −∞ leaves "
-                  "them, then with this app's rule, which sets all weights of such a row to 0. {spread_words}{note}",
+    st.markdown(_("Each cell is the length of a token's vector after a layer: first with a plain softmax over −∞ in the fully "
+                  "masked rows, then with this app's rule, which sets all weights of such a row to 0. {spread_words}{note}",
                   spread_words=_spread_words(nan_spread, lab.config.has_cross_attention and side == "target"), note=note))
     st.markdown(_("## What each implementation returns\n\nA softmax over −∞ alone is 0 / 0, so the result depends on the "
                   "implementation. The table shows the same scores of layer 0, masked in {n_treatments} ways and computed just "

@@ -76,7 +76,7 @@ def _table(lab: Lab) -> Table:
     c = lab.config
     length, width, own_base = min(c.max_len, LENGTHS[-1]), min(c.d_model, WIDTHS[-1]), _text(c.position_base)
     model = {"pos_length": length, "pos_width": width, "pos_base": own_base}
-    _slider("pos_length", _("Positions"), LENGTHS, length)
+    _slider("pos_length", _("Number of positions"), LENGTHS, length)
     _slider("pos_width", _("d_model of this table"), WIDTHS, width)
     if view("pos_width") != c.d_model:  # the sidebar has a slider of that name, too
         st.caption(_("The model's d_model is {d_model:,}.", d_model=c.d_model))
@@ -102,7 +102,7 @@ def _slider(name: str, label: str, stops: Sequence[int], own: int) -> None:
 
 
 def _waves(lab: Lab) -> None:
-    look(_("**Look at one position, the vertical line:** no other position has the same values on all curves."))
+    look(_("**Read all curves at the vertical line:** together, their values tell this position from every other."))
     place, rail = beside()
     with rail:
         t = _table(lab)
@@ -164,16 +164,16 @@ def _matrix(lab: Lab) -> None:
         span, of = n - 1, _("your {tokens}", tokens=plural("{n:,} token", "{n:,} tokens", n))
     curves(wavelengths_curves(np.array(lengths), t.base, span, of), "pos_wavelengths",
            code=lambda: snippets.wavelengths(t.d_model, t.base, span, of))
-    st.caption(_("Pairs of columns whose wavelength is longer than the sentence do not repeat within it. Fast pairs repeat, but "
-                 "they differ more between neighbouring words."))
+    st.caption(_("Pairs of columns whose wavelength is longer than the sentence do not repeat within it. Fast pairs do, but they "
+                 "differ more between neighbouring words."))
 
 
 def _turns(lengths: Sequence[float]) -> str:
     """A sentence on how fast the first and the last columns of the table turn."""
     if len(lengths) < 3:
-        return _("Every column turns once in {length} positions.", length=long(lengths[0]))
-    return (_("The first columns turn once in {length} positions, the last ones once in {length_2}: like the digits of a "
-              "counter whose ones digit is on the left.", length=long(lengths[0]), length_2=long(lengths[-1])))
+        return _("Every column repeats after {length} positions.", length=long(lengths[0]))
+    return (_("The first columns repeat after {length} positions, the last ones after {length_2}: like the digits of a counter "
+              "whose ones digit is on the left.", length=long(lengths[0]), length_2=long(lengths[-1])))
 
 
 @st.fragment

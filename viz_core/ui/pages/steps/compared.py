@@ -21,7 +21,7 @@ from viz_core.ui.shell import Lab, TwoRuns
 
 # What stands below A − B of what cannot be subtracted.
 NOTES = {
-    "ids": _("Ids are names and no amounts, so they are not subtracted: the last matrix is 1 where A and B differ."),
+    "ids": _("Ids are names, not amounts, so they are not subtracted: the last matrix is 1 where A and B differ."),
     "mask": _("A mask says yes or no, so masks are not subtracted: the last matrix is 1 where A and B differ."),
 }
 LOOKS = {"stage": _("This stage"), "parting": _("Where do they part?")}
@@ -129,7 +129,7 @@ class Compared:
         words = _("{where}: A − B = {a} − {b} = {difference}.", where=where, a=brief(one),
                   b=f"({brief(other)})" if other < 0 else brief(other), difference=brief(one - other))
         if one != other and shown.values[pick.row, pick.col] == 0:
-            words += " " + _("Rounding alone can do as much, so it is drawn as 0.")
+            words += " " + _("Rounding alone can cause such a difference, so it is drawn as 0.")
         return words
 
     def _number(self, which: int, pick: Pick, shown: Panel) -> tuple[str, float] | None:

@@ -62,7 +62,7 @@ def parting_section(two: TwoRuns) -> None:
     with below():
         view_widget(st.segmented_control, "walk_rows", _("Stages"), required=True, format_func=ROWS.get,
                     label_visibility="collapsed")
-        st.caption(_("A cell without colour: A and B agree there. Click a cell, or reach it with the arrow keys and press Enter, "
+        st.caption(_("Where a cell has no colour, A and B agree. Click a cell, or reach it with the arrow keys and press Enter, "
                      "to see its stage as A, B and A − B."))
 
 
@@ -105,7 +105,7 @@ def parting_words(two: TwoRuns, rows: Sequence[Parting], missing: Sequence[str] 
     """
     found = spread(rows)
     if found.first is None:
-        said = [_("A and B agree at every stage shown: no ‖A − B‖ / ‖A‖ is more than {least}, which rounding alone can do.",
+        said = [_("A and B agree at every stage shown: no ‖A − B‖ / ‖A‖ is more than {least}, which rounding alone can cause.",
                   least=rounded(LEAVES_AT, 1))]
     else:
         said = [_first_words(two, rows, found.first, missing)]

@@ -143,7 +143,7 @@ def _predicted(capture: Capture, item: int, token: int, word: str, word_of: Call
     """The prediction after the token, and whether it is the label."""
     ranked = predictions(capture, item, 1)
     if token >= len(ranked):
-        return _("The last vector gives every word a score. {word} is padding, so its prediction counts for nothing.", word=word)
+        return _("The last vector gives every word a score. {word} is padding, so its prediction does not count.", word=word)
     best, chance, label = ranked[token].ids[0], ranked[token].probabilities[0], ranked[token].answer
     said = _("The last vector gives every word a score. After {word} the model predicts “{best}”, with a probability of "
              "{chance}.", word=word, best=named(word_of(best)), chance=percent(chance))

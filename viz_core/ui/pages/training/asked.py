@@ -98,7 +98,7 @@ def own_words(lab: Lab) -> list[str]:
 def controls(lab: Lab) -> None:
     """The task and its numbers, in the narrow column."""
     if view("train_recipe"):
-        st.caption(_("**Train** takes the recipe of the link."))
+        st.caption(_("**Train** uses the recipe of the link."))
         st.button(_("Choose one here instead"), key="train_choose", on_click=partial(set_view, train_recipe=""))
         return
     view_widget(st.selectbox, "train_task", _("Task"), format_func=lambda name: TASKS[name].title)

@@ -30,7 +30,7 @@ NUMBERS = {"loss": _("Loss"), "accuracy": _("Accuracy")}
 ARMS = {
     "post": _("Post-LN"), "post_warmup": _("Post-LN with warm-up"), "pre": _("Pre-LN"), "masked": _("causal mask"),
     "open": _("no mask"), "residual": _("with residual"), "none": _("without residual"), "scaled": _("scaled"),
-    "raw": _("as it is"),
+    "raw": _("not scaled"),
     "two_layers": _("two layers"), "one_layer": _("one layer"), "two_layers_fixed": _("two layers, fixed block"),
     "one_layer_fixed": _("one layer, fixed block"),
 }
@@ -38,8 +38,8 @@ ARMS = {
 
 def experiments(lab: Lab) -> None:
     """Bands of the arms, the verdict below them, and the choice of the experiment beside them."""
-    look(_("**Each band is one choice, over several seeds:** two choices differ where their bands part, and not where one line "
-           "alone happens to lie lower."))
+    look(_("**Each band is one choice, trained with several seeds:** two choices differ where their bands do not overlap. One "
+           "lower line alone may be chance."))
     place, rail = beside(RAIL)
     wanted, problem = _asked(lab)
     job = look_at("train_experiment")
@@ -168,7 +168,7 @@ def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator
 
     data_table(tables.arms([names[arm] for arm in arms], verdict), "train_arms", {
         "arm": _("Arm"), "seeds": _("Seeds"), "mean": numeric(_("Mean at the end"), 5), "lowest": numeric(_("Lowest"), 5),
-        "highest": numeric(_("Highest"), 5), "without": _("Without a number"),
+        "highest": numeric(_("Highest"), 5), "without": _("Seeds without a number"),
     }, _("The arms at the end"), missing="–")
     lines = verdict_words(names, verdict)
     if verdict.what == "loss" and all(one.apart for one in verdict.comparisons) and (ahead := lead(results)) is not None:
@@ -180,8 +180,8 @@ def _say(experiment: Experiment, results: Sequence[Result], rail: DeltaGenerator
 def lead_words(names: Sequence[str], ahead: Lead) -> str:
     """How many times as fast the better arm is where the other one ends."""
     faster, slower = (escaped(names[arm]) for arm in (ahead.faster, ahead.slower))
-    return _("**{faster}** needs {steps:,} steps to the loss of {target}, with which {slower} ends after {last:,}: it is {times} "
-             "times as fast.", faster=faster, slower=slower, target=rounded(ahead.target), last=ahead.last,
+    return _("**{faster}** reaches a loss of {target} after {steps:,} steps; **{slower}** ends with this loss after {last:,}. So "
+             "**{faster}** is {times} times as fast.", faster=faster, slower=slower, target=rounded(ahead.target), last=ahead.last,
              steps=round(ahead.steps), times=rounded(ahead.last / ahead.steps, 2))
 
 
@@ -196,8 +196,8 @@ def verdict_words(names: Sequence[str], verdict: Verdict) -> list[str]:
             said.append(_("**{b} − {a}: {difference}.** One seed does not say whether that is more than chance.", a=escaped(a),
                           b=escaped(b), difference=rounded(one.difference)))
         else:
-            apart = (_("They differ by more than their seeds do.") if one.apart else
-                     _("That is no more than seeds alone could make."))
-            said.append(_("**{b} − {a}: {difference}**, beside a spread of {spread} among seeds. {apart}", a=escaped(a),
+            apart = (_("The choices differ by more than the seeds do.") if one.apart else
+                     _("Different seeds alone could make such a difference."))
+            said.append(_("**{b} − {a}: {difference}**; the spread among seeds is {spread}. {apart}", a=escaped(a),
                           b=escaped(b), difference=rounded(one.difference), spread=rounded(one.spread), apart=apart))
     return said

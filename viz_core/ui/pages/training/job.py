@@ -21,7 +21,7 @@ from viz_core.ui.shell.tab import SESSION
 PROBLEM = "train_problem"  # why the last click on Train came to nothing: (view, sentence)
 WORKING = ("waiting", "starting", "running")
 STOPPED = {
-    "steps": _("It has taken all its steps."), "target": _("It has reached the loss at which it was to stop."),
+    "steps": _("It has done all its steps."), "target": _("It has reached the loss at which it was to stop."),
     "patience": _("It stopped because the held-out loss no longer fell."),
     "diverged": _("It diverged: at step {step} the loss or the gradient was no longer a finite number."),
 }
@@ -82,7 +82,8 @@ def progress(job: Look | None, recipes: Sequence[Recipe], device: str) -> None:
         speed = calibrated(pick_device(device))
         took = sum(seconds(recipe, speed) for recipe in recipes)
         st.caption(_("It takes about {took} on this machine.", took=duration(took)) if len(recipes) == 1 else _(
-            "It takes about {took}, or half of that while nobody uses another page: then two of its {n} runs train at once.",
+            "It takes about {took}, or half of that while nobody uses another page, because two of its {n} runs then train at "
+            "once.",
             took=duration(took), n=len(recipes)))
 
 
@@ -102,7 +103,7 @@ def say_what_is_wrong(job: Look | None, name: str, problem: str) -> None:
     if said := problem or (refused if of == name else ""):
         st.warning(escaped(said))
     if job is None and view(name):
-        st.info(_("This server does not know the training of this link, or has forgotten it. **Train** takes it again, with the "
+        st.info(_("This server does not know the training of this link, or has forgotten it. **Train** runs it again, with the "
                   "same recipe and the same initial weights."))
 
 
@@ -135,7 +136,7 @@ def _state(job: Look) -> str:
     if job.state == "paused" and job.unwatched:
         return _("**Paused**, since nobody has looked at it for some time.")
     return {
-        "waiting": _("**In the queue:** it is next."), "starting": _("**A process gets ready.**"), "running": _("**It trains.**"),
+        "waiting": _("**In the queue:** it is next."), "starting": _("**It is about to start.**"), "running": _("**It trains.**"),
         "paused": _("**Paused.**"), "done": _("**Done.**"), "stopped": _("**Stopped.** What it learned stays."),
-        "lost": _("**Its process is gone.**"), "failed": _("**It cannot go on.**"),
+        "lost": _("**Its process has died.**"), "failed": _("**It cannot go on.**"),
     }[job.state]

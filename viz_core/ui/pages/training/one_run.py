@@ -62,8 +62,8 @@ def one_run(lab: Lab) -> None:
     at = _step(moments)
     shown = None if recipe is None else _shown(lab, recipe, moments, at)
     look(answer_words(shown.said, at) if job is not None and isinstance(shown, Shown) else _(
-        "**Press Train and watch the attention of your own sentence:** its weights are spread out at first, and gather where the "
-        "answer stands while the loss falls."))
+        "**Press Train and watch the attention of your own sentence:** its weights are spread out at first. As the loss falls, "
+        "they gather on the tokens that hold the answer."))
     place, rail = beside(RAIL, horizontal=True)
     with rail:
         buttons("train_job", job, None if wanted.recipe is None else wanted.recipe.to_json(), lab.setup.device)
@@ -89,8 +89,8 @@ def one_run(lab: Lab) -> None:
 def documents_models(device: str) -> None:
     """One button for the model of each document; document 004 has three, each with its own task."""
     with st.popover(_("A document's model"), icon=":material/menu_book:", key=DOCUMENTS, on_change="rerun"):
-        st.caption(_("One click trains the document's own model, at sizes that a minute or two suffice for. Its switches stay as "
-                     "the document has them."))
+        st.caption(_("One click trains the document's own model, made small enough to train in a minute or two. Its switches stay "
+                     "as in the document."))
         for name, of in DOCUMENT_MODELS.items():
             task = TASKS[task_of_document(*of)].title
             st.button(_("{title}: {task}", title=model_title(name), task=task), key=f"train_of_{name}", on_click=_begin_document,

@@ -76,8 +76,8 @@ def _lengths(
     job: Look, setup: OfferedExperiment, experiment: Experiment, names: Sequence[str], firsts: Sequence[tuple[int, int]],
 ) -> None:
     found: LengthGrid = _once(job, "lengths", lambda: length_grid(_models(job, experiment, firsts), setup.test_lengths))
-    st.markdown(_("**Each trained model at other lengths than it has seen:** look for the rows that stay dark behind the trained "
-                  "length."))
+    st.markdown(_("**Each trained model at other lengths than it has seen:** look for the rows whose accuracy stays high beyond "
+                  "the trained length."))
     picking([length_panel([names[arm] for __, arm in firsts], found.test, found.accuracy, max(found.train))], "train_lengths",
             code=lambda: snippets.lengths(experiment, [names[arm] for __, arm in firsts], found.test, job.runs[0].device))
 
@@ -94,9 +94,9 @@ def _induction(
                 for model, recipe in _models(job, experiment, firsts)]
 
     found = _once(job, "induction", best)
-    st.markdown(_("**The best head's attention to the token behind the previous occurrence**, on blocks of several lengths that "
-                  "are said twice. A head that looks up is good at all of them; one that counts positions, at the trained one "
-                  "alone."))
+    st.markdown(_("**How much the best head attends to the token after the previous occurrence**, on repeated blocks of several "
+                  "lengths. A head that looks up the previous occurrence does well at every length; a head that counts positions "
+                  "does well only at the trained length."))
     from viz_core import tables
 
     blocks = {f"block_{n}": numeric(_("Block of {n}", n=n), percent=True) for n in setup.blocks}
