@@ -149,7 +149,7 @@ def test_turning_a_mask_off_tells_what_it_closed(open_at: Open) -> None:
     off = run(replace(config, causal=False), ["a b c"], ["e f g"], device="cpu")
     on = run(config, ["a b c"], ["e f g"], device="cpu")
     later = [off["decoder.layers.0.self_attn.weights"][0, 1, t, t + 1 :].sum() for t in range(3)]
-    assert "In this model the mask is on. It blocks 6 of 16 cells." in words(at)
+    assert "In this model the mask is on. Switched on, it blocks 6 of 16 cells." in words(at)
     assert f"6 of 16 cells. Without it, these cells take **{np.mean(later):.1%}**" in words(at)
     assert f"the loss is {rounded(float(on['loss']))} with and {rounded(float(off['loss']))} without" in words(at)
     assert "Cross-attention has no causal mask" in words(open_at(params, mask_kind="cross", mask_switch="causal"))

@@ -19,6 +19,7 @@ from viz_core.figures import theme
 from viz_core.figures.glosses import NO_GLOSSES, gloss, glosses_of
 from viz_core.figures.panels import Panel, panel, with_header
 from viz_core.formats import rounded
+from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import Words, shorten, visible
@@ -292,7 +293,7 @@ def contribution_bars(keys: Sequence[str], weights: np.ndarray, lengths: np.ndar
         rows.append(f'<div style="{bold};overflow-wrap:anywhere">{key}</div>{bars}')
     n_left = len(keys) - len(chosen)
     left = (f'<div style="{QUIET}">'
-            + _("{n_left} keys with smaller values are not shown.", n_left=n_left)
+            + plural("{n} key with smaller values is not shown.", "{n} keys with smaller values are not shown.", n_left)
             + "</div>") if n_left else ""
     columns = "grid-template-columns:fit-content(30%) minmax(0,1fr) minmax(0,1fr)"
     return f'<div style="display:grid;{columns};gap:3px 14px;align-items:center;max-width:760px">{head}{"".join(rows)}</div>{left}'

@@ -74,7 +74,7 @@ def _effect_words(lab: Lab, on: Capture, off: Capture, focus: InFocus, layer: in
                    which=_("on") if getattr(lab.config, name.replace("causal", "is_causal")) else _("off"))]
     if cells.any():
         weights = off[f"{module(focus.kind, layer)}.weights"][focus.item, head]
-        sentences.append(_("It blocks {sum:,} of {size:,} cells.", sum=int(cells.sum()), size=cells.size))
+        sentences.append(_("Switched on, it blocks {sum:,} of {size:,} cells.", sum=int(cells.sum()), size=cells.size))
         if rows.any():
             taken = f"{weight_there(weights, cells, rows):.1%}".replace("nan%", "NaN")
             sentences.append(_("Without it, these cells take **{taken}** of the weight of their row, averaged over the words "
