@@ -122,11 +122,11 @@ def test_the_headline_says_how_much_the_largest_effect_is(
     longer = CHANGED | {"source": "the cat was so very tired", "seed": seed}
     monkeypatch.setattr(grid, "effect_maps", scaled)
     shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0])))
-    assert said in shown and "the embedding and the last layer are left out" in shown
+    assert said in shown and "embedding and last layer not counted" in shown
     assert shown.count("2 tokens have no partner") == (2 if scale < 1 else 1)
-    assert ("does most to bring the clean answer back" in shown) == (scale > 1)
+    assert ("What best brings the clean answer back" in shown) == (scale > 1)
     shown = words(open_at(**longer, kept=packed(from_link(PAIR | {"seed": seed})[0]), cause_part="heads"))
-    assert "the embedding and the last layer" not in shown
+    assert "embedding and last layer" not in shown
 
 
 def test_the_other_direction_exchanges_a_and_b_and_keeps_the_picked_place(open_at: Open) -> None:

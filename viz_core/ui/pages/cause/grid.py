@@ -114,18 +114,18 @@ def _what_to_look_at(pair: Pair, found: EffectMaps, shown: Sequence[EffectMap]) 
     where, size = patch_words(pair.donor(), place, pair.item), rounded(effect, 2)
     scale = _("0: no effect, 1: full effect")
     if best.map.part == "residual":
-        scale = _("0: no effect, 1: full effect; the embedding and the last layer are left out")
+        scale = _("0: no effect, 1: full effect; embedding and last layer not counted")
     if effect < FEW:
         return f"{runs} {_too_small(found, where, size, scale)}"
     if found.direction == "denoise":
-        said = _("**The clean value of {place} does most to bring the clean answer back: {effect}** ({scale}).",
+        said = _("**What best brings the clean answer back is the clean value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
     else:
-        said = _("**The changed value of {place} does most to change the answer: {effect}** ({scale}).",
+        said = _("**What changes the answer most is the changed value of {place}: {effect}** ({scale}).",
                  place=where, effect=size, scale=scale)
     if best.n_others:
-        said += " " + plural("{n} value that is computed later has nearly the same effect (within {tie}).",
-                             "{n} values that are computed later have nearly the same effect (within {tie}).",
+        said += " " + plural("{n} value computed later comes within {tie} of it.",
+                             "{n} values computed later come within {tie} of it.",
                              best.n_others, tie=TIE)
     if max(float(np.nanmax(each.effects, initial=0.0)) for each in shown) > OVERSHOOTS:
         said += " " + _("An effect above 1 overshoots: the patched run prefers the answer even more than the run that the value "
