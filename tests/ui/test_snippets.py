@@ -176,6 +176,8 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
     ("positions", WORDS | EXPERIMENT | {"pos_experiment": "swap"}, {"pos_moved"}),
     ("positions", TINY | EXPERIMENT | {"pos_sentence": "dog_bites_man_chinese", "source": "", "target": ""}, {"pos_moved"}),
     ("positions", TRANSLATOR | EXPERIMENT | {"pos_experiment": "prepend", "pos_front": "Anna <b> the"}, {"pos_layers"}),
+    ("positions", TINY | EXPERIMENT | {"pos_experiment": "prepend", "pos_front": "你", "pos_sentence": "i_love_you_chinese"},
+     {"pos_layers"}),
     ("positions", TINY | EXPERIMENT | {"pos_experiment": "longer", "pos_way": "row"}, {"pos_longer"}),
     *(("masks", TINY | KEPT_A | {"shown": shown}, {"mask_map"}) for shown in ("a", "b", "difference")),
     ("masks", TINY | KEPT_A | {"shown": "difference", "patch": "encoder.residual.embed.2", "mask_kind": "cross"}, {"mask_map"}),

@@ -94,17 +94,6 @@ def run_code(lab: Lab, name: str = "capture") -> Source:
                 given=Source(", ".join(["config", written_out(source), written_out(target), *given])))
 
 
-def both_code(two: TwoRuns) -> Source:
-    """The lines that make the runs `a` and `b` of a page that compares two, and `both`, their selected sentence."""
-    return code("""
-        {a}
-        {b}
-        from viz_core.analysis.two_runs import together
-        both = together(a, b, {item_a}, {item_b})
-        """, a=Source("") if two.b.altered is not None else run_code(two.a, "a"),  # a run that has a value of A makes `a` itself
-                b=run_code(two.b, "b"), item_a=two.both.item_a, item_b=two.both.item_b)
-
-
 def model_code(lab: Lab) -> Source:
     """The lines that make `config`, `model` and `batch`, for experiments that run the model again."""
     setup = lab.setup
@@ -223,17 +212,25 @@ def two_runs_code(a: Lab, b: Lab) -> Source:
     return Source(run_code(a, "a") + run_code(b, "b"))
 
 
+def both_code(two: TwoRuns) -> Source:
+    """The lines that make the runs `a` and `b` of a page that compares two, and `both`, their selected sentence."""
+    return code("""
+        {runs}
+        from viz_core.analysis.two_runs import together
+        both = together(a, b, {item_a}, {item_b})
+        """, runs=two_runs_code(two.a, two.b), item_a=two.both.item_a, item_b=two.both.item_b)
+
+
 # ---------------------------------------------------------------- words
 
 
 def tokenizers_code(lab: Lab, item: int, run: str = "capture", name: str = "readers") -> Source:
     """The line that makes the tokenizer of each side as it names one sentence of a run, whose lines stand just above."""
     if lab.setup.origin is None:
-        kind = "word" if lab.setup.tokenizer == "ids" else lab.setup.tokenizer
         return code("""
             from viz_core.run import tokenizers
             {name} = tokenizers(config, {kind})
-            """, name=Source(name), kind=kind)
+            """, name=Source(name), kind=_kind(lab.setup))
     return code("""
         from viz_core.text import bound
         {name} = {{side: bound(each, {run}.carried({item})) for side, each in weights.tokenizers().items()}}

@@ -6,7 +6,7 @@ from viz_core.analysis.attention import AttentionKind, module
 from viz_core.config import Side
 from viz_core.ui.pages.masks.focus import InFocus
 from viz_core.ui.shell import Lab, TwoRuns
-from viz_core.ui.shell.code import Source, both_code, code, model_code, run_code
+from viz_core.ui.shell.code import Source, both_code, code, model_code, run_code, traced_code
 
 # ---------------------------------------------------------------- the masks of the run
 
@@ -122,13 +122,12 @@ def unsqueezed(lab: Lab, kind: AttentionKind, item: int, head: int, titles: Sequ
 
 def _model_and_run(lab: Lab, halved: bool = False) -> Source:
     """The lines that make `model`, `batch` and `capture`. halved: the one sentence with its own first half, which is padded."""
-    half = code("""
-        from viz_core.experiments.layernorm import with_first_half
-        batch = with_first_half(config, batch, 0)
-        """)
+    if not halved:
+        return traced_code(lab)
     return code("""
         {model}
-        {half}
+        from viz_core.experiments.layernorm import with_first_half
         from viz_core.run import trace
+        batch = with_first_half(config, batch, 0)
         capture = trace(model, batch)
-        """, model=model_code(lab), half=half if halved else Source(""))
+        """, model=model_code(lab))

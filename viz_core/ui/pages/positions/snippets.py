@@ -301,6 +301,7 @@ def moved(lab: Lab, text: str, order: Sequence[int]) -> Source:
 
 def layers(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
     """carried: the words of the sentence that stand in slots."""
+    tokenizer = Source("") if text else tokenizer_code(lab, lab.config.input_side)  # a sentence of the documents needed it already
     reader = Source("tokenizer")
     if carried:
         reader = code("bound(tokenizer, {carried})", carried=list(carried))
@@ -312,7 +313,7 @@ def layers(lab: Lab, text: str, front: str, carried: Sequence[str]) -> Source:
         from viz_core.figures.word_order import layers_figure
         front = words_in_front({reader}, {front})
         picture = layers_figure(prepend(model, words.ids, front.ids, {seed}).changes, ROUNDING)
-        """, words=_sentence(lab, text), tokenizer=tokenizer_code(lab, lab.config.input_side), reader=reader, front=front,
+        """, words=_sentence(lab, text), tokenizer=tokenizer, reader=reader, front=front,
                 bound=Source("from viz_core.text import bound" if carried else ""), seed=lab.setup.seed)
 
 
