@@ -13,6 +13,6 @@ welcome(lab)
 offered(lab)
 if lab.capture is not None:
     item = tokens(lab, lab.capture)
-    drawing(lab.capture)
+    drawing(lab, lab.capture)
     next_word(lab, lab.capture, item)
 origin(lab)

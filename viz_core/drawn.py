@@ -3,6 +3,7 @@
     drawn.panels([head_panel(capture, "cross", 1, 0, 0)])    a row a cell
     drawn.figure(waves_figure(...))                          a row a point of a Plotly figure
     drawn.curves(chart), drawn.lines(weights, queries, keys), drawn.clocks(hands, position)
+    drawn.heads([every_head(capture, "cross")])              a row a weight of all heads
 
 `viz_core.tables` has the tables of whole runs and experiments. Columns have names in code.
 """
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from viz_core.analysis.labelled_weights import EveryHead
 from viz_core.figures.architecture import Diagram
 from viz_core.figures.clock import Clocks
 from viz_core.figures.curves import Curves
@@ -80,6 +82,28 @@ def lines(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> p
         "head": head, "query": query, "query_label": _labels(queries, query), "key": key, "key_label": _labels(keys, key),
         "weight": weights.ravel(),
     })
+
+
+def heads(shown: Iterable[EveryHead]) -> pd.DataFrame:
+    """One row a weight of every head of each kind of attention, before the tiles pool them.
+
+    weight; or relative, which is weight × number of visible keys. run: A, B or A − B, where there are two runs. missing: whether
+    one of them lacks a token, so that there is nothing to subtract.
+    """
+    return pd.concat([_heads(each) for each in shown], ignore_index=True)
+
+
+def _heads(shown: EveryHead) -> pd.DataFrame:
+    layer, head, query, key = np.unravel_index(np.arange(shown.weights.size), shown.weights.shape)
+    found: dict[str, Any] = {"run": _repeated(shown.run, layer.size)} if shown.run else {}
+    found |= {
+        "attention": _repeated(shown.kind, layer.size), "layer": layer, "head": head, "query": query,
+        "query_label": _labels(shown.queries, query), "key": key, "key_label": _labels(shown.keys, key),
+        "relative" if shown.relative else "weight": shown.weights.ravel(), "masked": shown.blocked[query, key],
+    }
+    if shown.gaps is not None:
+        found["missing"] = shown.gaps[query, key]
+    return pd.DataFrame(found)
 
 
 def clocks(shown: Clocks, position: int) -> pd.DataFrame:

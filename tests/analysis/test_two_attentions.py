@@ -5,11 +5,12 @@ import pytest
 
 from tests.model.small import small, unlike_identity
 from viz_core.analysis.attention import AttentionKind, allowed, module, sides
-from viz_core.analysis.two_attentions import OneOfTwo, largest_pool, same_heads, tiles_apart
+from viz_core.analysis.labelled_weights import every_head, words_of_both
+from viz_core.analysis.two_attentions import heads_apart, largest_pool, places_between, same_heads, tiles_apart
 from viz_core.analysis.two_runs import together
 from viz_core.analysis.word_attention import between_words
 from viz_core.capture import Capture
-from viz_core.run import build, run
+from viz_core.run import build, run, tokenizers
 
 CONFIG = small(source_vocab_size=50, target_vocab_size=50)
 MODEL = unlike_identity(build(CONFIG))
@@ -25,14 +26,17 @@ def runs(a: str = "it was tired", b: str = "it was very tired", target: str = "x
 def test_each_cell_is_a_less_b_and_gaps_are_blocked(kind: AttentionKind, uniform: bool) -> None:
     a, b = runs()
     both = together(a, b)
-    rows, cols = (both.places[side] for side in sides(kind))
-    found = tiles_apart(OneOfTwo(a, 0), OneOfTwo(b, 0), kind, rows, cols, 64, uniform)
+    rows, cols = places_between(both, kind)
+    assert (rows, cols) == tuple(both.places[side] for side in sides(kind))
+    apart = heads_apart(every_head(a, kind, uniform=uniform), every_head(b, kind, uniform=uniform), rows, cols)
+    found = tiles_apart(apart, 64)
     assert found.values.shape == (2, CONFIG.n_heads, len(rows), len(cols)) and found.block == (1, 1)
     some = False
     for r, (i, j) in enumerate(rows):
         for c, (k, m) in enumerate(cols):
             if None in (i, j, k, m):
                 assert found.blocked[r, c] and not found.values[:, :, r, c].any()
+                assert apart.gaps[r, c] and np.isnan(apart.weights[:, :, r, c]).all()
                 continue
             seen = [allowed(x, kind, 0)[at] for x, at in ((a, i), (b, j))]
             assert found.blocked[r, c] == (not seen[0][k] and not seen[1][m])
@@ -40,23 +44,28 @@ def test_each_cell_is_a_less_b_and_gaps_are_blocked(kind: AttentionKind, uniform
                 x, y = (run_[f"{module(kind, layer)}.weights"][0, :, t, s].astype(float) * (seen_.sum() if uniform else 1)
                         for run_, t, s, seen_ in ((a, i, k, seen[0]), (b, j, m, seen[1])))
                 np.testing.assert_allclose(found.values[layer, :, r, c], x - y, atol=1e-5)
+                np.testing.assert_array_equal(apart.weights[layer, :, r, c], found.values[layer, :, r, c])
                 some |= bool(np.abs(x - y).max() > 1e-3)
     assert some
 
 
 def test_words_are_subtracted_between_words() -> None:
-    a, b = runs("it was tired", "it was wide")
-    of = ((0, 0, 1), (0, 0, 1))
-    places = ((0, 0), (1, 1))
-    found = tiles_apart(OneOfTwo(a, 0, of), OneOfTwo(b, 0, of), "encoder", places, places, 64)
-    x, y = (between_words(c[f"{module('encoder', 1)}.weights"][0], *of) for c in (a, b))
-    np.testing.assert_allclose(found.values[1], x - y, atol=1e-6)
+    a, b = (run(CONFIG, [text], ["x"], weights=MODEL, tokenizer="character") for text in ("ab cd", "ab efg cd"))
+    words = tuple(words_of_both(c, "encoder", 0, tokenizers(CONFIG, "character")) for c in (a, b))
+    rows, cols = places_between(together(a, b), "encoder", words)
+    assert rows == cols == ((0, 0), (1, 1), (None, 2), (None, 3), (2, 4))
+    found = heads_apart(every_head(a, "encoder", 0, words[0]), every_head(b, "encoder", 0, words[1]), rows, cols)
+    assert found.queries == found.keys == ("ab", "␠", "– | efg", "– | ␠", "cd") and found.run == "A − B"
+    x, y = (between_words(c[f"{module('encoder', 1)}.weights"][0], *(side.of for side in pair))
+            for c, pair in zip((a, b), words, strict=True))
+    there = np.ix_(range(CONFIG.n_heads), [0, 1, 4], [0, 1, 4])
+    np.testing.assert_allclose(found.weights[1][there], x - y[there], atol=1e-6)
 
 
 def test_the_same_run_has_no_difference_and_long_ones_are_pooled() -> None:
     a, __ = runs(" ".join("abcdefgh"))
     places = tuple((i, i) for i in range(8))
-    found = tiles_apart(OneOfTwo(a, 0), OneOfTwo(a, 0), "encoder", places, places, 3)
+    found = tiles_apart(heads_apart(every_head(a, "encoder"), every_head(a, "encoder"), places, places), 3)
     assert not found.values.any() and found.values.shape[2:] == (3, 3) and found.block == (3, 3)
 
 

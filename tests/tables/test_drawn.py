@@ -1,6 +1,7 @@
 """The numbers of pictures as tables: read back from CSV by pandas, they are the numbers that are drawn."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from viz_core import drawn
+from viz_core.analysis.labelled_weights import EveryHead
 from viz_core.figures.clock import wave_clocks
 from viz_core.figures.curves import Curves, Level, Series
 from viz_core.figures.panels import Reason, panel
@@ -72,6 +74,21 @@ def test_lines_have_every_head_query_and_key() -> None:
     read = reread(drawn.lines(weights, ODD[:3], ODD[3:]))
     np.testing.assert_array_equal(read["weight"].to_numpy(np.float32).reshape(2, 3, 4), weights)
     assert unquoted(read["key_label"])[:4] == list(ODD[3:]) and list(read["head"][::12]) == [0, 1]
+
+
+def test_all_heads_are_a_row_a_weight() -> None:
+    weights = np.random.default_rng(2).random((2, 3, 2, 4), dtype=np.float32)
+    blocked, gaps = np.array([[False] * 4, [True, False, False, True]]), np.array([[True] + [False] * 3, [True] + [False] * 3])
+    one = EveryHead("encoder", weights, blocked, ODD[:2], ODD[2:6])
+    apart = replace(one, kind="cross", weights=np.where(gaps, np.nan, weights), run="A − B", gaps=gaps, relative=True)
+    read = reread(drawn.heads([one, one]))
+    assert len(read) == 96 and list(read.columns)[:3] == ["attention", "layer", "head"]
+    np.testing.assert_array_equal(read["weight"][:48].to_numpy(np.float32).reshape(2, 3, 2, 4), weights)
+    assert unquoted(read["key_label"])[:4] == list(ODD[2:6]) and unquoted(read["query_label"])[:8:4] == list(ODD[:2])
+    assert list(read["layer"][:48:24]) == [0, 1] and list(read["head"][:24:8]) == [0, 1, 2]
+    assert read.index[read["masked"]].tolist()[:4] == [4, 7, 12, 15]
+    found = drawn.heads([apart])
+    assert set(found["run"]) == {"A − B"} and found["relative"].isna().tolist() == found["missing"].tolist()
 
 
 @pytest.mark.parametrize("k", [0, 3])

@@ -4,7 +4,9 @@ import ast
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pkgutil import resolve_name
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from tests.ui.helpers import sound, start
 from tests.ui.pseudo import KEPT_A, STATES, TINY
 from viz_core import drawn
 from viz_core.config import TransformerConfig
+from viz_core.figures.attention import pack_grids
 from viz_core.figures.curves import pack_curves
 from viz_core.figures.panels import pack
 from viz_core.jobs.engine import engine
@@ -31,16 +34,11 @@ from viz_core.weights.guests import guests
 
 MEAN = {"source": "<s> $x$ =1+1 שלום 🎉 the the", "target": "`a` <pad> \\n {b} ' \" $y$"}
 TRANSLATOR = {"weights": "translator", "source": "the dog saw a <b>cat</b> , =1+1", "n_heads": ""}
-# Pictures that have no Python yet, by page; "*" for all.
-LEFT: dict[str, set[str]] = {
-    "home": {"*"},
-    "attention": {"*"},
-}
 
 
 @dataclass(frozen=True)
 class Offered:
-    """What a picture offered in a run. shown: the Plotly figure that the page drew, or the panels."""
+    """What a picture offered in a run. shown: the Plotly figure, panels or grids that the page drew, or the heads of lines."""
 
     key: str
     end: str
@@ -65,10 +63,10 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
     found: list[Offered] = []
     shown: list[Any] = []
 
-    def noted(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
-        def made(*args: Any) -> pd.DataFrame:
-            shown.append(args[0])
-            return make(*args)
+    def noted(make: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
+        def made(*args: Any, **more: Any) -> Any:
+            shown.append(args[at])
+            return make(*args, **more)
         return made
 
     def made(asked: Asked, end: str, numbers: Callable[[], pd.DataFrame], code: Callable[[], str] | None, rows: int) -> Made:
@@ -93,6 +91,9 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Offered]]:
 
     for name in ("panels", "figure", "curves"):
         monkeypatch.setattr(drawn, name, noted(getattr(drawn, name)))
+    for name, at in (("heads.pack_grids", 0), ("lines.pack_lines", 3)):
+        component = f"viz_core.ui.components.{name}"
+        monkeypatch.setattr(component, noted(resolve_name(component), at))
     monkeypatch.setattr(saving, "_made", made)
     return offered
 
@@ -107,7 +108,8 @@ def run_snippet(text: str) -> dict[str, Any]:
 
 def check(one: Offered) -> None:
     """The snippet of a picture makes its numbers, to the last digit, and the picture itself."""
-    assert one.text is not None and one.text.splitlines()[0].startswith(("from ", "import "))
+    assert one.text is not None, f"{one.key} has no Python"
+    assert one.text.splitlines()[0].startswith(("from ", "import "))
     names = run_snippet(one.text)
     pd.testing.assert_frame_equal(names["frame"], one.frame, check_exact=True)
     picture = names["picture"]
@@ -119,8 +121,12 @@ def check(one: Offered) -> None:
         assert isinstance(picture, Picture) and "<script" in picture.page
     if one.end == "panels":
         assert pack(names["panels"]) == pack(one.shown)
-    if one.end == "curves":
+    elif one.end == "curves":
         assert pack_curves(names["chart"]) == pack_curves(one.shown)
+    elif one.end == "grids":
+        assert pack_grids(names["grids"], None, 0) == pack_grids(one.shown, None, 0)
+    elif one.end == "lines":
+        assert tuple(names["heads"]) == tuple(one.shown)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -139,19 +145,15 @@ CASES = [(page, i) for page, states in STATES.items() for i in range(len(states)
 @pytest.mark.parametrize(("page", "i"), CASES)
 def test_every_picture_has_its_numbers_and_its_python(offered: Callable[..., list[Offered]], page: str, i: int) -> None:
     found = offered(page, **TINY | STATES[page][i])
-    left = LEFT.get(page, set())
     for one in found:
-        assert one.text is not None or left & {one.key, "*"}, f"{one.key} has no Python"
-        if one.text is not None:
-            check(one)
+        check(one)
 
 
 @pytest.mark.parametrize("page", [page for page in STATES if page not in ("documents", "training")])
 def test_what_people_type_is_a_text_in_the_snippet(offered: Callable[..., list[Offered]], page: str) -> None:
     for params in (TINY | {"tokenizer": "word"} | MEAN, {"weights": "translator", "source": MEAN["source"]}):
         for one in offered(page, **params):
-            if one.text is not None:
-                check(one)
+            check(one)
 
 
 # ---------------------------------------------------------------- further states, with the pictures that each must have
@@ -159,6 +161,11 @@ def test_what_people_type_is_a_text_in_the_snippet(offered: Callable[..., list[O
 WORDS = TINY | {"tokenizer": "word", "source": "the cat sat\nthe dog", "target": "a b c\nd e", "item": "1"}
 IDS = {"tokenizer": "ids", "source": "5 9 7", "target": "4 8 6"}
 SENTENCE, EXPERIMENT = {"pos_section": "sentence"}, {"pos_section": "experiments"}
+HEADS, BREAK = {"att_heads", "att_matrix", "att_lines"}, {"att_more": "break"}
+LETTERS = TINY | {"source": "it was tired", "target": "x yz", "att_words": "on", "max_len": "60"}
+A_LETTERS = {"kept": urlencode(LETTERS | {"source": "it was very wide"})}
+LONG = {"source": "it was so very tired that it slept on the mat", "target": "x", "att_kind": "encoder"}
+TRAINED = {"weights": "translator", "source": "the dog saw the cat"}
 FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
     *(("positions", TINY | KEPT_A | SENTENCE | {"shown": shown}, {"pos_parts"}) for shown in ("a", "b", "difference")),
     ("positions", TINY | KEPT_A | SENTENCE | {"shown": "difference", "patch": "encoder.residual.embed.2"},
@@ -209,6 +216,37 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
     ("norms", TRANSLATOR | {"norm_section": "token"}, {"norm_steps"}),
     *(("shapes", params | {"open": "shapes_cost"}, {"shapes_parameters", "shapes_growth_bytes"}) for params in (
         TRANSLATOR, TINY | IDS | {"architecture": "encoder-only"}, {"source": ""}, {"max_len": "9000", "source": "a " * 4000})),
+    *(("attention", TINY | KEPT_A | {"shown": shown, "att_kind": kind}, HEADS)
+      for shown, kind in (("a", "cross"), ("b", "decoder"), ("difference", "encoder"))),
+    *(("attention", TINY | KEPT_A | {"shown": shown, "att_more": "rollout", "att_kind": "encoder"}, {"att_rollout"})
+      for shown in ("a", "difference")),
+    ("attention", TINY | KEPT_A | {"shown": "difference", "patch": "encoder.residual.embed.1", "item": "1"}, HEADS),
+    ("attention", TINY | KEPT_A | {"patch": "encoder.residual.0.1", "att_more": "table"}, {"att_profiles"}),
+    ("attention", TINY | KEPT_A | {"shown": "difference", "n_heads": "4", "att_step": "masked", "attn_head": "1"}, HEADS),
+    ("attention", TINY | KEPT_A | {"shown": "a", "architecture": "decoder-only", "att_colour": "uniform"}, HEADS),
+    ("attention", TINY | {"kept": urlencode(TINY | {"architecture": "encoder-only"}), "shown": "difference"}, HEADS),
+    ("attention", TINY | {"kept": urlencode(TINY | {"architecture": "encoder-only"}), "att_more": "rollout",
+                          "att_kind": "decoder"}, {"att_rollout"}),
+    ("attention", LETTERS | LONG | A_LETTERS | {"shown": "difference", "att_words": "off"}, HEADS),
+    *(("attention", LETTERS | A_LETTERS | {"shown": shown, "att_colour": colour}, HEADS)
+      for shown, colour in (("a", "one"), ("difference", "uniform"))),
+    ("attention", LETTERS | A_LETTERS | {"att_step": "raw", "att_kind": "encoder"}, HEADS),
+    ("attention", LETTERS | {"att_colour": "uniform", "att_show": "cross", "att_heads": "0,1"}, HEADS),
+    ("attention", LETTERS | {"att_step": "scaled", "att_kind": "decoder", "att_layer": "0", "attn_head": "1"}, HEADS),
+    ("attention", TINY | {"item": "1", "position": "alibi", "att_step": "biased", "att_kind": "encoder", "att_heads": "none"},
+     HEADS),
+    ("attention", TINY | {"tokenizer": "ids", "source": "5 9 7", "target": "4 8", "seed": "3"}, HEADS),
+    ("attention", TINY | BREAK | {"att_off": "cross.0.1,encoder.0.0", "item": "1", "attn_head": "1"}, {"att_broken", "att_hidden"}),
+    ("attention", TINY | BREAK | {"att_unscaled": "on", "att_temperature": "0.5", "att_colour": "uniform"},
+     {"att_broken", "att_hidden"}),
+    ("attention", TRAINED | BREAK | {"att_off": "cross.1.1", "att_temperature": "2"}, {"att_broken", "att_hidden"}),
+    ("attention", TRAINED | {"kept": urlencode(TRAINED | {"source": "the cat saw a dog"}), "shown": "difference"}, HEADS),
+    ("attention", TRAINED | {"kept": urlencode(TINY), "att_words": "on"}, HEADS),
+    ("attention", TRAINED | {"n_heads": "4", "d_model": "64", "att_words": "on"}, HEADS),  # the words, but other weights
+    ("home", TRAINED | {"n_heads": "4", "d_model": "64"}, {"home_words", "home_ids", "home_map"}),
+    ("home", TINY | {"item": "1", "architecture": "decoder-only"}, {"home_words", "home_ids", "home_map"}),
+    ("home", TINY | {"tokenizer": "ids", "source": "5 9 7", "target": "4 8"}, {"home_words", "home_ids", "home_map"}),
+    ("home", TRAINED | {"source": "the dog saw the cat\nthe cat", "item": "1"}, {"home_words", "home_ids"}),
 ]
 
 
@@ -216,7 +254,7 @@ FURTHER: list[tuple[str, dict[str, str], set[str]]] = [
 def test_a_state_has_the_python_of_its_pictures(
     offered: Callable[..., list[Offered]], page: str, params: dict[str, str], keys: set[str],
 ) -> None:
-    found = [one for one in offered(page, **params) if one.text is not None]
+    found = offered(page, **params)
     assert keys <= {one.key for one in found}
     for one in found:
         check(one)

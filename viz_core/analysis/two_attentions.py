@@ -1,22 +1,24 @@
-"""All heads of two runs, A − B, on the places that the tokens or the words of both share."""
+"""All heads of two runs, A − B, on the places that the tokens or the words of both share.
 
-from typing import NamedTuple
+    both = together(a, b)
+    rows, cols = places_between(both, "cross")
+    apart = heads_apart(every_head(a, "cross"), every_head(b, "cross"), rows, cols)     # every weight
+    tiles_apart(apart, 64)                                                              # pooled to small pictures
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 
-from viz_core.analysis.attention import AttentionKind, Tiles, allowed, max_pool, module, n_layers, relative
+from viz_core.analysis.attention import AttentionKind, Tiles, max_pool, n_layers, sides
+from viz_core.analysis.labelled_weights import EveryHead, WordPair
 from viz_core.analysis.rounding import difference
-from viz_core.analysis.two_runs import Places, taken
-from viz_core.analysis.word_attention import between_words, seen_words
+from viz_core.analysis.two_runs import A_LESS_B, GAP, Places, Together, both_labels, taken
 from viz_core.capture import Capture
+from viz_core.text.pairing import pairs
 
-
-class OneOfTwo(NamedTuple):
-    """A run and the sentence that is shown of it. words: the word of each query token and of each key token, to show words."""
-
-    capture: Capture
-    item: int
-    words: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+BothWords = tuple[WordPair | None, WordPair | None]  # the words of A and of B; None: tokens
+TOKENS: BothWords = (None, None)
 
 
 def same_heads(a: Capture, b: Capture, kind: AttentionKind) -> bool:
@@ -24,35 +26,50 @@ def same_heads(a: Capture, b: Capture, kind: AttentionKind) -> bool:
     return all(n_layers(c.config, kind) == n_layers(b.config, kind) and c.config.n_heads == b.config.n_heads for c in (a, b))
 
 
-def tiles_apart(
-    a: OneOfTwo, b: OneOfTwo, kind: AttentionKind, rows: Places, cols: Places, most: int, uniform: bool = False
-) -> Tiles:
-    """A − B of every head of a kind that both runs have, [L, H, r, c], pooled to at most most × most cells a head.
+def places_between(both: Together, kind: AttentionKind, words: BothWords = TOKENS) -> tuple[Places, Places]:
+    """Which query of A and which of B stand on each place of a picture of both, and which keys: tokens, or words."""
+    one, other = words
+    if one is None or other is None:
+        query_side, key_side = sides(kind)
+        return both.places[query_side], both.places[key_side]
+    rows, cols = (pairs(a.texts, b.texts) for a, b in zip(one, other, strict=True))
+    return rows, cols
 
-    rows, cols: which query and which key of A and of B stand on each place. A block shows its difference of largest size, and is
-    blocked where all its cells are blocked in both runs or have no token in one of them. Differences below rounding are 0.
-    uniform: of weight × number of visible keys.
+
+def heads_apart(a: EveryHead, b: EveryHead, rows: Places, cols: Places) -> EveryHead:
+    """A − B of every head of a kind that both runs have. Differences below rounding are 0.
+
+    rows, cols: which query and which key of A and of B stand on each place. Blocked is what is blocked in both runs, and what has
+    no token in one of them.
     """
-    found = [_placed(one, kind, [p[i] for p in rows], [p[i] for p in cols], uniform) for i, one in enumerate((a, b))]
+    found = [_placed(one, [p[i] for p in rows], [p[i] for p in cols]) for i, one in enumerate((a, b))]
     weights, visible = zip(*found, strict=True)
     gaps = np.array([None in p for p in rows])[:, None] | np.array([None in p for p in cols])[None]  # [T, S]
-    hidden = gaps | ~(visible[0] | visible[1])
     change, __ = difference(weights[1], weights[0])
-    block = (-(-len(rows) // most), -(-len(cols) // most))
-    return Tiles(largest_pool(np.where(gaps, 0.0, change), most), ~max_pool(~hidden, most).astype(bool), block)
+    named = [both_labels(_labels(x, p, 0), _labels(y, p, 1)) for x, y, p in ((a.queries, b.queries, rows), (a.keys, b.keys, cols))]
+    return EveryHead(
+        a.kind, np.where(gaps, np.nan, change), gaps | ~(visible[0] | visible[1]), named[0], named[1], b.relative, A_LESS_B, gaps,
+    )
 
 
-def _placed(
-    one: OneOfTwo, kind: AttentionKind, rows: list[int | None], cols: list[int | None], uniform: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def tiles_apart(found: EveryHead, most: int) -> Tiles:
+    """A − B, pooled to at most most × most cells a head. A block shows its difference of largest size."""
+    n_rows, n_cols = found.blocked.shape
+    change = found.weights if found.gaps is None else np.where(found.gaps, 0.0, found.weights)
+    block = (-(-n_rows // most), -(-n_cols // most))
+    return Tiles(largest_pool(change, most), ~max_pool(~found.blocked, most).astype(bool), block)
+
+
+def _placed(one: EveryHead, rows: list[int | None], cols: list[int | None]) -> tuple[np.ndarray, np.ndarray]:
     """The weights [L, H, T, S] of one run on the places of both, and what it may see there [T, S]: nothing at a gap."""
-    visible = allowed(one.capture, kind, one.item)
-    stack = np.stack([one.capture[f"{module(kind, i)}.weights"][one.item] for i in range(n_layers(one.capture.config, kind))])
-    if one.words is not None:
-        visible, stack = seen_words(visible, *one.words), between_words(stack, *one.words)
-    weights = (relative(stack, visible) if uniform else stack).astype(np.float64)
-    seen = taken(taken(visible.astype(np.float64), 0, rows), 1, cols)
+    weights, visible = one.weights.astype(np.float64), (~one.blocked).astype(np.float64)
+    seen = taken(taken(visible, 0, rows), 1, cols)
     return taken(taken(weights, 2, rows), 3, cols), np.nan_to_num(seen) > 0
+
+
+def _labels(names: Sequence[str], places: Places, which: int) -> tuple[str, ...]:
+    """The label of each place in A (which: 0) or in B (1)."""
+    return tuple(GAP if (at := place[which]) is None else names[at] for place in places)
 
 
 def largest_pool(x: np.ndarray, most: int) -> np.ndarray:

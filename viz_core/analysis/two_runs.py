@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from viz_core.analysis.rows import ARROW
 from viz_core.capture import Capture
 from viz_core.stages import Stage
 from viz_core.text.pairing import pairs
 
 EITHER = " | "  # between what A and what B has
+A_LESS_B = "A − B"
 GAP = "–"  # stands for a token that one of the two does not have
 LEAVES_AT = 1e-6  # of ‖A‖: below it lies what rounding alone does to float32
 
@@ -101,6 +103,20 @@ def taken(x: np.ndarray, axis: int, places: Sequence[int | None]) -> np.ndarray:
     missing = np.array([i is None for i in places], dtype=bool)
     found[(slice(None),) * axis + (missing,)] = np.nan
     return found
+
+
+def both_labels(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
+    """The labels of two runs in one: "cat | dog"; of what a row reads and writes, only the one that differs: "动物 | 街道 → 太"."""
+    return tuple(_one_label(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _one_label(x: str, y: str) -> str:
+    if x == y:
+        return x
+    parts, others = x.split(ARROW), y.split(ARROW)
+    if len(parts) != len(others):
+        return f"{x}{EITHER}{y}"
+    return ARROW.join(p if p == q else f"{p}{EITHER}{q}" for p, q in zip(parts, others, strict=True))
 
 
 # ---------------------------------------------------------------- where do they part?

@@ -11,8 +11,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from viz_core.analysis.attention import AttentionKind, AttentionProfile, Chain, Step, Tiles, allowed, at_step, relative, sides
-from viz_core.analysis.rows import row_labels
+from viz_core.analysis.attention import (
+    AttentionKind,
+    AttentionProfile,
+    Chain,
+    Step,
+    Tiles,
+    allowed,
+    at_step,
+    mean_over_heads,
+    module,
+    relative,
+    rollout_of,
+    sides,
+    tiles,
+)
+from viz_core.analysis.labelled_weights import WordPair, labels
 from viz_core.analysis.word_attention import between_words, seen_words
 from viz_core.capture import Capture
 from viz_core.figures import theme
@@ -22,7 +36,7 @@ from viz_core.formats import rounded
 from viz_core.language import plural
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
-from viz_core.text import Words, shorten, visible
+from viz_core.text import shorten, visible
 
 Colour = Literal["largest", "one", "uniform"]
 KIND_NAMES = {"encoder": _("encoder"), "decoder": _("decoder"), "cross": _("cross")}
@@ -72,6 +86,23 @@ def grid(
     return Grid(kind, title, levels, pooled.blocked, pooled.block, low, high, colour == "uniform", tokens, hidden_name)
 
 
+def head_grid(
+    capture: Capture, kind: AttentionKind, item: int = 0, colour: Colour = "largest", words: WordPair | None = None,
+    name: str = "", span: tuple[float, float] | None = None,
+) -> Grid:
+    """All heads of a kind for one sentence. words: to show them in place of tokens; name, span: of `grid`."""
+    pooled = head_tiles(capture, kind, item, colour, words)
+    n_queries, n_keys = map(len, labels(capture, kind, item, words))
+    return grid(kind, pooled, colour, (n_queries, n_keys), name, span)
+
+
+def head_tiles(
+    capture: Capture, kind: AttentionKind, item: int = 0, colour: Colour = "largest", words: WordPair | None = None
+) -> Tiles:
+    """The weights in the tiles of `head_grid`, or weight × number of visible keys, pooled to as many cells as a tile has."""
+    return tiles(capture, kind, item, MAX_TILE, colour == "uniform", (words[0].of, words[1].of) if words else None)
+
+
 def colour_range(values: np.ndarray, colour: Colour) -> tuple[float, float]:
     """From 0 to the largest weight or to 1; or as far below 1 as above, so that the middle colour is a uniform row."""
     numbers = values[np.isfinite(values)]
@@ -114,7 +145,7 @@ def head_name(kind: AttentionKind, layer: int, head: int) -> str:
 
 def head_panel(
     capture: Capture, kind: AttentionKind, layer: int, head: int, item: int, step: Step = "weights", colour: Colour = "largest",
-    words: tuple[Words, Words] | None = None,
+    words: WordPair | None = None,
 ) -> Panel:
     """One head at one of its steps as a matrix, tokens on both axes. colour: of the weights; the other steps are signed.
     A decoder's rows say what they read and what they write.
@@ -140,18 +171,16 @@ def _tokens_panel(
     capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray,
     look: Literal["probability", "signed"] = "signed",
     low: float | None = None, high: float | None = None, masked: np.ndarray | None = None,
-    words: tuple[Words, Words] | None = None,
+    words: WordPair | None = None,
 ) -> Panel:
     query_side, key_side = sides(kind)
     query, key = SIDE_NAMES[query_side], SIDE_NAMES[key_side]
     row_axis, col_axis = _("T · query: {side} token", side=query), _("S · key: {side} token", side=key)
-    if words is None:
-        rows, cols = row_labels(capture, query_side, item), tuple(map(visible, capture.tokens(key_side)[item]))
-        if query_side == "target" and "labels" in capture.sides:
-            row_axis = _("T · query: {side} token, reads → writes", side=query)
-    else:
-        rows, cols = (tuple(map(visible, w.texts)) for w in words)
+    rows, cols = labels(capture, kind, item, words)
+    if words is not None:
         row_axis, col_axis = _("T · query: {side} word", side=query), _("S · key: {side} word", side=key)
+    elif query_side == "target" and "labels" in capture.sides:
+        row_axis = _("T · query: {side} token, reads → writes", side=query)
     return panel(title, values, rows, cols, row_axis=row_axis, col_axis=col_axis, kind=look, low=low, high=high, masked=masked,
                  row_letter="T", col_letter="S")
 
@@ -159,6 +188,16 @@ def _tokens_panel(
 def token_panel(capture: Capture, kind: AttentionKind, item: int, title: str, values: np.ndarray, amount: bool = True) -> Panel:
     """Any [T, S] array on a kind's tokens: amounts from 0, or signed numbers around 0."""
     return _tokens_panel(capture, kind, item, title, values, "probability" if amount else "signed")
+
+
+def rollout_panels(capture: Capture, kind: AttentionKind, item: int, after: int) -> list[Panel]:
+    """Attention rollout after a layer, and the mean weights of that layer's heads."""
+    rolled = rollout_of(capture, kind, item)[after]
+    mean = mean_over_heads(capture[f"{module(kind, after)}.weights"][item])
+    return [
+        token_panel(capture, kind, item, _("Rollout after layer {after}", after=after), rolled),
+        token_panel(capture, kind, item, _("Mean over heads · layer {after}", after=after), mean),
+    ]
 
 
 # ---------------------------------------------------------------- lines

@@ -10,11 +10,11 @@ import numpy as np
 
 from viz_core.analysis.attention import MASK, AttentionKind, sides
 from viz_core.analysis.masks import CONVENTIONS, NEITHER, WHY, Convention, parts, provenance, written
-from viz_core.analysis.two_runs import Together
+from viz_core.analysis.two_runs import Together, both_labels
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.panels import Panel, panel
-from viz_core.figures.two_runs import LACKS, Shown, absent_in_either, both_labels, on_places
+from viz_core.figures.two_runs import LACKS, Shown, absent_in_either, on_places
 from viz_core.language import translate as _
 from viz_core.stages import SIDE_NAMES
 from viz_core.text import visible

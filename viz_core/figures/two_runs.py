@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 
 from viz_core.analysis.rounding import difference
-from viz_core.analysis.rows import ARROW
-from viz_core.analysis.two_runs import EITHER, GAP, Places
+from viz_core.analysis.two_runs import A_LESS_B, EITHER, GAP, Places, both_labels
 from viz_core.figures.panels import Panel, Reason, panel
 from viz_core.formats import rounded
 from viz_core.language import translate as _
@@ -23,7 +22,7 @@ LACKS = (
     Reason(_("not in A"), _("A has no such token")), Reason(_("not in B"), _("B has no such token")),
     Reason(_("in neither run"), _("neither run has both tokens")),
 )
-A_LESS_B = "A − B"
+TITLES = {"a": "A", "b": "B", "difference": A_LESS_B}
 
 
 def compared(
@@ -51,8 +50,12 @@ def a_and_b(
 def chosen(a: Panel, b: Panel, rows: Places, cols: Places | None, shown: Shown) -> Panel:
     """The one of `a_and_b` that a page shows, with what it is in its title."""
     title = a.title if a.title == b.title else f"{a.title}{EITHER}{b.title}"
-    drawn = a_and_b(a, b, rows, cols, title=f"{A_LESS_B}: {title}")[("a", "b", "difference").index(shown)]
-    return replace(drawn, role="output")
+    return only(a_and_b(a, b, rows, cols, title=f"{A_LESS_B}: {title}"), shown)
+
+
+def only(drawn: Sequence[Panel], shown: Shown) -> Panel:
+    """One of the three panels of A, of B and of A − B, by itself."""
+    return replace(drawn[("a", "b", "difference").index(shown)], role="output")
 
 
 def on_places(p: Panel, rows: Places | None, cols: Places | None, which: int) -> Panel:
@@ -103,17 +106,3 @@ def _on_one_scale(a: Panel, b: Panel, names: tuple[str, str], about: tuple[str, 
 def rounding_remark(bound: float) -> str:
     """What a picture of a difference says where smaller ones are drawn as zero; "" where there are none."""
     return _("below {bound}: drawn as 0", bound=rounded(bound, 1)) if bound else ""
-
-
-def both_labels(a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
-    """The labels of two runs in one: "cat | dog"; of what a row reads and writes, only the one that differs: "动物 | 街道 → 太"."""
-    return tuple(_one_label(x, y) for x, y in zip(a, b, strict=True))
-
-
-def _one_label(x: str, y: str) -> str:
-    if x == y:
-        return x
-    parts, others = x.split(ARROW), y.split(ARROW)
-    if len(parts) != len(others):
-        return f"{x}{EITHER}{y}"
-    return ARROW.join(p if p == q else f"{p}{EITHER}{q}" for p, q in zip(parts, others, strict=True))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 import streamlit as st
 
 from viz_core.analysis.two_runs import Together, together
+from viz_core.figures.two_runs import TITLES as TITLES
 from viz_core.figures.two_runs import Shown as Shown
 from viz_core.language import translate as _
 from viz_core.stages import STACK_NAMES
@@ -17,7 +18,6 @@ from viz_core.ui.shell.state import change, current, set_view, view
 from viz_core.ui.shell.view_widgets import view_widget
 
 CLEAR, BACK = "lab_drop", "lab_back"  # the keys of the buttons that forget A and B
-TITLES = {"a": "A", "b": "B", "difference": "A − B"}
 PARTS = {"self_attn": _("the output of self-attention"), "cross_attn": _("the output of cross-attention"),
          "ffn": _("the output of the feed-forward network")}
 HEADS = {"self_attn": _("self-attention"), "cross_attn": _("cross-attention")}

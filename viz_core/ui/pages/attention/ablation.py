@@ -1,7 +1,6 @@
 """Ablation: switch off heads, leave out the scale, or change the temperature, and compare with the intact run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +12,14 @@ from viz_core.analysis.rows import row_labels
 from viz_core.analysis.summary import predictions
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
-from viz_core.figures.attention import KIND_NAMES, head_panel
-from viz_core.figures.panels import panel
-from viz_core.figures.two_runs import compared, rounding_remark
+from viz_core.figures.attention import KIND_NAMES
+from viz_core.figures.two_attentions import ablated_head, ablated_hidden
 from viz_core.formats import rounded
 from viz_core.language import translate as _
-from viz_core.stages import SIDE_NAMES
 from viz_core.ui.components.glosses import labelled, named
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.controls import data_table, numeric, picking
+from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import InFocus, choose_head
 from viz_core.ui.shell import Lab, below, look, picture, set_view, view, view_widget, widget, widget_value
 from viz_core.ui.shell.setup import VIEW
@@ -42,17 +40,13 @@ def ablation(lab: Lab, capture: Capture, available: Sequence[AttentionKind], foc
     ablated = None if change.nothing else _ablated(lab, change)
     look(_what_to_look_at(capture, ablated, focus, (focus.path, focus.head) in off))
     with picture():
-        runs = [c for c in (capture, ablated) if c is not None]
-        panels = [head_panel(c, focus.kind, focus.layer, focus.head, focus.item, "weights", focus.colour) for c in runs]
-        both = (_("Intact"), _("Ablated"))
-        alone = replace(panels[0], title=f"{both[0]}: {panels[0].title}")
-        drawn = compared(panels[0], panels[1], both) if ablated else [alone]
-        picking(drawn[:2] if ablated and not _moved(capture, ablated, focus) else drawn, "att_broken", fill=True)
+        drawn = ablated_head(capture, ablated, focus.kind, focus.layer, focus.head, focus.item, focus.colour)
+        picking(drawn, "att_broken", fill=True, code=lambda: snippets.ablated(lab, change, focus))
     with below():
         _ablation_controls(lab.config, names, chosen, focus)
     st.caption(_("Scores are divided by the temperature before every softmax. Below 1, weights become sharper; above 1, flatter."))
     if ablated is not None:
-        _ablated_output(lab, capture, ablated, focus)
+        _ablated_output(lab, capture, ablated, focus, change)
 
 
 def _ablated(lab: Lab, change: "Ablation") -> Capture:
@@ -116,7 +110,7 @@ def _named(kind: AttentionKind, layer: int, head: int) -> str:
     return _("{attention} layer {layer} head {head}", attention=KIND_NAMES[kind], layer=layer, head=head)
 
 
-def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus) -> None:
+def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus, change: "Ablation") -> None:
     """How the last hidden states changed, as a matrix and for each token; and both runs' most likely next words."""
     side = lab.config.output_side
     tokens = row_labels(capture, side, focus.item)
@@ -128,11 +122,8 @@ def _ablated_output(lab: Lab, capture: Capture, ablated: Capture, focus: InFocus
     share = f"{float(shift[not_padding].mean()):.1%}"
     st.markdown(_("The hidden states after the last layer changed by **{share}** of their length on average. {summary}",
                   share=share, summary=summary))
-    change, bound = difference(before, after)
-    drawn = panel(_("Ablated − intact: last hidden states"), change, tokens, remark=rounding_remark(bound),
-                       row_axis=_("T · {side} token", side=SIDE_NAMES[side]),
-                       col_axis=_("D · feature"), row_letter="T", col_letter="D")
-    picking([drawn], "att_hidden")
+    picking([ablated_hidden(capture, ablated, focus.item)], "att_hidden",
+            code=lambda: snippets.ablated_hidden(lab, change, focus.item))
     from viz_core import tables
 
     frame = tables.ablation(capture, ablated, focus.item, lambda id: named(lab.word(side, id, focus.item)))

@@ -1,20 +1,23 @@
 """All heads of the run as tiles, one grid for each kind of attention; of two runs, those of A, of B, or A − B."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, Tiles, kinds, sides, tiles
-from viz_core.analysis.two_attentions import OneOfTwo, same_heads, tiles_apart
+from viz_core.analysis.attention import AttentionKind, module, n_layers
+from viz_core.analysis.labelled_weights import every_head, words_of_both
 from viz_core.capture import Capture
-from viz_core.figures.attention import MAX_TILE, Grid, colour_range, grid
-from viz_core.figures.two_runs import Shown
+from viz_core.figures.attention import Grid, head_grid
+from viz_core.figures.two_attentions import grid_of_two, tiles_shown, weights_of_two
 from viz_core.language import translate as _
 from viz_core.ui.components.heads import heads
-from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, places_of, words_of_both_sides, words_shown
+from viz_core.ui.pages.attention import snippets
+from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_of_two, words_shown
 from viz_core.ui.shell import Lab, TwoRuns, view, view_widget
-from viz_core.ui.shell.two_runs import TITLES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLOURS = {"largest": _("0 to largest"), "one": _("0 to 1"), "uniform": _("relative to uniform")}
 KIND_LABELS = {"all": _("all"), "encoder": _("encoder self"), "decoder": _("decoder self"), "cross": _("cross")}
@@ -33,7 +36,8 @@ def kinds_shown(available: Sequence[AttentionKind]) -> list[AttentionKind]:
 
 def words_or_tokens(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
     """The switch that shows words in place of tokens, where a word is several."""
-    if any(not w.whole for kind in kinds_shown(available) for w in words_of_both_sides(lab, capture, kind, focus.item)):
+    words = (words_of_both(capture, kind, focus.item, lab.tokenizers) for kind in kinds_shown(available))
+    if any(not side.whole for pair in words for side in pair):
         view_widget(st.toggle, "att_words", _("Group tokens by word"), help=BY_WORD)
 
 
@@ -41,19 +45,29 @@ def all_heads(
     lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None = None
 ) -> None:
     """Draw the layers × heads of each chosen kind of attention in one component: of A, of B or A − B where there are two runs."""
-    if two is None:
-        grids = [_grid(lab, capture, kind, focus) for kind in kinds_shown(available)]
-    else:
-        grids = [_of_two(two, kind, focus) for kind in kinds_shown(available)]
+    shown = kinds_shown(available)
+    grids = [_grid(lab, capture, kind, focus) if two is None else _of_two(two, kind, focus) for kind in shown]
     heads(grids, (focus.kind, focus.layer, focus.head), key="att_heads", on_focus=choose_head, fill=True,
-          picked=picked_pair(lab, capture, focus) if two is None else None)
+          picked=picked_pair(lab, capture, focus) if two is None else None, rows=_n_weights(capture, shown),
+          numbers=lambda: _numbers(lab, capture, shown, focus, two), code=lambda: snippets.heads(lab, shown, focus, two))
 
 
-def tiles_shown(two: TwoRuns, kind: AttentionKind) -> Shown:
-    """Which run the tiles of a kind show: the chosen one, but B where A has no such heads, or not as many to subtract."""
-    if kind not in kinds(two.a.config) or (two.shown == "difference" and not same_heads(two.both.a, two.both.b, kind)):
-        return "b"
-    return two.shown
+def _numbers(
+    lab: Lab, capture: Capture, shown: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None
+) -> "pd.DataFrame":
+    """Every weight behind the tiles."""
+    from viz_core import drawn
+
+    if two is None:
+        words = {kind: words_shown(lab, capture, kind, focus) for kind in shown}
+        return drawn.heads(every_head(capture, kind, focus.item, words[kind], focus.colour == "uniform") for kind in shown)
+    return drawn.heads(
+        weights_of_two(two.both, kind, two.shown, focus.colour, words_of_two(two, kind, focus)) for kind in shown
+    )
+
+
+def _n_weights(capture: Capture, shown: Sequence[AttentionKind]) -> int:
+    return sum(n_layers(capture.config, kind) * capture[f"{module(kind, 0)}.weights"][0].size for kind in shown)
 
 
 def _grid(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Grid:
@@ -61,52 +75,17 @@ def _grid(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Gr
     from viz_core.ui.shell.cache import cached_result
 
     def make() -> Grid:
-        return grid(kind, _tiles(lab, capture, kind, focus), focus.colour, _lengths(lab, capture, kind, focus))
+        return head_grid(capture, kind, focus.item, focus.colour, words_shown(lab, capture, kind, focus))
 
     return cached_result("attention tiles", (lab.key(), kind, focus.item, focus.colour, focus.by_word), make)
 
 
 def _of_two(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> Grid:
-    """The tiles of A and of B in one colour range, or of A − B around zero; computed once for all visitors."""
+    """The tiles of A, of B or of A − B; computed once for all visitors."""
     from viz_core.ui.shell.cache import cached_result
 
-    shown, has_both = tiles_shown(two, kind), kind in kinds(two.a.config)
-
     def make() -> Grid:
-        runs = [(two.b, two.both.b), (two.a, two.both.a)][: 2 if has_both else 1]
-        if shown == "difference":
-            apart = _apart(two, kind, focus)
-            most = float(np.abs(apart.values[np.isfinite(apart.values)]).max(initial=0.0)) or 1.0
-            rows, cols = places_of(two, kind, focus)
-            named = _("no value") if any(None in place for place in (*rows, *cols)) else ""
-            return grid(kind, apart, "uniform", (len(rows), len(cols)), TITLES[shown], (-most, most), named)
-        ranges = [colour_range(_tiles(run, made, kind, focus).values, focus.colour) for run, made in runs]
-        span = min(low for low, __ in ranges), max(high for __, high in ranges)
-        lab, capture = runs[shown == "a"]
-        return grid(kind, _tiles(lab, capture, kind, focus), focus.colour, _lengths(lab, capture, kind, focus), TITLES[shown], span)
+        return grid_of_two(two.both, kind, two.shown, focus.colour, words_of_two(two, kind, focus))
 
-    key = (two.a.key(), two.b.key(), kind, focus.item, focus.colour, focus.by_word, shown)
+    key = (two.a.key(), two.b.key(), kind, focus.item, focus.colour, focus.by_word, tiles_shown(two.both, kind, two.shown))
     return cached_result("attention tiles of two runs", key, make)
-
-
-def _apart(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> Tiles:
-    """A − B of all heads of a kind, between words if the page shows words."""
-    def one(lab: Lab, capture: Capture) -> OneOfTwo:
-        words = words_shown(lab, capture, kind, focus)
-        return OneOfTwo(capture, focus.item, (words[0].of, words[1].of) if words else None)
-
-    rows, cols = places_of(two, kind, focus)
-    return tiles_apart(one(two.a, two.both.a), one(two.b, two.both.b), kind, rows, cols, MAX_TILE, focus.colour == "uniform")
-
-
-def _tiles(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> Tiles:
-    words = words_shown(lab, capture, kind, focus)
-    return tiles(capture, kind, focus.item, MAX_TILE, focus.colour == "uniform", (words[0].of, words[1].of) if words else None)
-
-
-def _lengths(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> tuple[int, int]:
-    """The queries and keys of a tile, as words or as tokens, before any are pooled."""
-    if words := words_shown(lab, capture, kind, focus):
-        return len(words[0].texts), len(words[1].texts)
-    n_queries, n_keys = (capture[f"ids.{side}"].shape[1] for side in sides(kind))
-    return n_queries, n_keys

@@ -1,21 +1,21 @@
 """Two runs side by side: keep a run as A, change something, and compare it with the new run B."""
 
-from dataclasses import replace
-
 import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import Step, kinds, n_layers, sides, steps
+from viz_core.analysis.attention import kinds, n_layers, sides
 from viz_core.analysis.rows import reads_and_writes
-from viz_core.analysis.two_runs import Places
+from viz_core.analysis.two_attentions import TOKENS, BothWords, places_between
 from viz_core.capture import Capture
-from viz_core.figures.attention import KIND_TITLES, head_panel
-from viz_core.figures.two_runs import a_and_b
+from viz_core.figures.attention import KIND_TITLES
+from viz_core.figures.two_attentions import head_of_two
+from viz_core.figures.two_runs import only
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.text import visible
 from viz_core.ui.escape import token_code
-from viz_core.ui.pages.attention.focus import InFocus, places_of, words_shown
+from viz_core.ui.pages.attention import snippets
+from viz_core.ui.pages.attention.focus import InFocus, words_of_two
 from viz_core.ui.pages.attention.matrix import pickable
 from viz_core.ui.pages.attention.word_swap import Swap
 from viz_core.ui.shell import TwoRuns, change, current, view
@@ -63,17 +63,13 @@ def comparable(two: TwoRuns, focus: InFocus) -> str:
 def compare(two: TwoRuns, focus: InFocus) -> str:
     """Draw the focused head in A and in B on one scale, and A − B, on the places of both. Returns a sentence about a picked token
     that B does not have, which cannot come into focus; "" where there is none."""
-    step: Step = focus.step if focus.step in steps(two.a.config, focus.kind) else "weights"
-    rows, cols = _axes(two, focus)
-    a, b = (
-        head_panel(c, focus.kind, focus.layer, focus.head, focus.item, step, focus.colour, words_shown(run, c, focus.kind, focus)
-                   if focus.step == "weights" else None)
-        for run, c in ((two.a, two.both.a), (two.b, two.both.b))
-    )
-    drawn = a_and_b(a, b, rows, cols, in_titles(two.differ))
+    words, about = _words(two, focus), in_titles(two.differ)
+    rows, cols = places_between(two.both, focus.kind, words)
+    drawn = head_of_two(two.both, focus.kind, focus.layer, focus.head, focus.step, focus.colour, about, words)
     alone = one_at_a_time(two, focus)
-    panels = [replace(drawn[("a", "b", "difference").index(two.shown)], role="output")] if alone else drawn
-    pick = pickable(panels, focus, words_shown(two.b, two.both.b, focus.kind, focus), (rows, cols), 0 if alone else 1)
+    panels = [only(drawn, two.shown)] if alone else drawn
+    pick = pickable(panels, focus, words[1], (rows, cols), 0 if alone else 1,
+                    code=lambda: snippets.matrix_of_two(two, focus, about, alone))
     if pick is None:
         return ""
     only_in_a = [drawn[0].rows[pick.row]] if rows[pick.row][1] is None else []
@@ -86,12 +82,12 @@ def compare(two: TwoRuns, focus: InFocus) -> str:
 
 def one_at_a_time(two: TwoRuns, focus: InFocus) -> bool:
     """Whether a sentence is too long for three matrices beside each other, so that the switch chooses one."""
-    return len(_axes(two, focus)[1]) > MOST_BESIDE
+    return len(places_between(two.both, focus.kind, _words(two, focus))[1]) > MOST_BESIDE
 
 
-def _axes(two: TwoRuns, focus: InFocus) -> tuple[Places, Places]:
-    """The places of the matrices: only weights are shown between words."""
-    return places_of(two, focus.kind, focus if focus.step == "weights" else replace(focus, by_word=False))
+def _words(two: TwoRuns, focus: InFocus) -> BothWords:
+    """The words of both: only weights are shown between words."""
+    return words_of_two(two, focus.kind, focus) if focus.step == "weights" else TOKENS
 
 
 def strongest_keys(two: TwoRuns, focus: InFocus) -> None:

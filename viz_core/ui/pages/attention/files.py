@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from viz_core.analysis.attention import Step
+from viz_core.analysis.labelled_weights import layer_weights
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
 from viz_core.figures.export import lines_svg, panel_svg
@@ -16,7 +17,6 @@ from viz_core.limits import MAX_EXPORT_BYTES, megabytes
 from viz_core.presets import PRESETS
 from viz_core.run_file import Kind, run_bytes
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
-from viz_core.ui.pages.attention.matrix import line_weights
 from viz_core.ui.shell import Lab
 from viz_core.ui.shell.run import glosses_in_use
 from viz_core.ui.shell.setup import Setup, to_link
@@ -73,7 +73,8 @@ def matrix_file(setup: Setup, focus: InFocus) -> bytes:
 def lines_file(setup: Setup, focus: InFocus) -> bytes:
     """The lines of the layer in focus as SVG: those of every token, whichever is hovered or locked."""
     lab, capture = _saved_run(setup)
-    weights, queries, keys = line_weights(capture, focus, words_shown(lab, capture, focus.kind, focus))
+    words = words_shown(lab, capture, focus.kind, focus)
+    weights, queries, keys = layer_weights(capture, focus.kind, focus.layer, focus.item, words)
     return lines_svg(weights, queries, keys, focus.overlaid, _("{kind_titles}, layer {layer}",
                                                                kind_titles=KIND_TITLES[focus.kind], layer=focus.layer)).encode()
 

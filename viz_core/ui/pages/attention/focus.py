@@ -8,13 +8,12 @@ import numpy as np
 import streamlit as st
 
 from viz_core.analysis.attention import AttentionKind, Step, kinds, module, n_layers, of_pair, real, sides, steps
-from viz_core.analysis.two_runs import Places
+from viz_core.analysis.labelled_weights import WordPair, words_of_both
+from viz_core.analysis.two_attentions import BothWords
 from viz_core.capture import Capture
 from viz_core.config import TransformerConfig
 from viz_core.figures.attention import KIND_TITLES, Colour, head_name
 from viz_core.language import translate as _
-from viz_core.text import Words, words_of
-from viz_core.text.pairing import pairs
 from viz_core.ui.components.heads import Focus
 from viz_core.ui.pages.attention.word_swap import Swap
 from viz_core.ui.shell import Lab, TwoRuns, change, current, view
@@ -117,26 +116,15 @@ def with_head(setup: Setup, chosen: Focus) -> Setup:
     return replace(with_view(setup, att_kind=kind, att_layer=layer, **reset), attn_head=head)
 
 
-def words_of_both_sides(lab: Lab, capture: Capture, kind: AttentionKind, item: int) -> tuple[Words, Words]:
-    """The words on the query side and the words on the key side."""
-    queries, keys = (words_of(lab.tokenizers[side], capture.tokens(side)[item]) for side in sides(kind))
-    return queries, keys
-
-
-def words_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> tuple[Words, Words] | None:
+def words_shown(lab: Lab, capture: Capture, kind: AttentionKind, focus: InFocus) -> WordPair | None:
     """The words to show instead of tokens, or None to show tokens."""
-    return words_of_both_sides(lab, capture, kind, focus.item) if focus.by_word else None
+    return words_of_both(capture, kind, focus.item, lab.tokenizers) if focus.by_word else None
 
 
-def places_of(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> tuple[Places, Places]:
-    """Which query of A and which of B stand on each place of a picture of both, and which keys: tokens, or words if those are
-    shown."""
-    one, other = words_shown(two.a, two.both.a, kind, focus), words_shown(two.b, two.both.b, kind, focus)
-    if one is None or other is None:
-        query_side, key_side = sides(kind)
-        return two.both.places[query_side], two.both.places[key_side]
-    rows, cols = (pairs(a.texts, b.texts) for a, b in zip(one, other, strict=True))
-    return rows, cols
+def words_of_two(two: TwoRuns, kind: AttentionKind, focus: InFocus) -> BothWords:
+    """The same of A and of B; A may have no attention of this kind."""
+    in_a = kind in kinds(two.both.a.config)
+    return words_shown(two.a, two.both.a, kind, focus) if in_a else None, words_shown(two.b, two.both.b, kind, focus)
 
 
 def picked_pair(lab: Lab, capture: Capture, focus: InFocus) -> np.ndarray:

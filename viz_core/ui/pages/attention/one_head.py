@@ -1,14 +1,15 @@
 """One head: its matrix at each step from q·k to the weights, and its weights as lines."""
 
 from viz_core.analysis.attention import Step
+from viz_core.analysis.labelled_weights import WordPair, layer_weights
 from viz_core.capture import Capture
 from viz_core.figures.attention import KIND_TITLES, head_panel
 from viz_core.language import translate as _
 from viz_core.position_schemes import Position
-from viz_core.text import Words
 from viz_core.ui.components.lines import Lock, lines
+from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.focus import InFocus, words_shown
-from viz_core.ui.pages.attention.matrix import line_weights, pickable
+from viz_core.ui.pages.attention.matrix import pickable
 from viz_core.ui.shell import Lab, set_view, view
 
 BIAS_WORDS: dict[Position, str] = {
@@ -28,16 +29,16 @@ def step_words(capture: Capture, focus: InFocus) -> str:
     return BIAS_WORDS[capture.config.position] if focus.step == "biased" else STEP_WORDS[focus.step]
 
 
-def drawn_matrix(capture: Capture, focus: InFocus, words: tuple[Words, Words] | None) -> None:
+def drawn_matrix(lab: Lab, capture: Capture, focus: InFocus, words: WordPair | None) -> None:
     """Draw the head in focus as a matrix at the step in focus."""
     shown = head_panel(capture, focus.kind, focus.layer, focus.head, focus.item, focus.step, focus.colour, words)
-    pickable([shown], focus, words)
+    pickable([shown], focus, words, code=lambda: snippets.matrix(lab, focus))
 
 
 def drawn_lines(lab: Lab, capture: Capture, focus: InFocus, title: str = _("Lines"), fill: bool = False) -> None:
     """Draw the weights of the focused layer as lines; at first only those of the focused head."""
     words = words_shown(lab, capture, focus.kind, focus)
-    weights, queries, keys = line_weights(capture, focus, words)
+    weights, queries, keys = layer_weights(capture, focus.kind, focus.layer, focus.item, words)
     row_of, col_of = (w.of for w in words) if words else (range(len(queries)), range(len(keys)))
     side = view("att_lock")
     locked: Lock = (side, row_of[focus.query] if side == "query" else col_of[focus.key]) if side else None
@@ -54,4 +55,5 @@ def drawn_lines(lab: Lab, capture: Capture, focus: InFocus, title: str = _("Line
     named = _("{title} · {kind_titles}, layer {layer}", title=title, kind_titles=KIND_TITLES[focus.kind].lower(), layer=focus.layer)
     lines(weights, queries, keys, focus.overlaid, locked, named, key="att_lines",
           identity=f"{focus.kind}.{focus.layer}.{focus.head}", on_lock=lock,
-          on_heads=lambda heads: set_view(att_heads=() if heads == (focus.head,) else heads or ("none",)), fill=fill)
+          on_heads=lambda heads: set_view(att_heads=() if heads == (focus.head,) else heads or ("none",)), fill=fill,
+          code=lambda: snippets.lines(lab, focus))

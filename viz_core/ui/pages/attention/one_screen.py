@@ -11,10 +11,11 @@ import streamlit as st
 from viz_core.analysis.attention import AttentionKind, kinds, sides, steps
 from viz_core.analysis.rows import reads_and_writes
 from viz_core.capture import Capture
+from viz_core.figures.two_attentions import tiles_shown
 from viz_core.formats import rounded
 from viz_core.language import translate as _
 from viz_core.ui.escape import token_code
-from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads, kinds_shown, tiles_shown
+from viz_core.ui.pages.attention.all_heads import COLOURS, KIND_LABELS, UNIFORM, all_heads, kinds_shown
 from viz_core.ui.pages.attention.comparison import comparable, compare, one_at_a_time, strongest_keys
 from viz_core.ui.pages.attention.files import STEP_NAMES
 from viz_core.ui.pages.attention.focus import InFocus, choose_head, picked_pair, words_shown
@@ -41,7 +42,7 @@ def one_screen(
         if both is None:
             all_heads(lab, capture, available, focus)
             with st.container(key="att_middle", gap=None):
-                drawn_matrix(capture, focus, words_shown(lab, capture, focus.kind, focus))
+                drawn_matrix(lab, capture, focus, words_shown(lab, capture, focus.kind, focus))
                 with st.container(key="att_strongest"):
                     _strongest_head(lab, capture, focus)
             drawn_lines(lab, capture, focus, fill=True)
@@ -62,7 +63,7 @@ def one_screen(
 def _how_they_differ(two: TwoRuns, available: Sequence[AttentionKind], focus: InFocus) -> str:
     """What the colours of the difference are, and what the tiles show."""
     drawn = kinds_shown(available)
-    instead = [kind for kind in drawn if tiles_shown(two, kind) != two.shown]
+    instead = [kind for kind in drawn if tiles_shown(two.both, kind, two.shown) != two.shown]
     tiles = _("The tiles below show all heads of {run}.", run=TITLES["b" if instead == drawn else two.shown])
     if missing := [KIND_LABELS[kind] for kind in instead if kind not in kinds(two.a.config)]:
         tiles += " " + _("A has no attention of this kind: {named}.", named=", ".join(missing))

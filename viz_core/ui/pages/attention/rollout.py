@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, kinds, mean_over_heads, module, n_layers, rollout_of, sides
+from viz_core.analysis.attention import AttentionKind, kinds, n_layers, sides
 from viz_core.capture import Capture
-from viz_core.figures.attention import KIND_TITLES, token_panel
-from viz_core.figures.panels import Panel
+from viz_core.figures.attention import KIND_TITLES, rollout_panels
 from viz_core.figures.two_runs import chosen
 from viz_core.language import translate as _
 from viz_core.ui.controls import picking
+from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS
 from viz_core.ui.pages.attention.focus import InFocus
 from viz_core.ui.shell import Lab, TwoRuns, below, look, picture, set_view, view, widget, widget_value
@@ -27,18 +27,19 @@ def rollout(
     kind = focus.kind if focus.kind in own else own[0]
     layers = n_layers(capture.config, kind)
     after = view("att_after") if 0 <= view("att_after") < layers else layers - 1
-    panels, alone = _panels(capture, kind, focus.item, after), ""
+    panels, alone = rollout_panels(capture, kind, focus.item, after), ""
     if two is not None:
         if kind not in kinds(two.a.config) or after >= n_layers(two.a.config, kind):
             alone = " " + _("A has no such layer, so this is B.")
         else:
             side = two.both.places[sides(kind)[0]]
-            of_a = _panels(two.both.a, kind, focus.item, after)
+            of_a = rollout_panels(two.both.a, kind, focus.item, after)
             panels = [chosen(a, b, side, side, two.shown) for a, b in zip(of_a, panels, strict=True)]
     look(_("**How much of each input token has reached each position after layer {after}?** The second matrix is the attention of "
            "layer {after} alone, averaged over its heads.", after=after) + alone)
     with picture():
-        picking(panels, "att_rollout", fill=True)
+        picking(panels, "att_rollout", fill=True,
+                code=lambda: snippets.rollout(lab, kind, focus.item, after, None if alone else two))
     with below():
         if len(own) > 1:
             widget(st.segmented_control, "att_rolled", _("Attention"), kind, _keep_kind, options=own, required=True,
@@ -51,16 +52,6 @@ def rollout(
     st.caption(_("Rollout estimates, from attention alone, how much of each input token has reached each position after this "
                  "layer. It averages the heads of each layer, mixes the result half and half with the identity (for the residual "
                  "connection), and multiplies the matrices of the layers (Abnar & Zuidema 2020).{here}", here=here))
-
-
-def _panels(capture: Capture, kind: AttentionKind, item: int, after: int) -> list[Panel]:
-    """Rollout after a layer, and the mean weights of its heads."""
-    rolled = rollout_of(capture, kind, item)[after]
-    mean = mean_over_heads(capture[f"{module(kind, after)}.weights"][item])
-    return [
-        token_panel(capture, kind, item, _("Rollout after layer {after}", after=after), rolled),
-        token_panel(capture, kind, item, _("Mean over heads · layer {after}", after=after), mean),
-    ]
 
 
 def _keep_after(name: str) -> None:

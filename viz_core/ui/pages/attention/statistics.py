@@ -1,6 +1,7 @@
 """The section Head statistics: entropy, distance, and the weight on chosen keys, of every head."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -9,14 +10,19 @@ from viz_core.capture import Capture
 from viz_core.figures.attention import head_name, profile_columns
 from viz_core.language import translate as _
 from viz_core.ui.components.profiles import Profiles, profile_table
+from viz_core.ui.pages.attention import snippets
 from viz_core.ui.pages.attention.all_heads import KIND_LABELS, kinds_shown
 from viz_core.ui.pages.attention.focus import InFocus, choose_head
 from viz_core.ui.shell import Lab, below, look, picture, set_view, view_widget
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], focus: InFocus) -> None:
     """A table with one row for each head of the kinds of attention that the page shows. A click on a row opens its head."""
-    found = [p for kind in kinds_shown(available) for p in profiles(capture, kind, focus.item)]
+    shown = kinds_shown(available)
+    found = [p for kind in shown for p in profiles(capture, kind, focus.item)]
     places = [(p.kind, p.layer, p.head) for p in found]
     here = (focus.kind, focus.layer, focus.head)
 
@@ -28,7 +34,8 @@ def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], f
            "head, and a heading to sort."))
     with picture():
         table = Profiles(profile_columns(found), [head_name(*place) for place in places], len(KEYS))
-        profile_table(table, places.index(here) if here in places else None, key="att_profiles", on_open=opened)
+        profile_table(table, places.index(here) if here in places else None, key="att_profiles", on_open=opened,
+                      numbers=lambda: _numbers(capture, shown, focus.item), code=lambda: snippets.profiles(lab, shown, focus.item))
     if len(available) > 1:
         with below():
             view_widget(st.segmented_control, "att_show", _("Attention"), options=("all", *available), required=True,
@@ -37,6 +44,12 @@ def statistics(lab: Lab, capture: Capture, available: Sequence[AttentionKind], f
                  "a head spreads its weight evenly; near 0, it puts all of it on one key. The lowest possible entropy follows "
                  "from the size of the scores (Zhai et al. 2023). The columns from “on itself” to “on padding” say how much of "
                  "its weight a query puts there. Distances have no meaning in cross-attention."))
+
+
+def _numbers(capture: Capture, shown: Sequence[AttentionKind], item: int) -> "pd.DataFrame":
+    from viz_core import tables
+
+    return tables.heads(capture, shown[0] if len(shown) == 1 else None, item)
 
 
 KEYS = ("attention", "layer", "head")  # the first columns, which say which head it is

@@ -20,6 +20,7 @@ from viz_core.ui.components.diagram import diagram
 from viz_core.ui.components.glosses import named, shown_glosses
 from viz_core.ui.controls import inside, keep, picking, table
 from viz_core.ui.escape import code, escaped
+from viz_core.ui.pages.home import snippets
 from viz_core.ui.pages.steps.inspector import inspect_cell
 from viz_core.ui.shell import Lab, change, fold, open_stage, view, widget
 from viz_core.ui.shell.setup import BY_FIELD, Setup, changes
@@ -43,11 +44,12 @@ STATUS_MEANINGS: dict[Status, str] = {
 }
 
 
-def drawing(capture: Capture) -> None:
+def drawing(lab: Lab, capture: Capture) -> None:
     """The architecture with the shapes of this run; a click on a box opens its stage."""
     st.header(_("The model, with the shapes of this run"), anchor=False)
     st.caption(_("The data flows from top to bottom. Click a box to open its numbers in Step by step."))
-    diagram(architecture([capture.stage(n) for n in capture]), key="home_map", stages=capture, on_open=open_stage)
+    diagram(architecture([capture.stage(n) for n in capture]), key="home_map", stages=capture, on_open=open_stage,
+            code=lambda: snippets.architecture(lab))
 
 
 def tokens(lab: Lab, capture: Capture) -> int:
@@ -56,7 +58,7 @@ def tokens(lab: Lab, capture: Capture) -> int:
     sides = [s for s in ("source", "target") if f"ids.{s}" in capture]
     item = lab.item(capture)
     names = [f"ids.{side}" for side in sides]
-    pick = picking([stage_panel(capture, name, item) for name in names], "home_ids")
+    pick = picking([stage_panel(capture, name, item) for name in names], "home_ids", code=lambda: snippets.ids(lab, names, item))
     if pick is not None:
         stage = capture.stage(names[pick.panel])
         inspect_cell(lab, stage.name, original_index(stage, pick.row, pick.col, item, 0))

@@ -1,13 +1,11 @@
 """The first screen of Home: one's own sentence on the left, on the right what became of it, and one next step."""
 
-import numpy as np
 import streamlit as st
 
-from viz_core.analysis.attention import AttentionKind, kinds, module, real, sides
-from viz_core.analysis.rows import reads_and_writes
+from viz_core.analysis.attention import AttentionKind, kinds
+from viz_core.analysis.labelled_weights import weights_read
 from viz_core.analysis.summary import sureness
 from viz_core.capture import Capture
-from viz_core.config import Side
 from viz_core.figures.attention import KIND_TITLES
 from viz_core.figures.glosses import glosses_of, words_html
 from viz_core.formats import percent
@@ -19,6 +17,7 @@ from viz_core.ui.components.lines import lines
 from viz_core.ui.controls import sentence_picker
 from viz_core.ui.escape import escaped
 from viz_core.ui.pages.attention.focus import first_head
+from viz_core.ui.pages.home import snippets
 from viz_core.ui.shell import PAGES, Lab, change, current, look, picture, set_view, touch, widget, widget_value
 from viz_core.ui.shell.setup import Setup
 from viz_core.ui.shell.state import ENTERED, GOING
@@ -149,17 +148,8 @@ def _words(lab: Lab, capture: Capture, kind: AttentionKind) -> None:
     """The attention of one head as lines between words: that of the translation to the sentence, or of the sentence to itself."""
     __, layer, head = first_head(lab, [kind])
     item = lab.item(capture)
-    query_side, key_side = sides(kind)
-    rows, cols = (np.nonzero(real(capture, side, item))[0] for side in (query_side, key_side))
-    weights = capture[f"{module(kind, layer)}.weights"][item][:, rows][:, :, cols]  # [H, T, S] without padding
-    queries = _named(capture, query_side, item, rows)
-    keys = [visible(capture.tokens(key_side)[item][i]) for i in cols]
+    weights, queries, keys = weights_read(capture, kind, layer, item)
     named = _("{kind_titles}, layer {layer}, head {head}", kind_titles=KIND_TITLES[kind], layer=layer, head=head)
     lines(weights, queries, keys, [head], None, named, key="home_words", identity=f"{kind}.{layer}.{head}", fill=True,
-          names=COLUMNS[_story(lab, kind)])  # what is kept here is not in the link: the Attention page is for that
-
-
-def _named(capture: Capture, side: Side, item: int, places: np.ndarray) -> list[str]:
-    """The tokens at these places; of a decoder's rows what each one writes, since that is what its line is about."""
-    rows = reads_and_writes(capture, side, item)
-    return [visible(rows[i].reads if rows[i].writes is None else rows[i].writes) for i in places]
+          names=COLUMNS[_story(lab, kind)],  # what is kept here is not in the link: the Attention page is for that
+          code=lambda: snippets.words(lab, kind, layer, head, item))

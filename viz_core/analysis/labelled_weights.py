@@ -1,0 +1,95 @@
+"""Attention weights with the labels of their queries and keys, as pictures and tables show them: between tokens, or words.
+
+    weights, queries, keys = layer_weights(capture, "cross", 1)          # all heads of a layer
+    weights, queries, keys = weights_read(capture, "cross", 1)           # without padding, named after what is written
+    every_head(capture, "cross")                                         # all layers and heads
+    words = words_of_both(capture, "cross", 0, card.tokenizers())        # to show words in place of tokens
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from viz_core.analysis.attention import AttentionKind, allowed, module, n_layers, real, relative, sides
+from viz_core.analysis.rows import reads_and_writes, row_labels
+from viz_core.analysis.word_attention import between_words, seen_words
+from viz_core.capture import Capture
+from viz_core.text import AnyTokenizer, Words, visible, words_of
+
+WordPair = tuple[Words, Words]  # the words on the side of the queries, and on that of the keys
+
+
+class Labelled(NamedTuple):
+    """Weights [H, T, S], and the labels of their queries and keys."""
+
+    weights: np.ndarray
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EveryHead:
+    """All heads of a kind: weights [L, H, T, S], blocked [T, S] by the mask, and the labels.
+
+    relative: whether they are weights × number of visible keys. run: "A", "B" or "A − B", "" for the only one. gaps [T, S]: what
+    has no token in one of two runs; its weights are NaN.
+    """
+
+    kind: AttentionKind
+    weights: np.ndarray
+    blocked: np.ndarray
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    relative: bool = False
+    run: str = ""
+    gaps: np.ndarray | None = None
+
+
+def words_of_both(capture: Capture, kind: AttentionKind, item: int, tokenizers: Mapping[str, AnyTokenizer]) -> WordPair:
+    """The words of one sentence on the query side and on the key side. tokenizers: of each side, those that read the run."""
+    queries, keys = (words_of(tokenizers[side], capture.tokens(side)[item]) for side in sides(kind))
+    return queries, keys
+
+
+def labels(capture: Capture, kind: AttentionKind, item: int, words: WordPair | None = None) -> tuple[tuple[str, ...], ...]:
+    """What queries and keys are called: their words, or the tokens; of a decoder's query what its row reads and writes."""
+    if words is not None:
+        return tuple(tuple(map(visible, side.texts)) for side in words)
+    query_side, key_side = sides(kind)
+    return row_labels(capture, query_side, item), tuple(map(visible, capture.tokens(key_side)[item]))
+
+
+def layer_weights(capture: Capture, kind: AttentionKind, layer: int, item: int = 0, words: WordPair | None = None) -> Labelled:
+    """The weights of one layer, between tokens or between words."""
+    weights = capture[f"{module(kind, layer)}.weights"][item]  # [H, T, S]
+    if words is not None:
+        weights = between_words(weights, words[0].of, words[1].of)
+    queries, keys = labels(capture, kind, item, words)
+    return Labelled(weights, queries, keys)
+
+
+def weights_read(capture: Capture, kind: AttentionKind, layer: int, item: int = 0) -> Labelled:
+    """The weights of one layer without padding. A decoder's query is called by what its row writes, since that is what its weights
+    are for."""
+    query_side, key_side = sides(kind)
+    rows, cols = (np.nonzero(real(capture, side, item))[0] for side in (query_side, key_side))
+    found, tokens = reads_and_writes(capture, query_side, item), capture.tokens(key_side)[item]
+    named = (found[i].reads if found[i].writes is None else found[i].writes for i in rows)
+    return Labelled(
+        capture[f"{module(kind, layer)}.weights"][item][:, rows][:, :, cols],  # [H, T, S]
+        tuple(visible(token) for token in named if token is not None), tuple(visible(tokens[i]) for i in cols),
+    )
+
+
+def every_head(
+    capture: Capture, kind: AttentionKind, item: int = 0, words: WordPair | None = None, uniform: bool = False, run: str = ""
+) -> EveryHead:
+    """All heads of a kind, between tokens or between words. uniform: of weight × number of visible keys."""
+    seen = allowed(capture, kind, item)  # [T, S]
+    weights = np.stack([capture[f"{module(kind, i)}.weights"][item] for i in range(n_layers(capture.config, kind))])
+    if words is not None:
+        seen, weights = (f(x, words[0].of, words[1].of) for f, x in ((seen_words, seen), (between_words, weights)))
+    queries, keys = labels(capture, kind, item, words)
+    return EveryHead(kind, relative(weights, seen) if uniform else weights, ~seen, queries, keys, uniform, run)

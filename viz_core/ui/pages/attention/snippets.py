@@ -1,0 +1,209 @@
+"""The Python of this page's pictures, filled with the values with which they are drawn."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from viz_core.analysis.attention import AttentionKind, kinds, sides
+from viz_core.ui.pages.attention.focus import InFocus
+from viz_core.ui.shell import Lab, TwoRuns
+from viz_core.ui.shell.code import Source, code, model_code, run_code, written_out
+
+if TYPE_CHECKING:
+    from viz_core.experiments.ablation import Ablation
+
+NONE = Source()
+
+
+# ---------------------------------------------------------------- one run
+
+
+def heads(lab: Lab, shown: Sequence[AttentionKind], focus: InFocus, two: TwoRuns | None) -> Source:
+    """All heads as tiles; of two runs, what the page shows of them."""
+    if two is not None:
+        return _heads_of_two(two, shown, focus)
+    words = code("""
+        {readers}
+        words = {{kind: words_of_both(capture, kind, item, readers) for kind in kinds}}
+        """, readers=_readers(lab, "capture")) if focus.by_word else NONE
+    return code("""
+        from viz_core import drawn
+        from viz_core.analysis.labelled_weights import every_head
+        from viz_core.figures.attention import head_grid
+        {run}
+        kinds, item = {kinds}, {item}
+        {words}
+        grids = [head_grid(capture, kind, item, {colour}{own}) for kind in kinds]
+        frame = drawn.heads(every_head(capture, kind, item{own}{uniform}) for kind in kinds)
+        """, run=run_code(lab), words=words, kinds=list(shown), item=focus.item, colour=focus.colour,
+                own=Source(", words[kind]" if focus.by_word else ""),
+                uniform=Source(", uniform=True" if focus.colour == "uniform" else ""))
+
+
+def matrix(lab: Lab, focus: InFocus) -> Source:
+    """One head at one of its steps."""
+    by_word = focus.by_word and focus.step == "weights"
+    return code("""
+        from viz_core.figures.attention import head_panel
+        {run}
+        kind, layer, head, item = {kind}, {layer}, {head}, {item}
+        {words}
+        panels = [head_panel(capture, kind, layer, head, item, {step}, {colour}{own})]
+        """, run=run_code(lab), words=_words(lab) if by_word else NONE, kind=focus.kind, layer=focus.layer, head=focus.head,
+                item=focus.item, step=focus.step, colour=focus.colour, own=Source(", words" if by_word else ""))
+
+
+def lines(lab: Lab, focus: InFocus) -> Source:
+    """The heads of a layer as lines."""
+    return code("""
+        from viz_core.analysis.labelled_weights import layer_weights
+        {run}
+        kind, layer, heads, item = {kind}, {layer}, {heads}, {item}
+        {words}
+        weights, queries, keys = layer_weights(capture, kind, layer, item{own})
+        """, run=run_code(lab), words=_words(lab) if focus.by_word else NONE, kind=focus.kind, layer=focus.layer,
+                heads=list(focus.overlaid), item=focus.item, own=Source(", words" if focus.by_word else ""))
+
+
+def profiles(lab: Lab, shown: Sequence[AttentionKind], item: int) -> Source:
+    """The statistics of every head."""
+    return code("""
+        from viz_core import tables
+        {run}
+        frame = tables.heads(capture, {kind}, {item})
+        """, run=run_code(lab), kind=shown[0] if len(shown) == 1 else None, item=item)
+
+
+def rollout(lab: Lab, kind: AttentionKind, item: int, after: int, two: TwoRuns | None) -> Source:
+    """Rollout after a layer, and the mean of its heads; of two runs, what the page shows of them."""
+    if two is None:
+        return code("""
+            from viz_core.figures.attention import rollout_panels
+            {run}
+            panels = rollout_panels(capture, {kind}, {item}, {after})
+            """, run=run_code(lab), kind=kind, item=item, after=after)
+    return code("""
+        from viz_core.figures.attention import rollout_panels
+        from viz_core.figures.two_runs import chosen
+        {runs}
+        places = both.places[{side}]
+        of_a, of_b = (rollout_panels(run, {kind}, {item}, {after}) for run in (a, b))
+        panels = [chosen(one, other, places, places, {shown}) for one, other in zip(of_a, of_b)]
+        """, runs=_both(two), kind=kind, item=item, after=after, side=sides(kind)[0], shown=two.shown)
+
+
+def _words(lab: Lab) -> Source:
+    """The lines that make `words` of the kind of attention and the sentence that the lines above name."""
+    return code("""
+        {readers}
+        words = words_of_both(capture, kind, item, readers)
+        """, readers=_readers(lab, "capture"))
+
+
+def _readers(lab: Lab, run: str) -> Source:
+    """The line that makes `readers`, the tokenizer of each side; run: the name of the run that they read."""
+    setup = lab.setup
+    if setup.origin is not None:
+        return code("""
+            from viz_core.analysis.labelled_weights import words_of_both
+            from viz_core.weights.catalogue import catalogue
+            readers = catalogue()[{name}].tokenizers()
+            """, name=setup.checkpoint)
+    return code("""
+        from viz_core.analysis.labelled_weights import words_of_both
+        from viz_core.run import tokenizers
+        readers = tokenizers({run}.config, {kind})
+        """, run=Source(run), kind="word" if setup.tokenizer == "ids" else setup.tokenizer)
+
+
+# ---------------------------------------------------------------- ablation
+
+
+def ablated(lab: Lab, change: "Ablation", focus: InFocus) -> Source:
+    """A head of the intact run, and of the ablated one if anything is changed."""
+    return code("""
+        from viz_core.figures.two_attentions import ablated_head
+        {runs}
+        panels = ablated_head(capture, {ablated}, {kind}, {layer}, {head}, {item}, {colour})
+        """, runs=run_code(lab) if change.nothing else _ablated(lab, change),
+                ablated=None if change.nothing else Source("ablated"), kind=focus.kind, layer=focus.layer, head=focus.head,
+                item=focus.item, colour=focus.colour)
+
+
+def ablated_hidden(lab: Lab, change: "Ablation", item: int) -> Source:
+    """The change of the last hidden states."""
+    return code("""
+        from viz_core.figures.two_attentions import ablated_hidden
+        {runs}
+        panels = [ablated_hidden(capture, ablated, {item})]
+        """, runs=_ablated(lab, change), item=item)
+
+
+def _ablated(lab: Lab, change: "Ablation") -> Source:
+    """The lines that make `capture` and `ablated`."""
+    given = [f"off=frozenset({written_out(sorted(change.off))})"] if change.off else []
+    given += ["unscaled=True"] if change.unscaled else []
+    given += [f"temperature={written_out(change.temperature)}"] if change.temperature != 1 else []
+    return code("""
+        from viz_core.experiments.ablation import Ablation, ablated_run
+        from viz_core.run import trace
+        {model}
+        capture = trace(model, batch, seed={seed})
+        ablated = ablated_run(model, batch, Ablation({given}), seed={seed})
+        """, model=model_code(lab), seed=lab.setup.seed, given=Source(", ".join(given)))
+
+
+# ---------------------------------------------------------------- two runs
+
+
+def matrix_of_two(two: TwoRuns, focus: InFocus, about: tuple[str, str], alone: bool) -> Source:
+    """One head in A and in B, and A − B; alone: the one of them that is shown."""
+    by_word = focus.by_word and focus.step == "weights"
+    drawn = code("""
+        from viz_core.figures.two_runs import only
+        panels = [only(panels, {shown})]
+        """, shown=two.shown)
+    return code("""
+        from viz_core.figures.two_attentions import head_of_two
+        {runs}
+        kind, layer, head = {kind}, {layer}, {head}
+        {words}
+        panels = head_of_two(both, kind, layer, head, {step}, {colour}, {about}{own})
+        {drawn}
+        """, runs=_both(two), words=_words_of_two(two, [focus.kind], focus.item) if by_word else NONE, kind=focus.kind,
+                layer=focus.layer, head=focus.head, step=focus.step, colour=focus.colour, about=about,
+                own=Source(", words[kind]" if by_word else ""), drawn=drawn if alone else NONE)
+
+
+def _heads_of_two(two: TwoRuns, shown: Sequence[AttentionKind], focus: InFocus) -> Source:
+    return code("""
+        from viz_core import drawn
+        from viz_core.figures.two_attentions import grid_of_two, weights_of_two
+        {runs}
+        kinds = {kinds}
+        {words}
+        grids = [grid_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds]
+        frame = drawn.heads(weights_of_two(both, kind, {shown}, {colour}{own}) for kind in kinds)
+        """, runs=_both(two), words=_words_of_two(two, shown, focus.item) if focus.by_word else NONE, kinds=list(shown),
+                shown=two.shown, colour=focus.colour, own=Source(", words[kind]" if focus.by_word else ""))
+
+
+def _both(two: TwoRuns) -> Source:
+    """The lines that make `a`, `b` and `both`. A patched run makes A itself."""
+    return code("""
+        from viz_core.analysis.two_runs import together
+        {runs}
+        both = together(a, b, {item_a}, {item_b})
+        """, runs=Source((run_code(two.a, "a") if two.b.altered is None else "") + run_code(two.b, "b")),
+                item_a=two.both.item_a, item_b=two.both.item_b)
+
+
+def _words_of_two(two: TwoRuns, shown: Sequence[AttentionKind], item: int) -> Source:
+    """The lines that make `words` of A and of B, by kind of attention; A may lack some of them."""
+    return code("""
+        {readers_of_a}
+        words_of_a = {{kind: words_of_both(a, kind, {item}, readers) for kind in {in_a}}}
+        {readers_of_b}
+        words_of_b = {{kind: words_of_both(b, kind, {item}, readers) for kind in {in_b}}}
+        words = {{kind: (words_of_a.get(kind), words_of_b[kind]) for kind in words_of_b}}
+        """, readers_of_a=_readers(two.a, "a"), readers_of_b=_readers(two.b, "b"), item=item,
+                in_a=[kind for kind in shown if kind in kinds(two.both.a.config)], in_b=list(shown))
